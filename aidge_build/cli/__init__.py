@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""The command `aidge-build`: every build system and every test uses it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+import traceback
+
+from aidge_build.cli.outcome import SCHEMA, Outcome
+from aidge_build.errors import EXIT_BAD_INPUT, AidgeError
+
+# Each verb is a module of this package with SUMMARY, add_arguments(parser) and run(arguments) -> Outcome.
+VERBS = ("compile", "plan", "explain", "verify", "check", "run", "boards", "kernels", "ops", "link_script", "doctor")
+
+EXIT_INTERRUPTED = 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose complaints are our errors."""
+
+    def error(self, message: str):
+        raise AidgeError(message, where=self.prog, hint=f"{self.prog} --help", code="USAGE")
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one verb; returns the exit code: 0 ok, 1 a check failed, 2 bad input or usage, 3 something is missing."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    wants_json = "--json" in argv
+    try:
+        outcome = _run(argv)
+    except AidgeError as error:
+        if os.environ.get("AIDGE_DEBUG", "0") not in ("", "0"):
+            traceback.print_exc()
+        if wants_json:
+            print(json.dumps({"schema": SCHEMA, "ok": False, "error": error.as_json()}, indent=1))
+        print(f"aidge-build: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        return EXIT_BAD_INPUT
+    if wants_json:
+        print(json.dumps({"schema": SCHEMA, "ok": outcome.exit_code == 0, **outcome.data}, indent=1))
+    elif outcome.text:
+        print(outcome.text)
+    return outcome.exit_code
+
+
+def _run(argv: list[str]) -> Outcome:
+    if argv[:1] == ["--version"]:
+        from aidge_build.version import VERSION
+
+        return Outcome(f"aidge-build {VERSION}")
+    verb = next((word for word in argv if not word.startswith("-")), None)
+    parser = _Parser(prog="aidge-build", description="Put a neural network into firmware.")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
+    for name in VERBS:
+        module = importlib.import_module(f"aidge_build.cli.{name}") if name.replace("_", "-") == verb or verb is None else None
+        command = verbs.add_parser(name.replace("_", "-"), help=module.SUMMARY if module else None,
+                                   description=module.SUMMARY if module else None)
+        if module:
+            module.add_arguments(command)
+            command.add_argument("--json", action="store_true", help="print exactly one JSON object")
+            command.set_defaults(run=module.run)
+    arguments = parser.parse_args(argv)
+    return arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

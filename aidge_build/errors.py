@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""The errors that a user sees: where, what, what was tried, and a hint."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+EXIT_CHECK_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_MISSING = 3
+
+
+class AidgeError(Exception):
+    """A refusal with a reason; prints as one line, and ends the command with `exit_code`.
+
+    `where` names the file, node and operator; `what` the fact; `tried` the alternatives that were rejected;
+    `hint` the next step; `code` is a stable identifier for scripts (`IMPORT`, `PLAN01`, ...).
+    """
+
+    exit_code = EXIT_BAD_INPUT
+
+    def __init__(self, what: str, *, where: str = "", tried: Sequence[str] = (), hint: str = "", code: str = "INPUT"):
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.tried = tuple(tried)
+        self.hint = hint
+        self.code = code
+
+    def within(self, where: str) -> "AidgeError":
+        """The same error, seen from further outside: `where` is put in front."""
+        self.where = f"{where}: {self.where}" if self.where else where
+        return self
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        if self.tried:
+            text = f"{text.rstrip('.')}. Tried: {'; '.join(self.tried)}"
+        if self.hint:
+            text = f"{text.rstrip('.')}. Hint: {self.hint}"
+        return printable(text)
+
+    def as_json(self) -> dict:
+        """The error object of `--json`."""
+        return {
+            "code": self.code,
+            "where": printable(self.where),
+            "what": printable(self.what),
+            "tried": [printable(text) for text in self.tried],
+            "hint": printable(self.hint),
+        }
+
+
+class CheckFailed(AidgeError):
+    """Something that was built does not keep its promise (exit code 1)."""
+
+    exit_code = EXIT_CHECK_FAILED
+
+
+class MissingTool(AidgeError):
+    """A program or package that this machine lacks (exit code 3)."""
+
+    exit_code = EXIT_MISSING
+
+
+def printable(text: str, limit: int = 4000) -> str:
+    """`text` on one line, safe for a terminal: control and formatting characters are escaped, long text is cut."""
+    if len(text) > limit:
+        text = f"{text[:limit]}... ({len(text)} characters)"
+    return "".join(
+        character if unicodedata.category(character)[0] != "C" else character.encode("unicode_escape", "surrogatepass").decode()
+        for character in text
+    ).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Multipliers, rounding, value ranges and proofs."""

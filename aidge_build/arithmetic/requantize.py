@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""The numerical contract `onnx` in numpy: quantize, dequantize, requantize (design page ARITHMETIC, section 1).
+
+All functions are exact: int64 and IEEE operations in a fixed order, the same on every machine.
+"""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+
+
+def multipliers(input_scale: numpy.float32, weight_scales: numpy.ndarray, output_scale: numpy.float32) -> numpy.ndarray:
+    """float32(float32(sx * sw) / sy) for each weight scale, in this order of roundings."""
+    products = numpy.float32(input_scale) * numpy.asarray(weight_scales, numpy.float32)
+    return (products / numpy.float32(output_scale)).astype(numpy.float32)
+
+
+def requantize(accumulators: numpy.ndarray, multiplier: numpy.ndarray, zero_point: int, low: int, high: int) -> numpy.ndarray:
+    """clamp(rint_half_even(float32(float32(acc) * multiplier)) + zero_point, low, high) as int64.
+
+    `accumulators` are exact integers within int32; `multiplier` is float32 and broadcasts.
+    """
+    scaled = accumulators.astype(numpy.float32) * numpy.asarray(multiplier, numpy.float32)
+    return numpy.clip(numpy.rint(scaled).astype(numpy.float64) + zero_point, low, high).astype(numpy.int64)
+
+
+def quantize(values: numpy.ndarray, quantization: Quantization, dtype: DType) -> numpy.ndarray:
+    """saturate(rint_half_even(value / scale) + zero_point); the division is done in the precision of `values`."""
+    scale = quantization.along(quantization.scales, values.ndim, values.dtype)
+    zero_point = quantization.along(quantization.zero_points, values.ndim, numpy.float64)
+    low, high = dtype.range
+    levels = numpy.rint(values / scale).astype(numpy.float64) + zero_point
+    return numpy.clip(levels, low, high).astype(dtype.numpy)
+
+
+def dequantize(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
+    """(value - zero_point) * scale in float64: exact for 8- and 16-bit values."""
+    return centred(values, quantization) * quantization.along(quantization.scales, values.ndim, numpy.float64)
+
+
+def centred(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
+    """value - zero_point as exact integers in int64."""
+    return values.astype(numpy.int64) - quantization.along(quantization.zero_points, values.ndim, numpy.int64)
+
+
+def clamp_levels(minimum: float, maximum: float, quantization: Quantization, dtype: DType) -> tuple[int, int]:
+    """The stored values of a clamp between two real numbers.
+
+    Quantization is monotone, so quantize(clip(v, a, b)) = clip(quantize(v), quantize(a), quantize(b)).
+    """
+    bounds = quantize(numpy.array([minimum, maximum], numpy.float64), quantization, dtype)
+    return int(bounds[0]), int(bounds[1])

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Specs, implementations, the numpy reference and adaptation."""

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""Element types of tensors."""
+
+from __future__ import annotations
+
+import enum
+
+import numpy
+
+
+class DType(enum.Enum):
+    """An element type; the value is numpy's name for it. `any*` stand in specs only, never on a tensor.
+
+    `any` matches every type; `any_1` to `any_5` match any type, but each the same one wherever it stands in one spec.
+    """
+
+    float16 = "float16"
+    float32 = "float32"
+    float64 = "float64"
+    int8 = "int8"
+    int16 = "int16"
+    int32 = "int32"
+    int64 = "int64"
+    uint8 = "uint8"
+    uint16 = "uint16"
+    uint32 = "uint32"
+    uint64 = "uint64"
+    bool = "bool"
+    any = "any"
+    any_1 = "any_1"
+    any_2 = "any_2"
+    any_3 = "any_3"
+    any_4 = "any_4"
+    any_5 = "any_5"
+
+    @property
+    def is_wildcard(self) -> "builtins_bool":
+        return self.name.startswith("any")
+
+    @property
+    def numpy(self) -> numpy.dtype:
+        return numpy.dtype(self.value)
+
+    @property
+    def size_bytes(self) -> int:
+        return self.numpy.itemsize
+
+    @property
+    def is_float(self) -> "builtins_bool":
+        return self.name.startswith("float")
+
+    @property
+    def c_type(self) -> str:
+        """The C type that holds one element."""
+        return C_TYPES[self]
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """Smallest and largest value of an integer type."""
+        limits = numpy.iinfo(self.numpy)
+        return int(limits.min), int(limits.max)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+builtins_bool = bool
+dtype = DType  # the spelling of the inherited API: dtype.int8
+
+C_TYPES = {
+    DType.float16: "uint16_t", DType.float32: "float", DType.float64: "double",
+    DType.int8: "int8_t", DType.int16: "int16_t", DType.int32: "int32_t", DType.int64: "int64_t",
+    DType.uint8: "uint8_t", DType.uint16: "uint16_t", DType.uint32: "uint32_t", DType.uint64: "uint64_t",
+    DType.bool: "uint8_t",
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""How the elements of a tensor lie in memory: the only place that multiplies dims into bytes and strides."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from aidge_build.graph.dtype import DType
+
+
+@dataclass(frozen=True)
+class Format:
+    """A storage order: `order[k]` is the logical axis that is stored at position k, slowest first."""
+
+    order: tuple[int, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.order)
+
+    def position(self, axis: int) -> int:
+        """Where the logical `axis` stands in the storage order."""
+        return self.order.index(axis)
+
+    def __str__(self) -> str:
+        for name, order in NAMED_ORDERS.items():
+            if order == self.order:
+                return name
+        return "order" + "".join(f"_{axis}" for axis in self.order)
+
+
+def row_major(rank: int) -> Format:
+    """The order of the logical axes themselves (NCHW for an ONNX image)."""
+    return Format(tuple(range(rank)))
+
+
+def channels_last(rank: int) -> Format:
+    """Batch, spatial axes, channels (NHWC for an ONNX image); row-major below rank 3."""
+    return row_major(rank) if rank < 3 else Format((0, *range(2, rank), 1))
+
+
+NAMED_ORDERS = {"nc": (0, 1), "ncw": (0, 1, 2), "nwc": (0, 2, 1), "nchw": (0, 1, 2, 3), "nhwc": (0, 2, 3, 1),
+                "ncdhw": (0, 1, 2, 3, 4), "ndhwc": (0, 2, 3, 4, 1)}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The bytes of a tensor: dims in storage order, the stride in elements of each *logical* axis, the size."""
+
+    stored_dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    elements: int
+    size_bytes: int
+
+
+def layout(dims: tuple[int, ...], form: Format, dtype: DType) -> Layout:
+    """The layout of a tensor with logical `dims` stored in `form`."""
+    strides = [0] * len(dims)
+    step = 1
+    for axis in reversed(form.order):
+        strides[axis] = step
+        step *= dims[axis]
+    elements = math.prod(dims)
+    return Layout(tuple(dims[axis] for axis in form.order), tuple(strides), elements, elements * dtype.size_bytes)
+
+
+def same_bytes(dims: tuple[int, ...], first: Format, second: Format) -> bool:
+    """Whether both formats store a tensor of these dims as the same bytes (axes of length 1 do not matter)."""
+    return [axis for axis in first.order if dims[axis] != 1] == [axis for axis in second.order if dims[axis] != 1]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""A rewrite in progress: recipes take a GraphView, change a copy of its lists here, and hand out the next GraphView."""
+
+from __future__ import annotations
+
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node, graph_view
+
+
+class Rewrite:
+    """The mutable draft of a graph. Positions of nodes are kept; `finish` sorts and drops what is not needed."""
+
+    def __init__(self, view: GraphView):
+        self.view = view
+        self._nodes: dict[int, list[Node]] = {index: [node] for index, node in enumerate(view.nodes)}
+        self._position = {id(node): index for index, node in enumerate(view.nodes)}
+        self._renamed: dict[str, str] = {}
+        self.tensors: dict[str, Tensor] = dict(view.tensors)
+        self.changed = False
+
+    def add_tensor(self, tensor: Tensor) -> str:
+        """Add a tensor under a name that is free (a suffix is appended if needed); returns the name."""
+        name, count = tensor.name, 1
+        while name in self.tensors:
+            count += 1
+            name = f"{tensor.name}_{count}"
+        self.tensors[name] = tensor if name == tensor.name else tensor.with_(name=name)
+        return name
+
+    def update_tensor(self, name: str, **changes) -> None:
+        """Change fields of a tensor that exists."""
+        self.tensors[name] = self.tensors[name].with_(**changes)
+        self.changed = True
+
+    def replace_node(self, old: Node, *new: Node) -> None:
+        """Put nodes (or none) in the place of a node of the view that this rewrite started from."""
+        self._nodes[self._position[id(old)]] = list(new)
+        self.changed = True
+
+    def remove_node(self, old: Node) -> None:
+        self.replace_node(old)
+
+    def redirect(self, old: str, new: str) -> None:
+        """Let every reader of tensor `old` read `new`. Graph outputs keep their own names: callers see to that."""
+        self._renamed[old] = new
+        self.changed = True
+
+    def _final(self, name: str) -> str:
+        while name in self._renamed:
+            name = self._renamed[name]
+        return name
+
+    def finish(self) -> GraphView:
+        """The next view; the old one itself when nothing was changed."""
+        if not self.changed:
+            return self.view
+        nodes = [
+            node.with_(inputs=tuple(self._final(name) for name in node.inputs)) if self._renamed else node
+            for index in sorted(self._nodes)
+            for node in self._nodes[index]
+        ]
+        return graph_view(self.view.name, nodes, self.tensors, self.view.inputs, self.view.outputs)

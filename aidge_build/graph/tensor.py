@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""A tensor of the graph: its type, its layout, and its data when it is constant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import Format, Layout, layout, row_major
+from aidge_build.graph.quantization import Quantization
+
+
+@dataclass(frozen=True, eq=False)
+class Tensor:
+    """`dims` and `data` are in the operator's logical (ONNX) order; `format` says how the bytes are stored."""
+
+    name: str
+    dims: tuple[int, ...]
+    dtype: DType
+    data: numpy.ndarray | None = None
+    quantization: Quantization | None = None
+    format: Format | None = None  # None until adaptation: row-major
+
+    @property
+    def rank(self) -> int:
+        return len(self.dims)
+
+    @property
+    def is_constant(self) -> bool:
+        return self.data is not None
+
+    @property
+    def storage(self) -> Format:
+        return self.format or row_major(self.rank)
+
+    @property
+    def layout(self) -> Layout:
+        return layout(self.dims, self.storage, self.dtype)
+
+    @property
+    def elements(self) -> int:
+        return self.layout.elements
+
+    @property
+    def size_bytes(self) -> int:
+        return self.layout.size_bytes
+
+    def with_(self, **changes) -> "Tensor":
+        """A copy with these fields changed."""
+        return replace(self, **changes)
+
+    def to_stored(self, values: numpy.ndarray) -> numpy.ndarray:
+        """Logical values as the array whose row-major bytes are the stored bytes."""
+        return numpy.ascontiguousarray(numpy.transpose(values, self.storage.order))
+
+    def from_stored(self, values: numpy.ndarray) -> numpy.ndarray:
+        """Stored elements (any shape) back in logical order."""
+        inverse = numpy.argsort(self.storage.order) if self.rank else ()
+        return numpy.transpose(values.reshape(self.layout.stored_dims), inverse)
+
+    def __str__(self) -> str:
+        text = f"{self.dtype.name}{list(self.dims)}"
+        if self.format is not None:
+            text += f" {self.format}"
+        if self.quantization is not None and self.quantization.per_tensor:
+            text += f" scale {self.quantization.scale} zero point {self.quantization.zero_point}"
+        elif self.quantization is not None:
+            text += f" {len(self.quantization.scales)} scales on axis {self.quantization.axis}"
+        return text + (" constant" if self.is_constant else "")
+
+
+def constant(name: str, values: numpy.ndarray, quantization: Quantization | None = None) -> Tensor:
+    """A constant tensor with these values."""
+    return Tensor(name, tuple(int(n) for n in values.shape), DType(values.dtype.name), values, quantization)

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""The graph of a model: nodes in topological order and tensors by name. Frozen; `Rewrite` makes the next one."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+from aidge_build.errors import AidgeError
+from aidge_build.graph.tensor import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One operator at one place: `operator` is a frozen value that holds the typed attributes.
+
+    `inputs` and `outputs` are tensor names ("" for an optional input that is not given); `origin` names the nodes of
+    the model's file that this one stands for.
+    """
+
+    name: str
+    operator: Any
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    origin: tuple[str, ...] = ()
+
+    @property
+    def type(self) -> str:
+        return self.operator.type
+
+    def with_(self, **changes) -> "Node":
+        """A copy with these fields changed."""
+        return replace(self, **changes)
+
+    def where(self) -> str:
+        """How messages name this node."""
+        return f"node '{self.name}' ({self.type})"
+
+
+@dataclass(frozen=True, eq=False)
+class GraphView:
+    """A whole model. `tensors` holds every tensor that a node, input or output names."""
+
+    name: str
+    nodes: tuple[Node, ...]
+    tensors: Mapping[str, Tensor]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @cached_property
+    def _producers(self) -> dict[str, Node]:
+        return {output: node for node in self.nodes for output in node.outputs}
+
+    @cached_property
+    def _consumers(self) -> dict[str, list[Node]]:
+        consumers: dict[str, list[Node]] = {}
+        for node in self.nodes:
+            for name in dict.fromkeys(node.inputs):
+                consumers.setdefault(name, []).append(node)
+        return consumers
+
+    def tensor(self, name: str) -> Tensor:
+        return self.tensors[name]
+
+    def producer(self, tensor: str) -> Node | None:
+        """The node that computes the tensor, or None for a graph input or a constant."""
+        return self._producers.get(tensor)
+
+    def consumers(self, tensor: str) -> tuple[Node, ...]:
+        """The nodes that read the tensor, in order, each once."""
+        return tuple(self._consumers.get(tensor, ()))
+
+    def input_tensors(self, node: Node) -> tuple[Tensor | None, ...]:
+        """The node's inputs; None where an optional input is not given."""
+        return tuple(self.tensors[name] if name else None for name in node.inputs)
+
+    def output_tensors(self, node: Node) -> tuple[Tensor, ...]:
+        return tuple(self.tensors[name] for name in node.outputs)
+
+    def only_consumer(self, tensor: str) -> Node | None:
+        """The one node that reads the tensor, if the tensor is read once and is no output of the graph."""
+        readers = self.consumers(tensor)
+        return readers[0] if len(readers) == 1 and tensor not in self.outputs else None
+
+    def __str__(self) -> str:
+        lines = [f"graph {self.name}: {', '.join(f'{n} {self.tensors[n]}' for n in self.inputs)}"]
+        for node in self.nodes:
+            results = ", ".join(f"{name} {self.tensors[name]}" for name in node.outputs)
+            lines.append(f"  {results} = {node.operator}({', '.join(node.inputs)})")
+        return "\n".join([*lines, f"  -> {', '.join(self.outputs)}"])
+
+
+def graph_view(name: str, nodes: Iterable[Node], tensors: Mapping[str, Tensor], inputs: Iterable[str],
+               outputs: Iterable[str]) -> GraphView:
+    """A GraphView with the nodes sorted (stable) and everything that no output needs left out.
+
+    Graph inputs stay even when nothing reads them: they belong to the model's signature.
+    """
+    inputs, outputs = tuple(inputs), tuple(outputs)
+    ordered = _needed(topological(tuple(nodes)), outputs)
+    names = {*inputs, *outputs, *(name for node in ordered for name in (*node.inputs, *node.outputs) if name)}
+    return GraphView(name, ordered, MappingProxyType({n: tensors[n] for n in sorted(names)}), inputs, outputs)
+
+
+def _needed(nodes: tuple[Node, ...], outputs: tuple[str, ...]) -> tuple[Node, ...]:
+    wanted, kept = set(outputs), []
+    for node in reversed(nodes):
+        if any(output in wanted for output in node.outputs):
+            kept.append(node)
+            wanted.update(node.inputs)
+    return tuple(reversed(kept))
+
+
+def topological(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """The nodes so that producers come before consumers; otherwise in the given order. A cycle is refused."""
+    producer = {output: index for index, node in enumerate(nodes) for output in node.outputs}
+    waits: list[set[int]] = [{producer[name] for name in node.inputs if name in producer} for node in nodes]
+    readers: dict[int, list[int]] = {}
+    for index, sources in enumerate(waits):
+        for source in sources:
+            readers.setdefault(source, []).append(index)
+    missing = [len(sources) for sources in waits]
+    ready = [index for index, count in enumerate(missing) if count == 0]
+    heapq.heapify(ready)
+    ordered = []
+    while ready:
+        index = heapq.heappop(ready)
+        ordered.append(nodes[index])
+        for reader in readers.get(index, ()):
+            missing[reader] -= 1
+            if missing[reader] == 0:
+                heapq.heappush(ready, reader)
+    if len(ordered) < len(nodes):
+        raise AidgeError(f"the graph has a cycle: {' -> '.join(_cycle(nodes, waits, missing))}", code="GRAPH",
+                         hint="a model for firmware must be acyclic")
+    return tuple(ordered)
+
+
+def _cycle(nodes: tuple[Node, ...], waits: list[set[int]], missing: list[int]) -> list[str]:
+    """The names around one cycle, in the direction of the data."""
+    index, path, seen = next(i for i, count in enumerate(missing) if count), [], {}
+    while index not in seen:
+        seen[index] = len(path)
+        path.append(index)
+        index = min(source for source in waits[index] if missing[source])
+    around = [*path[seen[index]:], index]
+    return [nodes[i].name or nodes[i].outputs[0] for i in reversed(around)]

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""From a model file to a graph."""

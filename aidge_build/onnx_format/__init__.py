@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""Reading ONNX files: the only importer of the package onnx."""

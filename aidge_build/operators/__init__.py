@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The operators: one file per family."""

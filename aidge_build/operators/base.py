@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""What an operator is: a frozen value of typed attributes with a shape rule and a numpy meaning.
+
+An operator's file reads from top to bottom: attributes, `from_onnx`, `infer`, `forward`. A new operator is one file
+in this folder (or in a library's `operators` folder); nothing else has to know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.arithmetic.requantize import dequantize, quantize
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor
+
+
+@dataclass(frozen=True)
+class TensorType:
+    """What shape inference says about an output."""
+
+    dims: tuple[int, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Operator:
+    """Base of all operators. Subclasses are frozen dataclasses: their fields are the attributes.
+
+    `onnx_names` lists the ONNX operators that `from_onnx` reads ("Conv", or "com.microsoft::QGemm").
+    `views` is true for operators that only rename the elements of input 0 (Reshape, Transpose, Identity).
+    """
+
+    onnx_names: ClassVar[tuple[str, ...]] = ()
+    views: ClassVar[bool] = False
+
+    @property
+    def type(self) -> str:
+        """The name under which kernels register, e.g. Conv2D."""
+        return type(self).__name__
+
+    @classmethod
+    def from_onnx(cls, source: "OnnxNode") -> "Operator | tuple[Operator, Sequence[str]]":
+        """The operator of an ONNX node; with a list of tensor names when it does not read all inputs of the node.
+
+        `source` is an `aidge_build.importers.onnx_node.OnnxNode`. The default fits operators without attributes.
+        """
+        source.expect_attributes()
+        return cls()
+
+    def infer(self, inputs: Sequence[Tensor | None]) -> tuple[TensorType, ...]:
+        """The types of the outputs; AidgeError when the inputs do not fit."""
+        raise NotImplementedError
+
+    def forward(self, *inputs: numpy.ndarray | None) -> numpy.ndarray | tuple[numpy.ndarray, ...]:
+        """The meaning. Float tensors come as float64 and are rounded once to their type by the caller."""
+        raise NotImplementedError
+
+    def forward_quantized(self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None],
+                          outputs: Sequence[Tensor]) -> tuple[numpy.ndarray, ...]:
+        """The meaning on quantized tensors: dequantize, `forward` in float64, quantize half-even.
+
+        Linear operators replace this by integer accumulation (design page ARITHMETIC, section 1).
+        """
+        reals = [
+            dequantize(value, tensor.quantization) if value is not None and tensor.quantization is not None
+            else None if value is None else as_evaluated(value)
+            for value, tensor in zip(values, inputs, strict=True)
+        ]
+        results = as_tuple(self.forward(*reals))
+        return tuple(
+            quantize(result, tensor.quantization, tensor.dtype) if tensor.quantization is not None else result
+            for result, tensor in zip(results, outputs, strict=True)
+        )
+
+    def multiply_accumulates(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> int:
+        """Multiply-accumulate operations of one evaluation (0 where the term does not apply)."""
+        return 0
+
+    def __str__(self) -> str:
+        shown = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default)
+        return f"{self.type}[{shown}]" if shown else self.type
+
+
+def as_evaluated(values: numpy.ndarray) -> numpy.ndarray:
+    """The array as `forward` receives it: floats in float64, everything else as it is."""
+    return values.astype(numpy.float64) if values.dtype.kind == "f" else values
+
+
+def as_tuple(results) -> tuple[numpy.ndarray, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def require(condition: bool, what: str, hint: str = "") -> None:
+    """Refuse the node with this reason unless the condition holds."""
+    if not condition:
+        raise AidgeError(what, hint=hint, code="OPERATOR")
+
+
+@dataclass(frozen=True)
+class Activated(Operator):
+    """An operator whose result may be clamped between two real numbers (a fused ReLU or Clip)."""
+
+    minimum: float = -numpy.inf
+    maximum: float = numpy.inf
+
+    @property
+    def clamps(self) -> bool:
+        return self.minimum > -numpy.inf or self.maximum < numpy.inf
+
+    def clamp(self, values: numpy.ndarray) -> numpy.ndarray:
+        """The clamped values, in their own type."""
+        return numpy.clip(values, self.minimum, self.maximum) if self.clamps else values

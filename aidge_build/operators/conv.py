@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""Convolutions over 1, 2 or 3 spatial axes, with groups; depthwise ones have a type of their own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.base import Activated, TensorType, require
+from aidge_build.operators.linear import LinearQuantized
+from aidge_build.operators.window import Window, windows
+
+
+@dataclass(frozen=True)
+class Conv(LinearQuantized, Activated):
+    """Y[n, m, ...] = clamp(B[m] + sum over c, k of X[n, c, ... * stride + k * dilation - pad] * W[m, c, k]).
+
+    Inputs: X [N, C, spatial...], W [M, C / groups, kernel...], optional B [M]; output [N, M, spatial...].
+    Source: ONNX operator Conv.
+    """
+
+    onnx_names: ClassVar = ("Conv",)
+
+    window: Window = Window((1,), (1,), (1,), (0,), (0,))
+    groups: int = 1
+    depthwise: bool = False  # groups == C == M
+
+    @property
+    def type(self) -> str:
+        return f"{'ConvDepthWise' if self.depthwise else 'Conv'}{self.window.rank}D"
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+        data, weights = source.input(0), source.input(1)
+        require(data.rank == weights.rank and data.rank >= 3, f"the input has rank {data.rank}, the weights {weights.rank}")
+        window = Window.from_onnx(source, data.dims[2:], kernel=weights.dims[2:])
+        groups = source.integer("group", 1)
+        return cls(window=window, groups=groups, depthwise=groups > 1 and groups == data.dims[1] == weights.dims[0])
+
+    def infer(self, inputs: Sequence[Tensor | None]) -> tuple[TensorType, ...]:
+        data, weights, *bias = inputs
+        require(self.groups > 0, f"group is {self.groups}, must be positive")
+        require(data.dims[1] == weights.dims[1] * self.groups,
+                f"the input has {data.dims[1]} channels, the weights want {weights.dims[1]} in each of {self.groups} groups")
+        require(weights.dims[0] % self.groups == 0, f"{weights.dims[0]} output channels do not divide into {self.groups} groups")
+        require(weights.dims[2:] == self.window.kernel, f"kernel_shape {self.window.kernel} but weights {weights.dims}")
+        if bias and bias[0] is not None:
+            require(bias[0].dims == (weights.dims[0],), f"the bias has dims {bias[0].dims}, wants ({weights.dims[0]},)")
+        return (TensorType((data.dims[0], weights.dims[0], *self.window.output_dims(data.dims[2:])), data.dtype),)
+
+    def forward(self, data, weights, bias=None):
+        return self.clamp(self.accumulate(data, weights, bias))
+
+    def accumulate(self, data, weights, bias=None):
+        batch, outputs = data.shape[0], weights.shape[0]
+        per_group_in, per_group_out = weights.shape[1], outputs // self.groups
+        patches = windows(data, self.window, 0)  # [N, C, out..., kernel...]
+        rank = self.window.rank
+        out_dims, kernel_size = patches.shape[2:2 + rank], math.prod(self.window.kernel)
+        if self.depthwise:
+            axes = "xyz"[:rank], "ijk"[:rank]
+            result = numpy.einsum(f"nc{axes[0]}{axes[1]},c{axes[1]}->nc{axes[0]}", patches, weights[:, 0])
+        else:
+            result = numpy.empty((batch, outputs, *out_dims), numpy.result_type(data, weights))
+            moved = numpy.moveaxis(patches, 1, 1 + rank)  # [N, out..., C, kernel...]
+            for group in range(self.groups):
+                part = moved[(slice(None),) * (1 + rank) + (slice(group * per_group_in, (group + 1) * per_group_in),)]
+                rows = part.reshape(batch, math.prod(out_dims), per_group_in * kernel_size)
+                channels = slice(group * per_group_out, (group + 1) * per_group_out)
+                product = rows @ weights[channels].reshape(per_group_out, -1).T
+                result[:, channels] = numpy.moveaxis(product, 2, 1).reshape(batch, per_group_out, *out_dims)
+        if bias is not None:
+            result = result + bias.reshape(1, -1, *(1,) * rank)
+        return result
+
+    def multiply_accumulates(self, inputs, outputs):
+        return outputs[0].elements * math.prod(inputs[1].dims[1:])

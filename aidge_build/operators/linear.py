@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Operators that are linear in data and weights: on quantized tensors they accumulate integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy
+
+from aidge_build.arithmetic.requantize import centred, clamp_levels, multipliers, requantize
+from aidge_build.graph.tensor import Tensor
+
+
+class LinearQuantized:
+    """`forward_quantized` of operators with inputs (data, weights, optional bias) and `accumulate`.
+
+    The bias is int32 with scale sx * sw and zero point 0 (the recipe that makes such nodes sees to it). The channel
+    axis of the output is 1 when the weights are quantized per channel.
+    """
+
+    def accumulate(self, data, weights, bias=None):
+        """The sum of products plus bias, without clamp; float64 holds integers below 2^53 exactly."""
+        raise NotImplementedError
+
+    def forward_quantized(self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None],
+                          outputs: Sequence[Tensor]) -> tuple[numpy.ndarray, ...]:
+        data, weights = (
+            centred(value, tensor.quantization).astype(numpy.float64) for value, tensor in zip(values[:2], inputs[:2])
+        )
+        bias = values[2].astype(numpy.float64) if len(values) > 2 and values[2] is not None else None
+        (output,) = outputs
+        quantization = output.quantization
+        sums = self.accumulate(data, weights, bias)
+        factors = multipliers(inputs[0].quantization.scale, inputs[1].quantization.scales, quantization.scale)
+        along_channels = factors.reshape(1, -1, *(1,) * (output.rank - 2)) if output.rank > 1 else factors
+        low, high = clamp_levels(self.minimum, self.maximum, quantization, output.dtype)
+        return (requantize(sums, along_channels, quantization.zero_point, low, high).astype(output.dtype.numpy),)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""The sliding window that convolutions and pools share: kernel, strides, dilations, pads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.operators.base import require
+
+LARGEST = 1 << 16  # of a kernel, stride, dilation or pad: far above every real model, far below an overflow
+
+
+@dataclass(frozen=True)
+class Window:
+    """One number per spatial axis; pads before and after."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads_begin: tuple[int, ...]
+    pads_end: tuple[int, ...]
+    ceil_mode: bool = False
+
+    @property
+    def rank(self) -> int:
+        return len(self.kernel)
+
+    @property
+    def has_pads(self) -> bool:
+        return any(self.pads_begin) or any(self.pads_end)
+
+    @classmethod
+    def from_onnx(cls, source, spatial: tuple[int, ...], kernel: tuple[int, ...] | None = None) -> "Window":
+        """The window of a Conv or pool node over an input with these spatial dims (auto_pad is resolved here)."""
+        rank = len(spatial)
+        declared = source.integers("kernel_shape", kernel)
+        require(declared is not None, "the attribute kernel_shape is missing")
+        require(kernel is None or tuple(declared) == tuple(kernel), f"kernel_shape {declared} differs from the weights' {kernel}")
+        strides, dilations = source.integers("strides", (1,) * rank), source.integers("dilations", (1,) * rank)
+        pads = source.integers("pads", None)
+        auto = source.text("auto_pad", "NOTSET")
+        for name, numbers, low, count in (("kernel_shape", declared, 1, rank), ("strides", strides, 1, rank),
+                                          ("dilations", dilations, 1, rank), ("pads", pads or (0,) * 2 * rank, 0, 2 * rank)):
+            require(len(numbers) == count, f"{name} {numbers} has {len(numbers)} numbers, wants {count}")
+            require(all(low <= n < LARGEST for n in numbers), f"{name} {numbers}: each must be in {low}..{LARGEST - 1}")
+        require(auto in ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"), f"auto_pad {auto!r} is unknown")
+        require(auto == "NOTSET" or not pads or not any(pads), f"both pads {pads} and auto_pad {auto}")
+        window = cls(tuple(declared), tuple(strides), tuple(dilations), tuple((pads or (0,) * 2 * rank)[:rank]),
+                     tuple((pads or (0,) * 2 * rank)[rank:]), bool(source.integer("ceil_mode", 0)))
+        return window._same(spatial, auto) if auto.startswith("SAME") else window
+
+    def _same(self, spatial: tuple[int, ...], auto: str) -> "Window":
+        """auto_pad: output = ceil(input / stride); the odd pad goes to the end for SAME_UPPER."""
+        begin, end = [], []
+        for size, extent, stride in zip(spatial, self.extents, self.strides):
+            total = max(0, (-(-size // stride) - 1) * stride + extent - size)
+            small, large = total // 2, total - total // 2
+            begin.append(small if auto == "SAME_UPPER" else large)
+            end.append(large if auto == "SAME_UPPER" else small)
+        return Window(self.kernel, self.strides, self.dilations, tuple(begin), tuple(end), False)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """How many input positions the kernel spans per axis."""
+        return tuple((size - 1) * dilation + 1 for size, dilation in zip(self.kernel, self.dilations))
+
+    def output_dims(self, spatial: tuple[int, ...]) -> tuple[int, ...]:
+        """Output positions per axis (ceil_mode: a last window must start inside the input or the begin pad)."""
+        dims = []
+        for size, extent, stride, begin, end in zip(spatial, self.extents, self.strides, self.pads_begin, self.pads_end):
+            room = size + begin + end - extent
+            require(room >= 0, f"the kernel spans {extent} positions, the padded input has {size + begin + end}")
+            count = (-(-room // stride) if self.ceil_mode else room // stride) + 1
+            if self.ceil_mode and (count - 1) * stride >= size + begin:
+                count -= 1
+            dims.append(count)
+        return tuple(dims)
+
+
+def windows(data: numpy.ndarray, window: Window, fill: float) -> numpy.ndarray:
+    """A view [N, C, out..., kernel...] of the padded input [N, C, spatial...]; pads hold `fill`."""
+    rank = window.rank
+    out = window.output_dims(data.shape[2:])
+    # With ceil_mode the last window may reach beyond the end pad.
+    after = [
+        max(end, (count - 1) * stride + extent - size - begin)
+        for end, count, stride, extent, size, begin in zip(window.pads_end, out, window.strides, window.extents,
+                                                           data.shape[2:], window.pads_begin)
+    ]
+    pads = ((0, 0), (0, 0), *zip(window.pads_begin, after))
+    padded = numpy.pad(data, pads, constant_values=fill) if any(map(any, pads)) else data
+    view = numpy.lib.stride_tricks.sliding_window_view(padded, window.extents, tuple(range(2, 2 + rank)))
+    steps = (slice(None), slice(None), *(slice(0, (n - 1) * s + 1, s) for n, s in zip(out, window.strides)),
+             *(slice(None, None, d) for d in window.dilations))
+    return view[steps]

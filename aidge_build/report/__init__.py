@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What goes where, for people."""

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The only caller of compilers and binutils."""

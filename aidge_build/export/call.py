@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""A call of a C kernel as data: what a library says about one layer, and what `emit` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy
+
+
+@dataclass(frozen=True)
+class Input:
+    """The pointer to the node's input of this index."""
+
+    index: int = 0
+
+
+@dataclass(frozen=True)
+class Output:
+    """The pointer to the node's output of this index."""
+
+    index: int = 0
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """The pointer to the scratch bytes that the kernel demanded (void pointer in C)."""
+
+
+@dataclass(frozen=True)
+class Constant:
+    """An array in flash, in the order in which the kernel reads it. It becomes `<model>_<layer>_<name>`.
+
+    It is printed into the weights file: numbers that depend on weights, scales or zero points belong here, and not
+    into a `Literal` or `Struct`, so that new weights leave the code file as it is.
+    """
+
+    name: str
+    values: numpy.ndarray
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A number in the call."""
+
+    value: int
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A constant struct of integers or integer arrays (shapes and strides): printed beside the layer, passed by address."""
+
+    type: str
+    fields: Mapping[str, int | tuple[int, ...]]
+
+
+Argument = Input | Output | Scratch | Constant | Literal | Struct
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call per layer: `function(arguments...)`, whose text is in `sources` (files of the library).
+
+    A source may include others of its library with #include "file.h"; the generated file contains each once.
+    `note` tells the reader what was chosen or proved for this layer ("requantization proved as integer").
+    """
+
+    function: str
+    sources: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+    note: str = ""
+
+    @property
+    def constants(self) -> tuple[Constant, ...]:
+        return tuple(argument for argument in self.arguments if isinstance(argument, Constant))

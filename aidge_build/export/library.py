@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: MIT
+"""An export library: a folder of C kernels and of small Python files that register them.
+
+A library is a value: everything that was read of it is in `files`. Its Python files run as a package of their own
+(they may import each other with `from . import name`) and what they mark is collected; nothing global is changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.abc
+import importlib.util
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+from aidge_build.backend.spec import ImplSpec
+from aidge_build.errors import AidgeError
+from aidge_build.export.node import ExportNode
+from aidge_build.operators.base import Operator
+
+MANIFEST = "library.toml"
+_KEYS = {"name", "language", "description"}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One registered implementation."""
+
+    library: str
+    name: str
+    type: str
+    spec: ImplSpec
+    node_class: type[ExportNode]
+
+
+@dataclass(frozen=True)
+class Library:
+    """`files` maps paths relative to the library's folder, with "/", to their bytes."""
+
+    name: str
+    language: str
+    description: str
+    files: Mapping[str, bytes]
+    kernels: tuple[Kernel, ...]
+    operators: tuple[type[Operator], ...]
+
+    def kernels_for(self, operator_type: str) -> tuple[Kernel, ...]:
+        return tuple(kernel for kernel in self.kernels if kernel.type == operator_type)
+
+
+def load_library(files: Mapping[str, bytes], where: str) -> Library:
+    """The library whose folder holds these files; `where` names it in messages."""
+    manifest = _manifest(files, where)
+    modules = _run_modules(manifest["name"], {p: d for p, d in files.items() if p.endswith(".py")}, where)
+    kernels: list[Kernel] = []
+    operators: list[type[Operator]] = []
+    for module in modules:
+        for value in vars(module).values():
+            if not isinstance(value, type) or value.__module__ != module.__name__:
+                continue
+            if issubclass(value, ExportNode) and "kernel_spec" in vars(value):
+                kernels += [Kernel(manifest["name"], module.__name__.rpartition(".")[2], operator_type, value.kernel_spec, value)
+                            for operator_type in value.kernel_types]
+            elif issubclass(value, Operator) and value.onnx_names:
+                operators.append(value)
+    _refuse_duplicates(kernels, where)
+    return Library(manifest["name"], manifest.get("language", "c"), manifest.get("description", ""), dict(files),
+                   tuple(kernels), tuple(operators))
+
+
+def _manifest(files: Mapping[str, bytes], where: str) -> dict:
+    if MANIFEST not in files:
+        raise AidgeError(f"the folder has no {MANIFEST}", where=where, code="LIBRARY",
+                         hint='a library says its name in library.toml: name = "mylib"')
+    try:
+        manifest = tomllib.loads(files[MANIFEST].decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise AidgeError(str(error), where=f"{where}/{MANIFEST}", code="LIBRARY") from error
+    unknown = sorted(set(manifest) - _KEYS)
+    if unknown or not str(manifest.get("name", "")).isidentifier():
+        what = f"unknown key {unknown[0]!r}" if unknown else "`name` must be an identifier"
+        raise AidgeError(what, where=f"{where}/{MANIFEST}", code="LIBRARY", hint=f"keys: {', '.join(sorted(_KEYS))}")
+    return manifest
+
+
+def _refuse_duplicates(kernels: Sequence[Kernel], where: str) -> None:
+    seen: dict[tuple, Kernel] = {}
+    for entry in kernels:
+        other = seen.setdefault((entry.type, entry.spec), entry)
+        if other is not entry:
+            raise AidgeError(f"kernels {other.name} and {entry.name} register the same spec for {entry.type}", where=where,
+                             code="LIBRARY", hint="a spec must say what tells the kernel apart")
+
+
+class _MemoryFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the modules of one library from memory."""
+
+    def __init__(self, package: str, sources: Mapping[str, bytes], where: str):
+        self.package, self.where = package, where
+        self.sources = {f"{package}.{path[:-3].replace('/', '.')}": (path, data) for path, data in sources.items()}
+        self.packages = {package} | {name.rpartition(".")[0] for name in self.sources}
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname in self.sources or fullname in self.packages:
+            return importlib.util.spec_from_loader(fullname, self, is_package=fullname in self.packages)
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ in self.sources:
+            path, data = self.sources[module.__name__]
+            exec(compile(data, f"{self.where}/{path}", "exec"), vars(module))
+
+
+def _run_modules(name: str, sources: Mapping[str, bytes], where: str) -> list[ModuleType]:
+    """Import every module of the library, in sorted order; errors name the file."""
+    digest = hashlib.sha256(b"".join(path.encode() + b"\0" + data for path, data in sorted(sources.items()))).hexdigest()
+    package = f"aidge_kernels_{name}_{digest[:12]}"
+    finder = _MemoryFinder(package, sources, where)
+    sys.meta_path.insert(0, finder)
+    try:
+        return [_import(module, finder, where) for module in sorted(finder.sources)]
+    finally:
+        sys.meta_path.remove(finder)
+
+
+def _import(module: str, finder: _MemoryFinder, where: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except AidgeError as error:
+        raise error.within(f"{where}/{finder.sources[module][0]}")
+    except Exception as error:  # a plug-in may raise anything: its file and the reason are what the user needs
+        raise AidgeError(f"{type(error).__name__}: {error}", where=f"{where}/{finder.sources[module][0]}",
+                         code="LIBRARY") from error

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""A copy of a tensor into another storage order; adaptation inserts it where two kernels want different formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aidge_build.operators.base import Operator, TensorType
+
+
+@dataclass(frozen=True)
+class Reformat(Operator):
+    """Y = X; the two tensors differ in format only. It has no ONNX name: only adaptation makes it."""
+
+    def infer(self, inputs):
+        return (TensorType(inputs[0].dims, inputs[0].dtype),)
+
+    def forward(self, data):
+        return data
+
+    def forward_quantized(self, values, inputs, outputs):
+        return (values[0],)

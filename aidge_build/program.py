@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""A model ready to be printed: layers with their calls, and the place of every tensor. Made by `compile`, read by `emit`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from aidge_build.export.call import Call
+from aidge_build.export.library import Kernel
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.memory.plan import MemoryPlan
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user decided about the generated code."""
+
+    io: str = "caller"  # caller: pointers per tensor; arena: inputs and outputs lie in the arena
+    arena: str = "static"  # static: an array of our own; caller: the firmware hands the arena over
+    weights: str = "c"  # c: arrays; incbin: N_weights.bin included by the assembler
+    optimize: str = "balanced"
+    rounding: str = "onnx"
+    trace: bool = False  # verify only: report every layer's output through aidge_trace
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a tensor lies: kind "input" or "output" (index: position in the signature), "arena" (offset_bytes) or
+    "constant" (in flash)."""
+
+    kind: str
+    index: int = 0
+    offset_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One step: the node, the kernel that it got, and the call. `symbol` is its C function, e.g. kws_conv_3."""
+
+    symbol: str
+    node: Node
+    kernel: Kernel
+    call: Call
+    inputs: tuple[Tensor | None, ...]
+    outputs: tuple[Tensor, ...]
+    macs: int
+    scratch_offset_bytes: int | None = None
+    rejected: tuple[tuple[str, str], ...] = ()  # (kernel, reason)
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Program:
+    """Everything that `emit` prints. `arena` is the plan of the arena as linked; `peak` counts inputs and outputs inside."""
+
+    name: str
+    model_sha256: str
+    view: GraphView
+    layers: tuple[Layer, ...]
+    places: Mapping[str, Place]
+    arena: MemoryPlan
+    peak: MemoryPlan
+    io_bytes: int
+    arena_alignment: int
+    options: Options
+    target: str  # "stm32f7" or "cortex-m7"
+    library_files: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)  # library name -> path -> bytes
+    notices: tuple[str, ...] = ()
+    region: str = ""  # of the arena; "" when no board is known

@@ -1,2 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Where each buffer lies."""
+"""Static memory planning on plain values: buffers in, offsets with a proof (or its absence) out.
+
+The way through the room: `buffer` (the question) -> `planner.plan` (`greedy`, `climb`, `branch` look for offsets in the
+numeric view `problem`) -> `plan` (the answer) -> `checker` (independent of all of these) -> `picture`.
+"""

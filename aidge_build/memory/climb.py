@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Hill climbing over placement orders: what blocks the topmost buffer is moved; a fixed seed and a fixed number of moves."""
+
+from __future__ import annotations
+
+from math import exp
+from random import Random
+
+from aidge_build.memory.greedy import Arrangement, place
+from aidge_build.memory.problem import Problem
+
+SEED = 20231
+PAIR_VISITS = 2_000_000
+MOST_MOVES = 2_000
+COOLING = 0.999
+START_TEMPERATURE = 0.02
+
+
+def moves_for(problem: Problem) -> int:
+    """The number of moves: limited by work (visited pairs), never by time, so that every machine finds the same plan."""
+    pairs = sum(len(others) for others in problem.conflicts)
+    return min(MOST_MOVES, PAIR_VISITS // (pairs + len(problem) + 1))
+
+
+def climb(problem: Problem, start: Arrangement, moves: int) -> Arrangement:
+    """The best arrangement met on a walk from `start` that accepts a worse one with falling probability."""
+    bound_bytes, _ = problem.lower_bound
+    random = Random(SEED)
+    temperature = START_TEMPERATURE * bound_bytes
+    best = current = start
+    for _ in range(moves):
+        if best.peak_bytes == bound_bytes:
+            break
+        found = place(problem, _moved(problem, current, random))
+        rise = found.peak_bytes - current.peak_bytes
+        if rise <= 0 or random.random() < exp(-rise / max(1.0, temperature)):
+            current = found
+        temperature *= COOLING
+        if found.peak_bytes < best.peak_bytes:
+            best = found
+    return best
+
+
+def _moved(problem: Problem, current: Arrangement, random: Random) -> list[int]:
+    """The order with a topmost buffer moved before one below it, or one of those two exchanged with any other."""
+    offsets = current.offsets
+    topmost = random.choice([i for i, offset in enumerate(offsets) if offset + problem.sizes[i] == current.peak_bytes])
+    below = [other for other in problem.conflicts[topmost] if offsets[other] < offsets[topmost]]
+    blocker = random.choice([*below, topmost])
+    order = list(current.order)
+    if random.random() < 0.5:
+        order.remove(topmost)
+        limit = order.index(blocker) + 1 if blocker != topmost else 1
+        order.insert(random.randrange(limit), topmost)
+    else:
+        here, there = order.index(blocker), random.randrange(len(order))
+        order[here], order[there] = order[there], order[here]
+    return order

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Offsets by one pass over an order of the buffers: each takes the lowest, or the tightest, gap among those already placed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aidge_build.memory.problem import Problem
+
+
+@dataclass(frozen=True)
+class Arrangement:
+    """Offsets by buffer index, their peak, and the order that led to them."""
+
+    peak_bytes: int
+    offsets: tuple[int, ...]
+    order: tuple[int, ...]
+
+
+def place(problem: Problem, order: Sequence[int], *, tightest: bool = False) -> Arrangement:
+    """Place in `order`, each buffer into the lowest gap that takes it, or with `tightest` into the smallest one."""
+    offsets = [-1] * len(problem)
+    ends = [0] * len(problem)
+    sizes, alignments, conflicts = problem.sizes, problem.alignments, problem.conflicts
+    for index in order:
+        below = sorted([(offsets[other], ends[other]) for other in conflicts[index] if offsets[other] >= 0])
+        size, mask = sizes[index], alignments[index] - 1
+        floor, chosen, chosen_gap = 0, -1, 0
+        for start, end in below:
+            if start - floor >= size:
+                if not tightest:
+                    chosen = floor
+                    break
+                if chosen < 0 or start - floor < chosen_gap:
+                    chosen, chosen_gap = floor, start - floor
+            if end > floor:
+                floor = (end + mask) & ~mask
+        offsets[index] = floor if chosen < 0 else chosen
+        ends[index] = offsets[index] + size
+    return Arrangement(max(ends, default=0), tuple(offsets), tuple(order))
+
+
+def orders(problem: Problem) -> tuple[tuple[int, ...], ...]:
+    """The greedy orders, the most promising first; ties fall to the canonical index."""
+    sizes = problem.sizes
+    lifetimes = [last - first for first, last in zip(problem.firsts, problem.lasts, strict=True)]
+    weights = [sum(sizes[other] for other in others) for others in problem.conflicts]
+    indices = range(len(problem))
+    return (
+        tuple(sorted(indices, key=lambda i: (-sizes[i], -lifetimes[i], i))),
+        by_breadth(problem),
+        tuple(sorted(indices, key=lambda i: (-weights[i], -sizes[i], i))),
+        tuple(sorted(indices, key=lambda i: (-sizes[i] * lifetimes[i], i))),
+        tuple(sorted(indices, key=lambda i: (-lifetimes[i], -sizes[i], i))),
+        tuple(indices),
+        tuple(sorted(indices, key=lambda i: (-problem.lasts[i], -sizes[i], i))),
+    )
+
+
+def by_breadth(problem: Problem) -> tuple[int, ...]:
+    """The buffers of the fullest step first, the largest of a step first (Pisarchyk and Lee 2020, greedy by breadth)."""
+    fullest = sorted(problem.live_sets, key=lambda entry: (-sum(problem.sizes[i] for i in entry[1]), entry[0]))
+    order: dict[int, None] = {}
+    for _, live in fullest:
+        order.update(dict.fromkeys(sorted(live, key=lambda i: (-problem.sizes[i], i))))
+    return tuple(order)
+
+
+def best_greedy(problem: Problem) -> Arrangement:
+    """The best of all orders with both fits; stops as soon as the lower bound is reached."""
+    bound_bytes, _ = problem.lower_bound
+    best = None
+    for order in orders(problem):
+        for tightest in (False, True):
+            found = place(problem, order, tightest=tightest)
+            if best is None or found.peak_bytes < best.peak_bytes:
+                best = found
+            if best.peak_bytes == bound_bytes:
+                return best
+    return best

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: MIT
+"""The arena as text: columns are schedule steps, rows are addresses, the lowest address at the bottom."""
+
+from __future__ import annotations
+
+from string import ascii_letters, digits
+
+from aidge_build.errors import printable
+from aidge_build.memory.plan import MemoryPlan, Placement
+
+SYMBOLS = ascii_letters + digits
+FREE = "·"
+MOST_ROWS = 16
+LONGEST_NAME = 40
+
+
+def render_text(plan: MemoryPlan, steps: int, width: int = 80) -> str:
+    """Draw `plan` over the steps `[0, steps)` in at most `width` columns, then list the buffers of the largest moment.
+
+    A cell shows the buffer that fills most of it; `·` is free. The column of the largest moment is marked below the picture.
+    """
+    if not plan.placements:
+        return "the arena is empty\n"
+    margin = len(f"{plan.peak_bytes:,}")
+    columns = max(1, min(steps, width - margin - 3))
+    edges = [column * steps // columns for column in range(columns + 1)]
+    rows = min(MOST_ROWS, plan.peak_bytes)
+    heights = [row * plan.peak_bytes // rows for row in range(rows + 1)]
+    lines = []
+    for row in reversed(range(rows)):
+        cells = _cells(plan, edges, heights[row], heights[row + 1])
+        lines.append(f"{heights[row]:>{margin},} |{cells}|")
+    marked = "".join("^" if low <= plan.bound_step < high else " " for low, high in zip(edges, edges[1:], strict=False))
+    lines.append(f"{'':>{margin}}  {marked}".rstrip())
+    lines.append(f"largest moment: step {plan.bound_step}, {plan.lower_bound_bytes:,} B")
+    lines += [_legend_line(plan, placement) for placement in reversed(plan.live_at(plan.bound_step))]
+    return "\n".join(lines) + "\n"
+
+
+def _cells(plan: MemoryPlan, edges: list[int], low: int, high: int) -> str:
+    """One row of the picture: the symbol with the most byte-steps in each cell."""
+    columns = len(edges) - 1
+    filled: list[dict[str, int]] = [{} for _ in range(columns)]
+    for index, placement in enumerate(plan.placements):
+        byte_count = min(high, placement.end_bytes) - max(low, placement.offset_bytes)
+        if byte_count <= 0:
+            continue
+        for column in range(columns):
+            step_count = min(edges[column + 1], placement.buffer.last) - max(edges[column], placement.buffer.first)
+            if step_count > 0:
+                symbol = SYMBOLS[index % len(SYMBOLS)]
+                filled[column][symbol] = filled[column].get(symbol, 0) + byte_count * step_count
+    return "".join(max(sorted(cell), key=cell.__getitem__) if cell else FREE for cell in filled)
+
+
+def _legend_line(plan: MemoryPlan, placement: Placement) -> str:
+    symbol = SYMBOLS[plan.placements.index(placement) % len(SYMBOLS)]
+    buffer = placement.buffer
+    name = printable(buffer.name)
+    if len(name) > LONGEST_NAME:
+        name = f"{name[:LONGEST_NAME - 3]}..."
+    return (f"  {symbol}  {name}  {buffer.size_bytes:,} B at {placement.offset_bytes:,}  "
+            f"steps [{buffer.first}, {buffer.last})  {buffer.kind}")

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""The numeric view of a planning question that all the searches share: canonical order, conflicts, lower bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+
+from aidge_build.memory.buffer import Buffer, require_distinct_names
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Buffers in canonical order; every search speaks of them by index, so that the caller's order cannot matter."""
+
+    buffers: tuple[Buffer, ...]
+    sizes: tuple[int, ...]
+    firsts: tuple[int, ...]
+    lasts: tuple[int, ...]
+    alignments: tuple[int, ...]
+
+    @staticmethod
+    def of(buffers: Sequence[Buffer]) -> Problem:
+        """Sort into canonical order. Refuses two buffers of one name."""
+        require_distinct_names(buffers)
+        ordered = tuple(sorted(buffers, key=lambda b: (b.first, -b.size_bytes, b.last, b.alignment, b.name)))
+        return Problem(ordered, tuple(b.size_bytes for b in ordered), tuple(b.first for b in ordered),
+                       tuple(b.last for b in ordered), tuple(b.alignment for b in ordered))
+
+    def __len__(self) -> int:
+        return len(self.buffers)
+
+    @cached_property
+    def conflicts(self) -> tuple[tuple[int, ...], ...]:
+        """Per buffer the indices of those that are live at the same time, ascending."""
+        found: list[list[int]] = [[] for _ in self.buffers]
+        live: list[int] = []
+        for index, first in enumerate(self.firsts):
+            live = [other for other in live if self.lasts[other] > first]
+            for other in live:
+                found[other].append(index)
+            found[index].extend(live)
+            live.append(index)
+        return tuple(tuple(sorted(others)) for others in found)
+
+    @cached_property
+    def live_sets(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """(step, live buffers) at every step where some buffer begins: between these nothing is added."""
+        sets: list[tuple[int, tuple[int, ...]]] = []
+        live: list[int] = []
+        position = 0
+        for step in sorted(set(self.firsts)):
+            live = [index for index in live if self.lasts[index] > step]
+            while position < len(self) and self.firsts[position] == step:
+                live.append(position)
+                position += 1
+            sets.append((step, tuple(live)))
+        return tuple(sets)
+
+    @cached_property
+    def lower_bound(self) -> tuple[int, int]:
+        """(bytes, step) of the largest moment, the earliest of several; (0, 0) without buffers."""
+        best = (0, 0)
+        for step, live in self.live_sets:
+            needed = self._bytes_at_once(live)
+            if needed > best[0]:
+                best = (needed, step)
+        return best
+
+    def _bytes_at_once(self, live: tuple[int, ...]) -> int:
+        """No arena holds `live` in less: their sum, and, for those that are aligned, the padding below all but the topmost."""
+        needed = sum(self.sizes[index] for index in live)
+        for alignment in sorted({self.alignments[index] for index in live}):
+            aligned = [self.sizes[index] for index in live if self.alignments[index] >= alignment]
+            padding = [-size % alignment for size in aligned]
+            needed = max(needed, sum(aligned) + sum(padding) - max(padding))
+        return needed
+
+    @cached_property
+    def granule(self) -> int:
+        """Every left-justified offset and end is a multiple of this."""
+        return gcd(*self.sizes, *self.alignments)
+
+    @cached_property
+    def _reachable_sums(self) -> int | None:
+        """Bit n says that some subset of buffers has n granules; none where padding makes other peaks possible."""
+        total = sum(self.sizes) // self.granule
+        if total > 1 << 17 or any(size % max(self.alignments) for size in self.sizes):
+            return None
+        sums = 1
+        for size in self.sizes:
+            sums |= sums << (size // self.granule)
+        return sums
+
+    def next_peak(self, peak_bytes: int) -> int:
+        """The smallest peak above `peak_bytes` that a left-justified arrangement can have."""
+        granules = peak_bytes // self.granule + 1
+        if self._reachable_sums is None:
+            return granules * self.granule
+        above = self._reachable_sums >> granules
+        return (granules + (above & -above).bit_length() - 1) * self.granule

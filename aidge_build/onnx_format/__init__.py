@@ -1,2 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Reading ONNX files: the only importer of the package onnx."""
+"""ONNX files as plain values: the only room that imports the package onnx."""
+
+from aidge_build.onnx_format.external import read_external
+from aidge_build.onnx_format.model import ModelNode, OnnxModel, ValueInfo
+from aidge_build.onnx_format.reader import external_locations, read_model
+from aidge_build.onnx_format.schema import check_node
+from aidge_build.onnx_format.types import dtype_of
+
+__all__ = ["ModelNode", "OnnxModel", "ValueInfo", "check_node", "dtype_of", "external_locations", "read_external", "read_model"]

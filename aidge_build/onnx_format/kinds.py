@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""What a file really is when it is not an ONNX model."""
+
+from __future__ import annotations
+
+from aidge_build.errors import AidgeError
+
+# The converter's command, by what the file is.
+_FROM_TFLITE = "python -m tf2onnx.convert --opset 17 --tflite model.tflite --output model.onnx"
+_FROM_KERAS = "python -m tf2onnx.convert --opset 17 --keras model.h5 --output model.onnx"
+_FROM_TORCH = ("load it in Python and convert it: python -c \"import torch; m = torch.load('model.pt', weights_only=False).eval(); "
+               "torch.onnx.export(m, torch.zeros(1, 3, 32, 32), 'model.onnx')\" with your own input size")
+
+
+def refuse_other_files(data: bytes) -> None:
+    """Name the real type of a file that is known not to be ONNX; do nothing otherwise."""
+    found = _other_kind(data)
+    if found is not None:
+        what, hint = found
+        raise AidgeError(what, hint=hint, code="MODEL_FILE")
+
+
+def _other_kind(data: bytes) -> tuple[str, str] | None:
+    start = data[:512]
+    if not data:
+        return "the file is empty, not an ONNX model", ""
+    if start.startswith(b"version https://git-lfs.github.com/spec/"):
+        return "this is a Git LFS pointer, not the model itself", "run 'git lfs pull' in that checkout, or download the file itself"
+    if start[4:8] == b"TFL3":
+        return "this is a TensorFlow Lite model (.tflite), not ONNX", _FROM_TFLITE
+    if start.startswith(b"\x89HDF\r\n\x1a\n"):
+        return "this is an HDF5 file (a Keras .h5 model?), not ONNX", _FROM_KERAS
+    if start.startswith(b"PK\x03\x04"):
+        return _kind_of_zip(data)
+    if start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+        return "this is a Python pickle (a PyTorch .pt file?), not ONNX", _FROM_TORCH
+    if start.startswith(b"ORTM") or start[4:8] == b"ORTM":
+        return "this is an onnxruntime .ort file, not ONNX", "compile the .onnx file that it was made from"
+    if start.startswith(b"\x1f\x8b"):
+        return "this is a gzip archive, not ONNX", "unpack it first"
+    if _is_text(start):
+        return "this is a text file, not an ONNX model", ""
+    return None
+
+
+def _kind_of_zip(data: bytes) -> tuple[str, str]:
+    if b"data.pkl" in data[:4096] or b"data.pkl" in data[-65536:]:
+        return "this is a PyTorch file (.pt), not ONNX", _FROM_TORCH
+    if b"model.weights.h5" in data[-65536:]:
+        return "this is a Keras file (.keras), not ONNX", _FROM_KERAS.replace("model.h5", "model.keras")
+    return "this is a zip archive, not ONNX", "unpack it first"
+
+
+def _is_text(start: bytes) -> bool:
+    """Every ONNX model starts with a field tag; 0x08 (ir_version) and other control characters are no text."""
+    try:
+        text = start.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if error.start < len(start) - 3:
+            return False
+        text = start[:error.start].decode("utf-8")
+    return all(character >= " " or character in "\t\r\n\f" for character in text) and "\x7f" not in text

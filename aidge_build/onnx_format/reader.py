@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""Bytes of a model file to an OnnxModel; everything that cannot be meant for firmware is refused here, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import numpy
+import onnx
+from google.protobuf.message import DecodeError
+
+from aidge_build.errors import AidgeError
+from aidge_build.onnx_format.kinds import refuse_other_files
+from aidge_build.onnx_format.model import AttributeValue, ModelNode, OnnxModel, ValueInfo
+from aidge_build.onnx_format.tensors import external_location, read_tensor
+from aidge_build.onnx_format.text import text_of
+from aidge_build.onnx_format.types import dtype_of
+from aidge_build.onnx_format.wire import check_wire
+
+OLDEST_IR = 3
+OLDEST_OPSET = 7  # numpy-style broadcasting since then
+NEWEST_OPSET = onnx.defs.onnx_opset_version()
+_CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
+_Kind = onnx.AttributeProto.AttributeType
+
+
+def read_model(data: bytes, where: str, external: Mapping[str, bytes]) -> OnnxModel:
+    """The model in `data`; `where` names the file in messages, `external` holds the bytes of its external data."""
+    try:
+        return _model(_parse(data), external)
+    except AidgeError as error:
+        raise error.within(where)
+
+
+def external_locations(data: bytes, where: str = "") -> tuple[str, ...]:
+    """The relative paths of the files that hold weights of this model, sorted, each once."""
+    try:
+        graph = _parse(data).graph
+        tensors = [*graph.initializer, *(attribute.t for node in graph.node for attribute in node.attribute)]
+        found = {external_location(tensor) for tensor in tensors}
+        return tuple(sorted(location for location in found if location is not None))
+    except AidgeError as error:
+        raise error.within(where) if where else error
+
+
+def _parse(data: bytes) -> onnx.ModelProto:
+    refuse_other_files(data)
+    check_wire(data, onnx.ModelProto.DESCRIPTOR)
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError:
+        raise AidgeError("not an ONNX model (the protobuf message is damaged)", code="MODEL_FILE") from None
+    return model
+
+
+def _model(model: onnx.ModelProto, external: Mapping[str, bytes]) -> OnnxModel:
+    if not model.HasField("graph"):
+        raise AidgeError("not an ONNX model (it has no graph)", code="MODEL_FILE")
+    opsets = _versions(model)
+    if len(model.functions):
+        names = ", ".join(sorted(text_of(function.name) for function in model.functions)[:5])
+        raise AidgeError(f"the model defines functions of its own ({names})", code="MODEL",
+                         hint="inline them first: onnx.inliner.inline_local_functions")
+    graph = model.graph
+    if len(graph.sparse_initializer):
+        name = text_of(graph.sparse_initializer[0].values.name)
+        raise AidgeError(f"sparse initialiser '{name}': sparse tensors are not supported", code="MODEL", hint="store it dense")
+    return OnnxModel(
+        model.ir_version, opsets, text_of(graph.name),
+        tuple(_node(index, node, external) for index, node in enumerate(graph.node)),
+        _initializers(graph, external),
+        tuple(_values("input", graph.input)), tuple(_values("output", graph.output)),
+    )
+
+
+def _versions(model: onnx.ModelProto) -> dict[str, int]:
+    if not OLDEST_IR <= model.ir_version <= onnx.IR_VERSION:
+        raise AidgeError(f"IR version {model.ir_version} is not supported ({OLDEST_IR} to {onnx.IR_VERSION} are)", code="VERSION")
+    opsets: dict[str, int] = {}
+    for entry in model.opset_import:
+        domain = plain_domain(text_of(entry.domain))
+        if domain in opsets:
+            raise AidgeError(f"two opset imports of the domain '{domain or 'ai.onnx'}': {opsets[domain]} and {entry.version}",
+                             code="VERSION")
+        opsets[domain] = entry.version
+    if not opsets:
+        raise AidgeError("the model imports no opset", code="VERSION",
+                         hint=f"opsets {OLDEST_OPSET} to {NEWEST_OPSET} are supported")
+    version = opsets.get("", OLDEST_OPSET)
+    if not OLDEST_OPSET <= version <= NEWEST_OPSET:
+        raise AidgeError(f"opset {version} is not supported ({OLDEST_OPSET} to {NEWEST_OPSET} are)", code="VERSION",
+                         hint=f"convert the model: onnx.version_converter.convert_version(model, {min(17, NEWEST_OPSET)})")
+    return opsets
+
+
+def plain_domain(domain: str) -> str:
+    """Both spellings of the default domain as ""."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def _node(index: int, node: onnx.NodeProto, external: Mapping[str, bytes]) -> ModelNode:
+    read = ModelNode(index, text_of(node.op_type), plain_domain(text_of(node.domain)), text_of(node.name),
+                     tuple(map(text_of, node.input)), tuple(map(text_of, node.output)), attributes := {})
+    try:
+        if not read.op_type:
+            raise AidgeError("the node has no operator type", code="MODEL")
+        if read.op_type in _CONTROL_FLOW and not read.domain:
+            raise _no_subgraphs(read.op_type)
+        for attribute in node.attribute:
+            name = text_of(attribute.name)
+            if name in attributes:
+                raise AidgeError(f"the attribute '{name}' is given twice", code="MODEL")
+            attributes[name] = _attribute(name, attribute, external)
+    except AidgeError as error:
+        raise error.within(read.where())
+    return read
+
+
+def _no_subgraphs(what: str) -> AidgeError:
+    return AidgeError(f"{what}: nodes with sub-graphs (If, Loop, Scan) are not supported", code="MODEL",
+                      hint="export the model without control flow that depends on data")
+
+
+def _attribute(name: str, attribute: onnx.AttributeProto, external: Mapping[str, bytes]) -> AttributeValue:
+    if attribute.ref_attr_name:
+        raise AidgeError(f"attribute '{name}' refers to an attribute of a function", code="MODEL")
+    kind = attribute.type
+    if kind == _Kind.INT:
+        return attribute.i
+    if kind == _Kind.FLOAT:
+        return attribute.f
+    if kind == _Kind.STRING:
+        return text_of(attribute.s)
+    if kind == _Kind.INTS:
+        return tuple(attribute.ints)
+    if kind == _Kind.FLOATS:
+        return tuple(attribute.floats)
+    if kind == _Kind.STRINGS:
+        return tuple(map(text_of, attribute.strings))
+    if kind == _Kind.TENSOR:
+        return _within(f"attribute '{name}'", attribute.t, external)
+    if kind in (_Kind.GRAPH, _Kind.GRAPHS):
+        raise _no_subgraphs(f"attribute '{name}'")
+    known = {value: key for key, value in _Kind.items()}
+    raise AidgeError(f"attribute '{name}' has the type {known.get(kind, kind)}, which is not supported", code="MODEL")
+
+
+def _within(where: str, tensor: onnx.TensorProto, external: Mapping[str, bytes]) -> numpy.ndarray:
+    try:
+        return read_tensor(tensor, external)
+    except AidgeError as error:
+        raise error.within(where)
+
+
+def _initializers(graph: onnx.GraphProto, external: Mapping[str, bytes]) -> dict[str, numpy.ndarray]:
+    read: dict[str, numpy.ndarray] = {}
+    for index, tensor in enumerate(graph.initializer):
+        name = text_of(tensor.name)
+        if not name:
+            raise AidgeError(f"initialiser {index} has no name", code="MODEL")
+        if name in read:
+            raise AidgeError(f"two initialisers are named '{name}'", code="MODEL")
+        read[name] = _within(f"initialiser '{name}'", tensor, external)
+    return read
+
+
+def _values(role: str, infos: Iterable[onnx.ValueInfoProto]) -> Iterator[ValueInfo]:
+    seen: set[str] = set()
+    for info in infos:
+        name = text_of(info.name)
+        if not name:
+            raise AidgeError(f"a graph {role} has no name", code="MODEL")
+        if name in seen:
+            raise AidgeError(f"two graph {role}s are named '{name}'", code="MODEL")
+        seen.add(name)
+        try:
+            yield _value(name, info.type)
+        except AidgeError as error:
+            raise error.within(f"graph {role} '{name}'")
+
+
+def _value(name: str, described: onnx.TypeProto) -> ValueInfo:
+    kind = described.WhichOneof("value")
+    if kind != "tensor_type":
+        shown = kind.removesuffix("_type").replace("_", " ") if kind else "nothing"
+        raise AidgeError(f"its type is {shown}, only tensors are supported", code="TYPE")
+    tensor = described.tensor_type
+    if not tensor.HasField("shape"):
+        return ValueInfo(name, dtype_of(tensor.elem_type), None)
+    dims = tuple(_dim(dim) for dim in tensor.shape.dim)
+    if any(isinstance(dim, int) and dim < 0 for dim in dims):
+        raise AidgeError(f"its dims {list(dims)} hold a negative number", code="TYPE")
+    return ValueInfo(name, dtype_of(tensor.elem_type), dims)
+
+
+def _dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
+    kind = dim.WhichOneof("value")
+    if kind == "dim_value":
+        return dim.dim_value
+    return (text_of(dim.dim_param) or None) if kind == "dim_param" else None

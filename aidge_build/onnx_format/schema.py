@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What the ONNX standard itself says about a node: counts and types of inputs, attributes, outputs.
+
+This is checked for every node of the default domain, so that operators only check what no schema can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx
+
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.onnx_format.model import ModelNode
+from aidge_build.onnx_format.types import ONNX_TYPE_NAMES
+
+_VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
+_SINGLE = onnx.defs.OpSchema.FormalParameterOption.Single
+_KIND = {
+    "INT": int, "FLOAT": float, "STRING": str, "INTS": int, "FLOATS": float, "STRINGS": str,
+}
+
+
+def check_node(node: ModelNode, opset: int, types: Sequence[DType | None]) -> None:
+    """Refuse a node that the schema of its opset forbids; `types` are the element types of its inputs.
+
+    Domains that the package onnx has no schema for are not checked.
+    """
+    if node.domain:
+        return
+    try:
+        schema = onnx.defs.get_schema(node.op_type, opset, node.domain)
+    except onnx.defs.SchemaError:
+        raise _refusal(f"opset {opset} has no operator {node.op_type}") from None
+    if schema.deprecated:
+        raise _refusal(f"operator {node.op_type} is withdrawn in opset {opset}")
+    _check_attributes(node, schema)
+    for what, names, least, most, formal in (
+        ("inputs", node.inputs, schema.min_input, schema.max_input, schema.inputs),
+        ("outputs", node.outputs, schema.min_output, schema.max_output, schema.outputs),
+    ):
+        if not least <= len(names) <= most:
+            raise _refusal(f"{len(names)} {what}; {node.op_type} has {least}" + ("" if least == most else f" to {most}"))
+        for index, parameter in enumerate(formal):
+            if parameter.option == _SINGLE and index < len(names) and not names[index] and what == "inputs":
+                raise _refusal(f"input {index} ({parameter.name}) is not given")
+    _check_types(node, schema, types)
+
+
+def _check_attributes(node: ModelNode, schema) -> None:
+    for name in sorted(node.attributes):
+        if name not in schema.attributes:
+            known = ", ".join(sorted(schema.attributes)) or "none"
+            raise _refusal(f"unknown attribute '{name}'", f"{node.op_type} of this opset has: {known}")
+        kind = schema.attributes[name].type.name
+        value = node.attributes[name]
+        wanted = _KIND.get(kind)
+        items = value if isinstance(value, tuple) else (value,)
+        if wanted is not None and (isinstance(value, tuple) != kind.endswith("S") or not all(type(i) is wanted for i in items)):
+            raise _refusal(f"attribute '{name}' is {_shown(value)}, wants {kind}")
+        if kind == "TENSOR" and not hasattr(value, "dtype"):
+            raise _refusal(f"attribute '{name}' is {_shown(value)}, wants TENSOR")
+    for name in sorted(schema.attributes):
+        if schema.attributes[name].required and name not in node.attributes:
+            raise _refusal(f"the required attribute '{name}' is missing")
+
+
+def _shown(value) -> str:
+    return f"{type(value).__name__} {str(value)[:60]!r}"
+
+
+def _check_types(node: ModelNode, schema, types: Sequence[DType | None]) -> None:
+    bound: dict[str, tuple[str, DType]] = {}
+    for index, (name, dtype) in enumerate(zip(node.inputs, types)):
+        parameter = schema.inputs[min(index, len(schema.inputs) - 1)]
+        if dtype is None:
+            continue
+        if ONNX_TYPE_NAMES[dtype] not in parameter.types:
+            raise _refusal(f"input {index} ('{name}') is {dtype.name}, {node.op_type} wants {_listed(parameter.types)}")
+        if parameter.option == _VARIADIC and not parameter.is_homogeneous:
+            continue
+        first, other = bound.setdefault(parameter.type_str, (name, dtype))
+        if other is not dtype:
+            raise _refusal(f"input {index} ('{name}') is {dtype.name}, but '{first}' is {other.name}",
+                           "both must have the same type: insert a Cast")
+
+
+def _listed(types) -> str:
+    ours = {name: dtype for dtype, name in ONNX_TYPE_NAMES.items()}
+    return " or ".join(dtype.name for dtype in DType if dtype in {ours[name] for name in types if name in ours}) or "another kind"
+
+
+def _refusal(what: str, hint: str = "") -> AidgeError:
+    return AidgeError(what, hint=hint, code="SCHEMA")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,32 @@ import numpy as np
 import pytest
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "digits"
+BOARDS = EXAMPLE.parents[1] / "boards"
 TEST_IMAGES = 450
+
+# Knows the right answers and gives WRONG_ANSWERS wrong ones, so that the firmware's counting shows.
+ORACLE_HEADER = """
+#include <stdint.h>
+#define DIGITS_INPUT_SIZE 64
+#define DIGITS_OUTPUT_SIZE 10
+int digits_run(const int8_t *input, int8_t *output);
+"""
+ORACLE = """
+#include "digits.h"
+#include "test_images.h"
+int digits_run(const int8_t *input, int8_t *output)
+{
+    static int image;
+    for (int i = 0; i < DIGITS_INPUT_SIZE; i++)
+        if (input[i] != 8 * test_images[image][i] - 64)
+            return 1;
+    for (int i = 0; i < DIGITS_OUTPUT_SIZE; i++)
+        output[i] = -128;
+    output[(test_labels[image] + (image < WRONG_ANSWERS)) % DIGITS_OUTPUT_SIZE] = -127;
+    image++;
+    return 0;
+}
+"""
 
 
 @pytest.fixture(scope="module")
@@ -111,3 +137,27 @@ def test_the_model_has_int8_input_and_output_and_at_most_20_kilobytes_of_weights
     assert kinds == {"image": onnx.TensorProto.INT8, "scores": onnx.TensorProto.INT8}
     weights = [tensor for tensor in model.graph.initializer if tensor.name.endswith("_weights")]
     assert 0 < sum(len(tensor.raw_data) for tensor in weights) <= 20_000
+
+
+@pytest.mark.parametrize(
+    ("wrong", "printed", "exit_code"),
+    [
+        (0, "450 images, 450 correct, 100.0 %\n", 0),
+        (13, "450 images, 437 correct, 97.1 %\n", 0),
+        (14, "450 images, 436 correct, 96.9 %\n", 1),
+        (450, "450 images, 0 correct, 0.0 %\n", 1),
+    ],
+)
+def test_the_firmware_counts_right_answers_and_fails_below_97_percent(tmp_path, wrong, printed, exit_code):
+    compiler = shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("gcc is not installed: it compiles the firmware for this machine")
+    (tmp_path / "digits.h").write_text(ORACLE_HEADER)
+    (tmp_path / "oracle.c").write_text(ORACLE)
+    program = tmp_path / "firmware"
+    sources = [EXAMPLE / "main.c", EXAMPLE / "test_images.c", BOARDS / "semihosting_host.c", tmp_path / "oracle.c"]
+    flags = ["-std=gnu11", "-Wall", "-Wextra", "-Wconversion", "-Werror", f"-DWRONG_ANSWERS={wrong}"]
+    includes = [f"-I{folder}" for folder in (tmp_path, EXAMPLE, BOARDS)]
+    subprocess.run([compiler, *flags, *includes, *sources, "-o", program], check=True)
+    finished = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert (finished.stdout + finished.stderr, finished.returncode) == (printed, exit_code)

@@ -40,6 +40,11 @@ class Rewrite:
     def remove_node(self, old: Node) -> None:
         self.replace_node(old)
 
+    def append_node(self, node: Node) -> None:
+        """Put a node behind all others."""
+        self._nodes[len(self._nodes)] = [node]
+        self.changed = True
+
     def redirect(self, old: str, new: str) -> None:
         """Let every reader of tensor `old` read `new`. Graph outputs keep their own names: callers see to that."""
         self._renamed[old] = new

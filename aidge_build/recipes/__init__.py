@@ -1,2 +1,37 @@
 # SPDX-License-Identifier: MIT
-"""Rewrites that keep the meaning: one file per recipe."""
+"""Rewrites that keep the meaning: one file per recipe, applied in this order by `simplify`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from aidge_build.debug import show
+from aidge_build.graph.view import GraphView
+from aidge_build.recipes.dequantize_constants import dequantize_constants
+from aidge_build.recipes.fuse_activations import fuse_activations
+from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
+from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
+from aidge_build.recipes.fuse_pad import fuse_pad
+from aidge_build.recipes.quantize_constants import quantize_constants
+from aidge_build.recipes.quantize_islands import quantize_islands
+from aidge_build.recipes.remove_identities import remove_identities
+
+RECIPES: tuple[Callable[[GraphView], GraphView], ...] = (
+    remove_identities,
+    quantize_constants,
+    fuse_pad,
+    fuse_fully_connected,
+    fuse_batch_norm,
+    fuse_activations,
+    quantize_islands,
+    fuse_activations,
+    dequantize_constants,
+)
+
+
+def simplify(view: GraphView) -> GraphView:
+    """The graph after all recipes."""
+    for recipe in RECIPES:
+        view = recipe(view)
+        show(2, f"after {recipe.__name__}", view)
+    return view

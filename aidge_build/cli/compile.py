@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""The verb `compile`: from a model to C."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from aidge_build.cli.outcome import Outcome
+from aidge_build.compile import compile
+from aidge_build.inputs import add_model_arguments, load
+from aidge_build.output import write_sources
+
+SUMMARY = "generate the C of a model"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model_arguments(parser)
+    parser.add_argument("--name", help="prefix of all files and symbols (default: the file's stem)")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the generated files")
+    parser.add_argument("--depfile", metavar="FILE", help="write what was read, in Make syntax")
+    parser.add_argument("--stamp", metavar="FILE", help="touch this file when all is written; the depfile names it")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    name = arguments.name or Path(arguments.model).stem
+    request = load(arguments, name)
+    sources = compile(request)
+    changes = write_sources(sources, Path(arguments.out), depfile=arguments.depfile and Path(arguments.depfile),
+                            stamp=arguments.stamp and Path(arguments.stamp), dependencies=request.dependencies)
+    manifest = sources.manifest
+    summary = (f"{name}: {len(manifest['layers'])} layers, {sum(layer['macs'] for layer in manifest['layers']):,} MACs, "
+               f"peak {manifest['peak_bytes']:,} B (lower bound {manifest['lower_bound_bytes']:,} B), arena {manifest['arena_bytes']:,} B, "
+               f"weights {manifest['weights_bytes']:,} B, rounding {manifest['options']['rounding']}")
+    notices = [f"{request.file_name}: {notice}" for notice in manifest.get("notices", ())]
+    return Outcome("\n".join([*notices, summary, *changes]), manifest)

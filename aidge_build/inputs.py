@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: MIT
+"""The only place that reads: model, external data, board and libraries become the values of a CompileRequest."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from aidge_build.backend.match import Target
+from aidge_build.boards import Board, load_board
+from aidge_build.errors import AidgeError
+from aidge_build.export.library import MANIFEST, Library, load_library
+from aidge_build.installed import kernel_folder
+from aidge_build.naming import check_model_name
+from aidge_build.onnx_format import external_locations, read_external
+from aidge_build.operators import builtin_operators
+from aidge_build.program import Options
+from aidge_build.request import CompileRequest
+
+LARGEST_MODEL_BYTES = 1 << 31
+LARGEST_KERNEL_FILE_BYTES = 16 << 20
+FEATURES = {
+    "cortex-m0": "", "cortex-m0plus": "", "cortex-m1": "", "cortex-m3": "", "cortex-m4": "dsp", "cortex-m7": "dsp",
+    "cortex-m23": "", "cortex-m33": "dsp", "cortex-m52": "dsp mve", "cortex-m55": "dsp mve", "cortex-m85": "dsp mve", "host": "",
+}
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that compile, plan, explain and verify share."""
+    parser.add_argument("model", metavar="MODEL", help="the ONNX file")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--board", help="a board of `aidge-build boards`")
+    where.add_argument("--cpu", help="a core such as cortex-m7, when no board is named")
+    parser.add_argument("--fpu", help="with --cpu: the FPU, e.g. fpv5-sp-d16")
+    parser.add_argument("--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's)")
+    parser.add_argument("--rounding", default="onnx", choices=("onnx",), help="the numerical contract")
+    parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
+    parser.add_argument("--io", default="caller", choices=("caller", "arena"), help="where graph inputs and outputs live")
+    parser.add_argument("--arena", default="static", choices=("static", "caller"), help="who owns the arena")
+    parser.add_argument("--weights", default="c", choices=("c", "incbin"), help="weights as C arrays or as an included binary")
+    parser.add_argument("--bind", action="append", default=[], metavar="DIM=VALUE", help="a number for a symbolic dimension")
+    parser.add_argument("--kernel-path", action="append", default=[], metavar="DIR", help="a folder of libraries, or a library")
+    parser.add_argument("--board-path", action="append", default=[], metavar="DIR", help="a folder of boards")
+
+
+def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
+    """Read everything that the command names. Nothing else is read later."""
+    check_model_name(name)
+    path = Path(arguments.model)
+    model = read_regular(path, LARGEST_MODEL_BYTES)
+    board = load_board(arguments.board, [Path(folder) for folder in arguments.board_path]) if arguments.board else None
+    library_folders = find_libraries([Path(folder) for folder in arguments.kernel_path])
+    wanted = arguments.lib.split(",") if arguments.lib else list(board.libs if board else ("ref",))
+    libraries, read = load_libraries(wanted, library_folders)
+    try:
+        external = read_external(path, external_locations(model))
+    except AidgeError as error:
+        raise error.within(str(path))
+    operators = dict(builtin_operators())
+    for library in libraries:
+        operators |= {onnx_name: operator for operator in library.operators for onnx_name in operator.onnx_names}
+    dependencies = [str(path), *(str(path.parent / location) for location in sorted(external)), *read, *(board.files if board else ())]
+    return CompileRequest(
+        name=name,
+        model=model,
+        file_name=str(path),
+        libraries=libraries,
+        operators=operators,
+        target=Target(_features(board, arguments), arguments.rounding, arguments.optimize),
+        target_name=board.name if board else arguments.cpu or "any",
+        board=board,
+        external=external,
+        bind=_bindings(arguments.bind),
+        options=Options(arguments.io, arguments.arena, arguments.weights, arguments.optimize, arguments.rounding),
+        dependencies=tuple(dict.fromkeys(dependencies)),
+    )
+
+
+def read_regular(path: Path, limit: int) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes; anything else is refused before it is read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with open(descriptor, "rb") as stream:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise AidgeError("this is not a regular file", where=str(path), code="INPUT")
+            if status.st_size > limit:
+                raise AidgeError(f"the file has {status.st_size:,} bytes, the limit is {limit:,}", where=str(path), code="INPUT")
+            return stream.read()
+    except OSError as error:
+        raise AidgeError(f"cannot be read: {error.strerror}", where=str(path), code="INPUT",
+                         hint="check the path" if isinstance(error, FileNotFoundError) else "") from error
+
+
+def _features(board: Board | None, arguments: argparse.Namespace) -> frozenset[str]:
+    if board is not None:
+        if arguments.fpu:
+            raise AidgeError("--fpu belongs to --cpu, a board has its own", where=f"--fpu {arguments.fpu}", code="USAGE")
+        return board.features
+    if arguments.cpu is None:
+        return frozenset()
+    if arguments.cpu not in FEATURES:
+        raise AidgeError(f"unknown core {arguments.cpu!r}", where="--cpu", tried=sorted(FEATURES), code="USAGE")
+    return frozenset(FEATURES[arguments.cpu].split()) | ({"fpu"} if arguments.fpu else set())
+
+
+def _bindings(texts: Sequence[str]) -> dict[str, int]:
+    bound = {}
+    for text in texts:
+        dim, _, value = text.rpartition("=")
+        if not dim or not value.isdecimal() or int(value) < 1:
+            raise AidgeError(f"wants DIM=VALUE with a positive number, got {text!r}", where="--bind", code="USAGE")
+        bound[dim] = int(value)
+    return bound
+
+
+def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
+    """Library folders by the folder's name: those that the user names hide built-in ones of the same name."""
+    found: dict[str, Path] = {}
+    for folder in (*folders, kernel_folder()):
+        if not folder.is_dir():
+            raise AidgeError("the kernel folder does not exist", where=str(folder), code="LIBRARY")
+        candidates = [folder] if (folder / MANIFEST).is_file() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+        for candidate in candidates:
+            found.setdefault(candidate.resolve().name, candidate)
+    return found
+
+
+def load_libraries(names: Sequence[str], folders: dict[str, Path]) -> tuple[tuple[Library, ...], list[str]]:
+    """The named libraries in this order, and the paths of all files that were read for them."""
+    libraries, read = [], []
+    for name in names:
+        if name not in folders:
+            near = difflib.get_close_matches(name, folders, 1)
+            raise AidgeError(f"there is no library {name!r}", where="--lib", tried=sorted(folders), code="LIBRARY",
+                             hint=f"did you mean {near[0]}?" if near else "--kernel-path names a folder of your own")
+        files = read_folder(folders[name])
+        libraries.append(load_library(files, str(folders[name])))
+        read += [str(folders[name] / path) for path in sorted(files)]
+    return tuple(libraries), read
+
+
+def read_folder(folder: Path) -> dict[str, bytes]:
+    """Every source file below a library's folder, by its relative path."""
+    files = {}
+    for path in sorted(folder.rglob("*")):
+        relative = path.relative_to(folder)
+        if path.is_file() and not any(part.startswith((".", "__pycache__")) for part in relative.parts):
+            files[relative.as_posix()] = read_regular(path, LARGEST_KERNEL_FILE_BYTES)
+    return files

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: MIT
+"""A quantized constant that a float operator reads becomes the float32 constant that it stands for."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.arithmetic.requantize import centred
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import GraphView, Node
+
+
+def dequantize_constants(view: GraphView) -> GraphView:
+    """float32(q - zero point) * scale, as DequantizeLinear says, for readers that compute in float."""
+    rewrite = Rewrite(view)
+    made: dict[str, str] = {}
+    for node in view.nodes:
+        if not _computes_in_float(view, node):
+            continue
+        names = []
+        for name in node.inputs:
+            tensor = view.tensor(name) if name else None
+            if tensor is not None and tensor.is_constant and tensor.quantization is not None:
+                if name not in made:
+                    made[name] = rewrite.add_tensor(_real(tensor))
+                name = made[name]
+            names.append(name)
+        if tuple(names) != node.inputs:
+            rewrite.replace_node(node, node.with_(inputs=tuple(names)))
+    return rewrite.finish()
+
+
+def _computes_in_float(view: GraphView, node: Node) -> bool:
+    return node.type != "DequantizeLinear" and all(tensor.quantization is None for tensor in view.output_tensors(node))
+
+
+def _real(tensor: Tensor) -> Tensor:
+    scales = tensor.quantization.along(tensor.quantization.scales, tensor.rank, numpy.float32)
+    return constant(f"{tensor.name}_real", (centred(tensor.data, tensor.quantization).astype(numpy.float32) * scales))

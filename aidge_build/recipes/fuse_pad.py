@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""A Pad with zeros in front of a convolution or average pool becomes part of its window."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView, Node
+
+
+def fuse_pad(view: GraphView) -> GraphView:
+    """1. Pad of spatial axes only, mode constant, value 0, read by one Conv: the pads are added to the window's.
+    2. The same in front of an AvgPooling without pads of its own: it then counts the pads (count_include_pad).
+    """
+    rewrite = Rewrite(view)
+    for pad in view.nodes:
+        reader = view.only_consumer(pad.outputs[0]) if pad.type == "Pad" else None
+        if reader is None or not _fits(view, pad, reader):
+            continue
+        rank = view.tensor(pad.inputs[0]).rank
+        begin, end = pad.operator.pads[2:rank], pad.operator.pads[rank + 2:]
+        window = reader.operator.window
+        window = replace(window, pads_begin=_sum(window.pads_begin, begin), pads_end=_sum(window.pads_end, end))
+        changes = {"window": window} if "Conv" in reader.type else {"window": window, "count_include_pad": True}
+        rewrite.replace_node(reader, reader.with_(operator=replace(reader.operator, **changes),
+                                                  inputs=(pad.inputs[0], *reader.inputs[1:]),
+                                                  origin=(*pad.origin, *reader.origin)))
+        rewrite.remove_node(pad)
+    return rewrite.finish()
+
+
+def _fits(view: GraphView, pad: Node, reader: Node) -> bool:
+    operator, rank = pad.operator, view.tensor(pad.inputs[0]).rank
+    spatial_only = rank >= 3 and not any(operator.pads[:2]) and not any(operator.pads[rank:rank + 2]) and min(operator.pads) >= 0
+    if not spatial_only or operator.mode != "constant" or operator.value != 0 or reader.inputs[0] != pad.outputs[0]:
+        return False
+    if pad.outputs[0] in reader.inputs[1:]:
+        return False
+    if reader.type.startswith("Conv"):
+        return True
+    return reader.type.startswith("AvgPooling") and not reader.operator.window.has_pads and not reader.operator.window.ceil_mode
+
+
+def _sum(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a + b for a, b in zip(first, second, strict=True))

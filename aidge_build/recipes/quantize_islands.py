@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""DequantizeLinear, operator, QuantizeLinear becomes the operator on quantized tensors."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.linear import LinearQuantized
+from aidge_build.recipes.quantize_constants import linear_quantization
+
+BIAS_SCALE_TOLERANCE = 1e-6  # relative: exporters round the product sx * sw in float32 or in float64
+
+
+def quantize_islands(view: GraphView) -> GraphView:
+    """1. Tensors between QuantizeLinear and DequantizeLinear get their quantization as a property.
+    2. An operator is an island when each computed input comes from a DequantizeLinear, each constant input is
+       quantized, and each output goes to one QuantizeLinear alone: it then reads and writes the quantized tensors.
+    3. Linear operators need a bias in units of sx * sw; operators that only move data need equal quantizations.
+    Everything else keeps its explicit QuantizeLinear and DequantizeLinear and runs in float.
+    """
+    view = _annotate(view)
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        if node.type in ("QuantizeLinear", "DequantizeLinear"):
+            continue
+        inputs = [_quantized_source(view, name) for name in node.inputs]
+        results = [view.only_consumer(name) for name in node.outputs]
+        if None in inputs or not all(reader is not None and reader.type == "QuantizeLinear" for reader in results):
+            continue
+        sources = [view.tensor(name) if name else None for name in inputs]
+        outputs = [view.tensor(reader.outputs[0]) for reader in results]
+        if not _accepts(node, sources, outputs):
+            continue
+        rewrite.replace_node(node, node.with_(inputs=tuple(inputs), outputs=tuple(tensor.name for tensor in outputs)))
+        for reader in results:
+            rewrite.remove_node(reader)
+    return rewrite.finish()
+
+
+def _annotate(view: GraphView) -> GraphView:
+    """Quantization of every integer tensor that a QuantizeLinear writes or a DequantizeLinear reads, and through views."""
+    found: dict[str, Quantization | None] = {}
+    for node in view.nodes:
+        if node.type in ("QuantizeLinear", "DequantizeLinear"):
+            name = node.outputs[0] if node.type == "QuantizeLinear" else node.inputs[0]
+            _note(found, name, linear_quantization(view, node))
+    for nodes in (view.nodes, tuple(reversed(view.nodes))):
+        for node in nodes:
+            if node.operator.views:
+                _pass_through(view, found, node.inputs[0], node.outputs[0])
+    rewrite = Rewrite(view)
+    for name, quantization in found.items():
+        if quantization is not None and view.tensor(name).quantization is None:
+            rewrite.update_tensor(name, quantization=quantization)
+    return rewrite.finish()
+
+
+def _note(found: dict[str, Quantization | None], name: str, quantization: Quantization | None) -> None:
+    """Two different statements about one tensor cancel each other: its nodes stay explicit."""
+    found[name] = quantization if found.get(name, quantization) == quantization else None
+
+
+def _pass_through(view: GraphView, found: dict[str, Quantization | None], source: str, result: str) -> None:
+    if view.tensor(source).dtype is not view.tensor(result).dtype or view.tensor(source).dtype.is_float:
+        return
+    for known, other in ((source, result), (result, source)):
+        quantization = found.get(known)
+        if quantization is not None and quantization.per_tensor and other not in found:
+            found[other] = quantization
+
+
+def _quantized_source(view: GraphView, name: str) -> str | None:
+    """The quantized tensor behind an input; "" for an absent input; None when there is none."""
+    if not name:
+        return ""
+    if view.tensor(name).is_constant:
+        return name if view.tensor(name).quantization is not None else None
+    producer = view.producer(name)
+    if producer is None or producer.type != "DequantizeLinear":
+        return None
+    source = view.tensor(producer.inputs[0])
+    return source.name if source.quantization is not None and source.quantization == linear_quantization(view, producer) else None
+
+
+def _accepts(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> bool:
+    if any(tensor.quantization is None or not tensor.quantization.per_tensor for tensor in outputs):
+        return False
+    if not any(tensor is not None and not tensor.is_constant for tensor in inputs):
+        return False
+    if isinstance(node.operator, LinearQuantized):
+        return _accepts_linear(inputs)
+    if any(tensor is not None and not tensor.quantization.per_tensor for tensor in inputs):
+        return False
+    if node.operator.views:
+        return inputs[0].quantization == outputs[0].quantization and inputs[0].dtype is outputs[0].dtype
+    return True
+
+
+def _accepts_linear(inputs: list[Tensor | None]) -> bool:
+    data, weights, *rest = inputs
+    bias = rest[0] if rest else None
+    if not data.quantization.per_tensor or weights.quantization.axis not in (None, 0):
+        return False
+    if bias is None:
+        return True
+    if not bias.is_constant or bias.dtype is not DType.int32 or any(bias.quantization.zero_points):
+        return False
+    wanted = numpy.float64(data.quantization.scale) * numpy.array(weights.quantization.scales, numpy.float64)
+    stated = numpy.array(bias.quantization.scales, numpy.float64)
+    return bool(numpy.all(numpy.abs(stated / wanted - 1) <= BIAS_SCALE_TOLERANCE))

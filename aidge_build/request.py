@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""What `compile` is asked: everything that was read, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from aidge_build.backend.match import Target
+from aidge_build.boards import Board
+from aidge_build.export.library import Library
+from aidge_build.operators.base import Operator
+from aidge_build.program import Options
+
+
+@dataclass(frozen=True)
+class CompileRequest:
+    """`model` are the bytes of the file, `file_name` names it in messages; `external` maps locations to bytes.
+
+    `dependencies` are the paths of everything that was read: the depfile lists exactly these.
+    """
+
+    name: str
+    model: bytes
+    file_name: str
+    libraries: tuple[Library, ...]
+    operators: Mapping[str, type[Operator]]
+    target: Target
+    target_name: str
+    board: Board | None = None
+    external: Mapping[str, bytes] = field(default_factory=dict)
+    bind: Mapping[str, int] = field(default_factory=dict)
+    options: Options = Options()
+    dependencies: tuple[str, ...] = ()

@@ -1,2 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The only caller of compilers and binutils."""
+"""Compilers: the only caller of gcc and its companions."""
+
+from __future__ import annotations
+
+from aidge_build.toolchain.build import build_program
+from aidge_build.toolchain.compiler import Compiler, find_compiler, find_host_compiler
+from aidge_build.toolchain.link_script import render_link_script
+
+__all__ = ["Compiler", "build_program", "find_compiler", "find_host_compiler", "render_link_script"]

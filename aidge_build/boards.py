@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: MIT
+"""Boards: what the tool knows about a piece of hardware, read from one TOML file and the files that it extends."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+from aidge_build.errors import AidgeError
+
+HOST = "host"
+_KINDS = ("flash", "ram")
+_FEATURES = ("dsp", "fpu", "mve")
+_EMULATORS = ("unicorn", "qemu", "native")
+_SIZE = re.compile(r"(\d+)([KM]?)")
+_UNIT = {"": 1, "K": 1024, "M": 1024 * 1024}
+_REGION_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
+
+# Every key of a board file with the type that TOML gives it; boards/README.md explains each.
+_KEYS = {
+    "extends": str, "title": str, "cpu": str, "fpu": str, "float_abi": str, "features": list, "libs": list,
+    "flash_wait_states": int, "compiler_flags": list, "link_flags": list, "sources": list, "link_script": str,
+    "stack_size": (int, str), "reserved": (int, str), "vectors": str, "code": str, "constants": str, "data": str,
+    "stack": str, "arena": list, "regions": dict, "emulator": str, "qemu_machine": str,
+}
+_REGION_KEYS = {"origin": int, "length": (int, str), "kind": str}
+_FILE_KEYS = ("sources", "link_script")
+_ROLES = ("vectors", "code", "constants", "data", "stack")
+
+
+@dataclass(frozen=True)
+class Region:
+    """A memory of the board: `length_bytes` from `origin`; `roles` says what the linker script puts there."""
+
+    name: str
+    origin: int
+    length_bytes: int
+    kind: str
+    roles: tuple[str, ...]
+
+    @property
+    def end(self) -> int:
+        """The first address behind the region."""
+        return self.origin + self.length_bytes
+
+
+@dataclass(frozen=True)
+class Emulator:
+    """How a program runs without the board: `kind` is "unicorn", "qemu" or "native"; `machine` is QEMU's name or ""."""
+
+    kind: str
+    machine: str
+
+
+@dataclass(frozen=True)
+class Board:
+    """A target: compiler flags, memories, start-up code and emulator. `boards/README.md` explains the fields.
+
+    `arena_regions` are in order of preference; `reserved_bytes` is what a planner leaves free in the region that holds
+    data and stack; `files` holds everything that was read (path -> bytes): these are build dependencies.
+    """
+
+    name: str
+    title: str
+    cpu: str
+    fpu: str
+    float_abi: str
+    features: frozenset[str]
+    regions: tuple[Region, ...]
+    arena_regions: tuple[Region, ...]
+    libs: tuple[str, ...]
+    flash_wait_states: int
+    stack_bytes: int
+    reserved_bytes: int
+    emulator: Emulator | None
+    compiler_flags: tuple[str, ...]
+    link_flags: tuple[str, ...]
+    sources: tuple[str, ...]
+    link_script: str
+    files: Mapping[str, bytes] = field(repr=False)
+
+    @property
+    def is_host(self) -> bool:
+        """Whether programs for this board run on this machine, built by its native compiler."""
+        return self.cpu == HOST
+
+    @property
+    def include_folders(self) -> tuple[str, ...]:
+        """The folders of the board's own headers (`semihosting.h`)."""
+        return tuple(sorted({str(Path(source).parent) for source in self.sources}))
+
+    def region(self, role: str) -> Region:
+        """The region that has `role` ("vectors", "code", "constants", "data", "stack")."""
+        for region in self.regions:
+            if role in region.roles:
+                return region
+        raise AidgeError(f"no memory holds its {role}", where=f"board {self.name}", code="BOARD")
+
+
+def built_in_folder() -> Path:
+    """The folder of the boards that come with the tool: beside the package in a checkout, inside it when installed."""
+    package = Path(__file__).resolve().parent
+    inside = package / "data" / "boards"
+    return inside if inside.is_dir() else package.parent / "boards"
+
+
+def list_boards(folders: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The names of all boards in `folders` and of the built-in ones, sorted."""
+    return tuple(sorted({path.stem for folder in _search(folders) for path in folder.glob("*.toml")}))
+
+
+def load_board(name: str, folders: Sequence[Path] = ()) -> Board:
+    """The board `name`, looked up in `folders` first and then among the built-in ones.
+
+    Raises AidgeError (BOARD): an unknown name (with the valid ones), an unknown key, a wrong value, a cycle of `extends`.
+    """
+    files: dict[str, bytes] = {}
+    path = _find(name, folders, bases=False)
+    if path is None:
+        raise _unknown_board(name, folders)
+    settings = _read_chain(path, folders, files, ())
+    return _Reader(name, str(path), settings).board(files)
+
+
+def _search(folders: Sequence[Path]) -> list[Path]:
+    for folder in folders:
+        if not Path(folder).is_dir():
+            raise AidgeError("the board folder does not exist", where=str(folder), code="BOARD")
+    return [*(Path(folder) for folder in folders), built_in_folder()]
+
+
+def _find(name: str, folders: Sequence[Path], bases: bool) -> Path | None:
+    if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", name):
+        for folder in _search(folders):
+            for path in (folder / f"{name}.toml", *([folder / "bases" / f"{name}.toml"] if bases else [])):
+                if path.is_file():
+                    return path
+    return None
+
+
+def _unknown_board(name: str, folders: Sequence[Path], where: str = "") -> AidgeError:
+    names = list_boards(folders)
+    near = difflib.get_close_matches(name.lower(), names, n=1)
+    guess = f"did you mean '{near[0]}'? " if near else ""
+    return AidgeError(f"there is no board '{name}'", where=where, hint=f"{guess}Boards: {', '.join(names)}", code="BOARD")
+
+
+def _read_chain(path: Path, folders: Sequence[Path], files: dict[str, bytes], chain: tuple[Path, ...]) -> dict:
+    """The settings of `path` laid over those of the file that it extends; regions are merged by name."""
+    if path in chain:
+        cycle = " -> ".join(step.stem for step in (*chain[chain.index(path):], path))
+        raise AidgeError(f"boards extend each other in a cycle: {cycle}", where=str(path), code="BOARD")
+    own = _read(path, files)
+    base_name = own.pop("extends", None)
+    if base_name is None:
+        return own
+    base_path = _find(base_name, folders, bases=True)
+    if base_path is None:
+        raise _unknown_board(base_name, folders, where=f"{path}: extends")
+    base = _read_chain(base_path, folders, files, (*chain, path))
+    return {**base, **own, "regions": {**base.get("regions", {}), **own.get("regions", {})}}
+
+
+def _read(path: Path, files: dict[str, bytes]) -> dict:
+    files[str(path)] = content = path.read_bytes()
+    try:
+        settings = tomllib.loads(content.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise AidgeError(f"not a TOML file: {error}", where=str(path), code="BOARD") from error
+    _check_keys(settings, _KEYS, str(path))
+    for name, region in settings.get("regions", {}).items():
+        _check_keys(region, _REGION_KEYS, f"{path}: regions.{name}")
+    for key in _FILE_KEYS:
+        if key in settings:
+            settings[key] = _resolve(path, settings[key], files)
+    return settings
+
+
+def _check_keys(table: object, allowed: Mapping[str, type | tuple[type, ...]], where: str) -> None:
+    if not isinstance(table, dict):
+        raise AidgeError("a table is expected here", where=where, code="BOARD")
+    for key, value in table.items():
+        if key not in allowed:
+            near = difflib.get_close_matches(key, allowed, n=1)
+            guess = f"did you mean '{near[0]}'? " if near else ""
+            raise AidgeError(f"unknown key '{key}'", where=where, hint=f"{guess}Keys: {', '.join(sorted(allowed))}", code="BOARD")
+        if not isinstance(value, allowed[key]) or isinstance(value, bool):
+            raise AidgeError(f"key '{key}' has the wrong type of value: {value!r}", where=where, code="BOARD")
+        if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+            raise AidgeError(f"key '{key}' must be a list of strings", where=where, code="BOARD")
+
+
+def _resolve(path: Path, names: str | list[str], files: dict[str, bytes]) -> str | list[str]:
+    """File names in a board file are relative to that file; what they name is read, as it is part of the build."""
+    if isinstance(names, list):
+        return [_resolve(path, name, files) for name in names]
+    target = (path.parent / names).resolve()
+    if not target.is_file():
+        raise AidgeError(f"there is no file '{names}'", where=str(path), code="BOARD")
+    files[str(target)] = target.read_bytes()
+    for header in sorted(target.parent.glob("*.h")):
+        files.setdefault(str(header), header.read_bytes())
+    return str(target)
+
+
+class _Reader:
+    """Turns the merged settings of one board into a `Board`, checking every value."""
+
+    def __init__(self, name: str, where: str, settings: dict):
+        self.name = name
+        self.where = where
+        self.settings = settings
+
+    def board(self, files: dict[str, bytes]) -> Board:
+        regions = self._regions()
+        by_name = {region.name: region for region in regions}
+        machine_flags = self._machine_flags()
+        return Board(
+            name=self.name,
+            title=self._get("title", self.name),
+            cpu=self._get("cpu"),
+            fpu=self._get("fpu", ""),
+            float_abi=self._get("float_abi", ""),
+            features=frozenset(self._choice("features", item, _FEATURES) for item in self._get("features", [])),
+            regions=regions,
+            arena_regions=tuple(by_name[self._region_name("arena", item)] for item in self._get("arena", [])),
+            libs=self._libs(),
+            flash_wait_states=self._get("flash_wait_states", 0),
+            stack_bytes=self._size("stack_size", self._get("stack_size", 0)),
+            reserved_bytes=self._size("reserved", self._get("reserved", 0)),
+            emulator=self._emulator(),
+            compiler_flags=(*machine_flags, *self._get("compiler_flags", [])),
+            link_flags=tuple(self._get("link_flags", [])),
+            sources=tuple(self._get("sources", [])),
+            link_script=self._get("link_script", ""),
+            files=MappingProxyType(dict(sorted(files.items()))),
+        )
+
+    def _error(self, what: str, hint: str = "") -> AidgeError:
+        return AidgeError(what, where=self.where, hint=hint, code="BOARD")
+
+    def _get(self, key: str, default=None):
+        value = self.settings.get(key, default)
+        if value is None:
+            raise self._error(f"key '{key}' is missing")
+        return value
+
+    def _choice(self, key: str, value: str, valid: Sequence[str]) -> str:
+        if value not in valid:
+            raise self._error(f"key '{key}': '{value}' is not valid", hint=f"valid: {', '.join(valid)}")
+        return value
+
+    def _size(self, key: str, value: int | str) -> int:
+        if isinstance(value, int):
+            return value
+        match = _SIZE.fullmatch(value)
+        if not match:
+            raise self._error(f"key '{key}': '{value}' is not a size in bytes", hint="write 4096, \"64K\" or \"1M\"")
+        return int(match[1]) * _UNIT[match[2]]
+
+    def _libs(self) -> tuple[str, ...]:
+        libs = tuple(self._get("libs"))
+        if libs[-1:] != ("ref",):
+            raise self._error("key 'libs' must end in 'ref', the library that every model can fall back on")
+        return libs
+
+    def _emulator(self) -> Emulator | None:
+        kind = self._get("emulator", "")
+        return Emulator(self._choice("emulator", kind, _EMULATORS), self._get("qemu_machine", "")) if kind else None
+
+    def _machine_flags(self) -> tuple[str, ...]:
+        cpu, fpu = self._get("cpu"), self._get("fpu", "")
+        if cpu == HOST:
+            return ()
+        return (f"-mcpu={cpu}", "-mthumb", *([f"-mfpu={fpu}"] if fpu else []), f"-mfloat-abi={self._get('float_abi')}")
+
+    def _region_name(self, key: str, name: str) -> str:
+        return self._choice(key, name, tuple(self.settings.get("regions", {})))
+
+    def _regions(self) -> tuple[Region, ...]:
+        tables = self.settings.get("regions", {})
+        if not tables and self._get("cpu") == HOST:
+            return ()
+        roles: dict[str, list[str]] = {name: [] for name in tables}
+        fallback = {"vectors": "code", "constants": "code", "stack": "data"}
+        for role in _ROLES:
+            name = self.settings.get(role) or self._get(fallback.get(role, role))
+            roles[self._region_name(role, name)].append(role)
+        for name in self._get("arena"):
+            roles[self._region_name("arena", name)].append("arena")
+        regions = tuple(self._region(name, table, tuple(roles[name])) for name, table in tables.items())
+        ordered = sorted(regions, key=lambda region: region.origin)
+        for lower, upper in zip(ordered, ordered[1:]):
+            if lower.end > upper.origin:
+                raise self._error(f"regions {lower.name} and {upper.name} overlap")
+        return regions
+
+    def _region(self, name: str, table: dict, roles: tuple[str, ...]) -> Region:
+        if not _REGION_NAME.fullmatch(name):
+            raise self._error(f"region name '{name}' must be upper-case letters, digits and '_'")
+        for key in _REGION_KEYS:
+            if key not in table:
+                raise self._error(f"regions.{name}: key '{key}' is missing")
+        length = self._size(f"regions.{name}.length", table["length"])
+        if length <= 0 or table["origin"] < 0 or table["origin"] + length > 1 << 32:
+            raise self._error(f"regions.{name} is not inside the 32-bit address space")
+        kind = self._choice(f"regions.{name}.kind", table["kind"], _KINDS)
+        if kind == "flash" and {"data", "stack", "arena"} & set(roles):
+            raise self._error(f"regions.{name} is flash and cannot hold {', '.join(roles)}")
+        return Region(name, table["origin"], length, kind, roles)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build boards`: the list of boards, or everything about some of them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from aidge_build.boards import Board, list_boards, load_board
+from aidge_build.cli.outcome import Outcome
+
+SUMMARY = "list the boards"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="BOARD", help="only these boards (default: all)")
+    parser.add_argument("--board-path", action="append", default=[], type=Path, metavar="DIR", help="a folder with boards of your own")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    names = arguments.names or list_boards(arguments.board_path)
+    boards = [load_board(name, arguments.board_path) for name in names]
+    return Outcome("\n".join(_line(board) for board in boards), {"boards": [_as_json(board) for board in boards]})
+
+
+def _line(board: Board) -> str:
+    memories = "  ".join(f"{region.name} {region.length_bytes // 1024}K" for region in board.regions)
+    return f"{board.name:14} {board.title:32} {board.cpu:10} {memories}".rstrip()
+
+
+def _as_json(board: Board) -> dict:
+    return {
+        "name": board.name, "title": board.title, "cpu": board.cpu, "fpu": board.fpu, "float_abi": board.float_abi,
+        "features": sorted(board.features), "libs": list(board.libs), "flash_wait_states": board.flash_wait_states,
+        "stack_bytes": board.stack_bytes, "reserved_bytes": board.reserved_bytes,
+        "regions": [{"name": region.name, "origin": region.origin, "length_bytes": region.length_bytes, "kind": region.kind,
+                     "roles": list(region.roles)} for region in board.regions],
+        "arena_regions": [region.name for region in board.arena_regions],
+        "emulator": board.emulator.kind if board.emulator else None,
+        "qemu_machine": board.emulator.machine if board.emulator else "",
+        "compiler_flags": list(board.compiler_flags), "link_flags": list(board.link_flags), "sources": list(board.sources),
+        "include_folders": list(board.include_folders), "link_script": board.link_script, "files": list(board.files),
+    }

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build link-script`: the linker script of a board."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from aidge_build.cli.outcome import Outcome
+from aidge_build.toolchain.link_script import render_link_script, write_if_different
+from aidge_build.boards import load_board
+
+SUMMARY = "write the linker script of a board"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--board", required=True, metavar="B", help="the board's name")
+    parser.add_argument("--board-path", action="append", default=[], type=Path, metavar="DIR", help="a folder with boards of your own")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the linker script to write")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    board = load_board(arguments.board, arguments.board_path)
+    write_if_different(arguments.out, render_link_script(board))
+    return Outcome("", {"board": board.name, "out": str(arguments.out), "dependencies": list(board.files)})

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""Text from a template: the only importer of jinja2."""
+
+from __future__ import annotations
+
+import jinja2
+
+from aidge_build.errors import AidgeError
+
+# Block tags take no line of their own; a name that nobody passed is an error, never an empty string.
+_ENVIRONMENT = jinja2.Environment(
+    undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
+)
+
+
+def render(template_text: str, **values) -> str:
+    """The text of `template_text` with `values` filled in; an unknown name or a broken template is an AidgeError (TEMPLATE)."""
+    try:
+        return _ENVIRONMENT.from_string(template_text).render(**values)
+    except jinja2.TemplateSyntaxError as error:
+        raise AidgeError(f"line {error.lineno} of the template: {error.message}", code="TEMPLATE") from error
+    except jinja2.UndefinedError as error:
+        raise AidgeError(f"the template uses a name that it is not given: {error.message}", code="TEMPLATE") from error

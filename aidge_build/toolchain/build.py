@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Compiles C sources and links them to a program for a board."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from aidge_build.boards import Board
+from aidge_build.errors import AidgeError
+from aidge_build.toolchain.compiler import Compiler, find_compiler
+from aidge_build.toolchain.link_script import render_link_script, write_if_different
+
+_CPLUSPLUS_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit")
+
+
+def build_program(
+    board: Board,
+    sources: Sequence[Path],
+    output: Path,
+    *,
+    work_folder: Path,
+    include_folders: Sequence[Path] = (),
+    extra_flags: Sequence[str] = (),
+    defines: Sequence[str] = (),
+) -> Path:
+    """Compiles `sources` with the board's flags, links them with its start-up code and linker script, returns `output`.
+
+    `extra_flags` come after the board's and go to the compiler and to the linker (`-O3`, `-flto`, `-Wl,...`); `defines` are `NAME` or
+    `NAME=VALUE`. Objects and the linker script go to `work_folder`, where assembler sources find files by `.incbin`, too.
+    Raises MissingTool, or AidgeError with gcc's first error line; a memory that overflows is named with the missing bytes.
+    """
+    compiler = find_compiler(board)
+    work_folder.mkdir(parents=True, exist_ok=True)
+    folders = [*include_folders, *map(Path, board.include_folders)]
+    flags = [*board.compiler_flags, *extra_flags]
+    options = [f"-I{folder}" for folder in folders] + [f"-D{define}" for define in defines]
+    objects = []
+    for index, source in enumerate([*map(Path, sources), *map(Path, board.sources)]):
+        objects.append(work_folder / f"{index}_{source.stem}.o")
+        _compile(compiler, source, objects[-1], [*flags, *options])
+    _link(compiler, board, sources, objects, output, flags, work_folder)
+    return output
+
+
+def build_shared_library(compiler: Compiler, source: Path, output: Path, include_folder: Path) -> Path:
+    """Compiles one C file to a shared library for this machine."""
+    compiler.run(compiler.c, ["-O2", "-shared", "-fPIC", f"-I{include_folder}", "-o", str(output), str(source)], where=str(source))
+    return output
+
+
+def _compile(compiler: Compiler, source: Path, output: Path, flags: Sequence[str]) -> None:
+    driver = compiler.driver([source])
+    language = list(_CPLUSPLUS_FLAGS) if driver == compiler.cplusplus else []
+    # Relative includes and .incbin of generated sources are looked up beside the source.
+    where = [f"-Wa,-I{source.parent}"] if source.parent != Path() else []
+    compiler.run(driver, [*flags, *language, *where, "-c", str(source), "-o", str(output)], where=str(source))
+
+
+def _link(compiler: Compiler, board: Board, sources: Sequence[Path], objects: Sequence[Path], output: Path,
+          flags: Sequence[str], work_folder: Path) -> None:
+    script = []
+    if board.link_script:
+        path = work_folder / f"{board.name}.ld"
+        write_if_different(path, render_link_script(board))
+        script = [f"-Wl,-T,{path}"]
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.unlink(missing_ok=True)
+    try:
+        compiler.run(compiler.driver([Path(source) for source in sources]),
+                     [*flags, *map(str, objects), *board.link_flags, *script, "-lm", "-o", str(output)], where=str(output))
+    except AidgeError:
+        output.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Finds the compiler of a board and runs it; its complaints become our errors."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aidge_build.boards import Board
+from aidge_build.errors import AidgeError, MissingTool
+
+PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
+_DEFAULT_PREFIX = "arm-none-eabi-"
+_CPLUSPLUS_SUFFIXES = (".cpp", ".cc", ".cxx")
+_OVERFLOW = re.compile(r"region [`'](\w+)' overflowed by (\d+) bytes?")
+_ERROR_LINE = re.compile(r"\b(fatal )?error\b|undefined reference|multiple definition|cannot find|will not fit|aidge: ", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """The C and the C++ driver of one toolchain, as absolute paths (`cplusplus` is None where it is not installed)."""
+
+    c: str
+    cplusplus: str | None
+
+    def driver(self, sources: Sequence[Path]) -> str:
+        """The driver that compiles or links `sources`."""
+        if not any(source.suffix in _CPLUSPLUS_SUFFIXES for source in sources):
+            return self.c
+        if self.cplusplus is None:
+            raise MissingTool("there is no C++ compiler beside it", where=self.c, code="TOOLCHAIN")
+        return self.cplusplus
+
+    def run(self, driver: str, arguments: Sequence[str], where: str) -> None:
+        """Runs `driver`; a failure is an AidgeError with the first error line (COMPILE, LINK or LINK_OVERFLOW)."""
+        environment = {**os.environ, "LC_ALL": "C"}
+        result = subprocess.run([driver, *arguments], capture_output=True, text=True, errors="replace", env=environment)
+        if result.returncode != 0:
+            raise _failure(result.stderr, where)
+
+
+def find_compiler(board: Board) -> Compiler:
+    """The compiler for `board`: the native one for the host, else `AIDGE_TOOLCHAIN_PREFIX` or arm-none-eabi-gcc on the PATH.
+
+    Raises MissingTool with the package to install.
+    """
+    if board.is_host:
+        compiler = find_host_compiler()
+        if compiler is None:
+            raise MissingTool("this machine has no C compiler", tried=("$CC", "cc", "gcc", "clang"), hint="apt install gcc", code="TOOLCHAIN")
+        return compiler
+    prefix = os.environ.get(PREFIX_VARIABLE) or _DEFAULT_PREFIX
+    c = shutil.which(f"{prefix}gcc")
+    if c is None:
+        raise MissingTool(f"board {board.name} needs {prefix}gcc, which is not on this machine",
+                          hint=f"apt install gcc-arm-none-eabi libnewlib-arm-none-eabi, or set {PREFIX_VARIABLE}", code="TOOLCHAIN")
+    return Compiler(c, shutil.which(f"{prefix}g++"))
+
+
+def find_host_compiler() -> Compiler | None:
+    """The native compiler ($CC, cc, gcc, clang), or None."""
+    names = [name for name in (os.environ.get("CC", ""), "cc", "gcc", "clang") if name]
+    c = next((path for path in map(shutil.which, names) if path), None)
+    return Compiler(c, shutil.which(os.environ.get("CXX") or "c++")) if c else None
+
+
+def _failure(messages: str, where: str) -> AidgeError:
+    overflows = dict(_OVERFLOW.findall(messages))
+    if overflows:
+        text = ", ".join(f"memory {region} is too small by {int(count):,} B" for region, count in sorted(overflows.items()))
+        return AidgeError(f"the program does not fit: {text}", where=where, code="LINK_OVERFLOW",
+                          hint="a smaller model, a board with more memory, or less stack and buffers")
+    lines = [line.strip() for line in messages.splitlines() if line.strip()]
+    first = next((line for line in lines if _ERROR_LINE.search(line)), lines[0] if lines else "failed without a message")
+    return AidgeError(first, where=where, code="COMPILE")

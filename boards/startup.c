@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: 0BSD */
+/* Start-up of every Cortex-M board: vector table, FPU and MVE, memories, main. The linker script (link.ld.j2) lists what to
+ * copy and what to clear. Interrupts of the chip have no entries here: firmware that uses them brings its own start-up. */
+#include <stdint.h>
+
+#include "semihosting.h"
+
+#define REGISTER(address) (*(volatile uint32_t *)(address))
+#define CCR 0xE000ED14u
+#define CFSR 0xE000ED28u
+#define BFAR 0xE000ED38u
+#define CPACR 0xE000ED88u
+#define FPDSCR 0xE000EF3Cu
+
+/* Default rounding and no flush to zero; with low-overhead loops LTPSIZE must stay 4 ("no tail predication pending"). */
+#if defined(__ARM_FEATURE_MVE)
+#define FPSCR_DEFAULT 0x00040000u
+#else
+#define FPSCR_DEFAULT 0u
+#endif
+
+enum { EXIT_FAULT = 99 };
+
+struct copied { const uint32_t *from; uint32_t *first, *end; };
+struct cleared { uint32_t *first, *end; };
+
+extern const struct copied aidge_copied_first[], aidge_copied_end[];
+extern const struct cleared aidge_cleared_first[], aidge_cleared_end[];
+extern void (*const aidge_constructors_first[])(void), (*const aidge_constructors_end[])(void);
+extern uint32_t __stack_top[];
+
+int main(void);
+void Reset_Handler(void);
+void Fault_Handler(void);
+void aidge_start(void);
+
+/* Clocks, watchdog and the like, before main. A firmware defines its own; emulators skip it. */
+__attribute__((weak, noinline)) void board_init(void)
+{
+    __asm__ volatile("");
+}
+
+/* Runs with the FPU on: the compiler may use its registers from here on, but not in Reset_Handler. */
+__attribute__((noinline, used)) void aidge_start(void)
+{
+#if defined(__ARM_FP)
+    REGISTER(FPDSCR) = FPSCR_DEFAULT;
+    __asm__ volatile("vmsr fpscr, %0" : : "r"(FPSCR_DEFAULT));
+#endif
+    for (const struct copied *range = aidge_copied_first; range < aidge_copied_end; range++) {
+        const uint32_t *from = range->from;
+        for (uint32_t *word = range->first; word < range->end; word++)
+            *word = *from++;
+    }
+    for (const struct cleared *range = aidge_cleared_first; range < aidge_cleared_end; range++) {
+        for (uint32_t *word = range->first; word < range->end; word++)
+            *word = 0;
+    }
+    board_init();
+    for (void (*const *constructor)(void) = aidge_constructors_first; constructor < aidge_constructors_end; constructor++)
+        (*constructor)();
+    semihosting_exit(main());
+}
+
+__attribute__((noreturn)) void Reset_Handler(void)
+{
+#if defined(__ARM_FP) || defined(__ARM_FEATURE_MVE)
+    REGISTER(CPACR) |= 0xFu << 20;
+#endif
+#if defined(__ARM_FEATURE_LOB)
+    REGISTER(CCR) |= 1u << 19;
+#endif
+    __asm__ volatile("dsb\n\tisb" : : : "memory");
+    aidge_start();
+    for (;;) {
+    }
+}
+
+/* `frame` is what the core pushed: r0-r3, r12, lr, pc, xpsr. The emulators read this line. */
+__attribute__((noreturn, used)) static void report_fault(const uint32_t *frame)
+{
+    semihosting_write0("aidge-fault pc ");
+    semihosting_write_hexadecimal(frame[6]);
+#if __ARM_ARCH >= 7
+    semihosting_write0(" status ");
+    semihosting_write_hexadecimal(REGISTER(CFSR));
+    semihosting_write0(" address ");
+    semihosting_write_hexadecimal(REGISTER(BFAR));
+#endif
+    semihosting_write0("\n");
+    semihosting_exit(EXIT_FAULT);
+}
+
+__attribute__((naked)) void Fault_Handler(void)
+{
+    __asm__ volatile("mov r0, sp\n\tbl report_fault");
+}
+
+typedef union { void (*handler)(void); uint32_t *stack; } vector;
+
+__attribute__((section(".vectors"), used)) const vector aidge_vectors[16] = {
+    {.stack = __stack_top}, {.handler = Reset_Handler},
+    {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = Fault_Handler},
+    {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = 0}, {.handler = 0}, {.handler = 0},
+    {.handler = Fault_Handler}, {.handler = Fault_Handler}, {.handler = 0}, {.handler = Fault_Handler}, {.handler = Fault_Handler},
+};

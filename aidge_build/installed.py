@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Where the files that are no Python modules lie: beside the package in a checkout, inside it when installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def kernel_folder() -> Path:
+    """The folder of the export libraries that come with the tool (`ref`, ...)."""
+    return _find("kernels")
+
+
+def board_folder() -> Path:
+    """The folder of the boards that come with the tool."""
+    return _find("boards")
+
+
+def scons_toolpath() -> str:
+    """What a SConstruct names: `env.Tool('aidge', toolpath=[aidge_build.scons_toolpath()])`."""
+    return str(_find("site_scons/site_tools"))
+
+
+def _find(folder: str) -> Path:
+    inside = _PACKAGE / "data" / folder
+    return inside if inside.is_dir() else _PACKAGE.parent / folder

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""The programs that come with the machine and not with Python: which are there, and how Debian installs the others.
+
+Standard library only: `sconsw` asks before anything is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_CROSS = "arm-none-eabi-gcc"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Something this machine may lack; `version` returns its version, "" for an unknown one, or None if it is missing."""
+
+    name: str
+    purpose: str
+    packages: tuple[str, ...]
+    version: Callable[[], str | None]
+
+
+def install_line(tools: Sequence[Tool]) -> str:
+    """The one line that installs `tools` on Debian."""
+    return " ".join(["sudo", "apt-get", "install", "--no-install-recommends", *_packages(tools)])
+
+
+def install_commands(tools: Sequence[Tool]) -> list[list[str]]:
+    """What `--install` runs: apt-get, through sudo for a user who is not root."""
+    prefix = [] if os.geteuid() == 0 else ["sudo"]
+    apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-q"]
+    return [[*apt, "update"], [*apt, "install", "-y", "--no-install-recommends", *_packages(tools)]]
+
+
+def _packages(tools: Sequence[Tool]) -> list[str]:
+    return list(dict.fromkeys(package for tool in tools for package in tool.packages))
+
+
+def _output(*command: str) -> str | None:
+    """What a program prints, or None if it is missing or fails."""
+    if shutil.which(command[0]) is None:
+        return None
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    return done.stdout if done.returncode == 0 else None
+
+
+def _version_in(output: str | None) -> str | None:
+    """The first version number of `--version`'s first line, without distributors' remarks in parentheses."""
+    if output is None:
+        return None
+    match = re.search(r"\d+(\.\d+)+", re.sub(r"\([^)]*\)", "", output.split("\n", 1)[0]))
+    return match[0] if match else ""
+
+
+def _host_compiler() -> str | None:
+    """The native compiler counts as missing without the C library's files to link with."""
+    start_up = _output("cc", "-print-file-name=crt1.o")
+    if sys.platform.startswith("linux") and not os.path.isabs(start_up or ""):
+        return None
+    return _version_in(_output("cc", "--version"))
+
+
+def _newlib() -> str | None:
+    macros = _output(_CROSS, "-E", "-dM", "-include", "_newlib_version.h", "-x", "c", os.devnull)
+    match = re.search(r'_NEWLIB_VERSION "([^"]*)"', macros or "")
+    return match[1] if match else None
+
+
+def _venv() -> str | None:
+    """Debian splits `ensurepip`, which a virtual environment is made with, from Python."""
+    try:
+        import ensurepip
+    except ImportError:
+        return None
+    return ensurepip.version()
+
+
+def _venv_package() -> str:
+    """Debian's package for the running Python: its default one or one of another version."""
+    default = Path("/usr/bin/python3").resolve()
+    own = Path(getattr(sys, "_base_executable", sys.executable)).resolve()
+    return "python3-venv" if own == default else f"python3.{sys.version_info.minor}-venv"
+
+
+HOST_COMPILER = Tool("cc", "board=host and tests", ("gcc", "libc6-dev"), _host_compiler)
+CROSS_COMPILER = Tool(_CROSS, "every board but host", ("gcc-arm-none-eabi",), lambda: _version_in(_output(_CROSS, "--version")))
+NEWLIB = Tool("newlib", "every board but host", ("libnewlib-arm-none-eabi",), _newlib)
+QEMU = Tool("qemu-system-arm", "run on boards that QEMU emulates, tests", ("qemu-system-arm",),
+            lambda: _version_in(_output("qemu-system-arm", "--version")))
+VENV = Tool("ensurepip", "making .venv", (_venv_package(),), _venv)
+
+TOOLS = (HOST_COMPILER, CROSS_COMPILER, NEWLIB, QEMU)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""What `./sconsw` does before scons: system tools, the checkout's `.venv`, then scons with the user's arguments.
+
+    ./sconsw board=stm32f7 run            builds and runs; says what to type when the machine lacks something (exit 3)
+    ./sconsw --install board=stm32f7 run  the same, and installs it: `--install` is the user's consent to apt-get
+    ./sconsw doctor                       lists what this machine has and lacks
+
+`.venv` is made from `requirements.lock` and made again whenever that file, the Python or the checkout's place changes;
+otherwise nothing is started but scons. Standard library only: this runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+LOCK = ROOT / "requirements.lock"
+STAMP = VENV / "aidge-setup"
+LOG = VENV / "aidge-setup.log"
+
+DEFAULT_BOARD = "host"
+# Options of scons that build nothing, so that nothing needs to be there.
+IDLE_OPTIONS = {"-c", "--clean", "--remove", "-h", "--help", "-H", "--help-options", "-v", "--version"}
+
+sys.path.insert(0, str(ROOT))
+from aidge_build import machine  # noqa: E402
+from aidge_build.boards import load_board  # noqa: E402
+from aidge_build.errors import EXIT_BAD_INPUT, EXIT_MISSING, AidgeError, MissingTool  # noqa: E402
+
+
+def main(arguments: list[str]) -> int:
+    """Runs scons in place of this process; returns only when something is missing (3) or a verb ran without scons."""
+    consent = "--install" in arguments
+    arguments = [word for word in arguments if word != "--install"]
+    provide_system_tools(missing_tools(arguments), consent, arguments)
+    if not venv_is_ready():
+        if is_doctor(arguments) and machine.VENV.version() is None:
+            return subprocess.call([sys.executable, "-m", "aidge_build", *arguments], cwd=ROOT)
+        make_venv()
+    os.chdir(ROOT)
+    if is_doctor(arguments):
+        os.execv(PYTHON, [str(PYTHON), "-m", "aidge_build", *arguments])
+    os.execv(PYTHON, [str(PYTHON), "-m", "SCons", "-Q", *arguments])
+
+
+def is_doctor(arguments: list[str]) -> bool:
+    """`doctor` works on a machine that lacks everything, scons included."""
+    return "doctor" in arguments
+
+
+def missing_tools(arguments: list[str]) -> list[machine.Tool]:
+    """What this machine lacks of what the command needs."""
+    venv = [] if venv_is_ready() or is_doctor(arguments) else [machine.VENV]
+    return [tool for tool in [*venv, *needed_tools(arguments)] if tool.version() is None]
+
+
+def needed_tools(arguments: list[str]) -> tuple[machine.Tool, ...]:
+    """The system tools that a scons command line needs."""
+    if is_doctor(arguments) or IDLE_OPTIONS & set(arguments):
+        return ()
+    if "test" in arguments:
+        return machine.TOOLS
+    named = [word.removeprefix("board=") for word in arguments if word.startswith("board=")]
+    try:
+        board = load_board(named[-1] if named else DEFAULT_BOARD)
+    except AidgeError:
+        return ()  # SConstruct says what is wrong with the name
+    if board.is_host:
+        return (machine.HOST_COMPILER,)
+    emulated = "run" in arguments and board.emulator is not None and board.emulator.kind == "qemu"
+    return (machine.CROSS_COMPILER, machine.NEWLIB, *([machine.QEMU] if emulated else []))
+
+
+def provide_system_tools(missing: list[machine.Tool], consent: bool, arguments: list[str]) -> None:
+    """Installs what is missing when the user consented; raises MissingTool with the one line to type otherwise."""
+    if not missing:
+        return
+    names = ", ".join(tool.name for tool in missing)
+    line = machine.install_line(missing)
+    apt = shutil.which("apt-get")
+    if not consent:
+        again = shlex.join(["./sconsw", "--install", *arguments])
+        raise MissingTool(f"missing on this machine: {names}. Type: {line if apt else again}" + (f"   (or: {again})" if apt else ""))
+    if not apt:
+        raise MissingTool(f"missing on this machine: {names}; --install knows apt-get only, which is not here. On Debian: {line}")
+    for command in machine.install_commands(missing):
+        say(f"INSTALL  {shlex.join(command)}")
+        if subprocess.call(command) != 0:
+            raise MissingTool(f"'{shlex.join(command)}' failed; still missing: {names}")
+    still = [tool.name for tool in missing if tool.version() is None]
+    if still:
+        raise MissingTool(f"installed, but still not usable: {', '.join(still)}")
+
+
+def venv_key() -> str:
+    """What `.venv` depends on: the locked packages, this file, the Python and the place of the checkout."""
+    digest = hashlib.sha256()
+    for content in (LOCK.read_bytes(), Path(__file__).read_bytes(), sys.version.encode(), os.fsencode(ROOT)):
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()
+
+
+def venv_is_ready() -> bool:
+    """Whether `.venv` is the one that `make_venv` would make."""
+    try:
+        return STAMP.read_text() == venv_key() and PYTHON.exists()
+    except OSError:
+        return False
+
+
+def make_venv() -> None:
+    """Makes `.venv` anew; the stamp is written last, so that an interrupted set-up is not taken for a finished one."""
+    if sys.prefix != sys.base_prefix and Path(sys.prefix).resolve() == VENV.resolve():
+        os.execv(sys._base_executable, [sys._base_executable, "-E", "-s", *sys.argv])
+    with LOCK.open("rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second sconsw waits here, and then finds everything done
+        if venv_is_ready():
+            return
+        say("SETUP  .venv from requirements.lock (once; takes about a minute)")
+        run_logged([sys.executable, "-I", "-m", "venv", "--clear", str(VENV)], create_log=False)
+        run_logged([str(PYTHON), "-I", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
+                    "--require-hashes", "-r", str(LOCK)])
+        install_project()
+        STAMP.write_text(venv_key())
+
+
+def run_logged(command: list[str], create_log: bool = True) -> None:
+    """Runs a step of the set-up; when it fails, its last complaint is the error."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    output = done.stdout.decode(errors="replace")
+    if create_log:
+        LOG.write_text(output)
+    if done.returncode != 0:
+        lines = [line.strip() for line in output.splitlines() if line.strip()] or ["no message"]
+        complaint = next((line for line in lines if line.startswith("ERROR")), lines[-1])
+        raise MissingTool(f"the set-up of .venv failed: {complaint}", hint=f"is the network there? Step: {shlex.join(command)}")
+
+
+def install_project() -> None:
+    """Makes the checkout itself importable, and its command callable, in `.venv`.
+
+    pip could do it, but not in a run that checks hashes, not without a build of setuptools' own, and not in no time.
+    """
+    packages = next((VENV / "lib").glob("python*/site-packages"))
+    (packages / "aidge_build.pth").write_text(f"{ROOT}\n", encoding="utf-8")
+    command = VENV / "bin" / "aidge-build"
+    # The kernel does not accept a space in a #! line: the shell starts Python, which reads the same lines as a string.
+    shell_path = str(PYTHON).replace("'", "'\"'\"'")
+    command.write_text(f"#!/bin/sh\n'''exec' '{shell_path}' \"$0\" \"$@\"\n' '''\n"
+                       "import sys\n\nfrom aidge_build.cli import main\n\nsys.exit(main())\n", encoding="utf-8")
+    command.chmod(0o755)
+
+
+def say(line: str) -> None:
+    """One line of progress, in order with the output of the programs that run next."""
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except AidgeError as error:
+        print(f"sconsw: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except OSError as error:
+        print(f"sconsw: {error}", file=sys.stderr)
+        sys.exit(EXIT_BAD_INPUT if error.filename and not str(error.filename).startswith(str(VENV)) else EXIT_MISSING)
+    except KeyboardInterrupt:
+        sys.exit(130)

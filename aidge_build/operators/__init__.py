@@ -1,2 +1,44 @@
 # SPDX-License-Identifier: MIT
-"""The operators: one file per family."""
+"""The operators: one file per family. This package finds them by looking at its folder; there is no list to maintain."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType, ModuleType
+
+from aidge_build.errors import AidgeError
+from aidge_build.operators.base import Operator
+
+
+@cache
+def builtin_operators() -> Mapping[str, type[Operator]]:
+    """Class by ONNX name ("Conv", "com.microsoft::QGemm") for every operator of this folder."""
+    found: dict[str, type[Operator]] = {}
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda info: info.name):
+        merge(found, collect(importlib.import_module(f"{__name__}.{module.name}")))
+    return MappingProxyType(found)
+
+
+def collect(module: ModuleType) -> dict[str, type[Operator]]:
+    """The operators that a module defines (not those that it imports), by their ONNX names."""
+    found: dict[str, type[Operator]] = {}
+    for _, value in sorted(vars(module).items()):
+        if isinstance(value, type) and issubclass(value, Operator) and value.__module__ == module.__name__:
+            merge(found, {name: value for name in vars(value).get("onnx_names", ())})
+    return found
+
+
+def merge(known: dict[str, type[Operator]], more: Mapping[str, type[Operator]]) -> None:
+    """Add `more` to `known`; two classes for one ONNX name are refused."""
+    for name, operator in sorted(more.items()):
+        if name in known and known[name] is not operator:
+            both = f"{_place(known[name])} and {_place(operator)}"
+            raise AidgeError(f"two operators read the ONNX operator {name}: {both}", code="REGISTRY")
+        known[name] = operator
+
+
+def _place(operator: type[Operator]) -> str:
+    return f"{operator.__module__}.{operator.__qualname__}"

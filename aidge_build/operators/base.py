@@ -33,10 +33,12 @@ class Operator:
 
     `onnx_names` lists the ONNX operators that `from_onnx` reads ("Conv", or "com.microsoft::QGemm").
     `views` is true for operators that only rename the elements of input 0 (Reshape, Transpose, Identity).
+    `folds` is false for operators that recipes must see even when their inputs are constant.
     """
 
     onnx_names: ClassVar[tuple[str, ...]] = ()
     views: ClassVar[bool] = False
+    folds: ClassVar[bool] = True
 
     @property
     def type(self) -> str:

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""Activation functions."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.operators.base import Activated, Operator, TensorType, require
+from aidge_build.operators.binary import broadcast_dims
+from aidge_build.operators.unary import Unary
+
+
+@dataclass(frozen=True)
+class ReLU(Unary):
+    """y = max(x, 0). Source: ONNX operator Relu."""
+
+    onnx_names: ClassVar = ("Relu",)
+
+    def forward(self, data):
+        return numpy.maximum(data, 0)
+
+
+@dataclass(frozen=True)
+class Clip(Activated):
+    """y = min(max(x, minimum), maximum); the bounds are constants. Source: ONNX operator Clip."""
+
+    onnx_names: ClassVar = ("Clip",)
+
+    @classmethod
+    def from_onnx(cls, source):
+        if source.opset < 11:
+            source.expect_attributes("min", "max")
+            low, high = source.real("min", -math.inf), source.real("max", math.inf)
+        else:
+            source.expect_attributes()
+            low, high = _bound(source, 1, -math.inf), _bound(source, 2, math.inf)
+        require(not (math.isnan(low) or math.isnan(high)), f"the bounds {low} and {high} are not numbers")
+        return cls(minimum=low, maximum=high), source.input_names[:1]
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(data.dims, data.dtype),)
+
+    def forward(self, data):
+        if data.dtype.kind == "f":
+            return self.clamp(data)
+        limits = numpy.iinfo(data.dtype)
+        # numpy refuses bounds that the type cannot hold.
+        return numpy.minimum(numpy.maximum(data, _within(self.minimum, limits)), _within(self.maximum, limits))
+
+
+def _bound(source, index: int, default: float) -> float:
+    values = source.optional_constant(index)
+    if values is None:
+        return default
+    require(values.size == 1, f"bound {index} has {values.size} values, wants one")
+    return values.reshape(()).item()
+
+
+def _within(bound: float, limits) -> int:
+    return int(min(max(bound, limits.min), limits.max))
+
+
+@dataclass(frozen=True)
+class LeakyReLU(Operator):
+    """y = x for x >= 0, else alpha * x. Source: ONNX operator LeakyRelu."""
+
+    onnx_names: ClassVar = ("LeakyRelu",)
+
+    alpha: float = 0.01
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("alpha")
+        return cls(source.real("alpha", float(numpy.float32(0.01))))
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(data.dims, data.dtype),)
+
+    def forward(self, data):
+        return numpy.where(data < 0, data * self.alpha, data)
+
+
+@dataclass(frozen=True)
+class PReLU(Operator):
+    """y = x for x >= 0, else slope * x; the slope broadcasts to the data. Source: ONNX operator PRelu."""
+
+    onnx_names: ClassVar = ("PRelu",)
+
+    def infer(self, inputs):
+        data, slope = inputs
+        require(broadcast_dims(data.dims, slope.dims) == data.dims, f"the slope {slope.dims} does not broadcast to {data.dims}")
+        return (TensorType(data.dims, data.dtype),)
+
+    def forward(self, data, slope):
+        return numpy.where(data < 0, data * slope, data)
+
+
+@dataclass(frozen=True)
+class Elu(Operator):
+    """y = x for x >= 0, else alpha * (e^x - 1). Source: ONNX operator Elu."""
+
+    onnx_names: ClassVar = ("Elu",)
+
+    alpha: float = 1.0
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("alpha")
+        return cls(source.real("alpha", 1.0))
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(data.dims, data.dtype),)
+
+    def forward(self, data):
+        return numpy.where(data < 0, self.alpha * numpy.expm1(numpy.minimum(data, 0)), data)
+
+
+@dataclass(frozen=True)
+class Sigmoid(Unary):
+    """y = 1 / (1 + e^-x). Source: ONNX operator Sigmoid."""
+
+    onnx_names: ClassVar = ("Sigmoid",)
+
+    def forward(self, data):
+        small = numpy.exp(-numpy.abs(data))  # never overflows
+        return numpy.where(data >= 0, 1 / (1 + small), small / (1 + small))
+
+
+@dataclass(frozen=True)
+class Tanh(Unary):
+    """y = tanh(x). Source: ONNX operator Tanh."""
+
+    onnx_names: ClassVar = ("Tanh",)
+    function: ClassVar = staticmethod(numpy.tanh)
+
+
+@dataclass(frozen=True)
+class HardSigmoid(Operator):
+    """y = max(0, min(1, alpha * x + beta)). Source: ONNX operator HardSigmoid."""
+
+    onnx_names: ClassVar = ("HardSigmoid",)
+
+    alpha: float = float(numpy.float32(0.2))
+    beta: float = 0.5
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("alpha", "beta")
+        return cls(source.real("alpha", cls.alpha), source.real("beta", cls.beta))
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(data.dims, data.dtype),)
+
+    def forward(self, data):
+        return numpy.clip(self.alpha * data + self.beta, 0, 1)
+
+
+@dataclass(frozen=True)
+class HardSwish(Unary):
+    """y = x * max(0, min(1, x / 6 + 1/2)). Source: ONNX operator HardSwish."""
+
+    onnx_names: ClassVar = ("HardSwish",)
+
+    def forward(self, data):
+        return data * numpy.clip(data / 6 + 0.5, 0, 1)

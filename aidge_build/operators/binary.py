@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""Operators on two tensors, element by element, with numpy's broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.operators.base import Activated, Operator, TensorType, require
+
+
+def broadcast_dims(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The dims that these broadcast to (ONNX: multidirectional broadcasting); refuse those that do not fit."""
+    rank = max(map(len, shapes))
+    padded = [(1,) * (rank - len(dims)) + tuple(dims) for dims in shapes]
+    result = []
+    for sizes in zip(*padded):
+        others = {size for size in sizes if size != 1}
+        require(len(others) <= 1, f"the dims {' and '.join(str(list(dims)) for dims in shapes)} do not broadcast")
+        result.append(others.pop() if others else 1)
+    return tuple(result)
+
+
+@dataclass(frozen=True)
+class Binary(Operator):
+    """y = function(a, b) for each pair of elements."""
+
+    function: ClassVar[Callable]
+
+    def infer(self, inputs):
+        first, second = inputs
+        require(first.dtype is second.dtype, f"the inputs are {first.dtype.name} and {second.dtype.name}")
+        return (TensorType(broadcast_dims(first.dims, second.dims), self.result_type(first.dtype)),)
+
+    def result_type(self, dtype: DType) -> DType:
+        """The element type of the output."""
+        return dtype
+
+    def forward(self, first, second):
+        return type(self).function(first, second)
+
+
+@dataclass(frozen=True)
+class Arithmetic(Activated, Binary):
+    """A binary operator whose result may be clamped (a fused activation)."""
+
+    def forward(self, first, second):
+        return self.clamp(type(self).function(first, second))
+
+
+@dataclass(frozen=True)
+class Add(Arithmetic):
+    """y = clamp(a + b). Source: ONNX operator Add."""
+
+    onnx_names: ClassVar = ("Add",)
+    function: ClassVar = staticmethod(numpy.add)
+
+
+@dataclass(frozen=True)
+class Sub(Arithmetic):
+    """y = clamp(a - b). Source: ONNX operator Sub."""
+
+    onnx_names: ClassVar = ("Sub",)
+    function: ClassVar = staticmethod(numpy.subtract)
+
+
+@dataclass(frozen=True)
+class Mul(Arithmetic):
+    """y = clamp(a * b). Source: ONNX operator Mul."""
+
+    onnx_names: ClassVar = ("Mul",)
+    function: ClassVar = staticmethod(numpy.multiply)
+
+
+def _quotient(first: numpy.ndarray, second: numpy.ndarray) -> numpy.ndarray:
+    """a / b; of integers the quotient rounded towards zero."""
+    if first.dtype.kind == "f":
+        return first / second
+    require(bool((second != 0).all()), "an integer is divided by zero")
+    floor = first // second
+    if first.dtype.kind == "u":
+        return floor
+    below_zero = (first % second != 0) & ((first < 0) != (second < 0))
+    return floor + below_zero.astype(first.dtype)
+
+
+@dataclass(frozen=True)
+class Div(Arithmetic):
+    """y = clamp(a / b); integers are divided towards zero. Source: ONNX operator Div."""
+
+    onnx_names: ClassVar = ("Div",)
+    function: ClassVar = staticmethod(_quotient)
+
+
+@dataclass(frozen=True)
+class Pow(Operator):
+    """y = a ^ b in the type of a. Source: ONNX operator Pow."""
+
+    onnx_names: ClassVar = ("Pow",)
+
+    def infer(self, inputs):
+        base, exponent = inputs
+        return (TensorType(broadcast_dims(base.dims, exponent.dims), base.dtype),)
+
+    def forward(self, base, exponent):
+        return numpy.power(base.astype(numpy.float64), exponent)
+
+
+@dataclass(frozen=True)
+class Mod(Binary):
+    """The remainder: with the sign of b (fmod = 0, integers) or of a (fmod = 1). Source: ONNX operator Mod."""
+
+    onnx_names: ClassVar = ("Mod",)
+
+    fmod: bool = False
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("fmod")
+        fmod = bool(source.integer("fmod", 0))
+        require(fmod or not source.input(0).dtype.is_float, "fmod must be 1 for floating-point inputs")
+        return cls(fmod)
+
+    def forward(self, first, second):
+        require(first.dtype.kind == "f" or bool((second != 0).all()), "an integer is divided by zero")
+        return (numpy.fmod if self.fmod else numpy.mod)(first, second)
+
+
+@dataclass(frozen=True)
+class Comparison(Binary):
+    """A binary operator with a truth value as result."""
+
+    def result_type(self, dtype):
+        return DType.bool
+
+
+@dataclass(frozen=True)
+class Equal(Comparison):
+    """y = (a == b). Source: ONNX operator Equal."""
+
+    onnx_names: ClassVar = ("Equal",)
+    function: ClassVar = staticmethod(numpy.equal)
+
+
+@dataclass(frozen=True)
+class Less(Comparison):
+    """y = (a < b). Source: ONNX operator Less."""
+
+    onnx_names: ClassVar = ("Less",)
+    function: ClassVar = staticmethod(numpy.less)
+
+
+@dataclass(frozen=True)
+class LessOrEqual(Comparison):
+    """y = (a <= b). Source: ONNX operator LessOrEqual."""
+
+    onnx_names: ClassVar = ("LessOrEqual",)
+    function: ClassVar = staticmethod(numpy.less_equal)
+
+
+@dataclass(frozen=True)
+class Greater(Comparison):
+    """y = (a > b). Source: ONNX operator Greater."""
+
+    onnx_names: ClassVar = ("Greater",)
+    function: ClassVar = staticmethod(numpy.greater)
+
+
+@dataclass(frozen=True)
+class GreaterOrEqual(Comparison):
+    """y = (a >= b). Source: ONNX operator GreaterOrEqual."""
+
+    onnx_names: ClassVar = ("GreaterOrEqual",)
+    function: ClassVar = staticmethod(numpy.greater_equal)
+
+
+@dataclass(frozen=True)
+class And(Comparison):
+    """Logical and. Source: ONNX operator And."""
+
+    onnx_names: ClassVar = ("And",)
+    function: ClassVar = staticmethod(numpy.logical_and)
+
+
+@dataclass(frozen=True)
+class Or(Comparison):
+    """Logical or. Source: ONNX operator Or."""
+
+    onnx_names: ClassVar = ("Or",)
+    function: ClassVar = staticmethod(numpy.logical_or)
+
+
+@dataclass(frozen=True)
+class Variadic(Operator):
+    """y = function(a, b, ...) over one or more tensors."""
+
+    function: ClassVar[Callable]
+
+    def infer(self, inputs):
+        require(all(tensor is not None for tensor in inputs), "an input in the middle is not given")
+        return (TensorType(broadcast_dims(*(tensor.dims for tensor in inputs)), inputs[0].dtype),)
+
+    def forward(self, *inputs):
+        result = inputs[0]
+        for other in inputs[1:]:
+            result = type(self).function(result, other)
+        return result
+
+
+@dataclass(frozen=True)
+class Max(Variadic):
+    """The largest of the inputs. Source: ONNX operator Max."""
+
+    onnx_names: ClassVar = ("Max",)
+    function: ClassVar = staticmethod(numpy.maximum)
+
+
+@dataclass(frozen=True)
+class Min(Variadic):
+    """The smallest of the inputs. Source: ONNX operator Min."""
+
+    onnx_names: ClassVar = ("Min",)
+    function: ClassVar = staticmethod(numpy.minimum)
+
+
+@dataclass(frozen=True)
+class Where(Operator):
+    """y = a where the condition holds, else b. Source: ONNX operator Where."""
+
+    onnx_names: ClassVar = ("Where",)
+
+    def infer(self, inputs):
+        condition, first, second = inputs
+        return (TensorType(broadcast_dims(condition.dims, first.dims, second.dims), first.dtype),)
+
+    def forward(self, condition, first, second):
+        return numpy.where(condition, first, second)

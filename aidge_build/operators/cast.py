@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""Conversion between element types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.operators.base import Operator, TensorType, require
+
+
+@dataclass(frozen=True)
+class Cast(Operator):
+    """The values in another type: to an integer towards zero, to a bool as != 0. Source: ONNX operator Cast."""
+
+    onnx_names: ClassVar = ("Cast",)
+
+    to: DType = DType.float32
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("round_mode", "saturate", "to")  # the others only concern float8
+        return cls(source.dtype("to"))
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(data.dims, self.to),)
+
+    def forward(self, data):
+        if self.to.is_float:
+            return data
+        require(data.dtype.kind != "f" or bool(numpy.isfinite(data).all()) or self.to is DType.bool,
+                f"NaN or infinity has no value in {self.to.name}")
+        return data.astype(self.to.numpy)

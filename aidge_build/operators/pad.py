@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Padding, and cutting with negative pads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.operators.axes import counted_axes
+from aidge_build.operators.base import Operator, TensorType, require
+
+MODES = ("constant", "reflect", "edge")
+LARGEST = 1 << 24
+
+
+@dataclass(frozen=True)
+class Pad(Operator):
+    """Elements before and after each axis; negative pads cut. Source: ONNX operator Pad, with constant pads and value."""
+
+    onnx_names: ClassVar = ("Pad",)
+
+    pads_begin: tuple[int, ...] = ()
+    pads_end: tuple[int, ...] = ()
+    mode: str = "constant"
+    value: float = 0.0
+
+    @classmethod
+    def from_onnx(cls, source):
+        data = source.input(0)
+        if source.opset < 11:
+            source.expect_attributes("mode", "pads", "value")
+            pads, value, axes = source.integers("pads"), source.real("value", 0.0), None
+        else:
+            source.expect_attributes("mode")
+            pads, value = source.constant_integers(1), _value(source.optional_constant(2))
+            axes = source.constant_integers(3) if source.optional_input(3) is not None else None
+        axes = counted_axes(range(data.rank) if axes is None else axes, data.rank)
+        require(len(pads) == 2 * len(axes), f"{len(pads)} pads for {len(axes)} axes")
+        require(all(abs(pad) < LARGEST for pad in pads), f"the pads {list(pads)}: each must be below {LARGEST}")
+        begin, end = [0] * data.rank, [0] * data.rank
+        for place, axis in enumerate(axes):
+            begin[axis], end[axis] = pads[place], pads[len(axes) + place]
+        mode = source.text("mode", "constant")
+        require(mode in MODES, f"mode {mode!r} is not supported", f"supported are {', '.join(MODES)}")
+        return cls(tuple(begin), tuple(end), mode, value), source.input_names[:1]
+
+    def infer(self, inputs):
+        (data,) = inputs
+        dims = tuple(size + begin + end for size, begin, end in zip(data.dims, self.pads_begin, self.pads_end))
+        require(all(size >= 0 for size in dims), f"the negative pads cut more than {list(data.dims)} has")
+        for size, *pads in zip(data.dims, self.pads_begin, self.pads_end):
+            left = size + sum(min(0, pad) for pad in pads)
+            require(self.mode != "reflect" or max(pads) < max(left, 1), f"mode reflect: the pads {pads} reach beyond the axis of length {left}")
+            require(self.mode != "edge" or max(pads) <= 0 or left > 0, "mode edge: the axis has no element")
+        return (TensorType(dims, data.dtype),)
+
+    def forward(self, data):
+        cut = tuple(slice(max(0, -begin), size - max(0, -end))
+                    for size, begin, end in zip(data.shape, self.pads_begin, self.pads_end))
+        pads = tuple((max(0, begin), max(0, end)) for begin, end in zip(self.pads_begin, self.pads_end))
+        more = {"constant_values": self.value} if self.mode == "constant" else {}
+        return numpy.pad(data[cut], pads, self.mode, **more)
+
+
+def _value(values: numpy.ndarray | None):
+    if values is None:
+        return 0
+    require(values.size == 1, f"the pad value has {values.size} elements, wants one")
+    return values.reshape(()).item()

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Pools over 1, 2 or 3 spatial axes, and over all of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.operators.base import Activated, TensorType, require
+from aidge_build.operators.window import Window, windows
+
+
+@dataclass(frozen=True)
+class Pool(Activated):
+    """Base of the pools with a window: input [N, C, spatial...], output [N, C, spatial...]."""
+
+    window: Window = Window((1,), (1,), (1,), (0,), (0,))
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType((*data.dims[:2], *self.window.output_dims(data.dims[2:])), data.dtype),)
+
+    @property
+    def _kernel_axes(self) -> tuple[int, ...]:
+        return tuple(range(-self.window.rank, 0))
+
+
+def _window(source) -> Window:
+    data = source.input(0)
+    require(data.rank >= 3, f"the input has rank {data.rank}, wants at least 3")
+    window = Window.from_onnx(source, data.dims[2:])
+    for extent, begin, end in zip(window.extents, window.pads_begin, window.pads_end):
+        require(max(begin, end) < extent, f"the pads {begin} and {end} are not smaller than the {extent} positions of the kernel")
+    return window
+
+
+@dataclass(frozen=True)
+class MaxPooling(Pool):
+    """The largest element of each window; pads never win. Source: ONNX operator MaxPool (without the output Indices)."""
+
+    onnx_names: ClassVar = ("MaxPool",)
+
+    @property
+    def type(self) -> str:
+        return f"MaxPooling{self.window.rank}D"
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides")
+        return cls(window=_window(source))  # storage_order only concerns Indices
+
+    def forward(self, data):
+        lowest = -numpy.inf if data.dtype.kind == "f" else numpy.iinfo(data.dtype).min
+        return self.clamp(windows(data, self.window, lowest).max(axis=self._kernel_axes))
+
+
+@dataclass(frozen=True)
+class AvgPooling(Pool):
+    """The mean of each window, over the positions inside the input or, with `count_include_pad`, inside the pads too.
+
+    Positions that only ceil_mode adds beyond the end pad never count. Source: ONNX operator AveragePool.
+    """
+
+    onnx_names: ClassVar = ("AveragePool",)
+
+    count_include_pad: bool = False
+
+    @property
+    def type(self) -> str:
+        return f"AvgPooling{self.window.rank}D"
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides")
+        return cls(window=_window(source), count_include_pad=bool(source.integer("count_include_pad", 0)))
+
+    def counts(self, spatial: tuple[int, ...]) -> numpy.ndarray:
+        """How many positions each window counts: int64 [out...]."""
+        result = numpy.ones((), numpy.int64)
+        window = self.window
+        for axis, (size, count) in enumerate(zip(spatial, window.output_dims(spatial))):
+            first, last = (-window.pads_begin[axis], size + window.pads_end[axis]) if self.count_include_pad else (0, size)
+            starts = numpy.arange(count)[:, None] * window.strides[axis] - window.pads_begin[axis]
+            positions = starts + numpy.arange(window.kernel[axis]) * window.dilations[axis]
+            result = result[..., None] * ((first <= positions) & (positions < last)).sum(1)
+        return result
+
+    def forward(self, data):
+        return self.clamp(windows(data, self.window, 0).sum(axis=self._kernel_axes) / self.counts(data.shape[2:]))
+
+
+@dataclass(frozen=True)
+class GlobalPooling(Activated):
+    """Base of the pools over all spatial axes: input [N, C, spatial...], output [N, C, 1...]."""
+
+    def infer(self, inputs):
+        (data,) = inputs
+        require(data.rank >= 3, f"the input has rank {data.rank}, wants at least 3")
+        return (TensorType((*data.dims[:2], *(1,) * (data.rank - 2)), data.dtype),)
+
+
+@dataclass(frozen=True)
+class GlobalAveragePooling(GlobalPooling):
+    """The mean of each channel. Source: ONNX operator GlobalAveragePool."""
+
+    onnx_names: ClassVar = ("GlobalAveragePool",)
+
+    def forward(self, data):
+        axes = tuple(range(2, data.ndim))
+        return self.clamp(data.sum(axis=axes, keepdims=True) / math.prod(data.shape[2:]))
+
+
+@dataclass(frozen=True)
+class GlobalMaxPooling(GlobalPooling):
+    """The largest element of each channel. Source: ONNX operator GlobalMaxPool."""
+
+    onnx_names: ClassVar = ("GlobalMaxPool",)
+
+    def forward(self, data):
+        return self.clamp(data.max(axis=tuple(range(2, data.ndim)), keepdims=True))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.operators.axes import counted_axes
+from aidge_build.operators.base import Operator, TensorType, require
+
+
+@dataclass(frozen=True)
+class Reduce(Operator):
+    """y = function over `axes`; they stay with length 1 if `keep` is set.
+
+    Axes are an attribute, or an input since opset 18 (ReduceSum: 13).
+    """
+
+    function: ClassVar[Callable]
+    axes_are_input_since: ClassVar[int] = 18
+    needs_elements: ClassVar[bool] = True
+
+    axes: tuple[int, ...] = ()
+    keep: bool = True
+
+    @classmethod
+    def from_onnx(cls, source):
+        rank = source.input(0).rank
+        if source.opset < cls.axes_are_input_since:
+            source.expect_attributes("axes", "keepdims")
+            axes = source.integers("axes", ())
+        else:
+            source.expect_attributes("keepdims", "noop_with_empty_axes")
+            axes = source.constant_integers(1) if source.optional_input(1) is not None else ()
+        if not axes and not source.integer("noop_with_empty_axes", 0):
+            axes = tuple(range(rank))
+        return cls(tuple(sorted(counted_axes(axes, rank))), bool(source.integer("keepdims", 1))), source.input_names[:1]
+
+    def infer(self, inputs):
+        (data,) = inputs
+        require(not self.needs_elements or all(data.dims[axis] for axis in self.axes), f"an axis of {list(data.dims)} has no element")
+        dims = (1 if axis in self.axes else size for axis, size in enumerate(data.dims) if self.keep or axis not in self.axes)
+        return (TensorType(tuple(dims), data.dtype),)
+
+    def forward(self, data):
+        result = type(self).function(data, axis=self.axes, keepdims=self.keep)
+        return result.astype(data.dtype) if data.dtype.kind != "f" else result
+
+
+def _mean(data: numpy.ndarray, axis: tuple[int, ...], keepdims: bool) -> numpy.ndarray:
+    count = int(numpy.prod([data.shape[i] for i in axis], dtype=numpy.int64))
+    return data.sum(axis=axis, keepdims=keepdims) / count
+
+
+@dataclass(frozen=True)
+class ReduceMean(Reduce):
+    """The mean over the axes. Source: ONNX operator ReduceMean."""
+
+    onnx_names: ClassVar = ("ReduceMean",)
+    function: ClassVar = staticmethod(_mean)
+
+
+@dataclass(frozen=True)
+class ReduceSum(Reduce):
+    """The sum over the axes. Source: ONNX operator ReduceSum."""
+
+    onnx_names: ClassVar = ("ReduceSum",)
+    function: ClassVar = staticmethod(numpy.sum)
+    axes_are_input_since: ClassVar = 13
+    needs_elements: ClassVar = False
+
+
+@dataclass(frozen=True)
+class ReduceProd(Reduce):
+    """The product over the axes. Source: ONNX operator ReduceProd."""
+
+    onnx_names: ClassVar = ("ReduceProd",)
+    function: ClassVar = staticmethod(numpy.prod)
+    needs_elements: ClassVar = False
+
+
+@dataclass(frozen=True)
+class ReduceMax(Reduce):
+    """The largest element over the axes. Source: ONNX operator ReduceMax."""
+
+    onnx_names: ClassVar = ("ReduceMax",)
+    function: ClassVar = staticmethod(numpy.max)
+
+
+@dataclass(frozen=True)
+class ReduceMin(Reduce):
+    """The smallest element over the axes. Source: ONNX operator ReduceMin."""
+
+    onnx_names: ClassVar = ("ReduceMin",)
+    function: ClassVar = staticmethod(numpy.min)

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""Operators that only give the elements of their input other dims or another order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.operators.axes import counted_axes
+from aidge_build.operators.base import Operator, TensorType, require
+
+
+@dataclass(frozen=True)
+class View(Operator):
+    """Base: one input, the same elements."""
+
+    views: ClassVar = True
+
+    def forward_quantized(self, values, inputs, outputs):
+        """The stored values move as they are when both sides have the same quantization."""
+        if inputs[0].quantization == outputs[0].quantization:
+            return (self.forward(values[0]),)
+        return super().forward_quantized(values, inputs, outputs)
+
+
+@dataclass(frozen=True)
+class Reshape(View):
+    """The elements in row-major order under new `dims`. Source: ONNX operator Reshape, with a constant shape."""
+
+    onnx_names: ClassVar = ("Reshape",)
+
+    dims: tuple[int, ...] = ()
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("allowzero")
+        wanted = source.constant_integers(1)
+        return cls(resolved_dims(source.input(0).dims, wanted, bool(source.integer("allowzero", 0)))), source.input_names[:1]
+
+    def infer(self, inputs):
+        (data,) = inputs
+        require(math.prod(self.dims) == math.prod(data.dims),
+                f"{list(data.dims)} has {math.prod(data.dims)} elements, {list(self.dims)} has {math.prod(self.dims)}")
+        return (TensorType(self.dims, data.dtype),)
+
+    def forward(self, data):
+        return data.reshape(self.dims)
+
+
+def resolved_dims(dims: tuple[int, ...], wanted: tuple[int, ...], allow_zero: bool) -> tuple[int, ...]:
+    """The shape operand of Reshape as numbers: 0 copies a dim (unless `allow_zero`), one -1 takes what is left."""
+    require(all(size >= -1 for size in wanted), f"the shape {list(wanted)} holds a number below -1")
+    require(wanted.count(-1) <= 1, f"the shape {list(wanted)} holds -1 more than once")
+    if allow_zero:
+        require(not (0 in wanted and -1 in wanted), f"the shape {list(wanted)} holds both 0 and -1 with allowzero")
+        known = list(wanted)
+    else:
+        require(all(size != 0 or axis < len(dims) for axis, size in enumerate(wanted)),
+                f"the shape {list(wanted)} copies a dim that {list(dims)} does not have")
+        known = [dims[axis] if size == 0 else size for axis, size in enumerate(wanted)]
+    if -1 in known:
+        others, elements = math.prod(size for size in known if size != -1), math.prod(dims)
+        require(others > 0 and elements % others == 0, f"{elements} elements do not divide into the shape {list(wanted)}")
+        known[known.index(-1)] = elements // others
+    return tuple(known)
+
+
+@dataclass(frozen=True)
+class Flatten(View):
+    """[product of the dims before `axis`, product of the others]. Source: ONNX operator Flatten."""
+
+    onnx_names: ClassVar = ("Flatten",)
+
+    axis: int = 1
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("axis")
+        return cls(source.axis("axis", 1, source.input(0).rank, beyond=1))
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(self._dims(data.dims), data.dtype),)
+
+    def forward(self, data):
+        return data.reshape(self._dims(data.shape))
+
+    def _dims(self, dims):
+        return math.prod(dims[:self.axis]), math.prod(dims[self.axis:])
+
+
+def _axes(source) -> tuple[int, ...] | None:
+    """The axes of Squeeze and Unsqueeze: an attribute before opset 13, an input since."""
+    if source.opset < 13:
+        source.expect_attributes("axes")
+        return source.integers("axes", None)
+    source.expect_attributes()
+    return source.constant_integers(1) if source.optional_input(1) is not None else None
+
+
+@dataclass(frozen=True)
+class Squeeze(View):
+    """Without the given axes, which must have length 1 (by default all such). Source: ONNX operator Squeeze."""
+
+    onnx_names: ClassVar = ("Squeeze",)
+
+    axes: tuple[int, ...] = ()
+
+    @classmethod
+    def from_onnx(cls, source):
+        axes, dims = _axes(source), source.input(0).dims
+        if axes is None:
+            axes = tuple(axis for axis, size in enumerate(dims) if size == 1)
+        return cls(tuple(sorted(counted_axes(axes, len(dims))))), source.input_names[:1]
+
+    def infer(self, inputs):
+        (data,) = inputs
+        for axis in self.axes:
+            require(data.dims[axis] == 1, f"axis {axis} of {list(data.dims)} has length {data.dims[axis]}, wants 1")
+        return (TensorType(tuple(size for axis, size in enumerate(data.dims) if axis not in self.axes), data.dtype),)
+
+    def forward(self, data):
+        return numpy.squeeze(data, self.axes)
+
+
+@dataclass(frozen=True)
+class Unsqueeze(View):
+    """With new axes of length 1 at these places of the output. Source: ONNX operator Unsqueeze."""
+
+    onnx_names: ClassVar = ("Unsqueeze",)
+
+    axes: tuple[int, ...] = ()
+
+    @classmethod
+    def from_onnx(cls, source):
+        axes = _axes(source)
+        require(axes is not None, "the axes are missing")
+        return cls(tuple(sorted(counted_axes(axes, source.input(0).rank + len(axes))))), source.input_names[:1]
+
+    def infer(self, inputs):
+        (data,) = inputs
+        dims = list(data.dims)
+        for axis in self.axes:
+            dims.insert(axis, 1)
+        return (TensorType(tuple(dims), data.dtype),)
+
+    def forward(self, data):
+        return numpy.expand_dims(data, self.axes)
+
+
+@dataclass(frozen=True)
+class Transpose(View):
+    """Output axis k is input axis permutation[k]. Source: ONNX operator Transpose."""
+
+    onnx_names: ClassVar = ("Transpose",)
+
+    permutation: tuple[int, ...] = ()
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("perm")
+        rank = source.input(0).rank
+        permutation = source.integers("perm", tuple(reversed(range(rank))))
+        require(sorted(permutation) == list(range(rank)), f"perm {permutation} is no permutation of the {rank} axes")
+        return cls(permutation)
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(tuple(data.dims[axis] for axis in self.permutation), data.dtype),)
+
+    def forward(self, data):
+        return numpy.transpose(data, self.permutation)
+
+
+@dataclass(frozen=True)
+class Identity(View):
+    """y = x. Source: ONNX operator Identity."""
+
+    onnx_names: ClassVar = ("Identity",)
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(data.dims, data.dtype),)
+
+    def forward(self, data):
+        return data
+
+
+@dataclass(frozen=True)
+class Dropout(Identity):
+    """y = x: at inference nothing is dropped. Source: ONNX operator Dropout (without the output mask)."""
+
+    onnx_names: ClassVar = ("Dropout",)
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("ratio", "seed")
+        training = source.optional_constant(2)
+        require(training is None or not training.any(), "training_mode is on", "export the model in evaluation mode")
+        return cls(), source.input_names[:1]

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""One operator on given values, exactly as the numpy backend defines it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy
+
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.base import Operator, as_evaluated, as_tuple
+
+
+def evaluate(operator: Operator, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None],
+             outputs: Sequence[Tensor]) -> tuple[numpy.ndarray, ...]:
+    """The outputs: on quantized tensors by `forward_quantized`, else by `forward`.
+
+    Float tensors are evaluated in float64 and rounded once to their type.
+    """
+    with numpy.errstate(all="ignore"):  # overflow to infinity and NaN are results, not accidents
+        if _is_quantized(inputs, outputs):
+            results = operator.forward_quantized(values, inputs, outputs)
+        else:
+            results = as_tuple(operator.forward(*(None if value is None else as_evaluated(value) for value in values)))
+        return tuple(_as_declared(result, tensor) for result, tensor in zip(results, outputs, strict=True))
+
+
+def _is_quantized(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> bool:
+    carriers = [*outputs, *(tensor for tensor in inputs if tensor is not None and not tensor.is_constant)]
+    return any(tensor.quantization is not None for tensor in carriers)
+
+
+def _as_declared(result: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:
+    return numpy.asarray(result).astype(tensor.dtype.numpy, copy=False)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from aidge_build.errors import AidgeError
+from aidge_build.installed import board_folder
 
 HOST = "host"
 _KINDS = ("flash", "ram")
@@ -102,13 +103,6 @@ class Board:
         raise AidgeError(f"no memory holds its {role}", where=f"board {self.name}", code="BOARD")
 
 
-def built_in_folder() -> Path:
-    """The folder of the boards that come with the tool: beside the package in a checkout, inside it when installed."""
-    package = Path(__file__).resolve().parent
-    inside = package / "data" / "boards"
-    return inside if inside.is_dir() else package.parent / "boards"
-
-
 def list_boards(folders: Sequence[Path] = ()) -> tuple[str, ...]:
     """The names of all boards in `folders` and of the built-in ones, sorted."""
     return tuple(sorted({path.stem for folder in _search(folders) for path in folder.glob("*.toml")}))
@@ -131,7 +125,7 @@ def _search(folders: Sequence[Path]) -> list[Path]:
     for folder in folders:
         if not Path(folder).is_dir():
             raise AidgeError("the board folder does not exist", where=str(folder), code="BOARD")
-    return [*(Path(folder) for folder in folders), built_in_folder()]
+    return [*(Path(folder) for folder in folders), board_folder()]
 
 
 def _find(name: str, folders: Sequence[Path], bases: bool) -> Path | None:

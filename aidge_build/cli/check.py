@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build check`: proves that a linked program uses the memory that the plans promise."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from aidge_build.boards import Region, load_board
+from aidge_build.cli.outcome import SCHEMA, Outcome
+from aidge_build.elf import Claim, Image, RegionUse, read_claims, read_image, region_use
+from aidge_build.elf.proof import ERROR, Finding, Plan, check_image, measure
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.toolchain.link_script import write_if_different
+
+SUMMARY = "prove the memory use of a linked program"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--board", metavar="B", help="the board whose memories count")
+    where.add_argument("--region", action="append", default=[], metavar="NAME=ORIGIN,LENGTH[,ram|flash]", help="a memory (repeat)")
+    parser.add_argument("--board-path", action="append", default=[], type=Path, metavar="DIR", help="a folder with boards of your own")
+    parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it (repeat)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    image = read_image(arguments.elf)
+    claims = read_claims(image)
+    plans = [_read_plan(path) for path in arguments.plan]
+    uses, homeless = region_use(image, _regions(arguments))
+    findings = check_image(image, claims, plans, uses, homeless)
+    failed = any(finding.severity == ERROR for finding in findings)
+    data = _as_json(image, claims, uses, findings)
+    if arguments.out:
+        write_if_different(arguments.out, json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n")
+    text = _text(arguments.elf, image, claims, uses, findings)
+    return Outcome(text, data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _regions(arguments: argparse.Namespace) -> tuple[Region, ...]:
+    if arguments.board:
+        return load_board(arguments.board, arguments.board_path).regions
+    return tuple(_parse_region(text) for text in arguments.region)
+
+
+def _parse_region(text: str) -> Region:
+    name, _, numbers = text.partition("=")
+    fields = numbers.split(",")
+    try:
+        origin, length, kind = int(fields[0], 0), int(fields[1], 0), (fields[2:] or [""])[0]
+        if not name or kind not in ("", "ram", "flash") or len(fields) > 3:
+            raise ValueError
+    except (ValueError, IndexError):
+        raise AidgeError(f"'{text}' is no memory", where="--region", hint="write FLASH=0x08000000,0x100000,flash", code="USAGE") from None
+    return Region(name, origin, length, kind, ())
+
+
+def _read_plan(path: Path) -> Plan:
+    try:
+        fields = json.loads(path.read_bytes())
+        return Plan(path.name, fields["model"], fields["model_sha256"], int(fields["arena_bytes"]))
+    except OSError as error:
+        raise AidgeError(f"cannot read: {error.strerror}", where=str(path), code="PLAN_FILE") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise AidgeError(f"is not a plan file ({error!r})", where=str(path), hint="N.plan.json of `compile`", code="PLAN_FILE") from error
+
+
+def _as_json(image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], findings: tuple[Finding, ...]) -> dict:
+    models = [{"model": claim.model, "model_sha256": claim.model_sha256, "arena_bytes": measure(image, claim),
+               "planned_bytes": claim.arena_bytes} for claim in claims]
+    return {
+        "findings": [{"code": finding.code, "severity": finding.severity, "text": finding.text} for finding in findings],
+        "regions": [{"name": use.region.name, "used_bytes": use.used_bytes, "length_bytes": use.region.length_bytes} for use in uses],
+        "models": models,
+        "arena_bytes": sum(model["arena_bytes"] or 0 for model in models),
+        "planned_bytes": sum(model["planned_bytes"] for model in models),
+        "stack_bound_bytes": None,
+    }
+
+
+def _text(elf: Path, image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], findings: tuple[Finding, ...]) -> str:
+    lines = []
+    for claim in claims:
+        linked = measure(image, claim)
+        if linked == claim.arena_bytes:
+            lines.append(f"       arena {claim.model}   {linked:,} B = plan")
+        elif claim.arena_symbol is None:
+            lines.append(f"       arena {claim.model}   {claim.arena_bytes:,} B, supplied by the caller")
+    for use in uses:
+        if use.used_bytes:
+            share = 100 * use.used_bytes / use.region.length_bytes
+            lines.append(f"       {use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %")
+    lines += [f"{elf}: {finding.severity} {finding.code}: {finding.text}" for finding in findings]
+    return "\n".join(lines)

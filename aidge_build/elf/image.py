@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""Reads an ELF file into plain values; the only importer of pyelftools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import SymbolTableSection
+
+from aidge_build.errors import AidgeError
+
+# What gcc appends to the name of a function or variable that it cloned or made local.
+_COMPILER_SUFFIX = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias)(\.\d+)*)+$")
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section that the target sees; `load_address` is where its content is stored (flash for .data), None without content."""
+
+    name: str
+    address: int
+    size_bytes: int
+    load_address: int | None
+    writable: bool
+    executable: bool
+    content: bytes = field(repr=False)
+
+    @property
+    def end(self) -> int:
+        """The first address behind it."""
+        return self.address + self.size_bytes
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A function, variable or absolute symbol; `name` is as in the source (clone suffixes cut), `linked_name` as in the ELF."""
+
+    name: str
+    linked_name: str
+    address: int
+    size_bytes: int
+    kind: str
+    section: str
+
+
+@dataclass(frozen=True)
+class Image:
+    """An ELF file; `notes` are the descriptors of section .note.aidge, `symbols` in order of address."""
+
+    path: str
+    entry: int
+    sections: tuple[Section, ...]
+    symbols: tuple[Symbol, ...]
+    notes: tuple[bytes, ...]
+    by_name: Mapping[str, tuple[Symbol, ...]] = field(repr=False)
+
+    def symbol(self, name: str) -> Symbol | None:
+        """The symbol called `name` in the source; a clone counts only where the plain one is gone."""
+        candidates = self.by_name.get(name, ())
+        return min(candidates, key=lambda symbol: (symbol.linked_name != name, symbol.linked_name), default=None)
+
+    def section(self, name: str) -> Section | None:
+        """The allocated section `name`."""
+        return next((section for section in self.sections if section.name == name), None)
+
+    def describe(self, address: int) -> str:
+        """`symbol+offset` of an address, or the plain number."""
+        for symbol in self.symbols:
+            if symbol.kind != "absolute" and symbol.address <= address < symbol.address + max(symbol.size_bytes, 1):
+                offset = address - symbol.address
+                return f"{symbol.linked_name}+0x{offset:x}" if offset else symbol.linked_name
+        return f"0x{address:08x}"
+
+
+def read_image(path: Path) -> Image:
+    """The ELF file `path`; AidgeError (ELF) when it is missing or not a linked 32-bit program."""
+    try:
+        with open(path, "rb") as stream:
+            return _read(ELFFile(stream), str(path))
+    except OSError as error:
+        raise AidgeError(f"cannot read: {error.strerror}", where=str(path), code="ELF") from error
+    except (ELFError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+        # pyelftools lets many kinds of error escape on damaged files; all mean the same to the user.
+        raise AidgeError(f"not a readable ELF file ({error})", where=str(path), code="ELF") from error
+
+
+def _read(elf: ELFFile, path: str) -> Image:
+    if elf["e_type"] not in ("ET_EXEC", "ET_DYN"):
+        raise AidgeError("is not a linked program", where=path, hint="give the ELF file that the linker wrote", code="ELF")
+    segments = [segment.header for segment in elf.iter_segments() if segment["p_type"] == "PT_LOAD"]
+    sections = tuple(_section(section, segments) for section in elf.iter_sections() if section["sh_flags"] & SH_FLAGS.SHF_ALLOC)
+    symbols = tuple(sorted(_symbols(elf), key=lambda symbol: (symbol.address, -symbol.size_bytes, symbol.linked_name)))
+    by_name: dict[str, list[Symbol]] = {}
+    for symbol in symbols:
+        by_name.setdefault(symbol.name, []).append(symbol)
+    grouped = {name: tuple(members) for name, members in by_name.items()}
+    return Image(path, elf["e_entry"], sections, symbols, tuple(_notes(elf)), grouped)
+
+
+def _section(section, segments) -> Section:
+    flags, address, size = section["sh_flags"], section["sh_addr"], section["sh_size"]
+    has_content = section["sh_type"] != "SHT_NOBITS" and size > 0
+    load_address = _load_address(address, size, segments) if has_content else None
+    return Section(section.name, address, size, load_address, bool(flags & SH_FLAGS.SHF_WRITE),
+                   bool(flags & SH_FLAGS.SHF_EXECINSTR), section.data() if has_content else b"")
+
+
+def _load_address(address: int, size: int, segments) -> int:
+    """Through the segment that contains the section: a segment as a whole may begin with ELF headers that nobody loads."""
+    for segment in segments:
+        offset = address - segment["p_vaddr"]
+        if 0 <= offset and offset + size <= segment["p_filesz"]:
+            return segment["p_paddr"] + offset
+    return address
+
+
+def _symbols(elf: ELFFile):
+    kinds = {"STT_FUNC": "function", "STT_OBJECT": "object"}
+    for table in elf.iter_sections():
+        if not isinstance(table, SymbolTableSection) or table["sh_type"] != "SHT_SYMTAB":
+            continue
+        for symbol in table.iter_symbols():
+            index, kind = symbol["st_shndx"], kinds.get(symbol["st_info"]["type"], "other")
+            if index == "SHN_UNDEF" or not symbol.name or symbol.name.startswith("$"):
+                continue
+            section = elf.get_section(index).name if isinstance(index, int) else ""
+            # Bit 0 of a function's address says "Thumb" and is no part of the address.
+            address = symbol["st_value"] & ~1 if kind == "function" and elf["e_machine"] == "EM_ARM" else symbol["st_value"]
+            yield Symbol(_COMPILER_SUFFIX.sub("", symbol.name), symbol.name, address, symbol["st_size"],
+                         "absolute" if index == "SHN_ABS" else kind, section)
+
+
+def _notes(elf: ELFFile):
+    """The descriptors as bytes; a section may hold several notes, each padded to 4 bytes."""
+    section = elf.get_section_by_name(".note.aidge")
+    content = section.data() if section is not None else b""
+    position = 0
+    while position + 12 <= len(content):
+        name_size, size, kind = (int.from_bytes(content[position + at:position + at + 4], "little") for at in (0, 4, 8))
+        name_at = position + 12
+        at = name_at + (name_size + 3) // 4 * 4
+        if content[name_at:name_at + name_size] == b"aidge\0" and kind == 1 and at + size <= len(content):
+            yield content[at:at + size]
+        position = at + (size + 3) // 4 * 4

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""How much of each memory an ELF file uses, to the byte as the linker counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aidge_build.boards import Region
+from aidge_build.elf.image import Image, Section
+
+
+@dataclass(frozen=True)
+class RegionUse:
+    """`used_bytes` counts from the region's origin to the end of the last thing in it, alignment gaps included."""
+
+    region: Region
+    used_bytes: int
+    largest: tuple[tuple[str, int], ...]
+
+
+def region_use(image: Image, regions: Sequence[Region]) -> tuple[tuple[RegionUse, ...], tuple[Section, ...]]:
+    """The use of each region, and the sections that lie in none of them.
+
+    A section occupies the memory where it runs, and, where its content is stored elsewhere (.data in flash), that one, too.
+    Segments are not asked: the first one may contain ELF headers, which nobody loads.
+    """
+    uses, placed = [], set()
+    for region in regions:
+        parts = [(section, end) for section, begin, end in _places(image) if region.origin <= begin < region.end]
+        placed.update(section.name for section, _ in parts)
+        used = max((end for _, end in parts), default=region.origin) - region.origin
+        uses.append(RegionUse(region, used, _largest(image, region)))
+    return tuple(uses), tuple(section for section in image.sections if section.size_bytes and section.name not in placed)
+
+
+def _places(image: Image) -> Iterator[tuple[Section, int, int]]:
+    for section in image.sections:
+        if section.size_bytes:
+            yield section, section.address, section.end
+            if section.load_address not in (None, section.address):
+                yield section, section.load_address, section.load_address + section.size_bytes
+
+
+def _largest(image: Image, region: Region) -> tuple[tuple[str, int], ...]:
+    """The three largest objects of a region, for the message of an overfull one."""
+    inside = {(symbol.linked_name, symbol.size_bytes) for symbol in image.symbols
+              if symbol.kind in ("object", "function") and region.origin <= symbol.address < region.end and symbol.size_bytes}
+    return tuple(sorted(inside, key=lambda item: (-item[1], item[0]))[:3])

@@ -26,8 +26,12 @@ def evaluate(operator: Operator, values: Sequence[numpy.ndarray | None], inputs:
 
 
 def _is_quantized(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> bool:
-    carriers = [*outputs, *(tensor for tensor in inputs if tensor is not None and not tensor.is_constant)]
-    return any(tensor.quantization is not None for tensor in carriers)
+    """Whether the node is one that computes on quantized tensors.
+
+    A node that only reads or only writes one (an integer operator of the file) means the stored values themselves.
+    """
+    given = [tensor for tensor in inputs if tensor is not None]
+    return any(tensor.quantization is not None for tensor in outputs) and bool(given) and given[0].quantization is not None
 
 
 def _as_declared(result: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:

@@ -43,11 +43,19 @@ class Linear(Operator):
             require(zero_point.dims == scale.dims or zero_point.elements == scale.elements == 1,
                     f"the zero point has the dims {list(zero_point.dims)}, the scale {list(scale.dims)}")
 
+    def forward_quantized(self, values, inputs, outputs):
+        """The node itself says how: its scale and zero point are inputs, whatever the tensors carry."""
+        return (self.forward(*values),)
+
     def quantization(self, scale, zero_point) -> Quantization:
         """What the constant tensors say, as the property of a tensor."""
         scales = tuple(float(value) for value in numpy.float32(scale.data).reshape(-1))
         points = (0,) * len(scales) if zero_point is None else tuple(int(value) for value in zero_point.data.reshape(-1))
         return Quantization(scales, points, self.axis if len(scales) > 1 else None)
+
+    def forward_quantized(self, values, inputs, outputs):
+        """These nodes speak about stored values themselves, whatever quantization the tensors carry."""
+        return (self.forward(*values),)
 
     def _along(self, values: numpy.ndarray, rank: int) -> numpy.ndarray:
         if values.size == 1:

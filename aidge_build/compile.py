@@ -13,7 +13,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.memory.checker import check
-from aidge_build.naming import Names
+from aidge_build.naming import layer_symbols
 from aidge_build.placement import Placed, place
 from aidge_build.program import Layer, Program
 from aidge_build.recipes import simplify
@@ -55,9 +55,9 @@ def _node_class(assignment: Assignment, node):
 
 
 def _program(request: CompileRequest, assignment: Assignment, schedule: Schedule, placed: Placed, notices: tuple[str, ...]) -> Program:
-    names = Names(request.name)
+    symbols = layer_symbols(request.name, [(node.name, node.type) for node in schedule.steps])
     layers = []
-    for node in schedule.steps:
+    for node, symbol in zip(schedule.steps, symbols):
         choice, seen = assignment.choices[node.name], assignment.node_view(node)
         try:
             call = choice.kernel.node_class(seen).call()
@@ -65,7 +65,7 @@ def _program(request: CompileRequest, assignment: Assignment, schedule: Schedule
             raise error.within(node.where())
         show(4, node.name, call)
         scratch = schedule.scratch_of.get(node.name)
-        layers.append(Layer(names.symbol(node.name), node, choice.kernel, call, seen.inputs, seen.outputs, seen.multiply_accumulates,
+        layers.append(Layer(symbol, node, choice.kernel, call, seen.inputs, seen.outputs, seen.multiply_accumulates,
                             None if scratch is None else placed.arena.offset_of(scratch), choice.rejected, choice.rule))
     return Program(
         name=request.name,

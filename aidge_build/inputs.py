@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
+import re
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -78,6 +79,11 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         options=Options(arguments.io, arguments.arena, arguments.weights, arguments.optimize, arguments.rounding),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
+
+
+def model_name(path: str) -> str:
+    """A name for a model that is only looked at (plan, explain, verify): the file's stem as a C identifier."""
+    return "model_" + re.sub(r"[^A-Za-z0-9]+", "_", Path(path).stem).strip("_")[:24]
 
 
 def read_regular(path: Path, limit: int) -> bytes:

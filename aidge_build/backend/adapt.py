@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aidge_build.backend.assignment import Assignment, Choice
+from aidge_build.backend.fold_copies import fold_into_weights
 from aidge_build.backend.formats import Option, kernel_options, view_options
 from aidge_build.backend.match import Match, Target, match
 from aidge_build.backend.spec import NodeView
@@ -23,14 +24,19 @@ SWEEPS = 20  # of the local search; each sweep only lowers the bytes moved
 def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Target) -> Assignment:
     """Choose per node the best kernel of the most preferred library, then the formats that move the fewest bytes.
 
-    Copies (operator Reformat) are put where two neighbours need different formats. All nodes that no kernel accepts
-    are reported at once.
+    Copies (operator Reformat) are put where two neighbours need different formats, and fold into constants where they
+    can. All nodes that no kernel accepts are reported at once.
     """
     view = _with_own_outputs(view)
-    matches = {node.name: match(NodeView.of(view, node), libraries, target) for node in view.nodes}
-    options = {node.name: _options(view, node, matches[node.name]) for node in view.nodes}
-    _refuse_unsupported(view, matches, options)
-    chosen = _choose(view, options)
+    while True:
+        matches = {node.name: match(NodeView.of(view, node), libraries, target) for node in view.nodes}
+        options = {node.name: _options(view, node, matches[node.name]) for node in view.nodes}
+        _refuse_unsupported(view, matches, options)
+        chosen = _choose(view, options)
+        folded = fold_into_weights(view, chosen)
+        if folded is None:
+            break
+        view = folded
     adapted = _with_copies(view, chosen)
     choices = {}
     for node in adapted.nodes:

@@ -11,11 +11,11 @@ from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.operators.fully_connected import FC
+from aidge_build.operators.matmul import FC
 
 
 def fuse_fully_connected(view: GraphView) -> GraphView:
-    """1. Gemm(X, W, C) with constant W and C, transA = 0, and alpha = beta = 1 or float constants.
+    """1. Gemm(X, W, C) with constant W and C, A as it is, and alpha = beta = 1 or float constants.
     2. MatMul(X, W) of a matrix with constant W; an Add of a constant vector behind it becomes the bias.
     FC wants W as [outputs, inputs]: the constant is transposed here, with its quantization's axis.
     """
@@ -33,15 +33,15 @@ def _fuse_gemm(view: GraphView, rewrite: Rewrite, node: Node) -> None:
     data, weights, *rest = view.input_tensors(node)
     bias = rest[0] if rest else None
     plain = operator.alpha == 1 and (bias is None or operator.beta == 1)
-    if operator.transA or not weights.is_constant or weights.rank != 2 or data.rank != 2 or data.is_constant:
+    if operator.transpose_a or not weights.is_constant or weights.rank != 2 or data.rank != 2 or data.is_constant:
         return
-    outputs = weights.dims[0] if operator.transB else weights.dims[1]
+    outputs = weights.dims[0] if operator.transpose_b else weights.dims[1]
     if bias is not None and not (bias.is_constant and bias.elements in (1, outputs) and bias.dims[-1:] != ()
                                  and bias.dims[-1] in (1, outputs)):
         return
     if not plain and (weights.quantization or (bias is not None and bias.quantization)):
         return
-    new_weights = weights if operator.transB else _transposed(weights)
+    new_weights = weights if operator.transpose_b else _transposed(weights)
     if operator.alpha != 1:
         new_weights = new_weights.with_(name=f"{weights.name}_scaled", data=(new_weights.data * numpy.float32(operator.alpha)))
     names = [node.inputs[0], _named(rewrite, weights, new_weights)]

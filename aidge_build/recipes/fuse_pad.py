@@ -18,8 +18,7 @@ def fuse_pad(view: GraphView) -> GraphView:
         reader = view.only_consumer(pad.outputs[0]) if pad.type == "Pad" else None
         if reader is None or not _fits(view, pad, reader):
             continue
-        rank = view.tensor(pad.inputs[0]).rank
-        begin, end = pad.operator.pads[2:rank], pad.operator.pads[rank + 2:]
+        begin, end = pad.operator.pads_begin[2:], pad.operator.pads_end[2:]
         window = reader.operator.window
         window = replace(window, pads_begin=_sum(window.pads_begin, begin), pads_end=_sum(window.pads_end, end))
         changes = {"window": window} if "Conv" in reader.type else {"window": window, "count_include_pad": True}
@@ -32,7 +31,8 @@ def fuse_pad(view: GraphView) -> GraphView:
 
 def _fits(view: GraphView, pad: Node, reader: Node) -> bool:
     operator, rank = pad.operator, view.tensor(pad.inputs[0]).rank
-    spatial_only = rank >= 3 and not any(operator.pads[:2]) and not any(operator.pads[rank:rank + 2]) and min(operator.pads) >= 0
+    spatial_only = (rank >= 3 and not any((*operator.pads_begin[:2], *operator.pads_end[:2]))
+                    and min(*operator.pads_begin, *operator.pads_end) >= 0)
     if not spatial_only or operator.mode != "constant" or operator.value != 0 or reader.inputs[0] != pad.outputs[0]:
         return False
     if pad.outputs[0] in reader.inputs[1:]:

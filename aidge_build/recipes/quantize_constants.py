@@ -29,14 +29,8 @@ def quantize_constants(view: GraphView) -> GraphView:
 
 
 def linear_quantization(view: GraphView, node: Node) -> Quantization | None:
-    """The quantization that a QuantizeLinear or DequantizeLinear node states; None when it is not constant or is blocked."""
-    tensors = view.input_tensors(node)
-    scale, zero_point = tensors[1], tensors[2] if len(tensors) > 2 else None
-    if not scale.is_constant or (zero_point is not None and not zero_point.is_constant) or scale.rank > 1:
+    """The quantization that a QuantizeLinear or DequantizeLinear node states; None when it is not constant."""
+    _, scale, *zero_point = view.input_tensors(node)
+    if not scale.is_constant or not all(tensor is None or tensor.is_constant for tensor in zero_point):
         return None
-    scales = tuple(float(value) for value in scale.data.reshape(-1))
-    points = tuple(int(value) for value in zero_point.data.reshape(-1)) if zero_point is not None else (0,) * len(scales)
-    rank = tensors[0].rank
-    if scale.rank == 0 or len(scales) == 1:
-        return Quantization(scales, points[:1])
-    return Quantization(scales, points, node.operator.axis % rank)
+    return node.operator.quantization(scale, zero_point[0] if zero_point else None)

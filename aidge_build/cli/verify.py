@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""The verb `verify`: build the generated code, run it, and compare it with a reference or with the numpy backend."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+import numpy
+
+from aidge_build.backend import cpu
+from aidge_build.boards import load_board
+from aidge_build.cli.outcome import Outcome
+from aidge_build.compile import build_program
+from aidge_build.elf.sizes import code_bytes
+from aidge_build.errors import AidgeError
+from aidge_build.inputs import add_model_arguments, load, model_name
+from aidge_build.program import Program
+from aidge_build.verify.compare import Difference, compare, first_difference, top1_equal
+from aidge_build.verify.firmware import Execution, execute
+from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz, reference_outputs
+
+SUMMARY = "generate, compile, run and compare a model"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model_arguments(parser)
+    parser.add_argument("--io-data", required=True, metavar="F.npz", help="input vectors: x, or x_<input>")
+    parser.add_argument("--reference", metavar="KEY", help="the references in the NPZ file (default: the numpy backend)")
+    parser.add_argument("--labels", metavar="KEY", help="class labels in the NPZ file: prints the accuracy")
+    parser.add_argument("--perturb", type=int, default=0, metavar="N", help="run N seeded perturbations of the vectors instead")
+    parser.add_argument("--seed", type=int, default=0, help="of the perturbations")
+    parser.add_argument("--layers", action="store_true", help="compare every layer's output with the numpy backend, too")
+    parser.add_argument("--keep", metavar="DIR", help="leave sources, ELF, input.bin and output.bin there")
+    parser.add_argument("--flag", action="append", default=[], metavar="FLAG", help="one more compiler flag, e.g. --flag=-O3")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    if not arguments.board:
+        if arguments.cpu:
+            raise AidgeError("verify runs on a board", where=f"--cpu {arguments.cpu}", hint="name one with --board; `aidge-build boards` lists them", code="USAGE")
+        arguments.board = "host"
+    if arguments.perturb and arguments.reference:
+        raise AidgeError("stored references do not fit perturbed vectors", where="--perturb", code="USAGE")
+    request = load(arguments, model_name(arguments.model))
+    program = build_program(request)
+    board = load_board(arguments.board, [Path(folder) for folder in arguments.board_path])
+    arrays = read_npz(Path(arguments.io_data))
+    try:
+        vectors = model_inputs(arrays, program.view)
+        count = len(next(iter(vectors.values())))
+        wanted = reference_outputs(arrays, arguments.reference, program.view, count) if arguments.reference else None
+    except AidgeError as error:
+        raise error.within(arguments.io_data)
+    if arguments.perturb:
+        vectors = perturbed(vectors, arguments.perturb, arguments.seed)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(arguments.keep or temporary)
+        execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
+        numpy_values = _numpy_backend(program, vectors) if wanted is None or arguments.layers else None
+        wanted = wanted or {name: numpy_values[name] for name in program.view.outputs}
+        differences = [compare(name, execution.outputs[name], wanted[name]) for name in program.view.outputs]
+        first = None
+        if arguments.layers or not all(difference.within for difference in differences):
+            numpy_values = numpy_values or _numpy_backend(program, vectors)
+            first = _first_layer(program, board, vectors, folder / "traced", numpy_values, tuple(arguments.flag))
+        accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
+        data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
+    passed = all(difference.within for difference in differences) and not (arguments.layers and first)
+    return Outcome(_text(arguments, data, passed), data, 0 if passed else 1)
+
+
+def _numpy_backend(program: Program, vectors: Vectors) -> Vectors:
+    count = len(next(iter(vectors.values())))
+    runs = [cpu.run(program.view, {name: values[index] for name, values in vectors.items()}) for index in range(count)]
+    names = [*program.view.outputs, *(tensor.name for layer in program.layers for tensor in layer.outputs)]
+    return {name: numpy.stack([values[name] for values in runs]) for name in names}
+
+
+def _first_layer(program: Program, board, vectors: Vectors, folder: Path, wanted: Vectors, flags: tuple[str, ...]) -> dict | None:
+    trace = execute(program, board, vectors, folder, trace=True, flags=flags).trace
+    layer_of = {tensor.name: layer for layer in program.layers for tensor in layer.outputs}
+    found = first_difference(list(layer_of), trace, wanted)
+    return found and {"node": layer_of[found["tensor"]].node.name, "kernel": layer_of[found["tensor"]].kernel.name, **found}
+
+
+def _accuracy(outputs: Vectors, arrays: Vectors, key: str | None) -> float | None:
+    if key is None:
+        return None
+    if key not in arrays:
+        raise AidgeError(f"there is no array '{key}'", where="--labels", tried=sorted(arrays), code="VECTORS")
+    first = next(iter(outputs.values()))
+    return float(numpy.mean(first.reshape(len(first), -1).argmax(1) == arrays[key].reshape(-1)))
+
+
+def _data(program: Program, board: str, vectors: Vectors, execution: Execution, differences: list[Difference], top1: int,
+          first: dict | None, accuracy: float | None) -> dict:
+    count = len(next(iter(vectors.values())))
+    result = execution.result
+    per_layer = dict(result.layers)
+    macs = sum(layer.macs for layer in program.layers)
+    data = {
+        "board": board, "rounding": program.options.rounding, "vectors": count,
+        "values": sum(difference.values for difference in differences),
+        "differing_values": sum(difference.differing_values for difference in differences),
+        "max_difference": max(difference.max_difference for difference in differences),
+        "top1_equal": top1, "outputs": [difference.as_json() for difference in differences], "first_difference": first,
+        "instructions_per_inference": None if result.instructions is None else round(result.instructions / count),
+        "macs": macs, "macs_executed": macs,
+        "layers": [{"name": layer.node.name, "op": layer.node.type, "kernel": f"{layer.kernel.library} {layer.kernel.name}",
+                    "macs": layer.macs, "instructions": _per_vector(per_layer.get(layer.symbol), count)} for layer in program.layers],
+        "peak_bytes": program.peak.peak_bytes, "arena_bytes": program.arena.peak_bytes,
+        "stack_bytes": result.stack_high_water_bytes, "flash_bytes": code_bytes(execution.elf, program.name),
+    }
+    return data if accuracy is None else {**data, "accuracy": accuracy}
+
+
+def _per_vector(instructions: int | None, count: int) -> int | None:
+    return None if instructions is None else round(instructions / count)
+
+
+def _text(arguments: argparse.Namespace, data: dict, passed: bool) -> str:
+    against = f"'{arguments.reference}'" if arguments.reference else "the numpy backend"
+    lines = [f"{arguments.model} on {data['board']}: {data['differing_values']} of {data['values']:,} values differ from {against}"
+             f" (largest difference {data['max_difference']:g}), {data['vectors']} vectors, rounding {data['rounding']}"]
+    if data["instructions_per_inference"] is not None:
+        total, macs = data["instructions_per_inference"], data["macs"]
+        lines.append(f"{total:,} instructions per inference" + (f", {total / macs:.2f} per MAC" if macs else ""))
+        for layer in data["layers"]:
+            if layer["instructions"] is not None:
+                lines.append(f"  {layer['instructions']:>12,}  {100 * layer['instructions'] / max(1, total):5.1f} %  {layer['macs']:>11,} MACs"
+                             f"  {layer['op']:<18} {layer['kernel']:<28} {layer['name'][:60]}")
+    lines.append(f"peak {data['peak_bytes']:,} B with inputs and outputs, arena {data['arena_bytes']:,} B"
+                 + (f", stack {data['stack_bytes']:,} B" if data["stack_bytes"] is not None else ""))
+    if "accuracy" in data:
+        lines.append(f"accuracy {100 * data['accuracy']:.1f} %")
+    if data["first_difference"]:
+        first = data["first_difference"]
+        lines.append(f"first differing layer: node '{first['node']}' ({first['kernel']}), tensor '{first['tensor']}', vector {first['vector']}, "
+                     f"index {first['index']}: {first['got']} instead of {first['expected']} ({first['differing_values']} of {first['values']:,} values)")
+    if not passed:
+        lines.append("FAILED: beyond the contract's tolerance. Next: the kernel of the first differing layer, or the reference's own rounding")
+    return "\n".join(lines)

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""The model as a program: generated code and a main that feeds it vectors, built for a board and run there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from pathlib import Path
+
+import numpy
+
+from aidge_build.boards import Board
+from aidge_build.emit import emit
+from aidge_build.emulate import RunResult, run_program
+from aidge_build.errors import CheckFailed
+from aidge_build.graph.tensor import Tensor
+from aidge_build.output import write_sources
+from aidge_build.program import Program
+from aidge_build.render import render
+from aidge_build.toolchain import build_program
+from aidge_build.verify.vectors import Vectors
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Outputs per tensor name [vector, dims...]; with a trace also every layer's outputs."""
+
+    outputs: Vectors
+    trace: Vectors
+    result: RunResult
+    elf: Path
+
+
+def execute(program: Program, board: Board, vectors: Vectors, folder: Path, *, trace: bool = False,
+            flags: tuple[str, ...] = ()) -> Execution:
+    """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin."""
+    folder.mkdir(parents=True, exist_ok=True)
+    program = replace(program, options=replace(program.options, trace=trace))
+    write_sources(emit(program), folder)
+    main = folder / "main.c"
+    main.write_text(_harness(program, trace))
+    inputs = [program.view.tensor(name) for name in program.view.inputs]
+    outputs = [program.view.tensor(name) for name in program.view.outputs]
+    count = len(vectors[inputs[0].name])
+    rows = [tensor.to_stored(vectors[tensor.name][index]).tobytes() for index in range(count) for tensor in inputs]
+    (folder / "input.bin").write_bytes(b"".join(rows))
+    (folder / "output.bin").unlink(missing_ok=True)
+    sources = [folder / f"{program.name}.c", folder / f"{program.name}_weights.c", main]
+    elf = build_program(board, sources, folder / f"{program.name}.elf", work_folder=folder / "objects",
+                        include_folders=[folder], extra_flags=flags)
+    result = run_program(elf, board, work_folder=folder, run_symbol=f"{program.name}_run",
+                         layer_symbols=[layer.symbol for layer in program.layers], count=not trace)
+    if result.exit_code != 0:
+        raise CheckFailed(f"the program ended with exit code {result.exit_code}", where=str(elf), code="RUN",
+                          hint="3: input.bin is short, 4: the model's run function refused, 5: output.bin could not be written")
+    layers = [tensor for layer in program.layers for tensor in layer.outputs]
+    return Execution(_split(folder / "output.bin", outputs, count),
+                     _split(folder / "trace.bin", layers, count) if trace else {}, result, elf)
+
+
+def _split(path: Path, tensors: list[Tensor], count: int) -> Vectors:
+    """The file's bytes (per vector: each tensor's stored bytes) as logical arrays."""
+    data = path.read_bytes()
+    size = sum(tensor.size_bytes for tensor in tensors)
+    if len(data) != size * count:
+        raise CheckFailed(f"has {len(data):,} bytes, expected {size * count:,}", where=str(path), code="RUN")
+    found: dict[str, list[numpy.ndarray]] = {tensor.name: [] for tensor in tensors}
+    position = 0
+    for _ in range(count):
+        for tensor in tensors:
+            stored = numpy.frombuffer(data, tensor.dtype.numpy, tensor.elements, position)
+            found[tensor.name].append(tensor.from_stored(stored))
+            position += tensor.size_bytes
+    return {name: numpy.stack(values) for name, values in found.items()}
+
+
+def _harness(program: Program, trace: bool) -> str:
+    options = program.options
+    inputs = [program.view.tensor(name) for name in program.view.inputs]
+    outputs = [program.view.tensor(name) for name in program.view.outputs]
+    arguments = ["arena.bytes"] if options.arena == "caller" and program.arena.peak_bytes else []
+    copies_in: list[str] = []
+    copies_out: list[str] = []
+    if options.io == "caller":
+        arguments += [f"input_{index}" for index in range(len(inputs))] + [f"output_{index}" for index in range(len(outputs))]
+    return render(files(__package__).joinpath("harness.c.j2").read_text(), name=program.name, trace=trace,
+                  inputs=[_c(tensor) for tensor in inputs], outputs=[_c(tensor) for tensor in outputs],
+                  input_bytes=sum(tensor.size_bytes for tensor in inputs), arguments=", ".join(arguments),
+                  arena_bytes=program.arena.peak_bytes if options.arena == "caller" else 0,
+                  arena_alignment=program.arena_alignment, copies_in=copies_in, copies_out=copies_out)
+
+
+def _c(tensor: Tensor) -> dict:
+    return {"c_type": tensor.dtype.c_type, "elements": tensor.elements}

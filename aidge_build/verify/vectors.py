@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Test vectors: inputs and references from an NPZ file, and seeded perturbations of them."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy
+
+from aidge_build.errors import AidgeError
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView
+
+Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
+
+
+def read_npz(path: Path) -> Vectors:
+    """The arrays of an NPZ file (no pickles)."""
+    try:
+        with numpy.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+            return {key: archive[key] for key in archive.files}
+    except OSError as error:
+        raise AidgeError(f"cannot be read: {error.strerror or error}", where=str(path), code="VECTORS") from error
+    except (ValueError, zipfile.BadZipFile, KeyError, EOFError) as error:
+        raise AidgeError(f"is not an NPZ file of plain arrays: {error}", where=str(path), code="VECTORS") from error
+
+
+def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
+    """`x`, or `x_<input>` for each input. int8 vectors feed a float32 input through x_scale and x_zero_point."""
+    found = {}
+    for name in view.inputs:
+        key = f"x_{name}" if f"x_{name}" in arrays else "x"
+        if key not in arrays or (key == "x" and len(view.inputs) > 1):
+            raise AidgeError(f"there is no array for input '{name}'", tried=sorted(arrays), code="VECTORS",
+                             hint=f"the vectors are expected as x (one input) or x_{name}")
+        found[name] = _fitted(arrays[key], arrays, view.tensor(name), key)
+    counts = {len(values) for values in found.values()}
+    if len(counts) > 1 or 0 in counts:
+        raise AidgeError(f"the inputs have {sorted(counts)} vectors", code="VECTORS", hint="the same number, at least one, for each")
+    return found
+
+
+def _fitted(values: numpy.ndarray, arrays: Mapping[str, numpy.ndarray], tensor: Tensor, key: str) -> numpy.ndarray:
+    if values.dtype != tensor.dtype.numpy and tensor.dtype.is_float and values.dtype.kind in "iu" and "x_scale" in arrays:
+        real = (values.astype(numpy.float32) - numpy.float32(arrays["x_zero_point"])) * numpy.float32(arrays["x_scale"])
+        values = real.astype(tensor.dtype.numpy)
+    if values.dtype != tensor.dtype.numpy:
+        raise AidgeError(f"array {key} is {values.dtype}, input '{tensor.name}' is {tensor.dtype.name}", code="VECTORS")
+    if values.ndim < 1 or values[:1].size != tensor.elements:
+        raise AidgeError(f"array {key} has dims {values.shape}, wants (vectors, {', '.join(map(str, tensor.dims))})", code="VECTORS")
+    return numpy.ascontiguousarray(values).reshape(len(values), *tensor.dims)
+
+
+def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: GraphView, count: int) -> Vectors:
+    """The stored references `KEY`, or `KEY_<output>` for each output."""
+    found = {}
+    for name in view.outputs:
+        tensor, chosen = view.tensor(name), f"{key}_{name}" if f"{key}_{name}" in arrays else key
+        if chosen not in arrays:
+            raise AidgeError(f"there is no array '{chosen}'", tried=sorted(arrays), code="VECTORS")
+        values = arrays[chosen]
+        if len(values) != count or values.size != count * tensor.elements:
+            raise AidgeError(f"array {chosen} has dims {values.shape}, wants ({count}, {', '.join(map(str, tensor.dims))})", code="VECTORS")
+        found[name] = values.reshape(count, *tensor.dims)
+    return found
+
+
+def perturbed(vectors: Vectors, count: int, seed: int) -> Vectors:
+    """`count` vectors made from the given ones: a random tenth of the elements is moved, by up to the type's range.
+
+    Float elements move by up to the largest magnitude of their vector. The same seed gives the same vectors everywhere.
+    """
+    random = numpy.random.Generator(numpy.random.PCG64(seed))
+    made = {}
+    for name, values in vectors.items():
+        base = values[numpy.arange(count) % len(values)].astype(numpy.float64)
+        moved = random.random(base.shape) < 0.1
+        if values.dtype.kind in "iu":
+            limits = numpy.iinfo(values.dtype)
+            span = float(limits.max) - float(limits.min)
+            shifted = numpy.clip(numpy.rint(base + (random.random(base.shape) * 2 - 1) * span / 2), limits.min, limits.max)
+        else:
+            shifted = base + (random.random(base.shape) * 2 - 1) * max(1e-3, float(numpy.abs(base).max()))
+        made[name] = numpy.where(moved, shifted, base).astype(values.dtype)
+    return made

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""The architecture as facts: who may import whom, and what starts without heavy packages."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "aidge_build"
+
+# A module imports only from its own row or a row above it (docs/architecture.md).
+ROWS = (
+    ("version", "errors", "debug", "render", "installed", "machine"),
+    ("graph", "boards", "naming", "sources"),
+    ("arithmetic", "backend.spec", "elf", "output"),
+    ("operators", "onnx_format"),
+    ("backend", "importers", "recipes", "export"),
+    ("schedule", "memory"),
+    ("program", "placement", "emit"),
+    ("request", "compile", "inputs"),
+    ("toolchain", "emulate", "report", "verify"),
+    ("cli", "__main__", "scons"),
+)
+ONLY_IMPORTER = {"onnx": "onnx_format", "jinja2": "render", "unicorn": "emulate"}
+
+
+def modules():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+        if name != "__init__" and not name.startswith("data."):
+            yield name, path
+
+
+def imports(path: Path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def row(name: str) -> int:
+    matches = [(len(prefix), index) for index, prefixes in enumerate(ROWS) for prefix in prefixes if name == prefix or name.startswith(f"{prefix}.")]
+    assert matches, f"{name} has no row in the table of layers"
+    return max(matches)[1]
+
+
+def test_every_module_imports_only_from_its_own_row_or_above():
+    wrong = [
+        f"{name} imports {target}"
+        for name, path in modules()
+        for target in imports(path)
+        if target.startswith("aidge_build.") and row(target.removeprefix("aidge_build.")) > row(name)
+    ]
+    assert wrong == []
+
+
+def test_there_is_no_import_cycle():
+    edges = {name: {target.removeprefix("aidge_build.") for target in imports(path) if target.startswith("aidge_build.")} for name, path in modules()}
+    done: set[str] = set()
+
+    def visit(name: str, above: tuple[str, ...]) -> None:
+        assert name not in above, " -> ".join((*above, name))
+        if name not in done:
+            for target in sorted(edges.get(name, ())):
+                visit(target, (*above, name))
+            done.add(name)
+
+    for name in edges:
+        visit(name, ())
+
+
+def test_each_heavy_package_has_one_importer():
+    wrong = [
+        f"{name} imports {target}"
+        for name, path in modules()
+        for target in imports(path)
+        if target.split(".")[0] in ONLY_IMPORTER and not name.startswith(ONLY_IMPORTER[target.split(".")[0]])
+    ]
+    assert wrong == []
+
+
+def test_the_core_names_no_library_and_no_board():
+    names = [path.name for path in (ROOT / "kernels").iterdir() if path.is_dir() and path.name != "ref"]
+    names += [path.stem for path in (ROOT / "boards").glob("*.toml") if path.stem != "host"]
+    wrong = [
+        f"{name} names {word}"
+        for name, path in modules()
+        if not name.startswith("cli")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for word in names
+        if node.value == word
+    ]
+    assert wrong == []
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    code = "import sys, aidge_build; print(sorted({'numpy', 'onnx', 'jinja2', 'elftools', 'rich'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_every_source_file_says_its_licence():
+    files = [*PACKAGE.rglob("*.py"), *(ROOT / "kernels").rglob("*.[ch]"), *(ROOT / "kernels").rglob("*.py"), *(ROOT / "tests").rglob("*.py"),
+             *(ROOT / "boards").rglob("*.*")]
+    silent = [str(path.relative_to(ROOT)) for path in files if path.is_file() and path.suffix in (".py", ".c", ".h", ".toml", ".md", ".j2")
+              and "SPDX-License-Identifier:" not in path.read_text()[:300]]
+    assert silent == []

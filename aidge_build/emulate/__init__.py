@@ -1,2 +1,53 @@
 # SPDX-License-Identifier: MIT
-"""Running firmware without a board."""
+"""Runs a linked program: natively, in Unicorn on the board's true memory map, or in QEMU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from aidge_build.boards import Board
+from aidge_build.elf.image import read_image
+from aidge_build.emulate.program import INSTRUCTION_LIMIT, LayerCount, Program, RunResult
+from aidge_build.errors import AidgeError
+
+__all__ = ["LayerCount", "RunResult", "run_program"]
+
+
+def run_program(
+    elf: Path,
+    board: Board,
+    *,
+    work_folder: Path,
+    arguments: Sequence[str] = (),
+    count: bool = True,
+    run_symbol: str = "",
+    layer_symbols: Sequence[str] = (),
+    emulator: str = "",
+    instruction_limit: int = INSTRUCTION_LIMIT,
+) -> RunResult:
+    """Runs `elf` until it exits and says what it did.
+
+    The program sees the command line "stem arguments..." and files below `work_folder` by semihosting. `count` asks for exact
+    instruction counts: of the program, of all calls of `run_symbol` together, and of each of `layer_symbols` within them.
+    `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
+
+    Raises CheckFailed (RUN) when the program leaves the board's memories, faults, or does not end within `instruction_limit`;
+    MissingTool when the emulator is not installed.
+    """
+    kind = emulator or (board.emulator.kind if board.emulator else "")
+    program = Program(read_image(elf), board, work_folder.resolve(), (elf.stem, *arguments), count, run_symbol, tuple(layer_symbols),
+                      instruction_limit)
+    if board.is_host:
+        from aidge_build.emulate.native import run_natively
+
+        return run_natively(program)
+    if kind == "unicorn":
+        from aidge_build.emulate.unicorn_machine import run_in_unicorn
+
+        return run_in_unicorn(program)
+    if kind == "qemu":
+        from aidge_build.emulate.qemu import run_in_qemu
+
+        return run_in_qemu(program)
+    raise AidgeError("no emulator is named for it", where=f"board {board.name}", hint="key 'emulator' of the board file", code="RUN")

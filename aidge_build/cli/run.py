@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build run`: runs a linked program without the board."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import shutil
+import tempfile
+from pathlib import Path
+
+from aidge_build.boards import Board, load_board
+from aidge_build.cli.outcome import Outcome
+from aidge_build.elf import Claim, read_claims, read_image
+from aidge_build.emulate import RunResult, run_program
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+
+SUMMARY = "run a linked program (emulated on the board's true memory map)"
+_INPUT, _OUTPUT = "input.bin", "output.bin"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
+    parser.add_argument("--board", required=True, metavar="B", help="the board that it was linked for")
+    parser.add_argument("--board-path", action="append", default=[], type=Path, metavar="DIR", help="a folder with boards of your own")
+    parser.add_argument("--emulator", default="", choices=("unicorn", "qemu"), help="instead of the board's own")
+    parser.add_argument("--input", type=Path, metavar="FILE", help=f"the program finds it as '{_INPUT}', its next argument")
+    parser.add_argument("--output", type=Path, metavar="FILE", help=f"the program writes it as '{_OUTPUT}', its next argument")
+    parser.add_argument("--argument", action="append", default=[], metavar="WORD", help="a further argument (repeat)")
+    parser.add_argument("--folder", type=Path, default=Path("."), metavar="DIR",
+                        help="where the program finds and writes its files without --input and --output (default: here)")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    board = load_board(arguments.board, arguments.board_path)
+    claims = read_claims(read_image(arguments.elf))
+    if not (arguments.input or arguments.output):
+        return _outcome(_run(arguments, board, claims, arguments.folder, arguments.argument), board, claims, {})
+    with tempfile.TemporaryDirectory() as name:
+        folder, words = Path(name), list(arguments.argument)
+        if arguments.output:
+            words.insert(0, _OUTPUT)
+        if arguments.input:
+            words.insert(0, _INPUT)
+            _copy(arguments.input, folder / _INPUT)
+        result = _run(arguments, board, claims, folder, words)
+        return _outcome(result, board, claims, _collect_output(folder, arguments.output))
+
+
+def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...], folder: Path, words: list[str]) -> RunResult:
+    """Inferences and layers are counted in a program with one model; with several, only the whole program is."""
+    layers = [layer for claim in claims for layer in claim.layers]
+    run_symbol = f"{claims[0].model}_run" if len(claims) == 1 else ""
+    return run_program(arguments.elf, board, work_folder=folder, arguments=words, run_symbol=run_symbol,
+                       layer_symbols=layers if run_symbol else (), emulator=arguments.emulator)
+
+
+def _copy(source: Path, target: Path) -> None:
+    try:
+        shutil.copyfile(source, target)
+    except OSError as error:
+        raise AidgeError(f"cannot copy: {error.strerror}", where=str(source), code="INPUT") from error
+
+
+def _collect_output(folder: Path, output: Path | None) -> dict[str, str]:
+    """Moves what the program wrote to `output`; its SHA-256 by file name. Nothing written: nothing listed."""
+    written = folder / _OUTPUT
+    if output is None or not written.is_file():
+        return {}
+    _copy(written, output)
+    return {output.name: hashlib.sha256(written.read_bytes()).hexdigest()}
+
+
+def _outcome(result: RunResult, board: Board, claims: tuple[Claim, ...], outputs: dict[str, str]) -> Outcome:
+    lines = [result.stdout.rstrip("\n")] if result.stdout else []
+    if result.instructions is not None:
+        mean = result.instructions_per_run
+        per_run = f", {round(mean):,} per inference" if mean is not None else ""
+        lines.append(f"{result.instructions:,} instructions{per_run} on {board.title} ({_where(result)})")
+    if result.exit_code != 0:
+        lines.append(f"exit code {result.exit_code}")
+    data = {
+        "board": board.name, "emulator": result.emulator, "exit_code": result.exit_code, "stdout": result.stdout,
+        "instructions": result.instructions, "models": [claim.model for claim in claims],
+        "run_instructions": result.run_instructions, "runs": result.runs,
+        "layers": [{"name": layer.symbol, "instructions": layer.instructions} for layer in result.layers],
+        "outputs_sha256": outputs, "stack_high_water_bytes": result.stack_high_water_bytes,
+    }
+    return Outcome("\n".join(lines), data, EXIT_CHECK_FAILED if result.exit_code != 0 else 0)
+
+
+def _where(result: RunResult) -> str:
+    return "emulated, true memory map" if result.emulator == "unicorn" else "emulated by QEMU"

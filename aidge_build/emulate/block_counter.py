@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Counts instructions in Unicorn by a hook at each basic block: in C where this machine has a compiler, else in Python.
+
+Never by a hook at each instruction: Unicorn leaves out the ones that an IT block skips.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from collections.abc import Sequence
+
+import unicorn
+from unicorn import arm_const
+from unicorn.unicorn_py3 import unicorn as unicorn_library
+
+from aidge_build.emulate.counting import Counting, count_thumb
+from aidge_build.emulate.native_code import shared_library
+from aidge_build.emulate.program import Program
+
+
+def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program, layer_addresses: Sequence[int]):
+    """A counter that watches `machine`; `code` is (origin, content) of each memory that may hold code.
+
+    It has the attributes total, inside_run, runs, layers (a list), endless_loop (the address of a branch to itself) and over_limit.
+    """
+    library = shared_library("unicorn_hook", program.work_folder)
+    if library is None:
+        return _PythonCounter(machine, program, layer_addresses).counting
+    return _NativeCounter(machine, code, program, layer_addresses, ctypes.CDLL(str(library)))
+
+
+class _PythonCounter:
+    def __init__(self, machine: unicorn.Uc, program: Program, layer_addresses: Sequence[int]):
+        self.counting = Counting(program.run_address, program.instruction_limit, layer_addresses,
+                                 lambda: machine.reg_read(arm_const.UC_ARM_REG_LR))
+        self._known: dict[tuple[int, int], int] = {}
+        machine.hook_add(unicorn.UC_HOOK_BLOCK, self._on_block)
+
+    def _on_block(self, machine: unicorn.Uc, address: int, size: int, _) -> None:
+        if (address, size) not in self._known:
+            code = bytes(machine.mem_read(address, size))
+            self._known[address, size] = count_thumb(code)
+            if code == b"\xfe\xe7":
+                self.counting.endless_loop = address | 1
+        self.counting.block(address, self._known[address, size])
+        if self.counting.endless_loop or self.counting.over_limit:
+            machine.emu_stop()
+
+
+# The structures of counting.h and unicorn_hook.c.
+class _Layer(ctypes.Structure):
+    _fields_ = [("address", ctypes.c_uint32), ("turn", ctypes.c_uint32), ("instructions", ctypes.c_uint64)]
+
+
+class _Counting(ctypes.Structure):
+    _fields_ = [("total", ctypes.c_uint64), ("inside_run", ctypes.c_uint64), ("limit", ctypes.c_uint64),
+                ("run_address", ctypes.c_uint32), ("runs", ctypes.c_uint32), ("return_address", ctypes.c_uint32),
+                ("running", ctypes.c_uint32), ("endless_loop", ctypes.c_uint32), ("over_limit", ctypes.c_uint32),
+                ("current", ctypes.c_int32), ("layer_count", ctypes.c_uint32), ("layers", ctypes.POINTER(_Layer))]
+
+
+class _Block(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint16), ("instructions", ctypes.c_uint16), ("layer", ctypes.c_int32)]
+
+
+class _Memory(ctypes.Structure):
+    _fields_ = [("origin", ctypes.c_uint32), ("length", ctypes.c_uint32), ("bytes", ctypes.c_void_p), ("blocks", ctypes.c_void_p)]
+
+
+class _Hook(ctypes.Structure):
+    _fields_ = [("counting", _Counting), ("memory_count", ctypes.c_uint32), ("link_register", ctypes.c_uint32),
+                ("memories", ctypes.POINTER(_Memory)), ("read_register", ctypes.c_void_p), ("stop", ctypes.c_void_p)]
+
+
+class _NativeCounter:
+    def __init__(self, machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program,
+                 layer_addresses: Sequence[int], library: ctypes.CDLL):
+        self._layers = (_Layer * max(len(layer_addresses), 1))(*(_Layer(address, 0, 0) for address in layer_addresses))
+        # Anonymous maps: pages of the tables that no block touches cost nothing.
+        self._tables = [mmap.mmap(-1, len(content) // 2 * ctypes.sizeof(_Block)) for _, content in code]
+        self._memories = (_Memory * len(code))(*(
+            _Memory(origin, len(content), _address_of(content), _address_of(table))
+            for (origin, content), table in zip(code, self._tables, strict=True)))
+        counting = _Counting(limit=program.instruction_limit, run_address=program.run_address, current=-1,
+                             layer_count=len(layer_addresses), layers=self._layers)
+        engine = unicorn_library.uclib
+        self._hook = _Hook(counting, len(code), arm_const.UC_ARM_REG_LR, self._memories,
+                           _function_address(engine.uc_reg_read), _function_address(engine.uc_emu_stop))
+        self._library = library
+        handle = ctypes.c_size_t()
+        status = engine.uc_hook_add(machine._uch, ctypes.byref(handle), ctypes.c_int(unicorn.UC_HOOK_BLOCK),
+                                    ctypes.cast(library.aidge_block_hook, ctypes.c_void_p),
+                                    ctypes.cast(ctypes.byref(self._hook), ctypes.c_void_p), ctypes.c_uint64(1), ctypes.c_uint64(0))
+        if status != unicorn.UC_ERR_OK:
+            raise unicorn.UcError(status)
+
+    @property
+    def layers(self) -> list[int]:
+        """One count per layer address."""
+        return [self._layers[index].instructions for index in range(self._hook.counting.layer_count)]
+
+    def __getattr__(self, name: str) -> int:
+        if name in ("total", "inside_run", "runs", "endless_loop", "over_limit"):
+            return getattr(self._hook.counting, name)
+        raise AttributeError(name)
+
+
+def _address_of(memory: mmap.mmap) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(memory))
+
+
+def _function_address(function) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value

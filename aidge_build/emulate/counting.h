@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts executed instructions block by block: in all, inside one function (a model's run), and per layer of it.
+ * Both emulators report the start of every basic block; the rules are here once, and in counting.py once more in Python.
+ *
+ * A layer's share reaches from the entry of its function to the entry of the next layer or to the return of the run: layers run
+ * one after another and share kernels. Layers that the linker merged into one address take turns in the order of their names' slots.
+ */
+#ifndef AIDGE_COUNTING_H
+#define AIDGE_COUNTING_H
+
+#include <stdint.h>
+
+enum { NO_LAYER = -1 };
+
+struct layer {
+    uint32_t address; /* sorted; equal addresses are merged layers */
+    uint32_t turn;    /* for the first of several merged layers: whose turn it is */
+    uint64_t instructions;
+};
+
+struct counting {
+    uint64_t total, inside_run, limit;
+    uint32_t run_address; /* ~0: no such function */
+    uint32_t runs, return_address, running, endless_loop, over_limit;
+    int32_t current;
+    uint32_t layer_count;
+    struct layer *layers;
+};
+
+/* The first layer at `address`, or NO_LAYER. */
+static int32_t counting_find(const struct counting *counting, uint32_t address)
+{
+    uint32_t low = 0, high = counting->layer_count;
+    while (low < high) {
+        uint32_t middle = (low + high) / 2;
+        if (counting->layers[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < counting->layer_count && counting->layers[low].address == address ? (int32_t)low : NO_LAYER;
+}
+
+static void counting_enter_layer(struct counting *counting, int32_t first)
+{
+    uint32_t merged = 1;
+    struct layer *layer = &counting->layers[first];
+    while (first + merged < counting->layer_count && layer[merged].address == layer->address)
+        merged++;
+    counting->current = first + (int32_t)(layer->turn % merged);
+    layer->turn++;
+}
+
+/* `first_layer` is counting_find of the block's address, remembered by the caller; `link` is the return address of a call. */
+static void counting_block(struct counting *counting, uint32_t address, uint32_t instructions, int32_t first_layer, uint32_t link)
+{
+    if (counting->running && address == counting->return_address) {
+        counting->running = 0;
+        counting->current = NO_LAYER;
+    }
+    if (address == counting->run_address) {
+        counting->running = 1;
+        counting->runs++;
+        counting->return_address = link & ~1u;
+        counting->current = NO_LAYER;
+        for (uint32_t index = 0; index < counting->layer_count; index++)
+            counting->layers[index].turn = 0;
+    }
+    counting->total += instructions;
+    if (counting->total > counting->limit)
+        counting->over_limit = 1;
+    if (!counting->running)
+        return;
+    if (first_layer != NO_LAYER)
+        counting_enter_layer(counting, first_layer);
+    counting->inside_run += instructions;
+    if (counting->current != NO_LAYER)
+        counting->layers[counting->current].instructions += instructions;
+}
+
+#endif

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""What an emulator is given and what it hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from aidge_build.boards import Board
+from aidge_build.elf.image import Image
+from aidge_build.errors import CheckFailed
+
+# A bound on instructions and not on time, so that the verdict is the same on every machine. Minutes of emulation.
+INSTRUCTION_LIMIT = 20_000_000_000
+NO_ADDRESS = 0xFFFFFFFF
+
+
+@dataclass(frozen=True)
+class LayerCount:
+    """The instructions of one layer, summed over all runs; None when its function is not in the program."""
+
+    symbol: str
+    instructions: int | None
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a program did. Counts are None where they are not available (host, no compiler for the counter, `count=False`).
+
+    `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together.
+    """
+
+    exit_code: int
+    stdout: str
+    instructions: int | None
+    run_instructions: int | None
+    runs: int | None
+    layers: tuple[LayerCount, ...]
+    stack_high_water_bytes: int | None
+    emulator: str
+
+    @property
+    def instructions_per_run(self) -> float | None:
+        """The mean over all runs."""
+        return self.run_instructions / self.runs if self.run_instructions is not None and self.runs else None
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program and how to run it; `arguments` starts with the program's name."""
+
+    image: Image
+    board: Board
+    work_folder: Path
+    arguments: tuple[str, ...]
+    count: bool
+    run_symbol: str
+    layer_symbols: tuple[str, ...]
+    instruction_limit: int
+
+    @property
+    def run_address(self) -> int:
+        """The entry of the run symbol, or NO_ADDRESS."""
+        symbol = self.image.symbol(self.run_symbol) if self.run_symbol else None
+        return symbol.address if symbol else NO_ADDRESS
+
+    def layer_slots(self) -> tuple[tuple[int, str], ...]:
+        """(address, layer) of the layers that are in the program, by address; layers merged into one keep their order."""
+        found = [(self.image.symbol(name), name) for name in self.layer_symbols]
+        return tuple(sorted(((symbol.address, name) for symbol, name in found if symbol), key=lambda slot: slot[0]))
+
+    def layer_counts(self, slots: tuple[tuple[int, str], ...], instructions: list[int]) -> tuple[LayerCount, ...]:
+        """The counts of `slots` in the order of `layer_symbols`."""
+        counted = {name: number for (_, name), number in zip(slots, instructions, strict=True)}
+        return tuple(LayerCount(name, counted.get(name)) for name in self.layer_symbols)
+
+    def stack(self) -> tuple[int, int]:
+        """The lowest address of the stack and the first above it; (0, 0) when the linker script names none."""
+        limit, top = self.image.symbol("__stack_limit"), self.image.symbol("__stack_top")
+        return (limit.address, top.address) if limit and top else (0, 0)
+
+    def failure(self, what: str, hint: str = "") -> CheckFailed:
+        """The error of a program that did something wrong."""
+        return CheckFailed(what, where=self.image.path, hint=hint, code="RUN")
+
+    def endless_loop(self, address: int) -> CheckFailed:
+        """The error of a program that reached a branch to itself."""
+        return self.failure(f"the program stops in an endless loop at {self.image.describe(address)} (0x{address:08x})",
+                            hint="a fault handler, an unexpected interrupt, or main without exit")
+
+    def over_limit(self) -> CheckFailed:
+        """The error of a program that does not end."""
+        return self.failure(f"the program has not ended after {self.instruction_limit:,} instructions")

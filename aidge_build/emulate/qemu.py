@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""Runs a program in QEMU, with a plug-in of ours that counts."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from aidge_build.emulate.native_code import shared_library
+from aidge_build.emulate.program import NO_ADDRESS, LayerCount, Program, RunResult
+from aidge_build.errors import AidgeError, MissingTool
+
+_QEMU = "qemu-system-arm"
+# What the start-up code prints when the core takes a fault.
+_FAULT = re.compile(r"^aidge-fault pc ([0-9a-f]{8})(?: status ([0-9a-f]{8}) address ([0-9a-f]{8}))?$", re.MULTILINE)
+_BUS_FAULT_ADDRESS_VALID = 1 << 15
+
+
+def run_in_qemu(program: Program) -> RunResult:
+    """Runs from the vector table to the exit; counts are None without a C compiler for the plug-in.
+
+    QEMU serves semihosting files itself, relative to the work folder.
+    """
+    executable = shutil.which(_QEMU)
+    if executable is None:
+        raise MissingTool(f"board {program.board.name} runs in {_QEMU}, which is not on this machine",
+                          hint="apt install qemu-system-arm", code="EMULATOR")
+    machine = program.board.emulator.machine if program.board.emulator else ""
+    if not machine:
+        raise AidgeError("QEMU has no machine for it", where=f"board {program.board.name}", code="RUN")
+    with tempfile.TemporaryDirectory() as folder:
+        return _run(program, executable, machine, Path(folder))
+
+
+def _run(program: Program, executable: str, machine: str, folder: Path) -> RunResult:
+    slots = program.layer_slots()
+    plugin = shared_library("qemu_plugin", program.work_folder) if program.count else None
+    console, counts = folder / "console", folder / "counts"
+    words = "".join(f",arg={_escape(word)}" for word in program.arguments)
+    command = [
+        executable, "-M", machine, "-nographic", "-monitor", "none", "-serial", "null",
+        "-chardev", f"file,id=console,path={_escape(str(console))}",
+        "-semihosting-config", f"enable=on,target=native,chardev=console{words}",
+        "-kernel", str(Path(program.image.path).resolve()),
+    ]
+    if plugin:
+        command += ["-plugin", _plugin_argument(program, plugin, counts, slots)]
+    result = subprocess.run(command, cwd=program.work_folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    stdout = console.read_text(errors="replace") if console.is_file() else ""
+    measured = _read_counts(counts)
+    _raise_on_failure(program, result, stdout, measured)
+    layers = program.layer_counts(slots, measured["layer"]) if measured else tuple(LayerCount(name, None) for name in program.layer_symbols)
+    return RunResult(result.returncode, stdout, _one(measured, "total"), _one(measured, "inside_run") if _one(measured, "runs") else None,
+                     _one(measured, "runs"), layers, _one(measured, "stack") or None, "qemu")
+
+
+def _escape(value: str) -> str:
+    """In QEMU's option lists a comma ends a value unless it is doubled."""
+    return value.replace(",", ",,")
+
+
+def _plugin_argument(program: Program, plugin: Path, counts: Path, slots: tuple[tuple[int, str], ...]) -> str:
+    low, high = program.stack()
+    run = f"0x{program.run_address:x}" if program.run_address != NO_ADDRESS else "0xffffffff"
+    fields = [_escape(str(plugin)), f"out={_escape(str(counts))}", f"run={run}", f"stack=0x{low:x}:0x{high:x}",
+              f"limit={program.instruction_limit}", *(f"layer=0x{address:x}" for address, _ in slots)]
+    return ",".join(fields)
+
+
+def _read_counts(path: Path) -> dict[str, list[int]]:
+    """The plug-in's `key number` lines; {} when it did not run."""
+    if not path.is_file():
+        return {}
+    counts: dict[str, list[int]] = {"layer": []}
+    for line in path.read_text().splitlines():
+        key, number = line.split()
+        counts.setdefault(key, []).append(int(number))
+    return counts
+
+
+def _one(counts: dict[str, list[int]], key: str) -> int | None:
+    return counts[key][0] if counts.get(key) else None
+
+
+def _raise_on_failure(program: Program, result: subprocess.CompletedProcess, stdout: str, measured: dict[str, list[int]]) -> None:
+    fault = _FAULT.search(stdout)
+    if fault:
+        address, status = int(fault[1], 16), int(fault[2] or "0", 16)
+        touched = f", accessing 0x{fault[3]}" if status & _BUS_FAULT_ADDRESS_VALID else ""
+        raise program.failure(f"the program takes a fault (status 0x{status:08x}){touched}, at {program.image.describe(address)} (pc 0x{address:08x})")
+    if _one(measured, "endless_loop"):
+        raise program.endless_loop(measured["endless_loop"][0] & ~1)
+    if _one(measured, "over_limit"):
+        raise program.over_limit()
+    if program.count and not measured and "plugin" in result.stderr.lower():
+        raise AidgeError(f"QEMU does not load the counting plug-in: {result.stderr.strip().splitlines()[0]}", where=program.image.path,
+                         hint="QEMU 4.2 to 8.1, or run without counts", code="EMULATOR")
+    if result.returncode < 0 or "Lockup" in result.stderr or result.stderr.startswith(_QEMU):
+        first = next(iter(result.stderr.strip().splitlines()), f"ended by signal {-result.returncode}")
+        raise program.failure(f"QEMU stopped: {first}")

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* A TCG plug-in for QEMU (plug-in API version 1): exact instruction counts and the lowest stack address that was written.
+ * Arguments: out=FILE run=ADDRESS stack=LOW:HIGH limit=N and layer=ADDRESS, sorted by address, once per layer.
+ * Do not combine with -icount: its restarts of a block would be counted twice. */
+#include "counting.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The part of QEMU's plug-in interface that is used here; Debian packages no header for it. */
+typedef uint64_t plugin_id;
+struct qemu_plugin_tb;
+struct qemu_plugin_insn;
+enum { NO_REGISTERS = 0, MEMORY_WRITES = 2 };
+typedef void (*translate_callback)(plugin_id, struct qemu_plugin_tb *);
+typedef void (*execute_callback)(unsigned, void *);
+typedef void (*memory_callback)(unsigned, uint32_t, uint64_t, void *);
+typedef void (*exit_callback)(plugin_id, void *);
+extern void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id, translate_callback);
+extern void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *, execute_callback, int, void *);
+extern void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *, memory_callback, int, int, void *);
+extern void qemu_plugin_register_atexit_cb(plugin_id, exit_callback, void *);
+extern size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
+extern uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *);
+extern struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t);
+extern uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
+extern size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
+extern const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
+
+#define PUBLIC __attribute__((visibility("default")))
+PUBLIC int qemu_plugin_version = 1;
+
+/* What is kept per translated block: QEMU hands the pointer back at each execution. */
+struct block {
+    uint32_t address, end, instructions;
+    int32_t layer;
+    bool calls, endless;
+};
+
+static struct counting counting = {.limit = UINT64_MAX, .run_address = ~0u, .current = NO_LAYER};
+static const struct block *previous;
+static const char *result_path;
+static uint32_t stack_low, stack_high, lowest_write;
+/* Set when a run was entered by a jump: its return address is then unknown, and so is the count inside. */
+static bool entered_by_jump;
+
+static void write_result(void)
+{
+    FILE *file = fopen(result_path, "w");
+    if (file == NULL)
+        return;
+    fprintf(file, "total %" PRIu64 "\nruns %u\n", counting.total, counting.runs);
+    if (!entered_by_jump)
+        fprintf(file, "inside_run %" PRIu64 "\n", counting.inside_run);
+    fprintf(file, "stack %u\nendless_loop %u\nover_limit %u\n", stack_high - lowest_write, counting.endless_loop, counting.over_limit);
+    for (uint32_t index = 0; index < counting.layer_count; index++)
+        fprintf(file, "layer %" PRIu64 "\n", counting.layers[index].instructions);
+    fclose(file);
+}
+
+static void on_execute(unsigned cpu, void *data)
+{
+    const struct block *block = data;
+    uint32_t link = 0;
+    (void)cpu;
+    if (block->address == counting.run_address) {
+        /* The interface shows no registers: the return address is what follows the call that led here. */
+        if (previous != NULL && previous->calls)
+            link = previous->end;
+        else
+            entered_by_jump = true;
+    }
+    counting_block(&counting, block->address, block->instructions, block->layer, link);
+    if (block->endless)
+        counting.endless_loop = block->address | 1u;
+    if (counting.endless_loop || counting.over_limit) {
+        write_result();
+        _Exit(1);
+    }
+    previous = block;
+}
+
+static void on_write(unsigned cpu, uint32_t info, uint64_t address, void *data)
+{
+    (void)cpu, (void)info, (void)data;
+    if (address >= stack_low && address < lowest_write)
+        lowest_write = (uint32_t)address;
+}
+
+static bool is_call(const uint8_t *bytes, size_t size)
+{
+    if (size == 2) /* blx register */
+        return bytes[1] == 0x47 && (bytes[0] & 0x87) == 0x80;
+    return (bytes[1] & 0xF8) == 0xF0 && (bytes[3] & 0xD0) == 0xD0; /* bl label */
+}
+
+static void on_translate(plugin_id id, struct qemu_plugin_tb *code)
+{
+    size_t count = qemu_plugin_tb_n_insns(code);
+    struct qemu_plugin_insn *last = qemu_plugin_tb_get_insn(code, count - 1);
+    const uint8_t *bytes = qemu_plugin_insn_data(last);
+    size_t size = qemu_plugin_insn_size(last);
+    struct block *block = malloc(sizeof *block);
+    (void)id;
+    block->address = (uint32_t)qemu_plugin_tb_vaddr(code);
+    block->end = (uint32_t)(qemu_plugin_insn_vaddr(last) + size);
+    block->instructions = (uint32_t)count;
+    block->layer = counting_find(&counting, block->address);
+    block->calls = is_call(bytes, size);
+    block->endless = count == 1 && size == 2 && bytes[0] == 0xFE && bytes[1] == 0xE7; /* "b ." */
+    qemu_plugin_register_vcpu_tb_exec_cb(code, on_execute, NO_REGISTERS, block);
+    for (size_t index = 0; index < count && stack_high != stack_low; index++)
+        qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(code, index), on_write, NO_REGISTERS, MEMORY_WRITES, NULL);
+}
+
+static void on_exit_of_qemu(plugin_id id, void *data)
+{
+    (void)id, (void)data;
+    write_result();
+}
+
+static void add_layer(uint32_t address)
+{
+    counting.layers = realloc(counting.layers, (counting.layer_count + 1) * sizeof *counting.layers);
+    counting.layers[counting.layer_count++] = (struct layer){.address = address};
+}
+
+PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char **arguments)
+{
+    (void)info;
+    for (int index = 0; index < count; index++) {
+        char *value = strchr(arguments[index], '=');
+        if (value == NULL)
+            return 1;
+        value++;
+        if (strncmp(arguments[index], "out=", 4) == 0)
+            result_path = strdup(value);
+        else if (strncmp(arguments[index], "run=", 4) == 0)
+            counting.run_address = (uint32_t)strtoul(value, NULL, 0);
+        else if (strncmp(arguments[index], "limit=", 6) == 0)
+            counting.limit = strtoull(value, NULL, 0);
+        else if (strncmp(arguments[index], "layer=", 6) == 0)
+            add_layer((uint32_t)strtoul(value, NULL, 0));
+        else if (strncmp(arguments[index], "stack=", 6) == 0) {
+            stack_low = (uint32_t)strtoul(value, &value, 0);
+            stack_high = (uint32_t)strtoul(value + 1, NULL, 0);
+        }
+    }
+    lowest_write = stack_high;
+    if (result_path == NULL)
+        return 1;
+    qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+    qemu_plugin_register_atexit_cb(id, on_exit_of_qemu, NULL);
+    return 0;
+}

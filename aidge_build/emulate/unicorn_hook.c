@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The block hook for Unicorn, registered through ctypes: it counts a hundred times faster than a hook in Python. */
+#include "counting.h"
+
+#include <stddef.h>
+
+struct memory {
+    uint32_t origin, length;
+    const uint8_t *bytes;
+    struct block *blocks; /* one per halfword */
+};
+
+/* What is known of the block that starts at a halfword; size 0: nothing yet. */
+struct block {
+    uint16_t size, instructions;
+    int32_t layer;
+};
+
+struct hook {
+    struct counting counting;
+    uint32_t memory_count, link_register;
+    struct memory *memories;
+    int (*read_register)(void *machine, int number, void *value);
+    int (*stop)(void *machine);
+};
+
+/* A Thumb instruction whose first halfword starts with 0b11101, 0b11110 or 0b11111 has a second halfword. */
+static uint16_t count_instructions(const uint8_t *bytes, uint32_t size)
+{
+    uint16_t count = 0;
+    for (uint32_t at = 0; at < size; count++)
+        at += bytes[at + 1] >> 3 >= 0x1D ? 4 : 2;
+    return count;
+}
+
+static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size)
+{
+    for (uint32_t index = 0; index < hook->memory_count; index++) {
+        struct memory *memory = &hook->memories[index];
+        uint32_t offset = address - memory->origin;
+        if (offset < memory->length && size <= memory->length - offset) {
+            struct block *block = &memory->blocks[offset / 2];
+            if (block->size != size) {
+                block->size = (uint16_t)size;
+                block->instructions = count_instructions(memory->bytes + offset, size);
+                block->layer = counting_find(&hook->counting, address);
+                /* "b ." never ends: no interrupt will come. */
+                if (size == 2 && memory->bytes[offset] == 0xFE && memory->bytes[offset + 1] == 0xE7)
+                    hook->counting.endless_loop = address | 1u;
+            }
+            return block;
+        }
+    }
+    return NULL;
+}
+
+void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data)
+{
+    struct hook *hook = data;
+    uint32_t link = 0;
+    struct block *block = look_up(hook, (uint32_t)address, size);
+    if (block == NULL)
+        return;
+    if (address == hook->counting.run_address)
+        hook->read_register(machine, (int)hook->link_register, &link);
+    counting_block(&hook->counting, (uint32_t)address, block->instructions, block->layer, link);
+    if (hook->counting.endless_loop || hook->counting.over_limit)
+        hook->stop(machine);
+}

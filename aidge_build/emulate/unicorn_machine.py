@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""Runs a program in Unicorn on the true memory map: only the board's memories exist, and flash cannot be written."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+
+from aidge_build.boards import Region
+from aidge_build.emulate.block_counter import make_counter
+from aidge_build.emulate.program import Program, RunResult
+from aidge_build.emulate.semihosting import Semihosting
+from aidge_build.errors import AidgeError, MissingTool
+
+try:
+    import unicorn
+    from unicorn import arm_const
+except ImportError as error:
+    raise MissingTool("the emulator unicorn is not installed", hint="pip install unicorn", code="EMULATOR") from error
+
+_CPU_MODELS = {
+    "cortex-m0": arm_const.UC_CPU_ARM_CORTEX_M0, "cortex-m0plus": arm_const.UC_CPU_ARM_CORTEX_M0,
+    "cortex-m3": arm_const.UC_CPU_ARM_CORTEX_M3, "cortex-m4": arm_const.UC_CPU_ARM_CORTEX_M4,
+    "cortex-m7": arm_const.UC_CPU_ARM_CORTEX_M7, "cortex-m33": arm_const.UC_CPU_ARM_CORTEX_M33,
+}
+_SYSTEM = Region("SYSTEM", 0xE0000000, 0x100000, "ram", ())
+_NEVER = 0xFFFFFFFE
+_BREAKPOINT = 7
+_PAGE = 4096
+# RAM holds no zeros at power-up: what reads it before it writes it is found, and the stack's deepest use is seen.
+_PAINT = 0xA5
+_RETURN_INSTRUCTION = b"\x70\x47"
+_ACCESS = {
+    unicorn.UC_MEM_WRITE_UNMAPPED: "writes to {}, where the board has no memory",
+    unicorn.UC_MEM_READ_UNMAPPED: "reads from {}, where the board has no memory",
+    unicorn.UC_MEM_FETCH_UNMAPPED: "jumps to {}, where the board has no memory",
+    unicorn.UC_MEM_WRITE_PROT: "writes to {}, which is flash",
+    unicorn.UC_MEM_READ_PROT: "reads from {}, which cannot be read",
+    unicorn.UC_MEM_FETCH_PROT: "jumps to {}, which holds no code",
+}
+
+
+def run_in_unicorn(program: Program) -> RunResult:
+    """Runs from the vector table to the exit; see `run_program` for the errors."""
+    machine = _Machine(program)
+    try:
+        return machine.run()
+    finally:
+        machine.release()
+
+
+class _Machine:
+    """A core with the board's memories, each of which is host memory that this object owns."""
+
+    def __init__(self, program: Program):
+        self.program = program
+        board = program.board
+        if board.cpu not in _CPU_MODELS:
+            raise AidgeError(f"Unicorn has no {board.cpu}", where=f"board {board.name}", hint="emulator = \"qemu\"", code="RUN")
+        self.memories: dict[Region, mmap.mmap] = {}
+        self.machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
+        self.machine.ctl_set_cpu_model(_CPU_MODELS[board.cpu])
+        for region in board.regions:
+            self._map(region)
+        self._map(_SYSTEM)
+        self._load()
+        self.semihosting = Semihosting(program.work_folder, " ".join(program.arguments), self._read, self._write)
+        self.fault = ""
+        self.machine.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
+        self.machine.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_invalid_access)
+
+    def run(self) -> RunResult:
+        program = self.program
+        slots = program.layer_slots()
+        code = [(region.origin, memory) for region, memory in self.memories.items() if region is not _SYSTEM]
+        counter = make_counter(self.machine, code, program, [address for address, _ in slots]) if program.count else None
+        stack_pointer, entry = (int.from_bytes(self._read(self._vectors() + at, 4), "little") for at in (0, 4))
+        self.machine.reg_write(arm_const.UC_ARM_REG_SP, stack_pointer)
+        try:
+            self.machine.emu_start(entry | 1, _NEVER)
+        except unicorn.UcError as error:
+            raise self._failure(self.fault or f"stops with '{error}'") from None
+        except AidgeError as error:
+            raise error.within(program.image.path) from None
+        finally:
+            self.semihosting.close()
+        if self.semihosting.exit_code is None:
+            self._explain_stop(counter)
+        layers = program.layer_counts(slots, counter.layers) if counter else program.layer_counts((), [])
+        return RunResult(
+            self.semihosting.exit_code, self.semihosting.stdout, counter.total if counter else None,
+            counter.inside_run if counter and counter.runs else None, counter.runs if counter else None,
+            layers, self._stack_high_water(), "unicorn",
+        )
+
+    def release(self) -> None:
+        """Lets go of the memories now: hooks and machine refer to each other, and boards may have many megabytes."""
+        self.machine = None
+        self.memories.clear()
+
+    def _map(self, region: Region) -> None:
+        size = (region.length_bytes + _PAGE - 1) // _PAGE * _PAGE
+        memory = mmap.mmap(-1, size)
+        rights = unicorn.UC_PROT_READ | (unicorn.UC_PROT_EXEC if region.kind == "flash" else unicorn.UC_PROT_ALL)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        self.machine.mem_map_ptr(region.origin, size, rights, address)
+        self.memories[region] = memory
+        if region.kind == "ram" and region is not _SYSTEM:
+            memory[:] = bytes([_PAINT]) * size
+
+    def _load(self) -> None:
+        """Copies the program to where the flasher would put it."""
+        for section in self.program.image.sections:
+            if section.content:
+                self._write(section.load_address, section.content)
+        # The board's own set-up waits for clocks and peripherals that do not exist here.
+        board_init = self.program.image.symbol("board_init")
+        if board_init:
+            self._write(board_init.address, _RETURN_INSTRUCTION)
+
+    def _vectors(self) -> int:
+        return self.program.board.region("vectors").origin
+
+    def _place(self, address: int, size: int) -> tuple[mmap.mmap, int]:
+        for region, memory in self.memories.items():
+            if region.origin <= address and address + size <= region.end:
+                return memory, address - region.origin
+        raise AidgeError(f"{size} bytes at 0x{address:08x} lie in no memory of board {self.program.board.name}",
+                         where=self.program.image.path, hint="was it linked for another board?", code="RUN")
+
+    def _read(self, address: int, size: int) -> bytes:
+        memory, offset = self._place(address, size)
+        return memory[offset:offset + size]
+
+    def _write(self, address: int, content: bytes) -> None:
+        memory, offset = self._place(address, len(content))
+        memory[offset:offset + len(content)] = content
+
+    def _on_exception(self, machine: unicorn.Uc, number: int, _) -> None:
+        if number != _BREAKPOINT:
+            self.fault = f"takes exception {number} (an undefined instruction, a supervisor call or an unaligned access)"
+            machine.emu_stop()
+            return
+        address = machine.reg_read(arm_const.UC_ARM_REG_PC)
+        operation, argument = machine.reg_read(arm_const.UC_ARM_REG_R0), machine.reg_read(arm_const.UC_ARM_REG_R1)
+        machine.reg_write(arm_const.UC_ARM_REG_R0, self.semihosting.call(operation, argument))
+        machine.reg_write(arm_const.UC_ARM_REG_PC, (address + 2) | 1)
+        if self.semihosting.exit_code is not None:
+            machine.emu_stop()
+
+    def _on_invalid_access(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> bool:
+        self.fault = _ACCESS.get(access, "accesses {} wrongly").format(f"0x{address:08x}")
+        return False
+
+    def _explain_stop(self, counter) -> None:
+        if self.fault:
+            raise self._failure(self.fault)
+        if counter and counter.endless_loop:
+            raise self.program.endless_loop(counter.endless_loop & ~1)
+        if counter and counter.over_limit:
+            raise self.program.over_limit()
+        raise self._failure("stops without an exit")
+
+    def _failure(self, what: str) -> AidgeError:
+        address = self.machine.reg_read(arm_const.UC_ARM_REG_PC)
+        return self.program.failure(f"the program {what}, at {self.program.image.describe(address)} (pc 0x{address:08x})")
+
+    def _stack_high_water(self) -> int | None:
+        low, high = self.program.stack()
+        if high == low:
+            return None
+        stack = self._read(low, high - low)
+        return high - low - (len(stack) - len(stack.lstrip(bytes([_PAINT]))))

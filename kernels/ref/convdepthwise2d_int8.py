@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""int8 depthwise convolution over one or two axes."""
+
+from __future__ import annotations
+
+from aidge_build.export.call import Call
+from aidge_build.export.node import kernel
+
+from .linear_int8 import LinearInt8, linear_spec
+from .packing import taps_last_channels
+from .window2d import window2d
+
+
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())
+class ConvDepthwise2dInt8(LinearInt8):
+    def call(self) -> Call:
+        rows = taps_last_channels(self.inputs[1].data)
+        shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
+        return Call("aidge_ref_convdepthwise2d_int8", ("convdepthwise2d_int8.h",),
+                    (*self.arguments(rows, rows.T.ravel()), shape))

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "dot_int8.h"
+#include "requantize.h"
+
+/* A fully connected layer: input [batches][in_features], output [batches][out_features]. */
+typedef struct {
+    int32_t batches, in_features, out_features;
+} aidge_ref_fc_shape;
+
+/*
+ * output = requantize((input - zero point) * weights + bias), int8.
+ *
+ * weights: for each block of 4 outputs [in_features][4]; the last out_features % 4 outputs one by one as [in_features].
+ * bias: [out_features]; multipliers: [out_features], or one for all if multiplier_step is 0;
+ * levels: {input zero point, lowest - zero point, highest - zero point, zero point} (the last three of the output).
+ * Ranges: the generator has proved that no accumulator leaves int32.
+ */
+static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
+                              const float *multipliers, const int32_t *levels, int32_t multiplier_step,
+                              const aidge_ref_fc_shape *shape)
+{
+    const int32_t count = shape->in_features;
+    const int32_t zero_point = levels[0];
+    int32_t batch, channel;
+    for (batch = 0; batch < shape->batches; batch++) {
+        const int8_t *w = weights;
+        const float *multiplier = multipliers;
+        for (channel = 0; channel + 4 <= shape->out_features; channel += 4) {
+            int32_t sums[4];
+            sums[0] = bias[channel];
+            sums[1] = bias[channel + 1];
+            sums[2] = bias[channel + 2];
+            sums[3] = bias[channel + 3];
+            aidge_ref_dot4_int8(input, w, count, zero_point, sums);
+            output[0] = aidge_ref_requantize(sums[0], multiplier[0], levels + 1);
+            output[1] = aidge_ref_requantize(sums[1], multiplier[multiplier_step], levels + 1);
+            output[2] = aidge_ref_requantize(sums[2], multiplier[2 * multiplier_step], levels + 1);
+            output[3] = aidge_ref_requantize(sums[3], multiplier[3 * multiplier_step], levels + 1);
+            output += 4;
+            multiplier += 4 * multiplier_step;
+            w += count * 4;
+        }
+        for (; channel < shape->out_features; channel++) {
+            int32_t sum = bias[channel] + aidge_ref_dot_int8(input, w, count, zero_point);
+            *output++ = aidge_ref_requantize(sum, *multiplier, levels + 1);
+            multiplier += multiplier_step;
+            w += count;
+        }
+        input += count;
+    }
+}

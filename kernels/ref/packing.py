@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""Weights in the order in which the kernels read them."""
+
+from __future__ import annotations
+
+import numpy
+
+BLOCK = 4  # output channels that share the loads of the input
+
+
+def blocked(rows: numpy.ndarray, groups: int = 1) -> numpy.ndarray:
+    """`rows` [outputs, taps] as one stream: per group, blocks of 4 outputs as [taps][4], the outputs left over as [taps]."""
+    parts = []
+    for group in rows.reshape(groups, -1, rows.shape[1]):
+        whole = len(group) - len(group) % BLOCK
+        parts += [group[first:first + BLOCK].T.ravel() for first in range(0, whole, BLOCK)]
+        parts += list(group[whole:])
+    return numpy.ascontiguousarray(numpy.concatenate(parts))
+
+
+def taps_last_channels(weights: numpy.ndarray) -> numpy.ndarray:
+    """Weights [outputs, channels, kernel...] as rows [outputs, kernel... * channels], channels fastest."""
+    return numpy.moveaxis(weights, 1, -1).reshape(weights.shape[0], -1)

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""The struct of window2d.h: a window over one or two spatial axes (one axis is an image of height 1)."""
+
+from __future__ import annotations
+
+from aidge_build.export.call import Struct
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.window import Window
+
+
+def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1) -> Struct:
+    """The shape of a sliding window over `data` [N, C, (H,) W]."""
+
+    def pair(numbers: tuple[int, ...], missing: int) -> tuple[int, ...]:
+        return (missing,) * (2 - len(numbers)) + tuple(numbers)
+
+    in_dims, out_dims = pair(data.dims[2:], 1), pair(output.dims[2:], 1)
+    kernel, strides = pair(window.kernel, 1), pair(window.strides, 1)
+    dilations, pads = pair(window.dilations, 1), pair(window.pads_begin, 0)
+    return Struct("aidge_ref_window2d", {
+        "batches": data.dims[0],
+        "in_height": in_dims[0], "in_width": in_dims[1], "in_channels": data.dims[1],
+        "out_height": out_dims[0], "out_width": out_dims[1], "out_channels": output.dims[1],
+        "kernel_height": kernel[0], "kernel_width": kernel[1],
+        "stride_height": strides[0], "stride_width": strides[1],
+        "dilation_height": dilations[0], "dilation_width": dilations[1],
+        "pad_top": pads[0], "pad_left": pads[1],
+        "groups": groups,
+    })

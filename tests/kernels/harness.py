@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Runs kernels of the library `ref` on this machine: many calls become one C file, compiled once with every warning an error."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+from aidge_build.backend.evaluate import evaluate
+from aidge_build.backend.spec import IOSpec, NodeView, tensors_that_move
+from aidge_build.emit.arrays import Array
+from aidge_build.emit.kernels import kernel_text
+from aidge_build.export.call import Call, Constant, Input, Literal, Output, Struct
+from aidge_build.export.library import Kernel, Library, load_library
+from aidge_build.graph.format import channels_last, row_major
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import Node
+from aidge_build.operators.base import Operator
+
+FOLDER = Path(__file__).resolve().parents[2] / "kernels" / "ref"
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wcast-align", "-Werror",
+            "-Wno-unused-function")
+
+
+@functools.cache
+def library() -> Library:
+    files = {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in (".py", ".h", ".toml")}
+    return load_library(files, "kernels/ref")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One node with values for its computed inputs, in logical order."""
+
+    view: NodeView
+    values: tuple[numpy.ndarray | None, ...]
+
+    @functools.cached_property
+    def expected(self) -> tuple[numpy.ndarray, ...]:
+        return evaluate(self.view.operator, self.values, self.view.inputs, self.view.outputs)
+
+    @functools.cached_property
+    def kernel(self) -> Kernel:
+        """The most specific kernel that accepts the node."""
+        rejected = []
+        for kernel in sorted(library().kernels_for(self.view.node.type), key=lambda k: (-k.spec.specificity, k.name)):
+            reason = kernel.spec.rejection(self.view, frozenset(), "onnx")
+            if not reason:
+                return kernel
+            rejected.append(f"{kernel.name}: {reason}")
+        raise AssertionError(f"no kernel for {self.view.operator}: {rejected}")
+
+    @functools.cached_property
+    def stored(self) -> NodeView:
+        """The node with the formats that the kernel's spec asks for (an open format becomes channels last)."""
+        spec, view = self.kernel.spec, self.view
+        ranks = {view.inputs[index].rank for index in tensors_that_move(view.inputs)} | {tensor.rank for tensor in view.outputs}
+        open_format = row_major if len(ranks) > 1 else channels_last
+
+        def with_format(side: IOSpec, tensor: Tensor | None) -> Tensor | None:
+            if tensor is None or tensor.is_constant or tensor.format is not None:
+                return tensor
+            return tensor.with_(format=side.format_for(tensor.rank) or open_format(tensor.rank))
+
+        return NodeView(view.node, tuple(with_format(spec.input_spec(i), tensor) for i, tensor in enumerate(view.inputs)),
+                        tuple(with_format(spec.output_spec(i), tensor) for i, tensor in enumerate(view.outputs)))
+
+    @functools.cached_property
+    def call(self) -> Call:
+        return self.kernel.node_class(self.stored).call()
+
+
+def case(operator: Operator, inputs: Sequence[Tensor | None], values: Sequence[numpy.ndarray], **output) -> Case:
+    """A case; `values` are those of the computed inputs in order. Outputs are inferred; `output` sets further fields of them."""
+    types = operator.infer(inputs)
+    outputs = tuple(Tensor(f"y{i}", t.dims, t.dtype, **output) for i, t in enumerate(types))
+    names = tuple(tensor.name if tensor is not None else "" for tensor in inputs)
+    view = NodeView(Node("case", operator, names, tuple(t.name for t in outputs)), tuple(inputs), outputs)
+    given = iter(values)
+    return Case(view, tuple(None if tensor is None else tensor.data if tensor.is_constant else next(given) for tensor in inputs))
+
+
+def source_of(cases: Sequence[Case]) -> str:
+    """One C file with a function run_<number>(inputs, outputs) for each case."""
+    text = kernel_text({"ref": library().files}, [("ref", path) for entry in cases for path in entry.call.sources])
+    lines = [f"#include {name}" for name in text.system_includes] + [part.text for part in text.files]
+    for number, entry in enumerate(cases):
+        arguments = []
+        for position, argument in enumerate(entry.call.arguments):
+            symbol = f"c{number}_{position}"
+            match argument:
+                case Input(index) | Output(index) as side:
+                    tensors, array = (entry.stored.inputs, "in") if isinstance(side, Input) else (entry.stored.outputs, "out")
+                    const = "const " if array == "in" else ""
+                    arguments.append(f"({const}{tensors[index].dtype.c_type} *){array}[{index}]")
+                case Constant(_, values):
+                    array = Array(symbol, numpy.ascontiguousarray(values).reshape(-1), "")
+                    body = "\n".join(array.lines())
+                    lines.append(f"static const {array.dtype.c_type} {symbol}[{array.length}] = {{{body}}};")
+                    arguments.append(symbol)
+                case Literal(value):
+                    arguments.append(str(value))
+                case Struct(kind, fields):
+                    body = ", ".join("{" + ", ".join(map(str, v)) + "}" if isinstance(v, tuple) else str(v) for v in fields.values())
+                    lines.append(f"static const {kind} {symbol} = {{{body}}};")
+                    arguments.append(f"&{symbol}")
+        lines.append(f"EXPORT void run_{number}(const void *const *in, void *const *out)\n"
+                     f"{{\n    (void)in;\n    {entry.call.function}({', '.join(arguments)});\n}}")
+    head = ('#ifdef __cplusplus\n#define EXPORT extern "C"\n#else\n#define EXPORT\n#endif\n'
+            "EXPORT void run_placeholder(void);\n")
+    declarations = "".join(f"EXPORT void run_{n}(const void *const *in, void *const *out);\n" for n in range(len(cases)))
+    return head + declarations + "\n".join(lines) + "\n"
+
+
+def run(cases: Sequence[Case], *flags: str) -> list[tuple[numpy.ndarray, ...]]:
+    """The outputs of every case, in logical order."""
+    compiler = os.environ.get("CC") or shutil.which("cc")
+    with tempfile.TemporaryDirectory() as folder:
+        source, binary = Path(folder, "cases.c"), Path(folder, "cases.so")
+        source.write_text(source_of(cases))
+        subprocess.run([compiler, *(flags or ("-std=c99", "-O1")), *WARNINGS, "-shared", "-fPIC", "-o", binary, source, "-lm"], check=True)
+        loaded = ctypes.CDLL(str(binary))
+        return [_run_one(getattr(loaded, f"run_{number}"), entry) for number, entry in enumerate(cases)]
+
+
+def _run_one(function, entry: Case) -> tuple[numpy.ndarray, ...]:
+    view = entry.stored
+    inputs = [None if tensor is None or tensor.is_constant else tensor.to_stored(value) for tensor, value in zip(view.inputs, entry.values)]
+    outputs = [numpy.full(tensor.layout.stored_dims, 99, tensor.dtype.numpy) for tensor in view.outputs]
+    function(_pointers(inputs), _pointers(outputs))
+    return tuple(tensor.from_stored(values) for tensor, values in zip(view.outputs, outputs))
+
+
+def _pointers(arrays):
+    return (ctypes.c_void_p * len(arrays))(*(None if array is None else array.ctypes.data for array in arrays))
+
+
+def differing(cases: Sequence[Case], results) -> list[str]:
+    """A sentence for each case whose int8 result differs from the numpy meaning."""
+    found = []
+    for entry, result in zip(cases, results, strict=True):
+        for got, want in zip(result, entry.expected, strict=True):
+            if got.shape != want.shape or got.dtype != want.dtype or not numpy.array_equal(got, want):
+                inputs = ", ".join(str(tensor) for tensor in entry.view.inputs)
+                found.append(f"{entry.view.operator}({inputs}) -> {entry.view.outputs[0]}: {int((got != want).sum())} of {want.size} differ")
+    return found

@@ -7,11 +7,13 @@ import argparse
 
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
-from aidge_build.emit.manifest import plan_data
+from aidge_build.emit import emit
 from aidge_build.inputs import add_model_arguments, load, model_name
 from aidge_build.memory.picture import render_text
 
 SUMMARY = "the memory plan of a model"
+KEYS = ("peak_bytes", "lower_bound_bytes", "bound_node", "order_peak_bytes", "order_proved_optimal", "offsets_proved_optimal",
+        "scratch_bytes", "state_bytes", "io_bytes", "arena_bytes", "regions", "order", "buffers", "peak_buffers")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,7 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     program = build_program(load(arguments, model_name(arguments.model)))
-    data = plan_data(program)
+    manifest = emit(program).manifest
+    data = {key: manifest[key] for key in KEYS}
     notices = [f"{arguments.model}: {notice}" for notice in program.notices]
     lines = [*notices,
              f"{arguments.model}: peak {data['peak_bytes']:,} B with inputs and outputs; lower bound {data['lower_bound_bytes']:,} B "

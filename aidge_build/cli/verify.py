@@ -13,7 +13,6 @@ from aidge_build.backend import cpu
 from aidge_build.boards import load_board
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
-from aidge_build.elf.sizes import code_bytes
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load, model_name
 from aidge_build.program import Program
@@ -98,7 +97,7 @@ def _data(program: Program, board: str, vectors: Vectors, execution: Execution, 
           first: dict | None, accuracy: float | None) -> dict:
     count = len(next(iter(vectors.values())))
     result = execution.result
-    per_layer = dict(result.layers)
+    per_layer = {layer.symbol: layer.instructions for layer in result.layers}
     macs = sum(layer.macs for layer in program.layers)
     data = {
         "board": board, "rounding": program.options.rounding, "vectors": count,
@@ -106,12 +105,12 @@ def _data(program: Program, board: str, vectors: Vectors, execution: Execution, 
         "differing_values": sum(difference.differing_values for difference in differences),
         "max_difference": max(difference.max_difference for difference in differences),
         "top1_equal": top1, "outputs": [difference.as_json() for difference in differences], "first_difference": first,
-        "instructions_per_inference": None if result.instructions is None else round(result.instructions / count),
+        "instructions_per_inference": None if result.run_instructions is None else round(result.run_instructions / count),
         "macs": macs, "macs_executed": macs,
         "layers": [{"name": layer.node.name, "op": layer.node.type, "kernel": f"{layer.kernel.library} {layer.kernel.name}",
                     "macs": layer.macs, "instructions": _per_vector(per_layer.get(layer.symbol), count)} for layer in program.layers],
         "peak_bytes": program.peak.peak_bytes, "arena_bytes": program.arena.peak_bytes,
-        "stack_bytes": result.stack_high_water_bytes, "flash_bytes": code_bytes(execution.elf, program.name),
+        "stack_bytes": result.stack_high_water_bytes, "flash_bytes": {"code": execution.code_bytes, "weights": execution.weights_bytes},
     }
     return data if accuracy is None else {**data, "accuracy": accuracy}
 

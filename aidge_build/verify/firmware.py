@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy
 
 from aidge_build.boards import Board
+from aidge_build.elf.image import read_image
 from aidge_build.emit import emit
+from aidge_build.emit.ports import ports_of
 from aidge_build.emulate import RunResult, run_program
 from aidge_build.errors import CheckFailed
 from aidge_build.graph.tensor import Tensor
@@ -23,12 +25,14 @@ from aidge_build.verify.vectors import Vectors
 
 @dataclass(frozen=True)
 class Execution:
-    """Outputs per tensor name [vector, dims...]; with a trace also every layer's outputs."""
+    """Outputs per tensor name [vector, dims...]; with a trace also every layer's outputs. `code_bytes` are the
+    instructions of the model's layers and kernels in the ELF, `weights_bytes` its constants."""
 
     outputs: Vectors
     trace: Vectors
     result: RunResult
-    elf: Path
+    code_bytes: int
+    weights_bytes: int
 
 
 def execute(program: Program, board: Board, vectors: Vectors, folder: Path, *, trace: bool = False,
@@ -36,7 +40,8 @@ def execute(program: Program, board: Board, vectors: Vectors, folder: Path, *, t
     """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin."""
     folder.mkdir(parents=True, exist_ok=True)
     program = replace(program, options=replace(program.options, trace=trace))
-    write_sources(emit(program), folder)
+    generated = emit(program)
+    write_sources(generated, folder)
     main = folder / "main.c"
     main.write_text(_harness(program, trace))
     inputs = [program.view.tensor(name) for name in program.view.inputs]
@@ -55,7 +60,13 @@ def execute(program: Program, board: Board, vectors: Vectors, folder: Path, *, t
                           hint="3: input.bin is short, 4: the model's run function refused, 5: output.bin could not be written")
     layers = [tensor for layer in program.layers for tensor in layer.outputs]
     return Execution(_split(folder / "output.bin", outputs, count),
-                     _split(folder / "trace.bin", layers, count) if trace else {}, result, elf)
+                     _split(folder / "trace.bin", layers, count) if trace else {}, result, _code_bytes(elf, program.name),
+                     generated.manifest["weights_bytes"])
+
+
+def _code_bytes(elf: Path, name: str) -> int:
+    functions = [symbol for symbol in read_image(elf).symbols if symbol.kind == "function"]
+    return sum(symbol.size_bytes for symbol in functions if symbol.name.startswith((f"{name}_", "aidge_")))
 
 
 def _split(path: Path, tensors: list[Tensor], count: int) -> Vectors:
@@ -79,10 +90,14 @@ def _harness(program: Program, trace: bool) -> str:
     inputs = [program.view.tensor(name) for name in program.view.inputs]
     outputs = [program.view.tensor(name) for name in program.view.outputs]
     arguments = ["arena.bytes"] if options.arena == "caller" and program.arena.peak_bytes else []
-    copies_in: list[str] = []
-    copies_out: list[str] = []
+    ports = ports_of(program)
+    sides = [[port for port in ports if port.is_input == wanted] for wanted in (True, False)]
+    copies_in, copies_out = [], []
     if options.io == "caller":
         arguments += [f"input_{index}" for index in range(len(inputs))] + [f"output_{index}" for index in range(len(outputs))]
+    else:
+        copies_in = [f"(void)memcpy({port.macro}, input_{index}, sizeof input_{index});" for index, port in enumerate(sides[0])]
+        copies_out = [f"(void)memcpy(output_{index}, {port.macro}, sizeof output_{index});" for index, port in enumerate(sides[1])]
     return render(files(__package__).joinpath("harness.c.j2").read_text(), name=program.name, trace=trace,
                   inputs=[_c(tensor) for tensor in inputs], outputs=[_c(tensor) for tensor in outputs],
                   input_bytes=sum(tensor.size_bytes for tensor in inputs), arguments=", ".join(arguments),

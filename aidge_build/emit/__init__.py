@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""Prints a program as C: the interface, the code, the constants, and the manifest. Pure: the same program, the same bytes."""
+
+from __future__ import annotations
+
+from aidge_build.emit.arrays import arrays_of
+from aidge_build.emit.claim import claim_of
+from aidge_build.emit.code import code_text
+from aidge_build.emit.header import header_text
+from aidge_build.emit.layers import layers_of
+from aidge_build.emit.manifest import manifest_of, manifest_text
+from aidge_build.emit.ports import ports_of
+from aidge_build.emit.soundness import require_sound
+from aidge_build.emit.weights import weights_files
+from aidge_build.program import Program
+from aidge_build.sources import Sources
+
+
+def emit(program: Program) -> Sources:
+    """The generated files. Their list depends on the name and `options.weights` alone."""
+    require_sound(program)
+    ports = ports_of(program)
+    arrays = arrays_of(program)
+    layers = layers_of(program, ports, arrays)
+    files = {
+        f"{program.name}.h": header_text(program, ports).encode("ascii"),
+        f"{program.name}.c": code_text(program, ports, arrays, layers).encode("utf-8"),
+        **weights_files(program, arrays, claim_of(program, arrays)),
+    }
+    manifest = manifest_of(program, ports, arrays, layers, files)
+    files[f"{program.name}.plan.json"] = manifest_text(manifest)
+    return Sources(files, manifest)

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""The constants of a model as C arrays: their symbols, their numbers as text, their bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy
+
+from aidge_build.errors import AidgeError
+from aidge_build.export.call import Constant, Input
+from aidge_build.graph.dtype import DType
+from aidge_build.naming import Namer, public_symbols
+from aidge_build.program import Layer, Program
+
+_COLUMNS = 116
+
+
+@dataclass(frozen=True, eq=False)
+class Array:
+    """A constant array in flash. `values` is flat; `origin` says where it comes from, unescaped."""
+
+    symbol: str
+    values: numpy.ndarray
+    origin: str
+
+    @property
+    def dtype(self) -> DType:
+        return DType(self.values.dtype.name)
+
+    @property
+    def length(self) -> int:
+        """Elements of the C array; C has no arrays of length 0."""
+        return max(1, self.values.size)
+
+    @cached_property
+    def data(self) -> bytes:
+        """The bytes in the target's (little-endian) order."""
+        values = self.values if self.values.size else numpy.zeros(1, self.values.dtype)
+        return values.astype(values.dtype.newbyteorder("<")).tobytes()
+
+    @property
+    def alignment(self) -> int:
+        """Word-wise loads of packed bytes need 4, elements of 8 bytes need 8."""
+        return max(4, self.dtype.size_bytes)
+
+    def lines(self) -> list[str]:
+        """The numbers as C text, exactly."""
+        values = self.values if self.values.size else numpy.zeros(1, self.values.dtype)
+        texts, width = _numbers(values)
+        count = max(1, _COLUMNS // (width + 2))
+        return [", ".join(texts[start:start + count]) + "," for start in range(0, len(texts), count)]
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """All constants in the order of consumption; `of_layer[i]` maps the position of an argument to its array."""
+
+    all: tuple[Array, ...]
+    of_layer: tuple[Mapping[int, Array], ...]
+    of_tensor: Mapping[str, Array]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(len(array.data) for array in self.all)
+
+    def digest(self, layer: int) -> str:
+        """The sha256 of the bytes that a layer reads."""
+        digest = hashlib.sha256()
+        for _, array in sorted(self.of_layer[layer].items()):
+            digest.update(array.data)
+        return digest.hexdigest()
+
+
+def arrays_of(program: Program) -> Arrays:
+    """The arrays of every layer, and of the constant tensors that layers read directly (each once)."""
+    namer = Namer(program.name, (*public_symbols(program.name), *(layer.symbol for layer in program.layers)))
+    found: list[Array] = []
+    tensors: dict[str, Array] = {}
+    of_layer = []
+    for layer in program.layers:
+        read: dict[int, Array] = {}
+        for position, argument in enumerate(layer.call.arguments):
+            if isinstance(argument, Constant):
+                stem = f"{layer.symbol.removeprefix(program.name + '_')}_{argument.name}"
+                read[position] = Array(namer.take(stem), _flat(argument.values, layer), f"{layer.node.name}: {argument.name}")
+                found.append(read[position])
+            elif isinstance(argument, Input) and _is_constant(program, layer, argument):
+                tensor = layer.inputs[argument.index]
+                if tensor.name not in tensors:
+                    tensors[tensor.name] = Array(namer.take(tensor.name), _stored(tensor, layer), tensor.name)
+                    found.append(tensors[tensor.name])
+                read[position] = tensors[tensor.name]
+        of_layer.append(read)
+    return Arrays(tuple(found), tuple(of_layer), tensors)
+
+
+def _is_constant(program: Program, layer: Layer, argument: Input) -> bool:
+    tensor = layer.inputs[argument.index] if argument.index < len(layer.inputs) else None
+    return tensor is not None and tensor.name in program.places and program.places[tensor.name].kind == "constant"
+
+
+def _stored(tensor, layer: Layer) -> numpy.ndarray:
+    if tensor.data is None:
+        raise AidgeError(f"tensor '{tensor.name}' is placed among the constants, but has no data", where=layer.node.where(),
+                         code="EMIT", hint="this is a fault of the compiler")
+    return _flat(tensor.to_stored(tensor.data), layer)
+
+
+def _flat(values: numpy.ndarray, layer: Layer) -> numpy.ndarray:
+    flat = numpy.ascontiguousarray(values).reshape(-1)
+    if flat.dtype.name not in DType.__members__ or DType[flat.dtype.name].is_wildcard:
+        raise AidgeError(f"a constant has the type {flat.dtype.name}, which C cannot hold", where=layer.node.where(), code="EMIT",
+                         hint=f"kernel {layer.kernel.name} of library {layer.kernel.library} must pack numbers")
+    return flat
+
+
+def _numbers(values: numpy.ndarray) -> tuple[list[str], int]:
+    """One C literal per value, and the width of the widest possible one (so that lines break at the same places)."""
+    kind = DType(values.dtype.name)
+    if kind is DType.float16:
+        return [f"0x{bits:04x}" for bits in values.view(numpy.uint16).tolist()], 6
+    if kind is DType.bool:
+        return ["1" if value else "0" for value in values.tolist()], 1
+    if kind is DType.float32:  # numpy prints the shortest text that reads back as the same float32
+        return [_real(text, "f", "") for text in values.astype("U32").tolist()], 15
+    if kind is DType.float64:
+        return [_real(repr(value), "", "(double)") for value in values.tolist()], 24
+    return integers(values.tolist(), kind), max(len(text) for text in integers(kind.range, kind))
+
+
+def _real(text: str, suffix: str, cast: str) -> str:
+    if "n" in text:  # nan, inf, -inf
+        sign = "-" if text.startswith("-") else ""
+        return f"{sign}{cast}{'NAN' if 'nan' in text else 'INFINITY'}"
+    return f"{text if '.' in text or 'e' in text else text + '.0'}{suffix}"
+
+
+def integers(values: Sequence[int], kind: DType) -> list[str]:
+    """C literals that have the type's range on every compiler (the smallest signed numbers need an expression)."""
+    suffix = _SUFFIXES.get(kind, "")
+    smallest = kind.range[0]
+    if kind.size_bytes >= 4 and smallest < 0:
+        return [f"{value}{suffix}" if value > smallest else f"(-{-smallest - 1}{suffix} - 1)" for value in values]
+    return _texts(values, suffix)
+
+
+def _texts(values: Iterable[int], suffix: str) -> list[str]:
+    to_text: Callable[[int], str] = str if not suffix else lambda value: f"{value}{suffix}"
+    return list(map(to_text, values))
+
+
+_SUFFIXES = {DType.uint32: "u", DType.int64: "LL", DType.uint64: "ULL"}
+
+
+def integer(value: int) -> str:
+    """A C literal for a number whose type is not known: an argument, or a field of a struct."""
+    kind = next((kind for kind in (DType.int32, DType.uint32, DType.int64, DType.uint64)
+                 if kind.range[0] <= value <= kind.range[1]), None)
+    if kind is None:
+        raise AidgeError(f"the number {value} fits no C type", code="EMIT", hint="this is a fault of the kernel's Python class")
+    return integers([value], kind)[0]

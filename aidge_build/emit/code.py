@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""N.c: the kernels that the model calls, its layers in order, and N_run."""
+
+from __future__ import annotations
+
+from aidge_build.emit.arrays import Arrays
+from aidge_build.emit.header import owns_arena, signature
+from aidge_build.emit.kernels import kernel_text
+from aidge_build.emit.layers import LayerText
+from aidge_build.emit.ports import Port
+from aidge_build.emit.template import render_file
+from aidge_build.program import Program
+
+
+def code_text(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers: tuple[LayerText, ...]) -> str:
+    """The code file. Nothing in it depends on the values of weights, scales or zero points."""
+    wanted = dict.fromkeys((layer.kernel.library, source) for layer in program.layers for source in layer.call.sources)
+    kernels = kernel_text(program.library_files, wanted)
+    section = f', section(".bss.aidge_{program.region}.{program.name}")' if program.region else ""
+    return render_file(
+        "model.c", name=program.name, prefix=program.name.upper(), includes=sorted({"<stdint.h>", *kernels.system_includes}),
+        has_floats=_has_floats(program), owns_arena=owns_arena(program), arena_alignment=program.arena_alignment, section=section,
+        arena_in_header=program.options.io == "arena", arrays=arrays.all, has_trace=program.options.trace, kernels=kernels.files,
+        layers=layers, parameters=signature(program, ports), caller_arena=program.options.arena == "caller",
+        passes_arena=any("arena_bytes" in layer.passed for layer in layers), checks=_pointer_checks(program, ports))
+
+
+def _has_floats(program: Program) -> bool:
+    """Whether a layer computes with float tensors (float constants of an integer layer do not count)."""
+    return any(tensor is not None and tensor.dtype.is_float and not tensor.is_constant
+               for layer in program.layers for tensor in (*layer.inputs, *layer.outputs))
+
+
+def _pointer_checks(program: Program, ports: tuple[Port, ...]) -> list[str]:
+    pointers = [(port.parameter, port.alignment) for port in ports] if program.options.io == "caller" else []
+    if program.options.arena == "caller" and program.arena.peak_bytes > 0:
+        pointers.insert(0, ("arena", program.arena_alignment))
+    return [_bad_pointer(name, alignment) for name, alignment in pointers]
+
+
+def _bad_pointer(name: str, alignment: int) -> str:
+    return f"!{name}" + (f" || (uintptr_t){name} % {alignment}u != 0u" if alignment > 1 else "")

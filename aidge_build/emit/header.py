@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""N.h: what the firmware may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.emit.arrays import Array, integer
+from aidge_build.emit.ports import Port
+from aidge_build.emit.template import render_file
+from aidge_build.naming import comment_text
+from aidge_build.program import Program
+
+
+@dataclass(frozen=True)
+class MacroGroup:
+    """Macros under one comment."""
+
+    comment: tuple[str, ...]
+    values: tuple[tuple[str, str], ...]
+
+
+def signature(program: Program, ports: tuple[Port, ...]) -> str:
+    """The parameters of N_run; "" when it has none."""
+    arena = ["void *arena"] if program.options.arena == "caller" else []
+    tensors = [port.declaration for port in ports] if program.options.io == "caller" else []
+    return ", ".join(arena + tensors)
+
+
+def owns_arena(program: Program) -> bool:
+    """Whether the generated code defines N_arena."""
+    return program.options.arena == "static" and program.arena.peak_bytes > 0
+
+
+def header_text(program: Program, ports: tuple[Port, ...]) -> str:
+    """The header."""
+    return render_file(
+        "model.h", name=program.name, prefix=program.name.upper(),
+        macros=[_port_macros(program, port) for port in ports] + [_arena_macros(program)],
+        arena_in_header=owns_arena(program) and program.options.io == "arena",
+        run_comment=_run_comment(program, ports), parameters=signature(program, ports))
+
+
+def _port_macros(program: Program, port: Port) -> MacroGroup:
+    tensor = port.tensor
+    stored = tensor.layout.stored_dims
+    side = "Input" if port.is_input else "Output"
+    comment = f"{side} '{comment_text(tensor.name)}': {tensor.dtype.name}, elements in the order of DIMS, the last axis fastest."
+    values = [("_SIZE", str(tensor.elements)), ("_BYTES", str(tensor.size_bytes)), ("_RANK", str(tensor.rank))]
+    if stored:
+        values.append(("_DIMS", "{" + ", ".join(map(str, stored)) + "}"))
+    if tensor.quantization is not None and tensor.quantization.per_tensor:
+        scale = Array("", numpy.array([tensor.quantization.scale], numpy.float32), "").lines()[0].rstrip(",")
+        values += [("_SCALE", scale), ("_ZERO_POINT", _negative_in_parentheses(tensor.quantization.zero_point))]
+    macros = [(port.macro + ending, value) for ending, value in values]
+    if program.options.io == "arena":
+        macros.insert(0, _pointer_macro(program, port))
+    quantized = ("Real value = (element - ZERO_POINT) * SCALE.",) if any("_SCALE" in name for name, _ in macros) else ()
+    return MacroGroup((comment, *quantized), tuple(macros))
+
+
+def _negative_in_parentheses(value: int) -> str:
+    text = integer(value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def _pointer_macro(program: Program, port: Port) -> tuple[str, str]:
+    offset = program.places[port.tensor.name].offset_bytes
+    target = f"({port.tensor.dtype.c_type} *)(void *)"
+    if program.options.arena == "caller":
+        return f"{port.macro}(arena)", f"({target}((uint8_t *)(arena) + {offset}))"
+    return port.macro, f"({target}&{program.name}_arena[{offset}])"
+
+
+def _arena_macros(program: Program) -> MacroGroup:
+    prefix = program.name.upper()
+    return MacroGroup(
+        ("Working memory in bytes: ARENA as linked, PEAK with the inputs and outputs counted inside.",),
+        ((f"{prefix}_ARENA_BYTES", str(program.arena.peak_bytes)), (f"{prefix}_ARENA_ALIGNMENT", str(program.arena_alignment)),
+         (f"{prefix}_PEAK_BYTES", str(program.peak.peak_bytes))))
+
+
+def _run_comment(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:
+    prefix = program.name.upper()
+    lines = ["Evaluates the network once."]
+    if program.options.arena == "caller":
+        lines.append(f"`arena`: {prefix}_ARENA_BYTES bytes at a multiple of {prefix}_ARENA_ALIGNMENT; their content need not be kept.")
+    if program.options.io == "caller":
+        for port in ports:
+            multiple = f" at a multiple of {port.alignment} bytes" if port.alignment > 1 else ""
+            lines.append(f"`{port.parameter}`: {port.macro}_SIZE elements{multiple}.")
+        if len(ports) > 1:
+            lines.append("Buffers must not overlap.")
+    else:
+        argument = "(arena)" if program.options.arena == "caller" else ""
+        words = {True: "Write", False: "Read"}
+        lines += [f"{words[port.is_input]} {port.macro}{argument} {'before' if port.is_input else 'after'} the call." for port in ports]
+        lines.append("Inputs do not survive the call: the arena is used again for what follows.")
+    failure = "1 when a pointer is null or misaligned, with nothing computed" if signature(program, ports) else "there is no failure"
+    return (*lines, f"Returns 0; {failure}. Not reentrant." if program.options.arena == "static" else f"Returns 0; {failure}.")

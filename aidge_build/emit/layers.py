@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""Layers as the C functions that the template prints."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aidge_build.emit.arrays import Arrays, integer
+from aidge_build.emit.places import Places
+from aidge_build.emit.ports import Port
+from aidge_build.errors import AidgeError
+from aidge_build.export.call import Argument, Constant, Input, Literal, Output, Scratch, Struct
+from aidge_build.graph.tensor import Tensor
+from aidge_build.naming import comment_text
+from aidge_build.program import Layer, Program
+
+_ORIGINS_SHOWN = 4
+
+
+@dataclass(frozen=True)
+class StructText:
+    """`static const <type> <name> = { fields };` with (field name, initialiser) pairs."""
+
+    type: str
+    name: str
+    fields: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One report of a layer's output: (index over all outputs in order, pointer, bytes)."""
+
+    index: int
+    pointer: str
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class LayerText:
+    """A layer function. `parameters` are declarations, `passed` the same names in the call from N_run."""
+
+    symbol: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    passed: tuple[str, ...]
+    structs: tuple[StructText, ...]
+    function: str
+    arguments: tuple[str, ...]
+    traces: tuple[Trace, ...]
+
+    def digest(self) -> str:
+        """Changes when the code of the layer does."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+
+def layers_of(program: Program, ports: tuple[Port, ...], arrays: Arrays) -> tuple[LayerText, ...]:
+    """The layers in order."""
+    places = Places(program, ports, arrays)
+    found, outputs = [], 0
+    for position, layer in enumerate(program.layers):
+        found.append(_LayerPrinter(program, places, arrays.of_layer[position], layer, position, outputs).text())
+        outputs += len(layer.outputs)
+    return tuple(found)
+
+
+class _LayerPrinter:
+    """Collects the pieces of one layer."""
+
+    def __init__(self, program: Program, places: Places, arrays: Mapping, layer: Layer, position: int, first_output: int):
+        self.program, self.places, self.arrays, self.layer = program, places, arrays, layer
+        self.position, self.first_output = position, first_output
+        self.structs: list[StructText] = []
+
+    def text(self) -> LayerText:
+        """The whole layer."""
+        layer = self.layer
+        arguments = tuple(self._argument(position, argument) for position, argument in enumerate(layer.call.arguments))
+        used_ports = self._used_ports()
+        caller_arena = self.program.options.arena == "caller" and any("&arena[" in argument for argument in arguments)
+        parameters = (*(("uint8_t *arena",) if caller_arena else ()), *(port.declaration for port in used_ports))
+        passed = (*(("arena_bytes",) if caller_arena else ()), *(port.parameter for port in used_ports))
+        return LayerText(layer.symbol, tuple(self._comment()), parameters, passed, tuple(self.structs),
+                         layer.call.function, arguments, self._traces() if self.program.options.trace else ())
+
+    def _argument(self, position: int, argument: Argument) -> str:
+        match argument:
+            case Input(index=index):
+                tensor = self._side(self.layer.inputs, index, "input")
+                return "0" if tensor is None else self.places.pointer(tensor, self.layer, written=False)
+            case Output(index=index):
+                return self.places.pointer(self._side(self.layer.outputs, index, "output"), self.layer, written=True)
+            case Scratch():
+                return self._scratch()
+            case Constant():
+                return self.arrays[position].symbol
+            case Literal(value=value):
+                return integer(int(value))
+            case Struct():
+                self.structs.append(_struct(argument, len(self.structs)))
+                return f"&{self.structs[-1].name}"
+        raise AidgeError(f"the kernel passes a {type(argument).__name__}", where=self.layer.node.where(), code="EMIT",
+                         hint="arguments are Input, Output, Scratch, Constant, Literal and Struct")
+
+    def _side(self, tensors: tuple[Tensor | None, ...], index: int, side: str) -> Tensor | None:
+        if not 0 <= index < len(tensors):
+            raise AidgeError(f"kernel {self.layer.kernel.name} asks for {side} {index} of {len(tensors)}",
+                             where=self.layer.node.where(), code="EMIT", hint="this is a fault of the kernel's Python class")
+        return tensors[index]
+
+    def _scratch(self) -> str:
+        if self.layer.scratch_offset_bytes is None:
+            raise AidgeError(f"kernel {self.layer.kernel.name} uses scratch that it did not demand", where=self.layer.node.where(),
+                             code="EMIT", hint="return Demands(scratch_bytes=...) from the kernel's demands()")
+        return self.places.arena_pointer(self.layer.scratch_offset_bytes)
+
+    def _used_ports(self) -> tuple[Port, ...]:
+        """The ports behind the arguments that are tensors, each once, in the order of the arguments."""
+        found: dict[str, Port] = {}
+        for argument in self.layer.call.arguments:
+            if isinstance(argument, Input | Output):
+                tensor = (self.layer.inputs if isinstance(argument, Input) else self.layer.outputs)[argument.index]
+                port = self.places.spot(tensor, self.layer).port if tensor is not None else None
+                if port is not None:
+                    found[port.parameter] = port
+        return tuple(found.values())
+
+    def _comment(self):
+        layer = self.layer
+        origins = [f"'{comment_text(name)}'" for name in layer.node.origin[:_ORIGINS_SHOWN]]
+        if len(layer.node.origin) > _ORIGINS_SHOWN:
+            origins.append(f"{len(layer.node.origin) - _ORIGINS_SHOWN} more")
+        yield (f"Layer {self.position + 1} of {len(self.program.layers)}: {comment_text(layer.node.type)} "
+               f"'{comment_text(layer.node.name)}'")
+        if origins:
+            yield f"  ONNX    {', '.join(origins)}"
+        note = f": {comment_text(layer.call.note, 400)}" if layer.call.note else ""
+        yield f"  kernel  {comment_text(layer.kernel.library)} {comment_text(layer.kernel.name)}{note}"
+        for tensor in layer.inputs:
+            if tensor is not None and tensor.name in self.program.places:
+                yield f"  input   {self._tensor(tensor)}"
+        for tensor in layer.outputs:
+            yield f"  output  {self._tensor(tensor)}"
+        if layer.scratch_offset_bytes is not None:
+            yield f"  scratch arena from byte {layer.scratch_offset_bytes}"
+
+    def _tensor(self, tensor: Tensor) -> str:
+        """Type, shape and place, but no scale: new weights must leave the code as it is."""
+        place = self.program.places[tensor.name] if tensor.name in self.program.places else None
+        where = "in flash" if place is not None and place.kind == "constant" else self.places.described(tensor, self.layer)
+        return f"'{comment_text(tensor.name)}' {tensor.dtype.name} {list(tensor.dims)} {tensor.storage}: {where}"
+
+    def _traces(self) -> tuple[Trace, ...]:
+        return tuple(Trace(self.first_output + index, self.places.pointer(tensor, self.layer, written=True), tensor.size_bytes)
+                     for index, tensor in enumerate(self.layer.outputs))
+
+
+def _struct(struct: Struct, position: int) -> StructText:
+    name = "parameters" if position == 0 else f"parameters_{position + 1}"
+    fields = tuple(
+        (comment_text(field), "{" + ", ".join(integer(int(item)) for item in value) + "}" if isinstance(value, tuple | list)
+         else integer(int(value)))
+        for field, value in struct.fields.items())
+    return StructText(struct.type, name, fields)

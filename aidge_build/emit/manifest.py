@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""N.plan.json: what was generated, and why, as data."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+
+from aidge_build.emit.arrays import Arrays
+from aidge_build.emit.layers import LayerText
+from aidge_build.emit.places import Places
+from aidge_build.emit.ports import Port
+from aidge_build.graph.tensor import Tensor
+from aidge_build.memory.plan import MemoryPlan
+from aidge_build.program import Layer, Program
+from aidge_build.version import VERSION
+
+SCHEMA = 1
+ARENA = "arena"  # the region's name when no board is known
+
+
+def manifest_text(manifest: dict) -> bytes:
+    """The manifest as the file holds it."""
+    return (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode("ascii")
+
+
+def manifest_of(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers: tuple[LayerText, ...],
+                files: Mapping[str, bytes]) -> dict:
+    """The manifest. `buffers` are those of the arena as linked, `peak_buffers` those of `peak_bytes` (inputs and outputs inside)."""
+    places = Places(program, ports, arrays)
+    return {
+        "schema": SCHEMA, "tool": VERSION, "model": program.name, "model_sha256": program.model_sha256, "target": program.target,
+        "options": dataclasses.asdict(program.options), "notices": list(program.notices),
+        "inputs": [_port(program, port) for port in ports if port.is_input],
+        "outputs": [_port(program, port) for port in ports if not port.is_input],
+        "layers": [_layer(layer, text, places, arrays.digest(index))
+                   for index, (layer, text) in enumerate(zip(program.layers, layers, strict=True))],
+        "symbols": {
+            "nodes": {layer.node.name: layer.symbol for layer in program.layers},
+            "tensors": {**{port.tensor.name: _port_symbol(program, port) for port in ports},
+                        **{name: array.symbol for name, array in arrays.of_tensor.items()}}},
+        "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+        "macs": sum(layer.macs for layer in program.layers),
+        "weights_bytes": arrays.size_bytes,
+        **_memory(program),
+    }
+
+
+def _memory(program: Program) -> dict:
+    region, peak = program.region or ARENA, program.peak
+    return {
+        "peak_bytes": peak.peak_bytes, "lower_bound_bytes": peak.lower_bound_bytes,
+        "bound_node": _node_at(program, peak.bound_step), "order_peak_bytes": peak.lower_bound_bytes,
+        "order_proved_optimal": _is_only_order(program.layers), "offsets_proved_optimal": peak.offsets_proved_optimal,
+        "scratch_bytes": max((p.buffer.size_bytes for p in program.arena.placements if p.buffer.kind == "scratch"), default=0),
+        "state_bytes": 0, "io_bytes": program.io_bytes, "arena_bytes": program.arena.peak_bytes,
+        "arena_alignment": program.arena_alignment,
+        "regions": [{"name": region, "used_bytes": program.arena.peak_bytes, "lower_bound_bytes": program.arena.lower_bound_bytes}],
+        "order": [layer.node.name for layer in program.layers],
+        "buffers": _buffers(program.arena, region), "peak_buffers": _buffers(peak, region),
+    }
+
+
+def _node_at(program: Program, step: int) -> str | None:
+    return program.layers[step].node.name if 0 <= step < len(program.layers) else None
+
+
+def _is_only_order(layers: tuple[Layer, ...]) -> bool:
+    """Whether each layer needs the one before it: then no other order exists."""
+    return all(any(tensor is not None and tensor.name in {output.name for output in before.outputs} for tensor in after.inputs)
+               for before, after in zip(layers, layers[1:], strict=False))
+
+
+def _buffers(plan: MemoryPlan, region: str) -> list[dict]:
+    return [{"name": placement.buffer.name, "kind": placement.buffer.kind, "region": region,
+             "offset_bytes": placement.offset_bytes, "size_bytes": placement.buffer.size_bytes,
+             "first": placement.buffer.first, "last": placement.buffer.last} for placement in plan.placements]
+
+
+def _port_symbol(program: Program, port: Port) -> str:
+    return port.parameter if program.options.io == "caller" else port.macro
+
+
+def _port(program: Program, port: Port) -> dict:
+    quantization = port.tensor.quantization
+    known = quantization is not None and quantization.per_tensor
+    return {"name": port.tensor.name, "symbol": _port_symbol(program, port), "macro": port.macro, "dims": list(port.tensor.dims),
+            "dtype": port.tensor.dtype.name, "format": str(port.tensor.storage), "size_bytes": port.tensor.size_bytes,
+            "alignment": port.alignment, "scale": float(quantization.scale) if known else None,
+            "zero_point": quantization.zero_point if known else None}
+
+
+def _layer(layer: Layer, text: LayerText, places: Places, constants_sha256: str) -> dict:
+    return {
+        "name": layer.node.name, "symbol": layer.symbol, "op": layer.node.type, "origin": list(layer.node.origin),
+        "kernel": layer.kernel.name, "library": layer.kernel.library, "function": layer.call.function, "rule": layer.rule,
+        "rejected": [{"kernel": kernel, "reason": reason} for kernel, reason in layer.rejected], "note": layer.call.note,
+        "macs": layer.macs, "constants_sha256": constants_sha256, "code_sha256": text.digest(),
+        "scratch_offset_bytes": layer.scratch_offset_bytes,
+        "inputs": [_tensor(tensor, layer, places) for tensor in layer.inputs
+                   if tensor is not None and tensor.name in places.program.places],
+        "outputs": [_tensor(tensor, layer, places) for tensor in layer.outputs],
+    }
+
+
+def _tensor(tensor: Tensor, layer: Layer, places: Places) -> dict:
+    constant = places.program.places[tensor.name].kind == "constant"
+    return {"name": tensor.name, "dtype": tensor.dtype.name, "dims": list(tensor.dims), "format": str(tensor.storage),
+            "place": "flash" if constant else places.described(tensor, layer)}

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""Where a layer finds its tensors, as C expressions and as text for the reader."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aidge_build.emit.arrays import Arrays
+from aidge_build.emit.ports import Port
+from aidge_build.errors import AidgeError
+from aidge_build.graph.tensor import Tensor
+from aidge_build.program import Layer, Place, Program
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A tensor's place: `port` when the firmware owns the bytes, `array` symbol when they are in flash, else the arena."""
+
+    offset_bytes: int
+    port: Port | None = None
+    symbol: str = ""
+
+    @property
+    def in_arena(self) -> bool:
+        return self.port is None and not self.symbol
+
+
+class Places:
+    """The spots of a program's tensors."""
+
+    def __init__(self, program: Program, ports: tuple[Port, ...], arrays: Arrays):
+        self.program = program
+        self._inputs = [port for port in ports if port.is_input]
+        self._outputs = [port for port in ports if not port.is_input]
+        self._arrays = arrays
+        self.arena = "arena" if program.options.arena == "caller" else f"{program.name}_arena"
+        self.arena_bytes = program.arena.peak_bytes
+
+    def spot(self, tensor: Tensor, layer: Layer) -> Spot:
+        """Where the tensor lies. A place outside of the arena is a fault that is never printed."""
+        place = self.program.places.get(tensor.name)
+        if place is None:
+            raise self._fault(f"tensor '{tensor.name}' has no place", layer)
+        if place.kind == "constant":
+            if tensor.name not in self._arrays.of_tensor:
+                raise self._fault(f"the constant tensor '{tensor.name}' is written", layer)
+            return Spot(0, symbol=self._arrays.of_tensor[tensor.name].symbol)
+        if place.kind in ("input", "output") and self.program.options.io == "caller":
+            port = self._port(place, tensor, layer)
+            self._require(place.offset_bytes, tensor, port.tensor.size_bytes, port.parameter, layer)
+            return Spot(place.offset_bytes, port)
+        self._require(place.offset_bytes, tensor, self.arena_bytes, "the arena", layer)
+        return Spot(place.offset_bytes)
+
+    def _port(self, place: Place, tensor: Tensor, layer: Layer) -> Port:
+        side = self._inputs if place.kind == "input" else self._outputs
+        if not 0 <= place.index < len(side):
+            raise self._fault(f"tensor '{tensor.name}' is {place.kind} {place.index} of {len(side)}", layer)
+        return side[place.index]
+
+    def _require(self, offset: int, tensor: Tensor, available: int, owner: str, layer: Layer) -> None:
+        if offset < 0 or offset % tensor.dtype.size_bytes or offset + tensor.size_bytes > available:
+            raise self._fault(f"tensor '{tensor.name}' has {tensor.size_bytes} B at offset {offset}, {owner} {available} B", layer)
+
+    @staticmethod
+    def _fault(what: str, layer: Layer) -> AidgeError:
+        return AidgeError(what, where=layer.node.where(), code="EMIT", hint="this is a fault of the compiler")
+
+    def arena_pointer(self, offset_bytes: int) -> str:
+        """The address of a byte of the arena."""
+        return f"&{self.arena}[{offset_bytes}]"
+
+    def pointer(self, tensor: Tensor, layer: Layer, *, written: bool) -> str:
+        """The C expression of a pointer to the tensor's elements, of the tensor's type."""
+        spot = self.spot(tensor, layer)
+        if spot.symbol:
+            return spot.symbol
+        if spot.port is not None and spot.port.is_input and written:
+            raise self._fault(f"tensor '{tensor.name}' is written into the firmware's input", layer)
+        target = f"{'' if written else 'const '}{tensor.dtype.c_type} *"
+        if spot.port is None:
+            return _cast(target, self.arena_pointer(spot.offset_bytes), tensor)
+        if spot.port.tensor.dtype.c_type == tensor.dtype.c_type:
+            elements = spot.offset_bytes // tensor.dtype.size_bytes
+            return f"&{spot.port.parameter}[{elements}]" if elements else spot.port.parameter
+        byte = f"{'const ' if spot.port.is_input else ''}uint8_t *"
+        start = f"(({byte})(const void *){spot.port.parameter})" if spot.port.is_input else f"(({byte})(void *){spot.port.parameter})"
+        return _cast(target, f"&{start}[{spot.offset_bytes}]", tensor)
+
+    def described(self, tensor: Tensor, layer: Layer) -> str:
+        """The place in words, for comments and the manifest."""
+        spot = self.spot(tensor, layer)
+        if spot.symbol:
+            return spot.symbol
+        if spot.in_arena:
+            return f"arena bytes {spot.offset_bytes}..{spot.offset_bytes + tensor.size_bytes - 1}"
+        return f"argument {spot.port.parameter}" + (f" from byte {spot.offset_bytes}" if spot.offset_bytes else "")
+
+
+def _cast(target: str, address: str, tensor: Tensor) -> str:
+    """Through void for wider elements: the planner aligned them, which the compiler cannot see."""
+    through = f"({'const ' if target.startswith('const') else ''}void *)" if tensor.dtype.size_bytes > 1 else ""
+    return f"({target}){through}{address}"

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""The model's inputs and outputs as the firmware sees them: parameter names, macros, pointers' alignment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aidge_build.graph.tensor import Tensor
+from aidge_build.naming import Namer
+from aidge_build.program import Program
+
+MACRO_ENDINGS = ("", "_SIZE", "_BYTES", "_RANK", "_DIMS", "_SCALE", "_ZERO_POINT")
+_OTHER_MACROS = ("H", "ARENA_BYTES", "ARENA_ALIGNMENT", "PEAK_BYTES")
+
+
+@dataclass(frozen=True)
+class Port:
+    """A graph input or output: `parameter` is its name in the signature of N_run, `macro` the stem of its macros."""
+
+    tensor: Tensor
+    is_input: bool
+    parameter: str
+    macro: str
+
+    @property
+    def declaration(self) -> str:
+        """The parameter with its type."""
+        return f"{'const ' if self.is_input else ''}{self.tensor.dtype.c_type} *{self.parameter}"
+
+    @property
+    def alignment(self) -> int:
+        """What N_run asks of the pointer: that of the element type."""
+        return self.tensor.dtype.size_bytes
+
+
+def ports_of(program: Program) -> tuple[Port, ...]:
+    """The inputs, then the outputs, in model order."""
+    prefix = program.name.upper()
+    parameters = Namer(taken=("arena",))
+    macros = Namer(prefix, (f"{prefix}_{word}" for word in _OTHER_MACROS))
+    sides = (("input", program.view.inputs), ("output", program.view.outputs))
+    for word, names in sides:
+        if len(names) == 1:  # the usual words first, so that no tensor of that name takes them
+            parameters.take(word)
+            macros.take(word, MACRO_ENDINGS)
+    found = []
+    for word, names in sides:
+        for name in names:
+            alone = len(names) == 1
+            parameter = word if alone else parameters.take(name)
+            macro = f"{prefix}_{word}" if alone else macros.take(name, MACRO_ENDINGS)
+            found.append(Port(program.view.tensor(name), word == "input", parameter, macro.upper()))
+    return tuple(found)

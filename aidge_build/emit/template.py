@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""The templates of the generated files, by name."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from aidge_build.render import render
+
+
+@cache
+def _text(name: str) -> str:
+    return files("aidge_build").joinpath("templates", f"{name}.j2").read_text(encoding="utf-8")
+
+
+def render_file(template: str, /, **values) -> str:
+    """The text of a generated file; `template` is its name ("model.c")."""
+    return render(_text(template), **values)

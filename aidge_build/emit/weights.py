@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""N_weights.c (and N_weights.bin): the constants and the claim. Only these files change with new weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.emit.arrays import Array, Arrays
+from aidge_build.emit.claim import c_string, claim_assembly
+from aidge_build.emit.template import render_file
+from aidge_build.naming import comment_text
+from aidge_build.program import Program
+
+
+@dataclass(frozen=True)
+class ArrayText:
+    """An array as the template needs it: `text` its numbers (weights=c), `offset_bytes` its place in the .bin."""
+
+    array: Array
+    comment: str
+    text: str
+    offset_bytes: int
+    size_bytes: int
+
+
+def weights_files(program: Program, arrays: Arrays, claim: dict) -> dict[str, bytes]:
+    """File name -> content."""
+    incbin = program.options.weights == "incbin"
+    texts, binary = [], bytearray()
+    for array in arrays.all:
+        if incbin:
+            binary += bytes(-len(binary) % array.alignment)
+        numbers = "" if incbin else "\n".join(f"    {line}" for line in array.lines())
+        texts.append(ArrayText(array, comment_text(array.origin, 100), numbers, len(binary), len(array.data)))
+        if incbin:
+            binary += array.data
+    text = render_file("weights.c", name=program.name, prefix=program.name.upper(), arrays=texts, incbin=incbin,
+                       needs_math=not incbin and any(map(_needs_math, arrays.all)),
+                       claim=[c_string(line) for line in claim_assembly(claim)])
+    files = {f"{program.name}_weights.c": text.encode("ascii")}
+    if incbin:
+        files[f"{program.name}_weights.bin"] = bytes(binary)
+    return files
+
+
+def _needs_math(array: Array) -> bool:
+    """NAN and INFINITY are macros of math.h."""
+    return array.values.dtype.name in ("float32", "float64") and not bool(numpy.isfinite(array.values).all())

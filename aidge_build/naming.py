@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""C identifiers and comment text from the names of a model: distinct, short, ASCII, and never somebody else's words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from aidge_build.errors import AidgeError
+
+SIGNIFICANT = 31  # C99 5.2.4.1 and MISRA C 5.1: the characters that surely tell external names apart
+LONGEST_MODEL_NAME = 40
+
+_KEYWORDS = """
+    alignas alignof and and_eq asm atomic auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
+    co_return co_yield compl complex concept const const_cast consteval constexpr constinit continue decltype default delete do
+    double dynamic_cast else enum explicit export extern false final float for friend fortran generic goto if imaginary import
+    inline int long module mutable namespace new noexcept noreturn not not_eq nullptr operator or or_eq override private
+    protected public register reinterpret_cast requires restrict return short signed sizeof static static_assert static_cast
+    struct switch template this thread_local throw true try typedef typeid typename typeof typeof_unqual union unsigned using
+    virtual void volatile wchar_t while xor xor_eq
+"""
+_LIBRARY_NAMES = """
+    abort abs acos arm asin assert atan atan2 atexit atof atoi bsearch calloc ceil cos cosh entry errno exit exp fabs fclose
+    fflush fgets floor fmod fopen fprintf fputs fread free frexp fscanf fseek fwrite getc getchar getenv gets gmtime i i386
+    index infinity ldexp linux localtime log log10 longjmp main malloc mblen memchr memcmp memcpy memmove memset mktime modf
+    nan null offsetof perror pow printf putc putchar puts qsort raise rand realloc remove rename rewind scanf setbuf setjmp
+    signal sin sinh sprintf sqrt srand sscanf stderr stdin stdout strcat strchr strcmp strcpy strcspn strerror strlen strncat
+    strncmp strncpy strstr strtod strtok strtol strtoul system tan tanh time tmpfile tolower toupper ungetc unix vprintf
+    int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t intptr_t uintptr_t intmax_t uintmax_t size_t ptrdiff_t
+    int8_min int8_max int16_min int16_max int32_min int32_max int64_min int64_max uint8_max uint16_max uint32_max uint64_max
+    char_bit char_min char_max int_min int_max long_min long_max eof bufsiz
+"""
+_HEADERS = """
+    assert complex ctype errno fenv float inttypes iso646 limits locale math memory new setjmp signal stdalign stdarg stdatomic
+    stdbool stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar unistd vector wchar wctype
+"""
+_DEVICES = "aux con nul prn " + " ".join(f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10))
+
+RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_LIBRARY_NAMES.split())
+_REFUSED_MODEL_NAMES = RESERVED | frozenset(_HEADERS.split()) | frozenset(_DEVICES.split()) | {"aidge"}
+
+
+def check_model_name(name: str) -> None:
+    """Refuse a name that cannot be the prefix of C symbols and the stem of file names."""
+    reason = _name_fault(name)
+    if reason:
+        raise AidgeError(f"the model name '{name[:80]}' {reason}", code="NAME",
+                         hint="choose another one, such as --name kws: a letter, then letters, digits and '_'")
+
+
+def _name_fault(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        return "is not a C identifier that begins with a letter"
+    if len(name) > LONGEST_MODEL_NAME:
+        return f"has {len(name)} characters, {LONGEST_MODEL_NAME} at most are possible"
+    if name.lower() in _REFUSED_MODEL_NAMES:
+        return "is a word of C, C++, their libraries or the operating system"
+    if name.lower().startswith("aidge_"):
+        return "begins with aidge_, as the kernels do"
+    return ""
+
+
+class Namer:
+    """Hands out lower-case identifiers, each once.
+
+    With a prefix, every name is `<prefix>_...`; without, names keep clear of C's words. Names are at most 31 characters
+    long (a long prefix may need more, never above 63); of a longer text the end is kept, because there names differ.
+    """
+
+    def __init__(self, prefix: str = "", taken: Iterable[str] = ()):
+        self._start = f"{prefix}_" if prefix else ""
+        self._limit = max(SIGNIFICANT, len(self._start) + 16)
+        self._taken = {name.lower() for name in taken}
+        self._counts: dict[str, int] = {}
+
+    def fits(self, text: str) -> bool:
+        """Whether the whole text has room in a name."""
+        return len(self._start) + len(text) <= self._limit
+
+    def take(self, text: str, endings: Sequence[str] = ("",)) -> str:
+        """A new name after `text`; with `endings`, one to which each of them can be appended."""
+        stem = self._stem(text)
+        name, count = self._start + stem, self._counts.get(stem, 1)
+        while any((name + ending).lower() in self._taken for ending in endings):
+            count += 1
+            suffix = f"_{count}"
+            name = self._start + stem[:self._limit - len(self._start) - len(suffix)] + suffix
+        self._counts[stem] = count
+        self._taken.update((name + ending).lower() for ending in endings)
+        return name
+
+    def _stem(self, text: str) -> str:
+        room = self._limit - len(self._start)
+        words = re.sub(r"[^a-z0-9]+", "_", text[-4 * room:].lower()).strip("_")[-room:].strip("_") or "unnamed"
+        if self._start or not (words in RESERVED or words[0].isdigit()):
+            return words
+        return f"tensor_{words}"[:room]
+
+
+def public_symbols(model: str) -> tuple[str, ...]:
+    """The symbols that every model of this name owns."""
+    return tuple(f"{model}_{word}" for word in ("run", "arena", "state", "reset"))
+
+
+def layer_symbols(model: str, nodes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+    """The C functions of layers, given as (node name, operator type), in the same order.
+
+    `kws_conv_3` for 'Conv_3'; operator type and a number where the node's name is too long to be read.
+    """
+    namer, numbers, symbols = Namer(model, public_symbols(model)), {}, []
+    for name, operator_type in nodes:
+        if not namer.fits(name) or not re.search(r"[A-Za-z]", name):
+            numbers[operator_type] = numbers.get(operator_type, 0) + 1
+            name = f"{operator_type}_{numbers[operator_type]}"
+        symbols.append(namer.take(name))
+    return tuple(symbols)
+
+
+_HARMLESS = frozenset(map(chr, range(0x20, 0x7F))) - frozenset("*?\\")
+
+
+def comment_text(text: str, limit: int = 60) -> str:
+    """Foreign text for a C comment: it cannot end the comment, begin another, continue a line or form a trigraph."""
+    shown = "".join(c if c in _HARMLESS else "\\\\" if c == "\\" else f"\\u{ord(c):04x}" for c in text[:limit])
+    return shown if len(shown) <= limit and len(text) <= limit else shown[:limit - 3] + "..."

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""The one place that writes generated files: only where their content differs, and never half of one."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from aidge_build.errors import AidgeError
+from aidge_build.sources import Sources
+
+
+def write_sources(sources: Sources, folder: Path, *, depfile: Path | None = None, stamp: Path | None = None,
+                  dependencies: Iterable[Path | str] = ()) -> tuple[str, ...]:
+    """Write the files that differ; returns lines that say why code changed although the model's layers did not.
+
+    `depfile` gets the `dependencies` in Make syntax, as those of `stamp` or else of the files; `stamp` is always touched.
+    AidgeError (code WRITE) names the file that cannot be written; then no new content is in the folder.
+    """
+    manifest_name = next((name for name in sources.files if name.endswith(".plan.json")), "")
+    explained = describe_change(_manifest_in(folder / manifest_name), sources.manifest) if manifest_name else ()
+    contents = {folder / name: data for name, data in sources.files.items()}
+    if depfile is not None:
+        contents[depfile] = depfile_text([stamp] if stamp is not None else list(contents), dependencies).encode()
+    _write_all({path: data for path, data in contents.items() if _content(path) != data})
+    if stamp is not None:
+        _touch(stamp)
+    return explained
+
+
+def depfile_text(targets: Iterable[Path | str], dependencies: Iterable[Path | str]) -> str:
+    """One rule in the syntax that make, ninja and SCons read."""
+    wanted = " \\\n ".join(_make_path(path) for path in sorted({os.fspath(path) for path in dependencies}))
+    return f"{' '.join(_make_path(os.fspath(path)) for path in targets)}: {wanted}\n"
+
+
+def _make_path(path: str) -> str:
+    if "\n" in path or "\r" in path:
+        raise AidgeError("a path with a line break cannot stand in a depfile", where=path, code="WRITE")
+    for character in "# ":
+        path = path.replace(character, "\\" + character)
+    return path.replace("$", "$$")
+
+
+def _write_all(contents: Mapping[Path, bytes]) -> None:
+    """All contents into temporary files first, then every file into its place."""
+    written: list[tuple[Path, Path]] = []
+    path = Path()
+    try:
+        for path, data in contents.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+            written.append((temporary, path))
+            with open(temporary, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+        for path in contents:
+            if path.is_dir():
+                raise IsADirectoryError(None, "is a folder")
+        for temporary, path in written:
+            os.replace(temporary, path)
+    except OSError as error:
+        raise _refusal(path, error) from error
+    finally:
+        for temporary, _ in written:
+            temporary.unlink(missing_ok=True)
+
+
+def _content(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:  # whatever the reason is, writing will meet it again and say it
+        return None
+
+
+def _touch(path: Path) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open(path, "wb"):
+            pass
+        os.utime(path)
+    except OSError as error:
+        raise _refusal(path, error) from error
+
+
+def _refusal(path: Path, error: OSError) -> AidgeError:
+    return AidgeError(f"cannot be written: {error.strerror or error}", where=str(path), code="WRITE",
+                      hint="check space, permissions and --out")
+
+
+def _manifest_in(path: Path) -> dict:
+    """The manifest of the last time, {} when there is none that can be read."""
+    try:
+        manifest = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return manifest if isinstance(manifest, dict) else {}
+
+
+def describe_change(old: dict, new: dict) -> tuple[str, ...]:
+    """Why the code file is not the same although the layers are: a line per layer, such as
+    "kws.c changed: layer Conv_3: kernel changed (a -> b)". Nothing when the layers differ, too: that is no surprise."""
+    code = f"{new['model']}.c"
+    if old.get("files", {}).get(code) in (None, new["files"][code]) or _topology(old) != _topology(new):
+        return ()
+    lines = []
+    for before, after in zip(old["layers"], new["layers"], strict=True):
+        reason = _reason(before, after)
+        if reason:
+            lines.append(f"{code} changed: layer {after['name']}: {reason}")
+    return tuple(lines) or (f"{code} changed: the text of kernels, arena or options",)
+
+
+def _topology(manifest: dict) -> list[tuple]:
+    return [(layer.get("name"), layer.get("op")) for layer in manifest.get("layers", [])]
+
+
+def _reason(before: dict, after: dict) -> str:
+    """The first difference that explains a changed layer function."""
+    if before.get("code_sha256") == after["code_sha256"]:
+        return ""
+    for key, word in (("kernel", "kernel"), ("library", "library"), ("note", "proof")):
+        if before.get(key) != after[key]:
+            return f"{word} changed ({before.get(key) or 'none'} -> {after[key] or 'none'})"
+    for key, word in (("dims", "shape"), ("format", "format"), ("dtype", "type"), ("place", "memory")):
+        if _field(before, key) != _field(after, key):
+            return f"{word} changed"
+    return "arguments changed"
+
+
+def _field(layer: dict, key: str) -> list:
+    return [tensor.get(key) for side in ("inputs", "outputs") for tensor in layer.get(side, [])]

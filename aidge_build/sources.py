@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: MIT
+"""What the generator hands over: files by name, and the manifest as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Sources:
+    """`files` maps a name without a folder to its bytes; `manifest` is the content of N.plan.json."""
+
+    files: Mapping[str, bytes]
+    manifest: dict

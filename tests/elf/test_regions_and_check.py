@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""`check` proves the memory use of a linked program, from the ELF file alone."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.cli import main
+from aidge_build.elf import read_claims, read_image, region_use
+from tests.programs import CLAIM, SHA256, build, model, needs_cross_compiler
+
+pytestmark = needs_cross_compiler
+_LINE = re.compile(r"^\s*(\w+):\s+(\d+) (B|KB|MB|GB)\s", re.MULTILINE)
+_UNIT = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+
+
+def check(capsys, elf, *arguments: str) -> tuple[int, dict]:
+    code = main(["check", str(elf), "--json", *arguments])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def codes(result: dict, severity: str) -> list[str]:
+    return [finding["code"] for finding in result["findings"] if finding["severity"] == severity]
+
+
+def write_plan(folder, **changes):
+    path = folder / "kws.plan.json"
+    path.write_text(json.dumps({"model": "kws", "model_sha256": SHA256, "arena_bytes": 512, **changes}))
+    return str(path)
+
+
+@pytest.mark.parametrize("flags", [(), ("-Os", "-flto")], ids=["plain", "lto"])
+@pytest.mark.parametrize("board", ["stm32f7", "mps3-an547", "microbit"])
+def test_region_figures_equal_those_of_the_linker(tmp_path, monkeypatch, board, flags):
+    from aidge_build.toolchain.compiler import Compiler
+
+    printed = []
+
+    def run(self, driver, arguments, where):
+        printed.append(subprocess.run([driver, *arguments], capture_output=True, text=True, check=True).stdout)
+
+    monkeypatch.setattr(Compiler, "run", run)
+    arena = load_board(board).arena_regions[0].name
+    elf = build(board, model(arena), tmp_path, flags=(*flags, "-Wl,--print-memory-usage"))
+    by_linker = {name: int(number) * _UNIT[unit] for name, number, unit in _LINE.findall(printed[-1])}
+    uses, homeless = region_use(read_image(elf), load_board(board).regions)
+    assert {use.region.name: use.used_bytes for use in uses} == by_linker and homeless == ()
+    assert by_linker[arena] >= 512
+
+
+def test_used_flash_equals_the_size_of_the_flash_image(tmp_path):
+    elf = build("stm32f7", model("DTCM", weights=""), tmp_path)
+    subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", str(elf), str(tmp_path / "image")], check=True)
+    uses, _ = region_use(read_image(elf), load_board("stm32f7").regions)
+    assert uses[0].used_bytes == (tmp_path / "image").stat().st_size
+
+
+@pytest.mark.parametrize("flags", [(), ("-O3", "-flto")], ids=["plain", "lto"])
+def test_a_program_that_keeps_its_plan_passes(tmp_path, capsys, flags):
+    elf = build("stm32f7", model("DTCM"), tmp_path, flags=flags)
+    code, result = check(capsys, elf, "--board", "stm32f7", "--plan", write_plan(tmp_path), "--out", str(tmp_path / "out.json"))
+    assert code == 0 and result["ok"] and codes(result, "error") == []
+    assert result["arena_bytes"] == result["planned_bytes"] == 512 and result["stack_bound_bytes"] is None
+    dtcm = next(region for region in result["regions"] if region["name"] == "DTCM")
+    assert dtcm == {"name": "DTCM", "used_bytes": 512, "length_bytes": 65536}
+    assert json.loads((tmp_path / "out.json").read_text()) == result
+
+
+def test_the_text_says_that_the_arena_is_as_planned(tmp_path, capsys):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    assert main(["check", str(elf), "--board", "stm32f7"]) == 0
+    assert capsys.readouterr().out.splitlines()[0].split() == "arena kws 512 B = plan".split()
+
+
+@pytest.mark.parametrize("program, expected", [
+    (model("DTCM", arena_bytes=520), "MEM02"),
+    (model("DTCM", claim={"arena_bytes": 500}), "MEM02"),
+    (model("DTCM", claim={"arena_symbol": "kws_gone"}), "MEM02"),
+    (model("DTCM", claim={"state_symbol": "kws_fc_weights", "state_bytes": 63}), "MEM02"),
+    (model("DTCM", weights="volatile"), "MEM03"),
+    (model("DTCM", weights='__attribute__((section(".data.x")))'), "MEM03"),
+], ids=["arena too large", "claim too small", "no arena", "state", "writable weights", "weights in .data"])
+def test_a_broken_claim_is_found(tmp_path, capsys, program, expected):
+    code, result = check(capsys, build("stm32f7", program, tmp_path), "--board", "stm32f7")
+    assert code == 1 and not result["ok"] and expected in codes(result, "error")
+
+
+@pytest.mark.parametrize("changes, expected", [({"model_sha256": "cd" * 32}, "MEM04"), ({"model": "vww"}, "MEM04"), ({"arena_bytes": 4}, "MEM02")])
+def test_a_program_that_does_not_belong_to_the_plan_is_found(tmp_path, capsys, changes, expected):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    code, result = check(capsys, elf, "--board", "stm32f7", "--plan", write_plan(tmp_path, **changes))
+    assert code == 1 and codes(result, "error") == [expected]
+
+
+def test_a_layer_that_is_not_linked_is_a_warning(tmp_path, capsys):
+    elf = build("stm32f7", model("DTCM", claim={"layers": ["kws_conv", "kws_gone"], "weights": ["kws_no_weights"]}), tmp_path)
+    code, result = check(capsys, elf, "--board", "stm32f7")
+    assert code == 0 and codes(result, "warning") == ["MEM07", "MEM07"]
+
+
+def test_regions_may_be_given_by_number_and_an_overfull_one_is_found(tmp_path, capsys):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    regions = ["--region", "FLASH=0x08000000,256,flash", "--region", "RAM=0x20000000,0x50000"]
+    code, result = check(capsys, elf, *regions)
+    assert code == 1 and set(codes(result, "error")) == {"MEM01"}
+    assert result["findings"][0]["text"].startswith("memory FLASH: ")
+
+
+def test_a_section_outside_of_all_memories_is_found(tmp_path, capsys):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    code, result = check(capsys, elf, "--region", "FLASH=0x08000000,0x100000", "--region", "RAM=0x20010000,0x3C000")
+    assert code == 1 and codes(result, "error") == ["MEM01"] and ".aidge_DTCM" in result["findings"][0]["text"]
+
+
+def test_without_the_note_the_absolute_symbol_still_proves_the_arena(tmp_path, capsys):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    objcopy = shutil.which("arm-none-eabi-objcopy")
+    subprocess.run([objcopy, "--remove-section=.note.aidge", str(elf)], check=True)
+    claims = read_claims(read_image(elf))
+    assert [(claim.model, claim.arena_bytes, claim.from_note) for claim in claims] == [("kws", 512, False)]
+    subprocess.run([objcopy, "--strip-symbol=aidge_kws__arena_bytes", str(elf)], check=True)
+    code, result = check(capsys, elf, "--board", "stm32f7")
+    assert code == 0 and codes(result, "note") == ["NOTE"]
+
+
+def test_the_note_survives_stripping(tmp_path):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    subprocess.run(["arm-none-eabi-strip", str(elf)], check=True)
+    claim, = read_claims(read_image(elf))
+    assert claim.from_note and claim.layers == tuple(CLAIM["layers"]) and claim.model_sha256 == SHA256
+
+
+@pytest.mark.parametrize("content", [b"", b"no ELF", b"\x7fELF" + bytes(60)])
+def test_what_is_no_program_is_refused_in_one_line(tmp_path, capsys, content):
+    (tmp_path / "app.elf").write_bytes(content)
+    code, result = check(capsys, tmp_path / "app.elf")
+    assert code == 2 and result["error"]["code"] == "ELF"
+
+
+def test_a_missing_file_is_refused(tmp_path, capsys):
+    assert check(capsys, tmp_path / "none.elf")[0] == 2

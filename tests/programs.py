@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Small C programs for boards: what the tests of linking, checking and emulation build."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.toolchain import build_program
+
+needs_cross_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+needs_qemu = pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="needs qemu-system-arm")
+
+SHA256 = "ab" * 32
+CLAIM = {
+    "model": "kws", "model_sha256": SHA256, "arena_symbol": "kws_arena", "arena_bytes": 512, "state_symbol": None, "state_bytes": 0,
+    "weights_bytes": 64, "weights": ["kws_fc_weights"], "layers": ["kws_conv", "kws_fc"], "peak_bytes": 512, "tool": "test",
+}
+
+
+def note(claim: dict) -> str:
+    """The claim as top-level assembler, as generated models carry it."""
+    text = json.dumps(claim, sort_keys=True, separators=(",", ":"))
+    descriptor = (1).to_bytes(2, "little") + len(text).to_bytes(4, "little") + text.encode()
+    numbers = ",".join(str(byte) for byte in descriptor)
+    return f'''__asm__(".pushsection .note.aidge,\\"\\",%note\\n.balign 4\\n.long 6, {len(descriptor)}, 1\\n.asciz \\"aidge\\"\\n.balign 4\\n"
+        ".byte {numbers}\\n.balign 4\\n.popsection\\n.global aidge_kws__arena_bytes\\n.set aidge_kws__arena_bytes, {claim['arena_bytes']}\\n");'''
+
+
+def model(region: str = "", arena_bytes: int = 512, weights: str = "const", claim: dict | None = None) -> str:
+    """A hand-written "model" of two layers that share a kernel, and a main that runs it twice and prints 64 * 3 * 2."""
+    place = f'__attribute__((section(".bss.aidge_{region}.kws"), aligned(16)))' if region else ""
+    return f"""
+#include "semihosting.h"
+{note({**CLAIM, **(claim or {})})}
+static uint8_t kws_arena[{arena_bytes}] {place};
+{weights} int8_t kws_fc_weights[64] = {{ {",".join(["3"] * 64)} }};
+__attribute__((noinline)) static void kernel(uint8_t *data, int step)
+{{ for (int index = 0; index < 64; index++) data[index] = (uint8_t)(data[index] + step + (index & 3 ? 0 : 1)); }}
+__attribute__((noinline, noclone)) static void kws_conv(void) {{ kernel(kws_arena, 1); }}
+__attribute__((noinline, noclone)) static int kws_fc(void)
+{{ int sum = 0; kernel(kws_arena, -1); kernel(kws_arena, 0); for (int index = 0; index < 64; index++) sum += kws_fc_weights[index]; return sum; }}
+__attribute__((noinline)) int kws_run(void) {{ kws_conv(); return kws_fc() + (kws_arena[1] != 0); }}
+int main(void) {{
+    int sum = kws_run();
+    semihosting_write_integer(sum + kws_run());
+    semihosting_write0("\\n");
+    return 0;
+}}
+"""
+
+
+def build(board_name: str, text: str, folder: Path, *, flags: tuple[str, ...] = (), name: str = "app") -> Path:
+    """The ELF file of a one-file program."""
+    source = folder / f"{name}.c"
+    source.write_text(text)
+    board = load_board(board_name)
+    return build_program(board, [source], folder / f"{name}.elf", work_folder=folder / "objects", extra_flags=flags)

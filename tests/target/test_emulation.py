@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: MIT
+"""Programs run on every board; the memory map is the true one; counts are exact and equal in both emulators."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+
+import pytest
+
+from aidge_build.boards import list_boards, load_board
+from aidge_build.cli import main
+from aidge_build.emulate import block_counter, native_code, run_program
+from aidge_build.errors import AidgeError, CheckFailed, MissingTool
+from tests.programs import build, model, needs_cross_compiler, needs_qemu
+
+pytestmark = [needs_cross_compiler, needs_qemu]
+QEMU_TOO = ("microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "netduinoplus2")
+LAYERS = ("kws_conv", "kws_fc")
+
+# Copies its input to its output, inverted, and reports by exit code what does not work.
+EVERYTHING = """
+#include <math.h>
+#include "semihosting.h"
+static uint8_t buffer[300];
+static volatile float two = 2.0f;
+static volatile int initialised = 41, cleared;
+int main(void) {
+    char word[16];
+    int handle;
+    if (initialised != 41 || cleared != 0) return 10;
+    if (fabsf(expf(two) - 7.389056f) > 1e-5f) return 11;
+    if (semihosting_argument(2, word, sizeof word) != 5 || word[0] != 't' || word[5] != 0) return 12;
+    if (semihosting_argument(3, word, sizeof word) != -1) return 13;
+    if (semihosting_open("missing.bin", SEMIHOSTING_READ) != -1) return 14;
+    handle = semihosting_open("in.bin", SEMIHOSTING_READ);
+    if (handle < 0 || semihosting_length(handle) != 256) return 15;
+    if (semihosting_read(handle, buffer, sizeof buffer) != sizeof buffer - 256) return 16;
+    semihosting_close(handle);
+    for (int index = 0; index < 256; index++) buffer[index] ^= 0xFFu;
+    handle = semihosting_open("out.bin", SEMIHOSTING_WRITE);
+    if (handle < 0 || semihosting_write(handle, buffer, 256) != 0 || semihosting_close(handle) != 0) return 17;
+    semihosting_write_integer(-2147483647 - 1);
+    semihosting_write0(" ");
+    semihosting_write_hexadecimal(0xDEADBEEFu);
+    return 7;
+}
+"""
+
+
+def run(board_name, elf, folder, **keywords):
+    return run_program(elf, load_board(board_name), work_folder=folder, **keywords)
+
+
+@pytest.mark.parametrize("name", list_boards())
+def test_a_program_finds_memory_arguments_files_and_floats_on_every_board(tmp_path, name):
+    (tmp_path / "in.bin").write_bytes(bytes(range(256)))
+    result = run(name, build(name, EVERYTHING, tmp_path), tmp_path, arguments=["one", "three"])
+    assert (result.exit_code, result.stdout) == (7, "-2147483648 deadbeef")
+    assert (tmp_path / "out.bin").read_bytes() == bytes(range(255, -1, -1))
+
+
+@pytest.mark.parametrize("name", QEMU_TOO)
+@pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=["O2", "O3", "lto"])
+def test_both_emulators_count_the_same(tmp_path, name, flags):
+    elf = build(name, model(load_board(name).arena_regions[0].name), tmp_path, flags=flags)
+    counted = [run(name, elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, emulator=emulator) for emulator in ("unicorn", "qemu")]
+    assert dataclasses.replace(counted[0], emulator="") == dataclasses.replace(counted[1], emulator="")
+    assert counted[0].stdout == "384\n" and counted[0].runs == 2
+
+
+def test_a_layer_is_counted_with_the_kernels_that_it_calls(tmp_path):
+    elf = build("stm32f4", model("CCM"), tmp_path)
+    result = run("stm32f4", elf, tmp_path, run_symbol="kws_run", layer_symbols=(*LAYERS, "kws_absent"))
+    counts = {layer.symbol: layer.instructions for layer in result.layers}
+    assert [layer.symbol for layer in result.layers] == [*LAYERS, "kws_absent"] and counts["kws_absent"] is None
+    assert counts["kws_fc"] > 2 * counts["kws_conv"] - 50 and counts["kws_conv"] > 2 * 64 * 4
+    assert 0 < result.run_instructions - counts["kws_conv"] - counts["kws_fc"] < 40
+    assert result.run_instructions < result.instructions and result.instructions_per_run == result.run_instructions / 2
+
+
+def test_straight_code_is_counted_to_the_instruction(tmp_path):
+    """`it` blocks count in full: the instructions that the condition skips are executed as no-operations."""
+    code = """
+#include "semihosting.h"
+__attribute__((naked, noinline)) int kws_run(int x) {
+    __asm__ volatile("cmp r0, #5\\n ittte gt\\n addgt r0, #1\\n addgt.w r0, r0, #1\\n addgt r0, #1\\n addle r0, #2\\n bx lr");
+}
+int main(void) { return kws_run(2) + kws_run(9); }
+"""
+    elf = build("mps2-an386", code, tmp_path)
+    result = run("mps2-an386", elf, tmp_path, run_symbol="kws_run")
+    assert (result.exit_code, result.run_instructions, result.runs) == (16, 2 * 7, 2)
+
+
+@pytest.mark.parametrize("attribute", ["native", "python"])
+def test_the_counter_in_python_counts_the_same_as_the_one_in_c(tmp_path, monkeypatch, attribute):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    reference = run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS)
+    if attribute == "python":
+        monkeypatch.setattr(block_counter, "shared_library", lambda name, folder: None)
+    assert run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS) == reference
+
+
+def test_layers_that_the_linker_merged_are_counted_in_turns(tmp_path):
+    """Two names of one function: the first call is the first layer's, the second call the second's."""
+    code = model("DTCM").replace("static int kws_fc(void)", "static int unused_fc(void)").replace(
+        "__attribute__((noinline)) int kws_run(void)",
+        "static void kws_fc(void) __attribute__((alias(\"kws_conv\"), used));\n__attribute__((noinline)) int kws_run(void)").replace(
+        "return kws_fc() + (kws_arena[1] != 0);", "kws_conv(); return unused_fc() * 0 + 192;")
+    elf = build("stm32f7", code, tmp_path)
+    result = run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS)
+    conv, fc = (layer.instructions for layer in result.layers)
+    assert conv and fc and conv < fc
+
+
+def test_counting_can_be_switched_off(tmp_path):
+    result = run("stm32f7", build("stm32f7", model("DTCM"), tmp_path), tmp_path, count=False, layer_symbols=LAYERS)
+    assert result.instructions is None and result.runs is None and [layer.instructions for layer in result.layers] == [None, None]
+
+
+def test_mve_with_predicated_loops_runs_on_the_m55(tmp_path):
+    code = """
+#include <arm_mve.h>
+#include "semihosting.h"
+static int8_t a[37], b[37];
+static float f[19];
+int main(void) {
+    int32_t sum = 0;
+    float total = 0.0f;
+    for (int i = 0; i < 37; i++) { a[i] = (int8_t)(i - 18); b[i] = (int8_t)(3 * i - 50); sum -= a[i] * b[i]; }
+    for (int i = 0; i < 37; i += 16) {
+        mve_pred16_t p = vctp8q((uint32_t)(37 - i));
+        sum = vmladavaq_p_s8(sum, vldrbq_z_s8(a + i, p), vldrbq_z_s8(b + i, p), p);
+    }
+    for (int i = 0; i < 19; i++) f[i] = 0.5f * (float)i;
+    float32x4_t lanes = vdupq_n_f32(0.0f);
+    for (int i = 0; i < 19; i += 4) { mve_pred16_t p = vctp32q((uint32_t)(19 - i)); lanes = vaddq_m_f32(lanes, lanes, vldrwq_z_f32(f + i, p), p); }
+    total = vgetq_lane_f32(lanes, 0) + vgetq_lane_f32(lanes, 1) + vgetq_lane_f32(lanes, 2) + vgetq_lane_f32(lanes, 3);
+    return sum == 0 && total == 85.5f ? 0 : 1;
+}
+"""
+    elf = build("mps3-an547", code, tmp_path, flags=("-O3",))
+    result = run("mps3-an547", elf, tmp_path)
+    assert result.exit_code == 0 and result.instructions > 100
+
+
+def test_the_largest_weights_and_activations_fit_the_big_boards(tmp_path):
+    code = """
+#include "semihosting.h"
+const int8_t weights[900 * 1024] = {1, [900 * 1024 - 1] = 41};
+static volatile int last = 900 * 1024 - 1;
+__attribute__((section(".bss.aidge_REGION.x"))) static uint8_t arena[256 * 1024];
+int main(void) { arena[last & 0x3FFFF] = 1; return weights[last] + arena[last & 0x3FFFF]; }
+"""
+    for name in ("mps2-an386", "mps2-an500", "mps2-an505", "mps3-an547"):
+        elf = build(name, code.replace("REGION", load_board(name).arena_regions[0].name), tmp_path)
+        assert run(name, elf, tmp_path, count=False).exit_code == 42
+
+
+def test_the_stack_is_measured_on_both_emulators(tmp_path):
+    code = '#include "semihosting.h"\nint main(void) { volatile char big[1000]; for (int i = 0; i < 1000; i++) big[i] = 1; return 0; }'
+    elf = build("mps2-an386", code, tmp_path)
+    first, second = (run("mps2-an386", elf, tmp_path, emulator=name).stack_high_water_bytes for name in ("unicorn", "qemu"))
+    assert first == second and 1000 <= first < 1100
+
+
+@pytest.mark.parametrize("statement, text", [
+    ("*(volatile int *)0x08000100 = 1;", r"writes to 0x08000100, which is flash, at main"),
+    ("*(volatile int *)0x20050000 = 1;", r"writes to 0x20050000, where the board has no memory, at main"),
+    ("(void)*(volatile int *)0x40023800;", r"reads from 0x40023800, where the board has no memory, at main"),
+    ("((void (*)(void))0x60000001)();", r"jumps to 0x60000000, where the board has no memory"),
+    ("for (;;) __asm__ volatile(\"\");", r"endless loop at main"),
+    ("__asm__ volatile(\"udf #0\");", r"main"),
+    ("for (;;) cleared++;", r"has not ended after 100,000 instructions"),
+], ids=["flash", "unmapped", "peripheral", "jump", "loop", "undefined", "limit"])
+def test_a_violation_stops_with_its_address_and_function(tmp_path, statement, text):
+    elf = build("stm32f7", f"volatile int cleared;\nint main(void) {{ {statement} return 0; }}", tmp_path)
+    with pytest.raises(CheckFailed, match=text) as caught:
+        run("stm32f7", elf, tmp_path, instruction_limit=100_000)
+    assert caught.value.exit_code == 1 and caught.value.where == str(elf)
+
+
+@pytest.mark.parametrize("statement, text", [
+    ("*(volatile int *)0x02000000 = 1;", "takes a fault .* accessing 0x02000000, at main"),
+    ("for (;;) __asm__ volatile(\"\");", "endless loop at main"),
+    ("for (;;) cleared++;", "has not ended after 100,000 instructions"),
+], ids=["fault", "loop", "limit"])
+def test_a_violation_in_qemu_stops_with_its_function(tmp_path, statement, text):
+    elf = build("mps3-an547", f"volatile int cleared;\nint main(void) {{ {statement} return 0; }}", tmp_path)
+    with pytest.raises(CheckFailed, match=text):
+        run("mps3-an547", elf, tmp_path, instruction_limit=100_000)
+
+
+def test_a_stack_overflow_leaves_the_memory_and_is_found(tmp_path):
+    code = "int deep(volatile int *p, int n) { volatile int x[64]; x[0] = *p; return n ? deep(x, n - 1) + x[0] : 0; }\n" \
+           "int main(void) { volatile int x = 1; return deep(&x, 100); }"
+    elf = build("mps2-an386", code, tmp_path)
+    with pytest.raises(CheckFailed, match="writes to 0x1ff.* where the board has no memory, at deep"):
+        run("mps2-an386", elf, tmp_path)
+
+
+def test_files_outside_of_the_folder_are_refused(tmp_path):
+    elf = build("stm32f7", '#include "semihosting.h"\nint main(void) { return semihosting_open("../x", SEMIHOSTING_WRITE) + 1; }', tmp_path)
+    (tmp_path / "inside").mkdir()
+    with pytest.raises(AidgeError, match="outside of its folder"):
+        run("stm32f7", elf, tmp_path / "inside")
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_boards_own_set_up_is_skipped_in_emulation(tmp_path):
+    code = "void board_init(void);\nvoid board_init(void) { while (!(*(volatile int *)0x40023800 & 2)) ; }\nint main(void) { return 5; }"
+    assert run("stm32f7", build("stm32f7", code, tmp_path), tmp_path).exit_code == 5
+
+
+def test_a_memory_that_overflows_is_named_with_the_missing_bytes(tmp_path):
+    code = "static char big[20000];\nint main(void) { for (int i = 0; i < 20000; i++) big[i] += (char)i; return big[3]; }"
+    with pytest.raises(AidgeError, match=r"memory SRAM is too small by 5,\d\d\d B") as caught:
+        build("microbit", code, tmp_path)
+    assert caught.value.code == "LINK_OVERFLOW" and not (tmp_path / "app.elf").exists()
+
+
+def test_an_arena_for_another_board_is_refused_by_the_linker_script(tmp_path):
+    with pytest.raises(AidgeError, match="an arena names a memory that board microbit does not have"):
+        build("microbit", model("DTCM"), tmp_path)
+
+
+def test_an_error_of_the_compiler_is_one_line(tmp_path):
+    with pytest.raises(AidgeError, match=r"app.c:1:\d+: error: .*nonsense") as caught:
+        build("stm32f7", "int main(void) { return nonsense; }", tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_missing_cross_compiler_names_the_package(tmp_path, monkeypatch):
+    monkeypatch.setenv("AIDGE_TOOLCHAIN_PREFIX", "no-such-")
+    with pytest.raises(MissingTool, match="needs no-such-gcc.*apt install gcc-arm-none-eabi"):
+        build("stm32f7", "", tmp_path)
+
+
+def test_c_plus_plus_constructors_run(tmp_path):
+    source = tmp_path / "app.cpp"
+    source.write_text("struct Seven { int value; Seven() : value(6 + seed) {} static int seed; };\nint Seven::seed = 1;\n"
+                      "static Seven seven;\nint main() { return seven.value; }")
+    from aidge_build.toolchain import build_program
+
+    elf = build_program(load_board("stm32f4"), [source], tmp_path / "app.elf", work_folder=tmp_path)
+    assert run("stm32f4", elf, tmp_path).exit_code == 7
+
+
+def test_the_native_parts_are_compiled_once_and_without_warnings(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    first = native_code.shared_library("unicorn_hook", tmp_path)
+    assert first and first.parent == tmp_path / "aidge-build" and native_code.shared_library("unicorn_hook", tmp_path) == first
+    assert sorted(path.name for path in first.parent.iterdir()) == [first.name]
+
+
+def test_without_a_compiler_there_are_no_counts_in_qemu_but_results(tmp_path, monkeypatch):
+    from aidge_build.emulate import qemu
+
+    monkeypatch.setattr(qemu, "shared_library", lambda name, folder: None)
+    result = run("mps3-an547", build("mps3-an547", model("DTCM"), tmp_path), tmp_path, layer_symbols=LAYERS)
+    assert result.stdout == "384\n" and result.instructions is None and result.layers[0].instructions is None
+
+
+def test_the_verb_run_prints_the_programs_text_and_counts(tmp_path, capsys):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    assert main(["run", str(elf), "--board", "stm32f7"]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "384" and "instructions" in second and "per inference on STM32F746" in second
+    assert main(["run", str(elf), "--board", "stm32f7", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["exit_code"] == 0 and [layer["name"] for layer in data["layers"]] == list(LAYERS)
+    assert sum(layer["instructions"] for layer in data["layers"]) < data["run_instructions"] < data["instructions"]
+
+
+def test_the_verb_run_hands_over_input_and_output(tmp_path, capsys):
+    code = """
+#include "semihosting.h"
+int main(void) {
+    char from[32], to[32], byte;
+    if (semihosting_argument(1, from, sizeof from) < 0 || semihosting_argument(2, to, sizeof to) < 0) return 1;
+    int in = semihosting_open(from, SEMIHOSTING_READ), out = semihosting_open(to, SEMIHOSTING_WRITE);
+    while (semihosting_read(in, &byte, 1) == 0) { byte++; semihosting_write(out, &byte, 1); }
+    return 3;
+}
+"""
+    elf = build("mps2-an386", code, tmp_path)
+    (tmp_path / "x").write_bytes(b"HAL")
+    arguments = ["run", str(elf), "--board", "mps2-an386", "--json", "--input", str(tmp_path / "x"), "--output", str(tmp_path / "y")]
+    assert main(arguments) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert (data["exit_code"], data["ok"], (tmp_path / "y").read_bytes()) == (3, False, b"IBM")
+    assert list(data["outputs_sha256"]) == ["y"]

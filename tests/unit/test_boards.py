@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""Boards are values read from TOML; a user's board costs one file."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from aidge_build.boards import list_boards, load_board
+from aidge_build.errors import AidgeError
+from aidge_build.toolchain import render_link_script
+
+NAMES = ("host", "microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "mps3-an547", "netduinoplus2", "stm32f4", "stm32f7")
+
+
+def write(folder, name, text):
+    (folder / f"{name}.toml").write_text(text)
+    return folder
+
+
+def refusal(folder, name="mine") -> AidgeError:
+    with pytest.raises(AidgeError) as caught:
+        load_board(name, [folder])
+    assert caught.value.exit_code == 2 and caught.value.code == "BOARD"
+    return caught.value
+
+
+def test_the_built_in_boards_are_listed():
+    assert list_boards() == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_board_ends_its_libraries_in_ref_and_knows_how_it_runs(name):
+    board = load_board(name)
+    assert board.libs[-1] == "ref" and board.emulator is not None
+    assert board.is_host == (name == "host") == (not board.regions)
+
+
+def test_the_stm32f746_has_the_memories_of_its_reference_manual():
+    board = load_board("stm32f7")
+    assert [(region.name, region.origin, region.length_bytes, region.kind) for region in board.regions] == [
+        ("FLASH", 0x08000000, 1 << 20, "flash"), ("DTCM", 0x20000000, 64 << 10, "ram"), ("SRAM1", 0x20010000, 240 << 10, "ram"),
+        ("SRAM2", 0x2004C000, 16 << 10, "ram"), ("ITCM", 0, 16 << 10, "ram")]
+    assert [region.name for region in board.arena_regions] == ["DTCM", "SRAM1", "SRAM2"]
+    assert board.region("stack").name == "SRAM1" and board.region("constants").name == "FLASH"
+    assert board.compiler_flags[:4] == ("-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard")
+
+
+def test_a_misspelled_board_lists_the_valid_ones_and_guesses():
+    with pytest.raises(AidgeError) as caught:
+        load_board("smt32f7")
+    assert str(caught.value) == f"there is no board 'smt32f7'. Hint: did you mean 'stm32f7'? Boards: {', '.join(NAMES)}"
+
+
+def test_a_board_name_is_never_a_path():
+    with pytest.raises(AidgeError, match="there is no board"):
+        load_board("bases/cortex-m7")
+
+
+def test_a_users_board_that_extends_a_built_in_one_is_one_file(tmp_path):
+    write(tmp_path, "node", 'extends = "stm32f7"\ntitle = "Node"\narena = ["SDRAM", "DTCM"]\n'
+                            '[regions.SDRAM]\norigin = 0xC0000000\nlength = "8M"\nkind = "ram"\n')
+    board = load_board("node", [tmp_path])
+    assert "node" in list_boards([tmp_path])
+    assert [region.name for region in board.arena_regions] == ["SDRAM", "DTCM"]
+    assert board.title == "Node" and len(board.regions) == 6 and board.cpu == "cortex-m7"
+    assert ".bss.aidge_SDRAM" in render_link_script(board)
+
+
+def test_a_users_board_may_extend_another_one_of_the_same_folder(tmp_path):
+    write(write(tmp_path, "first", 'extends = "microbit"\ntitle = "First"\n'), "second", 'extends = "first"\nstack_size = 1024\n')
+    board = load_board("second", [tmp_path])
+    assert (board.title, board.stack_bytes) == ("First", 1024)
+
+
+def test_everything_that_was_read_is_a_dependency(tmp_path):
+    board = load_board("node", [write(tmp_path, "node", 'extends = "stm32f7"\n')])
+    names = {path.replace("\\", "/").rsplit("/", 1)[-1] for path in board.files}
+    assert {"node.toml", "stm32f7.toml", "cortex-m7.toml", "cortex-m.toml", "startup.c", "semihosting.h", "link.ld.j2"} <= names
+    assert list(board.files) == sorted(board.files)
+
+
+def test_a_board_is_a_value():
+    assert load_board("stm32f4") == load_board("stm32f4")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        load_board("stm32f4").cpu = "cortex-m0"
+
+
+def test_an_unknown_key_is_refused_with_file_and_key(tmp_path):
+    error = refusal(write(tmp_path, "mine", 'extends = "stm32f7"\nstack_sise = 1\n'))
+    assert error.where == str(tmp_path / "mine.toml") and error.what == "unknown key 'stack_sise'"
+    assert "did you mean 'stack_size'" in error.hint
+
+
+def test_an_unknown_key_of_a_region_is_refused_with_its_place(tmp_path):
+    error = refusal(write(tmp_path, "mine", 'extends = "stm32f7"\n[regions.X]\norigin = 0\nsize = 1\nkind = "ram"\n'))
+    assert error.where.endswith("mine.toml: regions.X") and "'size'" in error.what
+
+
+def test_a_cycle_is_refused_and_printed(tmp_path):
+    write(write(tmp_path, "mine", 'extends = "other"\n'), "other", 'extends = "mine"\n')
+    assert refusal(tmp_path).what == "boards extend each other in a cycle: mine -> other -> mine"
+
+
+@pytest.mark.parametrize("text, fragment", [
+    ("title = ", "not a TOML file"),
+    ('extends = "nonsense"', "there is no board 'nonsense'"),
+    ('extends = "stm32f7"\nstack_size = "4 kilo"', "not a size"),
+    ('extends = "stm32f7"\nlibs = ["mine"]', "must end in 'ref'"),
+    ('extends = "stm32f7"\narena = ["FLASH"]', "is flash and cannot hold"),
+    ('extends = "stm32f7"\ndata = "SRAM9"', "'SRAM9' is not valid"),
+    ('extends = "stm32f7"\nfeatures = ["gpu"]', "'gpu' is not valid"),
+    ('extends = "stm32f7"\nstack_size = true', "wrong type"),
+    ('extends = "stm32f7"\nsources = ["none.c"]', "no file 'none.c'"),
+    ('extends = "stm32f7"\n[regions.DTCM]\norigin = 0x20000000\nlength = "65K"\nkind = "ram"', "overlap"),
+    ('extends = "cortex-m4f"', "'code' is missing"),
+])
+def test_a_wrong_value_is_refused(tmp_path, text, fragment):
+    assert fragment in refusal(write(tmp_path, "mine", text)).what
+
+
+def test_the_host_has_no_linker_script():
+    with pytest.raises(AidgeError, match="no linker script"):
+        render_link_script(load_board("host"))

@@ -1,0 +1,432 @@
+# SPDX-License-Identifier: MIT
+"""SCons tool `aidge`: a neural-network model as a source file of the firmware.
+
+    env.Tool('aidge')                                  # this file in site_scons/site_tools/, or with
+                                                       # toolpath=[aidge_build.scons_toolpath()] after `pip install`
+    kws = env.AidgeModel('kws', 'models/kws.onnx')     # a node list for source lists
+    app = env.Program('app.elf', ['main.c', kws])      # or simply ['main.c', 'models/kws.onnx']
+    env.AidgeCheck(app)                                # the link fails if the ELF breaks the plan
+
+One file, standard library and SCons (4.4 or newer) only, and it must stay so: reading a SConscript imports no package
+of ours and starts no process. The generator is the command `aidge-build`, run as a process with a list of arguments.
+
+Construction variables:
+  AIDGE_BUILD    the command, if it is not beside the running Python or on the PATH: a path, or a list of arguments
+  AIDGE_BOARD    the board of every model that names none; otherwise the environment's -mcpu and -mfpu decide
+  AIDGE_OPTIONS  defaults of AidgeModel's options, for models that are named as sources: {'libs': ['ref']}
+  AIDGECOMSTR    what is printed instead of the command line
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import SCons.Action
+import SCons.Builder
+import SCons.Environment
+import SCons.Errors
+import SCons.Scanner
+import SCons.Script
+import SCons.Subst
+import SCons.Tool
+import SCons.Util
+
+EXIT_MISSING = 3
+
+# Option of AidgeModel -> option of `aidge-build compile`.
+OPTIONS = {
+    "board": "--board", "libs": "--lib", "io": "--io", "arena": "--arena", "weights": "--weights", "bind": "--bind",
+    "kernel_path": "--kernel-path", "board_path": "--board-path", "optimize": "--optimize",
+}
+FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
+HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
+# In an ONNX file: the key "location" of a tensor's external data, and the length of the file name that follows.
+EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
+
+
+def generate(env):
+    """Adds AidgeModel, AidgeCheck and the suffix .onnx to `env`."""
+    verbose = SCons.Script.ARGUMENTS.get("verbose", "0") not in ("0", "")
+    env.SetDefault(AIDGECOMSTR="" if verbose else "AIDGE  $SOURCE -> $TARGET", AIDGECHECKCOMSTR="CHECK  $TARGET")
+    action = SCons.Action.Action(_command, generator=True, cmdstr="$AIDGECOMSTR")
+    env["BUILDERS"]["AidgeGenerate"] = SCons.Builder.Builder(action=action, emitter=_emit, single_source=True)
+    env.Append(SCANNERS=[SCons.Scanner.ScannerBase(_external_data, name="AidgeScanner", skeys=[".onnx"])])
+    c_files, _ = SCons.Tool.createCFileBuilders(env)
+    c_files.add_action(".onnx", action)
+    c_files.add_emitter(".onnx", _emit)
+    env.AddMethod(aidge_model, "AidgeModel")
+    env.AddMethod(aidge_check, "AidgeCheck")
+
+
+def exists(env):
+    """Whether the command is there (SCons asks for it)."""
+    return _find_command(env) is not None
+
+
+class ModelFiles(SCons.Util.NodeList):
+    """The C files of a model, for source lists; `.plan`, `.header` and `.header_dir` are nodes."""
+
+    def __init__(self, nodes):
+        super().__init__(node for node in nodes if node.name.endswith((".c", ".cpp")))
+        self.header = next(node for node in nodes if node.name.endswith(".h"))
+        self.plan = next(node for node in nodes if node.name.endswith(".plan.json"))
+        self.header_dir = self.header.dir
+
+
+def aidge_model(env, name, model, out=None, **options):
+    """The C files of `model` as a node list; its functions and files start with `name`, its header is on env's CPPPATH.
+
+    `out` is the folder of the generated files (the SConscript's by default); the other options are those of
+    `aidge-build compile`: board, libs, io, arena, weights, bind, kernel_path, board_path, optimize.
+    """
+    folder = env.Dir(out) if out else env.Dir(".")
+    nodes = env.AidgeGenerate(folder.File(name + ".c"), model, AIDGE_NAME=name, AIDGE_OPTIONS=_merged_options(env, options))
+    _add_header_folder(env, folder)
+    return ModelFiles(nodes)
+
+
+def aidge_check(env, elf, models=None, board=None):
+    """Makes the proof of memory use a part of linking `elf`: if it fails, the target fails and is removed.
+
+    `models` are what AidgeModel returned (default: all models among the sources). Writes `<elf>.check.json`.
+    """
+    for target in env.arg2nodes(elf, env.fs.File):
+        if not target.has_builder():
+            raise SCons.Errors.UserError("AidgeCheck: %s is not built here; give it what env.Program returned" % target)
+        plans = _plans_of(target) if models is None else [model.plan for model in _as_list(models)]
+        if not plans:
+            raise SCons.Errors.UserError("AidgeCheck: there is no model among the sources of %s; name it: models=[kws]" % target)
+        where = ["--board=" + board] if board else plans[0].attributes.aidge_where
+        target.attributes.aidge_check = where + ["--plan=%s" % plan for plan in plans]
+        env.Depends(target, [plans, env.Value(" ".join(["aidge check", *target.attributes.aidge_check]))])
+        env.Clean(target, str(target) + ".check.json")
+        env.AddPostAction(target, SCons.Action.Action(_check, cmdstr="$AIDGECHECKCOMSTR"))
+    return elf
+
+
+# The generator's step.
+
+def _emit(target, source, env):
+    """What the generator writes for one model, and what it depends on beside the model."""
+    command = _require_command(env)
+    options = _merged_options(env, {})
+    model = source[0]
+    name = env.get("AIDGE_NAME") or SCons.Util.splitext(model.name)[0]
+    if not re.match(r"[A-Za-z_][A-Za-z0-9_]*$", name):
+        raise SCons.Errors.UserError("%s: '%s' is no name for a C function. Write env.AidgeModel('%s', '%s')"
+                                     % (model, name, re.sub(r"\W|^(?=\d)", "_", name), model))
+    folder = target[0].dir
+    if not env.get("AIDGE_NAME") and not folder.is_under(env.Dir(".")):
+        folder = env.Dir(".")  # a model elsewhere: nothing is written beside it
+    endings = [".c", "_weights.c", ".h", ".plan.json"] + (["_weights.bin"] if options.get("weights") == "incbin" else [])
+    targets = [folder.File(name + ending) for ending in endings]
+    arguments = _arguments(env, options)
+    for node in targets:
+        node.attributes.aidge_plan = targets[3]
+        node.attributes.aidge_arguments = ["--name=" + name] + arguments
+        node.attributes.aidge_where = [argument for argument in arguments if argument.startswith("--board")]
+    env.Precious(targets)  # so that the generator can leave a file alone whose content stays the same
+    env.Depends(targets, env.Value(_digest_of_tool(command, env, options)))
+    _add_header_folder(env, folder)
+    return targets, source
+
+
+def _command(source, target, env, for_signature):
+    """The generator's command line; a list, so that no shell splits or expands it."""
+    arguments = ["compile", "--out=" + str(target[0].dir)] + target[0].attributes.aidge_arguments + ["--", str(source[0])]
+    if for_signature:  # where the command lies is no part of what it does
+        return [[argument.replace("$", "$$") for argument in arguments] + [_content_signature(source[0])]]
+    _pass_debug_level(env)
+    return [[SCons.Subst.Literal(argument) for argument in _require_command(env) + arguments]]
+
+
+def _arguments(env, options):
+    """The options of `aidge-build compile`, in a fixed order."""
+    arguments = []
+    for name in OPTIONS:
+        value = options.get(name)
+        if name == "board" and not value:
+            arguments += _target_arguments(env)
+        elif name in ("kernel_path", "board_path"):
+            arguments += ["%s=%s" % (OPTIONS[name], folder) for folder in _folders(env, options, name)]
+        elif name == "bind":
+            pairs = ["%s=%s" % pair for pair in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
+            arguments += ["%s=%s" % (OPTIONS[name], pair) for pair in pairs]
+        elif value:
+            arguments.append("%s=%s" % (OPTIONS[name], ",".join(_as_list(value))))
+    if options.get("board"):
+        _refuse_other_cpu(env, options)
+    return arguments
+
+
+def _merged_options(env, options):
+    """AIDGE_BOARD and AIDGE_OPTIONS with `options` over them; a misspelled one is an error."""
+    given = {name: value for name, value in options.items() if value is not None}
+    merged = dict(env.get("AIDGE_OPTIONS") or {}, **given)
+    for name in merged:
+        if name not in OPTIONS:
+            near = difflib.get_close_matches(name, OPTIONS, n=1)
+            guess = "did you mean '%s'? " % near[0] if near else ""
+            raise SCons.Errors.UserError("AidgeModel has no option '%s'; %soptions: %s, out" % (name, guess, ", ".join(OPTIONS)))
+    if env.get("AIDGE_BOARD"):
+        merged.setdefault("board", env["AIDGE_BOARD"])
+    return merged
+
+
+def _add_header_folder(env, folder):
+    """On CPPPATH of the user's environment, also when a call overrides some variables of it."""
+    while isinstance(env, SCons.Environment.OverrideEnvironment):
+        env = env.__dict__["__subject"]
+    env.AppendUnique(CPPPATH=[folder])
+
+
+def _external_data(node, env=None, path=()):
+    """The files beside a model that hold its weights; this runs when the model exists, also if it is built."""
+    content = node.get_contents() if node.rexists() else b""
+    names = {content[match.end():match.end() + match.group(1)[0]] for match in EXTERNAL_DATA.finditer(content)}
+    texts = sorted(name.decode("utf-8", "replace") for name in names)
+    files = [node.dir.File(text) for text in texts if not os.path.isabs(text) and ".." not in text.split("/") and "\0" not in text]
+    return [file for file in files if file.has_builder() or file.rexists()]
+
+
+def _content_signature(model):
+    """The content of a model; SCons alone takes a file for unchanged whose time is some days old and the same as before."""
+    digest = hashlib.sha256()
+    for node in [model] + _external_data(model):
+        digest.update(hashlib.sha256(node.get_contents() if node.rexists() else b"").digest())
+    return digest.hexdigest()
+
+
+# The target, from the environment's own flags.
+
+def _target_arguments(env):
+    """`--cpu` and `--fpu` as the environment's flags say, or `--board=host` for the native compiler."""
+    cpu, fpu, float_abi = (_machine_flag(env, flag) for flag in ("-mcpu=", "-mfpu=", "-mfloat-abi="))
+    if cpu:
+        has_fpu = float_abi in ("hard", "softfp")
+        return ["--cpu=" + cpu] + (["--fpu=" + (fpu or "auto")] if has_fpu else [])
+    compiler = os.path.basename((_words(env, "CC") or [""])[0])
+    if HOST_COMPILER.match(compiler) and "-mthumb" not in _words(env, "CCFLAGS"):
+        return ["--board=host"]
+    raise SCons.Errors.UserError("aidge: the flags of this environment (CC is '%s') name no -mcpu. Name the target: "
+                                 "env.AidgeModel(..., board='stm32f7'), or env['AIDGE_BOARD'] = 'stm32f7'" % compiler)
+
+
+def _machine_flag(env, flag):
+    """The value of a -m flag; within a variable the last one counts, as it does for gcc."""
+    values = {}
+    for variable in FLAG_VARIABLES:
+        for word in _words(env, variable):
+            if word.startswith(flag):
+                values[variable] = word[len(flag):]
+    if len(set(values.values())) > 1:
+        found = ", ".join("%s in %s" % (flag + value, variable) for variable, value in values.items())
+        raise SCons.Errors.UserError("aidge: the flags of this environment contradict each other (%s). Make them equal, "
+                                     "or name the target: env.AidgeModel(..., board='stm32f7')" % found)
+    return next(iter(values.values()), "")
+
+
+def _words(env, variable):
+    """The flags in a variable, be it a list or a string."""
+    return SCons.Util.CLVar(env.subst("$" + variable))
+
+
+def _refuse_other_cpu(env, options):
+    """A board whose CPU is not the one that the environment compiles for is an error."""
+    flags_cpu = _machine_flag(env, "-mcpu=")
+    board_cpu = _cpu_of_board(options["board"], _board_folders(env, options))
+    if flags_cpu and board_cpu and flags_cpu != board_cpu:
+        raise SCons.Errors.UserError("aidge: board='%s' has a %s, but the flags of this environment say -mcpu=%s. Correct one "
+                                     "of them, or leave out board=" % (options["board"], board_cpu, flags_cpu))
+
+
+def _cpu_of_board(name, folders):
+    """The CPU that a board's file or the files it extends name; None where that cannot be read."""
+    for _ in range(10):
+        paths = [os.path.join(folder, sub, name + ".toml") for folder in folders for sub in ("", "bases")]
+        path = next((path for path in paths if os.path.isfile(path)), None)
+        if path is None:
+            return None
+        with open(path, encoding="utf-8") as file:
+            found = dict(re.findall(r'^(cpu|extends)\s*=\s*"([^"]*)"', file.read(), re.MULTILINE))
+        if "cpu" in found or "extends" not in found:
+            return found.get("cpu")
+        name = found["extends"]
+    return None
+
+
+# The command, and what it consists of.
+
+def _find_command(env):
+    """The setting AIDGE_BUILD, else the command beside the running Python, else the one on the PATH; None if missing."""
+    setting = env.get("AIDGE_BUILD")
+    if setting and not SCons.Util.is_String(setting):
+        return [str(part) for part in setting]
+    if setting:
+        path = env.File(str(setting)).get_abspath()
+        return [path] if os.path.isfile(path) else None
+    beside = shutil.which("aidge-build", path=os.path.dirname(sys.executable))
+    found = beside or shutil.which("aidge-build")
+    return [found] if found else None
+
+
+def _require_command(env):
+    command = _find_command(env)
+    if command is None and (SCons.Script.GetOption("clean") or SCons.Script.GetOption("help")):
+        return ["aidge-build"]
+    if command is None:
+        setting = " (AIDGE_BUILD is '%s')" % env["AIDGE_BUILD"] if env.get("AIDGE_BUILD") else ""
+        sys.stdout.flush()
+        sys.stderr.write("aidge: the command aidge-build is missing%s. Type: pip install aidge_build (in the Python that runs scons; "
+                         "in a checkout of aidge_build: ./sconsw, or pip install .)\n" % setting)
+        sys.exit(EXIT_MISSING)
+    return command
+
+
+def _digest_of_tool(command, env, options):
+    """One hash over everything that the generator reads beside the model: package, templates, kernels, boards.
+
+    Coarse on purpose: a change too many costs a second, and what is generated decides what is compiled.
+    """
+    package = _package_folder(command)
+    if package:
+        folders = [package] + ([] if os.path.isdir(os.path.join(package, "data")) else _beside(package, ("kernels", "boards")))
+    else:
+        folders = [part for part in command[1:] or command if os.path.isfile(part)]
+    for name in ("kernel_path", "board_path"):
+        folders += [folder.get_abspath() for folder in _folders(env, options, name)]
+    return hashlib.sha256("".join(_digest(folder) for folder in folders).encode()).hexdigest()
+
+
+def _package_folder(command):
+    """The folder of the package aidge_build that `command` runs, found without running it; None if that fails."""
+    for path in (command[0], os.path.realpath(command[0])):
+        prefix = os.path.dirname(os.path.dirname(os.path.abspath(path)))
+        for library in _subfolders(prefix, "lib", r"python3") + _subfolders(prefix, "local/lib", r"python3") + [prefix + "/Lib"]:
+            for packages in ("site-packages", "dist-packages"):
+                folder = _package_in(os.path.join(library, packages))
+                if folder:
+                    return folder
+    return None
+
+
+def _package_in(packages):
+    """The package in a site-packages folder, or where an editable install there points to."""
+    if os.path.isfile(os.path.join(packages, "aidge_build", "__init__.py")):
+        return os.path.join(packages, "aidge_build")
+    for entry in sorted(os.listdir(packages)) if os.path.isdir(packages) else []:
+        if "aidge_build" in entry and entry.endswith((".pth", "_finder.py")):
+            with open(os.path.join(packages, entry), encoding="utf-8") as file:
+                text = file.read()
+            places = [line + "/aidge_build" for line in text.splitlines()] + re.findall(r"'aidge_build': '([^']+)'", text)
+            for place in places:
+                if os.path.isfile(os.path.join(place, "__init__.py")):
+                    return place
+    return None
+
+
+def _subfolders(prefix, folder, start):
+    parent = os.path.join(prefix, folder)
+    return [os.path.join(parent, name) for name in sorted(os.listdir(parent)) if name.startswith(start)] if os.path.isdir(parent) else []
+
+
+def _beside(package, names):
+    paths = [os.path.join(os.path.dirname(package), name) for name in names]
+    return [path for path in paths if os.path.isdir(path)]
+
+
+_digests = {}
+
+
+def _digest(place):
+    """The hash of a file, or of the names and contents of all files below a folder; computed once in a run."""
+    if place not in _digests:
+        digest = hashlib.sha256()
+        for path in _files_below(place) if os.path.isdir(place) else [place]:
+            with open(path, "rb") as file:
+                content = file.read()
+            digest.update(("%s %d\n" % (os.path.relpath(path, place), len(content))).encode("utf-8", "surrogateescape"))
+            digest.update(content)
+        _digests[place] = digest.hexdigest()
+    return _digests[place]
+
+
+def _files_below(folder):
+    entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    for entry in entries:
+        if entry.name.startswith(".") or entry.name == "__pycache__":
+            continue
+        if entry.is_dir():
+            for path in _files_below(entry.path):
+                yield path
+        elif entry.is_file():
+            yield entry.path
+
+
+def _folders(env, options, name):
+    """The user's folders of kernels or boards as nodes: their names stay relative where the checkout's place changes."""
+    folders = [env.Dir(folder) for folder in _as_list(options.get(name))]
+    folders = [folder.srcnode() for folder in folders]
+    for folder in folders:
+        if not os.path.isdir(folder.get_abspath()):
+            raise SCons.Errors.UserError("aidge: %s: there is no folder '%s'" % (name, folder))
+    return folders
+
+
+def _board_folders(env, options):
+    package = _package_folder(_require_command(env))
+    own = [folder.get_abspath() for folder in _folders(env, options, "board_path")]
+    return own + ([os.path.join(package, "data", "boards")] + _beside(package, ["boards"]) if package else [])
+
+
+# The check as a part of the link.
+
+def _plans_of(elf):
+    """The plans of all models among the sources of a program (and of their objects), in order."""
+    found, waiting = [], list(elf.sources)
+    while waiting:
+        node = waiting.pop(0)
+        plan = node.attributes.__dict__.get("aidge_plan")
+        if plan is not None and plan not in found:
+            found.append(plan)
+        elif plan is None:
+            waiting += node.sources
+    return found
+
+
+def _check(target, source, env):
+    """Runs `aidge-build check`; its JSON goes to <elf>.check.json; a program that fails is removed."""
+    elf = target[0]
+    _pass_debug_level(env)
+    arguments = ["check", "--out=" + str(elf) + ".check.json"] + elf.attributes.aidge_check + ["--", str(elf)]
+    sys.stdout.flush()
+    status = subprocess.call(_require_command(env) + arguments, env=_process_environment(env))
+    if status != 0 and os.path.exists(str(elf)):
+        os.remove(str(elf))
+    return status
+
+
+def _process_environment(env):
+    """SCons' own environment, with the folder of the compiler: the check reads the ELF with the toolchain's programs."""
+    variables = {name: str(value) for name, value in env["ENV"].items()}
+    compiler = shutil.which((_words(env, "CC") or ["cc"])[0])
+    if compiler:
+        variables["PATH"] = variables.get("PATH", "") + os.pathsep + os.path.dirname(compiler)
+    return variables
+
+
+def _pass_debug_level(env):
+    if os.environ.get("AIDGE_DEBUG"):
+        env["ENV"]["AIDGE_DEBUG"] = os.environ["AIDGE_DEBUG"]
+
+
+def _as_list(value):
+    if value is None:
+        return []
+    return list(value) if isinstance(value, (list, tuple)) else [value]

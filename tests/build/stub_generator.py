@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""A stand-in for `aidge-build` that starts in 20 ms: the dependency facts of the SCons tool do not depend on real models.
+
+A model is a text file: `topology=A`, `weights=1` and, to make the check fail, `check=bad`.
+"""
+
+import json
+import os
+import sys
+
+
+def write_if_different(path, text):
+    if not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def compile_model(options, model):
+    with open(model, encoding="latin-1") as file:
+        fields = dict(line.strip().split("=", 1) for line in file if "=" in line)
+    if "topology" not in fields:
+        sys.exit(f"{model}: not a model")
+    name = options.pop("--name")[0]
+    out = os.path.join(options.pop("--out")[0], name)
+    about = json.dumps(fields["topology"] + " " + json.dumps(options, sort_keys=True))
+    write_if_different(out + ".h", f"int {name}_run(void);\n")
+    write_if_different(out + ".c", f'#include "{name}.h"\nconst char {name}_about[] = {about};\nextern const int {name}_weight;\n'
+                                   f"int {name}_run(void) {{ return {name}_weight; }}\n")
+    write_if_different(out + "_weights.c", f"extern const int {name}_weight;\nconst int {name}_weight = {fields['weights']};\n")
+    write_if_different(out + ".plan.json", json.dumps({"model": name, "options": options, **fields}, sort_keys=True))
+
+
+def check(options, elf):
+    plans = [json.load(open(path, encoding="utf-8")) for path in options["--plan"]]
+    failed = any(plan.get("check") == "bad" for plan in plans)
+    write_if_different(options["--out"][0], json.dumps({"ok": not failed, "options": options}))
+    if failed:
+        sys.exit(f"{elf}: the arena is not the plan's")
+    print(f"       {len(plans)} models")
+
+
+def main():
+    verb, *words = sys.argv[1:]
+    options = {}
+    for word in words[:words.index("--")]:
+        name, _, value = word.partition("=")
+        options.setdefault(name, []).append(value)
+    {"compile": compile_model, "check": check}[verb](options, words[-1])
+
+
+main()

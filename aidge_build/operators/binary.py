@@ -122,7 +122,7 @@ class Mod(Binary):
     def from_onnx(cls, source):
         source.expect_attributes("fmod")
         fmod = bool(source.integer("fmod", 0))
-        require(fmod or not source.input(0).dtype.is_float, "fmod must be 1 for floating-point inputs")
+        require(fmod or source.opset >= 28 or not source.input(0).dtype.is_float, "fmod must be 1 for floating-point inputs")
         return cls(fmod)
 
     def forward(self, first, second):

@@ -11,7 +11,7 @@ import numpy
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
 
-MODES = ("constant", "reflect", "edge")
+MODES = ("constant", "reflect", "edge", "wrap")
 LARGEST = 1 << 24
 
 
@@ -53,7 +53,7 @@ class Pad(Operator):
         for size, *pads in zip(data.dims, self.pads_begin, self.pads_end):
             left = size + sum(min(0, pad) for pad in pads)
             require(self.mode != "reflect" or max(pads) < max(left, 1), f"mode reflect: the pads {pads} reach beyond the axis of length {left}")
-            require(self.mode != "edge" or max(pads) <= 0 or left > 0, "mode edge: the axis has no element")
+            require(self.mode == "constant" or max(pads) <= 0 or left > 0, f"mode {self.mode}: the axis has no element")
         return (TensorType(dims, data.dtype),)
 
     def forward(self, data):

@@ -17,7 +17,7 @@ QUANTIZED_TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16)
 
 
 @dataclass(frozen=True)
-class Linear(Operator):
+class QuantizationNode(Operator):
     """Base of both: data, constant scale (one number, or one per index of `axis`), optional constant zero point."""
 
     folds: ClassVar = False
@@ -66,7 +66,7 @@ class Linear(Operator):
 
 
 @dataclass(frozen=True)
-class QuantizeLinear(Linear):
+class QuantizeLinear(QuantizationNode):
     """y = saturate(rint_half_even(float32(x / scale)) + zero point). Source: ONNX operator QuantizeLinear."""
 
     onnx_names: ClassVar = ("QuantizeLinear",)
@@ -100,7 +100,7 @@ class QuantizeLinear(Linear):
 
 
 @dataclass(frozen=True)
-class DequantizeLinear(Linear):
+class DequantizeLinear(QuantizationNode):
     """y = (x - zero point) * scale in float32. Source: ONNX operator DequantizeLinear."""
 
     onnx_names: ClassVar = ("DequantizeLinear",)

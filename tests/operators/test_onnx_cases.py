@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""Every registered operator against the test cases of the ONNX project. There are no silent skips."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import numpy
+import onnx
+import pytest
+from node_cases import check, check_case, stored_cases, supported_cases
+
+from aidge_build.errors import AidgeError
+from aidge_build.operators import builtin_operators
+
+# Cases that we refuse: a pattern of the whole name, and a part of the message that says why.
+REFUSED = (
+    (r"test_cast(like)?_.*(FLOAT[468]E|BFLOAT16|U?INT[24](_|$)).*", r"the element type \w+ is not supported"),
+    (r"test_cast_e8m0_.*", "FLOAT8E8M0"),
+    (r"test_(de)?quantizelinear_(e4m3fn|e5m2|u?int[24]|float4e2m1).*", r"the element type \w+ is not supported"),
+    (r"test_(de)?quantizelinear_blocked.*", "blocked quantization"),
+    (r"test_equal_string.*", "the element type STRING is not supported"),
+    (r"test_identity_(sequence|opt)", "only tensors are supported"),
+    (r"test_(batchnorm_.*_training_mode|training_dropout.*)", "training_mode is on|not supported"),
+    (r"test_dropout_default.*_mask.*", r"its output 1 \('z'\) is not supported"),
+    (r"test_maxpool_with_argmax_.*", r"its output 1 \('z'\) is not supported"),
+    (r"test_range_bfloat16_.*", "the element type BFLOAT16 is not supported"),
+    (r"test_reduce_(max|min)_empty_set.*", "an axis of .* has no element"),
+    (r"test_rotary_embedding(?!.*rotary_dim).*_expanded|test_slice_start_out_of_bounds", "no element"),
+    (r"test_not_\dd", "opset 1 is not supported"),
+    (r"test_(center_crop_pad|dynamicquantizelinear).*_expanded", "must be constant"),
+)
+
+STORED_REFUSED = (
+    (r"test_BatchNorm\dd_.*", "unknown attribute 'is_test'"),
+    (r"test_Linear|test_Softsign|test_operator_(addconstant|addmm|mm)", "unknown attribute 'broadcast'"),
+    (r"test_operator_add_(broadcast|size1_.*)", "unknown attribute 'axis'"),
+    (r"test_PReLU_\dd_multiparam", "do not broadcast"),  # opset 6: one slope per channel, whatever the rank
+    (r"test_ConvTranspose2d.*|test_operator_convtranspose", "unsupported operator ConvTranspose"),
+    (r"test_LogSoftmax|test_log_softmax_.*", "unsupported operator LogSoftmax"),
+    (r"test_SELU|test_operator_selu", "unsupported operator Selu"),
+    (r"test_Softplus", "unsupported operator Softplus"),
+    (r"test_operator_symbolic_override", "unsupported operator InstanceNormalization"),
+    (r"test_operator_symbolic_override_nested", "unsupported operator Sum"),
+)
+
+
+def _refusal(name: str, table: Iterable[tuple[str, str]]) -> str | None:
+    return next((reason for pattern, reason in table if re.fullmatch(pattern, name)), None)
+
+
+def _verdict(table: Iterable[tuple[str, str]], name: str, run_case) -> None:
+    """The case passes, or the table says that it is refused and why."""
+    reason = _refusal(name, table)
+    if reason is None:
+        run_case()
+        return
+    with pytest.raises(AidgeError, match=reason):
+        run_case()
+
+
+@pytest.mark.parametrize("name", sorted(supported_cases()))
+def test_a_node_case_gives_the_expected_values(name):
+    _verdict(REFUSED, name, lambda: check_case(supported_cases()[name]))
+
+
+@pytest.mark.parametrize("name", sorted(stored_cases()))
+def test_a_stored_pytorch_model_gives_the_expected_values(name):
+    case = stored_cases()[name]
+    _verdict(STORED_REFUSED, name, lambda: _check_stored(case))
+
+
+def _check_stored(case) -> None:
+    model = onnx.load(f"{case.model_dir}/model.onnx")
+    for entry in model.opset_import:
+        # Stored with opset 6, which differs from 7 in old-style broadcasting only: those cases are in the table.
+        entry.version = max(entry.version, 7)
+    inputs, outputs = (_data(case.model_dir, kind, count) for kind, count in (
+        ("input", len(model.graph.input) - len(model.graph.initializer)), ("output", len(model.graph.output))))
+    check(case.name, model, inputs, outputs, case.rtol, case.atol)
+
+
+def _data(folder: str, kind: str, count: int) -> list[numpy.ndarray]:
+    return [onnx.numpy_helper.to_array(onnx.load_tensor(f"{folder}/test_data_set_0/{kind}_{index}.pb")) for index in range(count)]
+
+
+def test_every_registered_operator_has_a_node_case():
+    covered = {node.op_type for case in supported_cases().values() for node in case.model.graph.node}
+    assert sorted(builtin_operators().keys() - covered) == []

@@ -1,7 +1,69 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "dot_int8.h"
+#include "inline.h"
 #include "requantize.h"
 #include "window2d.h"
+
+/* The taps of one output pixel that lie inside the image: rows of runs of neighbouring bytes; steps in bytes. */
+typedef struct {
+    int32_t rows, runs, length;
+    int32_t row_step, run_step;   /* in the input */
+    int32_t weight_row_step;      /* of one output channel */
+} aidge_ref_patch_int8;
+
+/* One group of output channels at one pixel; weights point to the first tap inside the image. */
+AIDGE_REF_NOINLINE void aidge_ref_conv2d_int8_pixel(const int8_t *source, int8_t *output, const int8_t *weights,
+                                                    const int32_t *bias, const float *multiplier, const int32_t *levels,
+                                                    int32_t multiplier_step, int32_t taps, int32_t outputs,
+                                                    int32_t first_tap, const aidge_ref_patch_int8 *patch)
+{
+    const aidge_ref_levels bounds = aidge_ref_load_levels(levels + 1);
+    const int32_t zero_point = levels[0];
+    const int32_t rows = patch->rows;
+    const int32_t length = patch->length;
+    int32_t row, run, channel;
+    for (channel = outputs; channel >= 4; channel -= 4) {
+        const int8_t *x_row = source;
+        const int8_t *w_row = weights + 4 * first_tap;
+        int32_t sums[4];
+        sums[0] = bias[0];
+        sums[1] = bias[1];
+        sums[2] = bias[2];
+        sums[3] = bias[3];
+        for (row = rows; row > 0; row--) {
+            const int8_t *x = x_row;
+            const int8_t *w = w_row;
+            aidge_ref_dot4_int8(x, w, length, zero_point, sums);
+            for (run = patch->runs; run > 1; run--) {
+                x += patch->run_step;
+                w += 4 * length;
+                aidge_ref_dot4_int8(x, w, length, zero_point, sums);
+            }
+            x_row += patch->row_step;
+            w_row += 4 * patch->weight_row_step;
+        }
+        output[0] = aidge_ref_requantize(sums[0], multiplier[0], bounds);
+        output[1] = aidge_ref_requantize(sums[1], multiplier[multiplier_step], bounds);
+        output[2] = aidge_ref_requantize(sums[2], multiplier[2 * multiplier_step], bounds);
+        output[3] = aidge_ref_requantize(sums[3], multiplier[3 * multiplier_step], bounds);
+        output += 4;
+        bias += 4;
+        multiplier += 4 * multiplier_step;
+        weights += 4 * taps;
+    }
+    for (; channel > 0; channel--) {
+        int32_t sum = *bias++;
+        for (row = 0; row < rows; row++) {
+            for (run = 0; run < patch->runs; run++) {
+                sum += aidge_ref_dot_int8(source + row * patch->row_step + run * patch->run_step,
+                                          weights + first_tap + row * patch->weight_row_step + run * length, length, zero_point);
+            }
+        }
+        *output++ = aidge_ref_requantize(sum, *multiplier, bounds);
+        multiplier += multiplier_step;
+        weights += taps;
+    }
+}
 
 /*
  * Convolution with any kernel, stride, dilation, pads and groups; int8, channels last.
@@ -19,11 +81,14 @@ static void aidge_ref_conv2d_int8(const int8_t *input, int8_t *output, const int
     const int32_t channels = shape->in_channels / shape->groups;
     const int32_t outputs = shape->out_channels / shape->groups;
     const int32_t taps = shape->kernel_height * shape->kernel_width * channels;
-    const int32_t row = shape->in_width * shape->in_channels;
-    const int32_t zero_point = levels[0];
+    const int32_t in_row = shape->in_width * shape->in_channels;
     const int contiguous = (shape->groups == 1) && (shape->dilation_width == 1);
-    int32_t batch, y, x, group, channel, ky, run;
+    aidge_ref_patch_int8 patch;
+    int32_t batch, y, x, group;
 
+    patch.row_step = shape->dilation_height * in_row;
+    patch.run_step = shape->dilation_width * shape->in_channels;
+    patch.weight_row_step = shape->kernel_width * channels;
     for (batch = 0; batch < shape->batches; batch++) {
         for (y = 0; y < shape->out_height; y++) {
             const int32_t top = y * shape->stride_height - shape->pad_top;
@@ -33,63 +98,20 @@ static void aidge_ref_conv2d_int8(const int8_t *input, int8_t *output, const int
                 const int32_t left = x * shape->stride_width - shape->pad_left;
                 const int32_t first_x = aidge_ref_first_tap(left, shape->dilation_width);
                 const int32_t end_x = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width);
-                const int32_t columns = end_x > first_x ? end_x - first_x : 0;
-                const int32_t runs = contiguous ? 1 : columns;
-                const int32_t length = contiguous ? columns * channels : channels;
-                const int32_t step = shape->dilation_width * shape->in_channels;
-                const int8_t *corner = input + (top + first_y * shape->dilation_height) * row
+                const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * shape->in_channels;
-                const int8_t *block = weights;
-                const int32_t *first_bias = bias;
-                const float *multiplier = multipliers;
+                const int32_t first_tap = (first_y * shape->kernel_width + first_x) * channels;
+                patch.rows = end_x > first_x ? end_y - first_y : 0;
+                patch.runs = contiguous ? 1 : end_x - first_x;
+                patch.length = contiguous ? (end_x - first_x) * channels : channels;
                 for (group = 0; group < shape->groups; group++) {
-                    for (channel = 0; channel + 4 <= outputs; channel += 4) {
-                        int32_t sums[4];
-                        const int8_t *source_row = corner;
-                        const int8_t *w_row = block + (first_y * shape->kernel_width + first_x) * channels * 4;
-                        sums[0] = first_bias[0];
-                        sums[1] = first_bias[1];
-                        sums[2] = first_bias[2];
-                        sums[3] = first_bias[3];
-                        for (ky = first_y; ky < end_y; ky++) {
-                            const int8_t *source = source_row;
-                            const int8_t *w = w_row;
-                            for (run = 0; run < runs; run++) {
-                                aidge_ref_dot4_int8(source, w, length, zero_point, sums);
-                                source += step;
-                                w += length * 4;
-                            }
-                            source_row += shape->dilation_height * row;
-                            w_row += shape->kernel_width * channels * 4;
-                        }
-                        output[0] = aidge_ref_requantize(sums[0], multiplier[0], levels + 1);
-                        output[1] = aidge_ref_requantize(sums[1], multiplier[multiplier_step], levels + 1);
-                        output[2] = aidge_ref_requantize(sums[2], multiplier[2 * multiplier_step], levels + 1);
-                        output[3] = aidge_ref_requantize(sums[3], multiplier[3 * multiplier_step], levels + 1);
-                        output += 4;
-                        multiplier += 4 * multiplier_step;
-                        first_bias += 4;
-                        block += taps * 4;
-                    }
-                    for (; channel < outputs; channel++) {
-                        int32_t sum = *first_bias++;
-                        const int8_t *source_row = corner;
-                        const int8_t *w_row = block + (first_y * shape->kernel_width + first_x) * channels;
-                        for (ky = first_y; ky < end_y; ky++) {
-                            for (run = 0; run < runs; run++) {
-                                sum += aidge_ref_dot_int8(source_row + run * step, w_row + run * length, length, zero_point);
-                            }
-                            source_row += shape->dilation_height * row;
-                            w_row += shape->kernel_width * channels;
-                        }
-                        *output++ = aidge_ref_requantize(sum, *multiplier, levels + 1);
-                        multiplier += multiplier_step;
-                        block += taps;
-                    }
-                    corner += channels;
+                    aidge_ref_conv2d_int8_pixel(source + group * channels, output, weights + group * outputs * taps,
+                                                bias + group * outputs, multipliers + group * outputs * multiplier_step,
+                                                levels, multiplier_step, taps, outputs, first_tap, &patch);
+                    output += outputs;
                 }
             }
         }
-        input += shape->in_height * row;
+        input += shape->in_height * in_row;
     }
 }

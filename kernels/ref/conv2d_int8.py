@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""int8 convolution over one or two axes."""
+"""int8 convolution over one or two axes; a pointwise one is a fully connected layer at each pixel."""
 
 from __future__ import annotations
+
+import math
 
 from aidge_build.export.call import Call
 from aidge_build.export.node import kernel
 
-from .linear_int8 import LinearInt8, linear_spec
+from .linear_int8 import LinearInt8, fc_shape, linear_spec
 from .packing import blocked, taps_last_channels
-from .window2d import window2d
+from .window2d import is_pointwise, window2d
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec())
 class Conv2dInt8(LinearInt8):
     def call(self) -> Call:
-        rows, groups = taps_last_channels(self.inputs[1].data), self.operator.groups
-        shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, groups)
-        return Call("aidge_ref_conv2d_int8", ("conv2d_int8.h",), (*self.arguments(rows, blocked(rows, groups)), shape))
+        data, window, groups = self.inputs[0], self.operator.window, self.operator.groups
+        rows = taps_last_channels(self.inputs[1].data)
+        arguments = self.arguments(rows, blocked(rows, groups))
+        if groups == 1 and is_pointwise(window):
+            pixels = data.dims[0] * math.prod(data.dims[2:])
+            return Call("aidge_ref_fc_int8", ("fc_int8.h",), (*arguments, fc_shape(pixels, rows)))
+        return Call("aidge_ref_conv2d_int8", ("conv2d_int8.h",), (*arguments, window2d(data, self.outputs[0], window, groups)))

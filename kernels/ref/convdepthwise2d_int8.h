@@ -1,6 +1,75 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "inline.h"
 #include "requantize.h"
 #include "window2d.h"
+
+/* The taps of one output pixel that lie inside the image; steps in bytes. */
+typedef struct {
+    int32_t channels, rows, columns;
+    int32_t row_step, column_step; /* in the input */
+    int32_t weight_row_step;
+} aidge_ref_depthwise_patch_int8;
+
+/* All channels of one pixel; source and weights point to the first tap inside the image. */
+AIDGE_REF_NOINLINE void aidge_ref_convdepthwise2d_int8_pixel(const int8_t *source, int8_t *output, const int8_t *weights,
+                                                             const int32_t *bias, const float *multiplier,
+                                                             const int32_t *levels, int32_t multiplier_step,
+                                                             const aidge_ref_depthwise_patch_int8 *patch)
+{
+    const aidge_ref_levels bounds = aidge_ref_load_levels(levels + 1);
+    const int32_t zero_point = levels[0];
+    const int32_t columns = patch->columns;
+    const int32_t column_step = patch->column_step;
+    const int32_t channels = patch->channels;
+    int32_t row, column, channel;
+    for (channel = channels; channel >= 4; channel -= 4) {
+        const int8_t *x_row = source;
+        const int8_t *w_row = weights;
+        int32_t sum0 = bias[0];
+        int32_t sum1 = bias[1];
+        int32_t sum2 = bias[2];
+        int32_t sum3 = bias[3];
+        for (row = patch->rows; row > 0; row--) {
+            const int8_t *x = x_row;
+            const int8_t *w = w_row;
+            for (column = columns; column > 0; column--) {
+                sum0 += (x[0] - zero_point) * w[0];
+                sum1 += (x[1] - zero_point) * w[1];
+                sum2 += (x[2] - zero_point) * w[2];
+                sum3 += (x[3] - zero_point) * w[3];
+                x += column_step;
+                w += channels;
+            }
+            x_row += patch->row_step;
+            w_row += patch->weight_row_step;
+        }
+        output[0] = aidge_ref_requantize(sum0, multiplier[0], bounds);
+        output[1] = aidge_ref_requantize(sum1, multiplier[multiplier_step], bounds);
+        output[2] = aidge_ref_requantize(sum2, multiplier[2 * multiplier_step], bounds);
+        output[3] = aidge_ref_requantize(sum3, multiplier[3 * multiplier_step], bounds);
+        source += 4;
+        output += 4;
+        weights += 4;
+        bias += 4;
+        multiplier += 4 * multiplier_step;
+    }
+    for (; channel > 0; channel--) {
+        int32_t sum = *bias++;
+        for (row = 0; row < patch->rows; row++) {
+            const int8_t *x = source + row * patch->row_step;
+            const int8_t *w = weights + row * patch->weight_row_step;
+            for (column = columns; column > 0; column--) {
+                sum += (*x - zero_point) * *w;
+                x += column_step;
+                w += channels;
+            }
+        }
+        *output++ = aidge_ref_requantize(sum, *multiplier, bounds);
+        source++;
+        weights++;
+        multiplier += multiplier_step;
+    }
+}
 
 /*
  * Depthwise convolution: output channel c sees input channel c only; int8, channels last.
@@ -15,68 +84,30 @@ static void aidge_ref_convdepthwise2d_int8(const int8_t *input, int8_t *output, 
                                            const aidge_ref_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
-    const int32_t row = shape->in_width * channels;
-    const int32_t step = shape->dilation_width * channels;
-    const int32_t zero_point = levels[0];
-    int32_t batch, y, x, channel, ky, kx;
+    const int32_t in_row = shape->in_width * channels;
+    aidge_ref_depthwise_patch_int8 patch;
+    int32_t batch, y, x;
 
+    patch.channels = channels;
+    patch.row_step = shape->dilation_height * in_row;
+    patch.column_step = shape->dilation_width * channels;
+    patch.weight_row_step = shape->kernel_width * channels;
     for (batch = 0; batch < shape->batches; batch++) {
         for (y = 0; y < shape->out_height; y++) {
             const int32_t top = y * shape->stride_height - shape->pad_top;
             const int32_t first_y = aidge_ref_first_tap(top, shape->dilation_height);
-            const int32_t end_y = aidge_ref_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height);
+            patch.rows = aidge_ref_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
             for (x = 0; x < shape->out_width; x++) {
                 const int32_t left = x * shape->stride_width - shape->pad_left;
                 const int32_t first_x = aidge_ref_first_tap(left, shape->dilation_width);
-                const int32_t end_x = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width);
-                const int8_t *corner = input + (top + first_y * shape->dilation_height) * row
+                const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
-                const int8_t *w_corner = weights + (first_y * shape->kernel_width + first_x) * channels;
-                const float *multiplier = multipliers;
-                for (channel = 0; channel + 4 <= channels; channel += 4) {
-                    int32_t sum0 = bias[channel];
-                    int32_t sum1 = bias[channel + 1];
-                    int32_t sum2 = bias[channel + 2];
-                    int32_t sum3 = bias[channel + 3];
-                    const int8_t *source_row = corner + channel;
-                    const int8_t *w_row = w_corner + channel;
-                    for (ky = first_y; ky < end_y; ky++) {
-                        const int8_t *source = source_row;
-                        const int8_t *w = w_row;
-                        for (kx = first_x; kx < end_x; kx++) {
-                            sum0 += (source[0] - zero_point) * w[0];
-                            sum1 += (source[1] - zero_point) * w[1];
-                            sum2 += (source[2] - zero_point) * w[2];
-                            sum3 += (source[3] - zero_point) * w[3];
-                            source += step;
-                            w += channels;
-                        }
-                        source_row += shape->dilation_height * row;
-                        w_row += shape->kernel_width * channels;
-                    }
-                    output[0] = aidge_ref_requantize(sum0, multiplier[0], levels + 1);
-                    output[1] = aidge_ref_requantize(sum1, multiplier[multiplier_step], levels + 1);
-                    output[2] = aidge_ref_requantize(sum2, multiplier[2 * multiplier_step], levels + 1);
-                    output[3] = aidge_ref_requantize(sum3, multiplier[3 * multiplier_step], levels + 1);
-                    output += 4;
-                    multiplier += 4 * multiplier_step;
-                }
-                for (; channel < channels; channel++) {
-                    int32_t sum = bias[channel];
-                    for (ky = first_y; ky < end_y; ky++) {
-                        const int8_t *source = corner + (ky - first_y) * shape->dilation_height * row + channel;
-                        const int8_t *w = weights + (ky * shape->kernel_width + first_x) * channels + channel;
-                        for (kx = first_x; kx < end_x; kx++) {
-                            sum += (*source - zero_point) * *w;
-                            source += step;
-                            w += channels;
-                        }
-                    }
-                    *output++ = aidge_ref_requantize(sum, *multiplier, levels + 1);
-                    multiplier += multiplier_step;
-                }
+                patch.columns = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+                aidge_ref_convdepthwise2d_int8_pixel(source, output, weights + (first_y * shape->kernel_width + first_x) * channels,
+                                                     bias, multipliers, levels, multiplier_step, &patch);
+                output += channels;
             }
         }
-        input += shape->in_height * row;
+        input += shape->in_height * in_row;
     }
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <stdint.h>
+#include "inline.h"
 
 /*
  * sums[j] += sum over i < count of (x[i] - zero_point) * w[4 * i + j] for j < 4: four outputs share each load of x.
- * Ranges: the caller's generator has proved that no sum leaves int32.
+ * Ranges: the generator has proved that no sum leaves int32.
  */
-static inline void aidge_ref_dot4_int8(const int8_t *x, const int8_t *w, int32_t count, int32_t zero_point, int32_t *sums)
+AIDGE_REF_INLINE void aidge_ref_dot4_int8(const int8_t *x, const int8_t *w, int32_t count, int32_t zero_point, int32_t *sums)
 {
     int32_t sum0 = sums[0];
     int32_t sum1 = sums[1];
     int32_t sum2 = sums[2];
     int32_t sum3 = sums[3];
-    const int8_t *end = x + (count & ~1);
+    const int8_t *end = x + (count & ~3);
     while (x != end) {
         int32_t value = x[0] - zero_point;
         sum0 += value * w[0];
@@ -23,15 +24,27 @@ static inline void aidge_ref_dot4_int8(const int8_t *x, const int8_t *w, int32_t
         sum1 += value * w[5];
         sum2 += value * w[6];
         sum3 += value * w[7];
-        x += 2;
-        w += 8;
+        value = x[2] - zero_point;
+        sum0 += value * w[8];
+        sum1 += value * w[9];
+        sum2 += value * w[10];
+        sum3 += value * w[11];
+        value = x[3] - zero_point;
+        sum0 += value * w[12];
+        sum1 += value * w[13];
+        sum2 += value * w[14];
+        sum3 += value * w[15];
+        x += 4;
+        w += 16;
     }
-    if ((count & 1) != 0) {
-        int32_t value = x[0] - zero_point;
+    end = x + (count & 3);
+    while (x != end) {
+        int32_t value = *x++ - zero_point;
         sum0 += value * w[0];
         sum1 += value * w[1];
         sum2 += value * w[2];
         sum3 += value * w[3];
+        w += 4;
     }
     sums[0] = sum0;
     sums[1] = sum1;
@@ -40,7 +53,7 @@ static inline void aidge_ref_dot4_int8(const int8_t *x, const int8_t *w, int32_t
 }
 
 /* The sum over i < count of (x[i] - zero_point) * w[i]. */
-static inline int32_t aidge_ref_dot_int8(const int8_t *x, const int8_t *w, int32_t count, int32_t zero_point)
+AIDGE_REF_INLINE int32_t aidge_ref_dot_int8(const int8_t *x, const int8_t *w, int32_t count, int32_t zero_point)
 {
     int32_t sum = 0;
     int32_t i;

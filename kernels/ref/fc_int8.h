@@ -21,6 +21,7 @@ static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t 
 {
     const int32_t count = shape->in_features;
     const int32_t zero_point = levels[0];
+    const aidge_ref_levels bounds = aidge_ref_load_levels(levels + 1);
     int32_t batch, channel;
     for (batch = 0; batch < shape->batches; batch++) {
         const int8_t *w = weights;
@@ -32,17 +33,17 @@ static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t 
             sums[2] = bias[channel + 2];
             sums[3] = bias[channel + 3];
             aidge_ref_dot4_int8(input, w, count, zero_point, sums);
-            output[0] = aidge_ref_requantize(sums[0], multiplier[0], levels + 1);
-            output[1] = aidge_ref_requantize(sums[1], multiplier[multiplier_step], levels + 1);
-            output[2] = aidge_ref_requantize(sums[2], multiplier[2 * multiplier_step], levels + 1);
-            output[3] = aidge_ref_requantize(sums[3], multiplier[3 * multiplier_step], levels + 1);
+            output[0] = aidge_ref_requantize(sums[0], multiplier[0], bounds);
+            output[1] = aidge_ref_requantize(sums[1], multiplier[multiplier_step], bounds);
+            output[2] = aidge_ref_requantize(sums[2], multiplier[2 * multiplier_step], bounds);
+            output[3] = aidge_ref_requantize(sums[3], multiplier[3 * multiplier_step], bounds);
             output += 4;
             multiplier += 4 * multiplier_step;
             w += count * 4;
         }
         for (; channel < shape->out_features; channel++) {
             int32_t sum = bias[channel] + aidge_ref_dot_int8(input, w, count, zero_point);
-            *output++ = aidge_ref_requantize(sum, *multiplier, levels + 1);
+            *output++ = aidge_ref_requantize(sum, *multiplier, bounds);
             multiplier += multiplier_step;
             w += count;
         }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <stdint.h>
 #include <string.h>
+#include "inline.h"
 
 /*
  * The one place that rounds accumulators: rint_half_even(float32(float32(accumulator) * multiplier)), saturated to int32.
@@ -70,11 +71,26 @@ static int32_t aidge_ref_scale(int32_t accumulator, float multiplier)
 }
 #endif
 
-/* The level of an accumulator; levels = {lowest - zero point, highest - zero point, zero point} of the output. */
-static inline int8_t aidge_ref_requantize(int32_t accumulator, float multiplier, const int32_t *levels)
+/* The three numbers that end a requantization, as kernels keep them in registers. */
+typedef struct {
+    int32_t lowest, highest, zero_point;
+} aidge_ref_levels;
+
+/* numbers = {lowest - zero point, highest - zero point, zero point} of the output. */
+static inline aidge_ref_levels aidge_ref_load_levels(const int32_t *numbers)
+{
+    aidge_ref_levels levels;
+    levels.lowest = numbers[0];
+    levels.highest = numbers[1];
+    levels.zero_point = numbers[2];
+    return levels;
+}
+
+/* The stored value of an accumulator. */
+AIDGE_REF_INLINE int8_t aidge_ref_requantize(int32_t accumulator, float multiplier, aidge_ref_levels levels)
 {
     int32_t level = aidge_ref_scale(accumulator, multiplier);
-    level = level < levels[0] ? levels[0] : level;
-    level = level > levels[1] ? levels[1] : level;
-    return (int8_t)(level + levels[2]);
+    level = level < levels.lowest ? levels.lowest : level;
+    level = level > levels.highest ? levels.highest : level;
+    return (int8_t)(level + levels.zero_point);
 }

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: 0BSD */
+
+/*
+ * Inner loops must be inlined whatever the compiler's estimate, so that their operands live in registers; what is called
+ * once per pixel must not be, so that it has the registers for itself.
+ */
+#if defined(__GNUC__)
+#define AIDGE_REF_INLINE static inline __attribute__((always_inline))
+#define AIDGE_REF_NOINLINE static __attribute__((noinline))
+#else
+#define AIDGE_REF_INLINE static inline
+#define AIDGE_REF_NOINLINE static
+#endif

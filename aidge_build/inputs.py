@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import difflib
 import os
-import re
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -23,6 +22,7 @@ from aidge_build.program import Options
 from aidge_build.request import CompileRequest
 
 LARGEST_MODEL_BYTES = 1 << 31
+NAME_TO_LOOK_AT = "model"  # of models that are not generated for a firmware: plan, explain, verify
 LARGEST_KERNEL_FILE_BYTES = 16 << 20
 FEATURES = {
     "cortex-m0": "", "cortex-m0plus": "", "cortex-m1": "", "cortex-m3": "", "cortex-m4": "dsp", "cortex-m7": "dsp",
@@ -79,11 +79,6 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         options=Options(arguments.io, arguments.arena, arguments.weights, arguments.optimize, arguments.rounding),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
-
-
-def model_name(path: str) -> str:
-    """A name for a model that is only looked at (plan, explain, verify): the file's stem as a C identifier."""
-    return "model_" + re.sub(r"[^A-Za-z0-9]+", "_", Path(path).stem).strip("_")[:24]
 
 
 def read_regular(path: Path, limit: int) -> bytes:

@@ -12,7 +12,8 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, Image, RegionUse, read_claims, read_image, region_use
 from aidge_build.elf.proof import ERROR, Finding, Plan, check_image, measure
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
-from aidge_build.toolchain.link_script import write_if_different
+from aidge_build.output import write_sources
+from aidge_build.sources import Sources
 
 SUMMARY = "prove the memory use of a linked program"
 
@@ -36,7 +37,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     failed = any(finding.severity == ERROR for finding in findings)
     data = _as_json(image, claims, uses, findings)
     if arguments.out:
-        write_if_different(arguments.out, json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n")
+        content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
+        write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
     text = _text(arguments.elf, image, claims, uses, findings)
     return Outcome(text, data, EXIT_CHECK_FAILED if failed else 0)
 

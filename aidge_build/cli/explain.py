@@ -11,7 +11,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import import_model
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import Node
-from aidge_build.inputs import add_model_arguments, load, model_name
+from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 
 SUMMARY = "which kernel each node got, and why"
 
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    request = load(arguments, model_name(arguments.model))
+    request = load(arguments, NAME_TO_LOOK_AT)
     view, notices = import_model(request)
     try:
         assignment = adapt_to_backend(view, request.libraries, request.target)

@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.cli.outcome import Outcome
-from aidge_build.toolchain.link_script import render_link_script, write_if_different
 from aidge_build.boards import load_board
+from aidge_build.cli.outcome import Outcome
+from aidge_build.toolchain import write_link_script
 
 SUMMARY = "write the linker script of a board"
 
@@ -21,5 +21,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     board = load_board(arguments.board, arguments.board_path)
-    write_if_different(arguments.out, render_link_script(board))
+    write_link_script(board, arguments.out)
     return Outcome("", {"board": board.name, "out": str(arguments.out), "dependencies": list(board.files)})

@@ -8,7 +8,7 @@ import argparse
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
 from aidge_build.emit import emit
-from aidge_build.inputs import add_model_arguments, load, model_name
+from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.memory.picture import render_text
 
 SUMMARY = "the memory plan of a model"
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    program = build_program(load(arguments, model_name(arguments.model)))
+    program = build_program(load(arguments, NAME_TO_LOOK_AT))
     manifest = emit(program).manifest
     data = {key: manifest[key] for key in KEYS}
     notices = [f"{arguments.model}: {notice}" for notice in program.notices]

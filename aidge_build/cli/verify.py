@@ -14,7 +14,7 @@ from aidge_build.boards import load_board
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
 from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments, load, model_name
+from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.program import Program
 from aidge_build.verify.compare import Difference, compare, first_difference, top1_equal
 from aidge_build.verify.firmware import Execution, execute
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         arguments.board = "host"
     if arguments.perturb and arguments.reference:
         raise AidgeError("stored references do not fit perturbed vectors", where="--perturb", code="USAGE")
-    request = load(arguments, model_name(arguments.model))
+    request = load(arguments, NAME_TO_LOOK_AT)
     program = build_program(request)
     board = load_board(arguments.board, [Path(folder) for folder in arguments.board_path])
     arrays = read_npz(Path(arguments.io_data))

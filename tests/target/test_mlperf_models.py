@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""The five MLPerf Tiny networks, generated with `ref`, on the host and on emulated boards."""
+
+from __future__ import annotations
+
+import json
+
+import numpy
+import pytest
+
+from tests.command import aidge_build
+from tests.shared import FLOAT_MODELS, MODELS, float_model, int8_model, vectors
+
+BOARDS = ("host", "mps2-an386", "stm32f7", "mps3-an547")
+PEAK_BYTES = {"ic_resnet8": 49_728, "kws_dscnn": 16_000, "vww_mobilenet025": 73_728, "ad_toycar": 768, "sww_dscnn1d": 7_936}
+
+
+def verify(model, name, board, *more):
+    result = aidge_build("verify", model, "--io-data", vectors(name), "--board", board, "--lib", "ref", "--json", *more)
+    assert result.exit_code in (0, 1), result.stderr
+    return result.json
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("name", MODELS)
+def test_no_int8_output_differs_from_the_stored_reference(name, board):
+    found = verify(int8_model(name), name, board, "--reference", "y_ort_qdq")
+    assert found["differing_values"] == 0 and found["ok"]
+    assert found["values"] == found["outputs"][0]["values"] > 0
+
+
+@pytest.mark.parametrize("board", BOARDS)
+@pytest.mark.parametrize("name", MODELS)
+def test_every_layer_equals_the_numpy_backend_on_perturbed_vectors(name, board):
+    count = 100 if board == "host" else 5
+    found = verify(int8_model(name), name, board, "--perturb", count, "--seed", 7, "--layers")
+    assert found["first_difference"] is None and found["ok"]
+    assert found["vectors"] == count
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_peak_and_instructions_stay_within_the_bounds(name):
+    found = verify(int8_model(name), name, "mps2-an386", "--reference", "y_ort_qdq")
+    assert found["peak_bytes"] <= PEAK_BYTES[name]
+    assert found["instructions_per_inference"] <= 8 * found["macs"]
+    assert sum(layer["instructions"] for layer in found["layers"]) <= found["instructions_per_inference"]
+
+
+@pytest.mark.parametrize("name", FLOAT_MODELS)
+def test_float_outputs_are_within_the_tolerance_of_onnxruntime(name, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(str(float_model(name)), options, providers=["CPUExecutionProvider"])
+    stored = numpy.load(vectors(name))
+    real = (stored["x"].astype(numpy.float32) - numpy.float32(stored["x_zero_point"])) * numpy.float32(stored["x_scale"])
+    outputs = numpy.stack([session.run(None, {session.get_inputs()[0].name: x})[0] for x in real])
+    numpy.savez(tmp_path / "io.npz", x=real, y=outputs)
+    for board in ("host", "mps2-an386", "mps3-an547"):
+        result = aidge_build("verify", float_model(name), "--io-data", tmp_path / "io.npz", "--reference", "y", "--board", board,
+                             "--lib", "ref", "--json")
+        assert result.exit_code == 0, result.stderr or json.dumps(result.json["outputs"])
+        assert result.json["outputs"][0]["max_difference"] <= 1e-4
+
+
+@pytest.mark.parametrize("flags", [("-std=c99", "-O0"), ("-std=gnu11", "-O3"), ("-Os",), ("-O2", "-flto"), ("-O3", "-flto", "-ffp-contract=fast")])
+@pytest.mark.parametrize("board", ["host", "mps2-an386"])
+def test_results_do_not_depend_on_the_consumers_flags(flags, board):
+    found = verify(int8_model("kws_dscnn"), "kws_dscnn", board, "--reference", "y_ort_qdq", *(f"--flag={flag}" for flag in flags))
+    assert found["differing_values"] == 0
+
+
+def test_a_float_model_refuses_fast_math():
+    result = aidge_build("verify", float_model("ad_toycar"), "--io-data", vectors("ad_toycar"), "--board", "host", "--lib", "ref",
+                         "--flag=-ffast-math")
+    assert result.exit_code == 2 and "fast-math" in result.stderr
+
+
+@pytest.mark.parametrize("options", [("--io", "arena"), ("--arena", "caller"), ("--io", "arena", "--arena", "caller"), ("--weights", "incbin")])
+@pytest.mark.parametrize("board", ["host", "stm32f7"])
+def test_every_way_to_own_memory_gives_the_same_outputs(options, board):
+    found = verify(int8_model("kws_dscnn"), "kws_dscnn", board, "--reference", "y_ort_qdq", *options)
+    assert found["differing_values"] == 0
+    assert found["peak_bytes"] == 16_000
+
+
+def test_a_wrong_reference_is_found_and_ends_with_exit_code_1(tmp_path):
+    stored = dict(numpy.load(vectors("kws_dscnn")))
+    stored["y_ort_qdq"][2, 0, 5] += 1
+    numpy.savez(tmp_path / "io.npz", **stored)
+    result = aidge_build("verify", int8_model("kws_dscnn"), "--io-data", tmp_path / "io.npz", "--reference", "y_ort_qdq", "--lib", "ref", "--json")
+    assert result.exit_code == 1
+    assert result.json["differing_values"] == 1 and result.json["max_difference"] == 1

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""What a user of the command line gets for bad input: one line, exit code 2, nothing written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+
+from tests.command import aidge_build
+from tests.models import model
+
+GOOD = model("y = Relu(x)", inputs="float[1,4] x", outputs="float[1,4] y")
+HOSTILE = "w*/ int injected = 42; /*"
+
+
+def compile_model(folder: Path, data: bytes | None, *more):
+    path = folder / "net.onnx"
+    if data is not None:
+        path.write_bytes(data)
+    return aidge_build("compile", path, "--name", "net", "--out", folder / "out", *more)
+
+
+@pytest.mark.parametrize("data, words", [
+    (model("y = Zork(x)", inputs="float[1,4] x", outputs="float[1,4] y"), ("net.onnx", "Zork", "Hint:")),
+    (GOOD[: len(GOOD) // 2], ("net.onnx", "truncated")),
+    (None, ("net.onnx", "cannot be read", "Hint: check the path")),
+    (b"", ("net.onnx", "empty")),
+    (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n", ("net.onnx", "Git LFS pointer")),
+    (model("a = Relu(b) b = Relu(a) y = Add(a, x)", inputs="float[1,4] x", outputs="float[1,4] y"), ("net.onnx", "cycle")),
+    (model("y = Relu(x)", inputs="float[1,H] x", outputs="float[1,H] y"), ("net.onnx", "--bind H=")),
+], ids=["unsupported operator", "truncated", "missing", "empty", "LFS pointer", "cyclic", "symbolic dimension"])
+def test_a_bad_model_is_refused_in_one_line_and_nothing_is_written(data, words, tmp_path):
+    result = compile_model(tmp_path, data)
+    assert result.exit_code == 2 and result.stdout == ""
+    assert len(result.stderr.strip().splitlines()) == 1 and "Traceback" not in result.stderr
+    for word in words:
+        assert word in result.stderr
+    assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())
+
+
+@pytest.mark.parametrize("more, words", [
+    (("--board", "stm32f77"), ("stm32f77", "stm32f7", "mps2-an386")),
+    (("--lib", "reff"), ("reff", "did you mean ref")),
+    (("--cpu", "cortex-m99"), ("cortex-m99", "cortex-m4")),
+    (("--bind", "H"), ("--bind", "DIM=VALUE")),
+    (("--io", "sideways"), ("sideways", "caller")),
+    (("--name", "int"), ("int", "--name kws")),
+    (("--bord", "stm32f7"), ("--bord",)),
+])
+def test_a_wrong_option_lists_what_is_valid(more, words, tmp_path):
+    result = compile_model(tmp_path, GOOD, *more)
+    assert result.exit_code == 2
+    for word in words:
+        assert word in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_existing_output_is_left_alone_when_the_model_turns_bad(tmp_path):
+    assert compile_model(tmp_path, GOOD).exit_code == 0
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    assert compile_model(tmp_path, GOOD[:20]).exit_code == 2
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+
+
+def test_names_of_the_model_never_become_code(tmp_path):
+    loaded = onnx.load_from_string(GOOD)
+    for value in (loaded.graph.input[0], loaded.graph.output[0]):
+        value.name = f"{value.name} {HOSTILE}"
+    node = loaded.graph.node[0]
+    node.input[0], node.output[0], node.name = f"x {HOSTILE}", f"y {HOSTILE}", HOSTILE
+    loaded.graph.name = loaded.doc_string = "../../evil\n#include <x>"
+    result = compile_model(tmp_path, loaded.SerializeToString())
+    assert result.exit_code == 0, result.stderr
+    for path in (tmp_path / "out").glob("*.[ch]"):
+        text = path.read_text()
+        assert "*/ int injected" not in text and "evil" not in text
+        assert text.isascii()
+
+
+def test_json_errors_are_one_object_with_the_documented_keys(tmp_path):
+    result = compile_model(tmp_path, GOOD[:20], "--json")
+    found = json.loads(result.stdout)
+    assert found["ok"] is False and found["schema"] == 1
+    assert sorted(found["error"]) == ["code", "hint", "tried", "what", "where"]
+
+
+def test_a_symbolic_batch_becomes_one_and_a_line_says_so(tmp_path):
+    result = compile_model(tmp_path, model("y = Relu(x)", inputs="float[N,4] x", outputs="float[N,4] y"))
+    assert result.exit_code == 0
+    assert "symbolic batch 'N' becomes 1" in result.stdout
+
+
+def test_a_symbolic_dimension_is_bound_by_the_argument_that_the_error_showed(tmp_path):
+    data = model("y = Relu(x)", inputs="float[1,H] x", outputs="float[1,H] y")
+    assert compile_model(tmp_path, data, "--bind", "H=5").exit_code == 0
+    assert "NET_INPUT_SIZE 5" in (tmp_path / "out" / "net.h").read_text()
+
+
+def test_the_version_is_printed():
+    assert aidge_build("--version").stdout.startswith("aidge-build ")
+
+
+def test_an_unknown_verb_names_the_valid_ones():
+    result = aidge_build("compil")
+    assert result.exit_code == 2 and "compile" in result.stderr

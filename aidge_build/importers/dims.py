@@ -11,6 +11,18 @@ from aidge_build.errors import AidgeError
 from aidge_build.onnx_format import ValueInfo
 
 
+MOST_ELEMENTS = 1 << 47  # sizes in bytes and their sums stay within 64 bits
+
+
+def check_elements(where: str, dims: tuple[int, ...]) -> None:
+    """Refuse a run-time tensor without elements, or with more than any arithmetic on sizes allows."""
+    elements = math.prod(dims)
+    if elements == 0:
+        raise AidgeError(f"{where} has the dims {list(dims)}, no element", code="DIMS")
+    if elements > MOST_ELEMENTS:
+        raise AidgeError(f"{where} has the dims {list(dims)}, {elements} elements; the limit is {MOST_ELEMENTS}", code="DIMS")
+
+
 class Binding:
     """The user's `--bind` values; it remembers which were needed and what was decided without them.
 
@@ -32,8 +44,7 @@ class Binding:
             raise AidgeError(f"graph input '{value.name}': its rank is unknown", code="BIND",
                              hint="export the model with the shape of this input, for example onnxsim --overwrite-input-shape")
         dims = tuple(self._dim(value, axis, dim) for axis, dim in enumerate(value.dims))
-        if math.prod(dims) == 0:
-            raise AidgeError(f"graph input '{value.name}': dims {list(dims)} hold no element", code="BIND")
+        check_elements(f"graph input '{value.name}'", dims)
         return dims
 
     def _dim(self, value: ValueInfo, axis: int, dim: int | str | None) -> int:

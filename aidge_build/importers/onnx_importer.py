@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from collections.abc import Iterable, Mapping
 
 import numpy
@@ -13,7 +12,7 @@ from aidge_build.backend.evaluate import evaluate
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view, topological
-from aidge_build.importers.dims import Binding
+from aidge_build.importers.dims import Binding, check_elements
 from aidge_build.importers.onnx_node import OnnxNode
 from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo, check_node, read_model
 from aidge_build.operators.base import Operator, TensorType
@@ -147,8 +146,7 @@ class _Import:
 
     def _keep(self, node: Node, results: Iterable[TensorType]) -> None:
         for output, result in zip(node.outputs, results):
-            if math.prod(result.dims) == 0:
-                raise AidgeError(f"its output '{output}' has the dims {list(result.dims)}, no element", code="GRAPH")
+            check_elements(f"its output '{output}'", result.dims)
             self._tensors[output] = Tensor(output, result.dims, result.dtype)
         self._nodes.append(node)
 

@@ -26,9 +26,9 @@ def read_external(model_path: Path | str, locations: Iterable[str]) -> dict[str,
         try:
             contents[location] = _read(model_path.parent, location, left)
         except AidgeError as error:
-            raise error.within(f"{model_path}: external data '{location}'")
+            raise error.within(f"external data '{location}'")
         except OSError as error:
-            raise AidgeError(f"cannot be read ({error.strerror})", where=f"{model_path}: external data '{location}'", code="EXTERNAL",
+            raise AidgeError(f"cannot be read ({error.strerror})", where=f"external data '{location}'", code="EXTERNAL",
                              hint="keep the data file beside the model file, as a regular file, not a link") from None
         left -= len(contents[location])
     return contents
@@ -46,12 +46,22 @@ def _read(folder: Path, location: str, limit: int) -> bytes:
         file = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
     finally:
         os.close(at)
-    with os.fdopen(file, "rb") as stream:
-        status = os.fstat(stream.fileno())
+    try:
+        status = os.fstat(file)
         _refuse(not stat.S_ISREG(status.st_mode), "it is not a regular file")
         _refuse(status.st_nlink != 1, "it is a hard link", "copy the data file beside the model file")
         _refuse(status.st_size > limit, f"it has {status.st_size} bytes; all external data together may have {LARGEST_BYTES}")
-        return stream.read(limit)
+        return _read_all(file, status.st_size)
+    finally:
+        os.close(file)
+
+
+def _read_all(file: int, size: int) -> bytes:
+    pieces = []
+    while size > 0 and (piece := os.read(file, size)):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)
 
 
 def _confined_parts(location: str) -> list[str]:

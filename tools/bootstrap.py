@@ -76,8 +76,11 @@ def needed_tools(arguments: list[str]) -> tuple[machine.Tool, ...]:
         return ()  # SConstruct says what is wrong with the name
     if board.is_host:
         return (machine.HOST_COMPILER,)
-    emulated = "run" in arguments and board.emulator is not None and board.emulator.kind == "qemu"
-    return (machine.CROSS_COMPILER, machine.NEWLIB, *([machine.QEMU] if emulated else []))
+    tools = (machine.CROSS_COMPILER, machine.NEWLIB)
+    if "run" not in arguments:
+        return tools
+    counting = (machine.HOST_COMPILER,)  # the emulators' instruction counters are C, compiled at first use
+    return (*tools, *counting, *([machine.QEMU] if board.emulator and board.emulator.kind == "qemu" else []))
 
 
 def provide_system_tools(missing: list[machine.Tool], consent: bool, arguments: list[str]) -> None:

@@ -62,6 +62,7 @@ def generate(env):
     c_files.add_emitter(".onnx", _emit)
     env.AddMethod(aidge_model, "AidgeModel")
     env.AddMethod(aidge_check, "AidgeCheck")
+    env.AddMethod(aidge_action, "AidgeAction")
 
 
 def exists(env):
@@ -108,6 +109,12 @@ def aidge_check(env, elf, models=None, board=None):
         env.Clean(target, str(target) + ".check.json")
         env.AddPostAction(target, SCons.Action.Action(_check, cmdstr="$AIDGECHECKCOMSTR"))
     return elf
+
+
+def aidge_action(env, *arguments, comstr=None):
+    """An action that runs another verb of `aidge-build`: env.AidgeAction('run', '--board=stm32f7', '$SOURCE')."""
+    command = ["$("] + [SCons.Subst.Literal(word) for word in _require_command(env)] + ["$)"]
+    return SCons.Action.Action([command + list(arguments)], cmdstr=comstr)
 
 
 # The generator's step.
@@ -283,8 +290,8 @@ def _require_command(env):
     if command is None:
         setting = " (AIDGE_BUILD is '%s')" % env["AIDGE_BUILD"] if env.get("AIDGE_BUILD") else ""
         sys.stdout.flush()
-        sys.stderr.write("aidge: the command aidge-build is missing%s. Type: pip install aidge_build (in the Python that runs scons; "
-                         "in a checkout of aidge_build: ./sconsw, or pip install .)\n" % setting)
+        sys.stderr.write("aidge: the command aidge-build is missing%s. Type in the checkout of aidge_build: ./sconsw --install "
+                         "(makes .venv, with scons and everything), or for your own scons: pip install .\n" % setting)
         sys.exit(EXIT_MISSING)
     return command
 

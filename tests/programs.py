@@ -17,8 +17,8 @@ needs_qemu = pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="nee
 
 SHA256 = "ab" * 32
 CLAIM = {
-    "model": "kws", "model_sha256": SHA256, "arena_symbol": "kws_arena", "arena_bytes": 512, "state_symbol": None, "state_bytes": 0,
-    "weights_bytes": 64, "weights": ["kws_fc_weights"], "layers": ["kws_conv", "kws_fc"], "peak_bytes": 512, "tool": "test",
+    "model": "kws", "model_sha256": SHA256, "arena_symbol": "kws_arena", "arena_bytes": 512,
+    "state_symbol": None, "state_bytes": 0, "weights_bytes": 64, "weights": ["kws_fc_weights"], "layers": ["kws_conv", "kws_fc"], "peak_bytes": 512, "tool": "test",
 }
 
 
@@ -27,8 +27,9 @@ def note(claim: dict) -> str:
     text = json.dumps(claim, sort_keys=True, separators=(",", ":"))
     descriptor = (1).to_bytes(2, "little") + len(text).to_bytes(4, "little") + text.encode()
     numbers = ",".join(str(byte) for byte in descriptor)
-    return f'''__asm__(".pushsection .note.aidge,\\"\\",%note\\n.balign 4\\n.long 6, {len(descriptor)}, 1\\n.asciz \\"aidge\\"\\n.balign 4\\n"
-        ".byte {numbers}\\n.balign 4\\n.popsection\\n.global aidge_kws__arena_bytes\\n.set aidge_kws__arena_bytes, {claim['arena_bytes']}\\n");'''
+    return f'''__asm__(".pushsection .note.aidge,\\"\\",%note\\n.balign 4\\n.long 6, {len(descriptor)}, 1\\n"
+        ".asciz \\"aidge\\"\\n.balign 4\\n.byte {numbers}\\n.balign 4\\n.popsection\\n"
+        ".global aidge_kws__arena_bytes\\n.set aidge_kws__arena_bytes, {claim['arena_bytes']}\\n");'''
 
 
 def model(region: str = "", arena_bytes: int = 512, weights: str = "const", claim: dict | None = None) -> str:
@@ -43,7 +44,8 @@ __attribute__((noinline)) static void kernel(uint8_t *data, int step)
 {{ for (int index = 0; index < 64; index++) data[index] = (uint8_t)(data[index] + step + (index & 3 ? 0 : 1)); }}
 __attribute__((noinline, noclone)) static void kws_conv(void) {{ kernel(kws_arena, 1); }}
 __attribute__((noinline, noclone)) static int kws_fc(void)
-{{ int sum = 0; kernel(kws_arena, -1); kernel(kws_arena, 0); for (int index = 0; index < 64; index++) sum += kws_fc_weights[index]; return sum; }}
+{{ int sum = 0; kernel(kws_arena, -1); kernel(kws_arena, 0);
+  for (int index = 0; index < 64; index++) sum += kws_fc_weights[index]; return sum; }}
 __attribute__((noinline)) int kws_run(void) {{ kws_conv(); return kws_fc() + (kws_arena[1] != 0); }}
 int main(void) {{
     int sum = kws_run();

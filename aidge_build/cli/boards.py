@@ -14,7 +14,13 @@ SUMMARY = "list the boards"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="*", metavar="BOARD", help="only these boards (default: all)")
-    parser.add_argument("--board-path", action="append", default=[], type=Path, metavar="DIR", help="a folder with boards of your own")
+    add_board_path(parser)
+
+
+def add_board_path(parser: argparse.ArgumentParser) -> None:
+    """The option of every verb that takes a board."""
+    parser.add_argument("--board-path", action="append", default=[], type=Path, metavar="DIR",
+                        help="a folder with boards of your own (repeat)")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 from aidge_build.boards import Region, load_board
+from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, Image, RegionUse, read_claims, read_image, region_use
 from aidge_build.elf.proof import ERROR, Finding, Plan, check_image, measure
@@ -22,9 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--board", metavar="B", help="the board whose memories count")
-    where.add_argument("--region", action="append", default=[], metavar="NAME=ORIGIN,LENGTH[,ram|flash]", help="a memory (repeat)")
-    parser.add_argument("--board-path", action="append", default=[], type=Path, metavar="DIR", help="a folder with boards of your own")
-    parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it (repeat)")
+    where.add_argument("--region", action="append", default=[], metavar="NAME=ORIGIN,LENGTH[,ram|flash]",
+                       help="a memory, instead of a board (repeat)")
+    add_board_path(parser)
+    parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE",
+                        help="the plan of a model in it (repeat)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
 
 
@@ -57,7 +60,8 @@ def _parse_region(text: str) -> Region:
         if not name or kind not in ("", "ram", "flash") or len(fields) > 3:
             raise ValueError
     except (ValueError, IndexError):
-        raise AidgeError(f"'{text}' is no memory", where="--region", hint="write FLASH=0x08000000,0x100000,flash", code="USAGE") from None
+        raise AidgeError(f"'{text}' is no memory", where="--region", hint="write FLASH=0x08000000,0x100000,flash",
+                         code="USAGE") from None
     return Region(name, origin, length, kind, ())
 
 
@@ -68,7 +72,8 @@ def _read_plan(path: Path) -> Plan:
     except OSError as error:
         raise AidgeError(f"cannot read: {error.strerror}", where=str(path), code="PLAN_FILE") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise AidgeError(f"is not a plan file ({error!r})", where=str(path), hint="N.plan.json of `compile`", code="PLAN_FILE") from error
+        raise AidgeError(f"is not a plan file ({error!r})", where=str(path), hint="N.plan.json of `compile`",
+                         code="PLAN_FILE") from error
 
 
 def _as_json(image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], findings: tuple[Finding, ...]) -> dict:
@@ -76,7 +81,8 @@ def _as_json(image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...
                "planned_bytes": claim.arena_bytes} for claim in claims]
     return {
         "findings": [{"code": finding.code, "severity": finding.severity, "text": finding.text} for finding in findings],
-        "regions": [{"name": use.region.name, "used_bytes": use.used_bytes, "length_bytes": use.region.length_bytes} for use in uses],
+        "regions": [{"name": use.region.name, "used_bytes": use.used_bytes, "length_bytes": use.region.length_bytes}
+                    for use in uses],
         "models": models,
         "arena_bytes": sum(model["arena_bytes"] or 0 for model in models),
         "planned_bytes": sum(model["planned_bytes"] for model in models),

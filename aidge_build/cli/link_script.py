@@ -7,6 +7,7 @@ import argparse
 from pathlib import Path
 
 from aidge_build.boards import load_board
+from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.outcome import Outcome
 from aidge_build.toolchain import write_link_script
 
@@ -15,7 +16,7 @@ SUMMARY = "write the linker script of a board"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--board", required=True, metavar="B", help="the board's name")
-    parser.add_argument("--board-path", action="append", default=[], type=Path, metavar="DIR", help="a folder with boards of your own")
+    add_board_path(parser)
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="the linker script to write")
 
 

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 from aidge_build.boards import Board, load_board
+from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.outcome import Outcome
 from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.emulate import RunResult, run_program
@@ -22,7 +23,7 @@ _INPUT, _OUTPUT = "input.bin", "output.bin"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
     parser.add_argument("--board", required=True, metavar="B", help="the board that it was linked for")
-    parser.add_argument("--board-path", action="append", default=[], type=Path, metavar="DIR", help="a folder with boards of your own")
+    add_board_path(parser)
     parser.add_argument("--emulator", default="", choices=("unicorn", "qemu"), help="instead of the board's own")
     parser.add_argument("--input", type=Path, metavar="FILE", help=f"the program finds it as '{_INPUT}', its next argument")
     parser.add_argument("--output", type=Path, metavar="FILE", help=f"the program writes it as '{_OUTPUT}', its next argument")

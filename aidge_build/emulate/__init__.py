@@ -36,7 +36,8 @@ def run_program(
     MissingTool when the emulator is not installed.
     """
     kind = emulator or (board.emulator.kind if board.emulator else "")
-    program = Program(read_image(elf), board, work_folder.resolve(), (elf.stem, *arguments), count, run_symbol, tuple(layer_symbols),
+    words = (elf.stem, *arguments)
+    program = Program(read_image(elf), board, work_folder.resolve(), words, count, run_symbol, tuple(layer_symbols),
                       instruction_limit)
     if board.is_host:
         from aidge_build.emulate.native import run_natively
@@ -50,4 +51,5 @@ def run_program(
         from aidge_build.emulate.qemu import run_in_qemu
 
         return run_in_qemu(program)
-    raise AidgeError("no emulator is named for it", where=f"board {board.name}", hint="key 'emulator' of the board file", code="RUN")
+    raise AidgeError("no emulator is named for it", where=f"board {board.name}", code="RUN",
+                     hint="key 'emulator' of the board file")

@@ -22,7 +22,7 @@ from aidge_build.emulate.program import Program
 def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program, layer_addresses: Sequence[int]):
     """A counter that watches `machine`; `code` is (origin, content) of each memory that may hold code.
 
-    It has the attributes total, inside_run, runs, layers (a list), endless_loop (the address of a branch to itself) and over_limit.
+    It has the attributes total, inside_run, runs, layers (a list), endless_loop (the address of a branch to itself), over_limit.
     """
     library = shared_library("unicorn_hook", program.work_folder)
     if library is None:
@@ -89,9 +89,10 @@ class _NativeCounter:
                            _function_address(engine.uc_reg_read), _function_address(engine.uc_emu_stop))
         self._library = library
         handle = ctypes.c_size_t()
-        status = engine.uc_hook_add(machine._uch, ctypes.byref(handle), ctypes.c_int(unicorn.UC_HOOK_BLOCK),
-                                    ctypes.cast(library.aidge_block_hook, ctypes.c_void_p),
-                                    ctypes.cast(ctypes.byref(self._hook), ctypes.c_void_p), ctypes.c_uint64(1), ctypes.c_uint64(0))
+        function = ctypes.cast(library.aidge_block_hook, ctypes.c_void_p)
+        data = ctypes.cast(ctypes.byref(self._hook), ctypes.c_void_p)
+        status = engine.uc_hook_add(machine._uch, ctypes.byref(handle), ctypes.c_int(unicorn.UC_HOOK_BLOCK), function, data,
+                                    ctypes.c_uint64(1), ctypes.c_uint64(0))
         if status != unicorn.UC_ERR_OK:
             raise unicorn.UcError(status)
 

@@ -2,8 +2,8 @@
 /* Counts executed instructions block by block: in all, inside one function (a model's run), and per layer of it.
  * Both emulators report the start of every basic block; the rules are here once, and in counting.py once more in Python.
  *
- * A layer's share reaches from the entry of its function to the entry of the next layer or to the return of the run: layers run
- * one after another and share kernels. Layers that the linker merged into one address take turns in the order of their names' slots.
+ * A layer's share reaches from the entry of its function to the entry of the next layer or to the return of the run: layers
+ * run one after another and share kernels. Layers that the linker merged into one address take turns in the order of their slots.
  */
 #ifndef AIDGE_COUNTING_H
 #define AIDGE_COUNTING_H

@@ -7,7 +7,7 @@ import signal
 import subprocess
 from pathlib import Path
 
-from aidge_build.emulate.program import LayerCount, Program, RunResult
+from aidge_build.emulate.program import Program, RunResult
 from aidge_build.errors import AidgeError
 
 
@@ -21,5 +21,4 @@ def run_natively(program: Program) -> RunResult:
         raise AidgeError(f"cannot be run: {error.strerror}", where=str(executable), code="RUN") from error
     if result.returncode < 0:
         raise program.failure(f"the program was ended by signal {signal.Signals(-result.returncode).name}")
-    layers = tuple(LayerCount(name, None) for name in program.layer_symbols)
-    return RunResult(result.returncode, result.stdout, None, None, None, layers, None, "native")
+    return RunResult(result.returncode, result.stdout, None, None, None, program.layer_counts((), []), None, "native")

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from aidge_build.emulate.native_code import shared_library
-from aidge_build.emulate.program import NO_ADDRESS, LayerCount, Program, RunResult
+from aidge_build.emulate.program import NO_ADDRESS, Program, RunResult
 from aidge_build.errors import AidgeError, MissingTool
 
 _QEMU = "qemu-system-arm"
@@ -48,13 +48,15 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
     ]
     if plugin:
         command += ["-plugin", _plugin_argument(program, plugin, counts, slots)]
-    result = subprocess.run(command, cwd=program.work_folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    result = subprocess.run(command, cwd=program.work_folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                            errors="replace")
     stdout = console.read_text(errors="replace") if console.is_file() else ""
     measured = _read_counts(counts)
     _raise_on_failure(program, result, stdout, measured)
-    layers = program.layer_counts(slots, measured["layer"]) if measured else tuple(LayerCount(name, None) for name in program.layer_symbols)
-    return RunResult(result.returncode, stdout, _one(measured, "total"), _one(measured, "inside_run") if _one(measured, "runs") else None,
-                     _one(measured, "runs"), layers, _one(measured, "stack") or None, "qemu")
+    layers = program.layer_counts(slots, measured["layer"]) if measured else program.layer_counts((), [])
+    runs = _one(measured, "runs")
+    return RunResult(result.returncode, stdout, _one(measured, "total"), _one(measured, "inside_run") if runs else None, runs,
+                     layers, _one(measured, "stack") or None, "qemu")
 
 
 def _escape(value: str) -> str:
@@ -90,14 +92,15 @@ def _raise_on_failure(program: Program, result: subprocess.CompletedProcess, std
     if fault:
         address, status = int(fault[1], 16), int(fault[2] or "0", 16)
         touched = f", accessing 0x{fault[3]}" if status & _BUS_FAULT_ADDRESS_VALID else ""
-        raise program.failure(f"the program takes a fault (status 0x{status:08x}){touched}, at {program.image.describe(address)} (pc 0x{address:08x})")
+        raise program.failure(f"the program takes a fault (status 0x{status:08x}){touched}, "
+                              f"at {program.image.describe(address)} (pc 0x{address:08x})")
     if _one(measured, "endless_loop"):
         raise program.endless_loop(measured["endless_loop"][0] & ~1)
     if _one(measured, "over_limit"):
         raise program.over_limit()
     if program.count and not measured and "plugin" in result.stderr.lower():
-        raise AidgeError(f"QEMU does not load the counting plug-in: {result.stderr.strip().splitlines()[0]}", where=program.image.path,
-                         hint="QEMU 4.2 to 8.1, or run without counts", code="EMULATOR")
+        raise AidgeError(f"QEMU does not load the counting plug-in: {result.stderr.strip().splitlines()[0]}",
+                         where=program.image.path, hint="QEMU 4.2 to 8.1, or run without counts", code="EMULATOR")
     if result.returncode < 0 or "Lockup" in result.stderr or result.stderr.startswith(_QEMU):
         first = next(iter(result.stderr.strip().splitlines()), f"ended by signal {-result.returncode}")
         raise program.failure(f"QEMU stopped: {first}")

@@ -56,7 +56,8 @@ static void write_result(void)
     fprintf(file, "total %" PRIu64 "\nruns %u\n", counting.total, counting.runs);
     if (!entered_by_jump)
         fprintf(file, "inside_run %" PRIu64 "\n", counting.inside_run);
-    fprintf(file, "stack %u\nendless_loop %u\nover_limit %u\n", stack_high - lowest_write, counting.endless_loop, counting.over_limit);
+    fprintf(file, "stack %u\nendless_loop %u\n", stack_high - lowest_write, counting.endless_loop);
+    fprintf(file, "over_limit %u\n", counting.over_limit);
     for (uint32_t index = 0; index < counting.layer_count; index++)
         fprintf(file, "layer %" PRIu64 "\n", counting.layers[index].instructions);
     fclose(file);

@@ -40,7 +40,8 @@ class Semihosting:
     def call(self, operation: int, argument: int) -> int:
         """One call; returns what the program finds in r0. An unknown operation is an AidgeError (SEMIHOSTING)."""
         if operation not in self._operations:
-            raise AidgeError(f"the program asks for semihosting operation 0x{operation:02x}, which is not served", code="SEMIHOSTING")
+            raise AidgeError(f"the program asks for semihosting operation 0x{operation:02x}, which is not served",
+                             code="SEMIHOSTING")
         return self._operations[operation](argument) & 0xFFFFFFFF
 
     def close(self) -> None:

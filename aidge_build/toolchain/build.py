@@ -9,7 +9,7 @@ from pathlib import Path
 from aidge_build.boards import Board
 from aidge_build.errors import AidgeError
 from aidge_build.toolchain.compiler import Compiler, find_compiler
-from aidge_build.toolchain.link_script import render_link_script, write_if_different
+from aidge_build.toolchain.link_script import write_link_script
 
 _CPLUSPLUS_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit")
 
@@ -26,8 +26,8 @@ def build_program(
 ) -> Path:
     """Compiles `sources` with the board's flags, links them with its start-up code and linker script, returns `output`.
 
-    `extra_flags` come after the board's and go to the compiler and to the linker (`-O3`, `-flto`, `-Wl,...`); `defines` are `NAME` or
-    `NAME=VALUE`. Objects and the linker script go to `work_folder`, where assembler sources find files by `.incbin`, too.
+    `extra_flags` come after the board's and go to the compiler and to the linker (`-O3`, `-flto`, `-Wl,...`); `defines` are
+    `NAME` or `NAME=VALUE`. Objects and the linker script go to `work_folder`; `.incbin` looks beside the source.
     Raises MissingTool, or AidgeError with gcc's first error line; a memory that overflows is named with the missing bytes.
     """
     compiler = find_compiler(board)
@@ -45,7 +45,8 @@ def build_program(
 
 def build_shared_library(compiler: Compiler, source: Path, output: Path, include_folder: Path) -> Path:
     """Compiles one C file to a shared library for this machine."""
-    compiler.run(compiler.c, ["-O2", "-shared", "-fPIC", f"-I{include_folder}", "-o", str(output), str(source)], where=str(source))
+    arguments = ["-O2", "-shared", "-fPIC", f"-I{include_folder}", "-o", str(output), str(source)]
+    compiler.run(compiler.c, arguments, where=str(source))
     return output
 
 
@@ -62,7 +63,7 @@ def _link(compiler: Compiler, board: Board, sources: Sequence[Path], objects: Se
     script = []
     if board.link_script:
         path = work_folder / f"{board.name}.ld"
-        write_if_different(path, render_link_script(board))
+        write_link_script(board, path)
         script = [f"-Wl,-T,{path}"]
     output.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)

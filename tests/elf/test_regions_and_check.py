@@ -91,7 +91,8 @@ def test_a_broken_claim_is_found(tmp_path, capsys, program, expected):
     assert code == 1 and not result["ok"] and expected in codes(result, "error")
 
 
-@pytest.mark.parametrize("changes, expected", [({"model_sha256": "cd" * 32}, "MEM04"), ({"model": "vww"}, "MEM04"), ({"arena_bytes": 4}, "MEM02")])
+@pytest.mark.parametrize("changes, expected", [
+    ({"model_sha256": "cd" * 32}, "MEM04"), ({"model": "vww"}, "MEM04"), ({"arena_bytes": 4}, "MEM02")])
 def test_a_program_that_does_not_belong_to_the_plan_is_found(tmp_path, capsys, changes, expected):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     code, result = check(capsys, elf, "--board", "stm32f7", "--plan", write_plan(tmp_path, **changes))

@@ -64,7 +64,8 @@ def test_a_program_finds_memory_arguments_files_and_floats_on_every_board(tmp_pa
 @pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=["O2", "O3", "lto"])
 def test_both_emulators_count_the_same(tmp_path, name, flags):
     elf = build(name, model(load_board(name).arena_regions[0].name), tmp_path, flags=flags)
-    counted = [run(name, elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, emulator=emulator) for emulator in ("unicorn", "qemu")]
+    counted = [run(name, elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, emulator=emulator)
+               for emulator in ("unicorn", "qemu")]
     assert dataclasses.replace(counted[0], emulator="") == dataclasses.replace(counted[1], emulator="")
     assert counted[0].stdout == "384\n" and counted[0].runs == 2
 
@@ -106,7 +107,8 @@ def test_layers_that_the_linker_merged_are_counted_in_turns(tmp_path):
     """Two names of one function: the first call is the first layer's, the second call the second's."""
     code = model("DTCM").replace("static int kws_fc(void)", "static int unused_fc(void)").replace(
         "__attribute__((noinline)) int kws_run(void)",
-        "static void kws_fc(void) __attribute__((alias(\"kws_conv\"), used));\n__attribute__((noinline)) int kws_run(void)").replace(
+        "static void kws_fc(void) __attribute__((alias(\"kws_conv\"), used));\n"
+        "__attribute__((noinline)) int kws_run(void)").replace(
         "return kws_fc() + (kws_arena[1] != 0);", "kws_conv(); return unused_fc() * 0 + 192;")
     elf = build("stm32f7", code, tmp_path)
     result = run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS)
@@ -135,7 +137,8 @@ int main(void) {
     }
     for (int i = 0; i < 19; i++) f[i] = 0.5f * (float)i;
     float32x4_t lanes = vdupq_n_f32(0.0f);
-    for (int i = 0; i < 19; i += 4) { mve_pred16_t p = vctp32q((uint32_t)(19 - i)); lanes = vaddq_m_f32(lanes, lanes, vldrwq_z_f32(f + i, p), p); }
+    for (int i = 0; i < 19; i += 4) { mve_pred16_t p = vctp32q((uint32_t)(19 - i));
+        lanes = vaddq_m_f32(lanes, lanes, vldrwq_z_f32(f + i, p), p); }
     total = vgetq_lane_f32(lanes, 0) + vgetq_lane_f32(lanes, 1) + vgetq_lane_f32(lanes, 2) + vgetq_lane_f32(lanes, 3);
     return sum == 0 && total == 85.5f ? 0 : 1;
 }
@@ -159,7 +162,7 @@ int main(void) { arena[last & 0x3FFFF] = 1; return weights[last] + arena[last & 
 
 
 def test_the_stack_is_measured_on_both_emulators(tmp_path):
-    code = '#include "semihosting.h"\nint main(void) { volatile char big[1000]; for (int i = 0; i < 1000; i++) big[i] = 1; return 0; }'
+    code = 'int main(void) { volatile char big[1000]; for (int i = 0; i < 1000; i++) big[i] = 1; return 0; }'
     elf = build("mps2-an386", code, tmp_path)
     first, second = (run("mps2-an386", elf, tmp_path, emulator=name).stack_high_water_bytes for name in ("unicorn", "qemu"))
     assert first == second and 1000 <= first < 1100
@@ -201,7 +204,8 @@ def test_a_stack_overflow_leaves_the_memory_and_is_found(tmp_path):
 
 
 def test_files_outside_of_the_folder_are_refused(tmp_path):
-    elf = build("stm32f7", '#include "semihosting.h"\nint main(void) { return semihosting_open("../x", SEMIHOSTING_WRITE) + 1; }', tmp_path)
+    code = '#include "semihosting.h"\nint main(void) { return semihosting_open("../x", SEMIHOSTING_WRITE) + 1; }'
+    elf = build("stm32f7", code, tmp_path)
     (tmp_path / "inside").mkdir()
     with pytest.raises(AidgeError, match="outside of its folder"):
         run("stm32f7", elf, tmp_path / "inside")
@@ -209,7 +213,7 @@ def test_files_outside_of_the_folder_are_refused(tmp_path):
 
 
 def test_the_boards_own_set_up_is_skipped_in_emulation(tmp_path):
-    code = "void board_init(void);\nvoid board_init(void) { while (!(*(volatile int *)0x40023800 & 2)) ; }\nint main(void) { return 5; }"
+    code = "void board_init(void) { while (!(*(volatile int *)0x40023800 & 2)) ; }\nint main(void) { return 5; }"
     assert run("stm32f7", build("stm32f7", code, tmp_path), tmp_path).exit_code == 5
 
 
@@ -286,7 +290,8 @@ int main(void) {
 """
     elf = build("mps2-an386", code, tmp_path)
     (tmp_path / "x").write_bytes(b"HAL")
-    arguments = ["run", str(elf), "--board", "mps2-an386", "--json", "--input", str(tmp_path / "x"), "--output", str(tmp_path / "y")]
+    arguments = ["run", str(elf), "--board", "mps2-an386", "--json"]
+    arguments += ["--input", str(tmp_path / "x"), "--output", str(tmp_path / "y")]
     assert main(arguments) == 1
     data = json.loads(capsys.readouterr().out)
     assert (data["exit_code"], data["ok"], (tmp_path / "y").read_bytes()) == (3, False, b"IBM")

@@ -11,7 +11,8 @@ from aidge_build.boards import list_boards, load_board
 from aidge_build.errors import AidgeError
 from aidge_build.toolchain import render_link_script
 
-NAMES = ("host", "microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "mps3-an547", "netduinoplus2", "stm32f4", "stm32f7")
+NAMES = ("host", "microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "mps3-an547", "netduinoplus2",
+         "stm32f4", "stm32f7")
 
 
 def write(folder, name, text):

@@ -27,6 +27,8 @@ LOCK = ROOT / "requirements.lock"
 STAMP = VENV / "aidge-setup"
 LOG = VENV / "aidge-setup.log"
 
+# Part of the key of .venv: a new number makes every checkout set up again.
+SETUP_VERSION = b"1"
 DEFAULT_BOARD = "host"
 # Options of scons that build nothing, so that nothing needs to be there.
 IDLE_OPTIONS = {"-c", "--clean", "--remove", "-h", "--help", "-H", "--help-options", "-v", "--version"}
@@ -105,9 +107,9 @@ def provide_system_tools(missing: list[machine.Tool], consent: bool, arguments: 
 
 
 def venv_key() -> str:
-    """What `.venv` depends on: the locked packages, this file, the Python and the place of the checkout."""
+    """What `.venv` depends on: the locked packages, this set-up, the Python and the place of the checkout."""
     digest = hashlib.sha256()
-    for content in (LOCK.read_bytes(), Path(__file__).read_bytes(), sys.version.encode(), os.fsencode(ROOT)):
+    for content in (LOCK.read_bytes(), SETUP_VERSION, sys.version.encode(), os.fsencode(ROOT)):
         digest.update(hashlib.sha256(content).digest())
     return digest.hexdigest()
 

@@ -86,7 +86,8 @@ def _run_comment(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:
     prefix = program.name.upper()
     lines = ["Evaluates the network once."]
     if program.options.arena == "caller":
-        lines.append(f"`arena`: {prefix}_ARENA_BYTES bytes at a multiple of {prefix}_ARENA_ALIGNMENT; their content need not be kept.")
+        room = f"{prefix}_ARENA_BYTES bytes at a multiple of {prefix}_ARENA_ALIGNMENT; their content need not be kept"
+        lines.append(f"`arena`: {room if program.arena.peak_bytes else 'not used by this model, may be null'}.")
     if program.options.io == "caller":
         for port in ports:
             multiple = f" at a multiple of {port.alignment} bytes" if port.alignment > 1 else ""

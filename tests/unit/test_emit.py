@@ -10,7 +10,6 @@ import time
 
 import numpy
 import pytest
-from emit_programs import chain, float_sum
 
 from aidge_build.emit import emit
 from aidge_build.emit.arrays import Array
@@ -18,6 +17,7 @@ from aidge_build.emit.kernels import kernel_text
 from aidge_build.errors import AidgeError
 from aidge_build.export.call import Call, Input, Literal, Output
 from aidge_build.program import Options, Place
+from tests.emitted import chain, float_sum
 
 HOSTILE = ("w*/ int injected = 42; /*", "first\\\n??/#include <stdlib.h>", "{{7*7}} $(id) %s", "int", "\U0001f600\udc80\u202e")
 

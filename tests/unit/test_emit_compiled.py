@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy
 import pytest
 from elftools.elf.elffile import ELFFile
-from emit_programs import chain, chain_result, float_sum, reversal
 
 from aidge_build.emit import emit
 from aidge_build.output import write_sources
 from aidge_build.program import Options
+from tests.emitted import chain, chain_result, float_sum, reversal
 
 STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wcast-align", "-Wpedantic", "-Werror"]
 ARM = ["-mcpu=cortex-m4", "-mthumb"]

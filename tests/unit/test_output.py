@@ -11,12 +11,12 @@ import subprocess
 
 import numpy
 import pytest
-from emit_programs import chain
 
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError
 from aidge_build.output import depfile_text, describe_change, write_sources
 from aidge_build.sources import Sources
+from tests.emitted import chain
 
 
 def times(folder):

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Rescaling of integers, and its proof over a range."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy
+import pytest
+
+from aidge_build.arithmetic.fixed_point import (Rescale, divide_half_even, equal_over_range, proved_rescale, rescales,
+                                                shift_half_even)
+from aidge_build.errors import AidgeError
+
+
+def test_shifts_and_quotients_round_half_to_even():
+    values = numpy.arange(-40, 41)
+    assert shift_half_even(values, 2).tolist() == numpy.rint(values / 4).astype(int).tolist()
+    assert divide_half_even(values, 6).tolist() == [round(Fraction(int(v), 6)) for v in values]
+
+
+def test_the_proof_finds_the_one_value_where_two_functions_differ():
+    fast = Rescale(1, 10, 0).apply
+
+    def other(values):
+        return fast(values) + (values == 1536)
+
+    assert equal_over_range(fast, fast, -100_000, 100_000)
+    assert not equal_over_range(other, fast, -100_000, 100_000)
+
+
+def test_a_mean_of_36_values_has_ties_that_only_the_quotient_rounds_right():
+    def exact(values):
+        return numpy.array([round(Fraction(int(v), 36)) for v in values])
+
+    found = proved_rescale(Fraction(1, 36), 255 * 36, lambda candidate: equal_over_range(exact, candidate.apply, -9180, 9180), "a mean")
+    assert found.divisor == 36
+    assert not equal_over_range(exact, next(rescales(Fraction(1, 36), 9180)).apply, -9180, 9180)
+
+
+def test_every_candidate_stays_within_int64():
+    for ratio in (Fraction(1, 3), Fraction(2 ** 40 + 1, 2 ** 30), Fraction(16777215, 2 ** 149)):
+        for candidate in rescales(ratio, 255 * 4096):
+            assert candidate.multiplier * 255 * 4096 < 2 ** 63
+
+
+def test_a_scaling_that_nothing_proves_is_refused():
+    with pytest.raises(AidgeError, match="proved equal to nonsense"):
+        proved_rescale(Fraction(1, 3), 100, lambda candidate: False, "nonsense")

@@ -104,9 +104,9 @@ def aidge_check(env, elf, models=None, board=None):
         if not plans:
             raise SCons.Errors.UserError("AidgeCheck: there is no model among the sources of %s; name it: models=[kws]" % target)
         where = ["--board=" + board] if board else plans[0].attributes.aidge_where
-        target.attributes.aidge_check = where + ["--plan=%s" % plan for plan in plans]
+        target.attributes.aidge_check = where + ["--plan=" + _path(plan) for plan in plans]
         env.Depends(target, [plans, env.Value(" ".join(["aidge check", *target.attributes.aidge_check]))])
-        env.Clean(target, str(target) + ".check.json")
+        env.Clean(target, target.dir.File(target.name + ".check.json"))
         env.AddPostAction(target, SCons.Action.Action(_check, cmdstr="$AIDGECHECKCOMSTR"))
     return elf
 
@@ -161,7 +161,7 @@ def _arguments(env, options):
         if name == "board" and not value:
             arguments += _target_arguments(env)
         elif name in ("kernel_path", "board_path"):
-            arguments += ["%s=%s" % (OPTIONS[name], folder) for folder in _folders(env, options, name)]
+            arguments += ["%s=%s" % (OPTIONS[name], _path(folder)) for folder in _folders(env, options, name)]
         elif name == "bind":
             pairs = ["%s=%s" % pair for pair in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
             arguments += ["%s=%s" % (OPTIONS[name], pair) for pair in pairs]
@@ -431,6 +431,11 @@ def _process_environment(env):
 def _pass_debug_level(env):
     if os.environ.get("AIDGE_DEBUG"):
         env["ENV"]["AIDGE_DEBUG"] = os.environ["AIDGE_DEBUG"]
+
+
+def _path(node):
+    """The path as an action sees it, from the top folder; str() depends on which SConscript is being read."""
+    return node.get_path(node.fs.Top)
 
 
 def _as_list(value):

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""The check as a part of the link, with a stand-in for the command."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+SCRIPT = "Import('env')\nkws = env.AidgeModel('kws', 'kws.onnx'{options})\napp = env.Program('app.elf', ['main.c', kws])\nenv.AidgeCheck(app)\n"
+
+
+@pytest.fixture
+def checked(project):
+    """The firmware with a check, in a variant folder."""
+    for name in ("main.c", "kws.onnx"):
+        project.write("src/" + name, project.read(name))
+    project.write("src/SConscript", SCRIPT.format(options=""))
+    project.sconstruct("SConscript('src/SConscript', exports='env', variant_dir='build', duplicate=0)")
+    return project
+
+
+def test_the_check_follows_the_link_and_leaves_its_findings_beside_the_elf(checked):
+    assert checked.build()[-2:] == ["LINK app.elf", "CHECK app.elf"]
+    findings = json.loads(checked.read("build/app.elf.check.json"))
+    assert findings == {"ok": True, "options": {"--out": ["build/app.elf.check.json"], "--board": ["host"], "--plan": ["build/kws.plan.json"]}}
+    assert checked.build() == []
+
+
+def test_a_failed_check_fails_the_target_and_removes_the_elf(checked):
+    checked.build()
+    checked.write("src/kws.onnx", "topology=A\nweights=1\ncheck=bad\n")
+    run = checked.scons()
+    assert run.exit_code == 2 and "the arena is not the plan's" in run.output
+    assert not (checked.folder / "build/app.elf").exists()
+    assert json.loads(checked.read("build/app.elf.check.json"))["ok"] is False
+    checked.write("src/kws.onnx", "topology=A\nweights=1\n")
+    assert checked.build()[-2:] == ["LINK app.elf", "CHECK app.elf"]
+
+
+def test_a_failed_check_is_not_forgotten_by_the_next_build(checked):
+    checked.write("src/kws.onnx", "topology=A\nweights=1\ncheck=bad\n")
+    assert checked.scons().exit_code == 2
+    assert checked.scons().exit_code == 2
+
+
+def test_cleaning_removes_the_findings(checked):
+    checked.build()
+    checked.build("-c")
+    assert not (checked.folder / "build/app.elf.check.json").exists()
+
+
+def test_the_check_takes_the_board_of_the_model_and_the_plans_of_all_models(checked):
+    checked.write("src/vad.onnx", "topology=V\nweights=1\n")
+    checked.write("src/own/readme", "")
+    script = SCRIPT.format(options=", board='mine', board_path='own'").replace("kws])", "kws, 'vad.onnx'])")
+    checked.write("src/SConscript", script.replace("Import('env')", "Import('env')\nenv['AIDGE_BOARD'] = 'mine'"))
+    checked.build()
+    options = json.loads(checked.read("build/app.elf.check.json"))["options"]
+    assert options["--board"] == ["mine"] and options["--board-path"] == ["src/own"]
+    assert options["--plan"] == ["build/kws.plan.json", "build/vad.plan.json"]
+
+
+def test_a_check_of_a_program_without_a_model_says_what_to_write(project):
+    project.write("main.c", "int main(void) { return 0; }\n")
+    project.sconstruct("env.AidgeCheck(env.Program('app.elf', 'main.c'))")
+    run = project.scons()
+    assert run.exit_code == 2 and "there is no model among the sources of app.elf; name it: models=[kws]" in run.output

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Which target the SCons tool hands to the generator, and what it says when it cannot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+MODEL = "env.AidgeModel('kws', 'kws.onnx'{options})"
+
+
+def command(project, settings: str, options: str = "") -> str:
+    """The generator's command line with these settings of the environment."""
+    project.sconstruct(f"{settings}\n{MODEL.format(options=options)}")
+    run = project.scons("-n", "verbose=1", "kws.c")
+    assert run.exit_code == 0, run.output
+    return run.output
+
+
+def refusal(project, settings: str, options: str = "") -> str:
+    """The message of a build that must be refused."""
+    project.sconstruct(f"{settings}\n{MODEL.format(options=options)}")
+    run = project.scons("-n")
+    assert run.exit_code == 2, run.output
+    return run.output
+
+
+@pytest.mark.parametrize("settings", [
+    "env.Append(CCFLAGS=['-mcpu=cortex-m7', '-mfpu=fpv5-sp-d16', '-mfloat-abi=hard'])",
+    "env.Replace(CCFLAGS='-mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=hard')",
+    "env.Replace(CFLAGS='-mthumb $MACHINE', MACHINE='-mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=hard')",
+    "env.Replace(CC='arm-none-eabi-gcc -mcpu=cortex-m7', CFLAGS='-mfpu=fpv5-sp-d16 -mfloat-abi=softfp')",
+    "f = ['-mcpu=cortex-m7', '-mfpu=fpv5-sp-d16', '-mfloat-abi=hard']\nenv.Append(CCFLAGS=f, ASFLAGS=f, LINKFLAGS=f)",
+])
+def test_cpu_and_fpu_come_from_the_flags_of_the_environment(project, settings):
+    assert "--cpu=cortex-m7 --fpu=fpv5-sp-d16" in command(project, settings)
+
+
+def test_without_a_hard_float_abi_there_is_no_fpu(project):
+    assert "--fpu" not in command(project, "env.Append(CCFLAGS=['-mcpu=cortex-m4', '-mfpu=fpv4-sp-d16'])")
+
+
+def test_a_native_compiler_means_this_machine(project):
+    assert "--board=host" in command(project, "")
+
+
+def test_a_named_board_is_handed_on(project):
+    assert "--board=stm32f7" in command(project, "", ", board='stm32f7'")
+    assert "--board=stm32f7" in command(project, "env['AIDGE_BOARD'] = 'stm32f7'")
+
+
+def test_flags_that_contradict_each_other_are_refused(project):
+    message = refusal(project, "env.Append(CCFLAGS=['-mcpu=cortex-m7'], ASFLAGS=['-mcpu=cortex-m4'])")
+    assert "contradict each other (-mcpu=cortex-m7 in CCFLAGS, -mcpu=cortex-m4 in ASFLAGS)" in message
+    assert "board='stm32f7'" in message
+
+
+def test_a_cross_compiler_without_a_cpu_is_refused(project):
+    message = refusal(project, "env['CC'] = 'arm-none-eabi-gcc'")
+    assert "CC is 'arm-none-eabi-gcc'" in message and "board='stm32f7'" in message
+
+
+def test_a_board_with_another_cpu_than_the_flags_is_refused(project):
+    project.write("boards/mine.toml", 'extends = "base"\n')
+    project.write("boards/bases/base.toml", 'cpu = "cortex-m4"\n')
+    message = refusal(project, "env.Append(CCFLAGS=['-mcpu=cortex-m7'])", ", board='mine', board_path='boards'")
+    assert "board='mine' has a cortex-m4, but the flags of this environment say -mcpu=cortex-m7" in message
+
+
+def test_a_misspelled_option_is_refused_with_the_valid_ones(project):
+    message = refusal(project, "", ", optimise='size'")
+    assert "no option 'optimise'; did you mean 'optimize'? options: board, libs," in message
+
+
+def test_a_file_name_that_is_no_c_name_is_refused_with_what_to_write(project):
+    project.write("my-model.2.onnx", "topology=A\nweights=1\n")
+    project.sconstruct("env.Program('app.elf', ['main.c', 'my-model.2.onnx'])")
+    run = project.scons()
+    assert run.exit_code == 2 and "Write env.AidgeModel('my_model_2', 'my-model.2.onnx')" in run.output
+
+
+def test_options_reach_the_generator(project):
+    line = command(project, "", ", libs=['a', 'ref'], io='arena', arena='caller', bind={'time': 49, 'batch': 1}, optimize='size'")
+    assert "--lib=a,ref --io=arena --arena=caller --bind=batch=1 --bind=time=49 --optimize=size" in line
+
+
+def test_without_the_command_scons_says_in_one_line_what_to_do(project):
+    project.sconstruct("env.Program('app.elf', ['main.c', env.AidgeModel('kws', 'kws.onnx')])", settings="AIDGE_BUILD='missing',")
+    run = project.scons()
+    assert run.exit_code == 3
+    assert run.output.startswith("aidge: the command aidge-build is missing (AIDGE_BUILD is 'missing'). Type") and run.output.count("\n") == 1
+
+
+def test_reading_a_sconscript_imports_no_package_of_ours_and_nothing_heavy(project):
+    done = subprocess.run([sys.executable, "-X", "importtime", "-m", "SCons", "-Q", "-n"], cwd=project.folder, text=True,
+                          capture_output=True, check=True)
+    imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
+    assert not {name for name in imported if name.split(".")[0] in ("aidge_build", "onnx", "numpy", "jinja2", "rich")}
+
+
+def test_the_command_beside_python_comes_before_the_one_on_the_path(project, tmp_path):
+    other = tmp_path / "bin" / "aidge-build"
+    other.parent.mkdir()
+    other.write_text("#!/bin/sh\nexit 9\n")
+    other.chmod(0o755)
+    project.sconstruct(MODEL.format(options=""), settings="")
+    run = project.scons("-n", "verbose=1", "kws.c", env={**os.environ, "PATH": f"{other.parent}:{os.environ['PATH']}"})
+    beside = os.path.join(os.path.dirname(sys.executable), "aidge-build")
+    expected = beside if os.path.exists(beside) else str(other)
+    assert run.output.startswith((expected, f'"{expected}"')), run.output

@@ -18,7 +18,8 @@ needs_qemu = pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="nee
 SHA256 = "ab" * 32
 CLAIM = {
     "model": "kws", "model_sha256": SHA256, "arena_symbol": "kws_arena", "arena_bytes": 512,
-    "state_symbol": None, "state_bytes": 0, "weights_bytes": 64, "weights": ["kws_fc_weights"], "layers": ["kws_conv", "kws_fc"], "peak_bytes": 512, "tool": "test",
+    "state_symbol": None, "state_bytes": 0, "weights_bytes": 64, "weights": ["kws_fc_weights"],
+    "layers": ["kws_conv", "kws_fc"], "peak_bytes": 512, "tool": "test",
 }
 
 

@@ -28,8 +28,9 @@ def run_program(
 ) -> RunResult:
     """Runs `elf` until it exits and says what it did.
 
-    The program sees the command line "stem arguments..." and files below `work_folder` by semihosting. `count` asks for exact
-    instruction counts: of the program, of all calls of `run_symbol` together, and of each of `layer_symbols` within them.
+    The program sees the command line "stem arguments..." and, by semihosting, the files of `work_folder` (Unicorn refuses
+    others; QEMU serves files itself and does not). `count` asks for exact instruction counts: of the program, of all calls of
+    `run_symbol` together, and of each of `layer_symbols` within them.
     `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
 
     Raises CheckFailed (RUN) when the program leaves the board's memories, faults, or does not end within `instruction_limit`;

@@ -72,6 +72,19 @@ def test_a_program_that_keeps_its_plan_passes(tmp_path, capsys, flags):
     assert json.loads((tmp_path / "out.json").read_text()) == result
 
 
+def test_names_that_the_compiler_extended_are_found(tmp_path, capsys):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    renames = ("kws_conv=kws_conv.constprop.0", "kws_fc=kws_fc.isra.0.constprop.1", "kws_arena=kws_arena.lto_priv.0")
+    subprocess.run(["arm-none-eabi-objcopy", *(f"--redefine-sym={rename}" for rename in renames), str(elf)], check=True)
+    code, result = check(capsys, elf, "--board", "stm32f7")
+    assert code == 0 and result["findings"] == [] and result["arena_bytes"] == 512
+
+
+def test_a_program_of_the_host_is_checked_without_memories(tmp_path, capsys):
+    code, result = check(capsys, build("host", model(), tmp_path), "--board", "host")
+    assert code == 0 and result["regions"] == [] and result["arena_bytes"] == 512
+
+
 def test_the_text_says_that_the_arena_is_as_planned(tmp_path, capsys):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     assert main(["check", str(elf), "--board", "stm32f7"]) == 0

@@ -12,6 +12,7 @@ from aidge_build.boards import list_boards, load_board
 from aidge_build.cli import main
 from aidge_build.emulate import block_counter, native_code, run_program
 from aidge_build.errors import AidgeError, CheckFailed, MissingTool
+from aidge_build.toolchain import build_program
 from tests.programs import build, model, needs_cross_compiler, needs_qemu
 
 pytestmark = [needs_cross_compiler, needs_qemu]
@@ -195,6 +196,20 @@ def test_a_violation_in_qemu_stops_with_its_function(tmp_path, statement, text):
         run("mps3-an547", elf, tmp_path, instruction_limit=100_000)
 
 
+def test_a_users_board_builds_checks_and_runs_with_one_new_file(tmp_path, capsys):
+    (tmp_path / "toy.toml").write_text('extends = "stm32f4"\ntitle = "Toy"\ndata = "CCM"\narena = ["TAIL"]\nstack_size = "1K"\n'
+                                       '[regions.TAIL]\norigin = 0x60000000\nlength = "4K"\nkind = "ram"\n')
+    board = load_board("toy", [tmp_path])
+    (tmp_path / "app.c").write_text(model("TAIL"))
+    elf = build_program(board, [tmp_path / "app.c"], tmp_path / "app.elf", work_folder=tmp_path / "objects")
+    options = ["--board", "toy", "--board-path", str(tmp_path), "--json"]
+    assert main(["check", str(elf), *options]) == 0
+    used = {region["name"]: region["used_bytes"] for region in json.loads(capsys.readouterr().out)["regions"]}
+    assert used["TAIL"] == 512 and used["CCM"] >= 1024 and used["SRAM1"] == 0
+    assert main(["run", str(elf), *options]) == 0
+    assert json.loads(capsys.readouterr().out)["stdout"] == "384\n"
+
+
 def test_a_stack_overflow_leaves_the_memory_and_is_found(tmp_path):
     code = "int deep(volatile int *p, int n) { volatile int x[64]; x[0] = *p; return n ? deep(x, n - 1) + x[0] : 0; }\n" \
            "int main(void) { volatile int x = 1; return deep(&x, 100); }"
@@ -245,8 +260,6 @@ def test_c_plus_plus_constructors_run(tmp_path):
     source = tmp_path / "app.cpp"
     source.write_text("struct Seven { int value; Seven() : value(6 + seed) {} static int seed; };\nint Seven::seed = 1;\n"
                       "static Seven seven;\nint main() { return seven.value; }")
-    from aidge_build.toolchain import build_program
-
     elf = build_program(load_board("stm32f4"), [source], tmp_path / "app.elf", work_folder=tmp_path)
     assert run("stm32f4", elf, tmp_path).exit_code == 7
 

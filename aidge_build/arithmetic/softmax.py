@@ -58,10 +58,8 @@ def exponentials(input_scale: float, fraction_bits: int, entries: int) -> tuple[
     """rint(e^(-k * input_scale) * 2^fraction_bits) for k = 0 .. entries - 1."""
     context = Context(prec=40, rounding=ROUND_HALF_EVEN, Emin=-10**9, Emax=10**9)
     one = Decimal(1 << fraction_bits)
-    return tuple(
-        int(context.multiply(context.exp(context.multiply(Decimal(-k), Decimal(input_scale))), one).to_integral_value(ROUND_HALF_EVEN))
-        for k in range(entries)
-    )
+    reals = (context.multiply(context.exp(context.multiply(Decimal(-k), Decimal(input_scale))), one) for k in range(entries))
+    return tuple(int(real.to_integral_value(ROUND_HALF_EVEN)) for real in reals)
 
 
 def quantized_softmax(levels: numpy.ndarray, table: SoftmaxTable, zero_point: int, low: int, high: int) -> numpy.ndarray:

@@ -36,5 +36,6 @@ def run(view: GraphView, inputs: Mapping[str, numpy.ndarray]) -> dict[str, numpy
 def _checked(value: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:
     value = numpy.asarray(value)
     if value.shape != tensor.dims or value.dtype != tensor.dtype.numpy:
-        raise AidgeError(f"the input '{tensor.name}' is {value.dtype}{list(value.shape)}, the model wants {tensor.dtype.name}{list(tensor.dims)}")
+        raise AidgeError(f"the input '{tensor.name}' is {value.dtype}{list(value.shape)}, "
+                         f"the model wants {tensor.dtype.name}{list(tensor.dims)}")
     return value

@@ -77,7 +77,8 @@ class _Import:
                           for kind, nodes in sorted(where.items()))
         near = sorted({match for kind in where for match in difflib.get_close_matches(kind, self._operators, n=2, cutoff=0.6)})
         hint = f"nearest supported: {', '.join(near)}" if near else "'aidge-build ops' lists the supported ones"
-        raise AidgeError(f"unsupported operator{'s' if len(where) > 1 else ''} {', '.join(sorted(where))}: {found}", code="OPERATOR",
+        kinds = f"unsupported operator{'s' if len(where) > 1 else ''} {', '.join(sorted(where))}"
+        raise AidgeError(f"{kinds}: {found}", code="OPERATOR",
                          hint=f"{hint}; a new operator is one file in the folder 'operators' of a library (--kernel-path)")
 
     def _refuse_two_producers(self) -> None:
@@ -86,7 +87,8 @@ class _Import:
         for node in self._model.nodes:
             for name in filter(None, node.outputs):
                 if name in producer:
-                    raise AidgeError(f"tensor '{name}' is produced twice: by {producer[name]} and by {node.where()}", code="GRAPH")
+                    raise AidgeError(f"tensor '{name}' is produced twice: by {producer[name]} and by {node.where()}",
+                                     code="GRAPH")
                 producer[name] = node.where()
 
     def _add_inputs(self) -> list[str]:
@@ -124,20 +126,24 @@ class _Import:
             if output and output in self._read:
                 raise AidgeError(f"its output {index} ('{output}') is not supported", code="OPERATOR")
         given = (*node.outputs[:count], *("",) * (count - len(node.outputs)))
-        return tuple(output or self._free_name(f"{node.op_type}_{node.index}_unused_{index}") for index, output in enumerate(given))
+        return tuple(output or self._free_name(f"{node.op_type}_{node.index}_unused_{index}")
+                     for index, output in enumerate(given))
 
     def _free_name(self, name: str) -> str:
         while name in self._tensors:
             name += "_"
         return name
 
-    def _fold(self, operator: Operator, inputs: list[Tensor | None], outputs: tuple[str, ...], results: Iterable[TensorType]) -> None:
+    def _fold(self, operator: Operator, inputs: list[Tensor | None], outputs: tuple[str, ...],
+              results: Iterable[TensorType]) -> None:
         types = [Tensor(output, result.dims, result.dtype) for output, result in zip(outputs, results)]
         for tensor in types:
-            self._folded_bytes += tensor.size_bytes
-            if tensor.elements > MOST_ELEMENTS or tensor.size_bytes > MOST_BYTES or self._folded_bytes > MOST_BYTES_TOGETHER:
-                raise AidgeError(f"the constant result '{tensor.name}' has {tensor.size_bytes} bytes, too many to evaluate while importing",
-                                 code="FOLD", hint=f"the limits are {MOST_BYTES} bytes for a tensor, {MOST_BYTES_TOGETHER} for a model")
+            size = tensor.size_bytes
+            self._folded_bytes += size
+            if tensor.elements > MOST_ELEMENTS or size > MOST_BYTES or self._folded_bytes > MOST_BYTES_TOGETHER:
+                raise AidgeError(f"the constant result '{tensor.name}' has {size} bytes, too many to evaluate while importing",
+                                 code="FOLD",
+                                 hint=f"the limits are {MOST_BYTES} bytes for a tensor, {MOST_BYTES_TOGETHER} for a model")
         if operator.multiply_accumulates(inputs, types) > MOST_WORK:
             raise AidgeError("its inputs are constant, but evaluating it takes too long", code="FOLD")
         values = evaluate(operator, [None if tensor is None else tensor.data for tensor in inputs], inputs, types)

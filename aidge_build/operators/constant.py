@@ -23,8 +23,9 @@ class Constant(Operator):
 
     @classmethod
     def from_onnx(cls, source):
-        given = [name for name in ("value", "value_float", "value_floats", "value_int", "value_ints") if source.has_attribute(name)]
-        source.expect_attributes("value", "value_float", "value_floats", "value_int", "value_ints")
+        names = ("value", "value_float", "value_floats", "value_int", "value_ints")
+        source.expect_attributes(*names)
+        given = [name for name in names if source.has_attribute(name)]
         require(len(given) == 1, f"{len(given)} values are given, wants one")
         (name,) = given
         if name == "value":

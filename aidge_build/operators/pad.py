@@ -52,7 +52,8 @@ class Pad(Operator):
         require(all(size >= 0 for size in dims), f"the negative pads cut more than {list(data.dims)} has")
         for size, *pads in zip(data.dims, self.pads_begin, self.pads_end):
             left = size + sum(min(0, pad) for pad in pads)
-            require(self.mode != "reflect" or max(pads) < max(left, 1), f"mode reflect: the pads {pads} reach beyond the axis of length {left}")
+            require(self.mode != "reflect" or max(pads) < max(left, 1),
+                    f"mode reflect: the pads {pads} reach beyond the axis of length {left}")
             require(self.mode == "constant" or max(pads) <= 0 or left > 0, f"mode {self.mode}: the axis has no element")
         return (TensorType(dims, data.dtype),)
 

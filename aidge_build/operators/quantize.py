@@ -37,9 +37,10 @@ class QuantizationNode(Operator):
         require(scale.dims in ((), (1,)) or scale.dims == (data.dims[self.axis],),
                 f"{scale.elements} scales, but axis {self.axis} has {data.dims[self.axis:self.axis + 1]} elements")
         bad = scale.data[~(numpy.isfinite(scale.data) & (scale.data > 0))]
-        require(bad.size == 0, f"the scale '{scale.name}' holds {bad.reshape(-1)[0] if bad.size else ''}, wants positive finite numbers")
+        require(bad.size == 0, f"the scale '{scale.name}' holds {', '.join(map(str, bad[:1]))}, wants positive finite numbers")
         if zero_point is not None:
-            require(zero_point.dtype is dtype, f"the zero point '{zero_point.name}' is {zero_point.dtype.name}, the data {dtype.name}")
+            require(zero_point.dtype is dtype,
+                    f"the zero point '{zero_point.name}' is {zero_point.dtype.name}, the data {dtype.name}")
             require(zero_point.dims == scale.dims or zero_point.elements == scale.elements == 1,
                     f"the zero point has the dims {list(zero_point.dims)}, the scale {list(scale.dims)}")
 
@@ -93,10 +94,11 @@ class QuantizeLinear(QuantizationNode):
 
     def forward(self, data, scale, zero_point=None):
         # The values came as float64 without change, so this is the float32 division that ONNX asks for.
-        levels = numpy.rint(data.astype(numpy.float32) / self._along(scale.astype(numpy.float32), data.ndim)).astype(numpy.float64)
+        quotients = data.astype(numpy.float32) / self._along(scale.astype(numpy.float32), data.ndim)
+        levels = numpy.nan_to_num(numpy.rint(quotients).astype(numpy.float64), nan=0.0, posinf=numpy.inf, neginf=-numpy.inf)
         shift = 0.0 if zero_point is None else self._along(zero_point.astype(numpy.float64), data.ndim)
         low, high = self.dtype.range
-        return numpy.clip(numpy.nan_to_num(levels, nan=0.0, posinf=numpy.inf, neginf=-numpy.inf) + shift, low, high).astype(self.dtype.numpy)
+        return numpy.clip(levels + shift, low, high).astype(self.dtype.numpy)
 
 
 @dataclass(frozen=True)

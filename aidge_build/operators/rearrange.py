@@ -146,12 +146,14 @@ class Gather(Operator):
         size = data.dims[self.axis]
         if indices.is_constant and indices.data.size:
             low, high = int(indices.data.min()), int(indices.data.max())
-            require(-size <= low and high < size, f"the indices {low} to {high} are out of range for axis {self.axis} of length {size}")
+            require(-size <= low and high < size,
+                    f"the indices {low} to {high} are out of range for axis {self.axis} of length {size}")
         return (TensorType((*data.dims[:self.axis], *indices.dims, *data.dims[self.axis + 1:]), data.dtype),)
 
     def forward(self, data, indices):
         size = data.shape[self.axis]
-        require(bool(((-size <= indices) & (indices < size)).all()), f"an index is out of range for axis {self.axis} of length {size}")
+        require(bool(((-size <= indices) & (indices < size)).all()),
+                f"an index is out of range for axis {self.axis} of length {size}")
         return numpy.take(data, indices, self.axis)
 
 

@@ -42,7 +42,8 @@ class Reduce(Operator):
 
     def infer(self, inputs):
         (data,) = inputs
-        require(not self.needs_elements or all(data.dims[axis] for axis in self.axes), f"an axis of {list(data.dims)} has no element")
+        require(not self.needs_elements or all(data.dims[axis] for axis in self.axes),
+                f"an axis of {list(data.dims)} has no element")
         dims = (1 if axis in self.axes else size for axis, size in enumerate(data.dims) if self.keep or axis not in self.axes)
         return (TensorType(tuple(dims), data.dtype),)
 

@@ -53,7 +53,8 @@ class Softmax(Operator):
         (data,), (tensor,), (output,) = values, inputs, outputs
         require(tensor.dtype in (DType.int8, DType.uint8), f"quantized Softmax of {tensor.dtype.name} is not supported")
         table = softmax_table(tensor.quantization.scale, output.quantization.scale, self.row_length(tensor.dims))
-        levels = quantized_softmax(self._rows(data).astype(numpy.int64), table, output.quantization.zero_point, *output.dtype.range)
+        rows = self._rows(data).astype(numpy.int64)
+        levels = quantized_softmax(rows, table, output.quantization.zero_point, *output.dtype.range)
         return (self._from_rows(levels, data.shape).astype(output.dtype.numpy),)
 
     def _rows(self, data: numpy.ndarray) -> numpy.ndarray:

@@ -77,7 +77,8 @@ def test_a_convolution_is_the_sum_over_its_taps(shape, multiplier, depthwise):
 def test_pools_look_at_exactly_the_taps_inside(shape, count_include_pad):
     data, window = shape
     spatial, dims = data.shape[2:], window.output_dims(data.shape[2:])
-    largest, mean = MaxPooling(window=window).forward(data), AvgPooling(window=window, count_include_pad=count_include_pad).forward(data)
+    largest = MaxPooling(window=window).forward(data)
+    mean = AvgPooling(window=window, count_include_pad=count_include_pad).forward(data)
     for out in itertools.product(*map(range, dims)):
         taps = list(_taps(window, spatial, out))
         for c in range(data.shape[1]):

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""What the importer makes of a model that is good."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+from onnx import TensorProto, helper
+
+from aidge_build.backend.cpu import run
+from aidge_build.errors import AidgeError
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.operators import builtin_operators, collect, merge
+from aidge_build.operators.base import Operator
+from tests.models import graph, model, types
+
+INT64 = numpy.int64
+
+
+def test_shape_arithmetic_of_pytorch_disappears():
+    view = graph(
+        """shape = Shape(x) batch = Gather<axis=0>(shape, zero) rows = Unsqueeze(batch, axes)
+           target = Concat<axis=0>(rows, rest) y = Reshape(x, target)""",
+        inputs="float[2,3,4] x", outputs="float[2,12] y",
+        constants={"zero": INT64(0), "axes": numpy.array([0], INT64), "rest": numpy.array([-1], INT64)})
+    assert types(view) == ["Reshape"]
+    assert view.tensor("y").dims == (2, 12)
+    assert sorted(view.tensors) == ["x", "y"]
+
+
+def test_a_constant_that_is_dequantized_stays_visible_to_the_recipes():
+    view = graph("wf = DequantizeLinear(w, s) y = MatMul(x, wf)", inputs="float[1,2] x", outputs="float[1,2] y",
+                 constants={"w": numpy.ones((2, 2), numpy.int8), "s": numpy.float32(0.5)})
+    assert types(view) == ["DequantizeLinear", "MatMul"]
+    assert not view.tensor("wf").is_constant
+
+
+def test_folded_values_are_those_of_the_numpy_backend():
+    view = graph("b = Exp(a) y = Add(x, b)", inputs="float[2] x", outputs="float[2] y",
+                 constants={"a": numpy.array([0.1, 0.2], numpy.float32)})
+    assert view.tensor("b").data.tolist() == numpy.exp(numpy.array([0.1, 0.2], numpy.float32).astype(float)).astype("f4").tolist()
+
+
+def test_an_output_that_nobody_reads_is_not_computed_and_one_that_is_read_is_refused():
+    view = graph("y, mask = Dropout(x)", inputs="float[2] x", outputs="float[2] y")
+    assert types(view) == ["Dropout"]
+    with pytest.raises(AidgeError, match=r"its output 1 \('mask'\) is not supported"):
+        graph("y, mask = Dropout(x)", inputs="float[2] x", outputs="float[2] y, bool[2] mask")
+
+
+def test_origin_names_the_node_of_the_file():
+    view, _ = import_onnx(model("y = Relu(x)", inputs="float[2] x", outputs="float[2] y"), "m", builtin_operators(), {}, {})
+    assert view.nodes[0].origin == ("Relu_0",)
+
+
+@pytest.mark.parametrize("opset, row", [(11, 6), (13, 2)])
+def test_softmax_before_opset_13_normalizes_all_later_axes_together(opset, row):
+    view = graph("y = Softmax<axis=1>(x)", inputs="float[1,2,3] x", outputs="float[1,2,3] y", opset=opset)
+    x = numpy.zeros((1, 2, 3), numpy.float32)
+    assert run(view, {"x": x})["y"].reshape(-1).tolist() == pytest.approx([1 / row] * 6)
+
+
+@pytest.mark.parametrize("opset, clip", [(10, "Clip<min=-1.0, max=2.0>(x)"), (11, "Clip(x, low, high)")])
+def test_bounds_of_clip_are_attributes_and_later_inputs(opset, clip):
+    view = graph(f"y = {clip}", inputs="float[3] x", outputs="float[3] y", opset=opset,
+                 constants={"low": numpy.float32(-1), "high": numpy.float32(2)})
+    assert run(view, {"x": numpy.array([-5, 0.5, 5], numpy.float32)})["y"].tolist() == [-1, 0.5, 2]
+
+
+def test_damaged_weights_are_noticed():
+    data = model("y = Add(x, w)", inputs="float[1] x", outputs="float[1] y",
+                 constants={"w": numpy.array([numpy.nan], numpy.float32)})
+    assert import_onnx(data, "m", builtin_operators(), {}, {})[1] == ("constant 'w' holds NaN or infinity",)
+
+
+def test_two_classes_for_one_onnx_operator_are_refused():
+    class Other(Operator):
+        onnx_names = ("Conv",)
+
+    with pytest.raises(AidgeError, match="two operators read the ONNX operator Conv: .*conv.Conv and .*Other"):
+        merge(dict(builtin_operators()), {"Conv": Other})
+
+
+def test_operators_of_another_module_can_be_added(tmp_path, monkeypatch):
+    (tmp_path / "my_operators.py").write_text(
+        "from typing import ClassVar\nfrom aidge_build.operators.unary import Unary\n"
+        "class Twice(Unary):\n    onnx_names: ClassVar = ('my.domain::Twice',)\n"
+        "    def forward(self, data):\n        return 2 * data\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    import my_operators
+
+    operators = {**builtin_operators(), **collect(my_operators)}
+    assert sorted(collect(my_operators)) == ["my.domain::Twice"]
+    node = helper.make_node("Twice", ["x"], ["y"], domain="my.domain")
+    x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, (2,)) for name in "xy")
+    made = helper.make_model(helper.make_graph([node], "g", [x], [y]), opset_imports=[helper.make_opsetid("my.domain", 1)])
+    view, _ = import_onnx(made.SerializeToString(), "m", operators, {}, {})
+    assert run(view, {"x": numpy.array([1, 2], numpy.float32)})["y"].tolist() == [2, 4]
+
+
+def test_a_wrong_input_is_refused_with_what_the_model_wants():
+    view = graph("y = Relu(x)", inputs="float[2] x", outputs="float[2] y")
+    for inputs, message in (
+        ({"x": numpy.zeros(3, numpy.float32)}, "the input 'x' is float32[3], the model wants float32[2]"),
+        ({"x": numpy.zeros(2)}, "the input 'x' is float64[2], the model wants float32[2]"),
+        ({}, "the input 'x' is not given"),
+        ({"z": numpy.zeros(2)}, "the model has no input 'z'. Hint: its inputs are: x"),
+    ):
+        with pytest.raises(AidgeError) as refused:
+            run(view, inputs)
+        assert str(refused.value) == message

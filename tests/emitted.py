@@ -121,7 +121,8 @@ def chain(name: str = "toy", *, count: int = 6, options: Options | None = None, 
     layers = (Layer(f"{name}_first", nodes[0], toy_kernel("scale_s8", "Scale"), scale, (x,), (hidden,), count,
                     arena.offset_of("scratch"), (("other", "wants float32"),), "library preference"),
               Layer(f"{name}_second", nodes[1], toy_kernel("reverse_s8", "Reverse"), reverse, (hidden,), (y,), 0))
-    program = Program(name, "ab" * 32, view, layers, places, arena, peak, 2 * count, alignment, options, "cortex-m4", {"toy": TOY_FILES})
+    program = Program(name, "ab" * 32, view, layers, places, arena, peak, 2 * count, alignment, options, "cortex-m4",
+                      {"toy": TOY_FILES})
     return dataclasses.replace(program, **changes)
 
 
@@ -145,7 +146,8 @@ def float_sum(name: str = "sum", options: Options | None = None, values=(1.5, -0
     empty = MemoryPlan((), 0, 0, 0, True)
     size = x.size_bytes
     peak = plan([Buffer("x", size, 4, 0, 1, "io"), Buffer("unread", size, 4, 0, 1, "io"), Buffer("y", size, 4, 0, 1, "io")])
-    return Program(name, "cd" * 32, view, (layer,), places, empty, peak, 3 * size, 4, options or Options(), "host", {"toy": TOY_FILES})
+    return Program(name, "cd" * 32, view, (layer,), places, empty, peak, 3 * size, 4, options or Options(), "host",
+                   {"toy": TOY_FILES})
 
 
 def reversal(options: Options | None = None) -> Program:

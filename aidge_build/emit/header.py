@@ -96,8 +96,10 @@ def _run_comment(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:
             lines.append("Buffers must not overlap.")
     else:
         argument = "(arena)" if program.options.arena == "caller" else ""
-        words = {True: "Write", False: "Read"}
-        lines += [f"{words[port.is_input]} {port.macro}{argument} {'before' if port.is_input else 'after'} the call." for port in ports]
+        for port in ports:
+            pointer = f"{port.macro}{argument}"
+            lines.append(f"Write {pointer} before the call." if port.is_input else f"Read {pointer} after the call.")
         lines.append("Inputs do not survive the call: the arena is used again for what follows.")
-    failure = "1 when a pointer is null or misaligned, with nothing computed" if signature(program, ports) else "there is no failure"
-    return (*lines, f"Returns 0; {failure}. Not reentrant." if program.options.arena == "static" else f"Returns 0; {failure}.")
+    can_fail = bool(signature(program, ports))
+    failure = "1 when a pointer is null or misaligned, with nothing computed" if can_fail else "there is no failure"
+    return (*lines, f"Returns 0; {failure}." + (" Not reentrant." if program.options.arena == "static" else ""))

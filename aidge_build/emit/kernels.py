@@ -118,9 +118,10 @@ def _without_guard(lines: list[tuple[str, int, bool]]) -> list[tuple[str, int, b
     first, second, last = directives[0], directives[1], directives[-1]
     opened = re.fullmatch(r"\s*#\s*ifndef\s+(\w+).*", lines[first][0])
     defined = re.fullmatch(r"\s*#\s*define\s+(\w+)\s*(/[/*].*)?", lines[second][0])
-    closes_first = _CLOSES.match(lines[last][0]) and lines[last][1] == 0 and \
-        all(depth > 0 and not (depth == 1 and is_code and _ALTERNATIVE.match(line)) for line, depth, is_code in lines[first + 1:last])
-    if not (opened and defined and opened[1] == defined[1] and closes_first):
+    inside = lines[first + 1:last]
+    has_alternative = any(depth == 1 and is_code and _ALTERNATIVE.match(line) for line, depth, is_code in inside)
+    closes_first = _CLOSES.match(lines[last][0]) and lines[last][1] == 0 and all(depth > 0 for _, depth, _ in inside)
+    if not (opened and defined and opened[1] == defined[1] and closes_first and not has_alternative):
         return lines
     return [(line, depth - (first < index < last), is_code) for index, (line, depth, is_code) in enumerate(lines)
             if index not in (first, second, last)]

@@ -111,8 +111,9 @@ class _LayerPrinter:
 
     def _scratch(self) -> str:
         if self.layer.scratch_offset_bytes is None:
-            raise AidgeError(f"kernel {self.layer.kernel.name} uses scratch that it did not demand", where=self.layer.node.where(),
-                             code="EMIT", hint="return Demands(scratch_bytes=...) from the kernel's demands()")
+            raise AidgeError(f"kernel {self.layer.kernel.name} uses scratch that it did not demand",
+                             where=self.layer.node.where(), code="EMIT",
+                             hint="return Demands(scratch_bytes=...) from the kernel's demands()")
         return self.places.arena_pointer(self.layer.scratch_offset_bytes)
 
     def _used_ports(self) -> tuple[Port, ...]:

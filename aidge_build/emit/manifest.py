@@ -28,7 +28,7 @@ def manifest_text(manifest: dict) -> bytes:
 
 def manifest_of(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers: tuple[LayerText, ...],
                 files: Mapping[str, bytes]) -> dict:
-    """The manifest. `buffers` are those of the arena as linked, `peak_buffers` those of `peak_bytes` (inputs and outputs inside)."""
+    """The manifest. `buffers` are those of the arena as linked, `peak_buffers` those of `peak_bytes`, inputs and outputs inside."""
     places = Places(program, ports, arrays)
     return {
         "schema": SCHEMA, "tool": VERSION, "model": program.name, "model_sha256": program.model_sha256, "target": program.target,
@@ -57,7 +57,8 @@ def _memory(program: Program) -> dict:
         "scratch_bytes": max((p.buffer.size_bytes for p in program.arena.placements if p.buffer.kind == "scratch"), default=0),
         "state_bytes": 0, "io_bytes": program.io_bytes, "arena_bytes": program.arena.peak_bytes,
         "arena_alignment": program.arena_alignment,
-        "regions": [{"name": region, "used_bytes": program.arena.peak_bytes, "lower_bound_bytes": program.arena.lower_bound_bytes}],
+        "regions": [{"name": region, "used_bytes": program.arena.peak_bytes,
+                     "lower_bound_bytes": program.arena.lower_bound_bytes}],
         "order": [layer.node.name for layer in program.layers],
         "buffers": _buffers(program.arena, region), "peak_buffers": _buffers(peak, region),
     }

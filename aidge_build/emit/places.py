@@ -60,7 +60,8 @@ class Places:
 
     def _require(self, offset: int, tensor: Tensor, available: int, owner: str, layer: Layer) -> None:
         if offset < 0 or offset % tensor.dtype.size_bytes or offset + tensor.size_bytes > available:
-            raise self._fault(f"tensor '{tensor.name}' has {tensor.size_bytes} B at offset {offset}, {owner} {available} B", layer)
+            raise self._fault(f"tensor '{tensor.name}' has {tensor.size_bytes} B at offset {offset}, {owner} {available} B",
+                              layer)
 
     @staticmethod
     def _fault(what: str, layer: Layer) -> AidgeError:
@@ -83,8 +84,8 @@ class Places:
         if spot.port.tensor.dtype.c_type == tensor.dtype.c_type:
             elements = spot.offset_bytes // tensor.dtype.size_bytes
             return f"&{spot.port.parameter}[{elements}]" if elements else spot.port.parameter
-        byte = f"{'const ' if spot.port.is_input else ''}uint8_t *"
-        start = f"(({byte})(const void *){spot.port.parameter})" if spot.port.is_input else f"(({byte})(void *){spot.port.parameter})"
+        const = "const " if spot.port.is_input else ""
+        start = f"(({const}uint8_t *)({const}void *){spot.port.parameter})"
         return _cast(target, f"&{start}[{spot.offset_bytes}]", tensor)
 
     def described(self, tensor: Tensor, layer: Layer) -> str:

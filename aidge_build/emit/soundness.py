@@ -38,7 +38,7 @@ def _require_symbols(program: Program) -> None:
 
 
 def _require_outputs(program: Program) -> None:
-    written = {program.places[tensor.name] for layer in program.layers for tensor in layer.outputs if tensor.name in program.places}
+    written = {program.places.get(tensor.name) for layer in program.layers for tensor in layer.outputs}
     for name in program.view.outputs:
         _require(name in program.places, f"the graph output '{name}' has no place")
         _require(program.places[name] in written, f"no layer writes the graph output '{name}'")

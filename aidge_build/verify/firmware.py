@@ -89,15 +89,19 @@ def _harness(program: Program, trace: bool) -> str:
     options = program.options
     inputs = [program.view.tensor(name) for name in program.view.inputs]
     outputs = [program.view.tensor(name) for name in program.view.outputs]
-    arguments = ["arena.bytes"] if options.arena == "caller" and program.arena.peak_bytes else []
+    arena = "arena.bytes" if program.arena.peak_bytes else "0"
+    arguments = [arena] if options.arena == "caller" else []
     ports = ports_of(program)
     sides = [[port for port in ports if port.is_input == wanted] for wanted in (True, False)]
     copies_in, copies_out = [], []
     if options.io == "caller":
         arguments += [f"input_{index}" for index in range(len(inputs))] + [f"output_{index}" for index in range(len(outputs))]
     else:
-        copies_in = [f"(void)memcpy({port.macro}, input_{index}, sizeof input_{index});" for index, port in enumerate(sides[0])]
-        copies_out = [f"(void)memcpy(output_{index}, {port.macro}, sizeof output_{index});" for index, port in enumerate(sides[1])]
+        of_arena = f"({arena})" if options.arena == "caller" else ""
+        copies_in = [f"(void)memcpy({port.macro}{of_arena}, input_{index}, sizeof input_{index});"
+                     for index, port in enumerate(sides[0])]
+        copies_out = [f"(void)memcpy(output_{index}, {port.macro}{of_arena}, sizeof output_{index});"
+                      for index, port in enumerate(sides[1])]
     return render(files(__package__).joinpath("harness.c.j2").read_text(), name=program.name, trace=trace,
                   inputs=[_c(tensor) for tensor in inputs], outputs=[_c(tensor) for tensor in outputs],
                   input_bytes=sum(tensor.size_bytes for tensor in inputs), arguments=", ".join(arguments),

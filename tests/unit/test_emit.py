@@ -40,7 +40,8 @@ def test_new_weights_change_neither_code_nor_header():
 
 def test_new_scales_change_the_header_and_not_the_code():
     old = chain()
-    x = dataclasses.replace(old.view.tensor("x"), quantization=dataclasses.replace(old.view.tensor("x").quantization, scales=(0.5,)))
+    x = old.view.tensor("x")
+    x = x.with_(quantization=dataclasses.replace(x.quantization, scales=(0.5,)))
     view = dataclasses.replace(old.view, tensors={**old.view.tensors, "x": x})
     layers = (dataclasses.replace(old.layers[0], inputs=(x,)), old.layers[1])
     new = dataclasses.replace(old, view=view, layers=layers)
@@ -97,18 +98,20 @@ def test_io_in_the_arena_gives_pointers_as_macros():
 
 def test_several_inputs_have_macros_and_parameters_of_their_own_names():
     header = text_of(float_sum(), ".h")
-    assert "#define SUM_UNREAD_SIZE 4\n" in header and "int sum_run(const float *x, const float *unread, float *output);" in header
+    assert "#define SUM_UNREAD_SIZE 4\n" in header
+    assert "int sum_run(const float *x, const float *unread, float *output);" in header
 
 
 def test_the_manifest_answers_what_scripts_ask():
     manifest = emit(chain()).manifest
-    assert {"schema", "model", "model_sha256", "tool", "options", "inputs", "outputs", "layers", "buffers", "arena_bytes", "io_bytes",
-            "peak_bytes", "lower_bound_bytes", "weights_bytes", "regions", "bound_node", "order_peak_bytes", "order_proved_optimal",
-            "offsets_proved_optimal", "scratch_bytes", "state_bytes", "order"} <= manifest.keys()
+    assert {"schema", "model", "model_sha256", "tool", "options", "inputs", "outputs", "layers", "buffers", "arena_bytes",
+            "io_bytes", "peak_bytes", "lower_bound_bytes", "weights_bytes", "regions", "bound_node", "order_peak_bytes",
+            "order_proved_optimal", "offsets_proved_optimal", "scratch_bytes", "state_bytes", "order"} <= manifest.keys()
     assert (manifest["schema"], manifest["arena_bytes"], manifest["io_bytes"], manifest["weights_bytes"]) == (1, 30, 12, 30)
     assert manifest["inputs"][0] | {"name": "x", "symbol": "input", "dims": [1, 6], "dtype": "int8", "zero_point": -3,
                                     "size_bytes": 6} == manifest["inputs"][0]
-    assert manifest["symbols"] == {"nodes": {"first": "toy_first", "second": "toy_second"}, "tensors": {"x": "input", "y": "output"}}
+    assert manifest["symbols"] == {"nodes": {"first": "toy_first", "second": "toy_second"},
+                                   "tensors": {"x": "input", "y": "output"}}
     assert (manifest["order_proved_optimal"], manifest["bound_node"], manifest["order"]) == (True, "first", ["first", "second"])
 
 
@@ -165,15 +168,18 @@ def test_the_bin_holds_each_array_at_its_alignment():
     assert '.incbin \\"" TOY_WEIGHTS_FILE "\\", 8, 20' in sources.files["toy_weights.c"].decode()
 
 
+ENDS = {"x": Place("input"), "y": Place("output")}
+
+
 def with_call(call: Call, **changes):
     program = chain()
     return dataclasses.replace(program, layers=(program.layers[0], dataclasses.replace(program.layers[1], call=call, **changes)))
 
 
 @pytest.mark.parametrize("program, what", [
-    (lambda: chain(places={"x": Place("input"), "y": Place("output")}), "tensor 'middle' has no place"),
-    (lambda: chain(places={"x": Place("input"), "middle": Place("arena", offset_bytes=25), "y": Place("output")}), "at offset 25"),
-    (lambda: chain(places={"x": Place("input"), "middle": Place("input"), "y": Place("output")}), "written into the firmware's input"),
+    (lambda: chain(places=ENDS), "tensor 'middle' has no place"),
+    (lambda: chain(places=ENDS | {"middle": Place("arena", offset_bytes=25)}), "at offset 25"),
+    (lambda: chain(places=ENDS | {"middle": Place("input")}), "written into the firmware's input"),
     (lambda: chain(places={"x": Place("input"), "middle": Place("arena"), "y": Place("arena")}, layers=()), "no layer writes"),
     (lambda: with_call(Call("aidge_toy_reverse_s8", ("missing.h",), (Input(), Output()))), "no file 'missing.h'"),
     (lambda: with_call(Call("f(); g", ("reverse_s8.h",), (Input(), Output()))), "no C name"),
@@ -196,7 +202,8 @@ def test_files_of_equal_name_in_two_libraries_do_not_clash():
 
 
 def test_includes_come_before_and_comments_hide_directives():
-    files = {"ops/a.h": b'#include "b.h"\n#include "../c.h"\n/* don\'t read:\n#include "nothing.h"\n*/ int a;\n', "ops/b.h": b'#include "a.h"\nint b;',
+    files = {"ops/a.h": b'#include "b.h"\n#include "../c.h"\n/* don\'t read:\n#include "nothing.h"\n*/ int a;\n',
+             "ops/b.h": b'#include "a.h"\nint b;',
              "c.h": b"#if defined(X)\n#include <x.h>\n#endif\n#include <y.h>\nint c;"}
     text = kernel_text({"l": files}, [("l", "ops/a.h")])
     assert [file.title for file in text.files] == ["l/ops/b.h", "l/c.h", "l/ops/a.h"]

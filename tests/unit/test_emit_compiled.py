@@ -19,7 +19,8 @@ from aidge_build.output import write_sources
 from aidge_build.program import Options
 from tests.emitted import chain, chain_result, float_sum, reversal
 
-STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wcast-align", "-Wpedantic", "-Werror"]
+STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wcast-align", "-Wpedantic",
+          "-Werror"]
 ARM = ["-mcpu=cortex-m4", "-mthumb"]
 COMPILERS = {
     "c99": ["gcc", "-std=c99"],
@@ -29,7 +30,8 @@ COMPILERS = {
     "arm-c99": ["arm-none-eabi-gcc", *ARM, "-std=c99"],
     "arm-c++14": ["arm-none-eabi-g++", *ARM, "-x", "c++", "-std=c++14"],
 }
-HOSTILE = ("w*/ int injected = 42; /*", "first\\\n??/#include <stdlib.h>", "{{7*7}} $(id) %s \\", "errno", "\U0001f600\udc80\u202e")
+HOSTILE = ("w*/ int injected = 42; /*", "first\\\n??/#include <stdlib.h>", "{{7*7}} $(id) %s \\", "errno",
+           "\U0001f600\udc80\u202e")
 PROGRAMS = {
     "default": lambda: chain(),
     "io-arena": lambda: chain(options=Options(io="arena")),
@@ -109,8 +111,8 @@ def test_bad_pointers_are_refused_before_anything_is_computed(tmp_path):
     arena = -memory.ctypes.data % 16
     y = numpy.full(6, 99, numpy.int8)
     null = ctypes.c_void_p(None)
-    for arguments in ((null, pointer(X), pointer(y)), (pointer(memory, arena), null, pointer(y)), (pointer(memory, arena), pointer(X), null),
-                      (pointer(memory, arena + 4), pointer(X), pointer(y))):
+    for arguments in ((null, pointer(X), pointer(y)), (pointer(memory, arena), null, pointer(y)),
+                      (pointer(memory, arena), pointer(X), null), (pointer(memory, arena + 4), pointer(X), pointer(y))):
         assert library.toy_run(*arguments) != 0
     assert y.tolist() == [99] * 6
     assert library.toy_run(pointer(memory, arena), pointer(X), pointer(y)) == 0
@@ -196,8 +198,9 @@ def test_the_linked_firmware_carries_arena_weights_and_claim(tmp_path, flags, we
         pytest.skip("GCC looks for no assembler symbol in an archive of LTO objects; the generated file says what to do")
     elf = firmware(tmp_path, chain(options=Options(weights=weights), region="SRAM1"), *LINKS[flags], archive=archive)
     (claim,) = claims(elf)
-    assert claim | {"model": "toy", "model_sha256": "ab" * 32, "arena_symbol": "toy_arena", "arena_bytes": 30, "state_symbol": None,
-                    "state_bytes": 0, "weights_bytes": 30, "weights": ["toy_first_weights", "toy_first_bias"],
+    assert claim | {"model": "toy", "model_sha256": "ab" * 32, "arena_symbol": "toy_arena", "arena_bytes": 30,
+                    "state_symbol": None, "state_bytes": 0, "weights_bytes": 30,
+                    "weights": ["toy_first_weights", "toy_first_bias"],
                     "layers": ["toy_first", "toy_second"], "peak_bytes": 38} == claim
     symbols = {symbol.name: symbol for symbol in elf.get_section_by_name(".symtab").iter_symbols()}
     assert symbols["toy_arena"]["st_size"] == 30

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""int8 addition and subtraction with broadcasting."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.arithmetic.affine import proved_affine
+from aidge_build.arithmetic.fixed_point import exact_ratio
+from aidge_build.export.call import Call, Constant
+from aidge_build.export.node import kernel
+
+from .binary_int8 import BINARY_INT8, BinaryInt8
+
+
+@kernel(("Add", "Sub"), BINARY_INT8)
+class AddInt8(BinaryInt8):
+    def call(self) -> Call:
+        first, second, result = (tensor.quantization for tensor in (*self.inputs, *self.outputs))
+        sign = -1 if self.node.type == "Sub" else 1
+        ratios = exact_ratio(first.scale, result.scale), sign * exact_ratio(second.scale, result.scale)
+        low, high, zero_point = self.bounds()
+        found = proved_affine(ratios, (first.zero_point, second.zero_point, zero_point), low, high, self.meaning())
+        numbers = [found.first, found.second, found.offset, found.shift]
+        if found.is_narrow:
+            name, total = "add_int8", numpy.array(numbers, numpy.int32)
+        else:
+            name, total = "add_wide_int8", numpy.array([*numbers, found.divisor], numpy.int64)
+        return Call(f"aidge_ref_{name}", (f"{name}.h",), (*self.pointers(), Constant("sum", total), self.levels(), self.shape()),
+                    note="integers proved equal on all 65,536 pairs of values")

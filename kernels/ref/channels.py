@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Tensors as blocks of channels, and the parameters of quantize and dequantize nodes."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.export.call import Argument, Constant, Input, Output, Struct
+from aidge_build.export.node import ExportNode
+from aidge_build.graph.tensor import Tensor
+
+from .rows import rows_along
+
+
+def channels_shape(tensor: Tensor, axis: int | None) -> Struct:
+    """The struct of channels.h; without an axis the whole tensor is one channel."""
+    sizes = (1, 1, tensor.elements) if axis is None else rows_along(tensor, axis)
+    return Struct("aidge_ref_channels_shape", dict(zip(("outer", "channels", "inner"), sizes)))
+
+
+class LinearConversion(ExportNode):
+    """QuantizeLinear and DequantizeLinear: scale and zero point are the node's constant inputs."""
+
+    def arguments(self) -> tuple[Argument, ...]:
+        quantization = self.operator.quantization(self.inputs[1], self.inputs[2] if len(self.inputs) > 2 else None)
+        return (Input(0), Output(0), Constant("scales", numpy.array(quantization.scales, numpy.float32)),
+                Constant("zero_points", numpy.array(quantization.zero_points, numpy.int32)),
+                channels_shape(self.outputs[0], quantization.axis))

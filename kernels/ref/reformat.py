@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""The copy of a tensor into another storage order, any type."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import ANY, ImplSpec, IOSpec
+from aidge_build.export.call import Call, Input, Output
+from aidge_build.export.node import ExportNode, kernel
+from aidge_build.graph.dtype import DType
+
+from .strided import strided_copy
+
+
+@kernel("Reformat", ImplSpec(inputs=(IOSpec(DType.any_1, ANY),), outputs=(IOSpec(DType.any_1, ANY),)))
+class Reformat(ExportNode):
+    def call(self) -> Call:
+        (source,), (target,) = self.inputs, self.outputs
+        shape = strided_copy(source.dims, source.layout.strides, target.layout.strides, source.dtype)
+        return Call("aidge_ref_strided_copy", ("strided_copy.h",), (Input(0), Output(0), shape))

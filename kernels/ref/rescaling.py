@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+"""Rescalings as constants in the order of rounding.h."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy
+
+from aidge_build.arithmetic.fixed_point import Rescale
+from aidge_build.export.call import Constant
+
+
+def rescale_constant(rescales: Sequence[Rescale]) -> Constant:
+    """int64 {multiplier, shift, divisor} of each."""
+    return Constant("rescale", numpy.array([[r.multiplier, r.shift, r.divisor] for r in rescales], numpy.int64))

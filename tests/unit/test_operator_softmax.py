@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.arithmetic.softmax import exponentials, quantized_softmax, softmax_table
+from aidge_build.arithmetic.softmax import SoftmaxTable, exponentials, quantized_softmax, softmax_table
 from aidge_build.errors import AidgeError
 
 scales = st.floats(2.0**-12, 0.5, width=32)
@@ -43,6 +43,11 @@ def test_the_quotient_of_the_table_is_rounded_exactly(input_scale, output_scale,
 def test_a_row_of_equal_values_shares_evenly():
     table = softmax_table(0.1, 1 / 256, 4)
     assert quantized_softmax(numpy.array([7, 7, 7, 7]), table, -128, -128, 127).tolist() == [64 - 128] * 4
+
+
+def test_ties_go_to_the_even_neighbour():
+    table = SoftmaxTable((3, 1), fraction_bits=2, shift=1, factor=1)
+    assert quantized_softmax(numpy.array([0, -1]), table, 0, 0, 255).tolist() == [2, 0]  # 6/4 and 2/4
 
 
 def test_everything_fits_64_unsigned_bits():

@@ -28,7 +28,7 @@ def manifest_text(manifest: dict) -> bytes:
 
 def manifest_of(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers: tuple[LayerText, ...],
                 files: Mapping[str, bytes]) -> dict:
-    """The manifest. `buffers` are those of the arena as linked, `peak_buffers` those of `peak_bytes`, inputs and outputs inside."""
+    """The manifest. `buffers` are those of the arena as linked, `peak_buffers` those of `peak_bytes`, with io inside."""
     places = Places(program, ports, arrays)
     return {
         "schema": SCHEMA, "tool": VERSION, "model": program.name, "model_sha256": program.model_sha256, "target": program.target,

@@ -14,8 +14,8 @@ from aidge_build.naming import Namer, check_model_name, comment_text, layer_symb
 
 HOSTILE = ["a.b", "a/b", "a_b", "a:b", "A", "a", "w*/ int injected = 42; /*", 'say "hi"', "line\nbreak",
            "back\\\nslash", "??/", "%s", "{{7*7}}", "$(touch x)", "`id`", ";", "nul\0", "\U0001f600", "e\u0301", "\udc80",
-           "x" * 100_000, "int", "INT8_MIN", "errno", "main", "memcpy", "_Reserved", "__x", "7up", "", "../../evil", "/etc/passwd",
-           "CON", "\u202e", "#include <x>", "linux"]
+           "x" * 100_000, "int", "INT8_MIN", "errno", "main", "memcpy", "_Reserved", "__x", "7up", "", "../../evil",
+           "/etc/passwd", "CON", "\u202e", "#include <x>", "linux"]
 
 
 def test_hostile_names_become_distinct_short_ascii_symbols():

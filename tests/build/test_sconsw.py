@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""The set-up: what a command needs, what is installed and only with consent, and the checkout's .venv."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aidge_build import machine
+from aidge_build.errors import MissingTool
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def bootstrap():
+    specification = importlib.util.spec_from_file_location("bootstrap", ROOT / "tools" / "bootstrap.py")
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def apt(tmp_path, monkeypatch):
+    """A machine with an apt-get that only writes down what it is asked; as a user who is not root."""
+    log = tmp_path / "log"
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for name, text in {"sudo": 'exec "$@"', "apt-get": f'echo "apt-get $@" >> "{log}"'}.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}\n")
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 1000)
+    return log
+
+
+def absent(log: Path | None = None) -> machine.Tool:
+    """A tool that is missing until apt-get has installed something."""
+    return machine.Tool("newlib", "boards", ("libnewlib-arm-none-eabi",),
+                        lambda: "3.3.0" if log and log.exists() and " install " in log.read_text() else None)
+
+
+@pytest.mark.parametrize("words, names", [
+    ("doctor", []), ("-c board=stm32f7", []), ("--help", []), ("--version", []), ("board=no-such-board", []),
+    ("", ["cc"]), ("board=host", ["cc"]), ("board=host run", ["cc"]),
+    ("board=stm32f7", ["arm-none-eabi-gcc", "newlib"]),
+    ("board=stm32f7 run", ["arm-none-eabi-gcc", "newlib", "cc"]),
+    ("board=mps3-an547 run", ["arm-none-eabi-gcc", "newlib", "cc", "qemu-system-arm"]),
+    ("test", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
+])
+def test_a_command_needs_only_what_it_uses(bootstrap, words, names):
+    assert [tool.name for tool in bootstrap.needed_tools(words.split())] == names
+
+
+def test_without_consent_the_one_line_to_type_is_the_error(bootstrap, apt):
+    with pytest.raises(MissingTool) as caught:
+        bootstrap.provide_system_tools([absent()], False, ["board=stm32f7", "run"])
+    assert str(caught.value) == (
+        "missing on this machine: newlib. Type: sudo apt-get install --no-install-recommends libnewlib-arm-none-eabi"
+        "   (or: ./sconsw --install board=stm32f7 run)")
+    assert caught.value.exit_code == 3 and not apt.exists()
+
+
+def test_with_consent_apt_installs_after_an_update_and_every_line_is_printed(bootstrap, apt, capfd):
+    bootstrap.provide_system_tools([absent(apt)], True, [])
+    assert apt.read_text().splitlines() == ["apt-get -q update", "apt-get -q install -y --no-install-recommends libnewlib-arm-none-eabi"]
+    assert capfd.readouterr().out.splitlines() == [
+        "INSTALL  sudo env DEBIAN_FRONTEND=noninteractive apt-get -q update",
+        "INSTALL  sudo env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends libnewlib-arm-none-eabi"]
+
+
+def test_root_needs_no_sudo(monkeypatch):
+    monkeypatch.setattr(machine.os, "geteuid", lambda: 0)
+    assert [command[0] for command in machine.install_commands([absent()])] == ["env", "env"]
+
+
+def test_an_installation_that_does_not_help_is_an_error(bootstrap, apt):
+    with pytest.raises(MissingTool, match="installed, but still not usable: newlib"):
+        bootstrap.provide_system_tools([absent()], True, [])
+
+
+def test_the_command_starts_at_a_path_with_spaces_and_quotes(bootstrap, tmp_path, monkeypatch):
+    venv = tmp_path / "it's a chéckout" / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    monkeypatch.setattr(bootstrap, "VENV", venv)
+    monkeypatch.setattr(bootstrap, "PYTHON", venv / "bin" / "python")
+    bootstrap.install_project()
+    done = subprocess.run([venv / "bin" / "aidge-build", "--version"], cwd="/", capture_output=True, text=True, check=True)
+    assert re.fullmatch(r"aidge-build \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_the_key_of_the_venv_follows_the_lock_file(bootstrap, tmp_path, monkeypatch):
+    before = bootstrap.venv_key()
+    (tmp_path / "lock").write_bytes(bootstrap.LOCK.read_bytes() + b"\n")
+    assert bootstrap.venv_key() == before
+    monkeypatch.setattr(bootstrap, "LOCK", tmp_path / "lock")
+    assert bootstrap.venv_key() != before
+
+
+def test_the_lock_names_no_registry_and_has_a_hash_for_every_package():
+    text = (ROOT / "requirements.lock").read_text()
+    assert not re.search(r"https?:|file://|--index|--extra-index|--find-links|--trusted", text)
+    for package in re.split(r"\n(?=[a-z0-9_.-]+==)", text)[1:]:
+        assert "--hash=sha256:" in package, package
+
+
+def test_a_failed_step_of_the_set_up_is_one_line(bootstrap, tmp_path, monkeypatch):
+    monkeypatch.setattr(bootstrap, "LOG", tmp_path / "log")
+    with pytest.raises(MissingTool, match="the set-up of .venv failed: ERROR: no network") as caught:
+        bootstrap.run_logged([sys.executable, "-c", "print('x\\nERROR: no network\\nmore'); raise SystemExit(1)"])
+    assert "\n" not in str(caught.value) and caught.value.exit_code == 3

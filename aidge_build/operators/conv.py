@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Activated, TensorType, require
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.window import Window, windows
+
+PATCH_ELEMENTS = 1 << 20  # of one copy of input patches
 
 
 @dataclass(frozen=True)
@@ -69,12 +72,16 @@ class Conv(LinearQuantized, Activated):
         else:
             result = numpy.empty((batch, outputs, *out_dims), numpy.result_type(data, weights))
             moved = numpy.moveaxis(patches, 1, 1 + rank)  # [N, out..., C, kernel...]
-            for group in range(self.groups):
-                part = moved[(slice(None),) * (1 + rank) + (slice(group * per_group_in, (group + 1) * per_group_in),)]
-                rows = part.reshape(batch, math.prod(out_dims), per_group_in * kernel_size)
+            # Slabs of the first output axis: the product needs a copy of its patches, and large ones leave the cache.
+            slab = max(1, PATCH_ELEMENTS // (math.prod(out_dims[1:]) * per_group_in * kernel_size))
+            for group, first in itertools.product(range(self.groups), range(0, out_dims[0], slab)):
+                inputs = slice(group * per_group_in, (group + 1) * per_group_in)
                 channels = slice(group * per_group_out, (group + 1) * per_group_out)
+                part = moved[(slice(None), slice(first, first + slab), *(slice(None),) * (rank - 1), inputs)]
+                rows = part.reshape(batch, -1, per_group_in * kernel_size)
                 product = rows @ weights[channels].reshape(per_group_out, -1).T
-                result[:, channels] = numpy.moveaxis(product, 2, 1).reshape(batch, per_group_out, *out_dims)
+                result[:, channels, first:first + slab] = numpy.moveaxis(product, 2, 1).reshape(
+                    batch, per_group_out, *part.shape[1:1 + rank])
         if bias is not None:
             result = result + bias.reshape(1, -1, *(1,) * rank)
         return result

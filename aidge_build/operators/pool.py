@@ -21,7 +21,22 @@ class Pool(Activated):
 
     def infer(self, inputs):
         (data,) = inputs
-        return (TensorType((*data.dims[:2], *self.window.output_dims(data.dims[2:])), data.dtype),)
+        dims = self.window.output_dims(data.dims[2:])
+        for axis, (size, count) in enumerate(zip(data.dims[2:], dims)):
+            require(not self._misses_input(axis, size, count), "a window looks only at pads, through the gaps of its dilation")
+        return (TensorType((*data.dims[:2], *dims), data.dtype),)
+
+    def _misses_input(self, axis: int, size: int, count: int) -> bool:
+        """Whether one of the `count` windows has no position inside the axis.
+
+        Pads are smaller than the kernel's extent, so it must begin before the input and step over all of it.
+        """
+        window = self.window
+        dilation, stride, begin = window.dilations[axis], window.strides[axis], window.pads_begin[axis]
+        if dilation <= size:
+            return False
+        starts = (index * stride - begin for index in range(min(count, begin // stride + 1)))
+        return any(start < 0 and start % dilation >= size for start in starts)
 
     @property
     def _kernel_axes(self) -> tuple[int, ...]:

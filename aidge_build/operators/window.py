@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy
 
 from aidge_build.operators.base import require
 
+MOST_ELEMENTS = 1 << 28  # of a padded input that numpy evaluates
 LARGEST = 1 << 16  # of a kernel, stride, dilation or pad: far above every real model, far below an overflow
 
 
@@ -90,6 +92,8 @@ def windows(data: numpy.ndarray, window: Window, fill: float) -> numpy.ndarray:
                                                            data.shape[2:], window.pads_begin)
     ]
     pads = ((0, 0), (0, 0), *zip(window.pads_begin, after))
+    elements = math.prod(size + sum(pad) for size, pad in zip(data.shape, pads))
+    require(elements <= MOST_ELEMENTS, f"the padded input has {elements} elements, too many to evaluate")
     padded = numpy.pad(data, pads, constant_values=fill) if any(map(any, pads)) else data
     view = numpy.lib.stride_tricks.sliding_window_view(padded, window.extents, tuple(range(2, 2 + rank)))
     steps = (slice(None), slice(None), *(slice(0, (n - 1) * s + 1, s) for n, s in zip(out, window.strides)),

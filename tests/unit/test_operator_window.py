@@ -124,6 +124,8 @@ def test_auto_pad_and_ceil_mode_are_those_of_onnxruntime(auto_pad, kernel, strid
     ({"kernel_shape": [3, 3], "pads": [3, 0, 0, 0]}, "the pads 3 and 0 are not smaller than the 3 positions of the kernel"),
     ({"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "auto_pad": "SAME_UPPER"}, "both pads (1, 1, 1, 1) and auto_pad SAME_UPPER"),
     ({"kernel_shape": [3, 3], "auto_pad": "SIDEWAYS"}, "auto_pad 'SIDEWAYS' is unknown"),
+    ({"kernel_shape": [2, 2], "dilations": [9, 1], "pads": [1, 0, 9, 0]},
+     "a window looks only at pads, through the gaps of its dilation"),
     ({"strides": [1, 1]}, "the required attribute 'kernel_shape' is missing"),
 ])
 def test_an_impossible_window_is_refused(attributes, message):

@@ -107,7 +107,8 @@ class Pow(Operator):
         return (TensorType(broadcast_dims(base.dims, exponent.dims), base.dtype),)
 
     def forward(self, base, exponent):
-        return numpy.power(base.astype(numpy.float64), exponent)
+        exact = base.dtype.kind in "iu" and exponent.dtype.kind in "iu" and bool((exponent >= 0).all())
+        return numpy.power(base, exponent) if exact else numpy.power(base.astype(numpy.float64), exponent)
 
 
 @dataclass(frozen=True)

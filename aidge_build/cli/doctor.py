@@ -23,6 +23,7 @@ _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*([<>=!~0-9.,*\s]*)
 # What emulation adds to the tool, and what the tests add; these packages may be absent.
 _EXTRAS = ("emulate", "test")
 _REQUIRED = "needed by every command"
+_TESTS = "for tests"
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,10 @@ def _package_entry(name: str, bounds: str, purpose: str) -> Entry:
     except importlib.metadata.PackageNotFoundError:
         optional = purpose != _REQUIRED
         return Entry(name, None, f"not installed, {purpose}" if optional else purpose, "" if optional else f"MISSING, {purpose}")
-    fits = all(_holds(version, bound) for bound in bounds.split(",") if bound)
-    return Entry(name, version, purpose, "" if fits else f"has version {version}, wants {bounds}")
+    if all(_holds(version, bound) for bound in bounds.split(",") if bound):
+        return Entry(name, version, purpose, "")
+    unfit = f"is too old or too new, wants {bounds}, {purpose}"
+    return Entry(name, version, unfit, "" if purpose == _TESTS else unfit)
 
 
 def _holds(version: str, bound: str) -> bool:
@@ -99,7 +102,7 @@ def _requirements() -> list[tuple[str, str, str]]:
         lines = importlib.metadata.requires("aidge_build") or []
         wanted = {extra: [line for line in lines if re.search(f"extra == .{extra}.", line)] for extra in _EXTRAS}
         groups = [("", [line for line in lines if "extra ==" not in line]), *wanted.items()]
-    purposes = {"": _REQUIRED, "emulate": "for running on emulated boards", "test": "for tests"}
+    purposes = {"": _REQUIRED, "emulate": "for running on emulated boards", "test": _TESTS}
     found = {}
     for extra, lines in groups:
         for line in lines:

@@ -8,8 +8,8 @@ import math
 from aidge_build.export.call import Call
 from aidge_build.export.node import kernel
 
-from .linear_int8 import LinearInt8, fc_shape, linear_spec
-from .packing import blocked, taps_last_channels
+from .linear_int8 import LinearInt8, linear_spec
+from .packing import blocked, fc_shape, taps_last_channels
 from .window2d import is_pointwise, window2d
 
 

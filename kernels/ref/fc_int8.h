@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "dot_int8.h"
+#include "fc_shape.h"
 #include "requantize.h"
-
-/* A fully connected layer: input [batches][in_features], output [batches][out_features]. */
-typedef struct {
-    int32_t batches, in_features, out_features;
-} aidge_ref_fc_shape;
 
 /*
  * output = requantize((input - zero point) * weights + bias), int8.

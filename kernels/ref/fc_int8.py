@@ -7,8 +7,8 @@ from aidge_build.backend.spec import ROW_MAJOR
 from aidge_build.export.call import Call
 from aidge_build.export.node import kernel
 
-from .linear_int8 import LinearInt8, fc_shape, linear_spec
-from .packing import blocked
+from .linear_int8 import LinearInt8, linear_spec
+from .packing import blocked, fc_shape
 
 
 @kernel("FC", linear_spec(ROW_MAJOR))

@@ -9,7 +9,7 @@ from aidge_build.arithmetic.ranges import require_int32
 from aidge_build.arithmetic.requantize import clamp_levels, multipliers
 from aidge_build.backend.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.errors import AidgeError
-from aidge_build.export.call import Argument, Constant, Input, Literal, Output, Struct
+from aidge_build.export.call import Argument, Constant, Input, Literal, Output
 from aidge_build.export.node import ExportNode
 from aidge_build.graph.dtype import DType
 
@@ -20,11 +20,6 @@ def linear_spec(form: str = CHANNELS_LAST) -> ImplSpec:
     """int8 data in and out, int8 weights, int32 bias."""
     return ImplSpec(inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
                     outputs=(IOSpec(DType.int8, form),), predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS))
-
-
-def fc_shape(batches: int, rows: numpy.ndarray) -> Struct:
-    """The shape of fc_int8.h for weights `rows` [outputs, inputs]."""
-    return Struct("aidge_ref_fc_shape", {"batches": batches, "in_features": rows.shape[1], "out_features": rows.shape[0]})
 
 
 class LinearInt8(ExportNode):

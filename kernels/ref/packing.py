@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Weights in the order in which the kernels read them."""
+"""Weights in the order in which the kernels read them, and the shape of a fully connected layer."""
 
 from __future__ import annotations
 
 import numpy
+
+from aidge_build.export.call import Struct
 
 BLOCK = 4  # output channels that share the loads of the input
 
@@ -21,3 +23,8 @@ def blocked(rows: numpy.ndarray, groups: int = 1) -> numpy.ndarray:
 def taps_last_channels(weights: numpy.ndarray) -> numpy.ndarray:
     """Weights [outputs, channels, kernel...] as rows [outputs, kernel... * channels], channels fastest."""
     return numpy.moveaxis(weights, 1, -1).reshape(weights.shape[0], -1)
+
+
+def fc_shape(batches: int, rows: numpy.ndarray) -> Struct:
+    """The shape of fc_shape.h for weights `rows` [outputs, inputs]."""
+    return Struct("aidge_ref_fc_shape", {"batches": batches, "in_features": rows.shape[1], "out_features": rows.shape[0]})

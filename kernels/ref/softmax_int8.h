@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include <stdint.h>
-
-/* Rows of `length` elements that lie `inner` elements apart; `outer` blocks of `inner` rows. */
-typedef struct {
-    int32_t outer, length, inner;
-} aidge_ref_softmax_shape;
+#include "softmax_shape.h"
 
 /*
  * Softmax, int8: with T[k] = exponentials[k] at k = (largest value of the row) - x and S the sum of T over the row,

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+"""float32 means: AvgPooling over one or two axes, and over the whole map."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import CHANNELS_LAST, ImplSpec, IOSpec
+from aidge_build.export.call import Call, Input, Literal, Output
+from aidge_build.export.node import kernel
+from aidge_build.graph.dtype import DType
+
+from .linear_float32 import bounds
+from .pooling import PoolNode
+
+
+@kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
+        ImplSpec(inputs=(IOSpec(DType.float32, CHANNELS_LAST),), outputs=(IOSpec(DType.float32, CHANNELS_LAST),)))
+class AvgPool2dFloat32(PoolNode):
+    def call(self) -> Call:
+        counts = self.counts()
+        divisor = counts[0] if len(counts) == 1 else 0
+        return Call("aidge_ref_avgpool2d_float32", ("avgpool2d_float32.h",),
+                    (Input(0), Output(0), bounds(self.operator), Literal(divisor), self.shape()))

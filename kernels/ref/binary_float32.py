@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""float32 sum, difference, product and quotient with broadcasting: one C function each."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
+from aidge_build.export.call import Call, Output
+from aidge_build.export.node import ExportNode, kernel
+from aidge_build.graph.dtype import DType
+
+from .broadcast import broadcast, operand
+from .linear_float32 import bounds
+
+
+@kernel(("Add", "Div", "Mul", "Sub"), ImplSpec(inputs=(IOSpec(DType.float32, SAME), IOSpec(DType.float32, SAME)),
+                                              outputs=(IOSpec(DType.float32, SAME),)))
+class BinaryFloat32(ExportNode):
+    def call(self) -> Call:
+        name = f"{self.node.type.lower()}_float32"
+        (first, second), (output,) = self.inputs, self.outputs
+        return Call(f"aidge_ref_{name}", (f"{name}.h",),
+                    (operand(0, "first", first, output), operand(1, "second", second, output), Output(0), bounds(self.operator),
+                     broadcast(first, second, output)))

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""float32 depthwise convolution over one or two axes."""
+
+from __future__ import annotations
+
+from aidge_build.export.call import Call
+from aidge_build.export.node import kernel
+
+from .linear_float32 import LinearFloat32, linear_spec
+from .packing import taps_last_channels
+from .window2d import window2d
+
+
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())
+class ConvDepthwise2dFloat32(LinearFloat32):
+    def call(self) -> Call:
+        shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
+        return Call("aidge_ref_convdepthwise2d_float32", ("convdepthwise2d_float32.h",),
+                    (*self.arguments(taps_last_channels(self.inputs[1].data).T.ravel()), shape))

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""float32 fully connected layer."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import ROW_MAJOR
+from aidge_build.export.call import Call
+from aidge_build.export.node import kernel
+
+from .linear_float32 import LinearFloat32, linear_spec
+from .packing import blocked, fc_shape
+
+
+@kernel("FC", linear_spec(ROW_MAJOR))
+class FcFloat32(LinearFloat32):
+    def call(self) -> Call:
+        rows = self.inputs[1].data
+        return Call("aidge_ref_fc_float32", ("fc_float32.h",), (*self.arguments(blocked(rows)), fc_shape(self.inputs[0].dims[0], rows)))

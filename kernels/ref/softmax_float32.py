@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""float32 softmax, along one axis in any storage order."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
+from aidge_build.export.call import Call, Input, Output
+from aidge_build.export.node import ExportNode, kernel
+from aidge_build.graph.dtype import DType
+
+from .rows import ALONG_ONE_AXIS, softmax_shape
+
+
+@kernel("Softmax", ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.float32, SAME),), predicates=(ALONG_ONE_AXIS,)))
+class SoftmaxFloat32(ExportNode):
+    def call(self) -> Call:
+        return Call("aidge_ref_softmax_float32", ("softmax_float32.h",),
+                    (Input(0), Output(0), softmax_shape(self.operator, self.outputs[0])))

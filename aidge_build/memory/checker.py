@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Proves that a memory plan is legal. Independent of the planner: shares with it only the values `Buffer` and `MemoryPlan`.
 
-It replays the schedule: at every step where a lifetime begins or ends, bytes are released and claimed in an ordered list of the
-live byte ranges. A claim that meets a live range, an unaligned or outside range, a missing or foreign buffer, or a wrong peak is refused.
+It replays the schedule: at every step where a lifetime begins or ends, bytes are released and claimed in an ordered list of
+the live byte ranges. Refused are a claim that meets a live range, an unaligned or outside range, a missing or foreign buffer,
+a wrong peak, and a bound that is none.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ def _check_bound(plan: MemoryPlan) -> None:
     """The bound may not be above the peak, nor below the bytes that are live at its own step."""
     live = sum(p.buffer.size_bytes for p in plan.placements if p.buffer.first <= plan.bound_step < p.buffer.last)
     if not live <= plan.lower_bound_bytes <= plan.peak_bytes:
-        raise _fault(plan, f"the lower bound {plan.lower_bound_bytes:,} B is not between the {live:,} B live at step {plan.bound_step} "
-                           f"and the peak {plan.peak_bytes:,} B")
+        raise _fault(plan, f"the lower bound {plan.lower_bound_bytes:,} B is not between the {live:,} B live at "
+                           f"step {plan.bound_step} and the peak {plan.peak_bytes:,} B")
 
 
 def _replay(plan: MemoryPlan) -> None:

@@ -11,11 +11,17 @@ from aidge_build.memory.problem import Problem
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Offsets by buffer index, their peak, and the order that led to them."""
+    """Offsets by buffer index, their peak, and an order in which greedy placement leads to them."""
 
     peak_bytes: int
     offsets: tuple[int, ...]
     order: tuple[int, ...]
+
+    @staticmethod
+    def of(problem: Problem, offsets: Sequence[int]) -> Arrangement:
+        """The arrangement with these offsets."""
+        order = sorted(range(len(offsets)), key=lambda index: (offsets[index], index))
+        return Arrangement(max(map(int.__add__, offsets, problem.sizes), default=0), tuple(offsets), tuple(order))
 
 
 def place(problem: Problem, order: Sequence[int], *, tightest: bool = False) -> Arrangement:

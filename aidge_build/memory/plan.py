@@ -29,8 +29,8 @@ class MemoryPlan:
     """Where every buffer lies in one arena.
 
     No arena below `lower_bound_bytes` can exist; `bound_step` is the step of the max-live moment. `offsets_proved_optimal` says
-    that none below `peak_bytes` can: the bound is reached, or an exhaustive search ended. The arena's start must be aligned to `alignment`.
-    `placements` are in the order of lifetime, size and name, whatever the order of the question was.
+    that none below `peak_bytes` can: the bound is reached, or an exhaustive search ended. The arena must start at a multiple of
+    `alignment`. `placements` are in the order of lifetime, size and name, whatever the order of the question was.
     """
 
     placements: tuple[Placement, ...]
@@ -82,7 +82,8 @@ class CapacityExceeded(AidgeError):
         place = f"region {region}" if region else "the arena"
         names = " + ".join(f"{buffer.name!r} {buffer.size_bytes:,} B" for buffer in live)
         super().__init__(
-            f"the buffers need {needed_bytes:,} B, {place} has {available_bytes:,} B; largest moment: step {step} needs {names} at once",
+            f"the buffers need {needed_bytes:,} B, {place} has {available_bytes:,} B; "
+            f"largest moment: step {step} needs {names} at once",
             tried=() if proved else (f"the best arrangement found needs {needed_bytes:,} B; that none is smaller is not proven",),
             hint="a larger region, a smaller model, or int8 instead of float32", code="PLAN01")
         self.needed_bytes = needed_bytes

@@ -7,17 +7,24 @@ from collections.abc import Sequence
 
 from aidge_build.errors import AidgeError
 from aidge_build.memory.buffer import Buffer
+from aidge_build.memory.branch import NodeBudget, Outcome, search
 from aidge_build.memory.climb import climb, moves_for
-from aidge_build.memory.greedy import best_greedy
+from aidge_build.memory.greedy import Arrangement, best_greedy
 from aidge_build.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.memory.problem import Problem
 
 
-def plan(buffers: Sequence[Buffer], capacity_bytes: int | None = None, region: str = "") -> MemoryPlan:
+NODES = 20_000
+PROBE_NODES = 500
+BISECTIONS = 6
+BISECTION_NODES = NODES // 8
+
+
+def plan(buffers: Sequence[Buffer], capacity_bytes: int | None = None, region: str = "", *, nodes: int = NODES) -> MemoryPlan:
     """Offsets with the smallest peak that was found, and whether it is proved that none is smaller.
 
-    The result depends on the buffers alone: not on their order, the machine, or the time. Raises `CapacityExceeded`
-    (code PLAN01) when the peak is above `capacity_bytes`.
+    The result depends on the buffers, the capacity and the node limit `nodes` of the exhaustive search alone: not on the order
+    of the buffers, the machine, or the time. Raises `CapacityExceeded` (code PLAN01) when the peak is above `capacity_bytes`.
     """
     if capacity_bytes is not None and capacity_bytes < 0:
         raise AidgeError(f"the capacity is {capacity_bytes} B", code="PLAN03", hint="this is a fault of the caller")
@@ -25,12 +32,57 @@ def plan(buffers: Sequence[Buffer], capacity_bytes: int | None = None, region: s
     bound_bytes, bound_step = problem.lower_bound
     if capacity_bytes is not None and bound_bytes > capacity_bytes:
         raise _too_large(problem, bound_bytes, capacity_bytes, region, proved=True)
-    found = climb(problem, best_greedy(problem), moves_for(problem))
-    proved = found.peak_bytes == bound_bytes
+    found, proved_bytes = _search(problem, capacity_bytes, nodes)
     if capacity_bytes is not None and found.peak_bytes > capacity_bytes:
-        raise _too_large(problem, found.peak_bytes, capacity_bytes, region, proved=proved)
+        raise _too_large(problem, found.peak_bytes, capacity_bytes, region, proved=found.peak_bytes == proved_bytes)
     placements = tuple(map(Placement, problem.buffers, found.offsets))
-    return MemoryPlan(placements, found.peak_bytes, bound_bytes, bound_step, proved, region)
+    return MemoryPlan(placements, found.peak_bytes, bound_bytes, bound_step, found.peak_bytes == proved_bytes, region)
+
+
+def _search(problem: Problem, capacity_bytes: int | None, nodes: int) -> tuple[Arrangement, int]:
+    """The best arrangement and the bytes below which none exists; cheap methods first, each only while these two differ."""
+    found, proved_bytes = best_greedy(problem), problem.lower_bound[0]
+    if proved_bytes < found.peak_bytes:
+        found, proved_bytes = _raise_bound(problem, found, proved_bytes, min(nodes, PROBE_NODES))
+    if proved_bytes < found.peak_bytes:
+        found = climb(problem, found, moves_for(problem))
+    if proved_bytes < found.peak_bytes:
+        found, proved_bytes = _raise_bound(problem, found, proved_bytes, nodes)
+    if proved_bytes < found.peak_bytes:
+        found, proved_bytes = _lower_peak(problem, found, proved_bytes, capacity_bytes, min(nodes, BISECTION_NODES))
+    return found, proved_bytes
+
+
+def _raise_bound(problem: Problem, found: Arrangement, proved_bytes: int, nodes: int) -> tuple[Arrangement, int]:
+    """Search exhaustively at the bound, then at the next peak that can exist, and so on: impossibility proves a gap."""
+    budget = NodeBudget(nodes)
+    while proved_bytes < found.peak_bytes and budget.left > 0:
+        outcome, offsets = search(problem, proved_bytes, budget)
+        if outcome is Outcome.FOUND:
+            found = Arrangement.of(problem, offsets)
+        elif outcome is Outcome.IMPOSSIBLE:
+            proved_bytes = problem.next_peak(proved_bytes)
+    return found, proved_bytes
+
+
+def _lower_peak(problem: Problem, found: Arrangement, proved_bytes: int, capacity_bytes: int | None,
+                nodes: int) -> tuple[Arrangement, int]:
+    """Ask for looser capacities, first of all the one that is needed: a better peak, mostly without a proof."""
+    unknown_bytes = proved_bytes
+    for _ in range(BISECTIONS):
+        wanted = (unknown_bytes + found.peak_bytes) // 2
+        if capacity_bytes is not None and unknown_bytes < capacity_bytes < found.peak_bytes:
+            wanted = capacity_bytes
+        if wanted <= unknown_bytes:
+            break
+        outcome, offsets = search(problem, wanted, NodeBudget(nodes))
+        if outcome is Outcome.FOUND:
+            found = Arrangement.of(problem, offsets)
+        else:
+            unknown_bytes = wanted
+        if outcome is Outcome.IMPOSSIBLE:
+            proved_bytes = problem.next_peak(wanted)
+    return found, proved_bytes
 
 
 def _too_large(problem: Problem, needed_bytes: int, capacity_bytes: int, region: str, *, proved: bool) -> CapacityExceeded:

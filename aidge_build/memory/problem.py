@@ -60,6 +60,17 @@ class Problem:
         return tuple(sets)
 
     @cached_property
+    def sections(self) -> tuple[tuple[int, ...], ...]:
+        """The live sets that are not contained in a neighbouring one, in the order of time."""
+        found: list[tuple[int, ...]] = []
+        for _, live in self.live_sets:
+            while found and set(found[-1]) <= set(live):
+                found.pop()
+            if not found or not set(live) <= set(found[-1]):
+                found.append(live)
+        return tuple(found)
+
+    @cached_property
     def lower_bound(self) -> tuple[int, int]:
         """(bytes, step) of the largest moment, the earliest of several; (0, 0) without buffers."""
         best = (0, 0)

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from itertools import permutations
 from pathlib import Path
 from random import Random
 from time import process_time
@@ -17,10 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aidge_build.errors import AidgeError
+from aidge_build.memory.branch import NodeBudget, Outcome, search
 from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.checker import check
-from aidge_build.memory.plan import CapacityExceeded
+from aidge_build.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.memory.planner import plan
+from aidge_build.memory.problem import Problem
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
@@ -32,8 +35,12 @@ def require(path: Path) -> Path:
     return path
 
 
-def buffers_of(rows, alignment: int = 1) -> list[Buffer]:
-    return [Buffer(f"b{index}", size, alignment, first, last) for index, (first, last, size) in enumerate(rows)]
+def buffers_of(rows) -> list[Buffer]:
+    return [Buffer(f"b{index}", size, 1, first, last) for index, (first, last, size) in enumerate(rows)]
+
+
+def aligned_buffers(rows) -> list[Buffer]:
+    return [Buffer(f"b{i}", size, alignment, first, first + length) for i, (first, length, size, alignment) in enumerate(rows)]
 
 
 def gap_instances() -> list[dict]:
@@ -58,26 +65,26 @@ def network_like(count: int, seed: int) -> list[Buffer]:
 
 @st.composite
 def any_buffers(draw) -> list[Buffer]:
-    rows = draw(st.lists(st.tuples(st.integers(0, 12), st.integers(1, 6), st.integers(1, 40), st.sampled_from((1, 2, 4, 16))), max_size=14))
-    return [Buffer(f"b{i}", size, alignment, first, first + length) for i, (first, length, size, alignment) in enumerate(rows)]
+    row = st.tuples(st.integers(0, 12), st.integers(1, 6), st.integers(1, 40), st.sampled_from((1, 2, 4, 16)))
+    return aligned_buffers(draw(st.lists(row, max_size=14)))
 
 
 @settings(max_examples=150, deadline=None)
 @given(any_buffers(), st.randoms(use_true_random=False))
 def test_every_plan_passes_the_checker_and_ignores_the_order_of_the_question(buffers, random):
-    found = plan(buffers)
+    found = plan(buffers, nodes=300)
     check(found, buffers)
     assert found.peak_bytes >= found.lower_bound_bytes
     shuffled = list(buffers)
     random.shuffle(shuffled)
-    assert plan(shuffled) == found
+    assert plan(shuffled, nodes=300) == found
 
 
 @settings(max_examples=100, deadline=None)
 @given(any_buffers())
 def test_the_lower_bound_is_at_least_the_live_bytes_of_every_step(buffers):
     live = [sum(b.size_bytes for b in buffers if b.first <= step < b.last) for step in range(20)]
-    found = plan(buffers)
+    found = plan(buffers, nodes=0)
     assert found.lower_bound_bytes >= max(live)
     bound_live = [p.buffer for p in found.live_at(found.bound_step)]
     assert bool(bound_live) == bool(buffers)
@@ -116,7 +123,8 @@ def test_two_buffers_of_one_name_are_refused():
 
 
 @pytest.mark.parametrize("change, text", [
-    ({"size_bytes": 0}, "the size is 0 B"), ({"alignment": 3}, "the alignment is 3"), ({"last": 0}, r"the lifetime \[0, 0\) is empty"),
+    ({"size_bytes": 0}, "the size is 0 B"), ({"alignment": 3}, "the alignment is 3"),
+    ({"last": 0}, r"the lifetime \[0, 0\) is empty"),
     ({"first": -1}, "begins before step 0"), ({"kind": "weight"}, "the kind 'weight'"), ({"name": ""}, "needs a name"),
     ({"size_bytes": 1.5}, "must be Python integers"),
 ])
@@ -130,8 +138,9 @@ def test_a_moment_above_the_capacity_is_refused_with_its_buffers():
     with pytest.raises(CapacityExceeded) as caught:
         plan(buffers, capacity_bytes=131_072, region="SRAM1")
     assert str(caught.value) == (
-        "the buffers need 212,992 B, region SRAM1 has 131,072 B; largest moment: step 4 needs 'relu_1' 147,456 B + 'conv_2' 65,536 B "
-        "at once. Hint: a larger region, a smaller model, or int8 instead of float32")
+        "the buffers need 212,992 B, region SRAM1 has 131,072 B; "
+        "largest moment: step 4 needs 'relu_1' 147,456 B + 'conv_2' 65,536 B at once. "
+        "Hint: a larger region, a smaller model, or int8 instead of float32")
     assert caught.value.code == "PLAN01"
     assert (caught.value.step, caught.value.needed_bytes, caught.value.available_bytes) == (4, 212_992, 131_072)
     assert [buffer.name for buffer in caught.value.live] == ["relu_1", "conv_2"]
@@ -148,8 +157,11 @@ def test_a_capacity_between_bound_and_optimum_is_refused_without_claiming_the_bo
 def test_the_plan_is_the_same_under_every_hash_seed():
     program = ("from tests.unit.test_memory_planner import network_like; from aidge_build.memory.planner import plan;"
                "print([p.offset_bytes for p in plan(network_like(60, 1)).placements])")
-    outputs = {subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True,
-                              env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}).stdout for seed in ("0", "1", "77")}
+    outputs = set()
+    for seed in ("0", "1", "77"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        outputs.add(subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True,
+                                   env=environment).stdout)
     assert len(outputs) == 1
 
 
@@ -162,14 +174,70 @@ def test_one_buffer_more_in_a_thousand_is_planned_in_seconds():
     assert found.peak_bytes <= 1.05 * found.lower_bound_bytes
 
 
-def test_the_report_line_names_the_gap_where_nothing_is_proved():
-    instance = minimalloc("D.1048576")
-    found = plan(instance)
-    check(found, instance)
-    if found.offsets_proved_optimal:
+def test_the_optimum_of_every_gap_instance_is_found_and_proved_and_never_called_the_bound():
+    for instance in gap_instances():
+        buffers = buffers_of(instance["buffers"])
+        found = plan(buffers)
+        check(found, buffers)
+        assert (found.peak_bytes, found.lower_bound_bytes) == (instance["optimum"], instance["max_live"])
+        assert found.offsets_proved_optimal
         assert found.report_line().endswith("offsets optimal")
+
+
+def test_without_an_exhaustive_search_nothing_above_the_bound_is_called_optimal():
+    for instance in gap_instances():
+        found = plan(buffers_of(instance["buffers"]), nodes=0)
+        assert found.peak_bytes >= instance["optimum"]
+        assert not found.offsets_proved_optimal
+        assert "; gap " in found.report_line() and found.report_line().endswith(" %; not proven (node limit)")
+
+
+def least_peak(buffers: list[Buffer]) -> int:
+    """The optimum by trying every order of stacking; for a handful of buffers."""
+    best = sum(b.size_bytes + b.alignment for b in buffers)
+    for order in permutations(buffers):
+        ends: dict[Buffer, int] = {}
+        for buffer in order:
+            below = max((end for other, end in ends.items() if other.meets(buffer)), default=0)
+            ends[buffer] = -(-below // buffer.alignment) * buffer.alignment + buffer.size_bytes
+        best = min(best, max(ends.values(), default=0))
+    return best
+
+
+tiny = st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3), st.integers(1, 5), st.sampled_from((1, 1, 2, 4))), max_size=6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(tiny)
+def test_the_optimum_of_a_handful_of_buffers_is_found_and_proved(rows):
+    buffers = aligned_buffers(rows)
+    found = plan(buffers)
+    assert (found.peak_bytes, found.offsets_proved_optimal) == (least_peak(buffers), True)
+
+
+@settings(max_examples=150, deadline=None)
+@given(tiny, st.integers(0, 3))
+def test_a_search_finds_an_arrangement_exactly_where_one_exists(rows, slack):
+    buffers = aligned_buffers(rows)
+    problem = Problem.of(buffers)
+    capacity = problem.lower_bound[0] + slack
+    outcome, offsets = search(problem, capacity, NodeBudget(10_000))
+    if least_peak(buffers) > capacity:
+        assert (outcome, offsets) == (Outcome.IMPOSSIBLE, ())
     else:
-        assert "gap " in found.report_line() and found.report_line().endswith("not proven (node limit)")
+        assert outcome is Outcome.FOUND
+        placements = tuple(map(Placement, problem.buffers, offsets))
+        peak = max((placement.end_bytes for placement in placements), default=0)
+        assert peak <= capacity
+        check(MemoryPlan(placements, peak, *problem.lower_bound, False), buffers)
+
+
+@pytest.mark.parametrize("name", ["C.1048576", "F.1048576", "G.1048576"])
+def test_an_accelerator_trace_is_packed_to_its_bound(name):
+    instance = minimalloc(name)
+    found = plan(instance, capacity_bytes=1_048_576)
+    check(found, instance, capacity_bytes=1_048_576)
+    assert found.peak_bytes == found.lower_bound_bytes
 
 
 def test_the_smallest_minimalloc_example_is_packed_to_its_bound():

@@ -92,7 +92,8 @@ def case(operator: Operator, inputs: Sequence[Tensor | None], values: Sequence[n
 def source_of(cases: Sequence[Case]) -> str:
     """One C file with a function run_<number>(inputs, outputs) for each case."""
     text = kernel_text({"ref": library().files}, [("ref", path) for entry in cases for path in entry.call.sources])
-    lines = [f"#include {name}" for name in text.system_includes] + [part.text for part in text.files]
+    lines = [f"#include {name}" for name in sorted({*text.system_includes, '<math.h>'})]  # math.h: INFINITY in constants
+    lines += [part.text for part in text.files]
     for number, entry in enumerate(cases):
         arguments = []
         for position, argument in enumerate(entry.call.arguments):
@@ -152,4 +153,16 @@ def differing(cases: Sequence[Case], results) -> list[str]:
             if got.shape != want.shape or got.dtype != want.dtype or not numpy.array_equal(got, want):
                 inputs = ", ".join(str(tensor) for tensor in entry.view.inputs)
                 found.append(f"{entry.view.operator}({inputs}) -> {entry.view.outputs[0]}: {int((got != want).sum())} of {want.size} differ")
+    return found
+
+
+def far(cases: Sequence[Case], results, tolerance: float = 1e-5) -> list[str]:
+    """A sentence for each case whose float32 result is not within `tolerance`, relative to the largest expected value."""
+    found = []
+    for entry, result in zip(cases, results, strict=True):
+        for got, want in zip(result, entry.expected, strict=True):
+            size = max(numpy.abs(want[numpy.isfinite(want)]).max(initial=0), 1e-30)
+            error = numpy.abs(numpy.where(got == want, 0, got.astype(numpy.float64) - want)).max(initial=0) / size
+            if got.shape != want.shape or got.dtype != want.dtype or not error <= tolerance:
+                found.append(f"{entry.view.operator}({entry.view.inputs[0]}): relative error {error}")
     return found

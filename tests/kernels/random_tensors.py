@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Random tensors for the differential tests, from seeded generators."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.graph.tensor import Tensor, constant
+
+
+class Randomness:
+    """Tensors and values of one seed."""
+
+    def __init__(self, seed: int):
+        self.numbers = numpy.random.default_rng(seed)
+
+    def integer(self, low: int, high: int) -> int:
+        """low..high, both included."""
+        return int(self.numbers.integers(low, high + 1))
+
+    def choice(self, *options):
+        return options[self.integer(0, len(options) - 1)]
+
+    def scale(self, around: float = 0.05) -> float:
+        """Mostly any number, one in three a power of two (which makes ties)."""
+        scale = around * 2 ** self.numbers.uniform(-1, 1)
+        return float(2.0 ** round(numpy.log2(scale))) if self.integer(0, 2) == 0 else float(numpy.float32(scale))
+
+    def quantization(self, around: float = 0.05) -> Quantization:
+        return per_tensor(self.scale(around), self.choice(-128, 127, 0, self.integer(-128, 127)))
+
+    def int8(self, *dims: int) -> numpy.ndarray:
+        """Values over the whole range, the extremes often."""
+        values = self.numbers.integers(-128, 128, dims)
+        extreme = self.numbers.random(dims) < 0.1
+        return numpy.where(extreme, numpy.where(values < 0, -128, 127), values).astype(numpy.int8)
+
+    def float32(self, *dims: int) -> numpy.ndarray:
+        return self.numbers.normal(size=dims).astype(numpy.float32)
+
+    def data(self, *dims: int, name: str = "x") -> Tensor:
+        """A computed int8 tensor."""
+        return Tensor(name, dims, DType.int8, quantization=self.quantization())
+
+    def real(self, *dims: int, name: str = "x") -> Tensor:
+        """A computed float32 tensor."""
+        return Tensor(name, dims, DType.float32)
+
+    def weights(self, outputs: int, *dims: int) -> Tensor:
+        """int8 weights, with one scale or one per output."""
+        count = self.choice(1, outputs)
+        scales = tuple(self.scale(0.01) for _ in range(count))
+        quantization = Quantization(scales, (0,) * count, 0) if count > 1 else per_tensor(scales[0], 0)
+        return constant("w", self.int8(outputs, *dims), quantization)
+
+    def bias(self, outputs: int, dtype: type = numpy.int32) -> Tensor | None:
+        if self.integer(0, 4) == 0:
+            return None
+        return constant("b", self.numbers.integers(-5000, 5000, outputs).astype(dtype))

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Convolutions and fully connected layers of `ref` against their numpy meaning: int8 bit for bit, float32 within 1e-5."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+import pytest
+from harness import case, differing, far, run
+from random_tensors import Randomness
+
+from aidge_build.errors import AidgeError
+from aidge_build.graph.quantization import per_tensor
+from aidge_build.graph.tensor import constant
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.matmul import FC
+from aidge_build.operators.window import Window
+
+# batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
+EDGES = [
+    (1, 1, (1, 1), 1, (1, 1), 1, 1, (0, 0), 1),
+    (1, 3, (5, 7), 5, (3, 3), 1, 1, (1, 1), 1),
+    (2, 5, (6, 5), 17, (3, 2), 2, 1, (1, 0), 1),
+    (1, 17, (4, 4), 3, (1, 1), 1, 1, (0, 0), 1),
+    (3, 4, (3, 5), 8, (1, 1), 2, 1, (0, 0), 1),
+    (1, 2, (9, 9), 4, (3, 3), 1, 2, (2, 2), 1),
+    (1, 3, (9, 8), 6, (3, 3), 3, 2, (0, 1), 3),
+    (2, 6, (5, 5), 12, (3, 3), 1, 1, (1, 1), 3),
+    (1, 8, (4, 3), 8, (3, 3), 1, 1, (1, 1), 2),
+    (1, 4, (1, 1), 6, (5, 5), 1, 1, (2, 2), 1),
+    (1, 1, (10, 4), 7, (10, 4), 2, 1, (4, 1), 1),
+    (1, 3, (7,), 4, (3,), 1, 1, (1, 1), 1),
+    (2, 5, (12,), 9, (5,), 2, 2, (3, 4), 1),
+    (1, 16, (20,), 4, (1,), 1, 1, (0, 0), 1),
+    (1, 4, (9, 1), 5, (3, 1), 1, 1, (0, 0), 1),
+    (1, 3, (5, 5), 3, (3, 3), 1, 1, (1, 1), 3),
+    (2, 4, (6, 6), 4, (3, 3), 2, 1, (0, 1), 4),
+    (1, 17, (5, 4), 17, (2, 3), 1, 2, (1, 2), 17),
+    (1, 5, (15,), 5, (5,), 1, 1, (0, 0), 5),
+    (1, 8, (15, 1), 8, (15, 1), 1, 1, (0, 0), 8),
+    (1, 6, (1, 1), 6, (3, 3), 1, 1, (1, 1), 6),
+]
+
+
+def operator_of(random, channels, outputs, kernel, stride, dilation, pads, groups):
+    rank = len(kernel)
+    low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
+    window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
+    return Conv(minimum=low, maximum=high, window=window, groups=groups, depthwise=groups > 1 and groups == channels == outputs)
+
+
+def int8_case(seed, batch, channels, spatial, outputs, kernel, stride, dilation, pads, groups):
+    random = Randomness(seed)
+    operator = operator_of(random, channels, outputs, kernel, stride, dilation, pads, groups)
+    data, weights = random.data(batch, channels, *spatial), random.weights(outputs, channels // groups, *kernel)
+    around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
+    return case(operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)], quantization=random.quantization(around))
+
+
+def random_edge(seed):
+    random = Randomness(seed)
+    rank, groups = random.integer(1, 2), random.choice(1, 1, 1, 2, 3)
+    channels = groups * random.integer(1, 6)
+    outputs = random.choice(groups * random.integer(1, 6), channels)
+    kernel, spatial = (tuple(random.integer(1, most) for _ in range(rank)) for most in (4, 9))
+    dilation, pads = random.integer(1, 2), (random.integer(0, 2), random.integer(0, 2))
+    fits = all(size + sum(pads) >= (taps - 1) * dilation + 1 for size, taps in zip(spatial, kernel))
+    groups = channels if outputs == channels and random.integer(0, 1) else groups
+    return (random.integer(1, 2), channels, spatial, outputs, kernel, random.integer(1, 3), dilation, pads, groups) if fits else None
+
+
+def test_int8_convolutions_equal_the_meaning_on_edge_shapes():
+    cases = [int8_case(seed, *edge) for edge in EDGES for seed in (0, 1)]
+    assert differing(cases, run(cases)) == []
+
+
+def test_int8_convolutions_equal_the_meaning_on_random_shapes():
+    cases = [int8_case(seed, *edge) for seed, edge in enumerate(map(random_edge, range(1000, 1090))) if edge]
+    assert len(cases) > 60
+    assert differing(cases, run(cases)) == []
+
+
+def test_int8_fully_connected_layers_equal_the_meaning():
+    cases = []
+    for seed, (batch, features, outputs) in enumerate([(1, 1, 1), (1, 7, 4), (3, 64, 10), (1, 640, 128), (2, 5, 3), (1, 33, 17)] * 2):
+        random = Randomness(seed)
+        data, weights = random.data(batch, features), random.weights(outputs, features)
+        quantization = random.quantization(0.05 * 0.01 * 50 * math.sqrt(features))
+        cases.append(case(FC(minimum=random.choice(-math.inf, 0.0)), [data, weights, random.bias(outputs)],
+                          [random.int8(*data.dims)], quantization=quantization))
+    assert differing(cases, run(cases)) == []
+
+
+@pytest.mark.parametrize("flags", [("-O0",), ("-O3", "-march=native", "-ffp-contract=fast"), ("-Os", "-std=gnu11"), ("-O2", "-flto")])
+def test_the_result_does_not_depend_on_compiler_options(flags):
+    cases = [int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
+    assert differing(cases, run(cases, *flags)) == []
+
+
+def test_scales_that_vanish_or_saturate_are_exact():
+    random, cases = Randomness(5), []
+    for scale_in, scale_w, scale_out in [(1e-20, 1e-25, 1e-3), (1e-30, 1e-30, 1.0), (10.0, 10.0, 1e-20), (1.0, 1.0, 2.0 ** 20)]:
+        data = random.data(1, 9).with_(quantization=per_tensor(scale_in, 3))
+        weights = constant("w", random.int8(6, 9), per_tensor(scale_w, 0))
+        cases.append(case(FC(), [data, weights, random.bias(6)], [random.int8(1, 9)], quantization=per_tensor(scale_out, -1)))
+    assert differing(cases, run(cases)) == []
+
+
+def test_an_accumulator_that_could_overflow_is_refused():
+    random = Randomness(6)
+    data = random.data(1, 4).with_(quantization=per_tensor(0.1, 0))
+    weights = constant("w", numpy.full((2, 4), 127, numpy.int8), per_tensor(0.1, 0))
+
+    def call(bias):
+        bias = constant("b", numpy.array([5, bias], numpy.int32))
+        return case(FC(), [data, weights, bias], [random.int8(1, 4)], quantization=per_tensor(0.1, 0)).call
+
+    most = (1 << 31) - 1 - 4 * 127 * 128
+    assert call(most).function == "aidge_ref_fc_int8"
+    with pytest.raises(AidgeError, match="output channel 1 can reach 2147483648, int32 ends at 2147483647"):
+        call(most + 1)
+
+
+def test_float32_convolutions_are_within_tolerance():
+    cases = []
+    for seed, edge in enumerate([*EDGES, *filter(None, map(random_edge, range(2000, 2040)))]):
+        batch, channels, spatial, outputs, kernel, *_, groups = edge
+        random = Randomness(seed)
+        operator = operator_of(random, channels, outputs, *edge[4:])
+        data = random.real(batch, channels, *spatial)
+        weights, bias = constant("w", random.float32(outputs, channels // groups, *kernel)), random.bias(outputs, numpy.float32)
+        cases.append(case(operator, [data, weights, bias], [random.float32(*data.dims)]))
+    assert far(cases, run(cases, "-O2", "-std=c99")) == []
+
+
+def test_float32_fully_connected_layers_are_within_tolerance():
+    cases = []
+    for seed, (batch, features, outputs) in enumerate([(1, 1, 1), (2, 7, 5), (1, 64, 10)]):
+        random = Randomness(seed)
+        inputs = [random.real(batch, features), constant("w", random.float32(outputs, features)), random.bias(outputs, numpy.float32)]
+        cases.append(case(FC(minimum=0.0), inputs, [random.float32(batch, features)]))
+    assert far(cases, run(cases)) == []

@@ -6,6 +6,7 @@ Standard library only: `sconsw` asks before anything is installed.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import shutil
@@ -76,6 +77,7 @@ def _newlib() -> str | None:
 
 def _venv() -> str | None:
     """Debian splits `ensurepip`, which a virtual environment is made with, from Python."""
+    importlib.invalidate_caches()  # it may have been installed a moment ago
     try:
         import ensurepip
     except ImportError:

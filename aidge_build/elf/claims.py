@@ -39,7 +39,7 @@ def read_claims(image: Image) -> tuple[Claim, ...]:
         match = _ABSOLUTE.fullmatch(symbol.name) if symbol.kind == "absolute" else None
         if match and match["model"] not in noted:
             model = match["model"]
-            noted[model] = Claim(model, "", f"{model}_arena", symbol.address, None, 0, (), 0, (), 0, from_note=False)
+            noted[model] = Claim(model, "", f"{model}_arena" if symbol.address else None, symbol.address, None, 0, (), 0, (), 0, from_note=False)
     return tuple(noted[model] for model in sorted(noted))
 
 

@@ -37,7 +37,7 @@ def claim_of(program: Program, arrays: Arrays) -> dict:
 
 def claim_assembly(claim: dict) -> list[str]:
     """Assembler lines of the note (System V ABI, "Note Section"): version u16, length u32, canonical JSON; and the
-    absolute symbols that remain when a foreign link step drops notes."""
+    absolute symbols that remain when a foreign link step drops notes (0 for an arena that is not ours)."""
     text = json.dumps(claim, sort_keys=True, separators=(",", ":"))
     owner = f"{NOTE_OWNER}\\0"
     lines = [f'.pushsection {NOTE_SECTION},"",%note', ".balign 4",
@@ -47,7 +47,8 @@ def claim_assembly(claim: dict) -> list[str]:
     lines += [".balign 4", ".popsection"]
     for word in ("arena_bytes", "state_bytes", "weights_bytes"):
         symbol = f"aidge_{claim['model']}__{word}"
-        lines += [f".globl {symbol}", f".set {symbol}, {claim[word]}"]
+        value = 0 if word == "arena_bytes" and claim["arena_symbol"] is None else claim[word]
+        lines += [f".globl {symbol}", f".set {symbol}, {value}"]
     return lines
 
 

@@ -55,9 +55,15 @@ def _annotate(view: GraphView) -> GraphView:
                 _pass_through(view, found, node.inputs[0], node.outputs[0])
     rewrite = Rewrite(view)
     for name, quantization in found.items():
-        if quantization is not None and view.tensor(name).quantization is None:
+        if quantization is not None and view.tensor(name).quantization is None and not _has_integer_user(view, name):
             rewrite.update_tensor(name, quantization=quantization)
     return rewrite.finish()
+
+
+def _has_integer_user(view: GraphView, name: str) -> bool:
+    """Whether an operator other than these two and views works on the stored integers as plain numbers."""
+    users = [view.producer(name), *view.consumers(name)]
+    return any(node is not None and not node.operator.views and node.type not in ("QuantizeLinear", "DequantizeLinear") for node in users)
 
 
 def _note(found: dict[str, Quantization | None], name: str, quantization: Quantization | None) -> None:

@@ -158,6 +158,14 @@ def test_a_reshape_that_also_requantizes_is_not_a_view():
     assert types(after) == ["DequantizeLinear", "Reshape", "QuantizeLinear"] and same_meaning(view, after)
 
 
+@pytest.mark.parametrize("operator", ["Relu(a)", "Clip(a, low, high)", "MaxPool<kernel_shape=[2]>(a)", "Concat<axis=1>(a, a)"])
+def test_an_operator_on_plain_integers_between_quantized_tensors_keeps_its_meaning(operator):
+    before = graph(f"a = QuantizeLinear(x, s, z) b = {operator} y = DequantizeLinear(b, s2, z2)", inputs="float[1,2,8] x", outputs="float[?,?,?] y",
+                   constants={"s": numpy.float32(0.1), "s2": numpy.float32(0.2), "z": numpy.int8(9), "z2": numpy.int8(-3),
+                              "low": numpy.int8(-2), "high": numpy.int8(5)})
+    assert same_meaning(before, simplify(before))
+
+
 def test_quantization_passes_through_a_transpose_to_the_graph_input():
     view = simplify(graph("t = Transpose<perm=[0,2,1]>(x) b = DequantizeLinear(t, s, z) c = Sigmoid(b) y = QuantizeLinear(c, s, z)",
                           inputs="int8[1,2,3] x", outputs="int8[1,3,2] y", constants={"s": numpy.float32(0.1), "z": numpy.int8(4)}))

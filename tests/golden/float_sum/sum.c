@@ -11,11 +11,11 @@
 
 /* Layers stay functions of their own, so that a debugger, a profile and the disassembly show them by name. */
 #if defined(__clang__)
-#define AIDGE_LAYER static __attribute__((noinline))
+#define AIDGE_FUNCTION __attribute__((noinline))
 #elif defined(__GNUC__)
-#define AIDGE_LAYER static __attribute__((noinline, noclone))
+#define AIDGE_FUNCTION __attribute__((noinline, noclone, no_icf))
 #else
-#define AIDGE_LAYER static
+#define AIDGE_FUNCTION
 #endif
 
 #ifdef __cplusplus
@@ -43,7 +43,7 @@ static void aidge_toy_add_f32(const float *a, const float *b, float *y, int32_t 
  *   input   'x' float32 [4] order_0: argument x
  *   input   'c' float32 [4] order_0: in flash
  *   output  'y' float32 [4] order_0: argument output */
-AIDGE_LAYER void sum_add(const float *x, float *output)
+static AIDGE_FUNCTION void sum_add(const float *x, float *output)
 {
     aidge_toy_add_f32(
         x,
@@ -52,7 +52,7 @@ AIDGE_LAYER void sum_add(const float *x, float *output)
         4);
 }
 
-int sum_run(void *arena, const float *x, const float *unread, float *output)
+AIDGE_FUNCTION int sum_run(void *arena, const float *x, const float *unread, float *output)
 {
     uint8_t *const arena_bytes = (uint8_t *)arena;
 

@@ -8,11 +8,11 @@
 
 /* Layers stay functions of their own, so that a debugger, a profile and the disassembly show them by name. */
 #if defined(__clang__)
-#define AIDGE_LAYER static __attribute__((noinline))
+#define AIDGE_FUNCTION __attribute__((noinline))
 #elif defined(__GNUC__)
-#define AIDGE_LAYER static __attribute__((noinline, noclone))
+#define AIDGE_FUNCTION __attribute__((noinline, noclone, no_icf))
 #else
-#define AIDGE_LAYER static
+#define AIDGE_FUNCTION
 #endif
 
 #if defined(__GNUC__)
@@ -80,7 +80,7 @@ static void aidge_toy_reverse_s8(const int8_t *x, int8_t *y, int32_t count)
  *   input   'x' int8 [1, 6] nc: argument input
  *   output  'middle' int8 [1, 6] nc: arena bytes 24..29
  *   scratch arena from byte 0 */
-AIDGE_LAYER void toy_first(const int8_t *input)
+static AIDGE_FUNCTION void toy_first(const int8_t *input)
 {
     static const aidge_toy_shape parameters = {
         /* count */ 6,
@@ -101,7 +101,7 @@ AIDGE_LAYER void toy_first(const int8_t *input)
  *   kernel  toy reverse_s8
  *   input   'middle' int8 [1, 6] nc: arena bytes 24..29
  *   output  'y' int8 [1, 6] nc: argument output */
-AIDGE_LAYER void toy_second(int8_t *output)
+static AIDGE_FUNCTION void toy_second(int8_t *output)
 {
     aidge_toy_reverse_s8(
         (const int8_t *)&toy_arena[24],
@@ -109,7 +109,7 @@ AIDGE_LAYER void toy_second(int8_t *output)
         6);
 }
 
-int toy_run(const int8_t *input, int8_t *output)
+AIDGE_FUNCTION int toy_run(const int8_t *input, int8_t *output)
 {
     if (!input ||
         !output) {

@@ -8,11 +8,11 @@
 
 /* Layers stay functions of their own, so that a debugger, a profile and the disassembly show them by name. */
 #if defined(__clang__)
-#define AIDGE_LAYER static __attribute__((noinline))
+#define AIDGE_FUNCTION __attribute__((noinline))
 #elif defined(__GNUC__)
-#define AIDGE_LAYER static __attribute__((noinline, noclone))
+#define AIDGE_FUNCTION __attribute__((noinline, noclone, no_icf))
 #else
-#define AIDGE_LAYER static
+#define AIDGE_FUNCTION
 #endif
 
 #if defined(__GNUC__)
@@ -79,7 +79,7 @@ static void aidge_toy_reverse_s8(const int8_t *x, int8_t *y, int32_t count)
  *   input   'x' int8 [1, 6] nc: arena bytes 32..37
  *   output  'middle' int8 [1, 6] nc: arena bytes 24..29
  *   scratch arena from byte 0 */
-AIDGE_LAYER void packed_first(void)
+static AIDGE_FUNCTION void packed_first(void)
 {
     static const aidge_toy_shape parameters = {
         /* count */ 6,
@@ -100,7 +100,7 @@ AIDGE_LAYER void packed_first(void)
  *   kernel  toy reverse_s8
  *   input   'middle' int8 [1, 6] nc: arena bytes 24..29
  *   output  'y' int8 [1, 6] nc: arena bytes 0..5 */
-AIDGE_LAYER void packed_second(void)
+static AIDGE_FUNCTION void packed_second(void)
 {
     aidge_toy_reverse_s8(
         (const int8_t *)&packed_arena[24],
@@ -108,7 +108,7 @@ AIDGE_LAYER void packed_second(void)
         6);
 }
 
-int packed_run(void)
+AIDGE_FUNCTION int packed_run(void)
 {
     packed_first();
     packed_second();

@@ -22,6 +22,8 @@ SUMMARY = "list the versions of everything, and what this machine lacks"
 _REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)(?:\[[^]]*\])?\s*([<>=!~0-9.,*\s]*)")
 # What emulation adds to the tool, and what the tests add; these packages may be absent.
 _EXTRAS = ("emulate", "test")
+# There in a checkout only.
+_PROJECT_FILE = Path(__file__).resolve().parents[2] / "pyproject.toml"
 _REQUIRED = "needed by every command"
 _TESTS = "for tests"
 
@@ -41,8 +43,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    tools = [_tool_entry(tool) for tool in machine.TOOLS]
-    missing = [tool for tool, entry in zip(machine.TOOLS, tools) if entry.problem]
+    wanted = (*machine.TOOLS, *([machine.VENV] if _PROJECT_FILE.is_file() else []))
+    tools = [_tool_entry(tool) for tool in wanted]
+    missing = [tool for tool, entry in zip(wanted, tools) if entry.problem]
     packages = [_package_entry(*requirement) for requirement in _requirements()]
     troubled = [entry for entry in (*tools, *packages) if entry.problem]
     line = machine.install_line(missing) if missing else ""
@@ -94,9 +97,8 @@ def _holds(version: str, bound: str) -> bool:
 
 def _requirements() -> list[tuple[str, str, str]]:
     """(package, bounds, purpose): from pyproject.toml in a checkout, from the installed package's metadata otherwise."""
-    project_file = Path(__file__).resolve().parents[2] / "pyproject.toml"
-    if project_file.is_file():
-        project = tomllib.loads(project_file.read_text(encoding="utf-8"))["project"]
+    if _PROJECT_FILE.is_file():
+        project = tomllib.loads(_PROJECT_FILE.read_text(encoding="utf-8"))["project"]
         groups = [("", project["dependencies"]), *((extra, project["optional-dependencies"][extra]) for extra in _EXTRAS)]
     else:
         lines = importlib.metadata.requires("aidge_build") or []

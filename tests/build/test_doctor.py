@@ -26,7 +26,7 @@ def with_versions(monkeypatch, **versions):
 
 def test_every_tool_and_package_is_listed_with_its_version():
     data = aidge_build("doctor", "--json").json
-    assert {"cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"} == {entry["name"] for entry in data["tools"]}
+    assert {"cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm", "ensurepip"} == {entry["name"] for entry in data["tools"]}
     assert {"onnx", "numpy", "scons", "unicorn", "pytest"} <= {entry["name"] for entry in data["packages"]}
     assert next(entry["version"] for entry in data["packages"] if entry["name"] == "numpy") == importlib.metadata.version("numpy")
 

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <stdint.h>
 #include <string.h>
-
-/* Up to 8 inputs; each gives `bytes[i]` neighbouring bytes to each of `outer` blocks. */
-typedef struct {
-    int32_t count, outer;
-    int32_t bytes[8];
-} aidge_ref_concat_shape;
+#include "concat_shape.h"
 
 /* The inputs one after another along an axis, any type. Inputs beyond shape->count are not read. */
 static void aidge_ref_concat(const void *a, const void *b, const void *c, const void *d, const void *e, const void *f,

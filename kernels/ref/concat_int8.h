@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "concat.h"
+#include "concat_shape.h"
 
 /*
  * The inputs one after another along an axis, int8, each value through the table of its input.

@@ -103,8 +103,9 @@ static void aidge_ref_convdepthwise2d_int8(const int8_t *input, int8_t *output, 
                 const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
                 patch.columns = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
-                aidge_ref_convdepthwise2d_int8_pixel(source, output, weights + (first_y * shape->kernel_width + first_x) * channels,
-                                                     bias, multipliers, levels, multiplier_step, &patch);
+                aidge_ref_convdepthwise2d_int8_pixel(source, output,
+                                                     weights + (first_y * shape->kernel_width + first_x) * channels, bias,
+                                                     multipliers, levels, multiplier_step, &patch);
                 output += channels;
             }
         }

@@ -40,7 +40,8 @@ static void aidge_ref_gemm_float32(const float *first, const float *second, cons
                     a += shape->first_inner_step;
                     b += shape->second_inner_step;
                 }
-                *output++ = factors[0] * sum + factors[1] * third[row * shape->third_row_step + column * shape->third_column_step];
+                *output++ = factors[0] * sum
+                            + factors[1] * third[row * shape->third_row_step + column * shape->third_column_step];
             }
             a_row += shape->first_row_step;
         }

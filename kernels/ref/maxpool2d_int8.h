@@ -15,7 +15,8 @@ static void aidge_ref_maxpool2d_int8(const int8_t *input, int8_t *output, const 
             for (x = 0; x < shape->out_width; x++) {
                 const int32_t left = x * shape->stride_width - shape->pad_left;
                 const int32_t first_x = aidge_ref_first_tap(left, shape->dilation_width);
-                const int32_t columns = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+                const int32_t end_x = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width);
+                const int32_t columns = end_x - first_x;
                 const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
                 for (channel = 0; channel < channels; channel++) {

@@ -27,8 +27,7 @@ from aidge_build.graph.view import Node
 from aidge_build.operators.base import Operator
 
 FOLDER = Path(__file__).resolve().parents[2] / "kernels" / "ref"
-WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wcast-align", "-Werror",
-            "-Wno-unused-function")
+WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wcast-align", "-Werror")
 
 
 @functools.cache

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""The C of `ref`: clean under every warning on every core, self-contained, and nothing that firmware must not have."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from harness import WARNINGS, library
+
+from aidge_build.emit.kernels import kernel_text
+
+HEADERS = sorted(path for path in library().files if path.endswith(".h"))
+CORES = {"m0": ("-mcpu=cortex-m0",), "m3": ("-mcpu=cortex-m3",),
+         "m4f": ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
+         "m7 softfp": ("-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=softfp"), "m55": ("-mcpu=cortex-m55", "-mfloat-abi=hard")}
+
+
+def text_of(*headers: str) -> str:
+    text = kernel_text({"ref": library().files}, [("ref", header) for header in headers])
+    return "\n".join([*(f"#include {name}" for name in text.system_includes), *(part.text for part in text.files), ""])
+
+
+def compile_text(compiler: str, text: str, *flags: str) -> subprocess.CompletedProcess:
+    path = shutil.which(compiler)
+    if path is None:
+        pytest.skip(f"{compiler} is not installed")
+    return subprocess.run([path, *flags, *WARNINGS, "-Wno-unused-function", "-c", "-o", "/dev/null", "-"], input=text, text=True, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("optimize", ["-O0", "-O2", "-O3"])
+@pytest.mark.parametrize("language", [("gcc", "-xc", "-std=c99"), ("gcc", "-xc", "-std=gnu11"), ("g++", "-xc++", "-std=c++11")])
+def test_all_headers_in_one_file_compile_without_a_warning_on_this_machine(language, optimize):
+    done = compile_text(language[0], text_of(*HEADERS), *language[1:], optimize)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("core", sorted(CORES))
+@pytest.mark.parametrize("language", ["c", "c++"])
+def test_all_headers_in_one_file_compile_without_a_warning_for_every_core(core, language):
+    done = compile_text("arm-none-eabi-gcc", text_of(*HEADERS), f"-x{language}", "-mthumb", "-O2", *CORES[core])
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_each_header_is_complete_by_itself(header):
+    done = compile_text("gcc", text_of(header), "-xc", "-std=c99", "-O0")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("header", [header for header in HEADERS if "float32" in header])
+def test_float_kernels_refuse_fast_math(header):
+    done = compile_text("gcc", text_of(header), "-xc", "-ffast-math")
+    assert done.returncode != 0 and "without -ffast-math" in done.stderr
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_header_has_no_double_no_heap_no_writable_data_and_only_standard_includes(header):
+    text = library().files[header].decode()
+    code = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+    assert text.startswith("/* SPDX-License-Identifier: 0BSD */\n")
+    assert not re.search(r"\b(double|malloc|calloc|free|static\s+\w+\s+\w+\s*(=|;))", code)
+    assert set(re.findall(r"#include <(.*?)>", code)) <= {"stdint.h", "string.h", "math.h"}
+    for name in re.findall(r"^(?:static|AIDGE_REF_\w+)[^(\n=]*?(\w+)\(", code, flags=re.M):
+        assert name.startswith("aidge_ref_")
+    assert max(map(len, text.splitlines())) <= 130

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from aidge_build.backend.spec import ANY, ImplSpec, NodeView, tensors_that_move
+from aidge_build.backend.spec import ANY, NodeView, tensors_that_move
 from aidge_build.export.library import Kernel
 from aidge_build.graph.format import Format, channels_last, row_major, same_bytes
 from aidge_build.graph.tensor import Tensor
+
+MOST_OPTIONS = 64  # of one kernel at one node
 
 
 @dataclass(frozen=True)
@@ -22,34 +25,30 @@ class Option:
 
 
 def kernel_options(view: NodeView, kernel: Kernel) -> list[Option]:
-    """The formats that the kernel's spec allows for this node; an open format is tried in each common order."""
+    """The formats that the kernel's spec allows for this node; each open format is tried in the common orders.
+
+    Tensors of one any_n move together, those with `any` each on its own.
+    """
     spec, moving = kernel.spec, tensors_that_move(view.inputs)
-    tensors = [view.inputs[index] for index in moving] + list(view.outputs)
-    specs = [spec.input_spec(index).format for index in moving] + [spec.output_spec(index).format for index in range(len(view.outputs))]
-    fixed = [_fixed(spec, view, moving, position) for position in range(len(tensors))]
-    if all(form is not None for form in fixed):
-        variants = [fixed]
-    else:
-        ranks = {tensor.rank for tensor, form in zip(tensors, fixed) if form is None}
-        variants = [
-            [form or order(tensor.rank) for tensor, form in zip(tensors, fixed)]
-            for order in ((row_major, channels_last) if max(ranks) > 2 and _alike(tensors, fixed, specs) else (row_major,))
-        ]
-    return [Option(kernel, tuple(zip(moving, forms[:len(moving)])), tuple(forms[len(moving):])) for forms in variants]
+    sides = [(view.inputs[index], spec.input_spec(index)) for index in moving]
+    sides += [(tensor, spec.output_spec(index)) for index, tensor in enumerate(view.outputs)]
+    groups: dict[object, list[int]] = {}  # what is open -> the positions that share it
+    for position, (tensor, side) in enumerate(sides):
+        if side.format_for(tensor.rank) is None:
+            groups.setdefault(position if side.format is ANY else side.format, []).append(position)
+    orders = [_orders([sides[position][0].rank for position in positions]) for positions in groups.values()]
+    options = []
+    for chosen in itertools.islice(itertools.product(*orders), MOST_OPTIONS):
+        order_of = {position: order for order, positions in zip(chosen, groups.values()) for position in positions}
+        forms = [order_of[position](tensor.rank) if position in order_of else side.format_for(tensor.rank)
+                 for position, (tensor, side) in enumerate(sides)]
+        options.append(Option(kernel, tuple(zip(moving, forms[:len(moving)])), tuple(forms[len(moving):])))
+    return options
 
 
-def _fixed(spec: ImplSpec, view: NodeView, moving: list[int], position: int) -> Format | None:
-    if position < len(moving):
-        index = moving[position]
-        return spec.input_spec(index).format_for(view.inputs[index].rank)
-    index = position - len(moving)
-    return spec.output_spec(index).format_for(view.outputs[index].rank)
-
-
-def _alike(tensors: Sequence[Tensor], fixed: Sequence[Format | None], specs: Sequence[str]) -> bool:
-    """Whether one permuted order can serve all open tensors: those that must share a format have the same rank."""
-    shared = {tensor.rank for tensor, form, name in zip(tensors, fixed, specs) if form is None and name != ANY}
-    return len(shared) <= 1
+def _orders(ranks: Sequence[int]) -> tuple[Callable[[int], Format], ...]:
+    """The orders in which tensors that share a format can lie: a permuted one only when all have the same rank."""
+    return (row_major, channels_last) if len(set(ranks)) == 1 and ranks[0] > 2 else (row_major,)
 
 
 def view_options(view: NodeView) -> list[Option]:

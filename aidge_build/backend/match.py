@@ -50,4 +50,4 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
 
 def _preference(kernel: Kernel, target: Target) -> tuple:
     spec = kernel.spec
-    return (spec.objective != target.objective, -spec.specificity, kernel.name)
+    return (spec.objective != target.objective, -spec.specificity, kernel.name, kernel.node_class.__qualname__, str(spec))

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""The generator as a process: the same bytes everywhere, quickly, in little memory."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.shared import MODELS, int8_model
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def generate(model: Path, out: Path, cwd: Path, **environment) -> dict[str, bytes]:
+    subprocess.run([sys.executable, "-m", "aidge_build", "compile", str(model), "--name", "net", "--out", str(out), "--lib", "ref",
+                    "--board", "stm32f7"], check=True, cwd=cwd, capture_output=True,
+                   env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **environment})
+    return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
+
+
+@pytest.mark.parametrize("name", ["kws_dscnn", "ic_resnet8"])
+def test_the_same_bytes_whatever_the_machine_looks_like(name, tmp_path):
+    other_place = tmp_path / "a folder with spaces é"
+    other_place.mkdir()
+    moved = other_place / "copy.onnx"
+    moved.write_bytes(int8_model(name).read_bytes())
+    first = generate(int8_model(name), tmp_path / "first", ROOT, PYTHONHASHSEED="0", TZ="UTC", LC_ALL="C")
+    second = generate(moved, other_place / "second", other_place, PYTHONHASHSEED="99", TZ="Asia/Tokyo", LC_ALL="C.UTF-8", HOME="/nonexistent",
+                      NPY_DISABLE_CPU_FEATURES="AVX2 FMA3 AVX512F AVX512CD AVX512_SKX", OPENBLAS_CORETYPE="Prescott", OPENBLAS_NUM_THREADS="1")
+    assert first == second
+    for data in first.values():
+        assert str(ROOT).encode() not in data and str(tmp_path).encode() not in data
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_generating_takes_seconds_and_little_memory(name, tmp_path):
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    generate(int8_model(name), tmp_path / "out", ROOT)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    assert seconds <= 3.0
+    assert after.ru_maxrss <= 300 * 1024  # KiB, the largest child so far
+
+
+def test_compile_writes_nothing_twice(tmp_path):
+    generate(int8_model("kws_dscnn"), tmp_path / "out", ROOT)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
+    generate(int8_model("kws_dscnn"), tmp_path / "out", ROOT)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()} == before

@@ -16,12 +16,13 @@ def code_text(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers:
     """The code file. Nothing in it depends on the values of weights, scales or zero points."""
     wanted = dict.fromkeys((layer.kernel.library, source) for layer in program.layers for source in layer.call.sources)
     kernels = kernel_text(program.library_files, wanted)
+    texts = tuple(dict.fromkeys(text for layer in program.layers for text in layer.call.texts))
     section = f', section(".bss.aidge_{program.region}.{program.name}")' if program.region else ""
     return render_file(
         "model.c", name=program.name, prefix=program.name.upper(), includes=sorted({"<stdint.h>", *kernels.system_includes}),
         has_floats=_has_floats(program), owns_arena=owns_arena(program), arena_alignment=program.arena_alignment, section=section,
         arena_in_header=program.options.io == "arena", arrays=arrays.all, has_trace=program.options.trace, kernels=kernels.files,
-        layers=layers, parameters=signature(program, ports), caller_arena=program.options.arena == "caller",
+        texts=texts, layers=layers, parameters=signature(program, ports), caller_arena=program.options.arena == "caller",
         passes_arena=any("arena_bytes" in layer.passed for layer in layers), checks=_pointer_checks(program, ports))
 
 

@@ -41,18 +41,20 @@ def kernel_text(libraries: Mapping[str, Mapping[str, bytes]], wanted: Iterable[t
     system: set[str] = set()
     files: list[KernelFile] = []
     for library, path in wanted:
-        _add(library, posixpath.normpath(path), "", libraries.get(library, {}), done, system, files)
+        _add(library, posixpath.normpath(path), "", libraries, done, system, files)
     return KernelText(tuple(sorted(system)), tuple(files))
 
 
-def _add(library: str, path: str, included_by: str, available: Mapping[str, bytes], done: set, system: set,
+def _add(library: str, path: str, included_by: str, libraries: Mapping[str, Mapping[str, bytes]], done: set, system: set,
          files: list[KernelFile]) -> None:
     if (library, path) in done:
         return
     done.add((library, path))
+    available = libraries.get(library, {})
     if path not in available:
         raise AidgeError(f"the library has no file '{path}'", where=f"library {library}{included_by and ': ' + included_by}",
-                         code="LIBRARY", hint="includes are relative to the including file, or to the library's folder")
+                         code="LIBRARY", hint="includes are relative to the including file, to the library's folder, or start with "
+                                              "the name of another library of this build (--lib)")
     kept = []
     for line, depth, is_code in _without_guard(_lines(_decoded(available[path], library, path))):
         local = _LOCAL.match(line) if is_code else None
@@ -61,7 +63,7 @@ def _add(library: str, path: str, included_by: str, available: Mapping[str, byte
             if depth:
                 raise AidgeError(f'#include "{local[1]}" stands inside #if', where=f"library {library}: {path}", code="LIBRARY",
                                  hint="include it always, and put the #if into the included file")
-            _add(library, _resolve(local[1], path, available), path, available, done, system, files)
+            _add(*_resolve(local[1], library, path, libraries), path, libraries, done, system, files)
         elif hoisted:
             system.add(hoisted[1])
         elif not (is_code and _ONCE.match(line)):
@@ -76,9 +78,14 @@ def _decoded(data: bytes, library: str, path: str) -> str:
         raise AidgeError("the file is not UTF-8 text", where=f"library {library}: {path}", code="LIBRARY") from error
 
 
-def _resolve(name: str, includer: str, available: Mapping[str, bytes]) -> str:
-    beside = posixpath.normpath(posixpath.join(posixpath.dirname(includer), name))
-    return beside if beside in available else posixpath.normpath(name)
+def _resolve(name: str, library: str, includer: str, libraries: Mapping[str, Mapping[str, bytes]]) -> tuple[str, str]:
+    """Library and path of an include: beside the file, in its library's folder, or "library/file" of another library."""
+    beside, plain = posixpath.normpath(posixpath.join(posixpath.dirname(includer), name)), posixpath.normpath(name)
+    available = libraries.get(library, {})
+    other, _, path = plain.partition("/")
+    if beside not in available and plain not in available and path in libraries.get(other, {}):
+        return other, path
+    return library, beside if beside in available else plain
 
 
 def _lines(text: str) -> list[tuple[str, int, bool]]:

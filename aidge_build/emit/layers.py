@@ -49,6 +49,7 @@ class LayerText:
     function: str
     arguments: tuple[str, ...]
     traces: tuple[Trace, ...]
+    texts: tuple[str, ...] = ()
 
     def digest(self) -> str:
         """Changes when the code of the layer does."""
@@ -82,7 +83,7 @@ class _LayerPrinter:
         parameters = (*(("uint8_t *arena",) if caller_arena else ()), *(port.declaration for port in used_ports))
         passed = (*(("arena_bytes",) if caller_arena else ()), *(port.parameter for port in used_ports))
         return LayerText(layer.symbol, tuple(self._comment()), parameters, passed, tuple(self.structs),
-                         layer.call.function, arguments, self._traces() if self.program.options.trace else ())
+                         layer.call.function, arguments, self._traces() if self.program.options.trace else (), layer.call.texts)
 
     def _argument(self, position: int, argument: Argument) -> str:
         match argument:

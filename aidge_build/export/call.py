@@ -63,6 +63,8 @@ class Call:
     """One call per layer: `function(arguments...)`, whose text is in `sources` (files of the library).
 
     A source may include others of its library with #include "file.h"; the generated file contains each once.
+    `texts` are functions that the library generated for this layer; they stand after the sources, each distinct one once,
+    so the name of a function must tell all that its text depends on.
     `note` tells the reader what was chosen or proved for this layer ("requantization proved as integer").
     """
 
@@ -70,6 +72,7 @@ class Call:
     sources: tuple[str, ...]
     arguments: tuple[Argument, ...]
     note: str = ""
+    texts: tuple[str, ...] = ()
 
     @property
     def constants(self) -> tuple[Constant, ...]:

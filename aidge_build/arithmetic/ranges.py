@@ -13,9 +13,10 @@ INT32_LIMIT = 1 << 31
 def largest_accumulators(weights: numpy.ndarray, bias: numpy.ndarray, zero_point: int, low: int, high: int) -> numpy.ndarray:
     """Per row of `weights` [outputs, taps]: a bound on |bias + any partial sum of (x - zero_point) * w|, x in low..high.
 
-    Every order of summation and every choice of taps outside the image stays within it. int64, exact.
+    Every order of summation, every choice of taps outside the image, and sums of x * w with the zero point's part added
+    to the bias beforehand stay within it. int64.
     """
-    largest_input = max(abs(low - zero_point), abs(high - zero_point))
+    largest_input = max(abs(low), abs(high)) + abs(zero_point)
     return numpy.abs(weights.astype(numpy.int64)).sum(axis=1) * largest_input + numpy.abs(bias.astype(numpy.int64))
 
 

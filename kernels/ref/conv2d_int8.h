@@ -7,40 +7,53 @@
 /* The taps of one output pixel that lie inside the image: rows of runs of neighbouring bytes; steps in bytes. */
 typedef struct {
     int32_t rows, runs, length;
-    int32_t row_step, run_step;   /* in the input */
-    int32_t weight_row_step;      /* of one output channel */
+    int32_t row_step, run_step; /* in the input */
+    int32_t weight_row_step;    /* of one output channel */
+    int complete;               /* whether no tap is outside: the bias then holds the zero point's part */
 } aidge_ref_patch_int8;
 
-/* One group of output channels at one pixel; weights point to the first tap inside the image. */
+/* sums[j] += the sum over the patch for 4 output channels j; the last two arguments are literals where they can be. */
+AIDGE_REF_INLINE void aidge_ref_patch4_int8(const int8_t *x_row, const int8_t *w_row, int32_t *sums,
+                                            const aidge_ref_patch_int8 *patch, int32_t zero_point, int32_t runs)
+{
+    const int32_t length = patch->length;
+    const int32_t row_step = patch->row_step;
+    const int32_t weight_row_step = 4 * patch->weight_row_step;
+    int32_t row, run;
+    for (row = patch->rows; row > 0; row--) {
+        const int8_t *x = x_row;
+        const int8_t *w = w_row;
+        for (run = runs; run > 0; run--) {
+            aidge_ref_dot4_int8(x, w, length, zero_point, sums);
+            x += patch->run_step;
+            w += 4 * length;
+        }
+        x_row += row_step;
+        w_row += weight_row_step;
+    }
+}
+
+/* One group of output channels at one pixel; first_tap is the first tap inside the image. */
 AIDGE_REF_NOINLINE void aidge_ref_conv2d_int8_pixel(const int8_t *source, int8_t *output, const int8_t *weights,
                                                     const int32_t *bias, const float *multiplier, const int32_t *levels,
                                                     int32_t multiplier_step, int32_t taps, int32_t outputs,
                                                     int32_t first_tap, const aidge_ref_patch_int8 *patch)
 {
     const aidge_ref_levels bounds = aidge_ref_load_levels(levels + 1);
-    const int32_t zero_point = levels[0];
-    const int32_t rows = patch->rows;
-    const int32_t length = patch->length;
+    const int32_t zero_point = patch->complete ? 0 : levels[0];
     int32_t row, run, channel;
     for (channel = outputs; channel >= 4; channel -= 4) {
-        const int8_t *x_row = source;
-        const int8_t *w_row = weights + 4 * first_tap;
         int32_t sums[4];
         sums[0] = bias[0];
         sums[1] = bias[1];
         sums[2] = bias[2];
         sums[3] = bias[3];
-        for (row = rows; row > 0; row--) {
-            const int8_t *x = x_row;
-            const int8_t *w = w_row;
-            aidge_ref_dot4_int8(x, w, length, zero_point, sums);
-            for (run = patch->runs; run > 1; run--) {
-                x += patch->run_step;
-                w += 4 * length;
-                aidge_ref_dot4_int8(x, w, length, zero_point, sums);
-            }
-            x_row += patch->row_step;
-            w_row += 4 * patch->weight_row_step;
+        if (!patch->complete) {
+            aidge_ref_patch4_int8(source, weights + 4 * first_tap, sums, patch, zero_point, patch->runs);
+        } else if (patch->runs == 1) {
+            aidge_ref_patch4_int8(source, weights, sums, patch, 0, 1);
+        } else {
+            aidge_ref_patch4_int8(source, weights, sums, patch, 0, patch->runs);
         }
         output[0] = aidge_ref_requantize(sums[0], multiplier[0], bounds);
         output[1] = aidge_ref_requantize(sums[1], multiplier[multiplier_step], bounds);
@@ -53,10 +66,11 @@ AIDGE_REF_NOINLINE void aidge_ref_conv2d_int8_pixel(const int8_t *source, int8_t
     }
     for (; channel > 0; channel--) {
         int32_t sum = *bias++;
-        for (row = 0; row < rows; row++) {
+        for (row = 0; row < patch->rows; row++) {
             for (run = 0; run < patch->runs; run++) {
                 sum += aidge_ref_dot_int8(source + row * patch->row_step + run * patch->run_step,
-                                          weights + first_tap + row * patch->weight_row_step + run * length, length, zero_point);
+                                          weights + first_tap + row * patch->weight_row_step + run * patch->length,
+                                          patch->length, zero_point);
             }
         }
         *output++ = aidge_ref_requantize(sum, *multiplier, bounds);
@@ -70,7 +84,8 @@ AIDGE_REF_NOINLINE void aidge_ref_conv2d_int8_pixel(const int8_t *source, int8_t
  *
  * weights: for each group, for each block of 4 output channels [kernel_height][kernel_width][channels][4]; the last
  *   (out_channels / groups) % 4 channels of a group follow one by one as [kernel_height][kernel_width][channels].
- * bias: [out_channels]; multipliers: [out_channels], or one for all if multiplier_step is 0;
+ * bias: [2][out_channels], as it is, and less (input zero point) * (sum of the weights) for pixels that see every tap;
+ * multipliers: [out_channels], or one for all if multiplier_step is 0;
  * levels: {input zero point, lowest - zero point, highest - zero point, zero point} (the last three of the output).
  * Ranges: the generator has proved that no accumulator leaves int32.
  */
@@ -103,10 +118,12 @@ static void aidge_ref_conv2d_int8(const int8_t *input, int8_t *output, const int
                 const int32_t first_tap = (first_y * shape->kernel_width + first_x) * channels;
                 patch.rows = end_x > first_x ? end_y - first_y : 0;
                 patch.runs = contiguous ? 1 : end_x - first_x;
+                patch.complete = (end_y - first_y == shape->kernel_height) && (end_x - first_x == shape->kernel_width);
                 patch.length = contiguous ? (end_x - first_x) * channels : channels;
                 for (group = 0; group < shape->groups; group++) {
                     aidge_ref_conv2d_int8_pixel(source + group * channels, output, weights + group * outputs * taps,
-                                                bias + group * outputs, multipliers + group * outputs * multiplier_step,
+                                                bias + (patch.complete ? shape->out_channels : 0) + group * outputs,
+                                                multipliers + group * outputs * multiplier_step,
                                                 levels, multiplier_step, taps, outputs, first_tap, &patch);
                     output += outputs;
                 }

@@ -18,8 +18,9 @@ class Conv2dInt8(LinearInt8):
     def call(self) -> Call:
         data, window, groups = self.inputs[0], self.operator.window, self.operator.groups
         rows = taps_last_channels(self.inputs[1].data)
-        arguments = self.arguments(rows, blocked(rows, groups))
+        packed = blocked(rows, groups)
         if groups == 1 and is_pointwise(window):
             pixels = data.dims[0] * math.prod(data.dims[2:])
-            return Call("aidge_ref_fc_int8", ("fc_int8.h",), (*arguments, fc_shape(pixels, rows)))
-        return Call("aidge_ref_conv2d_int8", ("conv2d_int8.h",), (*arguments, window2d(data, self.outputs[0], window, groups)))
+            return Call("aidge_ref_fc_int8", ("fc_int8.h",), (*self.arguments(rows, packed, False), fc_shape(pixels, rows)))
+        return Call("aidge_ref_conv2d_int8", ("conv2d_int8.h",),
+                    (*self.arguments(rows, packed, True), window2d(data, self.outputs[0], window, groups)))

@@ -17,4 +17,4 @@ class ConvDepthwise2dInt8(LinearInt8):
         rows = taps_last_channels(self.inputs[1].data)
         shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
         return Call("aidge_ref_convdepthwise2d_int8", ("convdepthwise2d_int8.h",),
-                    (*self.arguments(rows, rows.T.ravel()), shape))
+                    (*self.arguments(rows, rows.T.ravel(), True), shape))

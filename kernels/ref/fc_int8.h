@@ -4,11 +4,12 @@
 #include "requantize.h"
 
 /*
- * output = requantize((input - zero point) * weights + bias), int8.
+ * output = requantize(input * weights + bias), int8.
  *
  * weights: for each block of 4 outputs [in_features][4]; the last out_features % 4 outputs one by one as [in_features].
- * bias: [out_features]; multipliers: [out_features], or one for all if multiplier_step is 0;
- * levels: {input zero point, lowest - zero point, highest - zero point, zero point} (the last three of the output).
+ * bias: [out_features], less (input zero point) * (sum of the weights);
+ * multipliers: [out_features], or one for all if multiplier_step is 0;
+ * levels: {lowest - zero point, highest - zero point, zero point} of the output.
  * Ranges: the generator has proved that no accumulator leaves int32.
  */
 static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
@@ -16,8 +17,7 @@ static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t 
                               const aidge_ref_fc_shape *shape)
 {
     const int32_t count = shape->in_features;
-    const int32_t zero_point = levels[0];
-    const aidge_ref_levels bounds = aidge_ref_load_levels(levels + 1);
+    const aidge_ref_levels bounds = aidge_ref_load_levels(levels);
     int32_t batch, channel;
     for (batch = 0; batch < shape->batches; batch++) {
         const int8_t *w = weights;
@@ -28,7 +28,7 @@ static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t 
             sums[1] = bias[channel + 1];
             sums[2] = bias[channel + 2];
             sums[3] = bias[channel + 3];
-            aidge_ref_dot4_int8(input, w, count, zero_point, sums);
+            aidge_ref_dot4_int8(input, w, count, 0, sums);
             output[0] = aidge_ref_requantize(sums[0], multiplier[0], bounds);
             output[1] = aidge_ref_requantize(sums[1], multiplier[multiplier_step], bounds);
             output[2] = aidge_ref_requantize(sums[2], multiplier[2 * multiplier_step], bounds);
@@ -38,7 +38,7 @@ static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t 
             w += count * 4;
         }
         for (; channel < shape->out_features; channel++) {
-            int32_t sum = bias[channel] + aidge_ref_dot_int8(input, w, count, zero_point);
+            int32_t sum = bias[channel] + aidge_ref_dot_int8(input, w, count, 0);
             *output++ = aidge_ref_requantize(sum, *multiplier, bounds);
             multiplier += multiplier_step;
             w += count;

@@ -15,5 +15,5 @@ from .packing import blocked, fc_shape
 class FcInt8(LinearInt8):
     def call(self) -> Call:
         rows = self.inputs[1].data
-        arguments = self.arguments(rows, blocked(rows))
+        arguments = self.arguments(rows, blocked(rows), False)
         return Call("aidge_ref_fc_int8", ("fc_int8.h",), (*arguments, fc_shape(self.inputs[0].dims[0], rows)))

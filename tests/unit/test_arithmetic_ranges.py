@@ -8,10 +8,18 @@ import numpy
 from aidge_build.arithmetic.ranges import largest_accumulators
 
 
-def test_the_bound_is_reached_by_the_worst_input():
+def test_the_bound_holds_for_the_worst_input_with_the_zero_point_inside_or_beforehand():
     weights, bias = numpy.array([[100, -50, 3], [-128, -128, -128]], numpy.int8), numpy.array([7, -9], numpy.int32)
-    bounds = largest_accumulators(weights, bias, 10, -128, 127)
-    worst = numpy.where(weights > 0, -128, 127).astype(int), numpy.where(weights < 0, -128, 127).astype(int)
-    reached = [[abs(((inputs[row] - 10) * weights[row].astype(int)).sum()) for inputs in worst] for row in (0, 1)]
-    assert max(reached[1]) + 9 == bounds[1]
-    assert max(reached[0]) <= bounds[0] == 153 * 138 + 7
+    for zero_point in (10, -128, 127):
+        bounds = largest_accumulators(weights, bias, zero_point, -128, 127)
+        for row in (0, 1):
+            taps = weights[row].astype(int)
+            for inputs in (numpy.where(taps > 0, -128, 127), numpy.where(taps > 0, 127, -128)):
+                centred = bias[row] + numpy.cumsum((inputs - zero_point) * taps)
+                folded = bias[row] - zero_point * taps.sum() + numpy.cumsum(inputs * taps)
+                assert max(abs(centred).max(), abs(folded).max()) <= bounds[row]
+
+
+def test_the_bound_is_tight_where_the_zero_point_lies_opposite_to_the_worst_input():
+    bounds = largest_accumulators(numpy.array([[2, 3]], numpy.int8), numpy.array([-1], numpy.int32), 10, -128, 127)
+    assert bounds.tolist() == [5 * 138 + 1]

@@ -33,6 +33,15 @@ def test_a_change_of_weights_alone_runs_the_generator_one_compile_and_the_link(p
     assert project.build() == ["AIDGE kws.c", "CC kws_weights.o", "LINK app.elf"]
 
 
+def test_a_file_whose_content_stays_is_not_written_again(project):
+    project.build()
+    before = (project.folder / "kws.h").stat()
+    project.write("kws.onnx", "topology=A\nweights=2\n")
+    project.build()
+    after = (project.folder / "kws.h").stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
 def test_a_changed_model_with_the_time_of_the_old_one_is_seen(project):
     path = project.folder / "kws.onnx"
     os.utime(path, (1_700_000_000, 1_700_000_000))

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""The numbers of an int8 convolution or fully connected layer, whatever the order in which a kernel reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.arithmetic.ranges import require_int32
+from aidge_build.arithmetic.requantize import clamp_levels, multipliers
+from aidge_build.errors import AidgeError
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.base import Activated
+
+
+@dataclass(frozen=True, eq=False)
+class LinearConstants:
+    """y = clamp(rint_half_even(float32(x * weights + bias) * multiplier) + zero_point, low, high), per output channel.
+
+    `weights` is int8 [outputs, taps]; `bias` int32 [outputs] holds -input_zero_point * sum of the weights already, so pads
+    are taps that see input_zero_point; `multipliers` is float32 [outputs], finite.
+    """
+
+    weights: numpy.ndarray
+    bias: numpy.ndarray
+    multipliers: numpy.ndarray
+    input_zero_point: int
+    zero_point: int
+    low: int
+    high: int
+
+    @property
+    def clamps(self) -> bool:
+        """Whether the result is clamped to less than what int8 holds."""
+        return (self.low, self.high) != (-128, 127)
+
+
+def linear_constants(operator: Activated, inputs: Sequence[Tensor | None], output: Tensor, rows: numpy.ndarray) -> LinearConstants:
+    """The constants for weights given as `rows` [outputs, taps]; AidgeError where int32 or float32 cannot hold the result."""
+    data, result = inputs[0], output.quantization
+    zero_point = data.quantization.zero_point
+    bias = inputs[2].data if len(inputs) > 2 and inputs[2] is not None else numpy.zeros(len(rows), numpy.int32)
+    require_int32(rows, bias, zero_point, *data.dtype.range)
+    folded = bias.astype(numpy.int64) - zero_point * rows.astype(numpy.int64).sum(axis=1)
+    factors = numpy.broadcast_to(multipliers(data.quantization.scale, inputs[1].quantization.scales, result.scale), len(rows))
+    if not numpy.isfinite(factors).all():
+        raise AidgeError(f"the multiplier of output channel {int(numpy.argmin(numpy.isfinite(factors)))} is not finite",
+                         code="RANGE", hint="the output scale is far too small: quantize the layer again")
+    low, high = clamp_levels(operator.minimum, operator.maximum, result, output.dtype)
+    return LinearConstants(rows.astype(numpy.int8), folded.astype(numpy.int32), factors.astype(numpy.float32), zero_point,
+                           result.zero_point, low, high)

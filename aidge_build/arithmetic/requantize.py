@@ -41,6 +41,12 @@ def dequantize(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarr
     return centred(values, quantization) * quantization.along(quantization.scales, values.ndim, numpy.float64)
 
 
+def dequantize_linear(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
+    """float32(value - zero_point) * scale in float32, as DequantizeLinear says."""
+    scales = quantization.along(quantization.scales, values.ndim, numpy.float32)
+    return centred(values, quantization).astype(numpy.float32) * scales
+
+
 def centred(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
     """value - zero_point as exact integers in int64."""
     return values.astype(numpy.int64) - quantization.along(quantization.zero_points, values.ndim, numpy.int64)

@@ -10,6 +10,7 @@ from aidge_build.backend.fold_copies import fold_into_weights
 from aidge_build.backend.formats import Option, kernel_options, view_options
 from aidge_build.backend.match import Match, Target, match
 from aidge_build.backend.spec import NodeView
+from aidge_build.backend.widen import widen
 from aidge_build.errors import AidgeError
 from aidge_build.export.library import Library
 from aidge_build.graph.format import Format, row_major, same_bytes
@@ -24,10 +25,11 @@ SWEEPS = 20  # of the local search; each sweep only lowers the bytes moved
 def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Target) -> Assignment:
     """Choose per node the best kernel of the most preferred library, then the formats that move the fewest bytes.
 
+    A node that no kernel accepts as it is gets conversions around it where a kernel then does (`widen`).
     Copies (operator Reformat) are put where two neighbours need different formats, and fold into constants where they
     can. All nodes that no kernel accepts are reported at once.
     """
-    view = _with_own_outputs(view)
+    view, widened = widen(_with_own_outputs(view), libraries, target)
     while True:
         matches = {node.name: match(NodeView.of(view, node), libraries, target) for node in view.nodes}
         options = {node.name: _options(view, node, matches[node.name]) for node in view.nodes}
@@ -41,7 +43,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     choices = {}
     for node in adapted.nodes:
         if node.name in chosen:
-            choices[node.name] = _choice(chosen[node.name], matches[node.name])
+            choices[node.name] = _choice(chosen[node.name], matches[node.name], widened.get(node.name, ""))
         else:
             copy = match(NodeView.of(adapted, node), libraries, target)
             _refuse_unsupported(adapted, {node.name: copy}, {node.name: copy.accepted}, (node,))
@@ -90,14 +92,14 @@ def _refuse_unsupported(view: GraphView, matches: Mapping[str, Match], options: 
                      hint="aidge-build kernels lists what each library accepts; a library of your own: --kernel-path")
 
 
-def _choice(option: Option, found: Match) -> Choice:
+def _choice(option: Option, found: Match, rule: str) -> Choice:
     if option.kernel is None:
         return Choice(None, "the same bytes under another name", (), option.inputs, option.outputs)
     rivals = tuple((f"{kernel.library} {kernel.name}", "less specific, or moves more bytes")
                    for kernel in found.accepted if kernel is not option.kernel)
-    rule = "the only kernel that accepts it" if len(found.accepted) == 1 else "most specific, fewest bytes moved"
     if any(reason.startswith("library ") for _, reason in found.rejected):
-        rule = "first library that accepts it"
+        rule = rule or "first library that accepts it"
+    rule = rule or ("the only kernel that accepts it" if len(found.accepted) == 1 else "most specific, fewest bytes moved")
     return Choice(option.kernel, rule, (*rivals, *found.rejected), option.inputs, option.outputs)
 
 

@@ -22,7 +22,7 @@ def evaluate(operator: Operator, values: Sequence[numpy.ndarray | None], inputs:
             results = operator.forward_quantized(values, inputs, outputs)
         else:
             results = as_tuple(operator.forward(*(None if value is None else as_evaluated(value) for value in values)))
-        return tuple(_as_declared(result, tensor) for result, tensor in zip(results, outputs, strict=True))
+        return tuple(_as_declared(_own(result, values), tensor) for result, tensor in zip(results, outputs, strict=True))
 
 
 def _is_quantized(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> bool:
@@ -32,6 +32,11 @@ def _is_quantized(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) ->
     """
     given = [tensor for tensor in inputs if tensor is not None]
     return any(tensor.quantization is not None for tensor in outputs) and bool(given) and given[0].quantization is not None
+
+
+def _own(result: numpy.ndarray, values: Sequence[numpy.ndarray | None]) -> numpy.ndarray:
+    """An output is never an input's array: which tensors share bytes is the planner's decision."""
+    return numpy.array(result) if any(result is value for value in values) else result
 
 
 def _as_declared(result: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:

@@ -83,6 +83,10 @@ class Operator:
         """Multiply-accumulate operations of one evaluation (0 where the term does not apply)."""
         return 0
 
+    def get_available_backends(self, libraries: Sequence = ()) -> tuple[str, ...]:
+        """Where this operator runs: the numpy backend, and those of the export libraries that have a kernel for its type."""
+        return ("cpu", *(library.name for library in libraries if library.kernels_for(self.type)))
+
     def __str__(self) -> str:
         shown = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default)
         return f"{self.type}[{shown}]" if shown else self.type

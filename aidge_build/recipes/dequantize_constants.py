@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import numpy
-
-from aidge_build.arithmetic.requantize import centred
+from aidge_build.arithmetic.requantize import dequantize_linear
 from aidge_build.graph.rewrite import Rewrite
-from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.tensor import constant
 from aidge_build.graph.view import GraphView, Node
 
 
@@ -23,7 +21,7 @@ def dequantize_constants(view: GraphView) -> GraphView:
             tensor = view.tensor(name) if name else None
             if tensor is not None and tensor.is_constant and tensor.quantization is not None:
                 if name not in made:
-                    made[name] = rewrite.add_tensor(_real(tensor))
+                    made[name] = rewrite.add_tensor(constant(f"{name}_real", dequantize_linear(tensor.data, tensor.quantization)))
                 name = made[name]
             names.append(name)
         if tuple(names) != node.inputs:
@@ -33,8 +31,3 @@ def dequantize_constants(view: GraphView) -> GraphView:
 
 def _computes_in_float(view: GraphView, node: Node) -> bool:
     return node.type != "DequantizeLinear" and all(tensor.quantization is None for tensor in view.output_tensors(node))
-
-
-def _real(tensor: Tensor) -> Tensor:
-    scales = tensor.quantization.along(tensor.quantization.scales, tensor.rank, numpy.float32)
-    return constant(f"{tensor.name}_real", (centred(tensor.data, tensor.quantization).astype(numpy.float32) * scales))

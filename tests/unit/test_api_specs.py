@@ -1,0 +1,373 @@
+# SPDX-License-Identifier: MIT
+"""Specs, matching and adaptation, row by row as ../shared/design/AIDGE_API.md section 1 lists them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aidge_build.backend import cpu
+from aidge_build.backend.adapt import adapt_to_backend
+from aidge_build.backend.formats import kernel_options
+from aidge_build.backend.match import Target, match
+from aidge_build.backend.operator_impl import Impl, OperatorImpl
+from aidge_build.backend.prod_conso import ProdConso
+from aidge_build.backend.spec import Demands, ImplSpec, IOSpec, NodeView, Predicate, dformat, multiple_of
+from aidge_build.errors import AidgeError
+from aidge_build.export.library import Library, load_library
+from aidge_build.graph.dtype import dtype
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import Node
+from aidge_build.operators.binary import Add
+from aidge_build.recipes import simplify
+from tests.models import graph, same_meaning, types
+
+CONDITION = Predicate("is small", lambda view: "" if view.outputs[0].elements < 100 else "has 100 elements or more")
+
+
+def add_node(kind=dtype.int8, dims=(1, 4, 3, 3)) -> NodeView:
+    x, y, z = (Tensor(name, dims, kind) for name in "xyz")
+    return NodeView(Node("add", Add(), ("x", "y"), ("z",)), (x, y), (z,))
+
+
+def reason(spec: ImplSpec, view: NodeView, features=()) -> str:
+    return spec.rejection(view, frozenset(features), "onnx")
+
+
+# --- IOSpec
+
+
+def test_an_iospec_is_a_frozen_value_that_hashes_and_prints():
+    spec = IOSpec(dtype.int16, dformat.nhwc, [1, (1, 8), -1, multiple_of(4)])
+    assert spec == IOSpec(dtype.int16, "nhwc", ((1, 1), (1, 8), (-1, -1), (-1, -1, 4)))
+    assert hash(spec) == hash(IOSpec(dtype.int16, dformat.nhwc, [1, (1, 8), -1, multiple_of(4)]))
+    assert str(spec) == "int16 nhwc [1, 1..8, .., multiple of 4]"
+    with pytest.raises(AttributeError):
+        spec.dtype = dtype.int8
+
+
+def test_the_inherited_spelling_names_only_the_type():
+    assert IOSpec(dtype.int16) == IOSpec(dtype.int16, dformat.any, ())
+
+
+@pytest.mark.parametrize("wrong", [lambda: IOSpec("int8"), lambda: IOSpec(dtype.int8, "NCHW8c"), lambda: IOSpec(dtype.int8, dims=[(4, 2)]),
+                                   lambda: ImplSpec([]), lambda: ImplSpec(IOSpec(), predicates=[lambda view: ""])])
+def test_a_spec_that_means_nothing_is_refused(wrong):
+    with pytest.raises(AidgeError):
+        wrong()
+
+
+def test_any_accepts_every_type_and_format():
+    assert reason(ImplSpec(IOSpec(dtype.any, dformat.any)), add_node(dtype.uint16)) == ""
+
+
+def test_any_1_unifies_types_across_inputs_and_outputs():
+    same = ImplSpec(IOSpec(dtype.any_1))
+    view = add_node()
+    assert reason(same, view) == ""
+    mixed = NodeView(view.node, view.inputs, (view.outputs[0].with_(dtype=dtype.float32),))
+    assert reason(same, mixed) == "output 0 is float32, wants int8 as elsewhere"
+    assert reason(ImplSpec([IOSpec(dtype.any_1), IOSpec(dtype.any_1)], IOSpec(dtype.any_2)), mixed) == ""
+
+
+def test_any_1_unifies_formats_and_any_2_is_another_one():
+    kernel = 'ImplSpec([IOSpec(dtype.float32, dformat.{})], [IOSpec(dtype.float32, dformat.{})])'
+    options = {}
+    for second in ("any_1", "any_2", "any"):
+        found = library(f'@kernel("ReLU", {kernel.format("any_1", second)})\nclass K(ExportNode): pass').kernels[0]
+        view = graph("y = Relu(x)", inputs="float[1,4,3,3] x", outputs="float[1,4,3,3] y")
+        options[second] = {(str(o.inputs[0][1]), str(o.outputs[0])) for o in kernel_options(NodeView.of(view, view.nodes[0]), found)}
+    assert options["any_1"] == {("nchw", "nchw"), ("nhwc", "nhwc")}
+    assert options["any_2"] == options["any"] == {(a, b) for a in ("nchw", "nhwc") for b in ("nchw", "nhwc")}
+
+
+@pytest.mark.parametrize("dims, expected", [
+    ([1, 4, 3, 3], ""), ([1, (1, 8), -1, -1], ""), ([1, (5, -1), -1, -1], "input 0 has 4 on axis 1, wants 5.."),
+    ([1, multiple_of(4), -1, -1], ""), ([1, multiple_of(3), -1, -1], "input 0 has 4 on axis 1, wants multiple of 3"),
+    ([1, (1, 16, 8), -1, -1], "input 0 has 4 on axis 1, wants multiple of 8 in 1..16"), ([1, 4], "input 0 has rank 4, wants 2"),
+])
+def test_dims_are_ranges_open_ends_and_multiples(dims, expected):
+    assert reason(ImplSpec(IOSpec(dtype.int8, dims=dims)), add_node()) == expected
+
+
+def test_a_named_format_wants_its_rank():
+    assert reason(ImplSpec(IOSpec(dtype.int8, dformat.ncw)), add_node()) == "input 0 has rank 4, wants 3"
+
+
+# --- ImplSpec
+
+
+def test_one_iospec_stands_for_all_inputs_and_outputs():
+    io, other = IOSpec(dtype.int16), IOSpec(dtype.int8)
+    assert ImplSpec(io) == ImplSpec([io], [io]) == ImplSpec((io,), io)
+    assert ImplSpec(io, other) == ImplSpec([io], [other])
+    assert ImplSpec([io, other]).outputs == (IOSpec(),)
+
+
+def test_the_last_spec_of_a_side_repeats():
+    assert reason(ImplSpec([IOSpec(dtype.int8)], [IOSpec()]), add_node()) == ""
+    assert "input 1" in reason(ImplSpec([IOSpec(dtype.int8), IOSpec(dtype.int16)], [IOSpec()]), add_node())
+
+
+def test_attributes_are_values_that_the_operator_must_have():
+    view = graph("y = Conv<group=2>(x, w)", inputs="float[1,4,5,6] x", outputs="float[1,4,3,4] y",
+                 constants={"w": numpy.ones((4, 2, 3, 3), numpy.float32)})
+    seen = NodeView.of(view, view.nodes[0])
+    assert reason(ImplSpec(attributes={"groups": 2, "kernel": [3, 3]}), seen) == ""
+    assert reason(ImplSpec(attributes={"groups": 1}), seen) == "attribute groups is 2, wants 1"
+    assert reason(ImplSpec(attributes={"axis": 1}), seen) == "Conv2D has no attribute axis"
+
+
+def test_predicates_are_named_and_give_the_reason():
+    assert str(ImplSpec(IOSpec(dtype.int8), predicates=[CONDITION])) == "int8 -> int8 if is small"
+    assert reason(ImplSpec(predicates=[CONDITION]), add_node(dims=(1, 4, 10, 10))) == "has 100 elements or more"
+    assert ImplSpec(predicates=[CONDITION]) == ImplSpec(predicates=[Predicate("is small", lambda view: "another function")])
+
+
+def test_the_hash_of_a_spec_is_the_same_in_every_process():
+    code = ("from aidge_build.backend.spec import *; from aidge_build.graph.dtype import dtype; "
+            "s = ImplSpec(IOSpec(dtype.int8, 'nhwc', [1, multiple_of(4)]), features={'dsp', 'fpu', 'mve'}, attributes={'groups': 1}); print(hash(s), s.key)")
+    found = {subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).resolve().parents[2],
+                            env={**os.environ, "PYTHONHASHSEED": seed}).stdout for seed in ("1", "2")}
+    assert len(found) == 1
+
+
+def test_cpu_features_and_rounding_belong_to_the_spec():
+    spec = ImplSpec(IOSpec(dtype.int8), features={"dsp", "fpu"}, rounding="double")
+    assert spec.rejection(add_node(), {"fpu"}, "double") == "the CPU has no dsp"
+    assert spec.rejection(add_node(), {"fpu", "dsp"}, "onnx") == "rounds as 'double', the build wants 'onnx'"
+    assert str(spec) == "int8 -> int8 if CPU with dsp, CPU with fpu, rounding double"
+
+
+# --- Impl and ProdConso
+
+
+def test_the_default_model_protects_every_input():
+    model = ProdConso.default_model(add_node())
+    assert (model.required_bytes(0), model.protected_bytes(1), model.required_memory_bytes(0)) == (36, 36, 36)
+    assert (model.consumed_bytes(0, 3), model.produced_bytes(0, 2), model.scratch_bytes) == (108, 72, 0)
+
+
+def test_the_in_place_model_protects_no_input_of_the_output_s_size():
+    model = ProdConso.in_place_model(add_node())
+    assert model.demands.in_place == (0, 1) and model.protected_bytes(0) == 0
+
+
+def test_a_kernel_declares_overlap_and_scratch_once_for_planner_and_model():
+    model = ProdConso(add_node(), Demands(scratch_bytes=64, overlap=((0, 12),)))
+    assert (model.protected_bytes(0), model.protected_bytes(1), model.scratch_bytes) == (12, 36, 64)
+
+
+# --- OperatorImpl
+
+
+class Toy(OperatorImpl):
+    specs: list = []
+
+    def get_available_impl_specs(self):
+        return list(self.specs)
+
+
+def toy(*specs, view=None) -> Toy:
+    made = Toy(view or add_node(), "toy")
+    made.specs = list(specs)
+    return made
+
+
+INT8, INT16, FLOAT = (ImplSpec(IOSpec(kind)) for kind in (dtype.int8, dtype.int16, dtype.float32))
+
+
+def test_backend_and_operator_are_what_the_implementation_was_made_of():
+    view = add_node()
+    assert Toy(view, "toy").backend() == "toy" and Toy(view, "toy").get_operator() is view
+
+
+def test_the_required_spec_is_exactly_the_operator_s_tensors():
+    io = IOSpec(dtype.int8, dformat.nchw, (1, 4, 3, 3))
+    assert toy().get_required_spec() == ImplSpec([io, io], [io])
+
+
+@given(st.permutations([INT8, ImplSpec(), ImplSpec(IOSpec(dtype.int8, dformat.nchw)), INT16, ImplSpec(IOSpec(dtype.any_1))]))
+def test_the_best_match_is_the_most_specific_whatever_the_order_of_registration(specs):
+    assert toy(*specs).get_best_match() == ImplSpec(IOSpec(dtype.int8, dformat.nchw))
+
+
+def test_no_match_is_none_with_a_reason_for_each_candidate():
+    impl = toy(INT16, ImplSpec(IOSpec(dtype.int8, dformat.nhwc)), FLOAT)
+    assert impl.get_best_match() is None
+    assert dict(impl.get_rejections()) == {
+        INT16: "needs Cast of input 0 from int8 to int16, Cast of input 1 from int8 to int16, Cast of output 0 from int16 to int8",
+        ImplSpec(IOSpec(dtype.int8, dformat.nhwc)): "needs Transpose of input 0 from nchw to nhwc, Transpose of input 1 from nchw to nhwc, "
+                                                    "Transpose of output 0 from nhwc to nchw",
+        FLOAT: "needs Cast of input 0 from int8 to float32, Cast of input 1 from int8 to float32, Cast of output 0 from float32 to int8"}
+
+
+def test_a_match_can_be_asked_for_a_spec_that_the_operator_does_not_have_yet():
+    assert toy(INT16, INT8).get_best_match(ImplSpec(IOSpec(dtype.int16, dims=(1, 4, 3, 3)))) == INT16
+
+
+def test_an_adaptation_states_its_steps_and_costs_bytes_and_not_operators():
+    impl = toy(INT16, view=add_node(dims=(1, 4, 3, 3)))
+    found = impl.get_adaptation(INT16)
+    assert [step.type for step in found.steps] == ["Cast"] * 3
+    assert found.cost_bytes == 3 * (36 + 72)
+    assert impl.get_adaptation(ImplSpec(IOSpec(dtype.bool))) is None
+
+
+def test_the_best_adaptation_moves_the_fewest_bytes():
+    assert toy(FLOAT, INT16).get_best_adaptation().spec == INT16
+    assert toy(FLOAT, INT16, INT8).get_best_adaptation().steps == ()
+    assert toy(ImplSpec(IOSpec(dtype.bool))).get_best_adaptation() is None
+
+
+def test_prod_conso_comes_from_the_matching_implementation():
+    class InPlace(Toy):
+        def get_impl(self, spec):
+            return Impl(ProdConso.in_place_model)
+
+    impl = InPlace(add_node(), "toy")
+    impl.specs = [INT8]
+    assert impl.prod_conso().protected_bytes(0) == 0 and impl.get_prod_conso() is impl.get_prod_conso()
+    assert toy(INT8).prod_conso().protected_bytes(0) == 36
+
+
+def test_forward_and_backward_run_the_implementation_or_say_that_they_cannot():
+    class Host(Toy):
+        def get_impl(self, spec):
+            return Impl(forward=lambda view, values: (values[0] + values[1],), backward=lambda view, values, gradients: gradients * 2)
+
+    impl = Host(add_node(), "host2")
+    impl.specs = [INT8]
+    ones = numpy.ones((1, 4, 3, 3), numpy.int8)
+    assert impl.forward(ones, ones)[0].sum() == 72 and len(impl.backward([ones, ones], (ones,))) == 2
+    with pytest.raises(AidgeError, match="has no forward kernel that runs here"):
+        toy(INT8).forward(ones, ones)
+    with pytest.raises(AidgeError, match="does not accept it"):
+        toy().forward(ones, ones)
+
+
+# --- adaptation of a graph
+
+HEADER = """
+from aidge_build.backend.spec import IOSpec, ImplSpec, dformat, multiple_of
+from aidge_build.export.node import ExportNode, kernel
+from aidge_build.graph.dtype import dtype
+FLOAT = IOSpec(dtype.float32)
+"""
+CONVERSIONS = """
+@kernel("DequantizeLinear", ImplSpec([IOSpec(dtype.int8), FLOAT, IOSpec(dtype.int8)], [FLOAT]))
+class D(ExportNode): pass
+@kernel("QuantizeLinear", ImplSpec([FLOAT, FLOAT, IOSpec(dtype.int8)], [IOSpec(dtype.int8)]))
+class Q(ExportNode): pass
+@kernel("Cast", ImplSpec())
+class C(ExportNode): pass
+"""
+QDQ = ("xd = DequantizeLinear(x, s, zi) yd = {}(xd) y = QuantizeLinear(yd, t, zo)",
+       {"s": numpy.float32(0.1), "t": numpy.float32(0.05), "zi": numpy.int8(3), "zo": numpy.int8(-7)})
+
+
+def library(text: str, name: str = "toy") -> Library:
+    return load_library({"library.toml": f'name = "{name}"'.encode(), "kernels.py": (HEADER + text).encode()}, name)
+
+
+def adapt(view, *libraries):
+    return adapt_to_backend(view, libraries, Target())
+
+
+def test_a_quantized_node_without_a_kernel_computes_in_float_between_quantize_and_dequantize():
+    text, constants = QDQ
+    before = simplify(graph(text.format("Tanh"), inputs="int8[2,50] x", outputs="int8[2,50] y", constants=constants))
+    assert types(before) == ["Tanh"]
+    after = adapt(before, library(CONVERSIONS + '@kernel("Tanh", ImplSpec(FLOAT))\nclass T(ExportNode): pass'))
+    assert types(after.view) == ["DequantizeLinear", "Tanh", "QuantizeLinear"]
+    assert after.choices[after.view.nodes[1].name].rule == "no kernel accepts it as it is: Dequantize to float32, Quantize to int8"
+    values = {"x": numpy.arange(-50, 50, dtype=numpy.int8).reshape(2, 50)}
+    difference = cpu.run(before, values)["y"].astype(int) - cpu.run(after.view, values)["y"]
+    assert numpy.abs(difference).max() <= 1
+
+
+def test_a_quantized_node_with_a_kernel_is_left_alone():
+    text, constants = QDQ
+    before = simplify(graph(text.format("Tanh"), inputs="int8[2,50] x", outputs="int8[2,50] y", constants=constants))
+    both = library(CONVERSIONS + '@kernel("Tanh", ImplSpec(FLOAT))\nclass T(ExportNode): pass\n'
+                   '@kernel("Tanh", ImplSpec(IOSpec(dtype.int8)))\nclass T8(ExportNode): pass')
+    assert types(adapt(before, both).view) == ["Tanh"]
+
+
+def test_a_narrow_type_is_cast_to_the_type_that_fits_better():
+    before = graph("y = Neg(x)", inputs="int8[2,3] x", outputs="int8[2,3] y")
+    after = adapt(before, library(CONVERSIONS + '@kernel("Neg", ImplSpec(FLOAT))\nclass F(ExportNode): pass\n'
+                                  '@kernel("Neg", ImplSpec(IOSpec(dtype.int16)))\nclass S(ExportNode): pass'))
+    assert types(after.view) == ["Cast", "Neg", "Cast"]
+    assert after.view.tensor(after.view.nodes[0].outputs[0]).dtype is dtype.int16
+    assert same_meaning(before, after.view)
+
+
+def test_constants_are_converted_while_generating():
+    before = graph("y = Add(x, c)", inputs="int8[2,3] x", outputs="int8[2,3] y", constants={"c": numpy.arange(3, dtype=numpy.int8)})
+    after = adapt(before, library(CONVERSIONS + '@kernel("Add", ImplSpec(IOSpec(dtype.int32)))\nclass A(ExportNode): pass'))
+    assert types(after.view) == ["Cast", "Add", "Cast"]
+    assert same_meaning(before, after.view)
+
+
+def test_nothing_is_wrapped_when_a_conversion_itself_has_no_kernel():
+    view = graph("y = Neg(x)", inputs="int8[2,3] x", outputs="int8[2,3] y")
+    with pytest.raises(AidgeError, match="no kernel accepts it"):
+        adapt(view, library('@kernel("Neg", ImplSpec(FLOAT))\nclass F(ExportNode): pass'))
+
+
+def test_a_type_is_never_narrowed():
+    view = graph("y = Neg(x)", inputs="double[2,3] x", outputs="double[2,3] y")
+    with pytest.raises(AidgeError, match="input 0 is float64, wants float32"):
+        adapt(view, library(CONVERSIONS + '@kernel("Neg", ImplSpec(FLOAT))\nclass F(ExportNode): pass'))
+
+
+KERNELS = ["ImplSpec()", "ImplSpec(FLOAT)", "ImplSpec(IOSpec(dtype.any_1))", "ImplSpec(FLOAT, features={'dsp'})",
+           "ImplSpec(IOSpec(dtype.float32, dims=[multiple_of(2), -1]))", "ImplSpec(IOSpec(dtype.float32, dformat.row_major))"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.permutations(range(len(KERNELS))), st.sampled_from([frozenset(), frozenset(["dsp"])]))
+def test_the_order_of_registration_changes_nothing(order, features):
+    text = "".join(f'@kernel("ReLU", {KERNELS[index]})\nclass K{index}(ExportNode): pass\n' for index in order)
+    view = graph("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y")
+    found = match(NodeView.of(view, view.nodes[0]), [library(text)], Target(features))
+    plain = match(NodeView.of(view, view.nodes[0]), [library("".join(
+        f'@kernel("ReLU", {spec})\nclass K{index}(ExportNode): pass\n' for index, spec in enumerate(KERNELS)))], Target(features))
+    assert [kernel.spec for kernel in found.accepted] == [kernel.spec for kernel in plain.accepted]
+    assert sorted(found.rejected) == sorted(plain.rejected)
+
+
+def test_a_structural_duplicate_is_refused_at_registration():
+    twice = '@kernel("ReLU", ImplSpec(FLOAT))\nclass A(ExportNode): pass\n@kernel("ReLU", ImplSpec([FLOAT], [FLOAT]))\nclass B(ExportNode): pass'
+    with pytest.raises(AidgeError, match="register the same spec for ReLU"):
+        library(twice)
+
+
+def test_the_choice_is_recorded_with_every_rejection():
+    view = graph("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y")
+    found = adapt(view, library('@kernel("ReLU", ImplSpec(FLOAT))\nclass A(ExportNode): pass', "mine"),
+                  library('@kernel("ReLU", ImplSpec(IOSpec(dtype.int8)))\nclass B(ExportNode): pass', "other"))
+    choice = found.choices["Relu_0"]
+    assert choice.kernel.library == "mine" and choice.rejected == (("other kernels", "input 0 is float32, wants int8"),)
+
+
+def test_an_operator_says_which_backends_have_it():
+    mine = library('@kernel("ReLU", ImplSpec(FLOAT))\nclass A(ExportNode): pass', "mine")
+    view = graph("y = Relu(x) z = Tanh(x)", inputs="float[2,3] x", outputs="float[2,3] y, float[2,3] z")
+    assert [node.operator.get_available_backends([mine]) for node in view.nodes] == [("cpu", "mine"), ("cpu",)]
+
+
+@pytest.mark.parametrize("kind", ["float", "int8"])
+def test_an_output_is_never_the_input_tensor_itself(kind):
+    view = graph("y = Identity(x)", inputs=f"{kind}[2,3] x", outputs=f"{kind}[2,3] y")
+    given_values = numpy.ones((2, 3), view.tensor("x").dtype.numpy)
+    results = cpu.run(view, {"x": given_values})
+    assert results["y"] is not given_values and not numpy.shares_memory(results["y"], given_values)

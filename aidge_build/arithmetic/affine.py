@@ -14,7 +14,8 @@ import numpy
 from aidge_build.arithmetic.fixed_point import divide_half_even, shift_half_even
 from aidge_build.errors import AidgeError
 
-FIRST, SECOND = (values.astype(numpy.int64) for values in numpy.meshgrid(numpy.arange(-128, 128), numpy.arange(-128, 128), indexing="ij"))
+LEVELS = numpy.arange(-128, 128, dtype=numpy.int64)
+FIRST, SECOND = numpy.meshgrid(LEVELS, LEVELS, indexing="ij")
 NARROW_BITS = 30
 WIDE_BITS = 62
 SHIFTS_TRIED = 6

@@ -29,7 +29,7 @@ class Rescale:
         return divide_half_even(products, self.divisor) if self.divisor else shift_half_even(products, self.shift)
 
     def __str__(self) -> str:
-        return f"quotient {self.multiplier}/{self.divisor}" if self.divisor else f"multiplier {self.multiplier}, shift {self.shift}"
+        return f"{self.multiplier} / {self.divisor}" if self.divisor else f"{self.multiplier} / 2^{self.shift}"
 
 
 def shift_half_even(values: numpy.ndarray, shift: int) -> numpy.ndarray:

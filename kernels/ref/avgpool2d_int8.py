@@ -20,7 +20,8 @@ from .rescaling import rescale_constant
 
 
 @kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
-        ImplSpec(inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),), predicates=(ALL_QUANTIZED,)))
+        ImplSpec(inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+                 predicates=(ALL_QUANTIZED,)))
 class AvgPool2dInt8(PoolNode):
     def call(self) -> Call:
         counts = self.counts()

@@ -43,5 +43,6 @@ class BinaryInt8(ExportNode):
         """The stored result for each pair of stored values, int64 [256, 256]."""
         values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
         dims = FIRST.shape
-        inputs, outputs = ([tensor.with_(dims=dims, format=None, data=None) for tensor in side] for side in (self.inputs, self.outputs))
+        inputs, outputs = ([tensor.with_(dims=dims, format=None, data=None) for tensor in side]
+                           for side in (self.inputs, self.outputs))
         return evaluate(self.operator, values, inputs, outputs)[0].astype(numpy.int64)

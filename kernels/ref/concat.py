@@ -31,7 +31,8 @@ class ConcatNode(ExportNode):
 
     def pointers(self) -> tuple[Argument, ...]:
         """One per input; the first input stands for those that do not exist."""
-        given = [Constant(f"part_{index}", tensor.data.transpose(self.outputs[0].storage.order)) if tensor.is_constant else Input(index)
+        order = self.outputs[0].storage.order
+        given = [Constant(f"part_{index}", tensor.data.transpose(order)) if tensor.is_constant else Input(index)
                  for index, tensor in enumerate(self.inputs)]
         moving = next((argument for argument in given if isinstance(argument, Input)), None)
         if moving is None:

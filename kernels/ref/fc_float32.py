@@ -15,4 +15,5 @@ from .packing import blocked, fc_shape
 class FcFloat32(LinearFloat32):
     def call(self) -> Call:
         rows = self.inputs[1].data
-        return Call("aidge_ref_fc_float32", ("fc_float32.h",), (*self.arguments(blocked(rows)), fc_shape(self.inputs[0].dims[0], rows)))
+        shape = fc_shape(self.inputs[0].dims[0], rows)
+        return Call("aidge_ref_fc_float32", ("fc_float32.h",), (*self.arguments(blocked(rows)), shape))

@@ -16,7 +16,8 @@ BATCH_AXES = 4
 
 
 def _rank(view: NodeView) -> str:
-    return "" if all(2 <= tensor.rank <= BATCH_AXES + 2 for tensor in view.inputs[:2]) else f"a rank is not in 2..{BATCH_AXES + 2}"
+    fits = all(2 <= tensor.rank <= BATCH_AXES + 2 for tensor in view.inputs[:2])
+    return "" if fits else f"a rank is not in 2..{BATCH_AXES + 2}"
 
 
 @kernel(("MatMul", "Gemm"), ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(IOSpec(DType.float32, ROW_MAJOR),),

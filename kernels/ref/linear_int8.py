@@ -43,6 +43,6 @@ class LinearInt8(ExportNode):
                              code="RANGE", hint="the output scale is far too small: quantize the layer again")
         low, high = clamp_levels(self.operator.minimum, self.operator.maximum, result, output.dtype)
         levels = [low - result.zero_point, high - result.zero_point, result.zero_point]
+        levels = numpy.array([zero_point, *levels] if padded else levels, numpy.int32)
         return (Input(0), Output(0), Constant("weights", packed.astype(numpy.int8)), Constant("bias", biases.astype(numpy.int32)),
-                Constant("multipliers", factors), Constant("levels", numpy.array([zero_point, *levels] if padded else levels, numpy.int32)),
-                Literal(int(len(factors) > 1)))
+                Constant("multipliers", factors), Constant("levels", levels), Literal(int(len(factors) > 1)))

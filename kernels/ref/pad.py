@@ -28,9 +28,10 @@ class Pad(ExportNode):
         strides = layout(source.dims, target.storage, source.dtype).strides
         cut = [max(0, -begin) for begin in operator.pads_begin]
         kept = [size - first - max(0, -end) for size, first, end in zip(source.dims, cut, operator.pads_end)]
-        shape = strided_copy(kept, strides, target.layout.strides, source.dtype,
+        targets = target.layout.strides
+        shape = strided_copy(kept, strides, targets, source.dtype,
                              source_start=sum(first * stride for first, stride in zip(cut, strides)),
-                             target_start=sum(max(0, begin) * stride for begin, stride in zip(operator.pads_begin, target.layout.strides)))
+                             target_start=sum(max(0, begin) * stride for begin, stride in zip(operator.pads_begin, targets)))
         value = numpy.array([operator.value])
         if target.quantization is not None:
             value = quantize(value.astype(numpy.float64), target.quantization, target.dtype)

@@ -24,8 +24,9 @@ class PoolNode(ExportNode):
             return window2d(data, output, self.operator.window)
         # With channels last the spatial axes lie together: they are one.
         length = math.prod(data.dims[2:])
-        return window2d(data.with_(dims=(*data.dims[:2], length), format=None), output.with_(dims=(*output.dims[:2], 1), format=None),
-                        Window((length,), (1,), (1,), (0,), (0,)))
+        row, point = (tensor.with_(dims=(*tensor.dims[:2], count), format=None)
+                      for tensor, count in ((data, length), (output, 1)))
+        return window2d(row, point, Window((length,), (1,), (1,), (0,), (0,)))
 
     def counts(self) -> tuple[int, ...]:
         """The numbers of positions that the windows of a mean count, each once."""

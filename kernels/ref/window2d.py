@@ -15,7 +15,8 @@ def is_pointwise(window: Window) -> bool:
 
 def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1) -> Struct:
     """The shape of a sliding window over `data` [N, C, (H,) W]."""
-    axes = [index for index in range(window.rank) if (data.dims[2 + index], output.dims[2 + index], window.kernel[index]) != (1, 1, 1)]
+    axes = [index for index in range(window.rank)
+            if (data.dims[2 + index], output.dims[2 + index], window.kernel[index]) != (1, 1, 1)]
     # Axes of length 1 go first: the inner loops then run over the axis that has taps. The stored bytes are the same.
     order = [None] * (2 - len(axes)) + axes
 

@@ -110,7 +110,8 @@ def source_of(cases: Sequence[Case]) -> str:
                 case Literal(value):
                     arguments.append(str(value))
                 case Struct(kind, fields):
-                    body = ", ".join("{" + ", ".join(map(str, v)) + "}" if isinstance(v, tuple) else str(v) for v in fields.values())
+                    body = ", ".join("{" + ", ".join(map(str, value)) + "}" if isinstance(value, tuple) else str(value)
+                                     for value in fields.values())
                     lines.append(f"static const {kind} {symbol} = {{{body}}};")
                     arguments.append(f"&{symbol}")
         lines.append(f"EXPORT void run_{number}(const void *const *in, void *const *out)\n"
@@ -127,14 +128,16 @@ def run(cases: Sequence[Case], *flags: str) -> list[tuple[numpy.ndarray, ...]]:
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder, "cases.c"), Path(folder, "cases.so")
         source.write_text(source_of(cases))
-        subprocess.run([compiler, *(flags or ("-std=c99", "-O1")), *WARNINGS, "-shared", "-fPIC", "-o", binary, source, "-lm"], check=True)
+        options = (*(flags or ("-std=c99", "-O1")), *WARNINGS, "-shared", "-fPIC")
+        subprocess.run([compiler, *options, "-o", binary, source, "-lm"], check=True)
         loaded = ctypes.CDLL(str(binary))
         return [_run_one(getattr(loaded, f"run_{number}"), entry) for number, entry in enumerate(cases)]
 
 
 def _run_one(function, entry: Case) -> tuple[numpy.ndarray, ...]:
     view = entry.stored
-    inputs = [None if tensor is None or tensor.is_constant else tensor.to_stored(value) for tensor, value in zip(view.inputs, entry.values)]
+    inputs = [None if tensor is None or tensor.is_constant else tensor.to_stored(value)
+              for tensor, value in zip(view.inputs, entry.values)]
     outputs = [numpy.full(tensor.layout.stored_dims, 99, tensor.dtype.numpy) for tensor in view.outputs]
     function(_pointers(inputs), _pointers(outputs))
     return tuple(tensor.from_stored(values) for tensor, values in zip(view.outputs, outputs))
@@ -151,7 +154,8 @@ def differing(cases: Sequence[Case], results) -> list[str]:
         for got, want in zip(result, entry.expected, strict=True):
             if got.shape != want.shape or got.dtype != want.dtype or not numpy.array_equal(got, want):
                 inputs = ", ".join(str(tensor) for tensor in entry.view.inputs)
-                found.append(f"{entry.view.operator}({inputs}) -> {entry.view.outputs[0]}: {int((got != want).sum())} of {want.size} differ")
+                found.append(f"{entry.view.operator}({inputs}) -> {entry.view.outputs[0]}: "
+                             f"{int((got != want).sum())} of {want.size} differ")
     return found
 
 

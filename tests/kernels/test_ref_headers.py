@@ -15,7 +15,8 @@ from aidge_build.emit.kernels import kernel_text
 HEADERS = sorted(path for path in library().files if path.endswith(".h"))
 CORES = {"m0": ("-mcpu=cortex-m0",), "m3": ("-mcpu=cortex-m3",),
          "m4f": ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
-         "m7 softfp": ("-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=softfp"), "m55": ("-mcpu=cortex-m55", "-mfloat-abi=hard")}
+         "m7 softfp": ("-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=softfp"),
+         "m55": ("-mcpu=cortex-m55", "-mfloat-abi=hard")}
 
 
 def text_of(*headers: str) -> str:
@@ -27,7 +28,8 @@ def compile_text(compiler: str, text: str, *flags: str) -> subprocess.CompletedP
     path = shutil.which(compiler)
     if path is None:
         pytest.skip(f"{compiler} is not installed")
-    return subprocess.run([path, *flags, *WARNINGS, "-Wno-unused-function", "-c", "-o", "/dev/null", "-"], input=text, text=True, capture_output=True, check=False)
+    options = (*flags, *WARNINGS, "-Wno-unused-function", "-c", "-o", "/dev/null", "-")
+    return subprocess.run([path, *options], input=text, text=True, capture_output=True, check=False)
 
 
 @pytest.mark.parametrize("optimize", ["-O0", "-O2", "-O3"])

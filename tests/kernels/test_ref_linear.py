@@ -55,7 +55,8 @@ def int8_case(seed, batch, channels, spatial, outputs, kernel, stride, dilation,
     operator = operator_of(random, channels, outputs, kernel, stride, dilation, pads, groups)
     data, weights = random.data(batch, channels, *spatial), random.weights(outputs, channels // groups, *kernel)
     around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
-    return case(operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)], quantization=random.quantization(around))
+    inputs = [data, weights, random.bias(outputs)]
+    return case(operator, inputs, [random.int8(*data.dims)], quantization=random.quantization(around))
 
 
 def random_edge(seed):
@@ -67,7 +68,8 @@ def random_edge(seed):
     dilation, pads = random.integer(1, 2), (random.integer(0, 2), random.integer(0, 2))
     fits = all(size + sum(pads) >= (taps - 1) * dilation + 1 for size, taps in zip(spatial, kernel))
     groups = channels if outputs == channels and random.integer(0, 1) else groups
-    return (random.integer(1, 2), channels, spatial, outputs, kernel, random.integer(1, 3), dilation, pads, groups) if fits else None
+    batch, stride = random.integer(1, 2), random.integer(1, 3)
+    return (batch, channels, spatial, outputs, kernel, stride, dilation, pads, groups) if fits else None
 
 
 def test_int8_convolutions_equal_the_meaning_on_edge_shapes():
@@ -83,7 +85,8 @@ def test_int8_convolutions_equal_the_meaning_on_random_shapes():
 
 def test_int8_fully_connected_layers_equal_the_meaning():
     cases = []
-    for seed, (batch, features, outputs) in enumerate([(1, 1, 1), (1, 7, 4), (3, 64, 10), (1, 640, 128), (2, 5, 3), (1, 33, 17)] * 2):
+    shapes = [(1, 1, 1), (1, 7, 4), (3, 64, 10), (1, 640, 128), (2, 5, 3), (1, 33, 17)]
+    for seed, (batch, features, outputs) in enumerate(shapes * 2):
         random = Randomness(seed)
         data, weights = random.data(batch, features), random.weights(outputs, features)
         quantization = random.quantization(0.05 * 0.01 * 50 * math.sqrt(features))
@@ -92,7 +95,8 @@ def test_int8_fully_connected_layers_equal_the_meaning():
     assert differing(cases, run(cases)) == []
 
 
-@pytest.mark.parametrize("flags", [("-O0",), ("-O3", "-march=native", "-ffp-contract=fast"), ("-Os", "-std=gnu11"), ("-O2", "-flto")])
+@pytest.mark.parametrize("flags", [("-O0",), ("-O3", "-march=native", "-ffp-contract=fast"), ("-Os", "-std=gnu11"),
+                                   ("-O2", "-flto")])
 def test_the_result_does_not_depend_on_compiler_options(flags):
     cases = [int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
     assert differing(cases, run(cases, *flags)) == []
@@ -138,6 +142,7 @@ def test_float32_fully_connected_layers_are_within_tolerance():
     cases = []
     for seed, (batch, features, outputs) in enumerate([(1, 1, 1), (2, 7, 5), (1, 64, 10)]):
         random = Randomness(seed)
-        inputs = [random.real(batch, features), constant("w", random.float32(outputs, features)), random.bias(outputs, numpy.float32)]
+        weights, bias = constant("w", random.float32(outputs, features)), random.bias(outputs, numpy.float32)
+        inputs = [random.real(batch, features), weights, bias]
         cases.append(case(FC(minimum=0.0), inputs, [random.float32(batch, features)]))
     assert far(cases, run(cases)) == []

@@ -60,7 +60,8 @@ def test_int8_pools_are_exact():
         random = Randomness(seed)
         for dims, operator in pools(random):
             data = random.data(*dims)
-            quantization = data.quantization if "Max" in operator.type else random.choice(data.quantization, random.quantization(0.04))
+            other = data.quantization if "Max" in operator.type else random.quantization(0.04)
+            quantization = random.choice(data.quantization, other)
             cases.append(case(operator, [data], [random.int8(*dims)], quantization=quantization))
     assert differing(cases, run(cases)) == []
 
@@ -89,8 +90,9 @@ def test_float32_pools_are_within_tolerance():
     assert far(cases, run(cases)) == []
 
 
-SOFTMAX = [((1, 10), Softmax(-1)), ((3, 12), Softmax(1)), ((2, 3, 4, 5), Softmax(1)), ((2, 3, 4, 5), Softmax(3)), ((2, 3, 4, 5), Softmax(0)),
-           ((1, 1), Softmax(1)), ((2, 3, 4), Softmax(1, True)), ((2, 3, 4), Softmax(0, True)), ((5,), Softmax(0))]
+SOFTMAX = [((1, 10), Softmax(-1)), ((3, 12), Softmax(1)), ((2, 3, 4, 5), Softmax(1)), ((2, 3, 4, 5), Softmax(3)),
+           ((2, 3, 4, 5), Softmax(0)), ((1, 1), Softmax(1)), ((2, 3, 4), Softmax(1, True)), ((2, 3, 4), Softmax(0, True)),
+           ((5,), Softmax(0))]
 
 
 def test_int8_softmax_is_exact():
@@ -112,7 +114,8 @@ def test_float32_softmax_is_within_tolerance():
 
 def test_float32_matrix_products_are_within_tolerance():
     cases, random = [], Randomness(10)
-    for first, second in [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((2, 1, 3, 4), (5, 4, 2)), ((3, 2, 4), (4, 5)), ((2, 3, 1, 4), (2, 1, 4, 6))]:
+    shapes = [((2, 3), (3, 4)), ((1, 1), (1, 1)), ((2, 1, 3, 4), (5, 4, 2)), ((3, 2, 4), (4, 5)), ((2, 3, 1, 4), (2, 1, 4, 6))]
+    for first, second in shapes:
         values = random.float32(*first), random.float32(*second)
         cases.append(case(MatMul(), [random.real(*first, name="a"), random.real(*second, name="b")], values))
         cases.append(case(MatMul(), [random.real(*first, name="a"), constant("b", values[1])], values[:1]))
@@ -121,8 +124,9 @@ def test_float32_matrix_products_are_within_tolerance():
             first, second = (3, 2) if flip_a else (2, 3), (4, 3) if flip_b else (3, 4)
             for third in ((2, 4), (4,), (1, 1), (2, 1), None):
                 bias = None if third is None else constant("c", random.float32(*third))
-                cases.append(case(Gemm(0.5, 2.0, flip_a, flip_b), [random.real(*first, name="a"), random.real(*second, name="b"), bias],
-                                  [random.float32(*first), random.float32(*second)]))
+                inputs = [random.real(*first, name="a"), random.real(*second, name="b"), bias]
+                values = [random.float32(*first), random.float32(*second)]
+                cases.append(case(Gemm(0.5, 2.0, flip_a, flip_b), inputs, values))
     assert far(cases, run(cases)) == []
 
 
@@ -139,12 +143,14 @@ def test_data_movement_is_exact_for_every_type():
         random = Randomness(seed)
         pads = (0, 1, 2, 0), (1, 0, 2, 3)
         data, values, output = moved(random, dtype, 2, 3, 4, 5)
-        cases.append(case(Pad(*pads, "constant", 1.5 if dtype.is_float or dtype is DType.int8 else 7), [data], [values], **output))
+        fill = 1.5 if dtype.is_float or dtype is DType.int8 else 7
+        cases.append(case(Pad(*pads, "constant", fill), [data], [values], **output))
         cases.append(case(Pad((0, -1, 1, 0), (0, 1, -2, -1)), [data], [values], **output))
         cases.append(case(Slice((1, 2, 0, 3), (1, 3, 2, 2), (1, -1, 2, -2)), [data], [values], **output))
         cases.append(case(Slice((0, 0, 1, 0), (2, 3, 2, 5), (1, 1, 1, 1)), [data], [values], **output))
         for axis in range(4):
-            parts = [moved(random, dtype, *(n if i == axis else d for i, d in enumerate((2, 3, 4, 5))), name=f"x{n}") for n in (1, 3, 2)]
+            parts = [moved(random, dtype, *(n if i == axis else d for i, d in enumerate((2, 3, 4, 5))), name=f"x{n}")
+                     for n in (1, 3, 2)]
             tensors = [parts[0][0], parts[1][0].with_(data=parts[1][1]), parts[2][0]]
             cases.append(case(Concat(axis), tensors, [parts[0][1], parts[2][1]], **output))
     assert differing(cases, run(cases)) == []

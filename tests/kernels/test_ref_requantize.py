@@ -33,7 +33,8 @@ void scale_all(const int32_t *values, const float *multipliers, int32_t *results
     function = ctypes.CDLL(str(folder / "scale.so")).scale_all
 
     def run(values, multipliers):
-        values, multipliers = numpy.broadcast_arrays(numpy.asarray(values, numpy.int32), numpy.asarray(multipliers, numpy.float32))
+        values, multipliers = numpy.asarray(values, numpy.int32), numpy.asarray(multipliers, numpy.float32)
+        values, multipliers = numpy.broadcast_arrays(values, multipliers)
         values, multipliers = numpy.ascontiguousarray(values), numpy.ascontiguousarray(multipliers)
         results = numpy.empty(values.shape, numpy.int32)
         function(*(ctypes.c_void_p(array.ctypes.data) for array in (values, multipliers, results)), values.size)

@@ -33,9 +33,12 @@ def test_a_mean_of_36_values_has_ties_that_only_the_quotient_rounds_right():
     def exact(values):
         return numpy.array([round(Fraction(int(v), 36)) for v in values])
 
-    found = proved_rescale(Fraction(1, 36), 255 * 36, lambda candidate: equal_over_range(exact, candidate.apply, -9180, 9180), "a mean")
+    def is_exact(candidate):
+        return equal_over_range(exact, candidate.apply, -9180, 9180)
+
+    found = proved_rescale(Fraction(1, 36), 255 * 36, is_exact, "a mean")
     assert found.divisor == 36
-    assert not equal_over_range(exact, next(rescales(Fraction(1, 36), 9180)).apply, -9180, 9180)
+    assert not is_exact(next(rescales(Fraction(1, 36), 9180)))
 
 
 def test_every_candidate_stays_within_int64():

@@ -111,6 +111,16 @@ def test_scales_that_vanish_or_saturate_are_exact():
     assert differing(cases, run(cases)) == []
 
 
+def test_ties_of_power_of_two_scales_go_to_even():
+    data, values = Randomness(7).data(1, 1, 1, 256).with_(quantization=per_tensor(0.25, 0)), numpy.arange(-128, 128).astype(numpy.int8)
+    weights = constant("w", numpy.array([1, 3, -1, -5, 7], numpy.int8).reshape(5, 1, 1, 1), per_tensor(0.5, 0))
+    entry = case(Conv(window=Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0))), [data, weights, None], [values.reshape(1, 1, 1, 256)],
+                 quantization=per_tensor(0.25, 0))
+    (result,) = run([entry])[0]
+    assert result[0, 0, 0, 128:134].tolist() == [0, 0, 1, 2, 2, 2]
+    assert differing([entry], run([entry])) == []
+
+
 def test_an_accumulator_that_could_overflow_is_refused():
     random = Randomness(6)
     data = random.data(1, 4).with_(quantization=per_tensor(0.1, 0))

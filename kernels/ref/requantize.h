@@ -37,11 +37,15 @@ static inline uint64_t aidge_ref_shift_half_even(uint64_t value, int32_t shift)
 /* How many bits of value lie above the lowest 24, the precision of a float. */
 static inline int32_t aidge_ref_excess_bits(uint64_t value)
 {
+#if defined(__GNUC__)
+    return value < ((uint64_t)1 << 24) ? 0 : 40 - __builtin_clzll(value);
+#else
     int32_t bits = 0;
     while ((value >> bits) >= ((uint64_t)1 << 24)) {
         bits++;
     }
     return bits;
+#endif
 }
 
 static int32_t aidge_ref_scale(int32_t accumulator, float multiplier)

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Named conditions of the specs of this library."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+
+GROUP = 4  # output channels that are computed together
+FEATURES = frozenset({"dsp", "fpu"})
+
+
+def _parameters(view: NodeView) -> str:
+    for index, tensor in enumerate(view.inputs[1:], 1):
+        if tensor is not None and not tensor.is_constant:
+            return f"input {index} is computed at run time, wants a constant"
+    return ""
+
+
+def _quantized(view: NodeView) -> str:
+    for what, tensor in (("input 0", view.inputs[0]), ("output 0", view.outputs[0])):
+        if tensor.quantization is None or not tensor.quantization.per_tensor:
+            return f"{what} has {'several scales' if tensor.quantization else 'no quantization'}, wants one scale"
+    weights = view.inputs[1].quantization
+    if weights is None or any(weights.zero_points) or not (weights.per_tensor or weights.axis == 0):
+        return "the weights are not quantized symmetrically, with one scale or one for each output channel"
+    return ""
+
+
+def _group_of_channels(view: NodeView) -> str:
+    count = view.inputs[1].dims[0]
+    return "" if count >= GROUP else f"{count} output channels, wants at least {GROUP}"
+
+
+def _one_group(view: NodeView) -> str:
+    return "" if view.operator.groups == 1 else f"{view.operator.groups} groups, wants 1"
+
+
+CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _parameters)
+SYMMETRIC = Predicate("one scale for input and output, symmetric weights", _quantized)
+ENOUGH_CHANNELS = Predicate("at least 4 output channels", _group_of_channels)
+ONE_GROUP = Predicate("one group", _one_group)
+
+
+def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
+    """int8 data, int8 weights, int32 bias; DSP and FPU."""
+    return ImplSpec(inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+                    outputs=(IOSpec(DType.int8, form),), features=FEATURES,
+                    predicates=(CONSTANT_PARAMETERS, SYMMETRIC, ENOUGH_CHANNELS, *predicates))

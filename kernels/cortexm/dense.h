@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "ref/requantize.h"
+#include "target.h"
+
+/*
+ * The stream of words that the dense kernels read.
+ *
+ * Head: (zero point + 128) twice as int16; limits + 128 of the output as two int16; rounding of the integer form.
+ * Then for each group of 4 output channels: 4 biases; for each pair of taps 2 words (packed) or 4 words (wide);
+ * 2 * first channel + form; 4 multipliers.
+ * Packed: each halfword is 256 * (weight of the odd channel) + weight of the even channel; the bias of an odd channel is
+ *   256 * its own + offset + that of the even channel, so that the sum modulo 2^32 separates exactly.
+ * Wide: a word per channel, a halfword per tap.
+ * Form 0: multipliers are float (of odd channels divided by 256 if packed). Form 1: integers, and the generator has
+ *   proved hi32(sum * multiplier) with the rounding, shifted right, equal to the float formula for every possible sum.
+ */
+#define AIDGE_CORTEXM_HEAD_WORDS 3
+
+/* (a * b) >> 32. */
+AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
+{
+    return (int32_t)(((int64_t)a * b) >> 32);
+}
+
+AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_clamp(int32_t value, int32_t lowest, int32_t highest)
+{
+    value = value < lowest ? lowest : value;
+    return value > highest ? highest : value;
+}
+
+AIDGE_CORTEXM_INLINE float aidge_cortexm_as_float(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* The stored value of one sum; `is_high` if it carries 8 fraction bits and its offset. */
+AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_requantize(int32_t sum, int32_t factor, const int32_t *head, int32_t form, int32_t is_high,
+                                                     int32_t shift)
+{
+    int32_t level;
+    if (form != 0) {
+        level = aidge_cortexm_high_product(sum, factor);
+        level = is_high != 0 ? level >> (shift + 8) : (level + head[2]) >> shift;
+        return (int8_t)aidge_cortexm_clamp(level, -128, 127);
+    }
+    level = aidge_cortexm_clamp(aidge_ref_scale(sum, aidge_cortexm_as_float((uint32_t)factor)), -32768, 32767);
+    level += aidge_cortexm_low((uint32_t)head[0]);
+    return (int8_t)(aidge_cortexm_clamp(level, aidge_cortexm_low((uint32_t)head[1]), aidge_cortexm_high((uint32_t)head[1])) - 128);
+}
+
+/* One group at one pixel; `step` words lie from one pair of taps of the pixel to the next. Returns the end of the group. */
+AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_group(const uint32_t *column, int32_t step, int32_t pairs, const int32_t *group,
+                                                        int8_t *output, const int32_t *head, int32_t packed, int32_t shift)
+{
+    uint32_t sum0 = (uint32_t)group[0];
+    uint32_t sum1 = (uint32_t)group[1];
+    uint32_t sum2 = (uint32_t)group[2];
+    uint32_t sum3 = (uint32_t)group[3];
+    int32_t form;
+    group += 4;
+    for (; pairs > 0; pairs--) {
+        const uint32_t x = *column;
+        if (packed != 0) {
+            const uint32_t w0 = (uint32_t)group[0];
+            const uint32_t w1 = (uint32_t)group[1];
+            sum1 = aidge_cortexm_dot(w0, x, sum1);
+            sum3 = aidge_cortexm_dot(w1, x, sum3);
+            sum0 = aidge_cortexm_dot(aidge_cortexm_even_bytes(w0), x, sum0);
+            sum2 = aidge_cortexm_dot(aidge_cortexm_even_bytes(w1), x, sum2);
+            group += 2;
+        } else {
+            sum0 = aidge_cortexm_dot((uint32_t)group[0], x, sum0);
+            sum1 = aidge_cortexm_dot((uint32_t)group[1], x, sum1);
+            sum2 = aidge_cortexm_dot((uint32_t)group[2], x, sum2);
+            sum3 = aidge_cortexm_dot((uint32_t)group[3], x, sum3);
+            group += 4;
+        }
+        column += step;
+    }
+    if (packed != 0) {
+        sum1 -= sum0;
+        sum3 -= sum2;
+    }
+    form = *group & 1;
+    output += *group++ >> 1;
+    output[0] = aidge_cortexm_requantize((int32_t)sum0, group[0], head, form, 0, shift);
+    output[1] = aidge_cortexm_requantize((int32_t)sum1, group[1], head, form, packed, shift);
+    output[2] = aidge_cortexm_requantize((int32_t)sum2, group[2], head, form, 0, shift);
+    output[3] = aidge_cortexm_requantize((int32_t)sum3, group[3], head, form, packed, shift);
+    return group + 4;
+}

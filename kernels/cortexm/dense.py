@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""The dense core in assembly: 2 pixels x 4 output channels, over a column of activations that two pixels share.
+
+Registers: the sums of pixel 0 in a0..a3, of pixel 1 in b0..b3. With packed weights the sums of the odd channels hold
+256 * their own + that of the even channel, so that one SXTB16 serves two channels and one SUB at the end separates them.
+What the inner loop does not need waits in FPU registers.
+"""
+
+from __future__ import annotations
+
+from .assembly import Routine
+from .linear_int8 import HIGH_SHIFT
+from .packing import Stream
+
+REGISTERS = {
+    "column": "r0", "stream": "r1", "x0": "r2", "x1": "r3", **{f"a{index}": f"r{4 + index}" for index in range(4)},
+    **{f"b{index}": f"r{8 + index}" for index in range(4)}, "w0": "r12", "w1": "lr",
+    # waiting in FPU registers; s0-s7 are for the requantization
+    "output": "s8", "second_output": "s9", "end": "s10", "begin": "s11", "base": "s12", "column_end": "s13", "zero": "s14",
+    "limits": "s15", "rounding": "s16", "input": "s17", "second_input": "s18", "pairs": "s19", "back_input": "s20", "back_output": "s21",
+    "output_step": "s22",
+}
+SAVED = "s16-s23"
+
+
+def step(code: Routine, is_packed: bool, is_first: bool = False) -> None:
+    """One pair of taps: 16 multiply-accumulates. The first step takes the biases, which stand in b0..b3."""
+    code("ldrd {x0}, {x1}, [{column}], #8", "a pair of taps of both pixels")
+    if is_packed:
+        code("ldrd {w0}, {w1}, [{stream}], #8", "its weights for 4 channels")
+        _multiply(code, (("w0", 1), ("w1", 3)), is_first)
+        code("sxtb16 {w0}, {w0}")
+        code("sxtb16 {w1}, {w1}")
+        _multiply(code, (("w0", 0), ("w1", 2)), is_first)
+    else:
+        for channel in (0, 2):
+            code("ldrd {w0}, {w1}, [{stream}], #8", f"weights of channels {channel} and {channel + 1}")
+            _multiply(code, (("w0", channel), ("w1", channel + 1)), is_first)
+
+
+def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], is_first: bool) -> None:
+    for weight, channel in weights:
+        for pixel, tap in (("a", "x0"), ("b", "x1")):
+            addend = f"b{channel}" if is_first else f"{pixel}{channel}"
+            code(f"smlad {{{pixel}{channel}}}, {{{weight}}}, {{{tap}}}, {{{addend}}}")
+
+
+def all_steps(code: Routine, pairs: int, is_packed: bool, unroll: int) -> None:
+    """All pairs of taps; loop label 4. The biases stand in b0..b3."""
+    ahead = pairs if pairs <= unroll else pairs % unroll
+    for index in range(ahead):
+        step(code, is_packed, index == 0)
+    if ahead == pairs:
+        return
+    if not ahead:
+        for channel in range(4):
+            code(f"mov {{a{channel}}}, {{b{channel}}}")
+    code.label(4, f"{pairs // unroll} times {unroll} pairs of taps")
+    for _ in range(unroll):
+        step(code, is_packed)
+    code("vmov {x0}, {column_end}")
+    code("cmp {column}, {x0}")
+    code("bne 4b")
+
+
+def epilogue(code: Routine, stream: Stream) -> None:
+    """Requantize and store 2 x 4 sums; labels 5 and 6."""
+    code("ldr {x0}, [{stream}], #4", "2 * first channel + 1 if the integer form is proved")
+    code("vmov {column}, {output}")
+    if stream.is_packed:
+        for pixel in "ab":
+            for channel in (1, 3):
+                code(f"sub {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel - 1}}}")
+    code("vmov {w1}, {second_output}")
+    code("lsrs {x0}, {x0}, #1")
+    code("add {column}, {column}, {x0}", "where pixel 0 goes")
+    code("bcs 5f")
+    _float_form(code, stream)
+    code("b 6f")
+    code.label(5, "integers, proved equal for every sum")
+    _integer_form(code, stream)
+    code.label(6)
+
+
+def _float_form(code: Routine, stream: Stream) -> None:
+    code("vldmia {stream}!, {{s4-s7}}")
+    code("vmov {w0}, {zero}", "zero point + 128, twice")
+    for pixel in "ab":
+        code(f"vmov s0, s1, {{{pixel}0}}, {{{pixel}1}}")
+        code(f"vmov s2, s3, {{{pixel}2}}, {{{pixel}3}}")
+        for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vcvtr.s32.f32 s{0}, s{0}"):
+            for channel in range(4):
+                code(operation.format(channel, channel + 4))
+        code(f"vmov {{{pixel}0}}, {{{pixel}1}}, s0, s1")
+        code(f"vmov {{{pixel}2}}, {{{pixel}3}}, s2, s3")
+        if not stream.is_packed:
+            for channel in range(4):
+                code(f"ssat {{{pixel}{channel}}}, #16, {{{pixel}{channel}}}")
+        for channel in (0, 1):
+            code(f"pkhbt {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel + 2}}}, lsl #16")
+            code(f"qadd16 {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{w0}}")
+            code(f"usat16 {{{pixel}{channel}}}, #8, {{{pixel}{channel}}}")
+        if stream.is_clamped:
+            _clamp(code, pixel)
+        code(f"orr {{{pixel}0}}, {{{pixel}0}}, {{{pixel}1}}, lsl #8")
+        code(f"eor {{{pixel}0}}, {{{pixel}0}}, #0x80808080")
+        code(f"str {{{pixel}0}}, [{{column}}{', {w1}' if pixel == 'b' else ''}]")
+
+
+def _clamp(code: Routine, pixel: str) -> None:
+    """Levels + 128 in both halves of two registers, between the output's limits."""
+    code("vmov {x0}, {limits}")
+    code("pkhtb {x1}, {x0}, {x0}, asr #16", "the highest, twice")
+    code("pkhbt {x0}, {x0}, {x0}, lsl #16", "the lowest, twice")
+    for channel in (0, 1):
+        for limit, order in (("x0", "{0}, {1}"), ("x1", "{1}, {0}")):
+            value = f"{{{pixel}{channel}}}"
+            code(f"usub16 {{{pixel}2}}, {order.format(value, f'{{{limit}}}')}")
+            code(f"sel {value}, {value}, {{{limit}}}")
+
+
+def _integer_form(code: Routine, stream: Stream) -> None:
+    code("vmov {w0}, {rounding}")
+    code("add {w1}, {w1}, {column}", "where pixel 1 goes")
+    for channel in (0, 2):
+        code("ldrd {x0}, {x1}, [{stream}], #8")
+        for pixel, target in (("a", "column"), ("b", "w1")):
+            even, odd = f"{{{pixel}{channel}}}", f"{{{pixel}{channel + 1}}}"
+            code(f"smmla {even}, {even}, {{x0}}, {{w0}}")
+            code(f"smmul {odd}, {odd}, {{x1}}" if stream.is_packed else f"smmla {odd}, {odd}, {{x1}}, {{w0}}")
+            code(f"ssat {even}, #8, {even}, asr #{stream.shift}")
+            code(f"ssat {odd}, #8, {odd}, asr #{stream.shift + (HIGH_SHIFT if stream.is_packed else 0)}")
+            code(f"strb {even}, [{{{target}}}, #{channel}]")
+            code(f"strb {odd}, [{{{target}}}, #{channel + 1}]")
+
+
+def load_head(code: Routine) -> None:
+    """The first words of the stream, which stay in FPU registers."""
+    code("vldmia {stream}!, {{s14-s16}}", "zero point, limits, rounding")
+    code("vmov {begin}, {stream}")
+
+
+def groups(code: Routine, stream: Stream, pairs: int, unroll: int) -> None:
+    """All groups of channels for one pair of pixels whose column begins at `column`; label 3."""
+    code("vmov {stream}, {begin}")
+    code.label(3, "a group of 4 channels")
+    code("ldm {stream}!, {{r8-r11}}", "their biases")
+    all_steps(code, pairs, stream.is_packed, unroll)
+    epilogue(code, stream)
+    code("vmov {x0}, {end}")
+    code("vmov {column}, {base}")
+    code("cmp {stream}, {x0}")
+    code("bne 3b")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""What the generator knows of an int8 convolution or fully connected layer: folded bias, ranges, multipliers, constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy
+
+from aidge_build.arithmetic.ranges import require_int32
+from aidge_build.arithmetic.requantize import clamp_levels, multipliers, requantize
+from aidge_build.arithmetic.thresholds import Staircase, high_multipliers, low_multipliers, rounding_constant, staircase
+from aidge_build.errors import AidgeError
+from aidge_build.export.node import ExportNode
+
+INT8 = (-128, 127)
+SHIFTS = (4, 6, 2, 8)  # of the integer form, in order of preference: few, so that few texts differ
+HIGH_SHIFT = 8  # what accumulators that carry 8 fraction bits are shifted more
+CONSTANT_STEPS = 1024  # accumulator steps per output step in a channel that is constant
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Per output channel: `rows` [channels, taps], `bias` with the input's zero point folded in, the range of the accumulator."""
+
+    rows: numpy.ndarray
+    bias: numpy.ndarray
+    factors: numpy.ndarray
+    low: numpy.ndarray
+    high: numpy.ndarray
+    zero_point: int  # of the output
+    input_zero_point: int
+    clamp: tuple[int, int]
+
+    @property
+    def is_clamped(self) -> bool:
+        """Whether the output is limited to less than int8."""
+        return self.clamp != INT8
+
+    @property
+    def largest(self) -> numpy.ndarray:
+        """Of |accumulator|."""
+        return numpy.maximum(numpy.abs(self.low), numpy.abs(self.high))
+
+    def levels(self, accumulators: numpy.ndarray) -> numpy.ndarray:
+        """The stored values of one accumulator per channel."""
+        return requantize(accumulators, self.factors, self.zero_point, *self.clamp)
+
+    @property
+    def free_of_clamp(self) -> numpy.ndarray:
+        """Channels whose accumulators reach no value that the clamp would change beyond int8."""
+        ends = [requantize(numpy.clip(end, -(1 << 31), (1 << 31) - 1), self.factors, self.zero_point, *INT8) for end in (self.low, self.high)]
+        return (ends[0] >= self.clamp[0]) & (ends[1] <= self.clamp[1]) | (not self.is_clamped)
+
+    def staircase(self) -> Staircase:
+        return staircase(self.factors, self.zero_point, self.low, self.high)
+
+
+class LinearNode(ExportNode):
+    """A layer of int32 sums that are requantized per channel."""
+
+    def linear(self, rows: numpy.ndarray) -> Linear:
+        """The layer with these weights [channels, taps]; AidgeError when an accumulator could leave int32."""
+        data, (output,) = self.inputs[0], self.outputs
+        bias = self.inputs[2].data if len(self.inputs) > 2 and self.inputs[2] is not None else numpy.zeros(len(rows), numpy.int32)
+        zero_point, result = data.quantization.zero_point, output.quantization
+        require_int32(rows, bias, zero_point, *data.dtype.range)
+        factors = multipliers(data.quantization.scale, self.inputs[1].quantization.scales, result.scale)
+        factors = numpy.broadcast_to(factors, (len(rows),)).astype(numpy.float32)
+        if not numpy.isfinite(factors).all():
+            raise AidgeError(f"the multiplier of output channel {int(numpy.argmin(numpy.isfinite(factors)))} is not finite",
+                             code="RANGE", hint="the output scale is far too small: quantize the layer again")
+        rows = rows.astype(numpy.int64)
+        folded = bias.astype(numpy.int64) - zero_point * rows.sum(axis=1)
+        products = [rows * end for end in data.dtype.range]
+        low, high = folded + numpy.minimum(*products).sum(axis=1), folded + numpy.maximum(*products).sum(axis=1)
+        clamp = clamp_levels(self.operator.minimum, self.operator.maximum, result, output.dtype)
+        return without_constants(Linear(rows, folded, factors, low, high, result.zero_point, zero_point, clamp))
+
+
+def without_constants(linear: Linear) -> Linear:
+    """Channels that give one value for every input get weights 0: their biases are often too large for cheap arithmetic."""
+    lowest, highest = linear.levels(linear.low), linear.levels(linear.high)
+    constant = lowest == highest
+    bias = numpy.where(constant, (lowest - linear.zero_point) * CONSTANT_STEPS, linear.bias)
+    factors = numpy.where(constant, numpy.float32(1 / CONSTANT_STEPS), linear.factors).astype(numpy.float32)
+    return replace(linear, rows=numpy.where(constant[:, None], 0, linear.rows), bias=bias, factors=factors,
+                   low=numpy.where(constant, bias, linear.low), high=numpy.where(constant, bias, linear.high))
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerForm:
+    """Multipliers of the proved integer requantization at one shift (0: not proved), for accumulators as they are and for
+    accumulators with 8 fraction bits, which carry an offset."""
+
+    shift: int
+    low: numpy.ndarray
+    high: numpy.ndarray
+    offsets: numpy.ndarray
+    rounding: int
+
+
+def integer_forms(linear: Linear, needs_high: bool) -> list[IntegerForm]:
+    """One candidate for each shift."""
+    stairs, free = linear.staircase(), linear.free_of_clamp
+    forms = []
+    for shift in SHIFTS:
+        low = low_multipliers(stairs, shift)
+        high, offsets = high_multipliers(stairs, shift + HIGH_SHIFT) if needs_high else (low, 0 * low)
+        forms.append(IntegerForm(shift, numpy.where(free, low, 0), numpy.where(free, high, 0), offsets,
+                                 rounding_constant(linear.zero_point, shift)))
+    return forms

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Streams of words in the order in which the kernels read them: per group of 4 output channels bias, weights, multipliers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+from .conditions import GROUP
+from .linear_int8 import HIGH_SHIFT, IntegerForm, Linear, integer_forms
+
+HEAD_WORDS = 3
+_SMALLEST_EXACT = 2.0 ** -100  # a multiplier above it can be divided by 256 exactly
+_LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """`words` as in dense.h; `is_packed`: two int8 weights share a halfword; `shift` of the integer form."""
+
+    words: numpy.ndarray
+    is_packed: bool
+    is_clamped: bool
+    shift: int
+    groups: int
+    proved: int  # groups whose requantization is proved in integers
+
+    @property
+    def variant(self) -> str:
+        """What the text of a kernel depends on, for its name."""
+        return f"{'packed' if self.is_packed else 'wide'}_s{self.shift}{'_clamped' if self.is_clamped else ''}"
+
+    @property
+    def note(self) -> str:
+        return (f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, requantization of {self.proved} of {self.groups} "
+                "groups of channels proved in integers, of the others in float")
+
+
+def group_starts(channels: int, size: int = GROUP) -> list[int]:
+    """First channels of groups that cover all channels; the last group overlaps the one before where that is needed."""
+    return [min(first, channels - size) for first in range(0, channels, size)]
+
+
+def pack(linear: Linear, order: list[int]) -> Stream:
+    """The stream for taps in this order (-1: a tap of weight 0), an even number of them."""
+    rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
+    starts = group_starts(len(rows))
+    is_packed = _can_pack(linear, rows, starts)
+    forms = integer_forms(linear, is_packed)
+    form = max(forms, key=lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts))
+    words = [_pair(linear.zero_point + 128, linear.zero_point + 128), _pair(linear.clamp[0] + 128, linear.clamp[1] + 128), form.rounding]
+    proved = 0
+    for first in starts:
+        is_proved = _is_proved(form, first, is_packed)
+        proved += is_proved
+        words += _group(linear, rows, form, first, is_packed, is_proved)
+    return Stream(_as_words(words), is_packed, linear.is_clamped, form.shift, len(starts), proved)
+
+
+def _is_proved(form: IntegerForm, first: int, is_packed: bool) -> bool:
+    slots = (form.low, form.high if is_packed else form.low) * 2
+    return all(slot[first + index] > 0 for index, slot in enumerate(slots))
+
+
+def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
+    """Whether 256 * high + low fits a halfword for all weights, and 256 * accumulator fits a word, in all pairs of channels."""
+    for first in starts:
+        for low, high in ((first, first + 1), (first + 2, first + 3)):
+            halves = 256 * rows[high] + rows[low]
+            if halves.size and (halves.min() < -32768 or halves.max() > 32767):
+                return False
+    exact = (linear.factors == 0) | (linear.factors > _SMALLEST_EXACT)
+    rounded = linear.largest * linear.factors.astype(numpy.float64) < _LARGEST_ROUNDED
+    return bool((exact & rounded & (256 * linear.largest < (1 << 31) - 1)).all())
+
+
+def _group(linear: Linear, rows: numpy.ndarray, form: IntegerForm, first: int, is_packed: bool, is_proved: bool) -> list[int]:
+    channels = [first + index for index in range(GROUP)]
+    bias = [int(linear.bias[channel]) for channel in channels]
+    if is_packed:
+        for index in (1, 3):
+            offset = int(form.offsets[channels[index]]) if is_proved else 0
+            bias[index] = 256 * bias[index] + offset + bias[index - 1]
+    if is_proved:
+        slots = (form.low, form.high) * 2 if is_packed else (form.low,) * 4
+        factors = [int(slot[channel]) for slot, channel in zip(slots, channels)]
+    else:
+        scales = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
+        factors = (linear.factors[first:first + GROUP] * scales).view(numpy.uint32).tolist()
+    return [*bias, *_weights(rows[first:first + GROUP], is_packed), first << 1 | int(is_proved), *factors]
+
+
+def _weights(rows: numpy.ndarray, is_packed: bool) -> list[int]:
+    """Per pair of taps: two words of packed channel pairs, or four words of one channel each."""
+    halves = numpy.stack([256 * rows[1] + rows[0], 256 * rows[3] + rows[2]]) if is_packed else rows
+    pairs = (halves[:, 0::2] & 0xFFFF) | ((halves[:, 1::2] & 0xFFFF) << 16)
+    return pairs.T.ravel().tolist()
+
+
+def _pair(low: int, high: int) -> int:
+    return (low & 0xFFFF) | ((high & 0xFFFF) << 16)
+
+
+def _as_words(values: list[int]) -> numpy.ndarray:
+    return (numpy.array(values, numpy.int64) & 0xFFFFFFFF).astype(numpy.uint32).view(numpy.int32)
+
+
+def quads(taps: int) -> list[int]:
+    """The order in which SXTB16 unpacks words of 4 taps: (0, 2), (1, 3)."""
+    return [first + step for first in range(0, taps, 4) for step in (0, 2, 1, 3)]
+
+
+__all__ = ["HEAD_WORDS", "HIGH_SHIFT", "Stream", "group_starts", "pack", "quads"]

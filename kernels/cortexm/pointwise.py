@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""A whole pointwise layer in assembly: unpack two pixels, then all channels of them."""
+
+from __future__ import annotations
+
+from . import dense
+from .assembly import Routine
+from .packing import Stream
+
+PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_pointwise *shape"
+UNPACKED_AHEAD = 16  # words of 4 taps that are unpacked without a loop
+
+
+def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
+    """Name and text for pixels of `channels` int8 values, a multiple of 4."""
+    name = f"aidge_cortexm_pointwise_int8_{channels}_{stream.variant}_u{unroll}"
+    code = Routine(dense.REGISTERS)
+    code("push {{r4-r11, lr}}")
+    code(f"vpush {{{{{dense.SAVED}}}}}")
+    code("vmov {input}, r0")
+    code("vmov {output}, r1")
+    code("mov {stream}, r2")
+    code("vmov {base}, r3")
+    code("ldr r4, [sp, #68]", "shape")
+    code("ldm r4, {{r5-r11}}", "pairs, second_input, second_output, back_input, back_output, output_step, stream_bytes")
+    for state, register in zip(("pairs", "second_input", "second_output", "back_input", "back_output", "output_step"), range(5, 11)):
+        code(f"vmov {{{state}}}, r{register}")
+    code("add r11, r11, {stream}")
+    code("vmov {end}, r11")
+    code.constant("r4", 4 * channels)
+    code("add r3, r3, r4")
+    code("vmov {column_end}, r3")
+    dense.load_head(code)
+    code.label(1, "two pixels")
+    code("vmov {column}, {base}")
+    code("vmov {x0}, {input}")
+    code("vmov {x1}, {second_input}")
+    code("add {x1}, {x1}, {x0}")
+    _unpack(code, channels)
+    code("vmov {input}, {x1}", "the next pixel")
+    code("vmov {column}, {base}")
+    dense.groups(code, stream, channels // 2, unroll)
+    code("vmov r2, {output}")
+    code("vmov r3, {output_step}")
+    code("vmov r4, {pairs}")
+    code("add r2, r2, r3")
+    code("subs r4, r4, #1")
+    code("vmov {pairs}, r4")
+    code("cmp r4, #1", "the last pair overlaps the one before if pixels are odd")
+    code("bne 7f")
+    code("vmov r3, {back_output}")
+    code("vmov r5, {input}")
+    code("vmov r6, {back_input}")
+    code("sub r2, r2, r3")
+    code("sub r5, r5, r6")
+    code("vmov {input}, r5")
+    code.label(7)
+    code("vmov {output}, r2")
+    code("cmp r4, #0")
+    code("bne 1b")
+    code(f"vpop {{{{{dense.SAVED}}}}}")
+    code("pop {{r4-r11, pc}}")
+    portable = f"aidge_cortexm_pointwise_int8(input, output, stream, scratch, shape, {channels}, {stream.is_packed:d}, {stream.shift});"
+    return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {channels} channels.", portable)
+
+
+def _unpack(code: Routine, channels: int) -> None:
+    """Pixels at x0 and x1 as int16 into the column; x0 and x1 end behind them. Label 2."""
+    words = channels // 4
+    looped = words > UNPACKED_AHEAD
+    count = next(size for size in (8, 4, 2, 1) if words % size == 0) if looped else words
+    if looped:
+        code("vmov {a0}, {column_end}")
+        code.label(2, f"{count} words of each pixel")
+    for _ in range(count):
+        code("ldr {b0}, [{x0}], #4")
+        code("ldr {b1}, [{x1}], #4")
+        code("sxtb16 {b2}, {b0}")
+        code("sxtb16 {b3}, {b1}")
+        code("strd {b2}, {b3}, [{column}], #8", "taps 0 and 2 of both pixels")
+        code("sxtb16 {b2}, {b0}, ror #8")
+        code("sxtb16 {b3}, {b1}, ror #8")
+        code("strd {b2}, {b3}, [{column}], #8", "taps 1 and 3")
+    if looped:
+        code("cmp {column}, {a0}")
+        code("bne 2b")

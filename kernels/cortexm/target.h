@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <stdint.h>
+#include <string.h>
+
+/* Assembly needs GNU C, Thumb-2, the DSP instructions and a single-precision FPU; everything else gets the C versions. */
+#if !defined(AIDGE_CORTEXM_ASSEMBLY)
+#if defined(__GNUC__) && defined(__thumb2__) && defined(__ARM_FEATURE_DSP) && defined(__ARM_FP)
+#if __ARM_FP & 4
+#define AIDGE_CORTEXM_ASSEMBLY 1
+#endif
+#endif
+#endif
+#if !defined(AIDGE_CORTEXM_ASSEMBLY)
+#define AIDGE_CORTEXM_ASSEMBLY 0
+#endif
+
+/* noipa: the compiler must not conclude from an empty-looking body which registers and memory the function uses. */
+#if defined(__clang__)
+#define AIDGE_CORTEXM_NAKED static __attribute__((naked, noinline))
+#define AIDGE_CORTEXM_PASSED __attribute__((unused))
+#elif defined(__GNUC__)
+#define AIDGE_CORTEXM_NAKED static __attribute__((naked, noinline, noclone, noipa))
+#define AIDGE_CORTEXM_PASSED __attribute__((unused))
+#endif
+
+#if defined(__GNUC__)
+#define AIDGE_CORTEXM_INLINE static inline __attribute__((always_inline))
+#else
+#define AIDGE_CORTEXM_INLINE static inline
+#endif
+
+#if defined(__ARM_FEATURE_DSP) && !defined(AIDGE_CORTEXM_PORTABLE)
+#include <arm_acle.h>
+#define AIDGE_CORTEXM_DSP 1
+#else
+#define AIDGE_CORTEXM_DSP 0
+#endif
+
+/* A word at any address. */
+AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_load(const void *source)
+{
+    uint32_t word;
+    memcpy(&word, source, sizeof word);
+    return word;
+}
+
+/* A word to any address. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_store(void *target, uint32_t word)
+{
+    memcpy(target, &word, sizeof word);
+}
+
+/* Two int16 as one word. */
+AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_pair(int32_t low, int32_t high)
+{
+    return ((uint32_t)low & 0xFFFFu) | ((uint32_t)high << 16);
+}
+
+AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_low(uint32_t pair)
+{
+    return (int32_t)((pair & 0xFFFFu) ^ 0x8000u) - 0x8000;
+}
+
+AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high(uint32_t pair)
+{
+    return aidge_cortexm_low(pair >> 16);
+}
+
+/* Bytes 0 and 2 of a word as two int16: SXTB16. */
+AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_even_bytes(uint32_t word)
+{
+#if AIDGE_CORTEXM_DSP
+    return (uint32_t)__sxtb16((int8x4_t)word);
+#else
+    return aidge_cortexm_pair((int32_t)((word & 0xFFu) ^ 0x80u) - 0x80, (int32_t)(((word >> 16) & 0xFFu) ^ 0x80u) - 0x80);
+#endif
+}
+
+/* Bytes 1 and 3 of a word as two int16. */
+AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_odd_bytes(uint32_t word)
+{
+    return aidge_cortexm_even_bytes((word >> 8) | (word << 24));
+}
+
+/* sum + x.low * y.low + x.high * y.high, modulo 2^32: SMLAD. */
+AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_dot(uint32_t x, uint32_t y, uint32_t sum)
+{
+#if AIDGE_CORTEXM_DSP
+    return (uint32_t)__smlad((int16x2_t)x, (int16x2_t)y, (int32_t)sum);
+#else
+    return sum + (uint32_t)(aidge_cortexm_low(x) * aidge_cortexm_low(y)) + (uint32_t)(aidge_cortexm_high(x) * aidge_cortexm_high(y));
+#endif
+}

@@ -4,21 +4,28 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 
 from aidge_build.backend.adapt import adapt_to_backend
 from aidge_build.backend.assignment import Assignment
+from aidge_build.backend.fuse_meta import fuse_meta
+from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.debug import show
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError
-from aidge_build.graph.view import GraphView
+from aidge_build.export.library import Kernel, Library
+from aidge_build.export.mem_info import mem_info_of
+from aidge_build.export.node import ExportNode
+from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.memory.checker import check
 from aidge_build.naming import layer_symbols
-from aidge_build.placement import Placed, place
-from aidge_build.program import Layer, Program
+from aidge_build.placement import Placed, check_memory, plan_memory
+from aidge_build.program import Layer, Place, Program
 from aidge_build.recipes import simplify
 from aidge_build.request import CompileRequest
-from aidge_build.schedule.schedule import Schedule, make_schedule
+from aidge_build.schedule.schedule import Schedule
 from aidge_build.sources import Sources
 
 
@@ -33,11 +40,10 @@ def build_program(request: CompileRequest) -> Program:
     try:
         assignment = adapt_to_backend(view, request.libraries, request.target)
         show(2, "assignment", f"{assignment.view}\n{assignment}")
-        schedule = make_schedule(assignment, lambda node: _node_class(assignment, node).demands(assignment.node_view(node)))
+        demands = partial(_demands, assignment)
+        schedule, placed = plan_memory(assignment, demands, request.options, request.board)
         show(3, "schedule", schedule)
-        placed = place(schedule, assignment.view, request.options, request.board)
-        check(placed.arena, placed.arena_buffers)
-        check(placed.peak, schedule.buffers)
+        check_memory(schedule, placed, assignment, demands)
         return _program(request, assignment, schedule, placed, notices)
     except AidgeError as error:
         raise error.within(request.file_name)
@@ -47,11 +53,23 @@ def import_model(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     """The simplified graph of the model, and one-line notices for the user."""
     view, notices = import_onnx(request.model, request.file_name, request.operators, request.bind, request.external)
     show(2, "imported", view)
-    return simplify(view), notices
+    return simplify(fuse_meta(view, request.libraries, request.target, first_only=True)), notices
 
 
-def _node_class(assignment: Assignment, node):
-    return assignment.choices[node.name].kernel.node_class
+def _demands(assignment: Assignment, node: Node) -> Demands:
+    return assignment.choices[node.name].kernel.node_class.demands(assignment.node_view(node))
+
+
+def export_node(kernel: Kernel, seen: NodeView, symbol: str, places: Mapping[str, Place]) -> ExportNode:
+    """The kernel at its node; it is told where its outputs lie when all of them lie in the arena."""
+    found = [places[tensor.name] for tensor in seen.outputs]
+    inside = [mem_info_of(tensor, place.offset_bytes) for tensor, place in zip(seen.outputs, found) if place.kind == "arena"]
+    return kernel.node_class(replace(seen, symbol=symbol), inside if len(inside) == len(found) else None)
+
+
+def _brought(layers: list[Layer], library: Library) -> dict[str, bytes]:
+    """The files beside the library's folder that its calls need."""
+    return {path: data for layer in layers if layer.kernel.library == library.name for path, data in layer.call.files.items()}
 
 
 def _program(request: CompileRequest, assignment: Assignment, schedule: Schedule, placed: Placed, notices: tuple[str, ...]) -> Program:
@@ -60,7 +78,7 @@ def _program(request: CompileRequest, assignment: Assignment, schedule: Schedule
     for node, symbol in zip(schedule.steps, symbols):
         choice, seen = assignment.choices[node.name], assignment.node_view(node)
         try:
-            call = choice.kernel.node_class(seen).call()
+            call = export_node(choice.kernel, seen, symbol, placed.places).call()
         except AidgeError as error:
             raise error.within(node.where())
         show(4, node.name, call)
@@ -79,7 +97,9 @@ def _program(request: CompileRequest, assignment: Assignment, schedule: Schedule
         arena_alignment=placed.alignment,
         options=request.options,
         target=request.target_name,
-        library_files={library.name: library.files for library in request.libraries},
+        library_files={library.name: {**library.files, **_brought(layers, library)} for library in request.libraries},
         notices=notices,
         region=placed.region,
+        language="c++" if any(library.language == "c++" for library in request.libraries) else "c",
+        order=schedule.order,
     )

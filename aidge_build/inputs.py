@@ -41,6 +41,10 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounding", default="onnx", choices=("onnx",), help="the numerical contract")
     parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
     parser.add_argument("--io", default="caller", choices=("caller", "arena"), help="where graph inputs and outputs live")
+    parser.add_argument("--memory-model", default="default", choices=("default", "plain"),
+                        help="plain: no tensor is computed in place or overlaps another one")
+    parser.add_argument("--constant-channels", default="on", choices=("on", "off"),
+                        help="off: channels that always have the same value are kept as the model has them")
     parser.add_argument("--arena", default="static", choices=("static", "caller"), help="who owns the arena")
     parser.add_argument("--weights", default="c", choices=("c", "incbin"), help="weights as C arrays or as an included binary")
     parser.add_argument("--bind", action="append", default=[], metavar="DIM=VALUE", help="a number for a symbolic dimension")
@@ -76,7 +80,8 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         board=board,
         external=external,
         bind=_bindings(arguments.bind),
-        options=Options(arguments.io, arguments.arena, arguments.weights, arguments.optimize, arguments.rounding),
+        options=Options(arguments.io, arguments.arena, arguments.weights, arguments.optimize, arguments.rounding,
+                        arguments.memory_model, arguments.constant_channels),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
 

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from aidge_build.backend.assignment import Assignment
+from aidge_build.backend.spec import Demands
 from aidge_build.boards import Board
 from aidge_build.errors import AidgeError
-from aidge_build.graph.view import GraphView
+from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.buffer import Buffer
+from aidge_build.memory.checker import check
 from aidge_build.memory.plan import MemoryPlan
 from aidge_build.memory.planner import plan
+from aidge_build.memory.replay import Move, Span, replay
 from aidge_build.program import Options, Place
-from aidge_build.schedule.schedule import Schedule
+from aidge_build.schedule.schedule import Schedule, make_schedule
 
 ARENA_ALIGNMENT = 16  # bytes: enough for every core's widest access
 
@@ -31,15 +35,57 @@ class Placed:
     region: str
 
 
-def place(schedule: Schedule, view: GraphView, options: Options, board: Board | None) -> Placed:
+def plan_memory(assignment: Assignment, demands: Callable[[Node], Demands], options: Options,
+                board: Board | None) -> tuple[Schedule, Placed]:
+    """The schedule and its places with the smaller peak: with what kernels allow to share, unless that makes it worse."""
+    outside = options.io == "caller"
+    plain = make_schedule(assignment, demands, "plain", io_outside=outside)
+    shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model == "default" else plain
+    peaks = [(schedule, plan(schedule.buffers, overlaps=schedule.overlaps))
+             for schedule in ((shared, plain) if shared.in_place or shared.overlaps else (plain,))]
+    schedule, peak = min(peaks, key=lambda entry: entry[1].peak_bytes)
+    return schedule, place(schedule, peak, assignment.view, options, board)
+
+
+def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:
+    """Prove both plans legal: as arrangements of buffers, and byte by byte along the steps."""
+    check(placed.peak, schedule.buffers)
+    check(placed.arena, placed.arena_buffers)
+    view = assignment.view
+    views = {node.outputs[0]: node.inputs[0] for node in view.nodes if assignment.choices[node.name].kernel is None}
+    for plan_of, outside in ((placed.peak, False), (placed.arena, len(placed.arena_buffers) < len(schedule.buffers))):
+        _replay(schedule, plan_of, view, views, demands, outside)
+
+
+def _replay(schedule: Schedule, arena: MemoryPlan, view: GraphView, views: Mapping[str, str],
+            demands: Callable[[Node], Demands], outside: bool) -> None:
+    moving = {name: tensor for name, tensor in view.tensors.items() if not tensor.is_constant}
+    io = {schedule.buffer_of[name] for name in (*view.inputs, *view.outputs)} if outside else set()
+    spans = {}
+    for name, tensor in moving.items():
+        buffer = schedule.buffer_of[name]
+        spans[name] = Span(buffer, 0, tensor.size_bytes) if buffer in io else Span("the arena", arena.offset_of(buffer), tensor.size_bytes)
+    memories = {"the arena": arena.peak_bytes, **{name: view.tensor(name).size_bytes for name in sorted(io)}}
+    moves = []
+    for node in schedule.steps:
+        wanted, scratch = demands(node), schedule.scratch_of.get(node.name)
+        reads = tuple(name for name in node.inputs if name in moving)
+        positions = {index: reads.index(name) for index, name in enumerate(node.inputs) if name in moving}
+        moves.append(Move(node.name, reads, node.outputs,
+                          Span("the arena", arena.offset_of(scratch), wanted.scratch_bytes) if scratch else None,
+                          tuple(positions[index] for index in wanted.in_place if index in positions),
+                          tuple((positions[index], lead) for index, lead in wanted.overlap if index in positions)))
+    replay(moves, spans, memories, views, view.inputs, view.outputs)
+
+
+def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Options, board: Board | None) -> Placed:
     """Plan the arena; AidgeError PLAN01 with the largest moment when no region of the board can hold it."""
     outside = options.io == "caller"
     buffers = tuple(buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io"))
-    peak = plan(schedule.buffers)
-    arena = plan(buffers) if outside else peak
+    arena = plan(buffers, overlaps=schedule.overlaps) if outside else peak
     region = _region(arena, schedule, view, board) if options.arena == "static" else ""
     return Placed(arena, buffers, peak, _places(schedule, view, arena, outside),
-                  sum(buffer.size_bytes for buffer in schedule.buffers if buffer.kind == "io"),
+                  sum(view.tensor(name).size_bytes for name in dict.fromkeys((*view.inputs, *view.outputs))),
                   max(ARENA_ALIGNMENT, arena.alignment), region)
 
 

@@ -11,6 +11,7 @@ from aidge_build.export.library import Kernel
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.plan import MemoryPlan
+from aidge_build.schedule.order import Order
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Options:
     weights: str = "c"  # c: arrays; incbin: N_weights.bin included by the assembler
     optimize: str = "balanced"
     rounding: str = "onnx"
+    memory_model: str = "default"  # plain: no buffer takes over another one's bytes while it lives
+    constant_channels: str = "on"  # off: channels that always have the same value are kept
     trace: bool = False  # verify only: report every layer's output through aidge_trace
 
 
@@ -69,3 +72,10 @@ class Program:
     library_files: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)  # library name -> path -> bytes
     notices: tuple[str, ...] = ()
     region: str = ""  # of the arena; "" when no board is known
+    language: str = "c"  # "c++" when a library that was named needs it
+
+    @property
+    def code_file(self) -> str:
+        """The name of the code file."""
+        return f"{self.name}.cpp" if self.language == "c++" else f"{self.name}.c"
+    order: Order | None = None  # how good the order of the layers is

@@ -21,6 +21,7 @@ from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.plan import MemoryPlan
 from aidge_build.memory.planner import plan
 from aidge_build.program import Layer, Options, Place, Program
+from aidge_build.schedule.order import Order
 
 SHAPE_H = b"""// SPDX-License-Identifier: 0BSD
 #ifndef SHAPE_H
@@ -122,7 +123,7 @@ def chain(name: str = "toy", *, count: int = 6, options: Options | None = None, 
                     arena.offset_of("scratch"), (("other", "wants float32"),), "library preference"),
               Layer(f"{name}_second", nodes[1], toy_kernel("reverse_s8", "Reverse"), reverse, (hidden,), (y,), 0))
     program = Program(name, "ab" * 32, view, layers, places, arena, peak, 2 * count, alignment, options, "cortex-m4",
-                      {"toy": TOY_FILES})
+                      {"toy": TOY_FILES}, order=Order((0, 1), peak.lower_bound_bytes, peak.lower_bound_bytes, 3))
     return dataclasses.replace(program, **changes)
 
 

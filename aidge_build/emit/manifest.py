@@ -52,8 +52,7 @@ def _memory(program: Program) -> dict:
     region, peak = program.region or ARENA, program.peak
     return {
         "peak_bytes": peak.peak_bytes, "lower_bound_bytes": peak.lower_bound_bytes,
-        "bound_node": _node_at(program, peak.bound_step), "order_peak_bytes": peak.lower_bound_bytes,
-        "order_proved_optimal": _is_only_order(program.layers), "offsets_proved_optimal": peak.offsets_proved_optimal,
+        "bound_node": _node_at(program, peak.bound_step), **_order(program), "offsets_proved_optimal": peak.offsets_proved_optimal,
         "scratch_bytes": max((p.buffer.size_bytes for p in program.arena.placements if p.buffer.kind == "scratch"), default=0),
         "state_bytes": 0, "io_bytes": program.io_bytes, "arena_bytes": program.arena.peak_bytes,
         "arena_alignment": program.arena_alignment,
@@ -64,14 +63,17 @@ def _memory(program: Program) -> dict:
     }
 
 
+def _order(program: Program) -> dict:
+    """The peak of live bytes in this order, and how small it could be in any; unknown for a program without a search."""
+    order = program.order
+    if order is None:
+        return {"order_peak_bytes": None, "order_lower_bound_bytes": None, "order_proved_optimal": False, "order_states": 0}
+    return {"order_peak_bytes": order.peak_bytes, "order_lower_bound_bytes": order.lower_bound_bytes,
+            "order_proved_optimal": order.proved_optimal, "order_states": order.states}
+
+
 def _node_at(program: Program, step: int) -> str | None:
     return program.layers[step].node.name if 0 <= step < len(program.layers) else None
-
-
-def _is_only_order(layers: tuple[Layer, ...]) -> bool:
-    """Whether each layer needs the one before it: then no other order exists."""
-    return all(any(tensor is not None and tensor.name in {output.name for output in before.outputs} for tensor in after.inputs)
-               for before, after in zip(layers, layers[1:], strict=False))
 
 
 def _buffers(plan: MemoryPlan, region: str) -> list[dict]:

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: MIT
 """Proves that a memory plan is legal. Independent of the planner: shares with it only the values `Buffer` and `MemoryPlan`.
 
-It replays the schedule: at every step where a lifetime begins or ends, bytes are released and claimed in an ordered list of
-the live byte ranges. Refused are a claim that meets a live range, an unaligned or outside range, a missing or foreign buffer,
+It replays the schedule: at every step where a lifetime or window begins or ends, byte ranges are released and claimed.
+Refused are a claim that meets a live range (unless a kernel allows that overlap), an unaligned or outside range, a missing or foreign buffer,
 a wrong peak, and a bound that is none.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from aidge_build.errors import CheckFailed
-from aidge_build.memory.buffer import Buffer
+from aidge_build.memory.buffer import Buffer, Window
 from aidge_build.memory.plan import MemoryPlan, Placement
 
 
 def check(plan: MemoryPlan, buffers: Sequence[Buffer], capacity_bytes: int | None = None) -> None:
-    """Raise `CheckFailed` (code PLAN02) unless `plan` is a legal arrangement of exactly `buffers`, in O(n log n)."""
+    """Raise `CheckFailed` (code PLAN02) unless `plan` is a legal arrangement of exactly `buffers`."""
     _check_completeness(plan, buffers)
     for placement in plan.placements:
         _check_range(placement, plan.peak_bytes)
@@ -56,8 +55,9 @@ def _check_range(placement: Placement, peak_bytes: int) -> None:
 
 
 def _check_bound(plan: MemoryPlan) -> None:
-    """The bound may not be above the peak, nor below the bytes that are live at its own step."""
-    live = sum(p.buffer.size_bytes for p in plan.placements if p.buffer.first <= plan.bound_step < p.buffer.last)
+    """The bound may not be above the peak, nor below the bytes that are live at its own step (where none are shared)."""
+    extents = [p.buffer.live_bytes(plan.bound_step) for p in plan.placements]
+    live = 0 if plan.overlaps else sum(high - low for low, high in extents)
     if not live <= plan.lower_bound_bytes <= plan.peak_bytes:
         raise _fault(plan, f"the lower bound {plan.lower_bound_bytes:,} B is not between the {live:,} B live at "
                            f"step {plan.bound_step} and the peak {plan.peak_bytes:,} B")
@@ -65,19 +65,30 @@ def _check_bound(plan: MemoryPlan) -> None:
 
 def _replay(plan: MemoryPlan) -> None:
     """Walk through the steps; releases come before claims, because lifetimes are half-open."""
-    events = [(p.buffer.last, 0, p.offset_bytes, index) for index, p in enumerate(plan.placements)]
-    events += [(p.buffer.first, 1, p.offset_bytes, index) for index, p in enumerate(plan.placements)]
-    live: list[tuple[int, int, int]] = []
-    for step, begins, offset, index in sorted(events):
-        claimed = (offset, offset + plan.placements[index].buffer.size_bytes, index)
-        position = bisect_left(live, claimed)
+    leads = {(overlap.lower, overlap.upper): overlap.lead_bytes for overlap in plan.overlaps}
+    events = []
+    for index, p in enumerate(plan.placements):
+        for w in p.buffer.windows or (Window(p.buffer.first, p.buffer.last, 0, p.buffer.size_bytes),):
+            events.append((w.last, 0, index, p.offset_bytes + w.low_bytes, p.offset_bytes + w.high_bytes))
+            events.append((w.first, 1, index, p.offset_bytes + w.low_bytes, p.offset_bytes + w.high_bytes))
+    live: dict[int, tuple[int, int]] = {}
+    for step, begins, index, low, high in sorted(events):
         if not begins:
-            del live[position]
+            del live[index]
             continue
-        for other in live[max(0, position - 1):position + 1]:
-            if other[0] < claimed[1] and claimed[0] < other[1]:
-                raise _overlap(step, plan.placements[other[2]], plan.placements[index])
-        insort(live, claimed)
+        for other, (other_low, other_high) in live.items():
+            if other_low < high and low < other_high and not _is_allowed(plan.placements[other], plan.placements[index], leads):
+                raise _overlap(step, plan.placements[other], plan.placements[index])
+        live[index] = low, high
+
+
+def _is_allowed(one: Placement, other: Placement, leads: Mapping[tuple[str, str], int]) -> bool:
+    """Whether a kernel allows that both overlap: it is the last that reads one and the first that writes the other."""
+    for lower, upper in ((one, other), (other, one)):
+        lead = leads.get((lower.buffer.name, upper.buffer.name))
+        if lead is not None and lower.offset_bytes + lead <= upper.offset_bytes and upper.buffer.last == lower.buffer.first + 1:
+            return True
+    return False
 
 
 def _overlap(step: int, one: Placement, other: Placement) -> CheckFailed:

@@ -28,13 +28,20 @@ def place(problem: Problem, order: Sequence[int], *, tightest: bool = False) -> 
     """Place in `order`, each buffer into the lowest gap that takes it, or with `tightest` into the smallest one."""
     offsets = [-1] * len(problem)
     ends = [0] * len(problem)
-    sizes, alignments, conflicts = problem.sizes, problem.alignments, problem.conflicts
+    sizes, alignments, conflicts, distances = problem.sizes, problem.alignments, problem.conflicts, problem.distances
     for index in order:
-        below = sorted([(offsets[other], ends[other]) for other in conflicts[index] if offsets[other] >= 0])
         size, mask = sizes[index], alignments[index] - 1
+        placed = [other for other in conflicts[index] if offsets[other] >= 0]
+        if distances:  # what is placed at `other` forbids the offsets between `start` and `end`
+            taken = sorted([(offsets[other] - distances.get((index, other), size),
+                             offsets[other] + distances.get((other, index), sizes[other])) for other in placed])
+        else:
+            taken = sorted([(offsets[other] - size, ends[other]) for other in placed])
         floor, chosen, chosen_gap = 0, -1, 0
-        for start, end in below:
-            if start - floor >= size:
+        for start, end in taken:
+            if start >= end:
+                continue
+            if start >= floor:
                 if not tightest:
                     chosen = floor
                     break

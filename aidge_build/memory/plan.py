@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from aidge_build.errors import AidgeError
-from aidge_build.memory.buffer import Buffer
+from aidge_build.memory.buffer import Buffer, Overlap
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class MemoryPlan:
     bound_step: int
     offsets_proved_optimal: bool
     region: str = ""
+    overlaps: tuple[Overlap, ...] = ()
 
     @property
     def alignment(self) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aidge_build.errors import AidgeError
-from aidge_build.memory.buffer import Buffer
+from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.memory.branch import NodeBudget, Outcome, search
 from aidge_build.memory.climb import climb, moves_for
 from aidge_build.memory.greedy import Arrangement, best_greedy
@@ -20,7 +20,8 @@ BISECTIONS = 6
 BISECTION_NODES = NODES // 8
 
 
-def plan(buffers: Sequence[Buffer], capacity_bytes: int | None = None, region: str = "", *, nodes: int = NODES) -> MemoryPlan:
+def plan(buffers: Sequence[Buffer], capacity_bytes: int | None = None, region: str = "", *, nodes: int = NODES,
+         overlaps: Sequence[Overlap] = ()) -> MemoryPlan:
     """Offsets with the smallest peak that was found, and whether it is proved that none is smaller.
 
     The result depends on the buffers, the capacity and the node limit `nodes` of the exhaustive search alone: not on the order
@@ -28,7 +29,7 @@ def plan(buffers: Sequence[Buffer], capacity_bytes: int | None = None, region: s
     """
     if capacity_bytes is not None and capacity_bytes < 0:
         raise AidgeError(f"the capacity is {capacity_bytes} B", code="PLAN03", hint="this is a fault of the caller")
-    problem = Problem.of(buffers)
+    problem = Problem.of(buffers, overlaps)
     bound_bytes, bound_step = problem.lower_bound
     if capacity_bytes is not None and bound_bytes > capacity_bytes:
         raise _too_large(problem, bound_bytes, capacity_bytes, region, proved=True)
@@ -36,12 +37,15 @@ def plan(buffers: Sequence[Buffer], capacity_bytes: int | None = None, region: s
     if capacity_bytes is not None and found.peak_bytes > capacity_bytes:
         raise _too_large(problem, found.peak_bytes, capacity_bytes, region, proved=found.peak_bytes == proved_bytes)
     placements = tuple(map(Placement, problem.buffers, found.offsets))
-    return MemoryPlan(placements, found.peak_bytes, bound_bytes, bound_step, found.peak_bytes == proved_bytes, region)
+    return MemoryPlan(placements, found.peak_bytes, bound_bytes, bound_step, found.peak_bytes == proved_bytes, region,
+                      problem.overlaps)
 
 
 def _search(problem: Problem, capacity_bytes: int | None, nodes: int) -> tuple[Arrangement, int]:
     """The best arrangement and the bytes below which none exists; cheap methods first, each only while these two differ."""
     found, proved_bytes = best_greedy(problem), problem.lower_bound[0]
+    if not problem.is_rectangular:
+        return climb(problem, found, moves_for(problem)), proved_bytes
     if proved_bytes < found.peak_bytes:
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, min(nodes, PROBE_NODES))
     if proved_bytes < found.peak_bytes:

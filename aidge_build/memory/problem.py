@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 
-from aidge_build.memory.buffer import Buffer, require_distinct_names
+from aidge_build.memory.buffer import Buffer, Overlap, require_distinct_names
 
 
 @dataclass(frozen=True)
@@ -20,17 +20,42 @@ class Problem:
     firsts: tuple[int, ...]
     lasts: tuple[int, ...]
     alignments: tuple[int, ...]
+    overlaps: tuple[Overlap, ...] = ()
 
     @staticmethod
-    def of(buffers: Sequence[Buffer]) -> Problem:
+    def of(buffers: Sequence[Buffer], overlaps: Sequence[Overlap] = ()) -> Problem:
         """Sort into canonical order. Refuses two buffers of one name."""
         require_distinct_names(buffers)
         ordered = tuple(sorted(buffers, key=lambda b: (b.first, -b.size_bytes, b.last, b.alignment, b.name)))
         return Problem(ordered, tuple(b.size_bytes for b in ordered), tuple(b.first for b in ordered),
-                       tuple(b.last for b in ordered), tuple(b.alignment for b in ordered))
+                       tuple(b.last for b in ordered), tuple(b.alignment for b in ordered), tuple(overlaps))
 
     def __len__(self) -> int:
         return len(self.buffers)
+
+    @cached_property
+    def is_rectangular(self) -> bool:
+        """Whether every buffer has all its bytes live all its life, and shares them with none: what exhaustive search needs."""
+        return not self.overlaps and not any(buffer.windows for buffer in self.buffers)
+
+    @cached_property
+    def distances(self) -> dict[tuple[int, int], int]:
+        """(lower, upper) -> bytes by which `upper` must begin above `lower`, where that is not the size of `lower`."""
+        found = {}
+        for index, others in enumerate(self.conflicts if not self.is_rectangular else ()):
+            for other in others:
+                if self.buffers[index].windows or self.buffers[other].windows:
+                    found[index, other] = self._distance(self.buffers[index], self.buffers[other])
+        numbers = {buffer.name: index for index, buffer in enumerate(self.buffers)}
+        for overlap in self.overlaps:
+            pair = numbers[overlap.lower], numbers[overlap.upper]
+            found[pair] = min(overlap.lead_bytes, found.get(pair, self.sizes[pair[0]]))
+        return found
+
+    @staticmethod
+    def _distance(lower: Buffer, upper: Buffer) -> int:
+        return max((one.high_bytes - other.low_bytes for one in lower.extents for other in upper.extents
+                    if one.first < other.last and other.first < one.last), default=0)
 
     @cached_property
     def conflicts(self) -> tuple[tuple[int, ...], ...]:
@@ -47,11 +72,11 @@ class Problem:
 
     @cached_property
     def live_sets(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
-        """(step, live buffers) at every step where some buffer begins: between these nothing is added."""
+        """(step, live buffers) at every step where some buffer or window begins: between these nothing is added."""
         sets: list[tuple[int, tuple[int, ...]]] = []
         live: list[int] = []
         position = 0
-        for step in sorted(set(self.firsts)):
+        for step in sorted({*self.firsts, *(window.first for buffer in self.buffers for window in buffer.windows)}):
             live = [index for index in live if self.lasts[index] > step]
             while position < len(self) and self.firsts[position] == step:
                 live.append(position)
@@ -75,7 +100,7 @@ class Problem:
         """(bytes, step) of the largest moment, the earliest of several; (0, 0) without buffers."""
         best = (0, 0)
         for step, live in self.live_sets:
-            needed = self._bytes_at_once(live)
+            needed = self._bytes_at_once(live) if self.is_rectangular else self._bytes_shared(live, step)
             if needed > best[0]:
                 best = (needed, step)
         return best
@@ -87,6 +112,17 @@ class Problem:
             aligned = [self.sizes[index] for index in live if self.alignments[index] >= alignment]
             padding = [-size % alignment for size in aligned]
             needed = max(needed, sum(aligned) + sum(padding) - max(padding))
+        return needed
+
+    def _bytes_shared(self, live: tuple[int, ...], step: int) -> int:
+        """The live bytes of a step, less what overlaps may save in it; padding is not counted."""
+        extents = {self.buffers[index].name: self.buffers[index].live_bytes(step) for index in live}
+        needed = sum(high - low for low, high in extents.values())
+        for overlap in self.overlaps:
+            if overlap.lower in extents and overlap.upper in extents:
+                (low, high), (upper_low, upper_high) = extents[overlap.lower], extents[overlap.upper]
+                together = max(high, overlap.lead_bytes + upper_high) - min(low, overlap.lead_bytes + upper_low)
+                needed -= max(0, high - low + upper_high - upper_low - together)
         return needed
 
     @cached_property

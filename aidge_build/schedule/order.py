@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: MIT
+"""The order of execution with the smallest peak of live bytes, and whether it is proved that none is smaller.
+
+A state is the set of operations that have run; it alone decides which tensors are live. Going from state to state, always from
+the one with the smallest peak so far, the first time that everything has run the peak is optimal (bottleneck shortest path). Two
+facts make the search short:
+
+1. an operation that fits below the present peak and leaves no more live bytes than before may run at once, whatever else could:
+   moving it to this place in any other order raises the live bytes nowhere (the eager rule);
+2. no order has a peak below the bound of `order_bound`, so the search may spend that much from the start.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from aidge_build.schedule.order_bound import cut_bound
+from aidge_build.schedule.question import OrderQuestion
+
+STATES = 200_000
+PROBE_STATES = 2_000
+BEAM_WIDTH = 32
+CUTS = 48
+Link = tuple[int, "Link"] | None  # the operations that have run, the last one first
+
+
+@dataclass(frozen=True)
+class Order:
+    """`order` are positions in the question. No order has a peak below `lower_bound_bytes`; `states` were visited."""
+
+    order: tuple[int, ...]
+    peak_bytes: int
+    lower_bound_bytes: int
+    states: int
+
+    @property
+    def proved_optimal(self) -> bool:
+        """Whether no order has a smaller peak."""
+        return self.peak_bytes == self.lower_bound_bytes
+
+
+def best_order(question: OrderQuestion, states: int = STATES) -> Order:
+    """The given order where none is better, else the best one found within `states` executed sets: a count and not a time."""
+    walker = _Walker(question)
+    given = tuple(range(len(question.operations)))
+    best_bytes, best = walker.peak(given), given
+    bound = max([question.start_bytes, *(walker.least_bytes(index) for index in given)])
+    visited = len(given) + 1
+    for limit in (min(PROBE_STATES, states), states):
+        if bound >= best_bytes:
+            break
+        if limit > PROBE_STATES:
+            bound = max(bound, _cut_bound(question, walker, best_bytes))
+        search = walker.search(bound, best_bytes, limit)
+        visited += search.states
+        bound = max(bound, min(best_bytes, search.bound_bytes))
+        if search.order is not None:
+            best_bytes, best = search.bound_bytes, search.order
+    if bound < best_bytes:
+        found = walker.beam(BEAM_WIDTH, best_bytes)
+        if found is not None:
+            best_bytes, best = walker.peak(found), found
+    return Order(best, best_bytes, min(bound, best_bytes), visited)
+
+
+def _cut_bound(question: OrderQuestion, walker: _Walker, enough_bytes: int) -> int:
+    """The cut bound of the operations with the largest working sets; stops at a bound that proves `enough_bytes`."""
+    heaviest = sorted(range(len(question.operations)), key=lambda index: (-walker.least_bytes(index), index))
+    best = 0
+    for index in heaviest[:CUTS]:
+        best = max(best, cut_bound(question, index) + walker.added_bytes(index))
+        if best >= enough_bytes:
+            break
+    return best
+
+
+@dataclass(frozen=True)
+class _Found:
+    """`order` with the peak `bound_bytes`; without one, no order has a smaller peak than `bound_bytes`."""
+
+    order: tuple[int, ...] | None
+    bound_bytes: int
+    states: int
+
+
+class _Walker:
+    """Live bytes along an order."""
+
+    def __init__(self, question: OrderQuestion):
+        self.question = question
+        sizes, outputs = question.sizes, set(question.outputs)
+        self.written = [sum(sizes[t] for t in operation.outputs) for operation in question.operations]
+        self.mortal = [[(sizes[t], question.readers[t]) for t in sorted({*operation.inputs, *operation.outputs}) if t not in outputs]
+                       for operation in question.operations]
+        self.taken_over = [[(size, question.readers[t]) for t, size in operation.shared if t not in outputs]
+                           for operation in question.operations]
+        after = [[] for _ in question.operations]
+        for index, before in enumerate(question.before):
+            for other in _bits(before):
+                after[other].append(index)
+        self.after = after
+
+    def step(self, index: int, done: int, live: int) -> tuple[int, int]:
+        """(bytes while the operation runs, bytes afterwards); `done` includes the operation."""
+        during = live + self.written[index]
+        after = during
+        for size, readers in self.mortal[index]:
+            if not readers & ~done:
+                after -= size
+        saved = 0
+        for size, readers in self.taken_over[index]:
+            if size > saved and not readers & ~done:
+                saved = size
+        return during - saved + self.question.operations[index].scratch_bytes, after
+
+    def added_bytes(self, index: int) -> int:
+        """What at least comes to the live bytes while the operation runs."""
+        saved = max((size for size, _ in self.taken_over[index]), default=0)
+        return self.written[index] - saved + self.question.operations[index].scratch_bytes
+
+    def least_bytes(self, index: int) -> int:
+        """The working set: no order runs the operation with less."""
+        operation = self.question.operations[index]
+        return sum(self.question.sizes[tensor] for tensor in set(operation.inputs)) + self.added_bytes(index)
+
+    def peak(self, order: Sequence[int]) -> int:
+        """The peak of an order."""
+        done, live = 0, self.question.start_bytes
+        peak = live
+        for index in order:
+            done |= 1 << index
+            during, live = self.step(index, done, live)
+            peak = max(peak, during)
+        return peak
+
+    def first_ready(self) -> int:
+        """The operations that need none, as bits."""
+        return sum(1 << index for index, before in enumerate(self.question.before) if not before)
+
+    def ready_after(self, index: int, done: int, ready: int) -> int:
+        """The operations that can run next when `index` has, as bits."""
+        ready &= ~(1 << index)
+        for other in self.after[index]:
+            if not self.question.before[other] & ~done:
+                ready |= 1 << other
+        return ready
+
+    def _eager(self, done: int, live: int, ready: int, peak: int, link: Link) -> tuple[int, int, int, Link]:
+        """Run what costs nothing, until nothing does."""
+        again = True
+        while again:
+            again = False
+            for index in _bits(ready):
+                during, after = self.step(index, done | 1 << index, live)
+                if during <= peak and after <= live:
+                    done, live, link, again = done | 1 << index, after, (index, link), True
+                    ready = self.ready_after(index, done, ready)
+        return done, live, ready, link
+
+    def search(self, bound: int, best_bytes: int, limit: int) -> _Found:
+        """The best order below `best_bytes`, best-first; `bound` is known to be a lower bound."""
+        everything = (1 << len(self.question.operations)) - 1
+        heap = [(bound, 0, 0, self.question.start_bytes, self.first_ready(), None)]
+        seen: set[int] = set()
+        lowest: dict[int, int] = {}
+        states = 0
+        while heap:
+            peak, depth, done, live, ready, link = heapq.heappop(heap)
+            if done in seen:
+                continue
+            seen.add(done)
+            states += 1
+            before = done.bit_count()
+            done, live, ready, link = self._eager(done, live, ready, peak, link)
+            states += done.bit_count() - before
+            if done == everything:
+                return _Found(tuple(_unlinked(link)), peak, states)
+            if states > limit:
+                return _Found(None, peak, states)
+            if done.bit_count() > before:
+                if done in seen:
+                    continue
+                seen.add(done)
+            for index in _bits(ready):
+                following = done | 1 << index
+                during, after = self.step(index, following, live)
+                reached = max(peak, during)
+                if reached < best_bytes and following not in seen and reached < lowest.get(following, best_bytes):
+                    lowest[following] = reached
+                    heapq.heappush(heap, (reached, -following.bit_count(), following, after,
+                                          self.ready_after(index, following, ready), (index, link)))
+        return _Found(None, best_bytes, states)
+
+    def beam(self, width: int, best_bytes: int) -> tuple[int, ...] | None:
+        """A good order below `best_bytes`: of all that have run equally many operations, the `width` most frugal go on."""
+        level = [(self.question.start_bytes, self.question.start_bytes, 0, self.first_ready(), None)]
+        for _ in self.question.operations:
+            following: dict[int, tuple] = {}
+            for peak, live, done, ready, link in level:
+                for index in _bits(ready):
+                    ran = done | 1 << index
+                    during, after = self.step(index, ran, live)
+                    reached = max(peak, during)
+                    if reached < best_bytes and (ran not in following or reached < following[ran][0]):
+                        following[ran] = (reached, after, ran, self.ready_after(index, ran, ready), (index, link))
+            level = heapq.nsmallest(width, following.values(), key=lambda state: state[:3])
+        return tuple(_unlinked(level[0][4])) if level else None
+
+
+def _bits(number: int) -> Iterator[int]:
+    while number:
+        lowest = number & -number
+        yield lowest.bit_length() - 1
+        number ^= lowest
+
+
+def _unlinked(link: Link) -> list[int]:
+    order = []
+    while link is not None:
+        index, link = link
+        order.append(index)
+    return order[::-1]

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""The order of execution: the optimum on small graphs, the file's order where it is optimal, the published graphs."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from aidge_build.schedule.order import best_order
+from aidge_build.schedule.order_bound import cut_bound
+from aidge_build.schedule.question import Operation, OrderQuestion
+from tests.shared import SHARED, shared
+
+FOLDER = SHARED / "data" / "memplan" / "schedule"
+FILES = sorted(path.name for path in FOLDER.glob("*.json")) or ["absent.json"]
+
+
+def random_question(seed: int, count: int = 6, *, sharing: bool = True) -> OrderQuestion:
+    """A graph of `count` operations with scratch and permission to share bytes."""
+    random = Random(seed)
+    sizes, operations = [random.randint(1, 9), random.randint(1, 9)], []
+    for _ in range(count):
+        inputs = tuple(sorted(set(random.choices(range(len(sizes)), k=random.randint(1, 2)))))
+        outputs = tuple(range(len(sizes), len(sizes) + random.choice((1, 1, 1, 2))))
+        sizes += [random.randint(1, 9) for _ in outputs]
+        shared = tuple((tensor, min(sizes[tensor], sizes[outputs[0]])) for tensor in inputs if sharing and random.random() < 0.3)
+        operations.append(Operation(inputs, outputs, random.choice((0, 0, 4)), shared))
+    kept = tuple(sorted({len(sizes) - 1, random.randrange(len(sizes))}))
+    return OrderQuestion(tuple(sizes), tuple(operations), (0, 1), kept)
+
+
+def peak_of(question: OrderQuestion, order) -> int:
+    """The peak of an order, or of no order (-1), written down from the definition."""
+    live, highest = set(question.inputs), sum(question.sizes[t] for t in question.inputs)
+    kept = {*question.outputs, *(t for t in question.inputs if not question.readers[t])}
+    waiting = list(order)
+    for index in order:
+        waiting.remove(index)
+        operation = question.operations[index]
+        needed_later = {t for other in waiting for t in question.operations[other].inputs} | kept
+        if any(t in question.producers and question.producers[t] in (*waiting, index) for t in operation.inputs):
+            return -1
+        live |= set(operation.outputs)
+        saved = max([size for t, size in operation.shared if t not in needed_later], default=0)
+        highest = max(highest, sum(question.sizes[t] for t in live) - saved + operation.scratch_bytes)
+        live &= needed_later
+    return highest
+
+
+def optimum(question: OrderQuestion) -> int:
+    peaks = [peak_of(question, order) for order in permutations(range(len(question.operations)))]
+    return min(peak for peak in peaks if peak >= 0)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_optimum_of_a_small_graph_is_found_and_proved(seed):
+    question = random_question(seed)
+    found = best_order(question)
+    assert (found.peak_bytes, found.proved_optimal) == (optimum(question), True)
+    assert peak_of(question, found.order) == found.peak_bytes
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_files_order_is_kept_where_none_is_better(seed):
+    question = random_question(seed)
+    given = tuple(range(len(question.operations)))
+    if peak_of(question, given) == optimum(question):
+        assert best_order(question).order == given
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_order_is_below_the_cut_bound(seed):
+    question = random_question(seed, sharing=False)
+    for index, operation in enumerate(question.operations):
+        added = sum(question.sizes[tensor] for tensor in operation.outputs) + operation.scratch_bytes
+        assert cut_bound(question, index) + added <= optimum(question)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_search_that_is_cut_short_is_legal_and_claims_no_more_than_is_proved(seed):
+    question = random_question(seed, 7)
+    found = best_order(question, states=3)
+    assert peak_of(question, found.order) == found.peak_bytes
+    assert found.lower_bound_bytes <= optimum(question) <= found.peak_bytes
+
+
+def question_of(name: str) -> OrderQuestion:
+    problem = json.loads(shared(FOLDER / name).read_text())
+    return OrderQuestion(tuple(problem["tensors"]), tuple(Operation(tuple(op["inputs"]), tuple(op["outputs"])) for op in problem["ops"]),
+                         tuple(problem["inputs"]), tuple(problem["outputs"]))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_optimum_of_a_published_graph_is_found_and_proved(name):
+    question = question_of(name)
+    found = best_order(question)
+    expected = json.loads((FOLDER / name).read_text())["expected"]
+    assert (found.peak_bytes, found.lower_bound_bytes) == (expected["optimal_peak"], expected["optimal_peak"])
+    if len(question.operations) < 60:
+        assert peak_of(question, found.order) == found.peak_bytes
+
+
+def test_a_graph_without_operations_has_an_order():
+    found = best_order(OrderQuestion((8,), (), (0,), (0,)))
+    assert (found.order, found.peak_bytes, found.proved_optimal) == ((), 8, True)

@@ -32,12 +32,14 @@ class Operator:
     """Base of all operators. Subclasses are frozen dataclasses: their fields are the attributes.
 
     `onnx_names` lists the ONNX operators that `from_onnx` reads ("Conv", or "com.microsoft::QGemm").
-    `views` is true for operators that only rename the elements of input 0 (Reshape, Transpose, Identity).
+    `views` is true for operators that only rename the elements of input 0 (Reshape, Transpose, Identity); `moves` for
+    those that copy elements without computing (Pad, Slice): between quantized tensors both want equal quantizations.
     `folds` is false for operators that recipes must see even when their inputs are constant.
     """
 
     onnx_names: ClassVar[tuple[str, ...]] = ()
     views: ClassVar[bool] = False
+    moves: ClassVar[bool] = False
     folds: ClassVar[bool] = True
 
     @property

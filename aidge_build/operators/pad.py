@@ -20,6 +20,7 @@ class Pad(Operator):
     """Elements before and after each axis; negative pads cut. Source: ONNX operator Pad, with constant pads and value."""
 
     onnx_names: ClassVar = ("Pad",)
+    moves: ClassVar = True
 
     pads_begin: tuple[int, ...] = ()
     pads_end: tuple[int, ...] = ()

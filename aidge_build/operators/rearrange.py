@@ -48,6 +48,7 @@ class Split(Operator):
     """Pieces of these sizes along `axis`. Source: ONNX operator Split, with constant sizes."""
 
     onnx_names: ClassVar = ("Split",)
+    moves: ClassVar = True
 
     axis: int = 0
     sizes: tuple[int, ...] = ()
@@ -83,6 +84,7 @@ class Slice(Operator):
     """Elements start, start + step, ... (count of them) of each axis. Source: ONNX operator Slice, with constant bounds."""
 
     onnx_names: ClassVar = ("Slice",)
+    moves: ClassVar = True
 
     starts: tuple[int, ...] = ()
     counts: tuple[int, ...] = ()
@@ -133,6 +135,7 @@ class Gather(Operator):
     """The slices of the data along `axis` that the indices name. Source: ONNX operator Gather."""
 
     onnx_names: ClassVar = ("Gather",)
+    moves: ClassVar = True
 
     axis: int = 0
 
@@ -162,6 +165,7 @@ class Expand(Operator):
     """The data broadcast to (at least) these dims. Source: ONNX operator Expand, with a constant shape."""
 
     onnx_names: ClassVar = ("Expand",)
+    moves: ClassVar = True
 
     dims: tuple[int, ...] = ()
 
@@ -185,6 +189,7 @@ class Tile(Operator):
     """The data repeated along each axis. Source: ONNX operator Tile, with constant repeats."""
 
     onnx_names: ClassVar = ("Tile",)
+    moves: ClassVar = True
 
     repeats: tuple[int, ...] = ()
 

@@ -102,8 +102,8 @@ def _accepts(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> 
         return _accepts_linear(inputs)
     if any(tensor is not None and not tensor.quantization.per_tensor for tensor in inputs):
         return False
-    if node.operator.views:
-        return inputs[0].quantization == outputs[0].quantization and inputs[0].dtype is outputs[0].dtype
+    if node.operator.views or node.operator.moves:
+        return all(inputs[0].quantization == tensor.quantization and inputs[0].dtype is tensor.dtype for tensor in outputs)
     return True
 
 

@@ -3,11 +3,11 @@
 #include "window2d.h"
 
 /*
- * The mean of each window, float32, channels last, within bounds {lowest, highest}: the sum over the divisor, or over the
- * number of taps inside the image if the divisor is 0.
+ * The mean of each window, float32, channels last, within bounds {lowest, highest}. The divisor is the number of taps inside
+ * the image or, if counted_height is not 0, the number of taps above and left of (counted_height, counted_width): with pads.
  */
-static void aidge_ref_avgpool2d_float32(const float *input, float *output, const float *bounds, int32_t divisor,
-                                        const aidge_ref_window2d *shape)
+static void aidge_ref_avgpool2d_float32(const float *input, float *output, const float *bounds,
+                                        int32_t counted_height, int32_t counted_width, const aidge_ref_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
@@ -24,7 +24,9 @@ static void aidge_ref_avgpool2d_float32(const float *input, float *output, const
                 const int32_t columns = end_x - first_x;
                 const float *source = input + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
-                const float count = (float)(divisor != 0 ? divisor : rows * columns);
+                const float count = (float)(counted_height == 0 ? rows * columns
+                    : aidge_ref_end_tap(top, shape->dilation_height, counted_height, shape->kernel_height)
+                      * aidge_ref_end_tap(left, shape->dilation_width, counted_width, shape->kernel_width));
                 for (channel = 0; channel < channels; channel++) {
                     float sum = 0.0f;
                     for (row = 0; row < rows; row++) {

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.backend.spec import CHANNELS_LAST, ImplSpec, IOSpec
-from aidge_build.export.call import Call, Input, Literal, Output
+from aidge_build.export.call import Call, Input, Output
 from aidge_build.export.node import kernel
 from aidge_build.graph.dtype import DType
 
@@ -16,7 +16,6 @@ from .pooling import PoolNode
         ImplSpec(inputs=(IOSpec(DType.float32, CHANNELS_LAST),), outputs=(IOSpec(DType.float32, CHANNELS_LAST),)))
 class AvgPool2dFloat32(PoolNode):
     def call(self) -> Call:
-        counts = self.counts()
-        divisor = counts[0] if len(counts) == 1 else 0
+        self.counts()  # refuses windows without a position
         return Call("aidge_ref_avgpool2d_float32", ("avgpool2d_float32.h",),
-                    (Input(0), Output(0), bounds(self.operator), Literal(divisor), self.shape()))
+                    (Input(0), Output(0), bounds(self.operator), *self.counted_ends(), self.shape()))

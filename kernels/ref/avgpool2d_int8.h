@@ -6,11 +6,13 @@
  * The mean of each window, int8, channels last: clamp(rint_half_even(sum of (x - input zero point) * ratio) + zero point).
  *
  * rescale: the ratio as in rounding.h for each number of taps, the numbers in counts: [count_kinds]; with one kind it
- *   serves every window; levels: {lowest, highest, zero point} of the output, input zero point.
+ *   serves every window; taps outside the image count if counted_height is not 0: those above and left of
+ *   (counted_height, counted_width); levels: {lowest, highest, zero point} of the output, input zero point.
  * The generator has proved the result equal to the real formula for every sum that can occur.
  */
 static void aidge_ref_avgpool2d_int8(const int8_t *input, int8_t *output, const int64_t *rescale, const int32_t *counts,
-                                     const int32_t *levels, int32_t count_kinds, const aidge_ref_window2d *shape)
+                                     const int32_t *levels, int32_t count_kinds, int32_t counted_height, int32_t counted_width,
+                                     const aidge_ref_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
@@ -28,8 +30,11 @@ static void aidge_ref_avgpool2d_int8(const int8_t *input, int8_t *output, const 
                 const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
                 const int32_t offset = rows * columns * levels[3];
+                const int32_t count = counted_height == 0 ? rows * columns
+                    : aidge_ref_end_tap(top, shape->dilation_height, counted_height, shape->kernel_height)
+                      * aidge_ref_end_tap(left, shape->dilation_width, counted_width, shape->kernel_width);
                 kind = 0;
-                while ((kind + 1 < count_kinds) && (counts[kind] != rows * columns)) {
+                while ((kind + 1 < count_kinds) && (counts[kind] != count)) {
                     kind++;
                 }
                 for (channel = 0; channel < channels; channel++) {

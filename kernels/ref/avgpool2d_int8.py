@@ -31,7 +31,7 @@ class AvgPool2dInt8(PoolNode):
         return Call("aidge_ref_avgpool2d_int8", ("avgpool2d_int8.h",),
                     (Input(0), Output(0), rescale_constant([self._rescale(count, low, high) for count in counts]),
                      Constant("counts", numpy.array(counts, numpy.int32)), Constant("levels", levels), Literal(len(counts)),
-                     self.shape()), note="integers proved equal for every possible sum")
+                     *self.counted_ends(), self.shape()), note="integers proved equal for every possible sum")
 
     def _rescale(self, count: int, low: int, high: int) -> Rescale:
         """The rescaling of a sum over `count` positions, proved equal to the operator's meaning."""

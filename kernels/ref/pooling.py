@@ -8,11 +8,11 @@ import math
 import numpy
 
 from aidge_build.errors import AidgeError
-from aidge_build.export.call import Struct
+from aidge_build.export.call import Literal, Struct
 from aidge_build.export.node import ExportNode
 from aidge_build.operators.window import Window
 
-from .window2d import window2d
+from .window2d import two_axes, window2d
 
 
 class PoolNode(ExportNode):
@@ -36,7 +36,13 @@ class PoolNode(ExportNode):
         counts = tuple(int(count) for count in numpy.unique(self.operator.counts(spatial)))
         if counts[0] == 0:
             raise AidgeError("a window lies in the pads alone, its mean is not defined", code="KERNEL")
-        if self.operator.count_include_pad and len(counts) > 1:
-            raise AidgeError("windows that ceil_mode cuts beyond counted pads are not supported", code="KERNEL",
-                             hint="export with count_include_pad=0 or ceil_mode=0")
         return counts
+
+    def counted_ends(self) -> tuple[Literal, Literal]:
+        """One past the last row and column that count for a mean when the pads count; 0, 0 when only the image does."""
+        if not getattr(self.operator, "count_include_pad", False):
+            return Literal(0), Literal(0)
+        data, (output,), window = self.inputs[0], self.outputs, self.operator.window
+        ends = tuple(size + pad for size, pad in zip(data.dims[2:], window.pads_end))
+        height, width = two_axes(data, output, window, ends, 1)
+        return Literal(height), Literal(width)

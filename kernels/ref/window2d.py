@@ -13,16 +13,21 @@ def is_pointwise(window: Window) -> bool:
     return set(window.kernel) == set(window.strides) == {1} and not window.has_pads
 
 
-def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1) -> Struct:
-    """The shape of a sliding window over `data` [N, C, (H,) W]."""
+def two_axes(data: Tensor, output: Tensor, window: Window, numbers: tuple[int, ...], missing: int) -> tuple[int, int]:
+    """The number of each of the two axes of the struct; `missing` where the window has fewer.
+
+    Axes of length 1 go first: the inner loops then run over the axis that has taps. The stored bytes are the same.
+    """
     axes = [index for index in range(window.rank)
             if (data.dims[2 + index], output.dims[2 + index], window.kernel[index]) != (1, 1, 1)]
-    # Axes of length 1 go first: the inner loops then run over the axis that has taps. The stored bytes are the same.
-    order = [None] * (2 - len(axes)) + axes
+    first, second = (missing if axis is None else numbers[axis] for axis in [None] * (2 - len(axes)) + axes)
+    return first, second
 
+
+def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1) -> Struct:
+    """The shape of a sliding window over `data` [N, C, (H,) W]."""
     def pair(numbers: tuple[int, ...], missing: int) -> tuple[int, int]:
-        first, second = (missing if axis is None else numbers[axis] for axis in order)
-        return first, second
+        return two_axes(data, output, window, numbers, missing)
 
     in_dims, out_dims = pair(data.dims[2:], 1), pair(output.dims[2:], 1)
     kernel, strides = pair(window.kernel, 1), pair(window.strides, 1)

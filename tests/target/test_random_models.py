@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+"""Seeded random networks, as float models and quantized by onnxruntime: right against the reference, whatever they are made of."""
+
+from __future__ import annotations
+
+import os
+
+import numpy
+import onnx
+import pytest
+
+from tests.command import aidge_build
+from tests.random_models import RandomNetwork
+
+onnxruntime = pytest.importorskip("onnxruntime")
+SEEDS = range(int(os.environ.get("AIDGE_RANDOM_MODELS", "12")))  # more: AIDGE_RANDOM_MODELS=500
+
+
+def reference(path, inputs) -> numpy.ndarray:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return numpy.stack([session.run(None, {"x": vector})[0] for vector in inputs])
+
+
+def network(seed: int, folder):
+    made = RandomNetwork(seed, nodes=6 + seed % 7)
+    onnx.save(made.model(), folder / "float.onnx")
+    return made.inputs(4)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_float_network_matches_onnxruntime(seed, tmp_path):
+    inputs = network(seed, tmp_path)
+    numpy.savez(tmp_path / "io.npz", x=inputs, y=reference(tmp_path / "float.onnx", inputs))
+    result = aidge_build("verify", tmp_path / "float.onnx", "--io-data", tmp_path / "io.npz", "--reference", "y", "--lib", "ref", "--json")
+    assert result.exit_code == 0, result.stderr or result.stdout
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_int8_network_equals_the_numpy_backend_layer_by_layer(seed, tmp_path):
+    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
+
+    class Reader(CalibrationDataReader):
+        def __init__(self, vectors):
+            self.left = iter([{"x": vector} for vector in vectors])
+
+        def get_next(self):
+            return next(self.left, None)
+
+    inputs = network(seed, tmp_path)
+    quantize_static(str(tmp_path / "float.onnx"), str(tmp_path / "int8.onnx"), Reader(inputs), quant_format=QuantFormat.QDQ,
+                    activation_type=QuantType.QInt8, weight_type=QuantType.QInt8, per_channel=bool(seed % 2),
+                    extra_options={"ActivationSymmetric": seed % 3 == 0})
+    numpy.savez(tmp_path / "io.npz", x=inputs)
+    result = aidge_build("verify", tmp_path / "int8.onnx", "--io-data", tmp_path / "io.npz", "--lib", "ref", "--layers", "--json")
+    assert result.exit_code == 0, result.stderr or result.stdout

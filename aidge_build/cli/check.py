@@ -10,11 +10,15 @@ from pathlib import Path
 from aidge_build.boards import Region, load_board
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.outcome import SCHEMA, Outcome
-from aidge_build.elf import Claim, Image, RegionUse, read_claims, read_image, region_use
-from aidge_build.elf.proof import ERROR, Finding, Plan, check_image, measure
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_disassembly, read_image, region_use, stack_use
+from aidge_build.elf.contents import check_contents
+from aidge_build.elf.findings import ERROR, Finding, in_order
+from aidge_build.elf.proof import Plan, check_image, measure
+from aidge_build.elf.stack_proof import check_stack
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, MissingTool
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
+from aidge_build.toolchain import disassemble
 
 SUMMARY = "prove the memory use of a linked program"
 
@@ -28,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_board_path(parser)
     parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE",
                         help="the plan of a model in it (repeat)")
+    parser.add_argument("--max-stack", type=int, metavar="BYTES", help="fail when the stack may grow beyond, or when no bound can be proved")
+    parser.add_argument("--max-flash", type=int, metavar="BYTES", help="fail when all flash memories together hold more")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
 
 
@@ -36,14 +42,31 @@ def run(arguments: argparse.Namespace) -> Outcome:
     claims = read_claims(image)
     plans = [_read_plan(path) for path in arguments.plan]
     uses, homeless = region_use(image, _regions(arguments))
-    findings = check_image(image, claims, plans, uses, homeless)
+    stack = _stack(arguments, image, claims)
+    findings = in_order([*check_image(image, claims, plans, uses, homeless), *check_contents(image, uses, arguments.max_flash),
+                         *(check_stack(stack, arguments.max_stack) if stack else ())])
     failed = any(finding.severity == ERROR for finding in findings)
-    data = _as_json(image, claims, uses, findings)
+    data = _as_json(image, claims, uses, stack, findings)
     if arguments.out:
         content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
-    text = _text(arguments.elf, image, claims, uses, findings)
+    text = _text(arguments.elf, image, claims, uses, stack, findings)
     return Outcome(text, data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _stack(arguments: argparse.Namespace, image: Image, claims: tuple[Claim, ...]) -> StackUse | None:
+    """The bounds of the stack; None for programs of this machine, whose stack nobody counts."""
+    if image.machine != "ARM":
+        if arguments.max_stack is not None:
+            raise AidgeError(f"a stack bound needs a program for Cortex-M, this one is for {image.machine}", where=str(arguments.elf), code="STK02")
+        return None
+    try:
+        return stack_use(image, read_disassembly(disassemble(arguments.elf)), tuple(f"{claim.model}_run" for claim in claims))
+    except MissingTool as error:
+        if arguments.max_stack is not None:
+            raise
+        missing = StackBound(None, (), error.what)
+        return StackUse(missing, {}, missing, None)
 
 
 def _regions(arguments: argparse.Namespace) -> tuple[Region, ...]:
@@ -76,9 +99,12 @@ def _read_plan(path: Path) -> Plan:
                          code="PLAN_FILE") from error
 
 
-def _as_json(image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], findings: tuple[Finding, ...]) -> dict:
+def _as_json(image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], stack: StackUse | None,
+             findings: tuple[Finding, ...]) -> dict:
+    runs = stack.runs if stack else {}
     models = [{"model": claim.model, "model_sha256": claim.model_sha256, "arena_bytes": measure(image, claim),
-               "planned_bytes": claim.arena_bytes} for claim in claims]
+               "planned_bytes": claim.arena_bytes,
+               "stack_bound_bytes": runs[f"{claim.model}_run"].bytes if f"{claim.model}_run" in runs else None} for claim in claims]
     return {
         "findings": [{"code": finding.code, "severity": finding.severity, "text": finding.text} for finding in findings],
         "regions": [{"name": use.region.name, "used_bytes": use.used_bytes, "length_bytes": use.region.length_bytes}
@@ -86,11 +112,16 @@ def _as_json(image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...
         "models": models,
         "arena_bytes": sum(model["arena_bytes"] or 0 for model in models),
         "planned_bytes": sum(model["planned_bytes"] for model in models),
-        "stack_bound_bytes": None,
+        "stack_bound_bytes": stack.program.bytes if stack else None,
+        "stack_path": list(stack.program.path) if stack else [],
+        "stack_refused": stack.program.reason if stack else "",
+        "stack_interrupt_bytes": stack.interrupt.bytes if stack else None,
+        "stack_reserved_bytes": stack.reserved_bytes if stack else None,
     }
 
 
-def _text(elf: Path, image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], findings: tuple[Finding, ...]) -> str:
+def _text(elf: Path, image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], stack: StackUse | None,
+          findings: tuple[Finding, ...]) -> str:
     lines = []
     for claim in claims:
         linked = measure(image, claim)
@@ -102,5 +133,18 @@ def _text(elf: Path, image: Image, claims: tuple[Claim, ...], uses: tuple[Region
         if use.used_bytes:
             share = 100 * use.used_bytes / use.region.length_bytes
             lines.append(f"       {use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %")
+    lines += [f"       {line}" for line in (_stack_text(stack) if stack else ())]
     lines += [f"{elf}: {finding.severity} {finding.code}: {finding.text}" for finding in findings]
     return "\n".join(lines)
+
+
+def _stack_text(stack: StackUse) -> list[str]:
+    """`stack <= 312 B of 4,096 B   main > kws_run > kws_conv_3`; without a bound of the program, those of the models."""
+    if stack.program.bytes is None:
+        return [f"stack {name} <= {bound.bytes:,} B   {' > '.join(bound.path)}" for name, bound in sorted(stack.runs.items())
+                if bound.bytes is not None]
+    reserved = f" of {stack.reserved_bytes:,} B" if stack.reserved_bytes else ""
+    interrupt = f" (+ {stack.interrupt.bytes:,} B for an interrupt)" if stack.interrupt.bytes else ""
+    path = stack.program.path
+    shown = path[path.index("main"):] if "main" in path else path
+    return [f"stack <= {stack.program.bytes:,} B{reserved}{interrupt}   {' > '.join(shown)}"]

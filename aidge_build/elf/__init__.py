@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""What a linked ELF file says: sections, symbols, memory use, and the claims of the models in it."""
+"""What a linked ELF file says: sections, symbols, memory and stack use, and the claims of the models in it."""
 
 from __future__ import annotations
 
 from aidge_build.elf.claims import Claim, read_claims
+from aidge_build.elf.disassembly import read_disassembly
 from aidge_build.elf.image import Image, Section, Symbol, read_image
 from aidge_build.elf.regions import RegionUse, region_use
+from aidge_build.elf.stack import StackBound, StackUse, stack_use
 
-__all__ = ["Claim", "Image", "RegionUse", "Section", "Symbol", "read_claims", "read_image", "region_use"]
+__all__ = ["Claim", "Image", "RegionUse", "Section", "StackBound", "StackUse", "Symbol", "read_claims", "read_disassembly", "read_image",
+           "region_use", "stack_use"]

@@ -51,9 +51,10 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Image:
-    """An ELF file; `notes` are the descriptors of section .note.aidge, `symbols` in order of address."""
+    """An ELF file; `machine` is e.g. "ARM", `notes` the descriptors of section .note.aidge, `symbols` in order of address."""
 
     path: str
+    machine: str
     entry: int
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
@@ -68,6 +69,14 @@ class Image:
     def section(self, name: str) -> Section | None:
         """The allocated section `name`."""
         return next((section for section in self.sections if section.name == name), None)
+
+    def content(self, symbol: Symbol) -> bytes:
+        """The bytes of an object as they are stored; b"" where nothing is stored."""
+        for section in self.sections:
+            if section.name == symbol.section and section.address <= symbol.address < section.end:
+                offset = symbol.address - section.address
+                return section.content[offset:offset + symbol.size_bytes]
+        return b""
 
     def describe(self, address: int) -> str:
         """`symbol+offset` of an address, or the plain number."""
@@ -100,7 +109,7 @@ def _read(elf: ELFFile, path: str) -> Image:
     for symbol in symbols:
         by_name.setdefault(symbol.name, []).append(symbol)
     grouped = {name: tuple(members) for name, members in by_name.items()}
-    return Image(path, elf["e_entry"], sections, symbols, tuple(_notes(elf)), grouped)
+    return Image(path, str(elf["e_machine"]).removeprefix("EM_"), elf["e_entry"], sections, symbols, tuple(_notes(elf)), grouped)
 
 
 def _section(section, segments) -> Section:

@@ -8,20 +8,9 @@ from dataclasses import dataclass
 
 from aidge_build.boards import Region
 from aidge_build.elf.claims import Claim
+from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.image import Image, Section
 from aidge_build.elf.regions import RegionUse
-
-ERROR, WARNING, NOTE = "error", "warning", "note"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One fact about the program; `code` is stable (MEM01 ...), `severity` is "error", "warning" or "note"."""
-
-    code: str
-    severity: str
-    text: str
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -42,7 +31,7 @@ class _Buffer:
 
 def check_image(image: Image, claims: Sequence[Claim], plans: Sequence[Plan], uses: Sequence[RegionUse],
                 homeless: Sequence[Section]) -> tuple[Finding, ...]:
-    """Every finding, errors first in the order of their codes."""
+    """Every finding about memory."""
     regions = [use.region for use in uses]
     findings = [*_check_regions(uses, homeless)]
     for claim in claims:
@@ -54,8 +43,7 @@ def check_image(image: Image, claims: Sequence[Claim], plans: Sequence[Plan], us
         findings += _check_plan(plan, by_model.get(plan.model))
     if not claims:
         findings.append(Finding("NOTE", NOTE, "no aidge note: planner comparison skipped, region check only"))
-    order = (ERROR, WARNING, NOTE)
-    return tuple(sorted(findings, key=lambda finding: (order.index(finding.severity), finding.code)))
+    return tuple(findings)
 
 
 def measure(image: Image, claim: Claim) -> int | None:
@@ -97,7 +85,8 @@ def _check_weights(image: Image, claim: Claim, regions: Sequence[Region]) -> Ite
     for symbol in filter(None, map(image.symbol, claim.weights)):
         section, region = image.section(symbol.section), _region_of(symbol.address, regions)
         label = f"weights {symbol.name} ({symbol.size_bytes:,} B)"
-        if section is not None and section.writable:
+        in_flash = region is not None and region.kind == "flash" and section is not None and section.load_address == section.address
+        if section is not None and section.writable and not in_flash:
             yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM. "
                                           "Hint: declare them const")
         elif region is not None and region.kind == "ram":

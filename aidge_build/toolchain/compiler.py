@@ -15,7 +15,7 @@ from aidge_build.boards import Board
 from aidge_build.errors import AidgeError, MissingTool
 
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
-_DEFAULT_PREFIX = "arm-none-eabi-"
+DEFAULT_PREFIX = "arm-none-eabi-"
 _CPLUSPLUS_SUFFIXES = (".cpp", ".cc", ".cxx")
 _OVERFLOW = re.compile(r"region [`'](\w+)' overflowed by (\d+) bytes?")
 _ERROR_LINE = re.compile(r"\b(fatal )?error\b|undefined reference|multiple definition|cannot find|will not fit|aidge: ",
@@ -56,7 +56,7 @@ def find_compiler(board: Board) -> Compiler:
             raise MissingTool("this machine has no C compiler", tried=("$CC", "cc", "gcc", "clang"), hint="apt install gcc",
                               code="TOOLCHAIN")
         return compiler
-    prefix = os.environ.get(PREFIX_VARIABLE) or _DEFAULT_PREFIX
+    prefix = os.environ.get(PREFIX_VARIABLE) or DEFAULT_PREFIX
     c = shutil.which(f"{prefix}gcc")
     if c is None:
         raise MissingTool(f"board {board.name} needs {prefix}gcc, which is not on this machine",

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: MIT
+"""Walks the code of one function call: every instruction that may run before it returns, with the depth of the stack there."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aidge_build.elf.disassembly import CONDITIONS, Instruction
+from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply
+from aidge_build.elf.image import Image, Section
+from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
+
+_BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
+_REFUSED = {"<undefined>": "code that the disassembler does not know", "bf": "a branch future", "bfl": "a branch future",
+            "bfx": "a branch future", "bflx": "a branch future", "blxns": "a call of non-secure code"}
+
+# Functions of start-up code that call each function of tables between two symbols.
+_TABLES = {
+    "aidge_start": (("aidge_constructors_first", "aidge_constructors_end"),),
+    "__libc_init_array": (("__preinit_array_start", "__preinit_array_end"), ("__init_array_start", "__init_array_end")),
+    "__libc_fini_array": (("__fini_array_start", "__fini_array_end"),),
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of `target` from `site` while `depth_bytes` are in use."""
+
+    site: int
+    depth_bytes: int
+    target: int
+
+
+@dataclass(frozen=True)
+class Activation:
+    """One function call, tail calls included: its deepest point of its own, what it calls, whether it can return."""
+
+    depth_bytes: int
+    deepest: int
+    calls: tuple[Call, ...]
+    returns: bool
+    uses_vectors: bool
+
+
+class Code:
+    """The instructions, constants and function names of a program."""
+
+    def __init__(self, image: Image, instructions: Mapping[int, Instruction]):
+        self.image = image
+        self.instructions = instructions
+        self.functions = {symbol.address: symbol for symbol in reversed(image.symbols) if symbol.kind == "function"}
+        self.starts = sorted(self.functions)
+        self._constants = [section for section in image.sections if section.content and not section.writable]
+        vectors = min(self._constants, key=lambda section: (not section.name.startswith((".vectors", ".isr_vector")), section.address),
+                      default=None)
+        self.initial_stack = self.read(vectors.address, 4) if vectors else None
+
+    def read(self, address: int, width: int) -> int | None:
+        """The little-endian number at an address that the program cannot write, or None."""
+        return self._read(self._constants, address, width)
+
+    @staticmethod
+    def _read(sections: Sequence[Section], address: int, width: int) -> int | None:
+        for section in sections:
+            if section.content and section.address <= address and address + width <= section.end:
+                offset = address - section.address
+                return int.from_bytes(section.content[offset:offset + width], "little")
+        return None
+
+    def extent(self, address: int) -> tuple[int, int]:
+        """The first address of the function that holds `address`, and of the one after it."""
+        index = bisect_right(self.starts, address)
+        first = self.starts[index - 1] if index else 0
+        return first, self.starts[index] if index < len(self.starts) else 1 << 32
+
+    def name(self, address: int) -> str:
+        """The name of the function that holds `address`."""
+        symbol = self.functions.get(self.extent(address)[0])
+        return symbol.name if symbol else f"0x{address:x}"
+
+    def tabled(self, name: str) -> tuple[int, ...] | None:
+        """The functions that start-up function `name` calls by table, or None where it is none."""
+        if name not in _TABLES:
+            return None
+        targets = []
+        for first, end in _TABLES[name]:
+            limits = [self.image.symbol(symbol) for symbol in (first, end)]
+            if None in limits:
+                return None
+            # Compilers call these tables writable, but nothing writes them.
+            entries = [self._read(self.image.sections, at, 4) for at in range(limits[0].address, limits[1].address, 4)]
+            if None in entries:
+                return None
+            targets += [entry & ~1 for entry in entries]
+        return tuple(targets)
+
+
+def walk(code: Code, entry: int, is_root: bool, returns: Callable[[Call], bool]) -> Activation:
+    """Follows every way from `entry`; `returns` says whether a called function does. Raises Refusal."""
+    walker = _Walker(code, is_root, returns)
+    walker.run(entry)
+    depth, site = walker.deepest
+    return Activation(depth, site, tuple(sorted(walker.calls, key=lambda call: (call.site, call.target))), walker.can_return,
+                      walker.uses_vectors)
+
+
+class _Walker:
+    def __init__(self, code: Code, is_root: bool, returns: Callable[[Call], bool]):
+        self.code = code
+        self.is_root = is_root
+        self.returns = returns
+        self.calls: set[Call] = set()
+        self.deepest = (0, 0)
+        self.can_return = False
+        self.uses_vectors = False
+
+    def run(self, entry: int) -> None:
+        states: dict[int, State] = {}
+        self.deepest = (0, entry)
+        pending = [(entry, State())]
+        while pending:
+            address, state = pending.pop()
+            known = states.get(address)
+            if known is None:
+                states[address] = state.copy()
+            elif known.stack != state.stack:
+                raise Refusal(f"the frame at {self._where(address)} depends on the way that leads there")
+            elif known.meet(state):
+                state = known.copy()
+            else:
+                continue
+            pending += self._step(address, state)
+
+    def _step(self, address: int, state: State) -> Iterator[tuple[int, State]]:
+        instruction = self.code.instructions.get(address)
+        if instruction is None:
+            raise Refusal(f"the way leads to {self._where(address)}, where no instruction is")
+        if instruction.mnemonic.startswith("it") and instruction.mnemonic.strip("ite") == "" and instruction.operands:
+            return self._if_then(instruction, state)
+        return self._execute(instruction, instruction.mnemonic, state)
+
+    def _if_then(self, block: Instruction, state: State) -> Iterator[tuple[int, State]]:
+        """Both ways through an IT block; a comparison in it decides anew what the rest does."""
+        pattern = "t" + block.mnemonic[2:]
+        ways = [(state.copy(), "t"), (state.copy(), "e")]
+        address = block.next
+        for letter in pattern:
+            instruction = self.code.instructions.get(address)
+            if instruction is None:
+                raise Refusal(f"the IT block at {self._where(block.address)} is cut off")
+            name = instruction.mnemonic[:-2] if instruction.mnemonic.endswith(CONDITIONS) else instruction.mnemonic
+            onward = []
+            for here, assumed in ways:
+                successors = [(address + instruction.size_bytes, here)]
+                if assumed == letter:
+                    successors = list(self._execute(instruction, name, here))
+                for target, then in successors:
+                    if target != instruction.next:
+                        yield target, then
+                    elif name in ("cmp", "cmn", "tst", "teq"):
+                        onward += [(then.copy(), "t"), (then.copy(), "e")]
+                    else:
+                        onward.append((then, assumed))
+            ways, address = onward, instruction.next
+        for here, _ in ways:
+            yield address, here
+
+    def _execute(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
+        self.uses_vectors = self.uses_vectors or name.startswith("v")
+        if name in _REFUSED:
+            raise Refusal(f"{_REFUSED[name]} at {self._where(instruction.address)}")
+        if name in ("b", "bl", "blx", "bx", "bxns"):
+            return self._branch(instruction, name, state)
+        if name in _BRANCHES:
+            return self._two_ways(instruction, name, state)
+        if name in ("tbb", "tbh"):
+            width = 1 if name == "tbb" else 2
+            table = instruction.next
+            if not instruction.operands[0].startswith("[pc"):
+                raise Refusal(f"a jump table elsewhere at {self._where(instruction.address)}")
+            return self._all(offsets(table, width, False, 2, self.code.instructions, self.code.read), state)
+        if name == "udf":
+            return iter(())
+        return self._ordinary(instruction, name, state)
+
+    def _ordinary(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
+        try:
+            if self._starts_stack(instruction, name, state):
+                return iter([(instruction.next, state)])
+            jump = apply(state, instruction, name, lambda address: self.code.read(address, 4))
+        except Refusal as refusal:
+            raise Refusal(f"{refusal}, at {self._where(instruction.address)}") from None
+        if -state.stack > self.deepest[0]:
+            self.deepest = (-state.stack, instruction.address)
+        return iter([(instruction.next, state)]) if jump is None else self._jump(instruction, jump, state)
+
+    def _starts_stack(self, instruction: Instruction, name: str, state: State) -> bool:
+        """Start-up code that sets the stack pointer to where reset has set it: the stack is as at entry."""
+        operands = instruction.operands
+        if not self.is_root or not ((operands[:1] == ("sp",) and name in ("mov", "ldr")) or
+                                    (name == "msr" and operands[0].upper() == "MSP")):
+            return False
+        probe = Instruction(instruction.address, instruction.size_bytes, "mov" if name == "msr" else name, ("r0", *operands[1:]))
+        seen = state.copy()
+        apply(seen, probe, probe.mnemonic, lambda address: self.code.read(address, 4))
+        if seen.value("r0") != ("number", self.code.initial_stack):
+            return False
+        state.stack = 0
+        return True
+
+    def _branch(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
+        target = instruction.target if name in ("b", "bl") or "<" in instruction.operands[-1] else None
+        if name == "b":
+            return self._goto(target, state)
+        if name == "bl" and self.code.name(target) in THUMB1_SWITCHES:
+            return self._thumb1_switch(instruction, target, state)
+        if name == "bl" and target not in self.code.functions:
+            # An inner part of hand-written code: it may return for its caller, so it is walked as a part of it.
+            state.registers["lr"] = ("number", instruction.next | 1)
+            return self._goto(target, state)
+        if target is not None:
+            targets = (target,)
+        elif name.startswith("bx"):
+            return self._jump(instruction, state.value(instruction.operands[0]) or ("unknown", 0), state)
+        else:
+            targets = self._called(instruction, state)
+        if not all([self._call(instruction, entry, state) for entry in targets]):
+            return iter(())
+        state.after_call()
+        return iter([(instruction.next, state)])
+
+    def _called(self, instruction: Instruction, state: State) -> tuple[int, ...]:
+        """What a call through a register calls."""
+        tabled = self.code.tabled(self.code.name(instruction.address))
+        if tabled is not None:
+            return tabled
+        value = state.value(instruction.operands[0])
+        if not value or value[0] != "number":
+            raise Refusal(f"an indirect call at {self._where(instruction.address)}")
+        return (value[1] & ~1,)
+
+    def _call(self, instruction: Instruction, target: int, state: State) -> bool:
+        call = Call(instruction.address, -state.stack, target)
+        self.calls.add(call)
+        return self.returns(call)
+
+    def _thumb1_switch(self, instruction: Instruction, target: int, state: State) -> Iterator[tuple[int, State]]:
+        """libgcc finds the table behind the call; it uses up to 8 bytes of stack itself, which the call accounts for."""
+        width, signed, scale = THUMB1_SWITCHES[self.code.name(target)]
+        self.deepest = max(self.deepest, (8 - state.stack, instruction.address))
+        table = instruction.next if width < 4 else (instruction.next + 2) & ~3
+        state.after_call()
+        return self._all(offsets(table, width, signed, scale, self.code.instructions, self.code.read), state)
+
+    def _two_ways(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
+        if name.startswith(("le", "wls")):
+            state.registers.pop("lr", None)
+        yield from self._goto(instruction.target, state.copy())
+        if not (name == "le" and len(instruction.operands) == 1):
+            yield instruction.next, state
+
+    def _goto(self, target: int | None, state: State) -> Iterator[tuple[int, State]]:
+        if target is not None:
+            yield target, state
+
+    def _all(self, targets: tuple[int, ...], state: State) -> Iterator[tuple[int, State]]:
+        return iter([(target, state.copy()) for target in targets])
+
+    def _jump(self, instruction: Instruction, value: Value, state: State) -> Iterator[tuple[int, State]]:
+        """What is put into pc by a return, a tail call through a register, or a jump table."""
+        kind, place = value
+        where = self._where(instruction.address)
+        if value == RETURN:
+            if state.stack != 0:
+                raise Refusal(f"a return at {where} with {-state.stack} bytes left on the stack")
+            self.can_return = True
+            return iter(())
+        if kind == "number":
+            return iter([(place & ~1, state)])
+        if kind == "entry":
+            first, end = self.code.extent(instruction.address)
+            return self._all(words(place, first, end, self.code.instructions, self.code.read), state)
+        raise Refusal(f"an indirect jump at {where}")
+
+    def _where(self, address: int) -> str:
+        return f"{self.code.image.describe(address)}"

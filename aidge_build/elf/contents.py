@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""Findings about what is in a program beside the model's claims: duplicates, headroom, heap, emulated arithmetic."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+
+from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
+from aidge_build.elf.image import Image, Symbol
+from aidge_build.elf.regions import RegionUse
+
+# Smaller ones are parameters and tables, where the linker could not save much.
+_DUPLICATE_BYTES = 256
+HEADROOM_PERCENT = 95.0
+_HEAP = ("_malloc_r", "malloc", "_sbrk", "_sbrk_r", "_free_r", "free", "_Znwj", "_Znaj")
+_SOFT_DOUBLE = re.compile(r"__aeabi_(d(add|sub|rsub|mul|div|cmp\w+)|c[dr]\w*cmp\w*|d2\w+|[fil]2d|ui2d|ul2d)")
+
+
+def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: int | None) -> Iterator[Finding]:
+    """MEM05 duplicates, MEM06 headroom, MEM08 heap, MEM09 double arithmetic in software, MEM10 the budget of flash."""
+    yield from _duplicates(image)
+    yield from _headroom(uses)
+    yield from _linked(image, "MEM08", NOTE, _HEAP.__contains__, "the heap is linked; generated code never uses it")
+    yield from _linked(image, "MEM09", WARNING, lambda name: bool(_SOFT_DOUBLE.fullmatch(name)),
+                       "double arithmetic in software is linked: it costs flash, stack and time. Hint: is a literal 1.0 meant to be 1.0f?")
+    if flash_budget_bytes is not None:
+        yield from _flash(uses, flash_budget_bytes)
+
+
+def _duplicates(image: Image) -> Iterator[Finding]:
+    """Equal contents at different addresses; symbols of one address are one object."""
+    groups: dict[bytes, dict[int, Symbol]] = {}
+    for symbol in image.symbols:
+        content = image.content(symbol) if symbol.kind == "object" and symbol.size_bytes >= _DUPLICATE_BYTES else b""
+        if any(content):
+            groups.setdefault(hashlib.sha256(content).digest(), {}).setdefault(symbol.address, symbol)
+    for group in groups.values():
+        if len(group) > 1:
+            members = list(group.values())
+            places = ", ".join(f"{symbol.linked_name} ({symbol.section})" for symbol in members)
+            yield Finding("MEM05", WARNING, f"the same {members[0].size_bytes:,} B are linked {len(members)} times: {places}")
+
+
+def _headroom(uses: Sequence[RegionUse]) -> Iterator[Finding]:
+    for use in uses:
+        share = 100 * use.used_bytes / use.region.length_bytes
+        if HEADROOM_PERCENT < share <= 100:
+            yield Finding("MEM06", WARNING, f"memory {use.region.name} is {share:.1f} % full (limit {HEADROOM_PERCENT:g} %): "
+                                            f"{use.region.length_bytes - use.used_bytes:,} B are free")
+
+
+def _linked(image: Image, code: str, severity: str, wanted, text: str) -> Iterator[Finding]:
+    found = sorted({symbol.linked_name for symbol in image.symbols if symbol.kind == "function" and wanted(symbol.linked_name)})
+    if found:
+        yield Finding(code, severity, f"{text}. Linked: {', '.join(found)}")
+
+
+def _flash(uses: Sequence[RegionUse], budget_bytes: int) -> Iterator[Finding]:
+    used = sum(use.used_bytes for use in uses if use.region.kind == "flash")
+    if not any(use.region.kind == "flash" for use in uses):
+        yield Finding("MEM10", ERROR, "the budget of flash cannot be checked: no memory is known to be flash. "
+                                      "Hint: --board, or --region NAME=ORIGIN,LENGTH,flash")
+    elif used > budget_bytes:
+        yield Finding("MEM10", ERROR, f"{used:,} B of flash are used, the budget is {budget_bytes:,} B (+{used - budget_bytes:,} B)")

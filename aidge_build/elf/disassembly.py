@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""Thumb instructions as values, read from the text of `objdump -d`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+CONDITIONS = ("eq", "ne", "cs", "hs", "cc", "lo", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
+
+_LINE = re.compile(r"\s*([0-9a-f]+):\t([0-9a-f]{4}(?: [0-9a-f]{4})?)\s*\t(.*)")
+_REGISTER_RANGE = re.compile(r"([rsdq])(\d+)-[rsdq]?(\d+)")
+_ADDRESS = re.compile(r"(?:0x)?([0-9a-f]+)(?: <.*>)?")
+_ALIASES = {"fp": "r11", "sl": "r10", "sb": "r9", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"}
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One instruction; `mnemonic` is without the width suffix (.n, .w), `operands` are split at the outer commas.
+
+    In an IT block `mnemonic` still ends in the condition (`addgt`): only who walks the block can tell `bls` from `bl` + `s`.
+    """
+
+    address: int
+    size_bytes: int
+    mnemonic: str
+    operands: tuple[str, ...]
+
+    @property
+    def next(self) -> int:
+        """The address behind it."""
+        return self.address + self.size_bytes
+
+    @property
+    def target(self) -> int | None:
+        """The address that a branch names as its last operand."""
+        match = _ADDRESS.fullmatch(self.operands[-1]) if self.operands else None
+        return int(match[1], 16) if match else None
+
+
+def read_disassembly(text: str) -> dict[int, Instruction]:
+    """The instructions by address; data between them (literal pools, jump tables) is left out."""
+    return {instruction.address: instruction for instruction in _instructions(text)}
+
+
+def _instructions(text: str) -> Iterator[Instruction]:
+    for match in map(_LINE.fullmatch, text.splitlines()):
+        if match is None:
+            continue
+        mnemonic, _, rest = match[3].partition("\t")
+        if mnemonic.startswith("."):
+            continue
+        operands = re.split(r"\s*[@;]", rest, maxsplit=1)[0].strip()
+        name = mnemonic.split(".")[0].strip() if not mnemonic.startswith((";", "@", "<")) else "<undefined>"
+        yield Instruction(int(match[1], 16), len(match[2].replace(" ", "")) // 2, name, tuple(_split(operands)))
+
+
+def _split(text: str) -> Iterator[str]:
+    depth, word = 0, ""
+    for character in text:
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            yield _canonical(word)
+            word = ""
+        else:
+            word += character
+    if word:
+        yield _canonical(word)
+
+
+def _canonical(word: str) -> str:
+    return _ALIASES.get(word.strip(), word.strip())
+
+
+def register_list(operand: str) -> tuple[str, ...]:
+    """The registers of `{r4, r6-r8, lr}` in ascending order, which is their order in memory."""
+    names: list[str] = []
+    for word in operand.strip("{}").split(","):
+        span = _REGISTER_RANGE.fullmatch(word.strip())
+        names += [f"{span[1]}{number}" for number in range(int(span[2]), int(span[3]) + 1)] if span else [_canonical(word)]
+    return tuple(names)
+
+
+def register_bytes(name: str) -> int:
+    """The size of a register in memory."""
+    return {"d": 8, "q": 16}.get(name[0], 4)
+
+
+def memory_operand(operand: str) -> tuple[str, tuple[str, ...], bool]:
+    """(`base`, further words, whether the address is written back) of `[base, #4]!`."""
+    words = [_canonical(word) for word in operand.rstrip("!").strip("[]").split(",")]
+    return words[0], tuple(words[1:]), operand.endswith("!")
+
+
+def immediate(operand: str) -> int | None:
+    """The number of `#-12`, or None."""
+    match = re.fullmatch(r"#(-?)(?:0x([0-9a-f]+)|(\d+))", operand)
+    if match is None:
+        return None
+    number = int(match[2], 16) if match[2] else int(match[3])
+    return -number if match[1] else number

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: MIT
+"""What one instruction does to the stack pointer, as far as it can be known without running the program.
+
+A state maps registers and stack slots to values. What is not understood is forgotten, except for the stack pointer itself:
+an instruction that might change it in an unknown way is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aidge_build.elf.disassembly import Instruction, immediate, memory_operand, register_bytes, register_list
+
+# A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), or, for jump tables in memory,
+# ("offset", table) = table + something, and ("entry", table) = a word of the table.
+Value = tuple[str, int]
+RETURN: Value = ("return", 0)
+_WORD = 0xFFFFFFFF
+
+_CORE = {f"r{number}" for number in range(13)} | {"lr"}
+_CALL_CLOBBERS = ("r0", "r1", "r2", "r3", "r12", "lr")
+# These write no core register (stores: their address is handled apart).
+_NO_DESTINATION = ("cmp", "cmn", "tst", "teq", "str", "vstr", "vldr", "vst", "vld", "vadd", "vsub", "vmul", "vdiv", "vcmp", "nop", "bkpt",
+                   "dsb", "isb", "dmb", "cps", "msr", "vpt", "vpst", "vctp", "vmsr", "pld", "sev", "wfe", "wfi")
+_ONE_DESTINATION = ("adc", "add", "adr", "and", "asr", "bfc", "bfi", "bic", "clz", "eor", "lsl", "lsr", "mla", "mls", "mov", "mul", "mvn",
+                    "neg", "orn", "orr", "pkh", "qadd", "qsub", "rbit", "rev", "ror", "rrx", "rsb", "sbc", "sbfx", "sdiv", "sel", "sml",
+                    "smmul", "smul", "smua", "smus", "ssat", "sub", "sxt", "uadd", "ubfx", "udiv", "usat", "usub", "uxt", "cs", "cinc",
+                    "cset", "cinv", "cneg", "ldr", "sadd", "ssub", "uqadd", "mrs")
+_TWO_DESTINATIONS = ("ldrd", "ldrexd", "smlal", "smull", "umlal", "umull", "umaal", "smlsl")
+_PUSHES = ("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx")
+_POPS = ("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "fldmiax")
+
+
+class Refusal(Exception):
+    """The stack use cannot be bounded; the text says why, at which address."""
+
+
+@dataclass
+class State:
+    """`stack` is the stack pointer in bytes relative to the entry of the function (0 or negative)."""
+
+    stack: int = 0
+    registers: dict[str, Value] = field(default_factory=lambda: {"lr": RETURN})
+    slots: dict[int, Value] = field(default_factory=dict)
+
+    def copy(self) -> State:
+        return State(self.stack, dict(self.registers), dict(self.slots))
+
+    def value(self, register: str) -> Value | None:
+        """What is known about a register."""
+        return ("stack", self.stack) if register == "sp" else self.registers.get(register)
+
+    def meet(self, other: State) -> bool:
+        """Forgets what `other` does not confirm; whether anything was forgotten."""
+        before = len(self.registers) + len(self.slots)
+        self.registers = {name: value for name, value in self.registers.items() if other.registers.get(name) == value}
+        self.slots = {at: value for at, value in self.slots.items() if other.slots.get(at) == value}
+        return len(self.registers) + len(self.slots) != before
+
+    def after_call(self) -> None:
+        """A called function may change some registers, and variables whose address it got; never the saved return address."""
+        for register in _CALL_CLOBBERS:
+            self.registers.pop(register, None)
+        self.forget_variables()
+
+    def forget_variables(self) -> None:
+        """A store through an unknown pointer: compilers let none reach what they saved themselves."""
+        self.slots = {at: value for at, value in self.slots.items() if value == RETURN}
+
+
+def apply(state: State, instruction: Instruction, name: str, read_constant: Callable[[int], int | None]) -> Value | None:
+    """Changes `state` as the instruction `name` (without condition) does; what it puts into pc, where it does that.
+
+    `read_constant` gives the word at an address that nobody can write, or None.
+    """
+    operands = instruction.operands
+    if name in _PUSHES and (operands[0] == "sp!" or name.endswith("push")):
+        return _push(state, operands[-1])
+    if name in _POPS and (operands[0] == "sp!" or name.endswith("pop")):
+        return _pop(state, operands[-1])
+    if name == "msr" and operands[0].upper() in ("MSP", "PSP", "CONTROL", "MSP_NS", "PSP_NS"):
+        raise Refusal(f"{operands[0]} is set")
+    brackets = [operand for operand in operands if operand.startswith("[")]
+    address = _address(state, instruction, brackets[0]) if brackets else None
+    before = _before_write_back(state, operands)
+    if name.startswith(("str", "vst", "stm", "vstm", "stl")):
+        _store(state, name, operands, address)
+        result = None
+    else:
+        result = _assign(state, instruction, name, address, read_constant)
+    _write_back(state, operands, before)
+    return result
+
+
+def _push(state: State, operand: str) -> None:
+    for register in reversed(register_list(operand)):
+        state.stack -= register_bytes(register)
+        _set_slot(state, state.stack, state.registers.get(register))
+
+
+def _pop(state: State, operand: str) -> Value | None:
+    loaded = None
+    for register in register_list(operand):
+        value = state.slots.pop(state.stack, None)
+        state.stack += register_bytes(register)
+        if register == "pc":
+            loaded = value or ("unknown", 0)
+        elif register in _CORE:
+            _set(state, register, value)
+    return loaded
+
+
+def _set(state: State, register: str, value: Value | None) -> None:
+    if value is None:
+        state.registers.pop(register, None)
+    else:
+        state.registers[register] = value
+
+
+def _set_slot(state: State, at: int, value: Value | None) -> None:
+    if value is None:
+        state.slots.pop(at, None)
+    else:
+        state.slots[at] = value
+
+
+def _address(state: State, instruction: Instruction, operand: str) -> Value | None:
+    """The address of a memory operand: a place in the stack, a number, or the inside of a table."""
+    base, words, _ = memory_operand(operand)
+    start = ("number", (instruction.address + 4) & ~3) if base == "pc" else state.value(base)
+    if not words:
+        return start
+    number = immediate(words[0])
+    if number is None:
+        return ("offset", start[1]) if start and start[0] in ("number", "offset") else None
+    return _plus(start, ("number", number))
+
+
+def _plus(one: Value | None, two: Value | None, sign: int = 1) -> Value | None:
+    if one and two and two[0] == "number" and one[0] in ("stack", "number"):
+        total = one[1] + sign * _signed(two[1])
+        return one[0], total if one[0] == "stack" else total & _WORD
+    if one and two and one[0] == "number" and sign == 1 and two[0] == "stack":
+        return _plus(two, one)
+    if one and two and one[0] == "offset" and two[0] == "number":
+        return one
+    known = [value for value in (one, two) if value and value[0] in ("number", "offset")]
+    return ("offset", known[0][1]) if sign == 1 and len(known) == 1 and None in (one, two) else None
+
+
+def _signed(number: int) -> int:
+    number &= _WORD
+    return number - (1 << 32) if number & 0x80000000 else number
+
+
+def _store(state: State, name: str, operands: tuple[str, ...], address: Value | None) -> None:
+    if name.startswith(("strex", "stlex")):
+        state.registers.pop(operands[0], None)
+    if address is None or address[0] == "offset":
+        state.forget_variables()
+    elif address[0] == "stack":
+        size = 16 if name.startswith("v") else 8 if name == "strd" else 4
+        for at in [at for at in state.slots if address[1] - 3 <= at < address[1] + size]:
+            del state.slots[at]
+        for index, register in enumerate(operands[:{"str": 1, "strd": 2}.get(name, 0)]):
+            _set_slot(state, address[1] + 4 * index, state.value(register))
+
+
+def _assign(state: State, instruction: Instruction, name: str, address: Value | None,
+            read_constant: Callable[[int], int | None]) -> Value | None:
+    operands = instruction.operands
+    plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
+    if name.startswith(("ldm", "vldm", "stm")):
+        written = {register for operand in operands if operand.startswith("{") for register in register_list(operand)}
+    elif name.startswith(_NO_DESTINATION):
+        written = set()
+    elif name.startswith(_TWO_DESTINATIONS):
+        written = set(plain[:2])
+    elif name.startswith(_ONE_DESTINATION):
+        written = set(plain[:1])
+    else:
+        written = set(plain)
+    value = _result(state, instruction, name, address, read_constant) if len(written) == 1 and plain else None
+    for register in written & _CORE:
+        _set(state, register, value)
+    if "sp" in written:
+        if value is None or value[0] != "stack":
+            raise Refusal("the frame's size depends on data" if value is None else "the stack pointer is set to a fixed address")
+        state.stack = value[1]
+    return (value or ("unknown", 0)) if "pc" in written else None
+
+
+def _result(state: State, instruction: Instruction, name: str, address: Value | None,
+            read_constant: Callable[[int], int | None]) -> Value | None:
+    """The value of the destination where it can be known."""
+    if name == "ldr" and address:
+        return _loaded(state, address, read_constant)
+    words = instruction.operands[1:] if len(instruction.operands) > 2 else instruction.operands
+    values = [_operand(state, instruction, word) for word in words]
+    if name in ("mov", "movs", "movw") and len(instruction.operands) == 2:
+        return values[1]
+    if name in ("mvn", "mvns", "rsb", "rsbs", "neg", "negs", "lsl", "lsls", "movt", "orr", "bic"):
+        return _number(name, instruction, values)
+    if name in ("add", "adds", "addw", "sub", "subs", "subw") and len(values) == 2:
+        return _plus(values[0], values[1], 1 if name.startswith("add") else -1)
+    return None
+
+
+def _operand(state: State, instruction: Instruction, word: str) -> Value | None:
+    if word == "pc":
+        return "number", (instruction.address + 4) & ~3
+    number = immediate(word)
+    return state.value(word) if number is None else ("number", number & _WORD)
+
+
+def _number(name: str, instruction: Instruction, values: list[Value | None]) -> Value | None:
+    numbers = [value[1] if value and value[0] == "number" else None for value in values]
+    if name.startswith("mvn") and len(instruction.operands) == 2 and numbers[1] is not None:
+        return "number", ~numbers[1] & _WORD
+    if name.startswith("neg") and numbers[-1] is not None:
+        return "number", -numbers[-1] & _WORD
+    if len(numbers) != 2 or None in numbers:
+        return None
+    first, second = numbers
+    if name.startswith("rsb"):
+        return "number", (second - first) & _WORD
+    if name.startswith("lsl"):
+        return "number", first << min(second, 32) & _WORD
+    return ("number", second << 16 | first & 0xFFFF) if name == "movt" else None
+
+
+def _loaded(state: State, address: Value, read_constant: Callable[[int], int | None]) -> Value | None:
+    kind, place = address
+    if kind == "stack":
+        return state.slots.get(place)
+    if kind == "offset":
+        return "entry", place
+    word = read_constant(place) if kind == "number" else None
+    return None if word is None else ("number", word)
+
+
+def _before_write_back(state: State, operands: tuple[str, ...]) -> dict[str, Value | None]:
+    bases = [memory_operand(operand)[0] for operand in operands if operand.startswith("[") or operand.endswith("!")]
+    return {base: state.value(base) for base in bases}
+
+
+def _write_back(state: State, operands: tuple[str, ...], before: dict[str, Value | None]) -> None:
+    """`[sp, #-8]!`, `[sp], #4`, `ldm r3!, {...}`: the base register changes, too."""
+    for position, operand in enumerate(operands):
+        if operand.startswith("["):
+            base, words, writes = memory_operand(operand)
+            step = words[0] if writes and words else operands[position + 1] if position + 1 < len(operands) else None
+            if not writes and step is None:
+                continue
+        elif operand.endswith("!"):
+            base, step = memory_operand(operand)[0], "?"
+        else:
+            continue
+        number = immediate(step) if step else None
+        value = _plus(before[base], ("number", number)) if number is not None else None
+        if base != "sp":
+            _set(state, base, value)
+        elif value is None:
+            raise Refusal("the stack pointer changes by an unknown amount")
+        else:
+            state.stack = value[1]

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""Where a `switch` may go: the jump tables that gcc emits, read from the code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aidge_build.elf.disassembly import Instruction
+from aidge_build.elf.frames import Refusal
+
+# libgcc's switches of Cortex-M0: the table follows the call; (bytes of an entry, signed, bytes that an entry counts).
+THUMB1_SWITCHES = {
+    "__gnu_thumb1_case_uqi": (1, False, 2), "__gnu_thumb1_case_sqi": (1, True, 2),
+    "__gnu_thumb1_case_uhi": (2, False, 2), "__gnu_thumb1_case_shi": (2, True, 2), "__gnu_thumb1_case_si": (4, True, 1),
+}
+_LIMIT = 4096
+
+ReadConstant = Callable[[int, int], int | None]
+
+
+def offsets(table: int, width: int, signed: bool, scale: int, code: Mapping[int, Instruction], read: ReadConstant) -> tuple[int, ...]:
+    """The targets of a table of distances that lies in the code at `table` and ends where instructions begin again."""
+    targets: set[int] = set()
+    for index in range(_LIMIT):
+        place = table + index * width
+        # With one-byte entries the table may end at an odd address, one byte of padding before the code.
+        if place in code or any(target == place for target in targets):
+            break
+        entry = read(place, width)
+        if entry is None:
+            raise Refusal(f"the jump table at 0x{table:x} cannot be read")
+        if signed and entry >> (8 * width - 1):
+            entry -= 1 << 8 * width
+        target = table + entry * scale
+        if target in code:
+            targets.add(target)
+        elif not (entry == 0 and place + width in code):
+            raise Refusal(f"the jump table at 0x{table:x} leads to 0x{target:x}, which is no instruction")
+    if not targets:
+        raise Refusal(f"the jump table at 0x{table:x} is empty")
+    return tuple(sorted(targets))
+
+
+def words(table: int, first: int, end: int, code: Mapping[int, Instruction], read: ReadConstant) -> tuple[int, ...]:
+    """The targets of a table of addresses: all words from `table` on that lead into the function from `first` to `end`."""
+    targets = set()
+    for index in range(_LIMIT):
+        entry = read(table + 4 * index, 4)
+        if table + 4 * index in code or entry is None or not first <= entry & ~1 < end or entry & ~1 not in code:
+            break
+        targets.add(entry & ~1)
+    if not targets:
+        raise Refusal(f"a jump through a table at 0x{table:x}, which leads nowhere in its function")
+    return tuple(sorted(targets))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""An upper bound of a program's stack use, from its machine code alone; no number where none can be defended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aidge_build.elf.activation import Activation, Code, walk
+from aidge_build.elf.disassembly import Instruction
+from aidge_build.elf.frames import Refusal
+from aidge_build.elf.image import Image
+
+# What the core pushes for an interrupt, with up to 4 bytes of alignment: eight words; with the FPU's state 18 more.
+_FRAME_BYTES, _VECTOR_FRAME_BYTES = 36, 108
+# The first two words of a vector table are the stack pointer and the reset handler.
+_HANDLERS_AT = 2
+
+
+@dataclass(frozen=True)
+class StackBound:
+    """`bytes` is the bound, along the calls of `path`; None with the `reason` why there is none."""
+
+    bytes: int | None
+    path: tuple[str, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class StackUse:
+    """The program from reset, one inference per run function, and what one interrupt adds in the worst case."""
+
+    program: StackBound
+    runs: dict[str, StackBound]
+    interrupt: StackBound
+    reserved_bytes: int | None
+
+
+def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: tuple[str, ...]) -> StackUse:
+    """Bounds for the ELF's entry and for each of `run_symbols` that is in it."""
+    code = Code(image, instructions)
+    entries = {name: image.symbol(name) for name in run_symbols}
+    runs = {name: _bound(code, symbol.address, False) for name, symbol in entries.items() if symbol}
+    limit, top = (image.symbol(name) for name in ("__stack_limit", "__stack_top"))
+    reserved = top.address - limit.address if limit and top else None
+    return StackUse(_bound(code, image.entry & ~1, True), runs, _interrupt(code), reserved)
+
+
+def _bound(code: Code, entry: int, is_root: bool) -> StackBound:
+    search = _Search(code, entry if is_root else None)
+    try:
+        total, path = search.bound(entry)
+        return StackBound(total, path)
+    except Refusal as refusal:
+        return StackBound(None, tuple(map(code.name, search.chain)), str(refusal))
+
+
+def _interrupt(code: Code) -> StackBound:
+    """The deepest handler of the vector table on top of the frame that the core pushes."""
+    vectors = next((section for section in code.image.sections if section.name in (".vectors", ".isr_vector")), None)
+    if vectors is None:
+        return StackBound(None, (), "there is no section .vectors or .isr_vector")
+    deepest, uses_vectors = StackBound(0, ()), any(instruction.mnemonic.startswith("v") for instruction in code.instructions.values())
+    words = [code.read(at, 4) for at in range(vectors.address + 4 * _HANDLERS_AT, vectors.end, 4)]
+    for handler in sorted({word & ~1 for word in words if word}):
+        found = _bound(code, handler, False)
+        if found.bytes is None:
+            return StackBound(None, found.path, found.reason)
+        deepest = max(deepest, found, key=lambda bound: bound.bytes)
+    frame = _VECTOR_FRAME_BYTES if uses_vectors else _FRAME_BYTES
+    return StackBound(frame + deepest.bytes, deepest.path)
+
+
+class _Search:
+    """The longest way through the calls; each function is walked once. `chain` is the way to where the search is."""
+
+    def __init__(self, code: Code, root: int | None):
+        self.code = code
+        self.root = root
+        self.chain: list[int] = []
+        self._done: dict[int, tuple[int, tuple[str, ...], bool]] = {}
+
+    def bound(self, entry: int) -> tuple[int, tuple[str, ...]]:
+        """Bytes and path from `entry` on."""
+        total, path, _ = self._visit(entry)
+        return total, path
+
+    def _visit(self, entry: int) -> tuple[int, tuple[str, ...], bool]:
+        if entry in self._done:
+            return self._done[entry]
+        if entry in self.chain:
+            cycle = [*self.chain[self.chain.index(entry):], entry]
+            raise Refusal(f"recursion {' > '.join(map(self.code.name, cycle))}")
+        self.chain.append(entry)
+        activation = walk(self.code, entry, entry == self.root, lambda call: self._visit(call.target)[2])
+        self.chain.pop()
+        self._done[entry] = (*self._longest(entry, activation), activation.returns)
+        return self._done[entry]
+
+    def _longest(self, entry: int, activation: Activation) -> tuple[int, tuple[str, ...]]:
+        best, path = activation.depth_bytes, self._names(entry, activation.deepest)
+        for call in activation.calls:
+            below, names, _ = self._done[call.target]
+            if call.depth_bytes + below > best:
+                best, path = call.depth_bytes + below, (*self._names(entry, call.site), *names)
+        return best, path
+
+    def _names(self, entry: int, site: int) -> tuple[str, ...]:
+        """The function, and the one that it went on in by a tail call."""
+        names = (self.code.name(entry), self.code.name(site))
+        return names[:1] if names[0] == names[1] else names

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""Compares the bound of the stack with what is reserved for it, and with a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
+from aidge_build.elf.stack import StackBound, StackUse
+
+
+def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
+    """STK01: the stack is too small. STK02: no bound; an error where the user gave a budget, which then cannot be proved."""
+    program, interrupt = use.program, use.interrupt
+    if program.bytes is None:
+        yield Finding("STK02", WARNING if budget_bytes is None else ERROR, f"no stack bound: {explain(program)}")
+    elif budget_bytes is not None and program.bytes > budget_bytes:
+        yield Finding("STK01", ERROR, f"worst stack {program.bytes:,} B, the budget is {budget_bytes:,} B "
+                                      f"(+{program.bytes - budget_bytes:,} B). Path: {' > '.join(program.path)}")
+    if program.bytes is not None and use.reserved_bytes is not None:
+        yield from _check_reserve(program, interrupt, use.reserved_bytes)
+    if interrupt.bytes is None:
+        yield Finding("STK02", NOTE, f"what an interrupt adds to the stack is not known: {explain(interrupt)}")
+
+
+def _check_reserve(program: StackBound, interrupt: StackBound, reserved_bytes: int) -> Iterator[Finding]:
+    added = interrupt.bytes or 0
+    excess = program.bytes + added - reserved_bytes
+    if excess > 0:
+        yield Finding("STK01", ERROR, f"worst stack {program.bytes:,} B + {added:,} B for one interrupt > {reserved_bytes:,} B reserved "
+                                      f"(+{excess:,} B). Path: {' > '.join(program.path)}. Hint: a larger stack_size in the board file")
+
+
+def explain(bound: StackBound) -> str:
+    """Why there is no bound, and on which way."""
+    return f"{bound.reason}. Path: {' > '.join(bound.path)}" if bound.path else bound.reason

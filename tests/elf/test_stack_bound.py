@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""The bound of the stack holds for whatever the compiler makes of C, and is refused where nothing can be proved."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.cli import main
+from aidge_build.elf import read_disassembly, read_image, stack_use
+from aidge_build.emulate import run_program
+from aidge_build.toolchain import build_program, disassemble
+from tests.programs import build, model, needs_cross_compiler, needs_qemu
+
+pytestmark = [needs_cross_compiler, needs_qemu]
+
+# Large frames, a switch, variadic functions, tail calls, calls that never return, and libgcc's and libm's own code.
+EVERYTHING = """
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+#include "semihosting.h"
+#define KEPT __attribute__((noinline, noclone))
+volatile double d = 2.0; volatile long long q = 5; volatile float f = 1.5f; volatile int x = 3, once;
+KEPT int large(int n) { volatile char b[1200]; b[n] = 1; return b[n] + n; }
+KEPT int larger(int n) { volatile char b[5000]; b[n] = 1; return b[n] + large(n); }
+KEPT int sum(int n, ...) { va_list l; int s = 0; va_start(l, n); while (n--) s += va_arg(l, int); va_end(l); return s; }
+KEPT int leaf(int n) { volatile int b[20]; b[n] = n; return b[n]; }
+KEPT int tail(int n) { return leaf(n + 1); }
+KEPT int choose(int n) {
+    switch (n) {
+    case 0: return 3; case 1: return tail(4); case 2: return 77; case 3: return leaf(9); case 4: return 11;
+    case 5: return 12 * tail(1); case 6: return large(14); case 7: return x; default: return 2;
+    }
+}
+KEPT void stop(int n) { volatile char b[40]; b[3] = (char)n; semihosting_exit(b[3]); }
+int main(void) {
+    char text[70];
+    int total = 0;
+    for (int i = 0; i < 9; i++) total += choose(i) + sum(3, i, x, 4);
+    d = d * d / 3.0 + (double)f; q = q / x * q; f = expf(f) + sqrtf(f);
+    memset(text, x, sizeof text);
+    if (once) stop(1);
+    return (total + larger(7) + text[5] + (int)d + (int)q + (int)f) == 0;
+}
+"""
+# One of each pair is in every column and row that differs in its code.
+SAMPLE = (("microbit", ("-O0",)), ("microbit", ("-O2",)), ("microbit", ("-Os", "-flto")), ("mps2-an385", ("-O0",)), ("mps2-an385", ("-O3",)),
+          ("mps2-an386", ("-O2", "-flto")), ("stm32f7", ("-Os",)), ("mps2-an505", ("-O0",)), ("mps2-an505", ("-O3",)),
+          ("mps3-an547", ("-O0",)), ("mps3-an547", ("-O3",)))
+
+
+def bounds(elf, *runs: str):
+    return stack_use(read_image(elf), read_disassembly(disassemble(elf)), runs)
+
+
+def bound_of(tmp_path, code: str, *flags: str, board: str = "mps2-an386"):
+    return bounds(build(board, code, tmp_path, flags=flags)).program
+
+
+@pytest.mark.parametrize("board, flags", SAMPLE, ids=lambda value: "".join(value))
+def test_the_bound_is_what_the_program_uses_or_a_little_more(tmp_path, board, flags):
+    text = EVERYTHING if board != "microbit" else EVERYTHING.replace("5000", "1500")
+    (tmp_path / f"{board}-tall.toml").write_text(f'extends = "{board}"\nstack_size = "8K"\n')
+    tall = load_board(f"{board}-tall", [tmp_path])
+    (tmp_path / "app.c").write_text(text)
+    elf = build_program(tall, [tmp_path / "app.c"], tmp_path / "app.elf", work_folder=tmp_path / "objects", extra_flags=flags)
+    used = run_program(elf, tall, work_folder=tmp_path).stack_high_water_bytes
+    bound = bounds(elf).program
+    assert bound.bytes is not None, bound
+    assert used <= bound.bytes <= used + 64, bound
+    assert bound.path[:2] == ("Reset_Handler", "aidge_start") and bound.path[-1] in ("large", "larger")
+
+
+REFUSED = {
+    "recursion": ("volatile int n; int rec(int k) { return k ? rec(k - 1) * n + 1 : n; } int main(void) { return rec(n); }",
+                  "recursion rec > rec"),
+    "a longer cycle": ("volatile int n; int a(int); __attribute__((noinline)) int b(int k) { return a(k - 1) * n; }\n"
+                       "__attribute__((noinline)) int a(int k) { return k ? b(k) + n : n; } int main(void) { return a(n); }", "recursion a > b > a"),
+    "an array of a variable length": ("volatile int n = 5; int f(char *p) { return p[0]; } int (*volatile g)(char *); \n"
+                                      "__attribute__((noinline)) int v(int k) { volatile char b[k]; b[0] = 1; return b[k - 1]; }\n"
+                                      "int main(void) { return v(n); }", "the frame's size depends on data, at v+"),
+    "a function pointer": ("int one(void) { return 1; } int (*volatile f)(void) = one; int main(void) { return f() + 1; }",
+                           "an indirect call at main+"),
+    "a tail call through a pointer": ("int one(void) { return 1; } int (*volatile f)(void) = one; __attribute__((noinline)) int t(void) "
+                                      "{ return f(); } int main(void) { return t() + 1; }", "an indirect jump at t"),
+    "an unbalanced return": ("__attribute__((naked, noinline)) void bad(void) { __asm__(\"push {r4, r5}\\n bx lr\"); }\n"
+                             "int main(void) { bad(); return 0; }", "a return at bad+0x2 with 8 bytes left on the stack"),
+    "a frame that depends on the way": ("__attribute__((naked, noinline)) void bad(int x) { __asm__(\"cmp r0, #0\\n bne 1f\\n push {r4}\\n"
+                                        " 1: nop\\n b 1b\"); } int main(void) { bad(1); return 0; }", "depends on the way that leads there"),
+    "another stack": ("int main(void) { __asm__ volatile(\"msr psp, %0\" : : \"r\"(0x20000100)); return 0; }", "PSP is set"),
+    "an undefined instruction": ("int main(void) { __asm__ volatile(\".inst.n 0xb7ff\"); return 0; }", "code that the disassembler does not know"),
+    "printf": ('#include <stdio.h>\nint _write(int f, char *p, int n) { return n; } void *_sbrk(int n) { return (void *)-1; }\n'
+               "int _close(int f) { return -1; } int _fstat(int f, void *s) { return -1; } int _isatty(int f) { return 1; }\n"
+               "int _lseek(int f, int o, int w) { return 0; } int _read(int f, char *p, int n) { return 0; }\n"
+               'volatile int n; int main(void) { return printf("%d", n); }', "an indirect call"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_proved_has_no_number_but_a_reason(tmp_path, name):
+    code, reason = REFUSED[name]
+    bound = bound_of(tmp_path, code, "-fno-optimize-sibling-calls" if "rec" in name or "cycle" in name else "-O2")
+    assert bound.bytes is None and reason in bound.reason and bound.path[0] == "Reset_Handler"
+
+
+def test_large_frames_of_thumb1_are_exact(tmp_path):
+    code = "volatile int n; __attribute__((noinline)) int f(void) { volatile char b[1200]; b[n] = 1; return b[n]; } int main(void) { return f() - 1; }"
+    bound = bound_of(tmp_path, code, board="microbit")
+    assert 1200 < bound.bytes < 1264 and bound.path[-1] == "f"
+
+
+def test_a_tail_call_is_no_deeper_than_its_callee(tmp_path):
+    code = ("volatile int n; __attribute__((noinline)) int deep(void) { volatile char b[400]; b[n] = 1; return b[n]; }\n"
+            "__attribute__((noinline)) int shallow(void) { volatile char b[200]; b[n] = 2; n = b[n]; return deep(); } int main(void) { return shallow(); }")
+    assert bound_of(tmp_path, code, "-O2").bytes < 480 < 600 < bound_of(tmp_path, code, "-O2", "-fno-optimize-sibling-calls").bytes
+
+
+def test_a_naked_function_of_one_assembler_statement_is_walked(tmp_path):
+    code = ("__attribute__((naked, noinline)) int f(int x) { __asm__(\"push {r4-r11, lr}\\n vpush {d8-d11}\\n sub sp, #100\\n add sp, #100\\n\"\n"
+            "\" cmp r0, #1\\n itt eq\\n vpopeq {d8-d11}\\n popeq {r4-r11, pc}\\n vpop {d8-d11}\\n ldmia sp!, {r4-r11, lr}\\n bx lr\"); }\n"
+            "int main(void) { return f(1); }")
+    assert bound_of(tmp_path, code).bytes >= 36 + 32 + 100
+
+
+def test_the_constructors_of_cplusplus_count(tmp_path):
+    source = tmp_path / "app.cpp"
+    source.write_text("volatile int n; struct Seven { int value; Seven() { volatile char b[900]; b[n] = 7; value = b[n]; } };\n"
+                      "static Seven seven;\nint main() { return seven.value; }")
+    elf = build_program(load_board("stm32f4"), [source], tmp_path / "app.elf", work_folder=tmp_path)
+    assert 900 < bounds(elf).program.bytes < 1000
+
+
+def test_start_up_code_that_sets_the_stack_pointer_anew_is_understood(tmp_path):
+    code = ("extern unsigned __stack_top[]; int main(void);\n"
+            "__attribute__((naked)) void Start(void) { __asm__(\"ldr r0, =__stack_top\\n mov sp, r0\\n bl main\\n 1: b 1b\"); }\n"
+            "__attribute__((section(\".vectors\"), used)) void *const table[2] = {__stack_top, (void *)Start}; int main(void) { return 0; }")
+    (tmp_path / "bare.toml").write_text('extends = "stm32f4"\nsources = []\nlink_flags = ["-nostdlib", "-Wl,--gc-sections", "-Wl,-e,Start"]\n')
+    (tmp_path / "app.c").write_text(code)
+    elf = build_program(load_board("bare", [tmp_path]), [tmp_path / "app.c"], tmp_path / "app.elf", work_folder=tmp_path / "objects")
+    assert bounds(elf).program.bytes == 0
+
+
+def test_an_inference_keeps_its_bound_where_the_program_has_none(tmp_path, capsys):
+    code = model("DTCM").replace("int main(void) {", "int one(void) { return 1; } int (*volatile f)(void) = one;\nint main(void) { f();")
+    elf = build("stm32f7", code, tmp_path)
+    assert main(["check", str(elf), "--board", "stm32f7"]) == 0
+    assert "stack kws_run <= " in capsys.readouterr().out
+    assert main(["check", str(elf), "--board", "stm32f7", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["stack_bound_bytes"] is None and "an indirect call at main" in found["stack_refused"]
+    assert found["models"][0]["stack_bound_bytes"] > 0
+    assert [(finding["code"], finding["severity"]) for finding in found["findings"]] == [("STK02", "warning")]
+
+
+def test_the_line_of_the_check_names_bound_reserve_and_way(tmp_path, capsys):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    assert main(["check", str(elf), "--board", "stm32f7"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "stack" in line)
+    assert line.strip().startswith("stack <= ") and " B of 4,096 B (+ " in line and line.endswith("   main > semihosting_write_integer")
+
+
+@pytest.mark.parametrize("frame, budget, code", [(100, "40", "STK01"), (100, "4000", ""), (4000, "", "STK01"), (100, "0", "STK01")])
+def test_a_stack_beyond_its_reserve_or_its_budget_fails(tmp_path, capsys, frame, budget, code):
+    text = f"volatile int n; int main(void) {{ volatile char b[{frame}]; b[n] = 1; return b[n] - 1; }}"
+    elf = build("stm32f7", text, tmp_path)
+    exit_code = main(["check", str(elf), "--board", "stm32f7", "--json", *([f"--max-stack={budget}"] if budget else [])])
+    errors = {finding["code"] for finding in json.loads(capsys.readouterr().out)["findings"] if finding["severity"] == "error"}
+    assert (exit_code, errors) == ((1, {code}) if code else (0, set()))
+
+
+def test_a_budget_that_cannot_be_proved_fails(tmp_path, capsys):
+    elf = build("stm32f7", REFUSED["a function pointer"][0], tmp_path)
+    assert main(["check", str(elf), "--board", "stm32f7"]) == 0
+    assert main(["check", str(elf), "--board", "stm32f7", "--max-stack", "4096"]) == 1
+    assert "error STK02: no stack bound: an indirect call at main" in capsys.readouterr().out
+
+
+def test_without_a_disassembler_there_is_a_reason_and_with_a_budget_an_error(tmp_path, monkeypatch, capsys):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    monkeypatch.setenv("AIDGE_TOOLCHAIN_PREFIX", "no-such-")
+    assert main(["check", str(elf), "--board", "stm32f7"]) == 0
+    assert "warning STK02: no stack bound: no-such-objdump is not on this machine" in capsys.readouterr().out
+    assert main(["check", str(elf), "--board", "stm32f7", "--max-stack", "4096"]) == 3
+
+
+def test_a_program_of_this_machine_has_no_bound(tmp_path, capsys):
+    elf = build("host", "int main(void) { return 0; }", tmp_path)
+    assert main(["check", str(elf), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["stack_bound_bytes"] is None
+    assert main(["check", str(elf), "--max-stack", "100"]) == 2

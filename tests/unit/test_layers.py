@@ -21,7 +21,7 @@ ROWS = (
     ("schedule", "memory"),
     ("program", "placement", "emit"),
     ("request", "compile", "inputs"),
-    ("toolchain", "emulate", "report", "verify"),
+    ("toolchain", "emulate", "report", "verify", "conformance"),
     ("cli", "__main__", "scons"),
 )
 ONLY_IMPORTER = {"onnx": "onnx_format", "jinja2": "render", "unicorn": "emulate"}

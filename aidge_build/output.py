@@ -103,7 +103,7 @@ def _manifest_in(path: Path) -> dict:
 def describe_change(old: dict, new: dict) -> tuple[str, ...]:
     """Why the code file is not the same although the layers are: a line per layer, such as
     "kws.c changed: layer Conv_3: kernel changed (a -> b)". Nothing when the layers differ, too: that is no surprise."""
-    code = f"{new['model']}.c"
+    code = next(name for name in (f"{new['model']}.cpp", f"{new['model']}.c") if name in new["files"])
     if old.get("files", {}).get(code) in (None, new["files"][code]) or _topology(old) != _topology(new):
         return ()
     lines = []

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Mapping
+
 import jinja2
 
 from aidge_build.errors import AidgeError
@@ -15,8 +18,22 @@ _ENVIRONMENT = jinja2.Environment(
 
 def render(template_text: str, **values) -> str:
     """The text of `template_text` with `values` filled in; an unknown name or a broken template is an AidgeError (TEMPLATE)."""
-    try:
+    with _named_errors():
         return _ENVIRONMENT.from_string(template_text).render(**values)
+
+
+def render_from(read: Callable[[str], str | None], name: str, values: Mapping[str, object]) -> str:
+    """The text of the template `name`, which may include others; `read` gives their texts, None where there is none."""
+    with _named_errors():
+        return _ENVIRONMENT.overlay(loader=jinja2.FunctionLoader(read)).get_template(name).render(**values)
+
+
+@contextlib.contextmanager
+def _named_errors():
+    try:
+        yield
+    except jinja2.TemplateNotFound as error:
+        raise AidgeError(f"the template includes '{error.name}', which is not there", code="TEMPLATE") from error
     except jinja2.TemplateSyntaxError as error:
         raise AidgeError(f"line {error.lineno} of the template: {error.message}", code="TEMPLATE") from error
     except jinja2.UndefinedError as error:

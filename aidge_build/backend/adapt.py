@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from aidge_build.backend.assignment import Assignment, Choice
 from aidge_build.backend.fold_copies import fold_into_weights
 from aidge_build.backend.formats import Option, kernel_options, view_options
+from aidge_build.backend.fuse_meta import fuse_meta
 from aidge_build.backend.match import Match, Target, match
 from aidge_build.backend.spec import NodeView
 from aidge_build.backend.widen import widen
@@ -29,7 +30,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     Copies (operator Reformat) are put where two neighbours need different formats, and fold into constants where they
     can. All nodes that no kernel accepts are reported at once.
     """
-    view, widened = widen(_with_own_outputs(view), libraries, target)
+    view, widened = widen(fuse_meta(_with_own_outputs(view), libraries, target), libraries, target)
     while True:
         matches = {node.name: match(NodeView.of(view, node), libraries, target) for node in view.nodes}
         options = {node.name: _options(view, node, matches[node.name]) for node in view.nodes}

@@ -40,7 +40,7 @@ class Assignment:
         formats = dict(choice.inputs)
         inputs = tuple(tensor.with_(format=formats[index]) if index in formats else tensor for index, tensor in enumerate(seen.inputs))
         outputs = tuple(tensor.with_(format=form) for tensor, form in zip(seen.outputs, choice.outputs)) or seen.outputs
-        return NodeView(node, inputs, outputs)
+        return NodeView(node, inputs, outputs, self.view)
 
     def __str__(self) -> str:
         return "\n".join(f"  {node.name}: {choice.kernel.library + ' ' + choice.kernel.name if choice.kernel else 'view'}"

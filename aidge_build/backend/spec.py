@@ -51,15 +51,20 @@ SAME = DFormat.any_1  # any format, but the same for every input and output of t
 
 @dataclass(frozen=True)
 class NodeView:
-    """What a plug-in sees of a node: the node and its tensors (None for an optional input that is not given)."""
+    """What a plug-in sees of a node: the node and its tensors (None for an optional input that is not given).
+
+    `graph` leads to its neighbours; `symbol` is a C identifier that no other layer has ("" before layers are named).
+    """
 
     node: Node
     inputs: tuple[Tensor | None, ...]
     outputs: tuple[Tensor, ...]
+    graph: GraphView | None = None
+    symbol: str = ""
 
     @classmethod
     def of(cls, view: GraphView, node: Node) -> "NodeView":
-        return cls(node, view.input_tensors(node), view.output_tensors(node))
+        return cls(node, view.input_tensors(node), view.output_tensors(node), view)
 
     @property
     def operator(self):
@@ -281,6 +286,11 @@ def attributes_of(operator) -> dict[str, object]:
     found: dict[str, object] = {}
     for entry in fields(operator) if is_dataclass(operator) else ():
         value = getattr(operator, entry.name)
+        if entry.name == "attributes":  # of an operator that takes whatever the file states
+            found |= dict(value)
+            continue
+        if isinstance(value, GraphView):  # of a meta-operator: its members have attributes of their own
+            continue
         if is_dataclass(value) and not isinstance(value, type):
             found |= {name: inner for name, inner in attributes_of(value).items() if name not in found}
         else:

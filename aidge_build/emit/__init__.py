@@ -24,7 +24,7 @@ def emit(program: Program) -> Sources:
     layers = layers_of(program, ports, arrays)
     files = {
         f"{program.name}.h": header_text(program, ports).encode("ascii"),
-        f"{program.name}.c": code_text(program, ports, arrays, layers).encode("utf-8"),
+        program.code_file: code_text(program, ports, arrays, layers).encode("utf-8"),
         **weights_files(program, arrays, claim_of(program, arrays)),
     }
     manifest = manifest_of(program, ports, arrays, layers, files)

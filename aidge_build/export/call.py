@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy
 
@@ -65,6 +65,7 @@ class Call:
     A source may include others of its library with #include "file.h"; the generated file contains each once.
     `texts` are functions that the library generated for this layer; they stand after the sources, each distinct one once,
     so the name of a function must tell all that its text depends on.
+    `files` are sources that are no files of the library's folder, by path.
     `note` tells the reader what was chosen or proved for this layer ("requantization proved as integer").
     """
 
@@ -73,6 +74,7 @@ class Call:
     arguments: tuple[Argument, ...]
     note: str = ""
     texts: tuple[str, ...] = ()
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def constants(self) -> tuple[Constant, ...]:

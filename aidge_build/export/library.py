@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import importlib.abc
 import importlib.util
+import os
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -18,22 +19,26 @@ from types import ModuleType
 
 from aidge_build.backend.spec import ImplSpec
 from aidge_build.errors import AidgeError
+from aidge_build.export.attributes import identifier
+from aidge_build.export.export_lib import ExportLib
 from aidge_build.export.node import ExportNode
 from aidge_build.operators.base import Operator
 
 MANIFEST = "library.toml"
+LANGUAGES = ("c", "c++")
 _KEYS = {"name", "language", "description"}
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One registered implementation."""
+    """One registered implementation; `type` is the operator's, e.g. Conv2D."""
 
     library: str
     name: str
     type: str
     spec: ImplSpec
     node_class: type[ExportNode]
+    pattern: str = ""  # of a meta-operator: the nodes that it stands for
 
 
 @dataclass(frozen=True)
@@ -54,7 +59,7 @@ class Library:
 def load_library(files: Mapping[str, bytes], where: str) -> Library:
     """The library whose folder holds these files; `where` names it in messages."""
     manifest = _manifest(files, where)
-    modules = _run_modules(manifest["name"], {p: d for p, d in files.items() if p.endswith(".py")}, where)
+    modules = _run_modules(manifest["name"], files, where)
     kernels: list[Kernel] = []
     operators: list[type[Operator]] = []
     for module in modules:
@@ -66,9 +71,30 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
                             for operator_type in value.kernel_types]
             elif issubclass(value, Operator) and value.onnx_names:
                 operators.append(value)
+            elif issubclass(value, ExportLib):
+                _require_name(value, manifest["name"], where)
+                kernels += kernels_of(value)
+                operators += value.generic_operators.values()
     _refuse_duplicates(kernels, where)
     return Library(manifest["name"], manifest.get("language", "c"), manifest.get("description", ""), dict(files),
                    tuple(kernels), tuple(operators))
+
+
+def kernels_of(lib: type[ExportLib]) -> list[Kernel]:
+    """What an export library in the template style has registered."""
+    return [Kernel(lib._name, identifier(entry.node_class.__name__), entry.type, entry.spec, entry.node_class, entry.pattern)
+            for entry in lib.registry]
+
+
+def library_of(lib: type[ExportLib], language: str = "c") -> Library:
+    """An export library of a program's own, without a folder; its nodes bring the files that they need."""
+    return Library(lib._name, language, (lib.__doc__ or "").partition("\n")[0], {}, tuple(kernels_of(lib)),
+                   tuple(lib.generic_operators.values()))
+
+
+def _require_name(lib: type[ExportLib], name: str, where: str) -> None:
+    if lib._name != name:
+        raise AidgeError(f"{lib.__name__} has the _name {lib._name!r}, {MANIFEST} says {name!r}", where=where, code="LIBRARY")
 
 
 def _manifest(files: Mapping[str, bytes], where: str) -> dict:
@@ -79,6 +105,8 @@ def _manifest(files: Mapping[str, bytes], where: str) -> dict:
         manifest = tomllib.loads(files[MANIFEST].decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise AidgeError(str(error), where=f"{where}/{MANIFEST}", code="LIBRARY") from error
+    if manifest.get("language", "c") not in LANGUAGES:
+        raise AidgeError(f"language {manifest['language']!r} is unknown", where=f"{where}/{MANIFEST}", code="LIBRARY", tried=LANGUAGES)
     unknown = sorted(set(manifest) - _KEYS)
     if unknown or not str(manifest.get("name", "")).isidentifier():
         what = f"unknown key {unknown[0]!r}" if unknown else "`name` must be an identifier"
@@ -89,18 +117,18 @@ def _manifest(files: Mapping[str, bytes], where: str) -> dict:
 def _refuse_duplicates(kernels: Sequence[Kernel], where: str) -> None:
     seen: dict[tuple, Kernel] = {}
     for entry in kernels:
-        other = seen.setdefault((entry.type, entry.spec), entry)
+        other = seen.setdefault((entry.type, entry.spec, entry.pattern), entry)
         if other is not entry:
             raise AidgeError(f"kernels {other.name} and {entry.name} register the same spec for {entry.type}", where=where,
                              code="LIBRARY", hint="a spec must say what tells the kernel apart")
 
 
-class _MemoryFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports the modules of one library from memory."""
+class LibraryLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the modules of one library from memory. `__file__` of a module leads to `read`, not to the disk."""
 
-    def __init__(self, package: str, sources: Mapping[str, bytes], where: str):
-        self.package, self.where = package, where
-        self.sources = {f"{package}.{path[:-3].replace('/', '.')}": (path, data) for path, data in sources.items()}
+    def __init__(self, package: str, files: Mapping[str, bytes], where: str):
+        self.package, self.where, self.files = package, where, files
+        self.sources = {f"{package}.{path[:-3].replace('/', '.')}": (path, data) for path, data in files.items() if path.endswith(".py")}
         self.packages = {package} | {name.rpartition(".")[0] for name in self.sources}
 
     def find_spec(self, fullname, path=None, target=None):
@@ -111,14 +139,15 @@ class _MemoryFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def exec_module(self, module: ModuleType) -> None:
         if module.__name__ in self.sources:
             path, data = self.sources[module.__name__]
+            module.__file__ = os.path.abspath(f"{self.where}/{path}")
             exec(compile(data, f"{self.where}/{path}", "exec"), vars(module))
 
 
-def _run_modules(name: str, sources: Mapping[str, bytes], where: str) -> list[ModuleType]:
+def _run_modules(name: str, files: Mapping[str, bytes], where: str) -> list[ModuleType]:
     """Import every module of the library, in sorted order; errors name the file."""
-    digest = hashlib.sha256(b"".join(path.encode() + b"\0" + data for path, data in sorted(sources.items()))).hexdigest()
+    digest = hashlib.sha256(b"".join(path.encode() + b"\0" + data for path, data in sorted(files.items()))).hexdigest()
     package = f"aidge_kernels_{name}_{digest[:12]}"
-    finder = _MemoryFinder(package, sources, where)
+    finder = LibraryLoader(package, files, where)
     sys.meta_path.insert(0, finder)
     try:
         return [_import(module, finder, where) for module in sorted(finder.sources)]
@@ -126,7 +155,7 @@ def _run_modules(name: str, sources: Mapping[str, bytes], where: str) -> list[Mo
         sys.meta_path.remove(finder)
 
 
-def _import(module: str, finder: _MemoryFinder, where: str) -> ModuleType:
+def _import(module: str, finder: LibraryLoader, where: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except AidgeError as error:

@@ -3,28 +3,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 
+from aidge_build.backend.prod_conso import ProdConso
 from aidge_build.backend.spec import Demands, ImplSpec, NodeView
+from aidge_build.export.attributes import node_attributes
 from aidge_build.export.call import Call
+from aidge_build.export.mem_info import MemInfo
+from aidge_build.graph.dtype import C_TYPES, DType
 from aidge_build.graph.tensor import Tensor
 
 
 class ExportNode:
-    """A kernel applied to one node: `inputs` and `outputs` are the node's tensors with their final formats."""
+    """A kernel applied to one node: `inputs` and `outputs` are the node's tensors with their final formats.
 
-    def __init__(self, view: NodeView):
-        self.view = view
-        self.node = view.node
-        self.operator = view.operator
-        self.name = view.node.name
-        self.inputs: tuple[Tensor | None, ...] = view.inputs
-        self.outputs: tuple[Tensor, ...] = view.outputs
+    `attributes` is the documented dictionary for templates; `mem_info` has one entry per output when all of them lie in the
+    arena, else it is None. `conversion_map` gives the C type of each element type.
+    """
+
+    def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None, conversion_map: Mapping[DType, str] = C_TYPES):
+        self.view = node
+        self.node = node.node
+        self.operator = node.operator
+        self.name = node.node.name
+        self.inputs: tuple[Tensor | None, ...] = node.inputs
+        self.outputs: tuple[Tensor, ...] = node.outputs
+        self.mem_info = [MemInfo.of(info) for info in mem_info] if mem_info else None
+        self.conversion_map = conversion_map
+
+    @cached_property
+    def attributes(self) -> dict:
+        """Everything that a template may ask for; a class may add entries of its own."""
+        return node_attributes(self.view, self.mem_info, self.conversion_map)
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         """What the kernel asks of the planner for this node."""
         return Demands()
+
+    @classmethod
+    def prod_conso(cls, view: NodeView) -> ProdConso:
+        """The producer-consumer model that follows from the demands."""
+        return ProdConso(view, cls.demands(view))
 
     def call(self) -> Call:
         """The call; AidgeError when this node cannot be computed exactly."""

@@ -50,7 +50,7 @@ def execute(program: Program, board: Board, vectors: Vectors, folder: Path, *, t
     rows = [tensor.to_stored(vectors[tensor.name][index]).tobytes() for index in range(count) for tensor in inputs]
     (folder / "input.bin").write_bytes(b"".join(rows))
     (folder / "output.bin").unlink(missing_ok=True)
-    sources = [folder / f"{program.name}.c", folder / f"{program.name}_weights.c", main]
+    sources = [folder / program.code_file, folder / f"{program.name}_weights.c", main]
     elf = build_program(board, sources, folder / f"{program.name}.elf", work_folder=folder / "objects",
                         include_folders=[folder], extra_flags=flags)
     result = run_program(elf, board, work_folder=folder, run_symbol=f"{program.name}_run",

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Nodes that a library computes together become one meta-operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aidge_build.backend.match import Target, match
+from aidge_build.backend.meta_operator import MetaOperator, meta_node
+from aidge_build.backend.spec import NodeView
+from aidge_build.export.library import Kernel, Library
+from aidge_build.graph.pattern import Found, find
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView
+
+
+def fuse_meta(view: GraphView, libraries: Sequence[Library], target: Target, *, first_only: bool = False) -> GraphView:
+    """For each library in order of preference, its longest pattern first: every fit that the kernel's spec accepts.
+
+    A library further behind fuses only where those before it lack a kernel for some covered node. `first_only` asks
+    the first library alone: for the graph as the file holds it, before recipes have rewritten it.
+    """
+    for position, library in enumerate(libraries[:1] if first_only else libraries):
+        patterns = sorted((kernel for kernel in library.kernels if kernel.pattern),
+                          key=lambda kernel: (-kernel.pattern.count(">"), kernel.type, kernel.pattern, -kernel.spec.specificity, str(kernel.spec)))
+        for kernel in patterns:
+            view = _fused(view, kernel, libraries[:position], target)
+    return view
+
+
+def _fused(view: GraphView, kernel: Kernel, preferred: Sequence[Library], target: Target) -> GraphView:
+    rewrite = Rewrite(view)
+    for found in find(view, kernel.pattern):
+        if any(isinstance(node.operator, MetaOperator) for node in found.nodes):
+            continue
+        node = meta_node(view, kernel.type, found)
+        seen = NodeView(node, tuple(map(view.tensor, node.inputs)), tuple(map(view.tensor, node.outputs)), view)
+        if kernel.spec.rejection(seen, target.features, target.rounding) or _accepted_singly(view, found, preferred, target):
+            continue
+        for covered in found.nodes:
+            if covered is not found.last:
+                rewrite.remove_node(covered)
+        rewrite.replace_node(found.last, node)
+    return rewrite.finish()
+
+
+def _accepted_singly(view: GraphView, found: Found, preferred: Sequence[Library], target: Target) -> bool:
+    return bool(preferred) and all(match(NodeView.of(view, node), preferred, target).accepted for node in found.nodes)

@@ -7,17 +7,18 @@ import numpy
 
 from aidge_build.backend.spec import ANY, SAME, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Constant, Input, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.export.node import kernel
 from aidge_build.graph.dtype import DType
 
 from .channels import channels_shape
 from .conditions import CONSTANT_PARAMETERS
+from .elementwise import ElementWise
 from .linear_float32 import bounds
 
 
 @kernel("BatchNormalization", ImplSpec(inputs=(IOSpec(DType.float32, SAME), IOSpec(DType.float32, ANY)),
                                        outputs=(IOSpec(DType.float32, SAME),), predicates=(CONSTANT_PARAMETERS,)))
-class BatchNormFloat32(ExportNode):
+class BatchNormFloat32(ElementWise):
     def call(self) -> Call:
         scale, bias, mean, variance = (tensor.data.astype(numpy.float64) for tensor in self.inputs[1:])
         numbers = numpy.stack([mean, scale / numpy.sqrt(variance + self.operator.epsilon), bias], axis=1)

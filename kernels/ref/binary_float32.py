@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.export.node import kernel
 from aidge_build.graph.dtype import DType
 
 from .broadcast import broadcast, operand
+from .elementwise import ElementWise
 from .linear_float32 import bounds
 
 
 @kernel(("Add", "Div", "Mul", "Sub"), ImplSpec(inputs=(IOSpec(DType.float32, SAME), IOSpec(DType.float32, SAME)),
                                               outputs=(IOSpec(DType.float32, SAME),)))
-class BinaryFloat32(ExportNode):
+class BinaryFloat32(ElementWise):
     def call(self) -> Call:
         name = f"{self.node.type.lower()}_float32"
         (first, second), (output,) = self.inputs, self.outputs

@@ -10,17 +10,17 @@ from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.evaluate import evaluate
 from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
 from aidge_build.export.call import Argument, Constant, Output, Struct
-from aidge_build.export.node import ExportNode
 from aidge_build.graph.dtype import DType
 
 from .broadcast import broadcast, operand
 from .conditions import ALL_QUANTIZED
+from .elementwise import ElementWise
 
 BINARY_INT8 = ImplSpec(inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.int8, SAME)), outputs=(IOSpec(DType.int8, SAME),),
                        predicates=(ALL_QUANTIZED,))
 
 
-class BinaryInt8(ExportNode):
+class BinaryInt8(ElementWise):
     """An operation on two int8 tensors with broadcasting."""
 
     def pointers(self) -> tuple[Argument, ...]:

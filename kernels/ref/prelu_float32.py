@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.export.node import kernel
 from aidge_build.graph.dtype import DType
 
 from .broadcast import broadcast, operand
+from .elementwise import ElementWise
 
 
 @kernel("PReLU", ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.float32, SAME),)))
-class PReluFloat32(ExportNode):
+class PReluFloat32(ElementWise):
     def call(self) -> Call:
         (data, slope), (output,) = self.inputs, self.outputs
         return Call("aidge_ref_prelu_float32", ("prelu_float32.h",),

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Constant, Input, Literal, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.export.node import kernel
 from aidge_build.graph.dtype import DType
 
 from .conditions import ALL_QUANTIZED
+from .elementwise import ElementWise
 from .tables import table_of
 
 TYPES = ("Abs", "Ceil", "Clip", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "HardSwish", "LeakyReLU", "Log", "Neg", "ReLU",
@@ -16,7 +17,7 @@ TYPES = ("Abs", "Ceil", "Clip", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "Ha
 
 
 @kernel(TYPES, ImplSpec(inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), predicates=(ALL_QUANTIZED,)))
-class TableInt8(ExportNode):
+class TableInt8(ElementWise):
     def call(self) -> Call:
         table = table_of(self.operator, self.inputs[0], self.outputs[0])
         return Call("aidge_ref_table_int8", ("table_int8.h",),

@@ -9,8 +9,10 @@ import numpy
 
 from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Constant, Input, Literal, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.export.node import kernel
 from aidge_build.graph.dtype import DType
+
+from .elementwise import ElementWise
 
 # Operator type: the C function, and its parameters.
 FUNCTIONS = {
@@ -30,7 +32,7 @@ FUNCTIONS = {
 
 
 @kernel(sorted(FUNCTIONS), ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.float32, SAME),)))
-class UnaryFloat32(ExportNode):
+class UnaryFloat32(ElementWise):
     def call(self) -> Call:
         name, parameters_of = FUNCTIONS[self.node.type]
         numbers = parameters_of(self.operator)

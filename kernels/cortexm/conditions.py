@@ -36,9 +36,15 @@ def _one_group(view: NodeView) -> str:
     return "" if view.operator.groups == 1 else f"{view.operator.groups} groups, wants 1"
 
 
+def _no_quads(view: NodeView) -> str:
+    channels = view.inputs[0].dims[1]
+    return "" if channels % 4 == 0 else f"{channels} input channels, wants a multiple of 4"
+
+
 CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _parameters)
 SYMMETRIC = Predicate("one scale for input and output, symmetric weights", _quantized)
 ENOUGH_CHANNELS = Predicate("at least 4 output channels", _group_of_channels)
+QUADS_OF_CHANNELS = Predicate("a multiple of 4 input channels", _no_quads)
 ONE_GROUP = Predicate("one group", _one_group)
 
 

@@ -5,7 +5,8 @@
 /*
  * The stream of words that the dense kernels read.
  *
- * Head: (zero point + 128) twice as int16; limits + 128 of the output as two int16; rounding of the integer form.
+ * Head: (zero point + 128) twice as int16; limits + 128 of the output as two int16; rounding of the integer form;
+ * the input's zero point in each byte.
  * Then for each group of 4 output channels: 4 biases; for each pair of taps 2 words (packed) or 4 words (wide);
  * 2 * first channel + form; 4 multipliers.
  * Packed: each halfword is 256 * (weight of the odd channel) + weight of the even channel; the bias of an odd channel is
@@ -14,7 +15,7 @@
  * Form 0: multipliers are float (of odd channels divided by 256 if packed). Form 1: integers, and the generator has
  *   proved hi32(sum * multiplier) with the rounding, shifted right, equal to the float formula for every possible sum.
  */
-#define AIDGE_CORTEXM_HEAD_WORDS 3
+#define AIDGE_CORTEXM_HEAD_WORDS 4
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
@@ -50,18 +51,26 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_requantize(int32_t sum, int32_t factor
     return (int8_t)(aidge_cortexm_clamp(level, aidge_cortexm_low((uint32_t)head[1]), aidge_cortexm_high((uint32_t)head[1])) - 128);
 }
 
-/* One group at one pixel; `step` words lie from one pair of taps of the pixel to the next. Returns the end of the group. */
-AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_group(const uint32_t *column, int32_t step, int32_t pairs, const int32_t *group,
-                                                        int8_t *output, const int32_t *head, int32_t packed, int32_t shift)
+/* Where the activations of a pixel lie, in words: `planes` times `step` apart, in each plane those of `taps` [count]. */
+typedef struct {
+    int32_t planes, step, count;
+    const int32_t *taps;
+} aidge_cortexm_taps;
+
+/* One group of channels at one pixel. Returns the end of the group. */
+static const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_cortexm_taps *taps, const int32_t *group,
+                                          int8_t *output, const int32_t *head, int32_t packed, int32_t shift)
 {
+    const int32_t pairs = taps->planes * taps->count;
+    int32_t pair, tap = 0;
     uint32_t sum0 = (uint32_t)group[0];
     uint32_t sum1 = (uint32_t)group[1];
     uint32_t sum2 = (uint32_t)group[2];
     uint32_t sum3 = (uint32_t)group[3];
     int32_t form;
     group += 4;
-    for (; pairs > 0; pairs--) {
-        const uint32_t x = *column;
+    for (pair = 0; pair < pairs; pair++) {
+        const uint32_t x = column[taps->taps[tap]];
         if (packed != 0) {
             const uint32_t w0 = (uint32_t)group[0];
             const uint32_t w1 = (uint32_t)group[1];
@@ -77,7 +86,11 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_group(const uint32_t *column, 
             sum3 = aidge_cortexm_dot((uint32_t)group[3], x, sum3);
             group += 4;
         }
-        column += step;
+        tap++;
+        if (tap == taps->count) {
+            tap = 0;
+            column += taps->step;
+        }
     }
     if (packed != 0) {
         sum1 -= sum0;

@@ -8,6 +8,8 @@ What the inner loop does not need waits in FPU registers.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .assembly import Routine
 from .linear_int8 import HIGH_SHIFT
 from .packing import Stream
@@ -18,29 +20,40 @@ REGISTERS = {
     # waiting in FPU registers; s0-s7 are for the requantization
     "output": "s8", "second_output": "s9", "end": "s10", "begin": "s11", "base": "s12", "column_end": "s13", "zero": "s14",
     "limits": "s15", "rounding": "s16", "input": "s17", "second_input": "s18", "pairs": "s19", "back_input": "s20", "back_output": "s21",
-    "output_step": "s22",
+    "output_step": "s22", "input_step": "s23",
 }
 SAVED = "s16-s23"
 
 
 def step(code: Routine, is_packed: bool, is_first: bool = False) -> None:
-    """One pair of taps: 16 multiply-accumulates. The first step takes the biases, which stand in b0..b3."""
+    """One pair of taps from the column."""
     code("ldrd {x0}, {x1}, [{column}], #8", "a pair of taps of both pixels")
+    multiply(code, is_packed, is_first)
+
+
+def multiply(code: Routine, is_packed: bool, is_first: bool = False, taps: tuple[str, str] = ("x0", "x1")) -> None:
+    """16 multiply-accumulates of a pair of taps. The first one takes the biases, which stand in b0..b3."""
     if is_packed:
-        code("ldrd {w0}, {w1}, [{stream}], #8", "its weights for 4 channels")
-        _multiply(code, (("w0", 1), ("w1", 3)), is_first)
+        code("ldrd {w0}, {w1}, [{stream}], #8", "weights of 4 channels")
+        _multiply(code, (("w0", 1), ("w1", 3)), is_first, taps)
         code("sxtb16 {w0}, {w0}")
         code("sxtb16 {w1}, {w1}")
-        _multiply(code, (("w0", 0), ("w1", 2)), is_first)
+        _multiply(code, (("w0", 0), ("w1", 2)), is_first, taps)
     else:
         for channel in (0, 2):
             code("ldrd {w0}, {w1}, [{stream}], #8", f"weights of channels {channel} and {channel + 1}")
-            _multiply(code, (("w0", channel), ("w1", channel + 1)), is_first)
+            _multiply(code, (("w0", channel), ("w1", channel + 1)), is_first, taps)
 
 
-def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], is_first: bool) -> None:
+def biases_to_pixel_0(code: Routine) -> None:
+    """What the first multiplication does where it cannot be told from the others."""
+    for channel in range(4):
+        code(f"mov {{a{channel}}}, {{b{channel}}}")
+
+
+def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], is_first: bool, taps: tuple[str, str]) -> None:
     for weight, channel in weights:
-        for pixel, tap in (("a", "x0"), ("b", "x1")):
+        for pixel, tap in zip("ab", taps):
             addend = f"b{channel}" if is_first else f"{pixel}{channel}"
             code(f"smlad {{{pixel}{channel}}}, {{{weight}}}, {{{tap}}}, {{{addend}}}")
 
@@ -53,8 +66,7 @@ def all_steps(code: Routine, pairs: int, is_packed: bool, unroll: int) -> None:
     if ahead == pairs:
         return
     if not ahead:
-        for channel in range(4):
-            code(f"mov {{a{channel}}}, {{b{channel}}}")
+        biases_to_pixel_0(code)
     code.label(4, f"{pairs // unroll} times {unroll} pairs of taps")
     for _ in range(unroll):
         step(code, is_packed)
@@ -137,15 +149,16 @@ def _integer_form(code: Routine, stream: Stream) -> None:
 def load_head(code: Routine) -> None:
     """The first words of the stream, which stay in FPU registers."""
     code("vldmia {stream}!, {{s14-s16}}", "zero point, limits, rounding")
+    code("add {stream}, {stream}, #4")
     code("vmov {begin}, {stream}")
 
 
-def groups(code: Routine, stream: Stream, pairs: int, unroll: int) -> None:
-    """All groups of channels for one pair of pixels whose column begins at `column`; label 3."""
+def groups(code: Routine, stream: Stream, sums: Callable[[], None]) -> None:
+    """All groups of channels for one pair of pixels, whose first activation is at `column`; `sums` prints their steps. Label 3."""
     code("vmov {stream}, {begin}")
     code.label(3, "a group of 4 channels")
     code("ldm {stream}!, {{r8-r11}}", "their biases")
-    all_steps(code, pairs, stream.is_packed, unroll)
+    sums()
     epilogue(code, stream)
     code("vmov {x0}, {end}")
     code("vmov {column}, {base}")

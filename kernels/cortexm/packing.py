@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy
 
 from .conditions import GROUP
-from .linear_int8 import HIGH_SHIFT, IntegerForm, Linear, integer_forms
+from .linear_int8 import IntegerForm, Linear, integer_forms
 
-HEAD_WORDS = 3
 _SMALLEST_EXACT = 2.0 ** -100  # a multiplier above it can be divided by 256 exactly
 _LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 
@@ -49,7 +48,8 @@ def pack(linear: Linear, order: list[int]) -> Stream:
     is_packed = _can_pack(linear, rows, starts)
     forms = integer_forms(linear, is_packed)
     form = max(forms, key=lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts))
-    words = [_pair(linear.zero_point + 128, linear.zero_point + 128), _pair(linear.clamp[0] + 128, linear.clamp[1] + 128), form.rounding]
+    words = [_pair(linear.zero_point + 128, linear.zero_point + 128), _pair(linear.clamp[0] + 128, linear.clamp[1] + 128), form.rounding,
+             (linear.input_zero_point & 0xFF) * 0x01010101]
     proved = 0
     for first in starts:
         is_proved = _is_proved(form, first, is_packed)
@@ -111,4 +111,7 @@ def quads(taps: int) -> list[int]:
     return [first + step for first in range(0, taps, 4) for step in (0, 2, 1, 3)]
 
 
-__all__ = ["HEAD_WORDS", "HIGH_SHIFT", "Stream", "group_starts", "pack", "quads"]
+def taps_last_channels(weights: numpy.ndarray) -> numpy.ndarray:
+    """Weights [outputs, channels, kernel...] as [outputs, kernel... * channels], channels fastest."""
+    return numpy.moveaxis(weights, 1, -1).reshape(weights.shape[0], -1)
+

@@ -39,7 +39,7 @@ def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
     _unpack(code, channels)
     code("vmov {input}, {x1}", "the next pixel")
     code("vmov {column}, {base}")
-    dense.groups(code, stream, channels // 2, unroll)
+    dense.groups(code, stream, lambda: dense.all_steps(code, channels // 2, stream.is_packed, unroll))
     code("vmov r2, {output}")
     code("vmov r3, {output_step}")
     code("vmov r4, {pairs}")

@@ -17,6 +17,8 @@ static void aidge_cortexm_pointwise_int8(const int8_t *input, int8_t *output, co
 {
     const int32_t *const end = stream + shape->stream_bytes / 4;
     uint32_t *const columns = (uint32_t *)scratch;
+    const int32_t tap = 0;
+    const aidge_cortexm_taps taps = {channels / 2, 2, 1, &tap};
     int32_t pair, i;
     for (pair = shape->pairs; pair > 0; pair--) {
         const int32_t *group = stream + AIDGE_CORTEXM_HEAD_WORDS;
@@ -35,8 +37,8 @@ static void aidge_cortexm_pointwise_int8(const int8_t *input, int8_t *output, co
             columns[i + 3] = aidge_cortexm_odd_bytes(y);
         }
         while (group != end) {
-            (void)aidge_cortexm_group(columns, 2, channels / 2, group, output, stream, packed, shift);
-            group = aidge_cortexm_group(columns + 1, 2, channels / 2, group, output + shape->second_output, stream, packed, shift);
+            (void)aidge_cortexm_group(columns, &taps, group, output, stream, packed, shift);
+            group = aidge_cortexm_group(columns + 1, &taps, group, output + shape->second_output, stream, packed, shift);
         }
         input = second + channels;
         output += shape->output_step;

@@ -9,23 +9,23 @@ from aidge_build.backend.spec import Demands, NodeView, Predicate
 from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.export.node import kernel
 
-from .conditions import ONE_GROUP, linear_spec
+from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, linear_spec
 from .linear_int8 import LinearNode
 from .packing import pack, quads
 from .pointwise import routine
 
 
-def _not_pointwise(view: NodeView) -> str:
-    window, channels = view.operator.window, view.inputs[0].dims[1]
-    if not set(window.kernel) == set(window.strides) == {1} or window.has_pads:
-        return "the window is larger than a pixel, or has strides or pads"
-    return "" if channels % 4 == 0 else f"{channels} input channels, wants a multiple of 4"
+def _window(view: NodeView) -> str:
+    return "" if set(view.operator.window.kernel) == {1} else f"the window is {'x'.join(map(str, view.operator.window.kernel))}"
 
 
-POINTWISE = Predicate("pointwise, a multiple of 4 input channels", _not_pointwise)
+def _moves(view: NodeView) -> str:
+    window = view.operator.window
+    return "" if set(window.strides) == {1} and not window.has_pads else "has strides or pads"
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, POINTWISE))
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, Predicate("a window of one pixel", _window),
+                                          Predicate("no strides, no pads", _moves)))
 class PointwiseInt8(LinearNode):
     unroll = 32
 

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""Rows of convolutions in assembly: from planes of channel pairs, or from lines through a column."""
+
+from __future__ import annotations
+
+from . import dense
+from .assembly import Routine
+from .packing import Stream
+from .window import ROW_PARAMETERS, Buffer, Plane, begin_row, end_row, whole_layer
+
+LARGEST_OFFSET = 4095  # of LDR
+LARGEST_PAIR_OFFSET = 1020  # of LDRD
+
+
+def tap_order(plane: Plane) -> list[int]:
+    """The order of the taps of a row in which neighbouring pixels share the most loads."""
+    step, second = plane.dilations[1], plane.strides[1]
+    left, order, held = list(range(plane.kernel[1])), [], set()
+    while left:
+        tap = next((tap for tap in left if {step * tap, step * tap + second} & held), left[0])
+        left.remove(tap)
+        order.append(tap)
+        held = {step * tap, step * tap + second}
+    return order
+
+
+def plane_taps(plane: Plane) -> list[int]:
+    """The order of all taps as positions in rows [kernel height, kernel width, channels]."""
+    width, channels = plane.kernel[1], plane.in_channels
+    return [(row * width + tap) * channels + first + step
+            for row in range(plane.kernel[0]) for first in range(0, channels, 4) for pair in ((0, 2), (1, 3))
+            for tap in tap_order(plane) for step in pair]
+
+
+def planes_texts(stream: Stream, buffer: Buffer, unroll: int) -> tuple[str, tuple[str, str]]:
+    """Name and texts of a layer that reads planes; `unroll` planes are computed without a loop."""
+    plane = buffer.plane
+    planes, span = plane.kernel[0] * plane.in_channels // 2, 4 * buffer.span
+    count = max(size for size in range(1, min(unroll, planes) + 1) if planes % size == 0)
+    second = 4 * plane.strides[1] if plane.out_size[1] > 1 else 0
+    taps = [plane.dilations[1] * tap for tap in tap_order(plane)]
+    name = (f"aidge_cortexm_conv2d_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
+            f"{'' if second else '_alone'}_{stream.variant}_u{count}")
+    code = Routine(dense.REGISTERS)
+    begin_row(code)
+    code.label(1, "two pixels")
+    code("vmov {column}, {input}")
+    if count < planes:
+        code.constant("r4", planes * span)
+        code("add r4, r4, {column}")
+        code("vmov {column_end}, r4")
+    code("vmov {base}, {column}")
+    dense.groups(code, stream, lambda: _sums(code, stream, planes, count, span, [(4 * tap, 4 * tap + second) for tap in taps]))
+    end_row(code)
+    offsets = ", ".join(map(str, taps))
+    portable = (f"static const int32_t offsets[] = {{{offsets}}};\n"
+                f"    const aidge_cortexm_taps taps = {{{planes}, {buffer.span}, {len(taps)}, offsets}};\n    (void)column;\n"
+                f"    aidge_cortexm_planes_row(words, output, stream, run, &taps, {stream.is_packed:d}, {stream.shift});")
+    row = code.function(f"{name}_row", ROW_PARAMETERS, f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable)
+    fill = "aidge_cortexm_even_bytes((uint32_t)stream[3])"
+    return name, (row, whole_layer(name, "planes", fill, "rows.words"))
+
+
+def _sums(code: Routine, stream: Stream, planes: int, count: int, span: int, taps: list[tuple[int, int]]) -> None:
+    """All planes of one group, `count` of them in each turn of the loop; label 4."""
+    furthest = max(max(tap) for tap in taps)
+    if count < planes:
+        dense.biases_to_pixel_0(code)
+        code.label(4, f"{planes // count} times {count} planes")
+    offset = 0
+    for index in range(count):
+        if offset + furthest > LARGEST_OFFSET:
+            _advance(code, offset)
+            offset = 0
+        _plane(code, stream, offset, taps, count == planes and index == 0)
+        offset += span
+    if count < planes:
+        code("vmov {x0}, {column_end}")
+        _advance(code, offset)
+        code("cmp {column}, {x0}")
+        code("bne 4b")
+
+
+def _advance(code: Routine, offset: int) -> None:
+    while offset:
+        code(f"addw {{column}}, {{column}}, #{min(offset, LARGEST_OFFSET)}")
+        offset -= min(offset, LARGEST_OFFSET)
+
+
+def _plane(code: Routine, stream: Stream, offset: int, taps: list[tuple[int, int]], is_first: bool) -> None:
+    held = {"x0": -1, "x1": -1}
+    for index, (first, second) in enumerate(taps):
+        registers = []
+        wanted = {first, second}
+        for place in (first, second):
+            register = next((name for name, content in held.items() if content == place), None)
+            if register is None:
+                if not registers and held["x0"] not in wanted and held["x1"] not in wanted and second == first + 4 \
+                        and offset + first <= LARGEST_PAIR_OFFSET and (offset + first) % 4 == 0:
+                    code(f"ldrd {{x0}}, {{x1}}, [{{column}}, #{offset + first}]", "neighbouring pixels")
+                    held = {"x0": first, "x1": second}
+                    register = "x0"
+                else:
+                    register = next(name for name, content in held.items() if content not in wanted)
+                    code(f"ldr {{{register}}}, [{{column}}, #{offset + place}]")
+                    held[register] = place
+            registers.append(register)
+        dense.multiply(code, stream.is_packed, is_first and index == 0, (registers[0], registers[1]))
+
+
+def line_taps(plane: Plane, buffer: Buffer) -> tuple[list[int], list[int]]:
+    """The order of all taps as positions in rows [kernel height, kernel width, channels], and each one's byte in the buffer.
+
+    Words of 4 neighbouring bytes come first within each run; the bytes that are left over are paired at the end, -1 fills.
+    """
+    channels, (height, width) = plane.in_channels, plane.kernel
+    together = width if plane.dilations[1] == 1 else 1
+    words, rest = [], []
+    for row in range(height):
+        for first in range(0, width, together):
+            position, length = (row * width + first) * channels, together * channels
+            start = 4 * buffer.row_words * row * plane.dilations[0] + first * plane.dilations[1] * channels
+            whole = length - length % 4
+            words += [(position + word + step, start + word + step) for word in range(0, whole, 4) for step in (0, 2, 1, 3)]
+            rest += [(position + byte, start + byte) for byte in range(whole, length)]
+    rest += [(-1, -1)] * (len(rest) % 2)
+    order, places = zip(*words, *rest)
+    return list(order), list(places)
+
+
+def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[int], unroll: int) -> tuple[str, tuple[str, str]]:
+    """Name and texts of a layer that gathers the taps of two pixels into a column."""
+    plane = buffer.plane
+    shape = f"{plane.kernel[0]}x{plane.kernel[1]}x{plane.in_channels}_r{buffer.row_words}d{plane.dilations[0]}x{plane.dilations[1]}"
+    name = f"aidge_cortexm_conv2d_int8_{shape}_{stream.variant}_u{unroll}"
+    code = Routine(dense.REGISTERS)
+    code("ldr r12, [sp]", "column")
+    code("vmov s13, r12")
+    begin_row(code)
+    code("vmov r4, s13")
+    code("vmov {base}, r4")
+    code.constant("r5", 4 * len(order))
+    code("add r4, r4, r5")
+    code("vmov {column_end}, r4")
+    code.label(1, "two pixels")
+    code("vmov {x0}, {input}")
+    code("vmov {x1}, {second_input}")
+    code("vmov {column}, {base}")
+    code("add {x1}, {x1}, {x0}")
+    _gather(code, places)
+    code("vmov {column}, {base}")
+    dense.groups(code, stream, lambda: dense.all_steps(code, len(order) // 2, stream.is_packed, unroll))
+    end_row(code)
+    table = ", ".join(map(str, places))
+    portable = (f"static const int16_t gather[] = {{{table}}};\n"
+                f"    aidge_cortexm_lines_row(words, output, stream, run, column, gather, {len(order)}, {stream.is_packed:d}, {stream.shift});")
+    row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.", portable)
+    column = "rows.words + shape->rows * shape->row_words"
+    return name, (row, whole_layer(name, "lines", "(uint32_t)stream[3]", column))
+
+
+def _gather(code: Routine, places: list[int]) -> None:
+    """The taps of the pixels at x0 and x1 as int16 pairs, pixel by pixel."""
+    index = 0
+    while index < len(places):
+        first = places[index]
+        if places[index:index + 4] == [first, first + 2, first + 1, first + 3]:
+            code(f"ldr {{b0}}, [{{x0}}, #{first}]")
+            code(f"ldr {{b1}}, [{{x1}}, #{first}]")
+            for rotation in ("", ", ror #8"):
+                code(f"sxtb16 {{b2}}, {{b0}}{rotation}")
+                code(f"sxtb16 {{b3}}, {{b1}}{rotation}")
+                code("strd {b2}, {b3}, [{column}], #8")
+            index += 4
+            continue
+        second = places[index + 1]
+        code(f"ldrsb {{b0}}, [{{x0}}, #{first}]")
+        code(f"ldrsb {{b1}}, [{{x1}}, #{first}]")
+        if second >= 0:
+            code(f"ldrsb {{b2}}, [{{x0}}, #{second}]")
+            code(f"ldrsb {{b3}}, [{{x1}}, #{second}]")
+            code("pkhbt {b0}, {b0}, {b2}, lsl #16")
+            code("pkhbt {b1}, {b1}, {b3}, lsl #16")
+        code("strd {b0}, {b1}, [{column}], #8")
+        index += 2

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""int8 convolutions of few channels: rows are copied with their pads, the taps of two pixels are gathered into a column."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import Demands, NodeView, Predicate
+from aidge_build.export.call import Call, Constant, Input, Output, Scratch
+from aidge_build.export.node import kernel
+
+from .conditions import ONE_GROUP, linear_spec
+from .conv2d import LARGEST_OFFSET, line_taps, lines_texts
+from .linear_int8 import LinearNode
+from .packing import pack, taps_last_channels
+from .window import line_buffer, plane_of_view
+
+MOST_TAPS = 320  # of a column that is gathered without a loop
+
+
+def _no_lines(view: NodeView) -> str:
+    plane = plane_of_view(view)
+    taps = plane.in_channels * plane.kernel[0] * plane.kernel[1]
+    if taps > MOST_TAPS:
+        return f"{taps} taps, wants at most {MOST_TAPS} unless channels are a multiple of 4 and rows are not dilated"
+    far = 4 * line_buffer(plane).row_words * plane.extent(0, 1)
+    return "" if far <= LARGEST_OFFSET else f"the rows of a window span {far} bytes, wants at most {LARGEST_OFFSET}"
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("few taps that lie close together", _no_lines)))
+class Conv2dLinesInt8(LinearNode):
+    unroll = 32
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        buffer = line_buffer(plane_of_view(view))
+        return Demands(scratch_bytes=buffer.size_bytes + 4 * len(line_taps(buffer.plane, buffer)[0]))
+
+    def call(self) -> Call:
+        buffer = line_buffer(plane_of_view(self.view))
+        order, places = line_taps(buffer.plane, buffer)
+        stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), order)
+        function, texts = lines_texts(stream, buffer, order, places, self.unroll)
+        return Call(function, ("lines.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(),
+                                             buffer.struct(stream.words.nbytes)), note=stream.note, texts=texts)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: MIT
+"""int8 convolutions of many channels: the input is unpacked row by row into planes of channel pairs."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import Demands, NodeView, Predicate
+from aidge_build.export.call import Call, Constant, Input, Output, Scratch
+from aidge_build.export.node import kernel
+
+from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, linear_spec
+from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
+from .linear_int8 import LinearNode
+from .packing import pack, taps_last_channels
+from .window import plane_buffer, plane_of_view
+
+
+def _no_planes(view: NodeView) -> str:
+    plane = plane_of_view(view)
+    if plane.dilations[0] > 1 and plane.kernel[0] > 1:
+        return "rows are dilated"
+    return "" if 4 * (plane.extent(1, 2) + 1) <= LARGEST_OFFSET else "a window is too wide"
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)))
+class Conv2dPlanesInt8(LinearNode):
+    unroll = 8
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=plane_buffer(plane_of_view(view)).size_bytes)
+
+    def call(self) -> Call:
+        buffer = plane_buffer(plane_of_view(self.view))
+        stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), plane_taps(buffer.plane))
+        function, texts = planes_texts(stream, buffer, self.unroll)
+        return Call(function, ("planes.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(),
+                                              buffer.struct(stream.words.nbytes)), note=stream.note, texts=texts)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""Geometry of convolutions that read their input through a buffer of rows, and the C function around their assembly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aidge_build.backend.spec import NodeView
+from aidge_build.export.call import Struct
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.window import Window
+
+from . import dense
+from .assembly import Routine
+
+ROW_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run, uint32_t *column"
+SCRATCH_BYTES = 4096  # wished for; a single pair of pixels may need more
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A window over an image (one spatial axis is an image of height 1); pairs are (height, width)."""
+
+    batches: int
+    in_size: tuple[int, int]
+    out_size: tuple[int, int]
+    in_channels: int
+    out_channels: int
+    kernel: tuple[int, int]
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    pads: tuple[int, int]  # top, left
+
+    def extent(self, axis: int, outputs: int) -> int:
+        """Input positions that `outputs` neighbouring output positions see."""
+        return (outputs - 1) * self.strides[axis] + (self.kernel[axis] - 1) * self.dilations[axis] + 1
+
+
+def plane_of(data: Tensor, output: Tensor, window: Window) -> Plane:
+    """Axes of length 1 with a kernel of 1 go first, so that the inner loop runs over the axis that has taps."""
+    axes = [index for index in range(window.rank) if (data.dims[2 + index], output.dims[2 + index], window.kernel[index]) != (1, 1, 1)]
+    order = [None] * (2 - len(axes)) + axes
+
+    def pair(numbers, missing: int) -> tuple[int, int]:
+        first, second = (missing if axis is None else numbers[axis] for axis in order)
+        return first, second
+
+    return Plane(data.dims[0], pair(data.dims[2:], 1), pair(output.dims[2:], 1), data.dims[1], output.dims[1],
+                 pair(window.kernel, 1), pair(window.strides, 1), pair(window.dilations, 1), pair(window.pads_begin, 0))
+
+
+def plane_of_view(view: NodeView) -> Plane:
+    """The window of a convolution node."""
+    return plane_of(view.inputs[0], view.outputs[0], view.operator.window)
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """The rows that a convolution keeps: `pixel_bytes` of one pixel, `tile` output columns, `lines` output rows at once."""
+
+    plane: Plane
+    rows: int
+    row_words: int
+    span: int
+    tile: int
+    lines: int
+    second_input: int
+    input_step: int
+
+    @property
+    def size_bytes(self) -> int:
+        return 4 * self.rows * self.row_words
+
+    def struct(self, stream_bytes: int) -> Struct:
+        """The struct of window.h."""
+        plane = self.plane
+        return Struct("aidge_cortexm_window", {
+            "batches": plane.batches, "in_height": plane.in_size[0], "in_width": plane.in_size[1], "channels": plane.in_channels,
+            "out_height": plane.out_size[0], "out_width": plane.out_size[1], "out_channels": plane.out_channels,
+            "stride_height": plane.strides[0], "stride_width": plane.strides[1], "pad_top": plane.pads[0], "pad_left": plane.pads[1],
+            "rows": self.rows, "row_words": self.row_words, "span": self.span, "tile": self.tile, "lines": self.lines,
+            "second_input": self.second_input, "input_step": self.input_step, "stream_bytes": stream_bytes})
+
+
+def plane_buffer(plane: Plane) -> Buffer:
+    """Planes of int16 pairs of channels, pairs of pixels side by side; tiles keep it small."""
+    rows = plane.extent(0, 1)
+
+    def buffer(tile: int) -> Buffer:
+        span = plane.extent(1, tile)
+        return Buffer(plane, rows, span * plane.in_channels // 2, span, tile, 1, 4 * plane.strides[1], 8 * plane.strides[1])
+
+    whole = buffer(plane.out_size[1])
+    if whole.size_bytes <= SCRATCH_BYTES:
+        return whole
+    tiles = [buffer(tile) for tile in range(2, plane.out_size[1], 2)]
+    return max((tile for tile in tiles if tile.size_bytes <= SCRATCH_BYTES), key=lambda tile: tile.tile, default=(tiles or [whole])[0])
+
+
+def line_buffer(plane: Plane) -> Buffer:
+    """Rows of int8 as they are; pairs of pixels one below the other where the width is odd."""
+    channels, (height, width) = plane.in_channels, plane.out_size
+    lines = 2 if width % 2 and height > 1 and (height % 2 == 0 or height > width) else 1
+    span, rows = plane.extent(1, width), plane.extent(0, lines)
+    row_words = -(-span * channels // 4)
+    step = plane.strides[1] * channels
+    if lines == 2:
+        return Buffer(plane, rows, row_words, span, width, 2, plane.strides[0] * 4 * row_words, step)
+    return Buffer(plane, rows, row_words, span, width, 1, step, 2 * step)
+
+
+def whole_layer(name: str, kind: str, fill: str, column: str) -> str:
+    """The C function around `<name>_row`: tiles, rows of the buffer, output rows. `kind`: planes or lines."""
+    return f"""/* Loads rows of {kind} and computes output rows from them. */
+static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_window *shape)
+{{
+    int32_t batch, x, y;
+    for (batch = 0; batch < shape->batches; batch++) {{
+        for (x = 0; x < shape->out_width; x += shape->tile) {{
+            const aidge_cortexm_run run = aidge_cortexm_run_of(shape, x);
+            aidge_cortexm_rows rows = aidge_cortexm_rows_of(input, scratch, {fill}, shape, x);
+            for (y = 0; y < shape->out_height; y += shape->lines) {{
+                y = y + shape->lines > shape->out_height ? shape->out_height - shape->lines : y;
+                aidge_cortexm_load_{kind}(&rows, shape, y * shape->stride_height - shape->pad_top);
+                {name}_row(rows.words, output + (y * shape->out_width + x) * shape->out_channels, stream, &run, {column});
+            }}
+        }}
+        input += shape->in_height * shape->in_width * shape->channels;
+        output += shape->out_height * shape->out_width * shape->out_channels;
+    }}
+}}"""
+
+
+def begin_row(code: Routine) -> None:
+    """Arguments of a row function into their registers; `base` and `column` of the first pair. Label 1 begins a pair."""
+    code("push {{r4-r11, lr}}")
+    code(f"vpush {{{{{dense.SAVED}}}}}")
+    code("vmov {input}, r0")
+    code("vmov {output}, r1")
+    code("mov {stream}, r2")
+    code("ldm r3, {{r4-r11}}", "pairs, second_input, second_output, back_input, back_output, output_step, input_step, stream_bytes")
+    states = ("pairs", "second_input", "second_output", "back_input", "back_output", "output_step", "input_step")
+    for state, register in zip(states, range(4, 11)):
+        code(f"vmov {{{state}}}, r{register}")
+    code("add r11, r11, {stream}")
+    code("vmov {end}, r11")
+    dense.load_head(code)
+
+
+def end_row(code: Routine) -> None:
+    """To the next pair (label 1), or back to the caller; label 7."""
+    code("vmov r2, {output}")
+    code("vmov r3, {output_step}")
+    code("vmov r5, {input}")
+    code("vmov r6, {input_step}")
+    code("vmov r4, {pairs}")
+    code("add r2, r2, r3")
+    code("add r5, r5, r6")
+    code("subs r4, r4, #1")
+    code("cmp r4, #1", "the last pair overlaps the one before if pixels are odd")
+    code("bne 7f")
+    code("vmov r3, {back_output}")
+    code("vmov r6, {back_input}")
+    code("sub r2, r2, r3")
+    code("sub r5, r5, r6")
+    code.label(7)
+    code("vmov {output}, r2")
+    code("vmov {input}, r5")
+    code("vmov {pairs}, r4")
+    code("cmp r4, #0")
+    code("bne 1b")
+    code(f"vpop {{{{{dense.SAVED}}}}}")
+    code("pop {{r4-r11, pc}}")
+

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from aidge_build.errors import AidgeError
+from aidge_build.export.file_named import file_named
 
 _LOCAL = re.compile(r'\s*#\s*include\s*"([^"]+)"')
 _SYSTEM = re.compile(r"\s*#\s*include\s*(<[^>]+>)")
@@ -85,7 +86,7 @@ def _resolve(name: str, library: str, includer: str, libraries: Mapping[str, Map
     other, _, path = plain.partition("/")
     if beside not in available and plain not in available and path in libraries.get(other, {}):
         return other, path
-    return library, beside if beside in available else plain
+    return library, beside if beside in available else file_named(available, plain) or plain
 
 
 def _lines(text: str) -> list[tuple[str, int, bool]]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from aidge_build.backend.spec import NodeView
 from aidge_build.errors import AidgeError
 from aidge_build.export.call import Call, Constant, Input, Output
+from aidge_build.export.file_named import file_named
 from aidge_build.export.mem_info import MemInfo
 from aidge_build.export.node import ExportNode
 from aidge_build.graph.dtype import C_TYPES, DType
@@ -145,14 +146,9 @@ class KernelFiles:
             return path if os.path.isabs(path) else os.path.join(self.folder, path)
         relative = os.path.relpath(path, self.folder) if os.path.isabs(path) else path
         relative = relative.replace(os.sep, "/")
-        if relative in self.files:
-            return relative
-        parts = relative.split("/")
-        for start in range(len(parts)):
-            ending = "/".join(parts[start:])
-            fits = [known for known in sorted(self.files) if known == ending or known.endswith("/" + ending)]
-            if len(fits) == 1:
-                return fits[0]
+        found = file_named(self.files, relative)
+        if found is not None:
+            return found
         raise AidgeError(f"the library has no file '{name}'", where=self.folder, code="LIBRARY")
 
     def read(self, name: str) -> bytes:

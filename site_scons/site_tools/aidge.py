@@ -131,7 +131,7 @@ def _emit(target, source, env):
     folder = target[0].dir
     if not env.get("AIDGE_NAME") and not folder.is_under(env.Dir(".")):
         folder = env.Dir(".")  # a model elsewhere: nothing is written beside it
-    endings = [".c", "_weights.c", ".h", ".plan.json"] + (["_weights.bin"] if options.get("weights") == "incbin" else [])
+    endings = [_code_ending(env, options), "_weights.c", ".h", ".plan.json"] + (["_weights.bin"] if options.get("weights") == "incbin" else [])
     targets = [folder.File(name + ending) for ending in endings]
     arguments = _arguments(env, options)
     for node in targets:
@@ -142,6 +142,20 @@ def _emit(target, source, env):
     env.Depends(targets, env.Value(_digest_of_tool(command, env, options)))
     _add_header_folder(env, folder)
     return targets, source
+
+
+def _code_ending(env, options):
+    """`.cpp` when a library of the user's that is named says language = "c++", else `.c`."""
+    for name in ",".join(_as_list(options.get("libs") or [])).split(","):
+        for folder in _folders(env, options, "kernel_path"):
+            folder = folder.get_abspath()
+            for path in (folder, os.path.join(folder, name)):
+                manifest = os.path.join(path, "library.toml")
+                if os.path.basename(path) == name and os.path.isfile(manifest):
+                    with open(manifest, encoding="utf-8") as file:
+                        if re.search(r'^language\s*=\s*"c\+\+"', file.read(), re.MULTILINE):
+                            return ".cpp"
+    return ".c"
 
 
 def _command(source, target, env, for_signature):

@@ -75,29 +75,30 @@ def all_steps(code: Routine, pairs: int, is_packed: bool, unroll: int) -> None:
     code("bne 4b")
 
 
-def epilogue(code: Routine, stream: Stream) -> None:
-    """Requantize and store 2 x 4 sums; labels 5 and 6."""
+def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
+    """Requantize and store 4 sums of each pixel; labels 5 and 6."""
     code("ldr {x0}, [{stream}], #4", "2 * first channel + 1 if the integer form is proved")
     code("vmov {column}, {output}")
     if stream.is_packed:
-        for pixel in "ab":
+        for pixel in pixels:
             for channel in (1, 3):
                 code(f"sub {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel - 1}}}")
-    code("vmov {w1}, {second_output}")
+    if "b" in pixels:
+        code("vmov {w1}, {second_output}")
     code("lsrs {x0}, {x0}, #1")
     code("add {column}, {column}, {x0}", "where pixel 0 goes")
     code("bcs 5f")
-    _float_form(code, stream)
+    _float_form(code, stream, pixels)
     code("b 6f")
     code.label(5, "integers, proved equal for every sum")
-    _integer_form(code, stream)
+    _integer_form(code, stream, pixels)
     code.label(6)
 
 
-def _float_form(code: Routine, stream: Stream) -> None:
+def _float_form(code: Routine, stream: Stream, pixels: str) -> None:
     code("vldmia {stream}!, {{s4-s7}}")
     code("vmov {w0}, {zero}", "zero point + 128, twice")
-    for pixel in "ab":
+    for pixel in pixels:
         code(f"vmov s0, s1, {{{pixel}0}}, {{{pixel}1}}")
         code(f"vmov s2, s3, {{{pixel}2}}, {{{pixel}3}}")
         for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vcvtr.s32.f32 s{0}, s{0}"):
@@ -131,12 +132,13 @@ def _clamp(code: Routine, pixel: str) -> None:
             code(f"sel {value}, {value}, {{{limit}}}")
 
 
-def _integer_form(code: Routine, stream: Stream) -> None:
+def _integer_form(code: Routine, stream: Stream, pixels: str) -> None:
     code("vmov {w0}, {rounding}")
-    code("add {w1}, {w1}, {column}", "where pixel 1 goes")
+    if "b" in pixels:
+        code("add {w1}, {w1}, {column}", "where pixel 1 goes")
     for channel in (0, 2):
         code("ldrd {x0}, {x1}, [{stream}], #8")
-        for pixel, target in (("a", "column"), ("b", "w1")):
+        for pixel, target in zip(pixels, ("column", "w1")):
             even, odd = f"{{{pixel}{channel}}}", f"{{{pixel}{channel + 1}}}"
             code(f"smmla {even}, {even}, {{x0}}, {{w0}}")
             code(f"smmul {odd}, {odd}, {{x1}}" if stream.is_packed else f"smmla {odd}, {odd}, {{x1}}, {{w0}}")

@@ -16,6 +16,7 @@ from aidge_build.export.node import ExportNode
 INT8 = (-128, 127)
 SHIFTS = (4, 6, 2, 8)  # of the integer form, in order of preference: few, so that few texts differ
 HIGH_SHIFT = 8  # what accumulators that carry 8 fraction bits are shifted more
+SMALLEST_DIVIDED = 2.0 ** -100
 CONSTANT_STEPS = 1024  # accumulator steps per output step in a channel that is constant
 
 
@@ -86,6 +87,11 @@ def without_constants(linear: Linear) -> Linear:
     factors = numpy.where(constant, numpy.float32(1 / CONSTANT_STEPS), linear.factors).astype(numpy.float32)
     return replace(linear, rows=numpy.where(constant[:, None], 0, linear.rows), bias=bias, factors=factors,
                    low=numpy.where(constant, bias, linear.low), high=numpy.where(constant, bias, linear.high))
+
+
+def fits_fraction(linear: Linear) -> numpy.ndarray:
+    """Channels whose sums fit a word with 8 fraction bits, and whose multiplier can be divided by 256 exactly."""
+    return (256 * linear.largest < (1 << 31) - 1) & ((linear.factors == 0) | (linear.factors > SMALLEST_DIVIDED))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy
 
 from .conditions import GROUP
-from .linear_int8 import IntegerForm, Linear, integer_forms
+from .linear_int8 import IntegerForm, Linear, fits_fraction, integer_forms
 
-_SMALLEST_EXACT = 2.0 ** -100  # a multiplier above it can be divided by 256 exactly
 _LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 
 
@@ -70,9 +69,8 @@ def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
             halves = 256 * rows[high] + rows[low]
             if halves.size and (halves.min() < -32768 or halves.max() > 32767):
                 return False
-    exact = (linear.factors == 0) | (linear.factors > _SMALLEST_EXACT)
     rounded = linear.largest * linear.factors.astype(numpy.float64) < _LARGEST_ROUNDED
-    return bool((exact & rounded & (256 * linear.largest < (1 << 31) - 1)).all())
+    return bool((fits_fraction(linear) & rounded).all())
 
 
 def _group(linear: Linear, rows: numpy.ndarray, form: IntegerForm, first: int, is_packed: bool, is_proved: bool) -> list[int]:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "dense.h"
 
-/* Pixels are computed two by two; of an odd number the last pair overlaps the one before, a single one is its own partner. */
+/* Pixels are computed two by two; of an odd number the last pair overlaps the one before. */
 typedef struct {
     int32_t pairs;
     int32_t second_input, second_output;  /* bytes from the first pixel of a pair to the second */

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
-import math
-
 from aidge_build.backend.spec import Demands, NodeView, Predicate
 from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.export.node import kernel
 
 from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, linear_spec
+from .fc_int8 import FcInt8, fc_call, fc_scratch_bytes
 from .linear_int8 import LinearNode
 from .packing import pack, quads
 from .pointwise import routine
+
+
+def _pixels(view: NodeView) -> int:
+    return view.inputs[0].elements // view.inputs[0].dims[1]
 
 
 def _window(view: NodeView) -> str:
@@ -31,22 +34,25 @@ class PointwiseInt8(LinearNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=4 * view.inputs[0].dims[1])
+        channels = view.inputs[0].dims[1]
+        return Demands(scratch_bytes=fc_scratch_bytes(channels) if _pixels(view) == 1 else 4 * channels)
 
     def call(self) -> Call:
+        if _pixels(self.view) == 1:
+            return fc_call(self, 1, FcInt8.unroll)
         data, (output,) = self.inputs[0], self.outputs
         channels, outputs = data.dims[1], output.dims[1]
         stream = pack(self.linear(self.inputs[1].data.reshape(outputs, channels)), quads(channels))
         function, text = routine(stream, channels, self.unroll)
-        shape = pixel_pairs(data.dims[0] * math.prod(data.dims[2:]), channels, outputs, stream.words.nbytes)
+        shape = pixel_pairs(_pixels(self.view), channels, outputs, stream.words.nbytes)
         return Call(function, ("pointwise_int8.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
                     note=stream.note, texts=(text,))
 
 
 def pixel_pairs(pixels: int, channels: int, outputs: int, stream_bytes: int) -> Struct:
-    """The struct of pointwise_int8.h."""
-    alone, odd = pixels == 1, pixels % 2 and pixels > 1
+    """The struct of pointwise_int8.h for at least 2 pixels."""
+    odd = pixels % 2
     return Struct("aidge_cortexm_pointwise", {
-        "pairs": (pixels + 1) // 2, "second_input": 0 if alone else channels, "second_output": 0 if alone else outputs,
+        "pairs": (pixels + 1) // 2, "second_input": channels, "second_output": outputs,
         "back_input": channels if odd else 0, "back_output": outputs if odd else 0, "output_step": 2 * outputs,
         "stream_bytes": stream_bytes})

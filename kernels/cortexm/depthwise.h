@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "dense.h"
+
+/* A depthwise convolution, 4 channels at a time, through a buffer of rows: [row][4 channels][pairs of pixels] as int16. */
+typedef struct {
+    int32_t batches, in_height, in_width, channels, out_height, out_width;
+    int32_t stride_height, pad_top, extent;  /* input rows that one output row sees */
+    int32_t row_words;
+    int32_t band;                            /* output rows that are computed from one buffer */
+    int32_t group_words, stream_words;
+} aidge_cortexm_depthwise;
+
+/* What of a band must be gathered: `count` input rows from byte `source` on, to `target`. */
+typedef struct {
+    uint32_t *target;
+    int32_t source, count;
+} aidge_cortexm_band;
+
+static void aidge_cortexm_words(uint32_t *target, const uint32_t *source, int32_t count)
+{
+    for (; count >= 4; count -= 4) {
+        const uint32_t a = source[0];
+        const uint32_t b = source[1];
+        const uint32_t c = source[2];
+        const uint32_t d = source[3];
+        target[0] = a;
+        target[1] = b;
+        target[2] = c;
+        target[3] = d;
+        source += 4;
+        target += 4;
+    }
+    for (; count > 0; count--) {
+        *target++ = *source++;
+    }
+}
+
+static void aidge_cortexm_pads(uint32_t *target, uint32_t fill, int32_t count)
+{
+    for (; count > 0; count--) {
+        *target++ = fill;
+    }
+}
+
+/* Prepare the buffer for output rows y..y + lines - 1: rows of the band before move up, rows outside the image are filled. */
+static aidge_cortexm_band aidge_cortexm_band_of(const aidge_cortexm_depthwise *shape, uint32_t *words, uint32_t fill, int32_t y,
+                                                int32_t lines)
+{
+    const int32_t top = y * shape->stride_height - shape->pad_top;
+    const int32_t end = top + (lines - 1) * shape->stride_height + shape->extent;
+    const int32_t overlap = shape->extent - shape->stride_height;
+    const int32_t kept = (y > 0) && (overlap > 0) ? overlap : 0;
+    aidge_cortexm_band band;
+    int32_t first = top + kept;
+    int32_t last = end < shape->in_height ? end : shape->in_height;
+    if (kept > 0) {
+        aidge_cortexm_words(words, words + shape->band * shape->stride_height * shape->row_words, kept * shape->row_words);
+    }
+    if (first < 0) {
+        const int32_t above = (end < 0 ? end : 0) - first;
+        aidge_cortexm_pads(words + (first - top) * shape->row_words, fill, above * shape->row_words);
+        first += above;
+    }
+    last = last > first ? last : first;
+    band.target = words + (first - top) * shape->row_words;
+    band.source = first * shape->in_width * shape->channels;
+    band.count = last - first;
+    aidge_cortexm_pads(words + (last - top) * shape->row_words, fill, (end - last) * shape->row_words);
+    return band;
+}
+
+#if !AIDGE_CORTEXM_ASSEMBLY
+/* Rows of 4 channels into the buffer, whose rows hold `pairs` pairs of pixels per channel: the C version of the functions of
+ * this name. */
+static void aidge_cortexm_depthwise_gather(const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill, int32_t channels,
+                                           int32_t width, int32_t pad, int32_t pairs)
+{
+    const int32_t zero = aidge_cortexm_low(aidge_cortexm_even_bytes(fill));
+    for (; rows > 0; rows--) {
+        int32_t channel, pair;
+        for (channel = 0; channel < 4; channel++) {
+            for (pair = 0; pair < pairs; pair++) {
+                const int32_t x = 2 * pair - pad;
+                const int32_t low = (x >= 0) && (x < width) ? source[x * channels + channel] : zero;
+                const int32_t high = (x + 1 >= 0) && (x + 1 < width) ? source[(x + 1) * channels + channel] : zero;
+                *target++ = aidge_cortexm_pair(low, high);
+            }
+        }
+        source += width * channels;
+    }
+}
+
+/* Where the C version finds things: sizes in words; `places` [kernel_height * kernel_width]: 2 * word + half of each weight. */
+typedef struct {
+    int32_t channels, out_width, kernel_height, kernel_width, stride_height, stride_width, dilation_height, row_words, pairs, weights;
+    const int16_t *places;
+} aidge_cortexm_depthwise_geometry;
+
+/* Output rows of 4 channels: the C version of the functions of this name. */
+static void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows,
+                                         const int32_t *head, const aidge_cortexm_depthwise_geometry *geometry, int32_t shift)
+{
+    int32_t channel, y, x, ky, kx;
+    for (channel = 0; channel < 4; channel++) {
+        const int32_t form = constants[1] >= 0;
+        const int32_t factor = constants[1] & 0x7FFFFFFF;
+        for (y = 0; y < rows; y++) {
+            for (x = 0; x < geometry->out_width; x++) {
+                uint32_t sum = (uint32_t)constants[0];
+                for (ky = 0; ky < geometry->kernel_height; ky++) {
+                    const uint32_t *row = words + (y * geometry->stride_height + ky * geometry->dilation_height) * geometry->row_words
+                                          + channel * geometry->pairs;
+                    for (kx = 0; kx < geometry->kernel_width; kx++) {
+                        const int32_t at = x * geometry->stride_width + kx;
+                        const int32_t place = geometry->places[ky * geometry->kernel_width + kx];
+                        const uint32_t weights = (uint32_t)constants[2 + place / 2];
+                        const int32_t weight = (place & 1) != 0 ? aidge_cortexm_high(weights) : aidge_cortexm_low(weights);
+                        const int32_t value = (at & 1) != 0 ? aidge_cortexm_high(row[at / 2]) : aidge_cortexm_low(row[at / 2]);
+                        sum += (uint32_t)(weight * value);
+                    }
+                }
+                output[(y * geometry->out_width + x) * geometry->channels + channel] =
+                    aidge_cortexm_requantize((int32_t)sum, factor, head, form, 1, shift);
+            }
+        }
+        constants += 2 + geometry->weights;
+    }
+}
+#endif

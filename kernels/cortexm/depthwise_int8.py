@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""int8 depthwise convolution over one or two axes."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import Demands, NodeView, Predicate
+from aidge_build.export.call import Call, Constant, Input, Output, Scratch
+from aidge_build.export.node import kernel
+
+from .conditions import linear_spec
+from .depthwise import LARGEST_OFFSET, depthwise_of, pack, struct, texts
+from .linear_int8 import LinearNode, integer_forms
+from .packing import taps_last_channels
+from .window import plane_of_view
+
+MOST_CHANNELS = 2047  # two steps between pixels fit an instruction
+MOST_WEIGHT_WORDS = 500
+
+
+def _unfit(view: NodeView) -> str:
+    plane = plane_of_view(view)
+    layer = depthwise_of(plane)
+    if plane.strides[1] > 2 or (plane.dilations[1] > 1 and plane.kernel[1] > 1):
+        return f"steps {plane.strides[1]} columns, {plane.dilations[1]} between taps; wants at most 2, and 1"
+    if plane.in_channels > MOST_CHANNELS:
+        return f"{plane.in_channels} channels, wants at most {MOST_CHANNELS}"
+    if plane.pads[1] >= 2 * layer.pairs or layer.furthest > LARGEST_OFFSET or layer.weight_words > MOST_WEIGHT_WORDS:
+        return "the rows of a window lie too far apart"
+    return ""
+
+
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"),
+        linear_spec(Predicate("strides of at most 2, columns not dilated, near rows", _unfit)))
+class DepthwiseInt8(LinearNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=depthwise_of(plane_of_view(view)).scratch_bytes)
+
+    def call(self) -> Call:
+        layer, linear = depthwise_of(plane_of_view(self.view)), self.linear(taps_last_channels(self.inputs[1].data))
+        form = max(integer_forms(linear, True), key=lambda candidate: int((candidate.high > 0).sum()))
+        stream, proved = pack(linear, layer, form)
+        function, functions = texts(layer, form.shift, linear.is_clamped)
+        return Call(function, ("depthwise.h",), (Input(0), Output(0), Constant("stream", stream), Scratch(), struct(layer, len(stream))),
+                    note=f"requantization of {proved} of {len(linear.rows)} channels proved in integers, of the others in float",
+                    texts=functions)

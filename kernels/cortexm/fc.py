@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""A whole fully connected layer in assembly: one row of inputs, 4 outputs x 4 inputs in each step."""
+
+from __future__ import annotations
+
+from . import dense
+from .assembly import Routine
+from .packing import Stream
+
+PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_fc *shape"
+WEIGHTS = [f"b{index}" for index in range(4)]
+
+
+def routine(stream: Stream, features: int, unroll: int) -> tuple[str, str]:
+    """Name and text for rows of `features` inputs; the last ones are filled up to a multiple of 4 with weights of 0."""
+    name = f"aidge_cortexm_fc_int8_{features}_{stream.variant}_u{unroll}"
+    quads = (features + 3) // 4
+    code = Routine(dense.REGISTERS)
+    code("push {{r4-r11, lr}}")
+    code(f"vpush {{{{{dense.SAVED}}}}}")
+    code("vmov {output}, r1")
+    code("mov {stream}, r2")
+    code("vmov {base}, r3")
+    code("ldr r4, [sp, #68]", "shape")
+    code("ldm r4, {{r5-r7}}", "rows, outputs, stream_bytes")
+    code("vmov {pairs}, r5")
+    code("vmov {output_step}, r6")
+    code("add r7, r7, {stream}")
+    code("vmov {end}, r7")
+    dense.load_head(code)
+    code.label(1, "a row")
+    code("vmov r3, {base}")
+    _unpack(code, features)
+    code("vmov {input}, r0")
+    code("vmov {column_end}, r3")
+    code("vmov {stream}, {begin}")
+    code.label(3, "a group of 4 outputs")
+    code("vmov {column}, {base}")
+    code("ldm {stream}!, {{r4-r7}}", "their biases")
+    _all_steps(code, quads, stream.is_packed, unroll)
+    dense.epilogue(code, stream, "a")
+    code("vmov {x0}, {end}")
+    code("cmp {stream}, {x0}")
+    code("bne 3b")
+    code("vmov r2, {output}")
+    code("vmov r4, {output_step}")
+    code("vmov r5, {pairs}")
+    code("vmov r0, {input}")
+    code("add r2, r2, r4")
+    code("vmov {output}, r2")
+    code("subs r5, r5, #1")
+    code("vmov {pairs}, r5")
+    code("bne 1b")
+    code(f"vpop {{{{{dense.SAVED}}}}}")
+    code("pop {{r4-r11, pc}}")
+    portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {features}, {stream.is_packed:d}, {stream.shift});"
+    return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs.", portable)
+
+
+def _unpack(code: Routine, features: int) -> None:
+    """`features` inputs at r0 as int16 to r3; both end behind them. Label 2."""
+    words = features // 4
+    count = next(size for size in (8, 7, 6, 5, 4, 3, 2, 1) if words % size == 0) if words > 8 else words
+    if words > 8:
+        code.constant("r12", words // count)
+        code.label(2, f"{4 * count} inputs")
+    for _ in range(count // 2):
+        code("ldr r4, [r0], #4")
+        code("ldr r5, [r0], #4")
+        for target, source in ((6, 4), (8, 5)):
+            code(f"sxtb16 r{target}, r{source}")
+            code(f"sxtb16 r{target + 1}, r{source}, ror #8")
+        code("stm r3!, {{r6-r9}}")
+    if count % 2:
+        code("ldr r4, [r0], #4")
+        code("sxtb16 r6, r4")
+        code("sxtb16 r7, r4, ror #8")
+        code("stm r3!, {{r6-r7}}")
+    if words > 8:
+        code("subs r12, r12, #1")
+        code("bne 2b")
+    for index in range(0, features % 4 and 4, 2):  # the inputs left over: (first, third), (second, none)
+        for half, position in enumerate((index // 2, index // 2 + 2)):
+            code(f"ldrsb r{4 + half}, [r0, #{position}]" if position < features % 4 else f"movs r{4 + half}, #0")
+        code("pkhbt r4, r4, r5, lsl #16")
+        code("str r4, [r3], #4")
+    if features % 4:
+        code(f"adds r0, r0, #{features % 4}")
+
+
+def _all_steps(code: Routine, quads: int, is_packed: bool, unroll: int) -> None:
+    ahead = quads if quads <= unroll else quads % unroll
+    for _ in range(ahead):
+        _step(code, is_packed)
+    if ahead == quads:
+        return
+    code("vmov {w0}, {column_end}")
+    code.label(4, f"{quads // unroll} times {4 * unroll} inputs")
+    for _ in range(unroll):
+        _step(code, is_packed)
+    code("cmp {column}, {w0}")
+    code("bne 4b")
+
+
+def _step(code: Routine, is_packed: bool) -> None:
+    """4 inputs, 4 outputs: 16 multiply-accumulates."""
+    code("ldrd {x0}, {x1}, [{column}], #8", "4 inputs")
+    if not is_packed:
+        for tap in ("x0", "x1"):
+            code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
+            for channel, weight in enumerate(WEIGHTS):
+                code(f"smlad {{a{channel}}}, {{{weight}}}, {{{tap}}}, {{a{channel}}}")
+        return
+    code("ldm {stream}!, {{r8-r11}}", "their weights for 4 outputs")
+    uses = (("b0", "x0"), ("b1", "x0"), ("b2", "x1"), ("b3", "x1"))
+    for index, (weight, tap) in enumerate(uses):
+        code(f"smlad {{a{1 + 2 * (index % 2)}}}, {{{weight}}}, {{{tap}}}, {{a{1 + 2 * (index % 2)}}}")
+    for weight in WEIGHTS:
+        code(f"sxtb16 {{{weight}}}, {{{weight}}}")
+    for index, (weight, tap) in enumerate(uses):
+        code(f"smlad {{a{2 * (index % 2)}}}, {{{weight}}}, {{{tap}}}, {{a{2 * (index % 2)}}}")

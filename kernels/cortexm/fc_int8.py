@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+"""int8 fully connected layer."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import ROW_MAJOR, Demands, NodeView
+from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.export.node import kernel
+
+from .conditions import linear_spec
+from .fc import routine
+from .linear_int8 import LinearNode
+from .packing import pack, quads
+
+
+@kernel("FC", linear_spec(form=ROW_MAJOR))
+class FcInt8(LinearNode):
+    unroll = 8
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=fc_scratch_bytes(view.inputs[1].dims[1]))
+
+    def call(self) -> Call:
+        return fc_call(self, self.inputs[0].dims[0], self.unroll)
+
+
+def fc_scratch_bytes(features: int) -> int:
+    """A row as int16."""
+    return 8 * ((features + 3) // 4)
+
+
+def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
+    """The call for weights [outputs, features(, 1, 1)]."""
+    outputs, features = node.inputs[1].dims[:2]
+    order = [tap if tap < features else -1 for tap in quads(features)]
+    stream = pack(node.linear(node.inputs[1].data.reshape(outputs, features)), order)
+    function, text = routine(stream, features, unroll)
+    shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
+    return Call(function, ("fc_int8.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
+                note=stream.note, texts=(text,))

@@ -19,7 +19,7 @@ def two_axes(data: Tensor, output: Tensor, window: Window, numbers: tuple[int, .
     Axes of length 1 go first: the inner loops then run over the axis that has taps. The stored bytes are the same.
     """
     axes = [index for index in range(window.rank)
-            if (data.dims[2 + index], output.dims[2 + index], window.kernel[index]) != (1, 1, 1)]
+            if (data.dims[2 + index], output.dims[2 + index], window.kernel[index], window.pads_begin[index]) != (1, 1, 1, 0)]
     first, second = (missing if axis is None else numbers[axis] for axis in [None] * (2 - len(axes)) + axes)
     return first, second
 

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""A function in assembly, generated for one shape, with the plain C call that does the same beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WORD_REACH, BYTE_REACH = 508, 127  # of the immediate offsets of VLDRW and VLDRB
+
+
+@dataclass(frozen=True)
+class Line:
+    """One instruction, or a label when it ends in a colon; `comment` says why."""
+
+    text: str
+    comment: str = ""
+
+
+def function(name: str, purpose: str, parameters: str, lines: Sequence[Line], plain: str) -> str:
+    """The C text: a naked function, or where this is not compiled for MVE by a GNU compiler, `plain`."""
+    body = "\n".join(_printed(line) for line in lines)
+    unused = parameters.replace(",", " AIDGE_HELIUM_UNUSED,") + " AIDGE_HELIUM_UNUSED"
+    return (f"/* {purpose} */\n#if AIDGE_HELIUM_ASSEMBLY\nAIDGE_HELIUM_NAKED void {name}({unused})\n{{\n    __asm__(\n{body}\n    );\n}}\n"
+            f"#else\nstatic void {name}({parameters})\n{{\n{plain}\n}}\n#endif")
+
+
+def _printed(line: Line) -> str:
+    if line.text.endswith(":"):
+        return f'        "{line.text}\\n"'
+    text = f'        "    {line.text}\\n"'
+    return f"{text:<60} /* {line.comment} */" if line.comment else text
+
+
+class Assembler:
+    """Collects lines."""
+
+    def __init__(self):
+        self.lines: list[Line] = []
+
+    def __call__(self, *texts: str, why: str = "") -> None:
+        """Append instructions; the comment stands at the first."""
+        for position, text in enumerate(texts):
+            self.lines.append(Line(text, why if position == 0 else ""))
+
+    def label(self, number: int) -> None:
+        self.lines.append(Line(f"{number}:"))
+
+    def add(self, target: str, source: str, constant: int) -> None:
+        """target = source + constant, in as few instructions as it takes; no flags, no further register."""
+        operation, size = ("add", constant) if constant >= 0 else ("sub", -constant)
+        if constant == 0:
+            if target != source:
+                self(f"mov {target}, {source}")
+        elif size < 4096:
+            self(f"{operation}w {target}, {source}, #{size}")
+        else:
+            for part in (size & 0xFFF, size & 0xFF000, size & 0xFF00000):
+                if part:
+                    self(f"{operation}{'w' if part < 4096 else '.w'} {target}, {source}, #{part}")
+                    source = target
+
+    def enter(self, stack_bytes: int = 0) -> None:
+        """Save what the caller owns; r0 to r3 are the arguments."""
+        self("push {r4-r11, lr}", "vpush {d8-d15}")
+        if stack_bytes:
+            self(f"sub sp, #{stack_bytes}")
+
+    def leave(self, stack_bytes: int = 0) -> None:
+        if stack_bytes:
+            self(f"add sp, #{stack_bytes}")
+        self("vpop {d8-d15}", "pop {r4-r11, pc}")
+
+
+@dataclass(frozen=True)
+class Access:
+    """How one vector access is addressed: `before` is added to the pointer by an instruction of its own."""
+
+    address: str
+    before: int = 0
+
+
+def walk(pointer: str, home: int, offsets: Sequence[int], reach: int, step: int = 0) -> tuple[list[Access], int]:
+    """Addresses of accesses at `offsets` in this order with one pointer that begins at `home` and must end `step` further.
+
+    Immediates reach `reach` bytes; farther, the pointer moves along with the accesses, which costs nothing as long as
+    neighbours lie within reach. Returns the accesses and what must be added to the pointer at the end.
+    """
+    place, end, found = home, home + step, []
+    for index, offset in enumerate(offsets):
+        before = 0
+        if abs(offset - place) > reach:
+            before, place = offset - place, offset
+        is_last = index + 1 == len(offsets)
+        following = end if is_last else offsets[index + 1]
+        if place == following if is_last else abs(following - place) <= reach:
+            address = f"[{pointer}, #{offset - place}]" if offset != place else f"[{pointer}]"
+        elif offset == place and abs(following - place) <= (reach if is_last else 2 * reach):
+            move = max(-reach, min(reach, following - place))
+            address, place = f"[{pointer}], #{move}", place + move
+        elif offset != place:
+            address, place = f"[{pointer}, #{offset - place}]!", offset
+        else:
+            address = f"[{pointer}]"
+        found.append(Access(address, before))
+    return found, end - place

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""What the kernels of this library have in common: the specs, and the CPU that they are for."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.export.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.graph.dtype import DType
+
+from .stream import WIDEST
+
+MVE = frozenset({"fpu", "mve"})
+
+
+def _too_wide(view: NodeView) -> str:
+    channels = view.outputs[0].dims[1]
+    return f"{channels} output channels, at most {WIDEST}" if channels > WIDEST else ""
+
+
+NARROW = Predicate("offsets of four pixels fit 16 bits", _too_wide)
+
+
+def linear_spec(form=CHANNELS_LAST, *further: Predicate) -> ImplSpec:
+    """int8 data in and out, int8 weights, int32 bias."""
+    return ImplSpec(inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+                    outputs=(IOSpec(DType.int8, form),), features=MVE,
+                    predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, *further))

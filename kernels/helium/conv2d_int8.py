@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""int8 convolution over one or two axes: how windows become products, and the function that drives them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy
+
+from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.backend.spec import Demands, NodeView, Predicate
+from aidge_build.export.call import Call, Constant, Input, Output, Scratch
+from aidge_build.export.linear import linear_constants
+from aidge_build.export.node import ExportNode, kernel
+
+from .conditions import NARROW, linear_spec
+from .geometry import Geometry, geometry_of
+from .patches import Patches
+from .product import LANES, Product
+from .stationary import Stationary
+from .stream import product_stream
+
+SCRATCH_BYTES = 4096  # what patches may take if they have the choice
+PIXELS = 4
+FEWEST_STATIONARY = 3  # blocks of pixels that pay for loading a pair's weights beforehand
+
+
+def _grouped(view: NodeView) -> str:
+    return f"{view.operator.groups} groups" if view.operator.groups != 1 else ""
+
+
+def _wide_and_dilated(view: NodeView) -> str:
+    shape = geometry_of(view.inputs[0], view.outputs[0], view.operator.window)
+    if shape.dilation_width > 1 and shape.kernel_width * shape.kernel_height > 64:
+        return f"a dilated kernel of {shape.kernel_height} x {shape.kernel_width} taps"
+    return ""
+
+
+ONE_GROUP = Predicate("one group", _grouped)
+FEW_DILATED_TAPS = Predicate("a dilated kernel has at most 64 taps", _wide_and_dilated)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a convolution is computed. Windows are read from the input or, with `staged_row` bytes for each of their rows, from
+    copies of the input's rows with pads; with `patches` they are laid out for `batch` pixels first."""
+
+    geometry: Geometry
+    product: Product
+    staged_row: int = 0
+    patches: Patches | None = None
+    batch: int = 0
+
+    @property
+    def staged_bytes(self) -> int:
+        """Rows, and room for reading and writing whole vectors at the end."""
+        return self.geometry.kernel_height * self.staged_row + LANES if self.staged_row else 0
+
+    @property
+    def scratch_bytes(self) -> int:
+        return self.staged_bytes + (self.batch * self.patches.vectors * LANES + LANES if self.patches else 0)
+
+
+def plan_of(shape: Geometry, clamps: bool) -> Plan:
+    """The plan with the fewest instructions, by estimate."""
+    row = shape.kernel_width * shape.channels
+    usual = Product(PIXELS, shape.stride_width * shape.channels, shape.kernel_height, shape.dilation_height * shape.in_width * shape.channels,
+                    1, row, -(-row // LANES), shape.outputs, clamps=clamps)
+    taps = replace(usual, taps=shape.kernel_width, tap_step=shape.dilation_width * shape.channels, vectors=-(-shape.channels // LANES))
+    if shape.is_pointwise:
+        return Plan(shape, usual)
+    whole = shape.channels % LANES == 0
+    candidates = [form for form, fits in ((usual, shape.dilation_width == 1 or shape.kernel_width == 1), (taps, whole and shape.kernel_width <= 3)) if fits]
+    if shape.stays_inside and (whole or row % LANES == 0 and shape.dilation_width == 1) and candidates:
+        return Plan(shape, min(candidates, key=_instructions))
+    staged = -(-shape.reached_width * shape.channels // 4) * 4
+    aligned = shape.channels % 4 == 0
+    plans = [Plan(shape, replace(form, row_step=staged, aligned=aligned), staged) for form in candidates]
+    runs = (1, row, row) if shape.dilation_width == 1 else (shape.kernel_width, shape.dilation_width * shape.channels, shape.channels)
+    patches = Patches(shape.stride_width * shape.channels, shape.kernel_height, staged, *runs)
+    if not plans or patches.bytes <= SCRATCH_BYTES // PIXELS:
+        patch = patches.vectors * LANES
+        form = Product(PIXELS, patch, 1, patch, 1, patch, patches.vectors, shape.outputs, aligned=True, clamps=clamps)
+        plan = Plan(shape, form, staged, patches)
+        room = (SCRATCH_BYTES - plan.staged_bytes) // patch // PIXELS * PIXELS
+        plans.append(replace(plan, batch=min(-(-shape.out_width // PIXELS) * PIXELS, max(PIXELS, room))))
+    return min(plans, key=lambda plan: (_instructions(plan.product) + (PIXELS * plan.patches.instructions / plan.product.pairs
+                                                                        if plan.patches else 0)))
+
+
+def _instructions(form: Product) -> int:
+    """Of a block of pixels and a pair of channels, nearly."""
+    if Stationary.fits(form):
+        return 19 + 12 * form.vectors
+    columns = len({pixel * form.pixel_step + tap * form.tap_step for pixel in range(PIXELS) for tap in range(form.taps)})
+    return 21 + form.rows * form.vectors * (columns + 2 * form.taps + 2 * PIXELS * form.taps)
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS))
+class Conv2dInt8(ExportNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        plan = cls.plan(view)
+        return Demands(scratch_bytes=plan.scratch_bytes)
+
+    @staticmethod
+    def plan(view: NodeView) -> Plan:
+        (output,) = view.outputs
+        levels = clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
+        return plan_of(geometry_of(view.inputs[0], output, view.operator.window), levels != output.dtype.range)
+
+    def call(self) -> Call:
+        plan = self.plan(self.view)
+        shape, form = plan.geometry, plan.product
+        weights = self.inputs[1].data
+        taps = numpy.moveaxis(weights, 1, -1).reshape(shape.outputs, shape.kernel_height, shape.kernel_width, shape.channels)
+        numbers = linear_constants(self.operator, self.inputs, self.outputs[0], taps.reshape(shape.outputs, -1))
+        windows = taps.reshape(shape.outputs, form.rows, form.taps, -1)
+        driver = Driver(plan)
+        arguments = [Input(0), Output(0), Constant("stream", product_stream(form, windows, numbers))]
+        if plan.scratch_bytes:
+            arguments.append(Scratch())
+        sources = ("product.h", *(("rows.h",) if plan.staged_row else ()), *(("patches.h",) if plan.patches else ()))
+        return Call(driver.name, sources, tuple(arguments), driver.note, tuple(driver.texts()))
+
+
+class Driver:
+    """The C function that runs a plan: rows, patches, blocks of four pixels, the pixels that are left."""
+
+    def __init__(self, plan: Plan):
+        self.plan, self.shape = plan, plan.geometry
+        self.functions: dict[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        way = ("_patches" if self.plan.patches else "_rows" if self.plan.staged_row else "") + ("_clamped" if self.plan.product.clamps else "")
+        return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{way}"
+
+    @property
+    def note(self) -> str:
+        form = self.plan.product
+        way = "windows copied side by side" if self.plan.patches else "rows copied with pads" if self.plan.staged_row else "windows in place"
+        return f"4 pixels x 2 channels, sums of {form.rows * form.taps * form.vectors} vectors, {way}, requantized in float"
+
+    def texts(self) -> list[str]:
+        """The functions that the driver calls, then the driver."""
+        body = self._pointwise() if self.shape.is_pointwise else self._rows()
+        parameters = "const int8_t *x, int8_t *y, const int8_t *stream" + (", void *scratch" if self.plan.scratch_bytes else "")
+        return [*self.functions.values(), f"static void {self.name}({parameters})\n{{\n" + "\n".join(f"    {line}" for line in body) + "\n}"]
+
+    def _pointwise(self) -> list[str]:
+        shape, form = self.shape, self.plan.product
+        pixels = shape.batches * shape.in_height * shape.in_width
+        missing = -shape.channels % LANES
+        masked = min(pixels, -(-missing // shape.channels))  # the last pixels, behind which the input ends
+        tail = shape.channels % LANES
+        whole = (pixels - masked) // PIXELS
+        lines = self._blocks(form, "x", "y", 0, whole)
+        return lines + self._pixels(replace(form, tail=tail), "x", "y", whole * PIXELS, pixels)
+
+    def _pixels(self, form: Product, x: str, y: str, first: int, end: int) -> list[str]:
+        """Pixels first..end - 1 in blocks of four, and the rest."""
+        whole = (end - first) // PIXELS
+        lines = self._blocks(form, x, y, first, whole)
+        rest = (end - first) % PIXELS
+        return lines + (self._blocks(replace(form, pixels=rest), x, y, first + whole * PIXELS, 1) if rest else [])
+
+    def _blocks(self, form: Product, x: str, y: str, first: int, count: int) -> list[str]:
+        if count == 0:
+            return []
+        block = Stationary(form) if Stationary.fits(form) and count >= FEWEST_STATIONARY else form
+        self.functions[block.name] = block.text()
+        source, target = (_at(pointer, first * step) for pointer, step in ((x, form.pixel_step), (y, form.channels)))
+        return [f"{block.name}({source}, {target}, stream, {count});"]
+
+    def _rows(self) -> list[str]:
+        shape, plan = self.shape, self.plan
+        in_row = shape.in_width * shape.channels
+        lines = ["int32_t batch, row;"]
+        if plan.staged_row:
+            lines += self._staging()
+        inner = []
+        if plan.staged_row:
+            source = "rows"
+            inner.append(f"aidge_helium_rows(x, rows, row * {shape.stride_height} - {shape.top}, stream[16], &staged);")
+        else:
+            source = f"(x + row * {shape.stride_height * in_row})"
+        inner += self._patched(source) if plan.patches else self._pixels(plan.product, source, "y", 0, shape.out_width)
+        inner.append(f"y += {shape.out_width * shape.outputs};")
+        return [*lines, f"for (batch = 0; batch < {shape.batches}; batch++) {{", f"    for (row = 0; row < {shape.out_height}; row++) {{",
+                *(f"        {line}" for line in inner), "    }", f"    x += {shape.in_height * in_row};", "}"]
+
+    def _staging(self) -> list[str]:
+        shape, plan = self.shape, self.plan
+        left = min(shape.left, shape.reached_width) * shape.channels
+        copied = min(shape.in_width, shape.reached_width - min(shape.left, shape.reached_width)) * shape.channels
+        fields = (shape.kernel_height, plan.staged_row, shape.in_height, shape.in_width * shape.channels, shape.dilation_height, left, copied)
+        return [f"static const aidge_helium_rows_shape staged = {{{', '.join(map(str, fields))}}};",
+                "int8_t *const rows = (int8_t *)scratch;", *(["int8_t *const windows = rows + %d;" % plan.staged_bytes] if plan.patches else []),
+                f"aidge_helium_fill(rows, stream[16], {plan.staged_bytes});"]
+
+    def _patched(self, source: str) -> list[str]:
+        shape, plan, lines = self.shape, self.plan, []
+        self.functions[plan.patches.name] = plan.patches.text()
+        for first in range(0, shape.out_width, plan.batch):
+            count = min(plan.batch, shape.out_width - first)
+            lines.append(f"{plan.patches.name}({_at(source, first * plan.patches.pixel_step)}, windows, {count});")
+            lines += self._pixels(plan.product, "windows", _at("y", first * shape.outputs), 0, count)
+        return lines
+
+
+def _at(pointer: str, offset: int) -> str:
+    return f"{pointer} + {offset}" if offset else pointer

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "helium.h"
+
+/* What a generated product computes; product.py explains the fields. Steps in bytes. */
+typedef struct {
+    int32_t pixels, pixel_step, rows, row_step, taps, tap_step, vectors, channels, tail, clamps;
+} aidge_helium_product_shape;
+
+#if !AIDGE_HELIUM_ASSEMBLY
+/*
+ * blocks * pixels windows of x times pairs of output channels; y is [pixels][channels].
+ *
+ * stream: 16 bytes of offsets, 4 of the input's zero point; for each pair of output channels, for each row, vector and tap
+ *   (taps backwards in every other vector) 16 weights of the one and 16 of the other channel, then int32 {bias, bias},
+ *   float {multiplier, multiplier}, int32 step << 16 | zero point; with clamps int32 {lowest, highest}. The last pair has
+ *   step 0; with an odd number of channels it repeats one channel of the pair before.
+ * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
+ */
+static void aidge_helium_product(const int8_t *x, int8_t *y, const int8_t *stream, int32_t blocks,
+                                 const aidge_helium_product_shape *shape)
+{
+    const int32_t taps = shape->taps;
+    const int32_t weight_bytes = shape->rows * taps * shape->vectors * 32;
+    int32_t pixel, row, vector, tap, lane, channel;
+    for (pixel = 0; pixel < blocks * shape->pixels; pixel++) {
+        const int8_t *pair = stream + 20;
+        int32_t step;
+        do {
+            const int8_t *numbers = pair + weight_bytes;
+            for (channel = 0; channel < (shape->channels > 1 ? 2 : 1); channel++) {
+                const int8_t *w = pair + 16 * channel;
+                uint32_t sum = (uint32_t)aidge_helium_word(numbers + 4 * channel);
+                aidge_ref_levels levels;
+                for (row = 0; row < shape->rows; row++) {
+                    for (vector = 0; vector < shape->vectors; vector++) {
+                        const int32_t length = (shape->tail != 0) && (vector == shape->vectors - 1) ? shape->tail : 16;
+                        for (tap = 0; tap < taps; tap++) {
+                            const int32_t column = (vector & 1) != 0 ? taps - 1 - tap : tap;
+                            const int8_t *source = x + row * shape->row_step + column * shape->tap_step + 16 * vector;
+                            for (lane = 0; lane < length; lane++) {
+                                sum += (uint32_t)(source[lane] * w[lane]);
+                            }
+                            w += 32;
+                        }
+                    }
+                }
+                levels.zero_point = (int16_t)(aidge_helium_word(numbers + 16) & 0xFFFF);
+                levels.lowest = (shape->clamps != 0 ? aidge_helium_word(numbers + 20) : -128) - levels.zero_point;
+                levels.highest = (shape->clamps != 0 ? aidge_helium_word(numbers + 24) : 127) - levels.zero_point;
+                y[channel] = aidge_ref_requantize((int32_t)sum, aidge_helium_float(numbers + 8 + 4 * channel), levels);
+            }
+            step = aidge_helium_word(numbers + 16) >> 16;
+            y += step;
+            pair = numbers + (shape->clamps != 0 ? 28 : 20);
+        } while (step != 0);
+        y += shape->channels > 1 ? 2 : 1;
+        x += shape->pixel_step;
+    }
+}
+#endif

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: MIT
+"""Blocks of up to four pixels times pairs of output channels: the inner block of every dense layer.
+
+VMLADAV multiplies 16 pairs of bytes and adds them to one scalar register, which must be an even one: eight of them are
+the accumulators, the odd ones hold pointers. Weights and parameters are one stream, read once per block of pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from .assembly import BYTE_REACH, WORD_REACH, Access, Assembler, function, walk
+
+LANES = 16
+HEAD_BYTES = 20  # of a stream: offsets of the eight stores, input zero point
+ACCUMULATORS = (("r0", "r2", "r4", "r6"), ("r8", "r10", "r12", "lr"))  # of the two channels, by pixel
+PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int32_t blocks"
+POINTERS = ("r1", "r7", "r9", "r11")
+LANE_PIXELS = (0, 2, 1, 3)  # which pixel each lane of a vector of sums holds
+STORED = {1: 0x000F, 2: 0x0F0F, 3: 0x0FFF}  # predicates of the lanes that hold the first pixels
+LONGEST_UNROLLED = 640  # instructions of one pair of channels; beyond, the rows of the window become a loop
+VECTORS_IN_LOOP = 8  # of a long row; an even number keeps the order of the taps
+
+
+@dataclass(frozen=True)
+class Product:
+    """`pixels` windows at a distance of `pixel_step` bytes. A window has `rows` rows, `row_step` bytes apart, of `taps`
+    groups, `tap_step` bytes apart, of `vectors` times 16 bytes; with `tail` only that many bytes of the last vector are read.
+    Outputs of neighbouring pixels lie `channels` bytes apart. `aligned`: all addresses are multiples of four."""
+
+    pixels: int
+    pixel_step: int
+    rows: int
+    row_step: int
+    taps: int
+    tap_step: int
+    vectors: int
+    channels: int
+    tail: int = 0
+    aligned: bool = False
+    clamps: bool = False
+
+    @property
+    def name(self) -> str:
+        """Tells all that the text depends on."""
+        window = f"{self.pixels}x{self.pixel_step}_{self.rows}x{self.row_step}_{self.taps}x{self.tap_step}_{self.vectors}"
+        return (f"aidge_helium_product_{window}_to_{self.channels}{f'_tail_{self.tail}' if self.tail else ''}"
+                f"{'_aligned' if self.aligned else ''}{'_clamped' if self.clamps else ''}")
+
+    @property
+    def parameter_words(self) -> int:
+        return 7 if self.clamps else 5
+
+    @property
+    def pairs(self) -> int:
+        return max(1, (self.channels + 1) // 2)
+
+    @property
+    def stream_bytes(self) -> int:
+        weights = self.rows * self.taps * self.vectors * 2 * LANES
+        return HEAD_BYTES + self.pairs * (weights + 4 * self.parameter_words)
+
+    def reads(self) -> Iterator[tuple[int, int, int]]:
+        """(row, vector, tap) in the order of the weights. Every other vector goes through the taps backwards, so that the
+        pointer of the input walks to and fro."""
+        for row in range(self.rows):
+            for vector in range(self.vectors):
+                order = range(self.taps) if vector % 2 == 0 else reversed(range(self.taps))
+                yield from ((row, vector, tap) for tap in order)
+
+    def text(self) -> str:
+        """The C text."""
+        what = "pixel" if self.pixels == 1 else "pixels"
+        purpose = (f"Blocks of {self.pixels} {what}, {self.channels} output channels; sums of {self.rows} x {self.taps} x "
+                   f"{self.vectors} vectors.")
+        return function(self.name, purpose, PARAMETERS, _Printer(self).lines(), self.plain())
+
+    def plain(self) -> str:
+        """The body in plain C."""
+        fields = (self.pixels, self.pixel_step, self.rows, self.row_step, self.taps, self.tap_step, self.vectors, self.channels,
+                  self.tail, int(self.clamps))
+        return (f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
+                f"    aidge_helium_product(x, y, stream, blocks, &shape);")
+
+
+@dataclass(frozen=True)
+class _Read:
+    """One load of 16 bytes of the input, and the (pixel, tap) that use it. `masked`: only the tail is there."""
+
+    offset: int
+    uses: tuple[tuple[int, int], ...]
+    pointer: int
+    masked: bool
+
+
+class _Printer:
+    """Prints one product."""
+
+    def __init__(self, shape: Product):
+        self.shape, self.emit = shape, Assembler()
+        self.reach = WORD_REACH if shape.aligned else BYTE_REACH
+        # Three taps need six registers for weights: the offsets of the stores are then loaded again each time.
+        self.offsets_stay = shape.taps < 3
+        self.data = ("q6", "q7") if shape.taps == 3 else ("q4", "q5", "q6") if shape.taps == 2 else ("q2", "q3", "q4", "q5")
+        self.in_loop = self._length(shape) > LONGEST_UNROLLED
+        self.turns = 1
+        self.body, self.rest = self._division()
+
+    @staticmethod
+    def _length(shape: Product) -> int:
+        columns = len({pixel * shape.pixel_step + tap * shape.tap_step for pixel in range(shape.pixels) for tap in range(shape.taps)})
+        return shape.rows * shape.vectors * (columns + 2 * shape.taps + 2 * shape.pixels * shape.taps)
+
+    def _division(self) -> tuple[Product, Product | None]:
+        """What one turn of the loop does, and what is left after it. `turns` is set."""
+        shape = self.shape
+        if not self.in_loop:
+            return shape, None
+        if shape.rows > 1:
+            self.turns = shape.rows
+            return replace(shape, rows=1, tail=0), None
+        whole = shape.vectors - bool(shape.tail)
+        self.turns = whole // VECTORS_IN_LOOP
+        left = shape.vectors - self.turns * VECTORS_IN_LOOP
+        return replace(shape, vectors=VECTORS_IN_LOOP, tail=0), replace(shape, vectors=left) if left else None
+
+    def lines(self):
+        shape, emit = self.shape, self.emit
+        reads = self._reads(self.body)
+        pointers = max(read.pointer for read in reads) + 1
+        self.homes = [min(read.offset for read in reads if read.pointer == index) for index in range(pointers)]
+        spare = list(POINTERS[pointers:])
+        counter = spare.pop() if self.in_loop else ""
+        start = spare.pop() if spare else ""
+        blocks = spare.pop() if spare else ""
+        stack = 16 + (0 if self.offsets_stay else 16)
+        emit.enter(stack)
+        emit("vldrh.u16 q7, [r2]", why="offsets of the stores: {channel A, channel B} of each pixel")
+        if not self.offsets_stay:
+            emit("vstrw.32 q7, [sp, #16]")
+        emit.add("r5", "r1", 0)
+        emit(f"mov {blocks}, r3" if blocks else "str r3, [sp, #4]", why="blocks that are left")
+        emit.add("r3", "r2", HEAD_BYTES)
+        emit(f"mov {start}, r3" if start else "str r3, [sp]", why="the first pair's weights")
+        for index in reversed(range(pointers)):
+            emit.add(POINTERS[index], "r0", self.homes[index])
+        if shape.pixels < 4 and not shape.tail:
+            emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0", why="the stores of the pixels that there are")
+        emit.label(1)
+        emit.label(2)
+        self._sums(reads, counter)
+        self._store()
+        emit("bne 2b")
+        emit(f"mov r3, {start}" if start else "ldr r3, [sp]", why="the next pixels")
+        for index in range(pointers):
+            emit.add(POINTERS[index], POINTERS[index], shape.pixels * shape.pixel_step)
+        emit.add("r5", "r5", shape.pixels * shape.channels - max(0, shape.channels - 2))
+        if blocks:
+            emit(f"subs {blocks}, #1", "bne 1b")
+        else:
+            emit("ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b")
+        emit.leave(stack)
+        return emit.lines
+
+    def _reads(self, shape: Product) -> list[_Read]:
+        """The loads of the input in order, each with a pointer: as few pointers as keep the additions away."""
+        plain: list[tuple[int, tuple, int, int, int]] = []
+        for row in range(shape.rows):
+            for vector in range(shape.vectors):
+                uses: dict[int, list[tuple[int, int]]] = {}
+                for pixel in range(shape.pixels):
+                    for tap in range(shape.taps):
+                        uses.setdefault(pixel * shape.pixel_step + tap * shape.tap_step, []).append((pixel, tap))
+                for column in sorted(uses, reverse=vector % 2 == 1):
+                    plain.append((row * shape.row_step + LANES * vector + column, tuple(uses[column]), row, uses[column][0][0], vector))
+        available = len(POINTERS) - (1 if self.in_loop else 0)
+        choices = [lambda row, pixel: 0]
+        if 1 < shape.rows <= available:
+            choices.append(lambda row, pixel: row)
+        if shape.taps == shape.rows == 1 and 1 < shape.pixels <= available:
+            choices.append(lambda row, pixel: pixel)
+        if shape.taps == shape.rows == 1 and shape.pixels > 2:
+            choices.insert(1, lambda row, pixel: pixel // 2)
+        best: list[_Read] = []
+        for choose in choices:
+            reads = [_Read(offset, uses, choose(row, pixel), bool(shape.tail) and vector == shape.vectors - 1)
+                     for offset, uses, row, pixel, vector in plain]
+            if not best or self._additions(reads) < self._additions(best):
+                best = reads
+        return best
+
+    def _additions(self, reads: list[_Read]) -> int:
+        accesses, ends = self._addresses(reads)
+        return sum(access.before != 0 for access in accesses) + sum(end != 0 for end in ends)
+
+    def _addresses(self, reads: list[_Read]) -> tuple[list[Access], list[int]]:
+        found: dict[int, Access] = {}
+        ends = []
+        for index in range(max(read.pointer for read in reads) + 1):
+            positions = [position for position, read in enumerate(reads) if read.pointer == index]
+            home = min(reads[position].offset for position in positions)
+            accesses, end = walk(POINTERS[index], home, [reads[position].offset for position in positions], self.reach)
+            found.update(zip(positions, accesses))
+            ends.append(end)
+        return [found[position] for position in range(len(reads))], ends
+
+    def _sums(self, reads: list[_Read], counter: str) -> None:
+        emit, shape = self.emit, self.shape
+        if not self.in_loop:
+            self._block(self.body, reads, set(), 0)
+            return
+        for registers in ACCUMULATORS:
+            for register in registers[:shape.pixels]:
+                emit(f"mov {register}, #0")
+        started = {(pixel, channel) for pixel in range(shape.pixels) for channel in (0, 1)}
+        step = shape.row_step if shape.rows > 1 else LANES * self.body.vectors
+        emit(f"mov {counter}, #{self.turns}", why="rows" if shape.rows > 1 else "parts of the row")
+        emit.label(3)
+        self._block(self.body, reads, started, step)
+        emit(f"subs {counter}, #1", "bne 3b")
+        if self.rest:
+            self._block(self.rest, self._with_pointers(self._reads(self.rest), reads), started, 0)
+        for index in range(len(self.homes)):
+            emit.add(POINTERS[index], POINTERS[index], -step * self.turns)
+
+    @staticmethod
+    def _with_pointers(reads: list[_Read], like: list[_Read]) -> list[_Read]:
+        """The reads with the pointers that the loop uses for the same pixels."""
+        pointer_of = {read.uses[0][0]: read.pointer for read in like}
+        return [replace(read, pointer=pointer_of[read.uses[0][0]]) for read in reads]
+
+    def _block(self, part: Product, reads: list[_Read], started: set, step: int) -> None:
+        """All multiplications of `part`; the pointers end `step` bytes further."""
+        emit = self.emit
+        accesses, ends = self._addresses(reads)
+        size = "w.u32" if self.shape.aligned else "b.u8"
+        loaded: set[int] = set()
+        per_vector = len(reads) // (part.rows * part.vectors)
+        for position, (read, access) in enumerate(zip(reads, accesses)):
+            if position % per_vector == 0:
+                loaded = set()
+                if read.masked:
+                    self._masked_vector(reads[position:], accesses[position:], started)
+                    break
+            register = self.data[position % len(self.data)]
+            if access.before:
+                emit.add(POINTERS[read.pointer], POINTERS[read.pointer], access.before)
+            emit(f"vldr{size} {register}, {access.address}")
+            for pixel, tap in read.uses:
+                for channel in (0, 1):
+                    if (tap, channel) not in loaded:
+                        loaded.add((tap, channel))
+                        emit(f"vldrw.u32 q{2 * tap + channel}, [r3], #16")
+                    self._multiply(pixel, channel, f"q{2 * tap + channel}", register, started)
+        for index, end in enumerate(ends):
+            emit.add(POINTERS[index], POINTERS[index], end + step)
+
+    def _multiply(self, pixel: int, channel: int, weights: str, data: str, started: set) -> None:
+        operation = "vmladava" if (pixel, channel) in started else "vmladav"
+        started.add((pixel, channel))
+        self.emit(f"{operation}.s8 {ACCUMULATORS[channel][pixel]}, {weights}, {data}")
+
+    def _masked_vector(self, reads: list[_Read], accesses: list[Access], started: set) -> None:
+        """The last vector, of which only the tail may be read."""
+        emit, shape = self.emit, self.shape
+        emit("vldrw.u32 q0, [r3], #16", "vldrw.u32 q1, [r3], #16")
+        free = next((register for pixel in reversed(range(4)) for register in (ACCUMULATORS[1][pixel], ACCUMULATORS[0][pixel])
+                     if pixel >= shape.pixels or (pixel, 0) not in started), "")
+        if free:
+            emit(f"mov {free}, #{shape.tail}", f"vctp.8 {free}", why="what lies behind the input must not be read")
+        else:
+            emit("str r0, [sp, #8]", f"movs r0, #{shape.tail}", "vctp.8 r0", "ldr r0, [sp, #8]",
+                 why="what lies behind the input must not be read")
+        together = not any(access.before for access in accesses[1:])
+        for position, (read, access) in enumerate(zip(reads, accesses)):
+            if access.before:
+                emit.add(POINTERS[read.pointer], POINTERS[read.pointer], access.before)
+            if position == 0 or not together:
+                emit(f"vps{'t' * (len(reads) if together else 1)}")
+            emit(f"vldrbt.u8 q{2 + read.uses[0][0]}, {access.address}")
+        for channel in (0, 1):
+            for read in reads:
+                self._multiply(read.uses[0][0], channel, f"q{channel}", f"q{2 + read.uses[0][0]}", started)
+
+    def _store(self) -> None:
+        """Requantize eight sums and store them; leaves the flags of "there is another pair"."""
+        emit, shape = self.emit, self.shape
+        for channel, register in enumerate(("q0", "q1")):
+            first = ACCUMULATORS[channel]
+            emit(f"vmov {register}[2], {register}[0], {first[0]}, {first[1]}", f"vmov {register}[3], {register}[1], {first[2]}, {first[3]}")
+        emit(f"ldm r3!, {{r0, r2, r4, r6, r8{', r10, r12' if shape.clamps else ''}}}", why="biases, multipliers, zero point and step")
+        if not self.offsets_stay:
+            emit("vldrw.u32 q7, [sp, #16]")
+        emit("vadd.i32 q0, q0, r0", "vadd.i32 q1, q1, r2", "vcvt.f32.s32 q0, q0", "vcvt.f32.s32 q1, q1", "vmul.f32 q0, q0, r4",
+             "vmul.f32 q1, q1, r6", "vcvtn.s32.f32 q0, q0", "vcvtn.s32.f32 q1, q1", "vqmovnb.s32 q2, q0", "vqmovnt.s32 q2, q1",
+             "vqadd.s16 q2, q2, r8")
+        if shape.clamps:
+            emit("vdup.16 q3, r10", "vmax.s16 q2, q2, q3", "vdup.16 q3, r12", "vmin.s16 q2, q2, q3")
+        emit("vqmovnb.s16 q2, q2")
+        if shape.pixels == 4:
+            emit("vstrb.16 q2, [r5, q7]")
+        else:
+            if shape.tail:
+                emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
+            emit("vpst", "vstrbt.16 q2, [r5, q7]")
+        emit("asrs r10, r8, #16", "add r5, r10", why="0 after the last pair")

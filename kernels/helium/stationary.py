@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Few input bytes per pixel: a pair of output channels keeps its weights in registers while all pixels pass.
+
+The same stream and the same result as product.py, with the loops exchanged; the loop over the pixels costs nothing (LE).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .assembly import BYTE_REACH, WORD_REACH, Assembler, function
+from .product import HEAD_BYTES, PARAMETERS, Product
+
+SUMS = (("r0", "r2"), ("r4", "r6"))  # of the two channels, by pixel of the two that are at work
+MOST_VECTORS = 2
+
+
+@dataclass(frozen=True)
+class Stationary:
+    """Blocks of four pixels of the product's shape."""
+
+    product: Product
+
+    @classmethod
+    def fits(cls, shape: Product) -> bool:
+        """Whether registers suffice and addresses are in reach."""
+        reach = WORD_REACH if shape.aligned else BYTE_REACH
+        return (shape.pixels == 4 and shape.rows == shape.taps == 1 and shape.vectors <= MOST_VECTORS
+                and not shape.tail and not shape.clamps and shape.pixel_step <= reach)
+
+    @property
+    def name(self) -> str:
+        return self.product.name.replace("product", "stationary")
+
+    def text(self) -> str:
+        """The C text."""
+        shape = self.product
+        purpose = f"Blocks of 4 pixels, {shape.channels} output channels; the weights stay in registers."
+        return function(self.name, purpose, PARAMETERS, self._lines(), shape.plain())
+
+    def _lines(self):
+        shape, emit = self.product, Assembler()
+        emit.enter(16)
+        emit("vldrh.u16 q7, [r2]", why="offsets of the stores: {channel A, channel B} of each pixel")
+        emit("mov r11, r0", "mov r10, r1")
+        emit.add("r12", "r2", HEAD_BYTES)
+        emit("str r3, [sp]")
+        emit.label(1)
+        for register in range(2 * shape.vectors):
+            emit(f"vldrw.u32 q{register}, [r12], #16", why="weights" if register == 0 else "")
+        emit("ldrd r5, r7, [r12], #8", "ldrd r8, r3, [r12], #8", "ldr r9, [r12], #4", why="biases, multipliers, zero point and step")
+        emit("mov r1, r11", "str r10, [sp, #4]", "ldr lr, [sp]", "dls lr, lr")
+        emit.label(2)
+        for half in (0, 1):
+            for pixel in (0, 1):
+                self._pixel(emit, pixel)
+            emit(f"vmov q5[{2 + half}], q5[{half}], r0, r2", f"vmov q6[{2 + half}], q6[{half}], r4, r6")
+        emit("vadd.i32 q5, q5, r5", "vadd.i32 q6, q6, r7", "vcvt.f32.s32 q5, q5", "vcvt.f32.s32 q6, q6", "vmul.f32 q5, q5, r8",
+             "vmul.f32 q6, q6, r3", "vcvtn.s32.f32 q5, q5", "vcvtn.s32.f32 q6, q6", "vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q6",
+             "vqadd.s16 q5, q5, r9", "vqmovnb.s16 q5, q5", "vstrb.16 q5, [r10, q7]")
+        emit.add("r10", "r10", 4 * shape.channels)
+        emit("le lr, 2b")
+        emit("ldr r10, [sp, #4]", "asrs r0, r9, #16", "add r10, r0", "bne 1b", why="0 after the last pair")
+        emit.leave(16)
+        return emit.lines
+
+    def _pixel(self, emit: Assembler, pixel: int) -> None:
+        """The sums of one pixel; the first two take lanes 0 and 2, the others 1 and 3."""
+        shape = self.product
+        size = "w.u32" if shape.aligned else "b.u8"
+        for vector in reversed(range(shape.vectors)):  # the last load moves the pointer
+            register = f"q{4 - (pixel if shape.vectors == 1 else 0)}"
+            emit(f"vldr{size} {register}, " + (f"[r1, #{16 * vector}]" if vector else f"[r1], #{shape.pixel_step}"))
+            for channel in (0, 1):
+                operation = "vmladav" if vector == shape.vectors - 1 else "vmladava"
+                emit(f"{operation}.s8 {SUMS[channel][pixel]}, q{2 * vector + channel}, {register}")

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""Weights and parameters of a dense layer as one stream, in the order in which product.py reads them."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.export.linear import LinearConstants
+
+from .product import LANE_PIXELS, LANES, Product
+
+WIDEST = 21_844  # output channels: offsets of four pixels fit 16 bits
+
+
+def product_stream(shape: Product, windows: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
+    """`windows` [channels, rows, taps, bytes of a tap]; bytes that are missing in the last vector are 0."""
+    channels = len(windows)
+    padded = numpy.zeros((*windows.shape[:3], shape.vectors * LANES), numpy.int8)
+    padded[..., :windows.shape[3]] = windows
+    vectors = padded.reshape(channels, shape.rows, shape.taps, shape.vectors, LANES)
+    ordered = numpy.stack([vectors[:, row, tap, vector] for row, vector, tap in shape.reads()], axis=1)
+    parts = [_head(channels, numbers.input_zero_point)]
+    firsts = _first_channels(channels)
+    for first, following in zip(firsts, [*firsts[1:], firsts[-1]]):
+        pair = [first, min(first + 1, channels - 1)]
+        parts.append(numpy.ascontiguousarray(ordered[pair].transpose(1, 0, 2)).tobytes())
+        parts.append(numbers.bias[pair].astype("<i4").tobytes())
+        parts.append(numbers.multipliers[pair].astype("<f4").tobytes())
+        words = [(following - first) << 16 | numbers.zero_point & 0xFFFF, *((numbers.low, numbers.high) if shape.clamps else ())]
+        parts.append(numpy.array(words, "<i4").tobytes())
+    return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+
+def _first_channels(channels: int) -> list[int]:
+    """The first channel of each pair; the last pair of an odd number overlaps the one before."""
+    firsts = list(range(0, channels - 1, 2)) or [0]
+    return [*firsts, channels - 2] if channels % 2 and channels > 1 else firsts
+
+
+def _head(channels: int, zero_point: int) -> bytes:
+    second = min(1, channels - 1)
+    offsets = [pixel * channels + channel for pixel in LANE_PIXELS for channel in (0, second)]
+    return numpy.array(offsets, "<u2").tobytes() + numpy.array([zero_point], "<i4").tobytes()

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: MIT
+"""Runs kernels of a library for one core, `helium` or `cortexm`: many calls become one firmware image for an emulated board,
+or a program for this machine, where the same calls are plain C."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import harness
+import numpy
+
+from aidge_build.boards import load_board
+from aidge_build.emit.arrays import Array
+from aidge_build.emit.kernels import kernel_text
+from aidge_build.emulate import run_program
+from aidge_build.export.call import Constant, Input, Literal, Output, Scratch, Struct
+from aidge_build.export.library import Kernel, Library, load_library
+from aidge_build.toolchain import build_program
+
+KERNELS = Path(__file__).resolve().parents[2] / "kernels"
+BOARDS = KERNELS.parent / "boards"
+FEATURES = frozenset({"dsp", "fpu", "mve"})
+GUARD_BYTES = 64
+MEMORY_ENDS = {"mps3-an547": (0x21400000, 0x20078000)}
+OTHER_MEMORY_ENDS = (0x22000000, 0x21800000)  # of MPS2: the end and the middle of its PSRAM
+
+# Inputs end where the memory ends: whoever reads behind them takes a fault. Outputs and scratch have guards behind them.
+MAIN = """
+#include "semihosting.h"
+#include <stdint.h>
+#include <string.h>
+void run_case(int number, const void *const *in, void *const *out, void *scratch);
+static const uint32_t sizes[][4] = {%(sizes)s}; /* bytes of input 0, input 1, output, scratch */
+static uint8_t outputs[%(outputs)d];
+static uint64_t scratch[%(scratch)d];
+#if defined(__arm__)
+#define END_OF_MEMORY ((uint8_t *)%(first_end)#xu)
+#define SECOND_END ((uint8_t *)%(second_end)#xu)
+#else
+static uint8_t first_memory[1 << 22], second_memory[1 << 22];
+#define END_OF_MEMORY (first_memory + sizeof first_memory)
+#define SECOND_END (second_memory + sizeof second_memory)
+#endif
+int main(void)
+{
+    int from = semihosting_open("input.bin", SEMIHOSTING_READ);
+    int to = semihosting_open("output.bin", SEMIHOSTING_WRITE);
+    uint32_t i, k;
+    for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        const uint32_t *size = sizes[i];
+        uint8_t *first = END_OF_MEMORY - size[0], *second = SECOND_END - size[1], *output = outputs + 1 + i %% 4;
+        const void *in[2] = {first, second};
+        void *out[1] = {output};
+        uint8_t fault = 0;
+        (void)semihosting_read(from, first, size[0]);
+        if (size[1] > 0)
+            (void)semihosting_read(from, second, size[1]);
+        memset(outputs, 0x5a, sizeof outputs);
+        memset(scratch, 0xa5, sizeof scratch);
+        run_case((int)i, in, out, scratch);
+        for (k = 0; k < %(guard)d; k++)
+            fault |= (uint8_t)((output[size[2] + k] != 0x5a) | (((uint8_t *)scratch)[size[3] + k] != 0xa5));
+        fault |= (uint8_t)(output[-1] != 0x5a);
+        (void)semihosting_write(to, &fault, 1);
+        (void)semihosting_write(to, output, size[2]);
+    }
+    return 0;
+}
+"""
+
+
+@functools.cache
+def library(name: str) -> Library:
+    folder = KERNELS / name
+    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix in (".py", ".h", ".toml")}
+    return load_library(files, f"kernels/{name}")
+
+
+class Case(harness.Case):
+    """A case of one library's kernels."""
+
+    library_name, features = "helium", FEATURES
+
+    @functools.cached_property
+    def kernel(self) -> Kernel:
+        """The most specific kernel that accepts the node."""
+        rejected = []
+        for kernel in sorted(library(self.library_name).kernels_for(self.view.node.type), key=lambda k: (-k.spec.specificity, k.name)):
+            reason = kernel.spec.rejection(self.view, self.features, "onnx")
+            if not reason:
+                return kernel
+            rejected.append(reason)
+        raise AssertionError(f"no kernel for {self.view.operator}: {rejected}")
+
+    @functools.cached_property
+    def scratch_bytes(self) -> int:
+        return self.kernel.node_class.demands(self.stored).scratch_bytes
+
+
+def case(*arguments, **output) -> Case:
+    made = harness.case(*arguments, **output)
+    return Case(made.view, made.values)
+
+
+def source_of(cases: Sequence[Case]) -> str:
+    """One C file with run_case(number, inputs, outputs, scratch)."""
+    wanted = dict.fromkeys((entry.library_name, path) for entry in cases for path in entry.call.sources)
+    text = kernel_text({name: library(name).files for name in (cases[0].library_name, "ref")}, wanted)
+    lines = [f"#include {name}" for name in sorted({*text.system_includes, "<math.h>"})] + [part.text for part in text.files]
+    lines += dict.fromkeys(function for entry in cases for function in entry.call.texts)
+    calls = []
+    for number, entry in enumerate(cases):
+        arguments = []
+        for position, argument in enumerate(entry.call.arguments):
+            symbol = f"c{number}_{position}"
+            match argument:
+                case Input(index):
+                    arguments.append(f"(const {entry.stored.inputs[index].dtype.c_type} *)in[{index}]")
+                case Output(index):
+                    arguments.append(f"({entry.stored.outputs[index].dtype.c_type} *)out[{index}]")
+                case Scratch():
+                    arguments.append("scratch")
+                case Constant(_, values):
+                    array = Array(symbol, numpy.ascontiguousarray(values).reshape(-1), "")
+                    body = "\n".join(array.lines())
+                    lines.append(f"static const {array.dtype.c_type} {symbol}[{array.length}] "
+                                 f"__attribute__((aligned({array.alignment}), section(\".rodata\"))) = {{{body}}};")
+                    arguments.append(symbol)
+                case Literal(value):
+                    arguments.append(str(value))
+                case Struct(kind, fields):
+                    body = ", ".join("{" + ", ".join(map(str, v)) + "}" if isinstance(v, tuple) else str(v) for v in fields.values())
+                    lines.append(f"static const {kind} {symbol} = {{{body}}};")
+                    arguments.append(f"&{symbol}")
+        calls.append(f"    case {number}: {entry.call.function}({', '.join(arguments)}); break;")
+    lines.append("void run_case(int number, const void *const *in, void *const *out, void *scratch);\n"
+                 "void run_case(int number, const void *const *in, void *const *out, void *scratch)\n{\n    (void)scratch;\n"
+                 "    switch (number) {\n" + "\n".join(calls) + "\n    }\n}")
+    return "\n".join(lines) + "\n"
+
+
+def run(cases: Sequence[Case], *flags: str, board: str = "mps3-an547") -> list[str]:
+    """A sentence for each case whose result differs from the numpy meaning, or that writes where it must not."""
+    moving = [[tensor.to_stored(value) for tensor, value in zip(entry.stored.inputs, entry.values)
+               if tensor is not None and not tensor.is_constant] for entry in cases]
+    sizes = [[*(array.nbytes for array in arrays), *(0,) * (2 - len(arrays)), entry.stored.outputs[0].size_bytes, entry.scratch_bytes]
+             for entry, arrays in zip(cases, moving)]
+    first_end, second_end = MEMORY_ENDS.get(board, OTHER_MEMORY_ENDS)
+    main = MAIN % {"first_end": first_end, "second_end": second_end, "sizes": ", ".join("{" + ", ".join(map(str, row)) + "}" for row in sizes), "guard": GUARD_BYTES,
+                   "outputs": max(row[2] for row in sizes) + GUARD_BYTES + 8, "scratch": (max(row[3] for row in sizes) + GUARD_BYTES) // 8 + 1}
+    target = load_board(board, [BOARDS])
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        (folder / "cases.c").write_text(source_of(cases))
+        (folder / "main.c").write_text(main)
+        (folder / "input.bin").write_bytes(b"".join(array.tobytes() for arrays in moving for array in arrays))
+        elf = build_program(target, [folder / "cases.c", folder / "main.c"], folder / "cases.elf", work_folder=folder / "objects",
+                            extra_flags=flags)
+        result = run_program(elf, target, work_folder=folder, count=False)
+        assert result.exit_code == 0, result
+        data = (folder / "output.bin").read_bytes()
+    return _compared(cases, data)
+
+
+def _compared(cases: Sequence[Case], data: bytes) -> list[str]:
+    found, position = [], 0
+    for number, entry in enumerate(cases):
+        (tensor,), (expected,) = entry.stored.outputs, entry.expected
+        stored = numpy.frombuffer(data, tensor.dtype.numpy, tensor.elements, position + 1)
+        different = int((tensor.from_stored(stored) != expected).sum())
+        if different or data[position]:
+            inputs = ", ".join(str(tensor) for tensor in entry.view.inputs)
+            what = f"{different} of {expected.size} differ" if different else "writes outside of its output or scratch"
+            found.append(f"{number}: {entry.view.operator}({inputs}) -> {entry.view.outputs[0]}: {what}")
+        position += 1 + tensor.size_bytes
+    assert position == len(data)
+    return found

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""Convolutions of `helium` against their numpy meaning, bit for bit: the assembly on the emulated Cortex-M55, and the plain C
+beside it on this machine."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+
+import numpy
+import pytest
+from helium_harness import case, run
+from random_tensors import Randomness
+
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.graph.tensor import constant
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.window import Window
+
+needs_emulator = pytest.mark.skipif(not (shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-gcc")),
+                                    reason="needs qemu-system-arm and arm-none-eabi-gcc")
+RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "40"))
+
+# batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end)
+EDGES = [
+    (1, 1, (1, 1), 1, (1, 1), 1, 1, (0, 0)),
+    (1, 16, (3, 7), 6, (1, 1), 1, 1, (0, 0)),
+    (2, 17, (4, 4), 3, (1, 1), 1, 1, (0, 0)),
+    (1, 3, (5, 5), 1, (1, 1), 1, 1, (0, 0)),
+    (1, 5, (1, 1), 17, (1, 1), 1, 1, (0, 0)),
+    (1, 130, (3, 3), 4, (1, 1), 1, 1, (0, 0)),
+    (1, 256, (3, 3), 4, (1, 1), 1, 1, (0, 0)),
+    (1, 777, (2, 3), 5, (1, 1), 1, 1, (0, 0)),
+    (1, 1040, (1, 5), 2, (1, 1), 1, 1, (0, 0)),
+    (3, 4, (3, 5), 8, (1, 1), 2, 1, (0, 0)),
+    (1, 32, (9, 9), 8, (1, 1), 2, 1, (0, 0)),
+    (1, 16, (6, 21), 4, (1, 1), 3, 1, (1, 2)),
+    (1, 3, (5, 7), 5, (3, 3), 1, 1, (1, 1)),
+    (1, 16, (5, 6), 4, (3, 3), 1, 1, (1, 1)),
+    (1, 48, (4, 9), 3, (3, 3), 2, 1, (0, 1)),
+    (1, 64, (8, 8), 6, (3, 3), 1, 1, (1, 1)),
+    (1, 64, (9, 11), 2, (3, 3), 2, 1, (1, 1)),
+    (1, 160, (3, 4), 4, (3, 3), 1, 1, (1, 1)),
+    (1, 32, (6, 6), 4, (2, 2), 1, 1, (0, 1)),
+    (1, 16, (7, 9), 4, (3, 3), 1, 2, (2, 2)),
+    (1, 24, (7, 9), 4, (3, 3), 1, 2, (2, 2)),
+    (1, 16, (7, 13), 4, (5, 5), 1, 1, (2, 2)),
+    (1, 16, (9, 13), 4, (5, 5), 1, 2, (4, 4)),
+    (2, 5, (6, 5), 17, (3, 2), 2, 1, (1, 0)),
+    (1, 2, (9, 9), 4, (3, 3), 1, 2, (2, 2)),
+    (1, 4, (1, 1), 6, (5, 5), 1, 1, (2, 2)),
+    (1, 1, (49, 10), 8, (10, 4), 2, 1, (4, 5)),
+    (1, 1, (30, 9), 3, (12, 3), 1, 1, (0, 0)),
+    (1, 3, (7,), 4, (3,), 1, 1, (1, 1)),
+    (2, 5, (12,), 9, (5,), 2, 2, (3, 4)),
+    (1, 16, (20,), 4, (1,), 1, 1, (0, 0)),
+    (1, 16, (20,), 4, (3,), 1, 1, (0, 0)),
+    (1, 4, (9, 1), 5, (3, 1), 1, 1, (0, 0)),
+    (1, 40, (28, 1), 6, (1, 1), 1, 1, (0, 0)),
+    (1, 8, (2, 2), 3, (3, 3), 1, 1, (7, 7)),
+]
+
+
+def convolution(seed, batch, channels, spatial, outputs, kernel, stride, dilation, pads):
+    random, rank = Randomness(seed), len(kernel)
+    low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
+    window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
+    data, weights = random.data(batch, channels, *spatial), random.weights(outputs, channels, *kernel)
+    around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
+    return case(Conv(minimum=low, maximum=high, window=window), [data, weights, random.bias(outputs)], [random.int8(*data.dims)],
+                quantization=random.quantization(around))
+
+
+def random_convolution(seed):
+    random = Randomness(seed)
+    rank = random.choice(1, 2, 2)
+    kernel = tuple(random.choice(1, 1, 2, 3, 3, 5) for _ in range(rank))
+    spatial = tuple(random.integer(max(1, size - 2), size + 12) for size in kernel)
+    pads = random.integer(0, 3), random.integer(0, 3)
+    dilation = random.choice(1, 1, 1, 2)
+    if any(size + sum(pads) < (extent - 1) * dilation + 1 for size, extent in zip(spatial, kernel)):
+        dilation, pads = 1, (2, 2)
+    channels, outputs = (random.choice(1, 3, 5, 8, 16, 17, 24, 32, 48, 64, random.integer(1, 100)) for _ in range(2))
+    return convolution(seed, random.choice(1, 1, 2), channels, spatial, min(outputs, 40), kernel, random.choice(1, 1, 2, 3), dilation, pads)
+
+
+def extreme_convolution(seed, channels, outputs, scales):
+    """Every weight and value -128, or scales that saturate, vanish or make ties."""
+    random = Randomness(seed)
+    data = random.data(1, channels, 5, 5).with_(quantization=per_tensor(0.5, random.choice(-128, 127)))
+    weights = constant("w", numpy.full((outputs, channels, 3, 3), -128, numpy.int8), Quantization(scales, (0,) * outputs, 0))
+    values = numpy.full(data.dims, -128, numpy.int8)
+    return case(Conv(window=Window((3, 3), (1, 1), (1, 1), (1, 1), (1, 1))), [data, weights, random.bias(outputs)], [values],
+                quantization=per_tensor(0.5, random.integer(-128, 127)))
+
+
+def some_cases():
+    edges = [convolution(index, *edge) for index, edge in enumerate(EDGES)]
+    extremes = [extreme_convolution(1, 16, 4, (1e-30, 1e30, 2.0 ** -14, 2.0 ** -20)), extreme_convolution(2, 3, 3, (1e-38, 1.0, 2.0 ** -12))]
+    return [*edges, *extremes, *(random_convolution(1000 + seed) for seed in range(RANDOM_CASES))]
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=lambda flags: " ".join(flags) or "usual")
+def test_convolutions_equal_numpy_on_the_emulated_core(flags):
+    assert run(some_cases(), "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+@needs_emulator
+def test_the_plain_c_equals_numpy_on_the_emulated_core():
+    assert run(some_cases()[::4], "-DAIDGE_HELIUM_PLAIN_C") == []
+
+
+def test_the_plain_c_equals_numpy_on_this_machine():
+    assert run(some_cases(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []

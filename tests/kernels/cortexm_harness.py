@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""Cases of the library `cortexm`, on emulated cores with DSP instructions or as plain C on this machine."""
+
+from __future__ import annotations
+
+import harness
+import helium_harness
+from helium_harness import run
+
+from aidge_build.export.call import Call
+
+BOARD = "mps2-an386"
+PORTABLE = ("-DAIDGE_CORTEXM_ASSEMBLY=0",)  # the C versions on an Arm core
+
+
+class Case(helium_harness.Case):
+    library_name, features = "cortexm", frozenset({"dsp", "fpu"})
+
+
+def case(*arguments, **output) -> Case:
+    made = harness.case(*arguments, **output)
+    return Case(made.view, made.values)
+
+
+def accepted(cases: list[Case]) -> list[Case]:
+    """The cases that a kernel of the library accepts."""
+    found = []
+    for entry in cases:
+        try:
+            assert isinstance(entry.call, Call)
+        except AssertionError as error:
+            assert "no kernel for" in str(error)
+        else:
+            found.append(entry)
+    return found
+
+
+__all__ = ["BOARD", "PORTABLE", "accepted", "case", "run"]

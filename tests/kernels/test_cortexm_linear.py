@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""int8 convolutions and fully connected layers of `cortexm` against their numpy meaning, bit for bit: the assembly on emulated
+cores, the C beside it on the core and on this machine."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+
+import numpy
+import pytest
+from cortexm_harness import BOARD, PORTABLE, accepted, case, run
+from random_tensors import Randomness
+
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.graph.tensor import constant
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.matmul import FC
+from aidge_build.operators.window import Window
+
+needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "60"))
+
+# batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
+EDGES = [
+    (1, 4, (1, 1), 4, (1, 1), 1, 1, (0, 0), 1),
+    (1, 8, (1, 1), 5, (3, 3), 1, 1, (1, 1), 1),
+    (1, 8, (3, 3), 17, (1, 1), 1, 1, (0, 0), 1),
+    (2, 64, (3, 1), 6, (1, 1), 1, 1, (0, 0), 1),
+    (1, 136, (2, 3), 9, (1, 1), 1, 1, (0, 0), 1),
+    (1, 260, (5,), 4, (1,), 1, 1, (0, 0), 1),
+    (1, 3, (5, 7), 5, (3, 3), 1, 1, (1, 1), 1),
+    (1, 1, (9, 10), 8, (10, 4), 2, 1, (4, 1), 1),
+    (1, 1, (7, 5), 4, (3, 3), 2, 1, (1, 1), 1),
+    (2, 5, (6, 5), 17, (3, 2), 2, 1, (1, 0), 1),
+    (1, 17, (4, 4), 4, (3, 3), 1, 1, (1, 1), 1),
+    (3, 4, (3, 5), 8, (1, 1), 2, 1, (0, 0), 1),
+    (1, 2, (9, 9), 4, (3, 3), 1, 2, (2, 2), 1),
+    (1, 8, (9, 9), 4, (3, 3), 1, 2, (2, 2), 1),
+    (1, 8, (7, 9), 4, (3, 3), 2, 1, (0, 1), 1),
+    (1, 16, (6, 6), 4, (3, 3), 1, 1, (1, 1), 1),
+    (1, 12, (5, 6), 7, (5, 4), 1, 1, (2, 2), 1),
+    (1, 16, (4, 70), 4, (3, 3), 1, 1, (1, 1), 1),
+    (1, 16, (3, 71), 5, (3, 3), 2, 1, (1, 1), 1),
+    (1, 200, (3, 4), 4, (3, 3), 1, 1, (1, 1), 1),
+    (1, 4, (1, 1), 6, (5, 5), 1, 1, (2, 2), 1),
+    (1, 3, (7,), 4, (3,), 1, 1, (1, 1), 1),
+    (2, 5, (12,), 9, (5,), 2, 2, (3, 4), 1),
+    (1, 8, (11,), 9, (4,), 3, 1, (1, 4), 1),
+    (1, 4, (9, 1), 5, (3, 1), 1, 1, (0, 0), 1),
+    (1, 8, (12, 3), 5, (2, 3), 3, 1, (0, 2), 1),
+    (1, 4, (4, 3), 4, (3, 3), 1, 1, (1, 1), 4),
+    (1, 5, (5, 5), 5, (3, 3), 1, 1, (1, 1), 5),
+    (2, 6, (6, 6), 6, (3, 3), 2, 1, (0, 1), 6),
+    (1, 17, (5, 4), 17, (2, 3), 1, 1, (1, 2), 17),
+    (1, 8, (5, 24), 8, (3, 3), 1, 1, (1, 1), 8),
+    (1, 8, (40, 23), 8, (3, 3), 1, 1, (1, 1), 8),
+    (1, 8, (31, 30), 8, (3, 3), 2, 1, (1, 1), 8),
+    (1, 130, (3, 5), 130, (3, 3), 1, 1, (1, 1), 130),
+    (1, 260, (3, 3), 260, (3, 3), 2, 1, (0, 1), 260),
+    (1, 4, (9, 9), 4, (5, 5), 1, 1, (2, 2), 4),
+    (1, 4, (9, 10), 4, (5, 5), 2, 1, (2, 1), 4),
+    (1, 5, (15,), 5, (5,), 1, 1, (0, 0), 5),
+    (1, 8, (15, 1), 8, (15, 1), 1, 1, (0, 0), 8),
+    (1, 8, (24, 1), 8, (10, 1), 1, 1, (0, 0), 8),
+    (1, 8, (24,), 8, (10,), 2, 1, (4, 5), 8),
+    (1, 6, (1, 1), 6, (3, 3), 1, 1, (1, 1), 6),
+    (1, 4, (7, 6), 4, (1, 1), 2, 1, (0, 0), 4),
+    (1, 4, (9, 6), 4, (3, 1), 1, 2, (2, 2), 4),
+]
+
+
+def int8_case(seed, batch, channels, spatial, outputs, kernel, stride, dilation, pads, groups):
+    random = Randomness(seed)
+    rank = len(kernel)
+    low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
+    window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
+    operator = Conv(minimum=low, maximum=high, window=window, groups=groups, depthwise=groups > 1 and groups == channels == outputs)
+    data, weights = random.data(batch, channels, *spatial), random.weights(outputs, channels // groups, *kernel)
+    if seed % 3:  # most models hold no -128
+        weights = constant("w", numpy.maximum(weights.data, -127), weights.quantization)
+    around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
+    return case(operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)], quantization=random.quantization(around))
+
+
+def random_edge(seed):
+    random = Randomness(seed)
+    rank = random.integer(1, 2)
+    channels = random.choice(random.integer(1, 6), 4 * random.integer(1, 8))
+    depthwise = random.integer(0, 2) == 0 and channels > 1
+    outputs = channels if depthwise else random.integer(4, 20)
+    kernel, spatial = (tuple(random.integer(1, most) for _ in range(rank)) for most in (5, 13))
+    dilation, pads = random.choice(1, 1, 2), (random.integer(0, 2), random.integer(0, 2))
+    fits = all(size + sum(pads) >= (taps - 1) * dilation + 1 for size, taps in zip(spatial, kernel))
+    return (random.integer(1, 2), channels, spatial, outputs, kernel, random.integer(1, 3), dilation, pads,
+            channels if depthwise else 1) if fits else None
+
+
+def fc_cases():
+    for seed, (batch, features, outputs) in enumerate([(1, 4, 4), (1, 1, 4), (1, 7, 5), (3, 64, 10), (1, 300, 7), (2, 5, 6), (1, 33, 17),
+                                                       (1, 66, 9), (2, 35, 8)]):
+        for variant in (0, 100, 200):
+            random = Randomness(seed + variant)
+            data, weights = random.data(batch, features), random.weights(outputs, features)
+            if variant:
+                weights = constant("w", numpy.maximum(weights.data, -127), weights.quantization)
+            quantization = random.quantization(0.05 * 0.01 * 50 * math.sqrt(features))
+            yield case(FC(minimum=random.choice(-math.inf, 0.0)), [data, weights, random.bias(outputs)],
+                       [random.int8(*data.dims)], quantization=quantization)
+
+
+def extreme_cases():
+    """Multipliers that vanish or saturate, constant channels, accumulators beyond 24 bits."""
+    random = Randomness(5)
+    for scale_in, scale_w, scale_out in [(1e-20, 1e-25, 1e-3), (1e-30, 1e-30, 1.0), (10.0, 10.0, 1e-20), (1.0, 1.0, 2.0 ** 20),
+                                         (2.0 ** -4, 2.0 ** -8, 2.0 ** -3), (0.5, 0.5, 0.5)]:
+        data = random.data(1, 8, 3, 3).with_(quantization=per_tensor(scale_in, 3))
+        scales = (scale_w, scale_w * 4, scale_w / 3, scale_w, scale_w)
+        bias = constant("b", numpy.array([0, 1 << 30, -(1 << 30), 1 << 23, -5], numpy.int32))
+        for dims, groups, count in (((5, 8, 1, 1), 1, 5), ((5, 8, 3, 3), 1, 5), ((8, 1, 3, 3), 8, 8)):
+            weights = constant("w", random.int8(*dims), Quantization((scales * 2)[:count], (0,) * count, 0))
+            offsets = constant("b", numpy.resize(bias.data, count))
+            pads = (dims[2] // 2,) * 2
+            operator = Conv(window=Window(dims[2:], (1, 1), (1, 1), pads, pads), groups=groups, depthwise=groups > 1)
+            yield case(operator, [data, weights, offsets], [random.int8(*data.dims)], quantization=per_tensor(scale_out, -1))
+
+
+def sample():
+    edges = [int8_case(seed, *edge) for edge in EDGES for seed in (0, 1)]
+    randoms = [int8_case(seed, *edge) for seed, edge in enumerate(map(random_edge, range(3000, 3000 + RANDOM_CASES))) if edge]
+    return accepted([*edges, *randoms, *fc_cases(), *extreme_cases()])
+
+
+@needs_compiler
+@pytest.mark.parametrize("flags", [(), PORTABLE], ids=["assembly", "portable"])
+def test_layers_equal_the_meaning_on_the_emulated_core(flags):
+    cases = sample()
+    assert len(cases) > 130
+    assert run(cases, *flags, board=BOARD) == []
+
+
+def test_the_c_versions_equal_the_meaning_on_this_machine():
+    assert run(sample(), "-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror", board="host") == []
+
+
+@needs_compiler
+@pytest.mark.parametrize("flags", [("-O0",), ("-O3",), ("-Os",), ("-O2", "-flto")])
+def test_the_result_does_not_depend_on_compiler_options(flags):
+    cases = accepted([int8_case(2, *edge) for edge in EDGES])
+    assert run(cases, *flags, board=BOARD) == []

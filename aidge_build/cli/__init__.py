@@ -14,7 +14,7 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.errors import EXIT_BAD_INPUT, AidgeError
 
 # Each verb is a module of this package with SUMMARY, add_arguments(parser) and run(arguments) -> Outcome.
-VERBS = ("compile", "plan", "explain", "verify", "check", "run", "boards", "kernels", "ops", "conformance", "link_script", "doctor")
+VERBS = ("compile", "plan", "explain", "verify", "check", "run", "report", "boards", "kernels", "ops", "conformance", "link_script", "doctor")
 
 EXIT_INTERRUPTED = 130
 

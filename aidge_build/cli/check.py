@@ -7,29 +7,23 @@ import argparse
 import json
 from pathlib import Path
 
-from aidge_build.boards import Region, load_board
-from aidge_build.cli.boards import add_board_path
+from aidge_build.cli.linked import add_memory_arguments, memories, stack_of
 from aidge_build.cli.outcome import SCHEMA, Outcome
-from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_disassembly, read_image, region_use, stack_use
+from aidge_build.elf import Claim, Image, RegionUse, StackUse, read_claims, read_image, region_use
 from aidge_build.elf.contents import check_contents
 from aidge_build.elf.findings import ERROR, Finding, in_order
 from aidge_build.elf.proof import Plan, check_image, measure
 from aidge_build.elf.stack_proof import check_stack
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, MissingTool
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
-from aidge_build.toolchain import disassemble
 
 SUMMARY = "prove the memory use of a linked program"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--board", metavar="B", help="the board whose memories count")
-    where.add_argument("--region", action="append", default=[], metavar="NAME=ORIGIN,LENGTH[,ram|flash]",
-                       help="a memory, instead of a board (repeat)")
-    add_board_path(parser)
+    add_memory_arguments(parser)
     parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE",
                         help="the plan of a model in it (repeat)")
     parser.add_argument("--max-stack", type=int, metavar="BYTES", help="fail when the stack may grow beyond, or when no bound can be proved")
@@ -41,8 +35,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     image = read_image(arguments.elf)
     claims = read_claims(image)
     plans = [_read_plan(path) for path in arguments.plan]
-    uses, homeless = region_use(image, _regions(arguments))
-    stack = _stack(arguments, image, claims)
+    uses, homeless = region_use(image, memories(arguments))
+    stack = stack_of(arguments.elf, image, claims, arguments.max_stack is not None)
     findings = in_order([*check_image(image, claims, plans, uses, homeless), *check_contents(image, uses, arguments.max_flash),
                          *(check_stack(stack, arguments.max_stack) if stack else ())])
     failed = any(finding.severity == ERROR for finding in findings)
@@ -52,40 +46,6 @@ def run(arguments: argparse.Namespace) -> Outcome:
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
     text = _text(arguments.elf, image, claims, uses, stack, findings)
     return Outcome(text, data, EXIT_CHECK_FAILED if failed else 0)
-
-
-def _stack(arguments: argparse.Namespace, image: Image, claims: tuple[Claim, ...]) -> StackUse | None:
-    """The bounds of the stack; None for programs of this machine, whose stack nobody counts."""
-    if image.machine != "ARM":
-        if arguments.max_stack is not None:
-            raise AidgeError(f"a stack bound needs a program for Cortex-M, this one is for {image.machine}", where=str(arguments.elf), code="STK02")
-        return None
-    try:
-        return stack_use(image, read_disassembly(disassemble(arguments.elf)), tuple(f"{claim.model}_run" for claim in claims))
-    except MissingTool as error:
-        if arguments.max_stack is not None:
-            raise
-        missing = StackBound(None, (), error.what)
-        return StackUse(missing, {}, missing, None)
-
-
-def _regions(arguments: argparse.Namespace) -> tuple[Region, ...]:
-    if arguments.board:
-        return load_board(arguments.board, arguments.board_path).regions
-    return tuple(_parse_region(text) for text in arguments.region)
-
-
-def _parse_region(text: str) -> Region:
-    name, _, numbers = text.partition("=")
-    fields = numbers.split(",")
-    try:
-        origin, length, kind = int(fields[0], 0), int(fields[1], 0), (fields[2:] or [""])[0]
-        if not name or kind not in ("", "ram", "flash") or len(fields) > 3:
-            raise ValueError
-    except (ValueError, IndexError):
-        raise AidgeError(f"'{text}' is no memory", where="--region", hint="write FLASH=0x08000000,0x100000,flash",
-                         code="USAGE") from None
-    return Region(name, origin, length, kind, ())
 
 
 def _read_plan(path: Path) -> Plan:

@@ -39,7 +39,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A function, variable or absolute symbol; `name` is as in the source (clone suffixes cut), `linked_name` as in the ELF."""
+    """A function, variable or absolute symbol; `name` is as in the source (clone suffixes cut), `linked_name` as in the ELF.
+
+    `file` is the name of the source file of a local symbol, "" where the ELF does not say it.
+    """
 
     name: str
     linked_name: str
@@ -47,6 +50,7 @@ class Symbol:
     size_bytes: int
     kind: str
     section: str
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,7 +138,10 @@ def _symbols(elf: ELFFile):
     for table in elf.iter_sections():
         if not isinstance(table, SymbolTableSection) or table["sh_type"] != "SHT_SYMTAB":
             continue
+        file = ""
         for symbol in table.iter_symbols():
+            if symbol["st_info"]["type"] == "STT_FILE":
+                file = symbol.name
             index, kind = symbol["st_shndx"], kinds.get(symbol["st_info"]["type"], "other")
             if index == "SHN_UNDEF" or not symbol.name or symbol.name.startswith("$"):
                 continue
@@ -142,7 +149,8 @@ def _symbols(elf: ELFFile):
             # Bit 0 of a function's address says "Thumb" and is no part of the address.
             address = symbol["st_value"] & ~1 if kind == "function" and elf["e_machine"] == "EM_ARM" else symbol["st_value"]
             yield Symbol(_COMPILER_SUFFIX.sub("", symbol.name), symbol.name, address, symbol["st_size"],
-                         "absolute" if index == "SHN_ABS" else kind, section)
+                         "absolute" if index == "SHN_ABS" else kind, section,
+                         file if symbol["st_info"]["bind"] == "STB_LOCAL" else "")
 
 
 def _notes(elf: ELFFile):

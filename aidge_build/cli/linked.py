@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""What the verbs that read a linked program share: its memories, and the bound of its stack."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from aidge_build.boards import Region, load_board
+from aidge_build.cli.boards import add_board_path
+from aidge_build.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
+from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.toolchain import disassemble
+
+
+def add_memory_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--board`, or `--region` for each memory."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--board", metavar="B", help="the board whose memories count")
+    where.add_argument("--region", action="append", default=[], metavar="NAME=ORIGIN,LENGTH[,ram|flash]",
+                       help="a memory, instead of a board (repeat)")
+    add_board_path(parser)
+
+
+def memories(arguments: argparse.Namespace) -> tuple[Region, ...]:
+    if arguments.board:
+        return load_board(arguments.board, arguments.board_path).regions
+    return tuple(_parse_region(text) for text in arguments.region)
+
+
+def _parse_region(text: str) -> Region:
+    name, _, numbers = text.partition("=")
+    fields = numbers.split(",")
+    try:
+        origin, length, kind = int(fields[0], 0), int(fields[1], 0), (fields[2:] or [""])[0]
+        if not name or kind not in ("", "ram", "flash") or len(fields) > 3:
+            raise ValueError
+    except (ValueError, IndexError):
+        raise AidgeError(f"'{text}' is no memory", where="--region", hint="write FLASH=0x08000000,0x100000,flash",
+                         code="USAGE") from None
+    return Region(name, origin, length, kind, ())
+
+
+def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], required: bool) -> StackUse | None:
+    """The bounds of the stack; None for programs of this machine, whose stack nobody counts. `required`: or an error."""
+    if image.machine != "ARM":
+        if required:
+            raise AidgeError(f"a stack bound needs a program for Cortex-M, this one is for {image.machine}", where=str(elf), code="STK02")
+        return None
+    try:
+        return stack_use(image, read_disassembly(disassemble(elf)), tuple(f"{claim.model}_run" for claim in claims))
+    except MissingTool as error:
+        if required:
+            raise
+        missing = StackBound(None, (), error.what)
+        return StackUse(missing, {}, missing, None)

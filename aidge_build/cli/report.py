@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build report`: where the bytes of a linked program are."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from aidge_build.cli.linked import add_memory_arguments, memories, stack_of
+from aidge_build.cli.outcome import Outcome
+from aidge_build.elf import read_claims, read_image
+from aidge_build.errors import AidgeError
+from aidge_build.output import write_sources
+from aidge_build.report import attribute, make_document, render_difference, render_page, render_text
+from aidge_build.sources import Sources
+
+SUMMARY = "show where the bytes of a linked program are"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
+    add_memory_arguments(parser)
+    parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE",
+                        help="the plan of a model in it: MACs, live bytes and the picture of the arena (repeat)")
+    parser.add_argument("--counts", type=Path, metavar="RUN.json", help="what `run --json` printed: instructions per layer")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page, too")
+    parser.add_argument("--diff", type=Path, metavar="OLD.json", help="compare with what `report --json` printed before, as Markdown")
+    parser.add_argument("--items", type=int, default=6, metavar="N", help="symbols per group in the tree (default: 6)")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    image = read_image(arguments.elf)
+    claims, regions = read_claims(image), memories(arguments)
+    if not regions:
+        raise AidgeError("a report needs the memories of the board", where=str(arguments.elf), code="USAGE",
+                         hint="--board stm32f7, or --region FLASH=0x08000000,0x100000,flash --region RAM=..., not the host")
+    plans = [_read(path, "layers", "N.plan.json of `compile`") for path in arguments.plan]
+    measured = _read(arguments.counts, "layers", "what `run --json` printed") if arguments.counts else None
+    document = make_document(image, claims, attribute(image, claims, regions), plans, measured,
+                             stack_of(arguments.elf, image, claims, required=False))
+    if arguments.html:
+        page = render_page(document, arguments.elf.name)
+        write_sources(Sources({arguments.html.name: page.encode()}, {}), arguments.html.parent)
+    if arguments.diff:
+        text = render_difference(_read(arguments.diff, "regions", "what `report --json` printed"), document, str(arguments.diff))
+    else:
+        text = render_text(document, arguments.items)
+    return Outcome(text, document)
+
+
+def _read(path: Path, key: str, hint: str) -> dict:
+    """A JSON object with `key`."""
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as error:
+        raise AidgeError(f"cannot read: {error.strerror}", where=str(path), code="REPORT") from error
+    except ValueError as error:
+        raise AidgeError(f"is not JSON ({error})", where=str(path), hint=hint, code="REPORT") from error
+    if not isinstance(found, dict) or key not in found:
+        raise AidgeError(f"has no '{key}'", where=str(path), hint=hint, code="REPORT")
+    return found

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""The report as data: everything that is printed, drawn or compared comes from this one document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aidge_build.elf import Claim, Image, StackUse
+from aidge_build.report.attribution import Memory
+
+SCHEMA = 1
+
+
+def make_document(image: Image, claims: Sequence[Claim], memories: Sequence[Memory], plans: Sequence[dict], run: dict | None,
+                  stack: StackUse | None) -> dict:
+    """`plans` are plan files as parsed, `run` is what `run --json` printed; both may be missing, then their columns are None."""
+    by_model = {plan["model"]: plan for plan in plans}
+    kernels = sum(group.size_bytes for memory in memories for group in memory.groups if group.name == "kernels")
+    return {
+        "schema": SCHEMA,
+        "regions": [_region(memory) for memory in memories],
+        "models": [_model(image, claim, by_model.get(claim.model), run, kernels if len(claims) == 1 else None) for claim in claims],
+        "stack_bound_bytes": stack.program.bytes if stack else None,
+        "stack_reserved_bytes": stack.reserved_bytes if stack else None,
+    }
+
+
+def _region(memory: Memory) -> dict:
+    region = memory.region
+    return {
+        "name": region.name, "kind": region.kind, "origin": region.origin, "length_bytes": region.length_bytes,
+        "used_bytes": memory.used_bytes, "total_bytes": memory.total_bytes,
+        "groups": [{"name": group.name, "size_bytes": group.size_bytes,
+                    "items": [{"name": item.name, "size_bytes": item.size_bytes, "section": item.section, "aliases": list(item.aliases)}
+                              for item in group.items]} for group in memory.groups],
+    }
+
+
+def _model(image: Image, claim: Claim, plan: dict | None, run: dict | None, kernel_bytes: int | None) -> dict:
+    planned = {layer["symbol"]: layer for layer in plan["layers"]} if plan else {}
+    names = list(planned) or list(claim.layers)
+    measured = run if run and run.get("models") == [claim.model] else {}
+    instructions = {layer["name"]: layer["instructions"] for layer in measured.get("layers", ())}
+    peaks = _live_bytes(plan) if plan else {}
+    weights = _weights_by_layer(image, claim, names)
+    layers = [_layer(image, name, planned.get(name, {}), weights[name], peaks.get(index), instructions.get(name), measured.get("runs"))
+              for index, name in enumerate(names)]
+    return {
+        "model": claim.model, "model_sha256": claim.model_sha256, "arena_bytes": claim.arena_bytes, "peak_bytes": claim.peak_bytes,
+        "weights_bytes": claim.weights_bytes, "runs": measured.get("runs"),
+        "lower_bound_bytes": plan.get("lower_bound_bytes") if plan else None,
+        "layers": layers,
+        "kernel_bytes": kernel_bytes, "other_weights_bytes": _linked_weights(image, claim) - sum(weights.values()),
+        "buffers": _buffers(plan) if plan else [],
+    }
+
+
+def _layer(image: Image, name: str, planned: dict, weights_bytes: int, live_bytes: int | None, instructions: int | None,
+           runs: int | None) -> dict:
+    symbol = image.symbol(name)
+    return {
+        "symbol": name, "node": planned.get("name", ""), "operator": planned.get("op", ""), "kernel": planned.get("kernel", ""),
+        "library": planned.get("library", ""), "macs": planned.get("macs"), "code_bytes": symbol.size_bytes if symbol else None,
+        "weights_bytes": weights_bytes, "live_bytes": live_bytes,
+        "instructions": round(instructions / runs) if instructions is not None and runs else None,
+    }
+
+
+def _linked_weights(image: Image, claim: Claim) -> int:
+    """The bytes of all constants that are in the program; merged ones count once."""
+    symbols = filter(None, map(image.symbol, claim.weights))
+    return sum({symbol.address: symbol.size_bytes for symbol in symbols}.values())
+
+
+def _weights_by_layer(image: Image, claim: Claim, layers: Sequence[str]) -> dict[str, int]:
+    """Constants are named after their layer: `kws_conv_1_weights` belongs to `kws_conv_1`; of long names the begin is cut off."""
+    sizes, counted = {name: 0 for name in layers}, set()
+    for constant in claim.weights:
+        symbol = image.symbol(constant)
+        owner = max(layers, key=lambda layer: _common_length(claim.model, constant, layer), default=None)
+        if symbol is not None and symbol.address not in counted and owner and _common_length(claim.model, constant, owner):
+            sizes[owner] += symbol.size_bytes
+            counted.add(symbol.address)
+    return sizes
+
+
+def _common_length(model: str, constant: str, layer: str) -> int:
+    """How long an end of the layer's name the constant's name begins with."""
+    tail, stem = constant.removeprefix(f"{model}_"), layer.removeprefix(f"{model}_")
+    return next((len(stem) - start for start in range(len(stem)) if tail.startswith(f"{stem[start:]}_")), 0)
+
+
+def _live_bytes(plan: dict) -> dict[int, int]:
+    """What is alive while each step runs."""
+    buffers = plan.get("peak_buffers", ())
+    return {step: sum(buffer["size_bytes"] for buffer in buffers if buffer["first"] <= step < buffer["last"])
+            for step in range(len(plan["layers"]))}
+
+
+def _buffers(plan: dict) -> list[dict]:
+    keys = ("name", "kind", "offset_bytes", "size_bytes", "first", "last")
+    return [{key: buffer[key] for key in keys} for buffer in plan.get("buffers", ())]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""The report for a terminal: a tree whose levels add up, and a table of the layers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+_NAME_WIDTH = 46
+
+
+def render_text(document: dict, items_shown: int) -> str:
+    """`items_shown` symbols per group; the others are one row with their sum."""
+    lines = [line for region in document["regions"] for line in _region(region, items_shown)]
+    for model in document["models"]:
+        lines += ["", *_layers(model)]
+    return "\n".join(lines)
+
+
+def _region(region: dict, items_shown: int) -> Iterator[str]:
+    if not region["used_bytes"]:
+        return
+    share = 100 * region["used_bytes"] / region["length_bytes"]
+    yield f"{region['name']:{_NAME_WIDTH + 4}} {region['used_bytes']:>11,} of {region['length_bytes']:,} B  {share:.1f} %"
+    for group in region["groups"]:
+        yield f"  {group['name']:{_NAME_WIDTH + 2}} {group['size_bytes']:>11,}"
+        shown = group["items"][:items_shown] if group["name"] not in ("padding", "free") else []
+        for item in shown:
+            yield f"    {_cut(item['name']):{_NAME_WIDTH}} {item['size_bytes']:>11,}"
+        rest = group["items"][len(shown):]
+        if rest and shown:
+            yield f"    {f'{len(rest)} more':{_NAME_WIDTH}} {sum(item['size_bytes'] for item in rest):>11,}"
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _NAME_WIDTH else f"{name[:_NAME_WIDTH - 3]}..."
+
+
+COLUMNS = (("code", "code_bytes"), ("weights", "weights_bytes"), ("live peak", "live_bytes"), ("MACs", "macs"), ("instructions", "instructions"))
+
+
+def _layers(model: dict) -> Iterator[str]:
+    columns, layers = known_columns(model), table_rows(model)
+    rows = [[layer["symbol"], layer["kernel"], *(number(layer[key]) for _, key in columns)] for layer in layers]
+    rows.append([f"{model['model']} in all", "", *(total(layers, key) for _, key in columns)])
+    yield from _table([model["model"], "kernel", *(title for title, _ in columns)], rows)
+
+
+def known_columns(model: dict) -> list[tuple[str, str]]:
+    """Title and key of the columns that have a number."""
+    return [column for column in COLUMNS if any(layer[column[1]] is not None for layer in model["layers"])]
+
+
+def table_rows(model: dict) -> list[dict]:
+    """The layers, and rows for what several of them share, so that the columns add up."""
+    nothing = {"node": "", "operator": "", "kernel": "", "library": "", **{key: None for _, key in COLUMNS}}
+    rows = list(model["layers"])
+    if model["kernel_bytes"]:
+        rows.append({**nothing, "symbol": "kernels", "code_bytes": model["kernel_bytes"]})
+    if model["other_weights_bytes"]:
+        rows.append({**nothing, "symbol": "other constants", "weights_bytes": model["other_weights_bytes"]})
+    return rows
+
+
+def number(value: int | None) -> str:
+    """With thousands separated, `-` where it is not known."""
+    return "-" if value is None else f"{value:,}"
+
+
+def total(layers: Sequence[dict], key: str) -> str:
+    """The sum of a column; of bytes that are alive, the maximum."""
+    values = [layer[key] for layer in layers if layer[key] is not None]
+    return number((max if key == "live_bytes" else sum)(values)) if values else "-"
+
+
+def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    widths = [max(len(row[index]) for row in [titles, *rows]) for index in range(len(titles))]
+    for row in [titles, *rows]:
+        cells = [f"{cell:{width}}" if index < 2 else f"{cell:>{width}}" for index, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        yield "  ".join(cells).rstrip()

@@ -10,7 +10,6 @@ import importlib
 
 # Public name -> the module that defines it.
 _PUBLIC = {
-    "VERSION": "aidge_build.version",
     "AidgeError": "aidge_build.errors",
     "Call": "aidge_build.export.call",
     "CompileRequest": "aidge_build.request",
@@ -20,10 +19,10 @@ _PUBLIC = {
     "ExportNode": "aidge_build.export.node",
     "ExportNodeCpp": "aidge_build.export.export_node_cpp",
     "GraphView": "aidge_build.graph.view",
+    "IOSpec": "aidge_build.backend.spec",
     "Impl": "aidge_build.backend.operator_impl",
     "ImplSpec": "aidge_build.backend.spec",
     "Input": "aidge_build.export.call",
-    "IOSpec": "aidge_build.backend.spec",
     "Literal": "aidge_build.export.call",
     "Node": "aidge_build.graph.view",
     "OperatorImpl": "aidge_build.backend.operator_impl",
@@ -31,14 +30,21 @@ _PUBLIC = {
     "Predicate": "aidge_build.backend.spec",
     "ProdConso": "aidge_build.backend.prod_conso",
     "Scratch": "aidge_build.export.call",
+    "SequentialScheduler": "aidge_build.export_folder",
     "Struct": "aidge_build.export.call",
     "Tensor": "aidge_build.graph.tensor",
+    "VERSION": "aidge_build.version",
     "adapt_to_backend": "aidge_build.backend.adapt",
+    "compute_default_mem_info": "aidge_build.export_folder",
     "dformat": "aidge_build.backend.spec",
     "dtype": "aidge_build.graph.dtype",
     "find": "aidge_build.graph.pattern",
+    "generate_main": "aidge_build.export_folder",
+    "generate_main_compare": "aidge_build.export_folder",
+    "generate_optimized_memory_info": "aidge_build.export_folder",
     "kernel": "aidge_build.export.node",
     "multiple_of": "aidge_build.backend.spec",
+    "scheduler_export": "aidge_build.export_folder",
     "scons_toolpath": "aidge_build.installed",
 }
 

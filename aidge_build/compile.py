@@ -40,11 +40,11 @@ def build_program(request: CompileRequest) -> Program:
     try:
         assignment = adapt_to_backend(view, request.libraries, request.target)
         show(2, "assignment", f"{assignment.view}\n{assignment}")
-        demands = partial(_demands, assignment)
+        demands = partial(demands_of, assignment)
         schedule, placed = plan_memory(assignment, demands, request.options, request.board)
         show(3, "schedule", schedule)
         check_memory(schedule, placed, assignment, demands)
-        return _program(request, assignment, schedule, placed, notices)
+        return make_program(request, assignment, schedule, placed, notices)
     except AidgeError as error:
         raise error.within(request.file_name)
 
@@ -56,7 +56,7 @@ def import_model(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     return simplify(fuse_meta(view, request.libraries, request.target, first_only=True)), notices
 
 
-def _demands(assignment: Assignment, node: Node) -> Demands:
+def demands_of(assignment: Assignment, node: Node) -> Demands:
     return assignment.choices[node.name].kernel.node_class.demands(assignment.node_view(node))
 
 
@@ -72,7 +72,7 @@ def _brought(layers: list[Layer], library: Library) -> dict[str, bytes]:
     return {path: data for layer in layers if layer.kernel.library == library.name for path, data in layer.call.files.items()}
 
 
-def _program(request: CompileRequest, assignment: Assignment, schedule: Schedule, placed: Placed, notices: tuple[str, ...]) -> Program:
+def make_program(request: CompileRequest, assignment: Assignment, schedule: Schedule, placed: Placed, notices: tuple[str, ...]) -> Program:
     symbols = layer_symbols(request.name, [(node.name, node.type) for node in schedule.steps])
     layers = []
     for node, symbol in zip(schedule.steps, symbols):

@@ -24,7 +24,7 @@ def write_sources(sources: Sources, folder: Path, *, depfile: Path | None = None
     contents = {folder / name: data for name, data in sources.files.items()}
     if depfile is not None:
         contents[depfile] = depfile_text([stamp] if stamp is not None else list(contents), dependencies).encode()
-    _write_all({path: data for path, data in contents.items() if _content(path) != data})
+    write_files(contents)
     if stamp is not None:
         _touch(stamp)
     return explained
@@ -44,8 +44,9 @@ def _make_path(path: str) -> str:
     return path.replace("$", "$$")
 
 
-def _write_all(contents: Mapping[Path, bytes]) -> None:
-    """All contents into temporary files first, then every file into its place."""
+def write_files(contents: Mapping[Path, bytes]) -> None:
+    """Write what differs: all contents into temporary files first, then every file into its place."""
+    contents = {path: data for path, data in contents.items() if _content(path) != data}
     written: list[tuple[Path, Path]] = []
     path = Path()
     try:

@@ -84,12 +84,12 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     buffers = tuple(buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io"))
     arena = plan(buffers, overlaps=schedule.overlaps) if outside else peak
     region = _region(arena, schedule, view, board) if options.arena == "static" else ""
-    return Placed(arena, buffers, peak, _places(schedule, view, arena, outside),
+    return Placed(arena, buffers, peak, places_of(schedule, view, arena, outside),
                   sum(view.tensor(name).size_bytes for name in dict.fromkeys((*view.inputs, *view.outputs))),
                   max(ARENA_ALIGNMENT, arena.alignment), region)
 
 
-def _places(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: bool) -> dict[str, Place]:
+def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: bool) -> dict[str, Place]:
     io = {name: Place("input", index) for index, name in enumerate(view.inputs)}
     io |= {name: Place("output", index) for index, name in enumerate(view.outputs)}
     places = {}

@@ -18,6 +18,7 @@ from aidge_build.export.mem_info import MemInfo
 from aidge_build.export.node import ExportNode
 from aidge_build.graph.dtype import C_TYPES, DType
 from aidge_build.graph.tensor import Tensor
+from aidge_build.output import write_files
 from aidge_build.render import render_from
 
 _UNDEFINED = object()
@@ -175,8 +176,5 @@ class KernelFiles:
 
 
 def _write(root: Path, name: str, data: bytes) -> str:
-    path = root / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.is_file() or path.read_bytes() != data:
-        path.write_bytes(data)
+    write_files({root / name: data})
     return name.removeprefix("include/")

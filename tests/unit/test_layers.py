@@ -20,9 +20,9 @@ ROWS = (
     ("backend", "importers", "recipes", "export"),
     ("schedule", "memory"),
     ("program", "placement", "emit"),
-    ("request", "compile", "inputs"),
+    ("request", "compile", "inputs", "export_folder"),
     ("toolchain", "emulate", "report", "verify", "conformance"),
-    ("cli", "__main__", "scons"),
+    ("cli", "__main__", "scons", "compat"),
 )
 ONLY_IMPORTER = {"onnx": "onnx_format", "jinja2": "render", "unicorn": "emulate"}
 

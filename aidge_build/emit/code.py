@@ -7,6 +7,7 @@ from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.header import owns_arena, signature
 from aidge_build.emit.kernels import kernel_text
 from aidge_build.emit.layers import LayerText
+from aidge_build.emit.places import RUN_ARENA
 from aidge_build.emit.ports import Port
 from aidge_build.emit.template import render_file
 from aidge_build.program import Program
@@ -23,7 +24,7 @@ def code_text(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers:
         has_floats=_has_floats(program), owns_arena=owns_arena(program), arena_alignment=program.arena_alignment, section=section,
         arena_in_header=program.options.io == "arena", arrays=arrays.all, has_trace=program.options.trace, kernels=kernels.files,
         texts=texts, layers=layers, parameters=signature(program, ports), caller_arena=program.options.arena == "caller",
-        passes_arena=any("arena_bytes" in layer.passed for layer in layers), checks=_pointer_checks(program, ports))
+        passes_arena=any(RUN_ARENA in text for layer in layers for text in (*layer.passed, *(trace.pointer for trace in layer.traces))), checks=_pointer_checks(program, ports))
 
 
 def _has_floats(program: Program) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aidge_build.emit.arrays import Arrays, integer
-from aidge_build.emit.places import Places
+from aidge_build.emit.places import LAYER_ARENA, RUN_ARENA, Places
 from aidge_build.emit.ports import Port
 from aidge_build.errors import AidgeError
 from aidge_build.export.call import Argument, Constant, Input, Literal, Output, Scratch, Struct
@@ -79,9 +79,9 @@ class _LayerPrinter:
         layer = self.layer
         arguments = tuple(self._argument(position, argument) for position, argument in enumerate(layer.call.arguments))
         used_ports = self._used_ports()
-        caller_arena = self.program.options.arena == "caller" and any("&arena[" in argument for argument in arguments)
-        parameters = (*(("uint8_t *arena",) if caller_arena else ()), *(port.declaration for port in used_ports))
-        passed = (*(("arena_bytes",) if caller_arena else ()), *(port.parameter for port in used_ports))
+        uses_arena = any(f"&{LAYER_ARENA}[" in argument for argument in arguments)
+        parameters = (*((f"uint8_t *{LAYER_ARENA}",) if uses_arena else ()), *(port.declaration for port in used_ports))
+        passed = (*((RUN_ARENA,) if uses_arena else ()), *(port.parameter for port in used_ports))
         return LayerText(layer.symbol, tuple(self._comment()), parameters, passed, tuple(self.structs),
                          layer.call.function, arguments, self._traces() if self.program.options.trace else (), layer.call.texts)
 
@@ -154,7 +154,8 @@ class _LayerPrinter:
         return f"'{comment_text(tensor.name)}' {tensor.dtype.name} {list(tensor.dims)} {tensor.storage}: {where}"
 
     def _traces(self) -> tuple[Trace, ...]:
-        return tuple(Trace(self.first_output + index, self.places.pointer(tensor, self.layer, written=True), tensor.size_bytes)
+        return tuple(Trace(self.first_output + index, self.places.pointer(tensor, self.layer, written=True, arena=RUN_ARENA),
+                           tensor.size_bytes)
                      for index, tensor in enumerate(self.layer.outputs))
 
 

@@ -11,6 +11,12 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.program import Layer, Place, Program
 
+# What layers call the arena, and what N_run calls it. Layers get it as a parameter, never as a symbol: GCC 12 takes a
+# function that writes through the address of a known array for one without effect, and drops the call, when its loops
+# were rewritten into arithmetic on that address (-O2 on x86-64: loop vectorization and ivopts together).
+LAYER_ARENA = "arena"
+RUN_ARENA = "arena_bytes"
+
 
 @dataclass(frozen=True)
 class Spot:
@@ -33,7 +39,6 @@ class Places:
         self._inputs = [port for port in ports if port.is_input]
         self._outputs = [port for port in ports if not port.is_input]
         self._arrays = arrays
-        self.arena = "arena" if program.options.arena == "caller" else f"{program.name}_arena"
         self.arena_bytes = program.arena.peak_bytes
 
     def spot(self, tensor: Tensor, layer: Layer) -> Spot:
@@ -67,11 +72,12 @@ class Places:
     def _fault(what: str, layer: Layer) -> AidgeError:
         return AidgeError(what, where=layer.node.where(), code="EMIT", hint="this is a fault of the compiler")
 
-    def arena_pointer(self, offset_bytes: int) -> str:
-        """The address of a byte of the arena."""
-        return f"&{self.arena}[{offset_bytes}]"
+    @staticmethod
+    def arena_pointer(offset_bytes: int, arena: str = LAYER_ARENA) -> str:
+        """The address of a byte of the arena, which the function knows as `arena`."""
+        return f"&{arena}[{offset_bytes}]"
 
-    def pointer(self, tensor: Tensor, layer: Layer, *, written: bool) -> str:
+    def pointer(self, tensor: Tensor, layer: Layer, *, written: bool, arena: str = LAYER_ARENA) -> str:
         """The C expression of a pointer to the tensor's elements, of the tensor's type."""
         spot = self.spot(tensor, layer)
         if spot.symbol:
@@ -80,7 +86,7 @@ class Places:
             raise self._fault(f"tensor '{tensor.name}' is written into the firmware's input", layer)
         target = f"{'' if written else 'const '}{tensor.dtype.c_type} *"
         if spot.port is None:
-            return _cast(target, self.arena_pointer(spot.offset_bytes), tensor)
+            return _cast(target, self.arena_pointer(spot.offset_bytes, arena), tensor)
         if spot.port.tensor.dtype.c_type == tensor.dtype.c_type:
             elements = spot.offset_bytes // tensor.dtype.size_bytes
             return f"&{spot.port.parameter}[{elements}]" if elements else spot.port.parameter

@@ -13,7 +13,8 @@ from tests.command import aidge_build
 from tests.random_models import RandomNetwork
 
 onnxruntime = pytest.importorskip("onnxruntime")
-SEEDS = range(int(os.environ.get("AIDGE_RANDOM_MODELS", "12")))  # more: AIDGE_RANDOM_MODELS=500
+# 106 once lost a layer to the compiler. More: AIDGE_RANDOM_MODELS=500
+SEEDS = sorted({*range(int(os.environ.get("AIDGE_RANDOM_MODELS", "12"))), 106})
 
 
 def reference(path, inputs) -> numpy.ndarray:

@@ -12,6 +12,8 @@
 /* Layers stay functions of their own, so that a debugger, a profile and the disassembly show them by name. */
 #if defined(__clang__)
 #define AIDGE_FUNCTION __attribute__((noinline))
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define AIDGE_FUNCTION __attribute__((noipa))
 #elif defined(__GNUC__)
 #define AIDGE_FUNCTION __attribute__((noinline, noclone, no_icf))
 #else

@@ -9,6 +9,8 @@
 /* Layers stay functions of their own, so that a debugger, a profile and the disassembly show them by name. */
 #if defined(__clang__)
 #define AIDGE_FUNCTION __attribute__((noinline))
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define AIDGE_FUNCTION __attribute__((noipa))
 #elif defined(__GNUC__)
 #define AIDGE_FUNCTION __attribute__((noinline, noclone, no_icf))
 #else
@@ -80,7 +82,7 @@ static void aidge_toy_reverse_s8(const int8_t *x, int8_t *y, int32_t count)
  *   input   'x' int8 [1, 6] nc: argument input
  *   output  'middle' int8 [1, 6] nc: arena bytes 24..29
  *   scratch arena from byte 0 */
-static AIDGE_FUNCTION void toy_first(const int8_t *input)
+static AIDGE_FUNCTION void toy_first(uint8_t *arena, const int8_t *input)
 {
     static const aidge_toy_shape parameters = {
         /* count */ 6,
@@ -89,10 +91,10 @@ static AIDGE_FUNCTION void toy_first(const int8_t *input)
 
     aidge_toy_scale_s8(
         input,
-        (int8_t *)&toy_arena[24],
+        (int8_t *)&arena[24],
         toy_first_weights,
         toy_first_bias,
-        &toy_arena[0],
+        &arena[0],
         &parameters);
 }
 
@@ -101,21 +103,23 @@ static AIDGE_FUNCTION void toy_first(const int8_t *input)
  *   kernel  toy reverse_s8
  *   input   'middle' int8 [1, 6] nc: arena bytes 24..29
  *   output  'y' int8 [1, 6] nc: argument output */
-static AIDGE_FUNCTION void toy_second(int8_t *output)
+static AIDGE_FUNCTION void toy_second(uint8_t *arena, int8_t *output)
 {
     aidge_toy_reverse_s8(
-        (const int8_t *)&toy_arena[24],
+        (const int8_t *)&arena[24],
         output,
         6);
 }
 
 AIDGE_FUNCTION int toy_run(const int8_t *input, int8_t *output)
 {
+    uint8_t *const arena_bytes = toy_arena;
+
     if (!input ||
         !output) {
         return 1;
     }
-    toy_first(input);
-    toy_second(output);
+    toy_first(arena_bytes, input);
+    toy_second(arena_bytes, output);
     return 0;
 }

@@ -9,6 +9,8 @@
 /* Layers stay functions of their own, so that a debugger, a profile and the disassembly show them by name. */
 #if defined(__clang__)
 #define AIDGE_FUNCTION __attribute__((noinline))
+#elif defined(__GNUC__) && __GNUC__ >= 8
+#define AIDGE_FUNCTION __attribute__((noipa))
 #elif defined(__GNUC__)
 #define AIDGE_FUNCTION __attribute__((noinline, noclone, no_icf))
 #else
@@ -79,7 +81,7 @@ static void aidge_toy_reverse_s8(const int8_t *x, int8_t *y, int32_t count)
  *   input   'x' int8 [1, 6] nc: arena bytes 32..37
  *   output  'middle' int8 [1, 6] nc: arena bytes 24..29
  *   scratch arena from byte 0 */
-static AIDGE_FUNCTION void packed_first(void)
+static AIDGE_FUNCTION void packed_first(uint8_t *arena)
 {
     static const aidge_toy_shape parameters = {
         /* count */ 6,
@@ -87,11 +89,11 @@ static AIDGE_FUNCTION void packed_first(void)
     };
 
     aidge_toy_scale_s8(
-        (const int8_t *)&packed_arena[32],
-        (int8_t *)&packed_arena[24],
+        (const int8_t *)&arena[32],
+        (int8_t *)&arena[24],
         packed_first_weights,
         packed_first_bias,
-        &packed_arena[0],
+        &arena[0],
         &parameters);
 }
 
@@ -100,17 +102,19 @@ static AIDGE_FUNCTION void packed_first(void)
  *   kernel  toy reverse_s8
  *   input   'middle' int8 [1, 6] nc: arena bytes 24..29
  *   output  'y' int8 [1, 6] nc: arena bytes 0..5 */
-static AIDGE_FUNCTION void packed_second(void)
+static AIDGE_FUNCTION void packed_second(uint8_t *arena)
 {
     aidge_toy_reverse_s8(
-        (const int8_t *)&packed_arena[24],
-        (int8_t *)&packed_arena[0],
+        (const int8_t *)&arena[24],
+        (int8_t *)&arena[0],
         6);
 }
 
 AIDGE_FUNCTION int packed_run(void)
 {
-    packed_first();
-    packed_second();
+    uint8_t *const arena_bytes = packed_arena;
+
+    packed_first(arena_bytes);
+    packed_second(arena_bytes);
     return 0;
 }

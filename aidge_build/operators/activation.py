@@ -35,6 +35,9 @@ class Clip(Activated):
         if source.opset < 11:
             source.expect_attributes("min", "max")
             low, high = source.real("min", -math.inf), source.real("max", math.inf)
+        elif any(tensor is not None and not tensor.is_constant for tensor in map(source.optional_input, (1, 2))):
+            source.expect_attributes()
+            return ClipBetween(), source.input_names
         else:
             source.expect_attributes()
             low, high = _bound(source, 1, -math.inf), _bound(source, 2, math.inf)
@@ -51,6 +54,21 @@ class Clip(Activated):
         limits = numpy.iinfo(data.dtype)
         # numpy refuses bounds that the type cannot hold.
         return numpy.minimum(numpy.maximum(data, _within(self.minimum, limits)), _within(self.maximum, limits))
+
+
+@dataclass(frozen=True)
+class ClipBetween(Operator):
+    """y = min(max(x, low), high) with bounds that are computed at run time; each may be absent. Clip becomes it."""
+
+    def infer(self, inputs):
+        data, *bounds = inputs
+        for name, tensor in zip(("low", "high"), bounds):
+            require(tensor is None or tensor.elements == 1, f"the bound {name} has several values, wants one")
+        return (TensorType(data.dims, data.dtype),)
+
+    def forward(self, data, low=None, high=None):
+        result = data if low is None else numpy.maximum(data, low.reshape(()))
+        return result if high is None else numpy.minimum(result, high.reshape(()))
 
 
 def _bound(source, index: int, default: float) -> float:

@@ -196,6 +196,14 @@ class Or(Comparison):
 
 
 @dataclass(frozen=True)
+class Xor(Comparison):
+    """Either a or b. Source: ONNX operator Xor."""
+
+    onnx_names: ClassVar = ("Xor",)
+    function: ClassVar = staticmethod(numpy.logical_xor)
+
+
+@dataclass(frozen=True)
 class Variadic(Operator):
     """y = function(a, b, ...) over one or more tensors."""
 
@@ -226,6 +234,25 @@ class Min(Variadic):
 
     onnx_names: ClassVar = ("Min",)
     function: ClassVar = staticmethod(numpy.minimum)
+
+
+@dataclass(frozen=True)
+class Sum(Variadic):
+    """The sum of the inputs. Source: ONNX operator Sum."""
+
+    onnx_names: ClassVar = ("Sum",)
+    function: ClassVar = staticmethod(numpy.add)
+
+
+@dataclass(frozen=True)
+class Mean(Variadic):
+    """The mean of the inputs. Source: ONNX operator Mean."""
+
+    onnx_names: ClassVar = ("Mean",)
+    function: ClassVar = staticmethod(numpy.add)
+
+    def forward(self, *inputs):
+        return super().forward(*inputs) / len(inputs)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy
 
+from aidge_build.graph.dtype import DType
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
 
@@ -47,7 +48,13 @@ class Reduce(Operator):
         dims = (1 if axis in self.axes else size for axis, size in enumerate(data.dims) if self.keep or axis not in self.axes)
         return (TensorType(tuple(dims), data.dtype),)
 
+    def value_of_nothing(self, dtype):
+        """What a reduction over no element gives, where numpy refuses to say; None where it says."""
+        return None
+
     def forward(self, data):
+        if not data.size and (value := self.value_of_nothing(DType(data.dtype.name))) is not None:
+            return numpy.full(numpy.sum(data, axis=self.axes, keepdims=self.keep).shape, value, data.dtype)
         result = type(self).function(data, axis=self.axes, keepdims=self.keep)
         return result.astype(data.dtype) if data.dtype.kind != "f" else result
 
@@ -90,6 +97,10 @@ class ReduceMax(Reduce):
 
     onnx_names: ClassVar = ("ReduceMax",)
     function: ClassVar = staticmethod(numpy.max)
+    needs_elements: ClassVar = False
+
+    def value_of_nothing(self, dtype):
+        return -numpy.inf if dtype.is_float else False if dtype is DType.bool else dtype.range[0]
 
 
 @dataclass(frozen=True)
@@ -98,3 +109,7 @@ class ReduceMin(Reduce):
 
     onnx_names: ClassVar = ("ReduceMin",)
     function: ClassVar = staticmethod(numpy.min)
+    needs_elements: ClassVar = False
+
+    def value_of_nothing(self, dtype):
+        return numpy.inf if dtype.is_float else True if dtype is DType.bool else dtype.range[1]

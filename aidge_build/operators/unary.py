@@ -113,3 +113,11 @@ class Not(Unary):
 
     onnx_names: ClassVar = ("Not",)
     function: ClassVar = staticmethod(numpy.logical_not)
+
+
+@dataclass(frozen=True)
+class Sign(Unary):
+    """-1, 0 or 1, as x is negative, zero or positive. Source: ONNX operator Sign."""
+
+    onnx_names: ClassVar = ("Sign",)
+    function: ClassVar = staticmethod(numpy.sign)

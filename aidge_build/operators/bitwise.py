@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Operators on the bits of integers, and tests of single numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.operators.base import TensorType, require
+from aidge_build.operators.binary import Binary
+from aidge_build.operators.unary import Unary
+
+
+@dataclass(frozen=True)
+class BitwiseAnd(Binary):
+    """Each bit of a and b. Source: ONNX operator BitwiseAnd."""
+
+    onnx_names: ClassVar = ("BitwiseAnd",)
+    function: ClassVar = staticmethod(numpy.bitwise_and)
+
+
+@dataclass(frozen=True)
+class BitwiseOr(Binary):
+    """Each bit of a or b. Source: ONNX operator BitwiseOr."""
+
+    onnx_names: ClassVar = ("BitwiseOr",)
+    function: ClassVar = staticmethod(numpy.bitwise_or)
+
+
+@dataclass(frozen=True)
+class BitwiseXor(Binary):
+    """Each bit of either a or b. Source: ONNX operator BitwiseXor."""
+
+    onnx_names: ClassVar = ("BitwiseXor",)
+    function: ClassVar = staticmethod(numpy.bitwise_xor)
+
+
+@dataclass(frozen=True)
+class BitwiseNot(Unary):
+    """Every bit the other way. Source: ONNX operator BitwiseNot."""
+
+    onnx_names: ClassVar = ("BitwiseNot",)
+    function: ClassVar = staticmethod(numpy.invert)
+
+
+@dataclass(frozen=True)
+class BitShift(Binary):
+    """The bits of a moved by b places; bits that leave are lost, a signed number keeps its sign to the right.
+
+    A negative shift, or one by the width or more, gives 0, or -1 for a negative number to the right.
+    Source: ONNX operator BitShift.
+    """
+
+    onnx_names: ClassVar = ("BitShift",)
+
+    left: bool = True
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("direction")
+        direction = source.text("direction")
+        require(direction in ("LEFT", "RIGHT"), f"direction {direction!r} is unknown")
+        return cls(direction == "LEFT")
+
+    def forward(self, first, second):
+        width = 8 * first.dtype.itemsize
+        beyond = (second < 0) | (second >= width)
+        places = numpy.where(beyond, 0, second).astype(second.dtype)
+        if self.left:
+            return numpy.where(beyond, 0, numpy.left_shift(first, places)).astype(first.dtype)
+        return numpy.where(beyond, numpy.where(first < 0, -1, 0), numpy.right_shift(first, places)).astype(first.dtype)
+
+
+@dataclass(frozen=True)
+class Truth(Unary):
+    """Base: a truth value for each element."""
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(data.dims, DType.bool),)
+
+
+@dataclass(frozen=True)
+class IsNaN(Truth):
+    """Whether x is not a number. Source: ONNX operator IsNaN."""
+
+    onnx_names: ClassVar = ("IsNaN",)
+    function: ClassVar = staticmethod(numpy.isnan)
+
+
+@dataclass(frozen=True)
+class IsInf(Truth):
+    """Whether x is infinite, of the detected signs. Source: ONNX operator IsInf."""
+
+    onnx_names: ClassVar = ("IsInf",)
+
+    detect_negative: bool = True
+    detect_positive: bool = True
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("detect_negative", "detect_positive")
+        return cls(bool(source.integer("detect_negative", 1)), bool(source.integer("detect_positive", 1)))
+
+    def forward(self, data):
+        return self.detect_positive & numpy.isposinf(data) | self.detect_negative & numpy.isneginf(data)

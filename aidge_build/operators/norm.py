@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""Reductions that are norms and logarithms of sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.operators.reduce import Reduce
+
+
+@dataclass(frozen=True)
+class ReduceL1(Reduce):
+    """The sum of the magnitudes over the axes. Source: ONNX operator ReduceL1."""
+
+    onnx_names: ClassVar = ("ReduceL1",)
+    function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.abs(data).sum(axis=axis, keepdims=keepdims))
+    needs_elements: ClassVar = False
+
+
+@dataclass(frozen=True)
+class ReduceL2(Reduce):
+    """The square root of the sum of squares over the axes. Source: ONNX operator ReduceL2."""
+
+    onnx_names: ClassVar = ("ReduceL2",)
+    function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.sqrt(
+        numpy.square(data.astype(numpy.float64)).sum(axis=axis, keepdims=keepdims)))
+    needs_elements: ClassVar = False
+
+
+@dataclass(frozen=True)
+class ReduceSumSquare(Reduce):
+    """The sum of the squares over the axes. Source: ONNX operator ReduceSumSquare."""
+
+    onnx_names: ClassVar = ("ReduceSumSquare",)
+    function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.square(data).sum(axis=axis, keepdims=keepdims))
+    needs_elements: ClassVar = False
+
+
+@dataclass(frozen=True)
+class ReduceLogSum(Reduce):
+    """The natural logarithm of the sum over the axes. Source: ONNX operator ReduceLogSum."""
+
+    onnx_names: ClassVar = ("ReduceLogSum",)
+    function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.log(
+        data.astype(numpy.float64).sum(axis=axis, keepdims=keepdims)))
+    needs_elements: ClassVar = False
+
+
+def _log_sum_exp(data: numpy.ndarray, axis: tuple[int, ...], keepdims: bool) -> numpy.ndarray:
+    data = data.astype(numpy.float64)
+    if not data.size:
+        return numpy.log(data.sum(axis=axis, keepdims=keepdims))
+    largest = data.max(axis=axis, keepdims=True)
+    largest = numpy.where(numpy.isfinite(largest), largest, 0)
+    shift = largest if keepdims else numpy.squeeze(largest, axis)
+    return shift + numpy.log(numpy.exp(data - largest).sum(axis=axis, keepdims=keepdims))
+
+
+@dataclass(frozen=True)
+class ReduceLogSumExp(Reduce):
+    """The natural logarithm of the sum of e^x over the axes. Source: ONNX operator ReduceLogSumExp."""
+
+    onnx_names: ClassVar = ("ReduceLogSumExp",)
+    function: ClassVar = staticmethod(_log_sum_exp)
+    needs_elements: ClassVar = False

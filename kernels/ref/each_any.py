@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""Element-wise operators on plain numbers and truth values of any type."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.errors import AidgeError
+from aidge_build.export.call import Call
+from aidge_build.export.node import ExportNode, kernel
+from aidge_build.graph.dtype import DType
+
+from .conditions import REAL
+from .each import each
+from .each_expressions import ALL_TYPES, expression
+
+
+def _types(view: NodeView) -> str:
+    if expression(view) is None:
+        return f"{view.node.type} of {', '.join(tensor.dtype.name for tensor in view.inputs if tensor is not None)} has no C expression"
+    return ""
+
+
+@kernel(ALL_TYPES, ImplSpec(inputs=(IOSpec(DType.any, SAME),), outputs=(IOSpec(DType.any, SAME),),
+                            predicates=(REAL, Predicate("the types have a C expression", _types))))
+class EachAny(ExportNode):
+    def call(self) -> Call:
+        found = expression(self.view)
+        if found is None:
+            raise AidgeError(_types(self.view), code="KERNEL")
+        given = [(index, tensor) for index, tensor in enumerate(self.inputs) if tensor is not None]
+        return each(found, [tensor for _, tensor in given], [index for index, _ in given], self.outputs[0])

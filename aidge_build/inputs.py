@@ -10,6 +10,7 @@ import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from aidge_build.backend.cost import CostTable, read_cost_table
 from aidge_build.backend.match import Target
 from aidge_build.boards import Board, load_board
 from aidge_build.errors import AidgeError
@@ -40,6 +41,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's)")
     parser.add_argument("--rounding", default="onnx", choices=("onnx",), help="the numerical contract")
     parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
+    parser.add_argument("--select", default="library", choices=("library", "cost"),
+                        help="cost: per node the cheapest kernel of all libraries by --cost-table")
+    parser.add_argument("--cost-table", metavar="FILE", help="with --select cost: what kernels cost, as TOML")
     parser.add_argument("--io", default="caller", choices=("caller", "arena"), help="where graph inputs and outputs live")
     parser.add_argument("--memory-model", default="default", choices=("default", "plain"),
                         help="plain: no tensor is computed in place or overlaps another one")
@@ -65,25 +69,36 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         external = read_external(path, external_locations(model))
     except AidgeError as error:
         raise error.within(str(path))
+    table = _cost_table(arguments)
     operators = dict(builtin_operators())
     for library in libraries:
         operators |= {onnx_name: operator for operator in library.operators for onnx_name in operator.onnx_names}
-    dependencies = [str(path), *(str(path.parent / location) for location in sorted(external)), *read, *(board.files if board else ())]
+    dependencies = [str(path), *(str(path.parent / location) for location in sorted(external)), *read, *(board.files if board else ()),
+                    *([arguments.cost_table] if table else ())]
     return CompileRequest(
         name=name,
         model=model,
         file_name=str(path),
         libraries=libraries,
         operators=operators,
-        target=Target(_features(board, arguments), arguments.rounding, arguments.optimize),
+        target=Target(_features(board, arguments), arguments.rounding, arguments.optimize, table),
         target_name=board.name if board else arguments.cpu or "any",
         board=board,
         external=external,
         bind=_bindings(arguments.bind),
         options=Options(arguments.io, arguments.arena, arguments.weights, arguments.optimize, arguments.rounding,
-                        arguments.memory_model, arguments.constant_channels),
+                        arguments.memory_model, arguments.constant_channels, select=arguments.select, cost_table=str(table or "")),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
+
+
+def _cost_table(arguments: argparse.Namespace) -> CostTable | None:
+    if (arguments.select == "cost") != (arguments.cost_table is not None):
+        raise AidgeError("--select cost and --cost-table belong together", where="--select", code="USAGE",
+                         hint="name the table that the choice depends on: --select cost --cost-table board.toml")
+    if arguments.cost_table is None:
+        return None
+    return read_cost_table(read_regular(Path(arguments.cost_table), LARGEST_KERNEL_FILE_BYTES), arguments.cost_table)
 
 
 def read_regular(path: Path, limit: int) -> bytes:
@@ -137,7 +152,7 @@ def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
 
 
 def load_libraries(names: Sequence[str], folders: dict[str, Path]) -> tuple[tuple[Library, ...], list[str]]:
-    """The named libraries in this order, and the paths of all files that were read for them."""
+    """The named libraries in this order, and what was read for them: files, and folders, as a file may be added."""
     libraries, read = [], []
     for name in names:
         if name not in folders:
@@ -146,7 +161,7 @@ def load_libraries(names: Sequence[str], folders: dict[str, Path]) -> tuple[tupl
                              hint=f"did you mean {near[0]}?" if near else "--kernel-path names a folder of your own")
         files = read_folder(folders[name])
         libraries.append(load_library(files, str(folders[name])))
-        read += [str(folders[name] / path) for path in sorted(files)]
+        read += sorted({str(place) for path in files for place in (folders[name] / path, (folders[name] / path).parent)})
     return tuple(libraries), read
 
 

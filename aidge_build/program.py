@@ -25,6 +25,8 @@ class Options:
     rounding: str = "onnx"
     memory_model: str = "default"  # plain: no buffer takes over another one's bytes while it lives
     constant_channels: str = "on"  # off: channels that always have the same value are kept
+    select: str = "library"  # cost: by a cost table instead of the order of libraries
+    cost_table: str = ""  # name, version and digest of the table
     trace: bool = False  # verify only: report every layer's output through aidge_trace
 
 

@@ -44,7 +44,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     choices = {}
     for node in adapted.nodes:
         if node.name in chosen:
-            choices[node.name] = _choice(chosen[node.name], matches[node.name], widened.get(node.name, ""))
+            choices[node.name] = _choice(chosen[node.name], matches[node.name], widened.get(node.name, "") or matches[node.name].rule)
         else:
             copy = match(NodeView.of(adapted, node), libraries, target)
             _refuse_unsupported(adapted, {node.name: copy}, {node.name: copy.accepted}, (node,))

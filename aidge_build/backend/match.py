@@ -6,46 +6,75 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aidge_build.backend.cost import CostTable
 from aidge_build.backend.spec import NodeView
 from aidge_build.export.library import Kernel, Library
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a kernel may rely on: the CPU's features, the rounding and the objective of the build."""
+    """What a kernel may rely on: the CPU's features, the rounding and the objective of the build.
+
+    With a cost table the cheapest kernel of all libraries is chosen, without one the libraries' order comes first.
+    """
 
     features: frozenset[str] = frozenset()
     rounding: str = "onnx"
     objective: str = "balanced"
+    cost_table: CostTable | None = None
 
 
 @dataclass(frozen=True)
 class Match:
-    """The kernels of the most preferred library that accepts the node, best first; and every rejection."""
+    """The kernels to choose from, best first; every rejection; and the rule, where it is not the usual one."""
 
     accepted: tuple[Kernel, ...]
     rejected: tuple[tuple[str, str], ...]
+    rule: str = ""
 
 
 def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match:
-    """Order: library preference, acceptance, objective, specificity, name. Registration order does not matter."""
+    """Order: library preference, acceptance, objective, specificity, name. Registration order does not matter.
+
+    `accepted` are the kernels of the most preferred library that accepts the node. With a cost table it is the cheapest kernel
+    of all libraries; the order of libraries only decides where no accepting kernel is in the table, or between equal costs.
+    """
     rejected: list[tuple[str, str]] = []
-    chosen: tuple[Kernel, ...] = ()
+    accepted: list[Kernel] = []
     for library in libraries:
         candidates = sorted(library.kernels_for(view.node.type), key=lambda kernel: _preference(kernel, target))
-        if not candidates and not chosen:
+        if not candidates and not accepted:
             rejected.append((library.name, f"has no kernel for {view.node.type}"))
-        accepted = []
         for kernel in candidates:
             reason = kernel.spec.rejection(view, target.features, target.rounding)
             if reason:
-                rejected.append((f"{library.name} {kernel.name}", reason))
-            elif chosen:
-                rejected.append((f"{library.name} {kernel.name}", f"library {chosen[0].library} comes first"))
+                rejected.append((_title(kernel), reason))
             else:
                 accepted.append(kernel)
-        chosen = chosen or tuple(accepted)
+    if target.cost_table is not None:
+        found = _cheapest(view, accepted, target.cost_table, rejected)
+        if found is not None:
+            return found
+    chosen = tuple(kernel for kernel in accepted if kernel.library == accepted[0].library)
+    rejected += [(_title(kernel), f"library {chosen[0].library} comes first") for kernel in accepted[len(chosen):]]
     return Match(chosen, tuple(rejected))
+
+
+def _cheapest(view: NodeView, accepted: Sequence[Kernel], table: CostTable, rejected: list[tuple[str, str]]) -> Match | None:
+    """The cheapest kernel by the table; None when it knows none of them."""
+    costs = [(cost, position, kernel) for position, kernel in enumerate(accepted) for cost in [table.cost(kernel, view)] if cost is not None]
+    if not costs:
+        return None
+    best, _, chosen = min(costs, key=lambda entry: entry[:2])
+    others = [(_title(kernel), f"costs {cost:,.0f} {table.unit}") for cost, _, kernel in sorted(costs, key=lambda entry: entry[:2])
+              if kernel is not chosen]
+    known = {id(kernel) for _, _, kernel in costs}
+    others += [(_title(kernel), "is not in the cost table") for kernel in accepted if id(kernel) not in known]
+    return Match((chosen,), (*others, *rejected), f"cheapest by cost table {table}: {best:,.0f} {table.unit}")
+
+
+def _title(kernel: Kernel) -> str:
+    return f"{kernel.library} {kernel.name}"
 
 
 def _preference(kernel: Kernel, target: Target) -> tuple:

@@ -42,7 +42,8 @@ EXIT_MISSING = 3
 # Option of AidgeModel -> option of `aidge-build compile`.
 OPTIONS = {
     "board": "--board", "libs": "--lib", "io": "--io", "arena": "--arena", "weights": "--weights", "bind": "--bind",
-    "kernel_path": "--kernel-path", "board_path": "--board-path", "optimize": "--optimize",
+    "kernel_path": "--kernel-path", "board_path": "--board-path", "optimize": "--optimize", "select": "--select",
+    "cost_table": "--cost-table",
 }
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
 HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
@@ -84,7 +85,7 @@ def aidge_model(env, name, model, out=None, **options):
     """The C files of `model` as a node list; its functions and files start with `name`, its header is on env's CPPPATH.
 
     `out` is the folder of the generated files (the SConscript's by default); the other options are those of
-    `aidge-build compile`: board, libs, io, arena, weights, bind, kernel_path, board_path, optimize.
+    `aidge-build compile`: board, libs, io, arena, weights, bind, kernel_path, board_path, optimize, select, cost_table.
     """
     folder = env.Dir(out) if out else env.Dir(".")
     nodes = env.AidgeGenerate(folder.File(name + ".c"), model, AIDGE_NAME=name, AIDGE_OPTIONS=_merged_options(env, options))
@@ -140,6 +141,8 @@ def _emit(target, source, env):
         node.attributes.aidge_where = [argument for argument in arguments if argument.startswith("--board")]
     env.Precious(targets)  # so that the generator can leave a file alone whose content stays the same
     env.Depends(targets, env.Value(_digest_of_tool(command, env, options)))
+    if options.get("cost_table"):
+        env.Depends(targets, env.File(options["cost_table"]))
     _add_header_folder(env, folder)
     return targets, source
 
@@ -176,6 +179,8 @@ def _arguments(env, options):
             arguments += _target_arguments(env)
         elif name in ("kernel_path", "board_path"):
             arguments += ["%s=%s" % (OPTIONS[name], _path(folder)) for folder in _folders(env, options, name)]
+        elif name == "cost_table" and value:
+            arguments.append("%s=%s" % (OPTIONS[name], _path(env.File(value).srcnode())))
         elif name == "bind":
             pairs = ["%s=%s" % pair for pair in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
             arguments += ["%s=%s" % (OPTIONS[name], pair) for pair in pairs]

@@ -163,3 +163,24 @@ env.Program('app.elf', ['main.c', env.AidgeModel('net', 'net.onnx', libs='mine,r
     template.write_text("// changed\n" + template.read_text())
     assert "CC net.o" in scons()
     assert json.loads((folder / "net.plan.json").read_text())["layers"][1]["library"] == "mine"
+
+
+def test_a_cost_table_decides_in_a_scons_build_and_is_tracked(folder):
+    command = folder / "command.py"
+    command.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom aidge_build.cli import main\nsys.exit(main())\n")
+    table = 'schema = 1\nname = "t"\nversion = "1"\nunit = "instructions"\ncost = [{{library = "mine", kernel = "Tanh", fixed = {mine}}}, ' \
+            '{{library = "ref", kernel = "unary_float32", fixed = 10}}]\n'
+    (folder / "costs.toml").write_text(table.format(mine=20))
+    (folder / "SConstruct").write_text(f"""env = Environment(tools=['gcc', 'g++'], ENV={{'PATH': {os.environ['PATH']!r}}},
+    AIDGE_BUILD=[{sys.executable!r}, {str(command)!r}])
+env.Tool('aidge', toolpath=[{scons_toolpath()!r}])
+env.AidgeModel('net', 'net.onnx', libs='mine,ref', kernel_path='libs', select='cost', cost_table='costs.toml')
+""")
+
+    def library_of_tanh() -> str:
+        subprocess.run([sys.executable, "-m", "SCons", "-Q"], cwd=folder, capture_output=True, check=True)
+        return json.loads((folder / "net.plan.json").read_text())["layers"][1]["library"]
+
+    assert library_of_tanh() == "ref"
+    (folder / "costs.toml").write_text(table.format(mine=5))
+    assert library_of_tanh() == "mine"

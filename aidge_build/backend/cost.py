@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Cost tables: what a kernel costs on a target, measured by whoever names the table in the call."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass
+
+from aidge_build.backend.spec import NodeView
+from aidge_build.errors import AidgeError
+from aidge_build.export.library import Kernel
+
+SCHEMA = 1
+_TABLE_KEYS = {"schema", "name", "version", "unit", "cost"}
+_ENTRY_KEYS = {"library", "kernel", "op", "fixed", "per_mac", "per_element"}
+
+
+@dataclass(frozen=True)
+class CostEntry:
+    """A kernel of a library (for one operator type, or "" for all) costs fixed + per_mac * MACs + per_element * output elements."""
+
+    library: str
+    kernel: str
+    op: str = ""
+    fixed: float = 0.0
+    per_mac: float = 0.0
+    per_element: float = 0.0
+
+
+@dataclass(frozen=True)
+class CostTable:
+    """A table with a name and a version of its own; `digest` tells two tables of the same version apart."""
+
+    name: str
+    version: str
+    unit: str
+    entries: tuple[CostEntry, ...]
+    digest: str
+
+    def __str__(self) -> str:
+        return f"{self.name} version {self.version} ({self.digest[:12]})"
+
+    def cost(self, kernel: Kernel, view: NodeView) -> float | None:
+        """What the kernel costs at this node; None when the table does not know it."""
+        fits = [entry for entry in self.entries if (entry.library, entry.kernel) == (kernel.library, kernel.name)
+                and entry.op in ("", kernel.type)]
+        if not fits:
+            return None
+        entry = max(fits, key=lambda one: bool(one.op))
+        return entry.fixed + entry.per_mac * view.multiply_accumulates + entry.per_element * sum(tensor.elements for tensor in view.outputs)
+
+
+def read_cost_table(data: bytes, where: str) -> CostTable:
+    """The table in a TOML file: schema = 1, name, version, unit, and [[cost]] entries."""
+    try:
+        table = tomllib.loads(data.decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise AidgeError(str(error), where=where, code="COST") from error
+    missing = [key for key in ("schema", "name", "version", "unit") if key not in table]
+    if missing or table["schema"] != SCHEMA:
+        what = f"the cost table has no {missing[0]!r}" if missing else f"schema {table['schema']} is unknown, {SCHEMA} is read"
+        raise AidgeError(what, where=where, code="COST", hint='schema = 1, name = "...", version = "...", unit = "instructions", [[cost]] ...')
+    entries = tuple(_entry(entry, where) for entry in table.get("cost", ()))
+    _refuse_unknown(table, _TABLE_KEYS, where)
+    pairs = [(entry.library, entry.kernel, entry.op) for entry in entries]
+    twice = next((pair for pair in pairs if pairs.count(pair) > 1), None)
+    if twice:
+        raise AidgeError(f"two entries for {' '.join(twice)}", where=where, code="COST")
+    return CostTable(str(table["name"]), str(table["version"]), str(table["unit"]), entries, hashlib.sha256(data).hexdigest())
+
+
+def _entry(entry: dict, where: str) -> CostEntry:
+    _refuse_unknown(entry, _ENTRY_KEYS, where)
+    numbers = {key: entry.get(key, 0) for key in ("fixed", "per_mac", "per_element")}
+    bad = next((key for key, value in numbers.items() if type(value) not in (int, float) or not 0 <= value < float("inf")), None)
+    if bad or "library" not in entry or "kernel" not in entry:
+        what = f"{bad} is {numbers[bad]!r}" if bad else "an entry has no library or no kernel"
+        raise AidgeError(what, where=where, code="COST", hint="numbers are finite and not negative")
+    return CostEntry(str(entry["library"]), str(entry["kernel"]), str(entry.get("op", "")), **numbers)
+
+
+def _refuse_unknown(table: dict, known: set[str], where: str) -> None:
+    unknown = sorted(set(table) - known)
+    if unknown:
+        raise AidgeError(f"unknown key {unknown[0]!r}", where=where, code="COST", tried=sorted(known))

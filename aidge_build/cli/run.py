@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import shutil
 import tempfile
 from pathlib import Path
 
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.boards import add_board_path
-from aidge_build.cli.outcome import Outcome
+from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.emulate import RunResult, run_program
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.output import write_sources
+from aidge_build.sources import Sources
 
 SUMMARY = "run a linked program (emulated on the board's true memory map)"
 _INPUT, _OUTPUT = "input.bin", "output.bin"
@@ -30,13 +33,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--argument", action="append", default=[], metavar="WORD", help="a further argument (repeat)")
     parser.add_argument("--folder", type=Path, default=Path("."), metavar="DIR",
                         help="where the program finds and writes its files without --input and --output (default: here)")
+    parser.add_argument("--max-instructions", type=int, metavar="N", help="fail when an inference takes more")
+    parser.add_argument("--out", type=Path, metavar="RUN.json", help="write the result as JSON, too (for `report --counts`)")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     board = load_board(arguments.board, arguments.board_path)
     claims = read_claims(read_image(arguments.elf))
     if not (arguments.input or arguments.output):
-        return _outcome(_run(arguments, board, claims, arguments.folder, arguments.argument), board, claims, {})
+        return _outcome(arguments, _run(arguments, board, claims, arguments.folder, arguments.argument), board, claims, {})
     with tempfile.TemporaryDirectory() as name:
         folder, words = Path(name), list(arguments.argument)
         if arguments.output:
@@ -45,7 +50,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
             words.insert(0, _INPUT)
             _copy(arguments.input, folder / _INPUT)
         result = _run(arguments, board, claims, folder, words)
-        return _outcome(result, board, claims, _collect_output(folder, arguments.output))
+        return _outcome(arguments, result, board, claims, _collect_output(folder, arguments.output))
 
 
 def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...], folder: Path, words: list[str]) -> RunResult:
@@ -72,7 +77,7 @@ def _collect_output(folder: Path, output: Path | None) -> dict[str, str]:
     return {output.name: hashlib.sha256(written.read_bytes()).hexdigest()}
 
 
-def _outcome(result: RunResult, board: Board, claims: tuple[Claim, ...], outputs: dict[str, str]) -> Outcome:
+def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, claims: tuple[Claim, ...], outputs: dict[str, str]) -> Outcome:
     lines = [result.stdout.rstrip("\n")] if result.stdout else []
     if result.instructions is not None:
         mean = result.instructions_per_run
@@ -80,6 +85,9 @@ def _outcome(result: RunResult, board: Board, claims: tuple[Claim, ...], outputs
         lines.append(f"{result.instructions:,} instructions{per_run} on {board.title} ({_where(result)})")
     if result.exit_code != 0:
         lines.append(f"exit code {result.exit_code}")
+    excess = _over_budget(result, arguments.max_instructions)
+    if excess:
+        lines.append(f"{arguments.elf}: error INS01: {excess}")
     data = {
         "board": board.name, "emulator": result.emulator, "exit_code": result.exit_code, "stdout": result.stdout,
         "instructions": result.instructions, "models": [claim.model for claim in claims],
@@ -87,7 +95,22 @@ def _outcome(result: RunResult, board: Board, claims: tuple[Claim, ...], outputs
         "layers": [{"name": layer.symbol, "instructions": layer.instructions} for layer in result.layers],
         "outputs_sha256": outputs, "stack_high_water_bytes": result.stack_high_water_bytes,
     }
-    return Outcome("\n".join(lines), data, EXIT_CHECK_FAILED if result.exit_code != 0 else 0)
+    failed = bool(excess) or result.exit_code != 0
+    if arguments.out:
+        content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
+        write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
+    return Outcome("\n".join(lines), data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _over_budget(result: RunResult, budget: int | None) -> str:
+    """Counts are exact, so a budget has no tolerance; one that cannot be compared is not kept."""
+    if budget is None:
+        return ""
+    if result.run_instructions is None or not result.runs:
+        return "the budget of instructions cannot be checked: no inference was counted (one model per program, and a C compiler for QEMU)"
+    excess = result.run_instructions - budget * result.runs
+    mean = -(-result.run_instructions // result.runs)
+    return f"{mean:,} instructions per inference, the budget is {budget:,} (+{mean - budget:,})" if excess > 0 else ""
 
 
 def _where(result: RunResult) -> str:

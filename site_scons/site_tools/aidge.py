@@ -63,6 +63,7 @@ def generate(env):
     c_files.add_emitter(".onnx", _emit)
     env.AddMethod(aidge_model, "AidgeModel")
     env.AddMethod(aidge_check, "AidgeCheck")
+    env.AddMethod(aidge_budget, "AidgeBudget")
     env.AddMethod(aidge_action, "AidgeAction")
 
 
@@ -109,6 +110,28 @@ def aidge_check(env, elf, models=None, board=None):
         env.Depends(target, [plans, env.Value(" ".join(["aidge check", *target.attributes.aidge_check]))])
         env.Clean(target, target.dir.File(target.name + ".check.json"))
         env.AddPostAction(target, SCons.Action.Action(_check, cmdstr="$AIDGECHECKCOMSTR"))
+    return elf
+
+
+def aidge_budget(env, elf, max_stack=None, max_flash=None, max_instructions=None):
+    """Limits for what AidgeCheck has proved: bytes of stack and of flash, instructions of one inference (emulated).
+
+    Zero drift: the counts are exact, so a budget may be today's figure. The program that exceeds one is removed.
+    """
+    budgets = {"--max-stack": max_stack, "--max-flash": max_flash, "--max-instructions": max_instructions}
+    given = ["%s=%d" % (option, number) for option, number in budgets.items() if number is not None]
+    for target in env.arg2nodes(elf, env.fs.File):
+        checked = getattr(target.attributes, "aidge_check", None)
+        if checked is None:
+            raise SCons.Errors.UserError("AidgeBudget: write env.AidgeCheck(%s) before it" % target)
+        boards = [word for word in checked if word.startswith("--board")]
+        if max_instructions is not None and not boards:
+            raise SCons.Errors.UserError("AidgeBudget: max_instructions needs a board to emulate: env.AidgeModel(..., board='stm32f7')")
+        target.attributes.aidge_check = checked + [word for word in given if not word.startswith("--max-instructions")]
+        env.Depends(target, env.Value(" ".join(["aidge budget"] + given)))
+        if max_instructions is not None:
+            target.attributes.aidge_count = boards + given[-1:]
+            env.AddPostAction(target, SCons.Action.Action(_count, cmdstr="COUNT  $TARGET" if env.get("AIDGECHECKCOMSTR") else None))
     return elf
 
 
@@ -430,11 +453,19 @@ def _plans_of(elf):
 
 def _check(target, source, env):
     """Runs `aidge-build check`; its JSON goes to <elf>.check.json; a program that fails is removed."""
-    elf = target[0]
+    return _prove(target[0], env, ["check", "--out=" + str(target[0]) + ".check.json"] + target[0].attributes.aidge_check)
+
+
+def _count(target, source, env):
+    """Runs the program in the emulator and compares its instructions with the budget."""
+    return _prove(target[0], env, ["run"] + target[0].attributes.aidge_count)
+
+
+def _prove(elf, env, words):
+    """Runs a verb of `aidge-build` that reads `elf`, and removes the program where it fails."""
     _pass_debug_level(env)
-    arguments = ["check", "--out=" + str(elf) + ".check.json"] + elf.attributes.aidge_check + ["--", str(elf)]
     sys.stdout.flush()
-    status = subprocess.call(_require_command(env) + arguments, env=_process_environment(env))
+    status = subprocess.call(_require_command(env) + words + ["--", str(elf)], env=_process_environment(env))
     if status != 0 and os.path.exists(str(elf)):
         os.remove(str(elf))
     return status

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Budgets as a part of the link: what grows beyond them is no program."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aidge_build import scons_toolpath
+from tests.command import aidge_build
+from tests.programs import build, model, needs_cross_compiler
+
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
+SCRIPT = """
+import os
+from aidge_build.boards import load_board
+from aidge_build.toolchain import write_link_script
+board = load_board('stm32f4')
+write_link_script(board, __import__('pathlib').Path('board.ld'))
+env = Environment(tools=['gcc', 'gnulink', 'aidge'], toolpath=[{tools!r}], ENV=dict(os.environ), CC='arm-none-eabi-gcc', AIDGE_BOARD='stm32f4',
+                  AIDGE_BUILD=[{python!r}, '-m', 'aidge_build'], CCFLAGS=list(board.compiler_flags), CPPPATH=list(board.include_folders),
+                  LINKFLAGS=[*board.compiler_flags, *board.link_flags, '-T', 'board.ld'], LIBS=['m'])
+main = [env.Object(os.path.basename(source) + '.o', source) for source in board.sources]
+app = env.Program('app.elf', ['main.c', main, env.AidgeModel('digits', {model!r})])
+env.AidgeCheck(app)
+env.AidgeBudget(app, **{budget})
+"""
+MAIN = '#include "digits.h"\nint main(void) { static int8_t in[DIGITS_INPUT_SIZE], out[DIGITS_OUTPUT_SIZE]; return digits_run(in, out); }\n'
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("budget, message", [
+    ({"max_stack": 2000, "max_flash": 60_000, "max_instructions": 2_000_000}, ""),
+    ({"max_stack": 200}, "error STK01: worst stack "), ({"max_flash": 3_000}, "error MEM10: "), ({"max_instructions": 100}, "error INS01: "),
+], ids=["kept", "stack", "flash", "instructions"])
+def test_a_budget_that_is_exceeded_fails_the_target_until_it_is_kept(tmp_path, budget, message):
+    (tmp_path / "main.c").write_text(MAIN)
+    (tmp_path / "SConstruct").write_text(SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget=budget))
+    environment = {**os.environ, "PYTHONPATH": str(DIGITS.parents[1])}
+    for _ in range(2 if message else 1):
+        done = subprocess.run([sys.executable, "-m", "SCons", "-Q", "app.elf"], cwd=tmp_path, capture_output=True, text=True, env=environment)
+        assert (done.returncode == 0) == (message == ""), done.stdout + done.stderr
+        assert message in done.stdout
+        assert (tmp_path / "app.elf").exists() == (message == "")
+
+
+@needs_cross_compiler
+def test_the_instructions_of_an_inference_have_no_tolerance(tmp_path):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    counted = aidge_build("run", elf, "--board", "stm32f7", "--json").json
+    exact = -(-counted["run_instructions"] // counted["runs"])
+    assert aidge_build("run", elf, "--board", "stm32f7", "--max-instructions", exact, "--out", tmp_path / "run.json").exit_code == 0
+    exceeded = aidge_build("run", elf, "--board", "stm32f7", "--max-instructions", exact - 1)
+    assert exceeded.exit_code == 1 and f"error INS01: {exact:,} instructions per inference, the budget is {exact - 1:,} (+1)" in exceeded.stdout
+
+
+@needs_cross_compiler
+def test_a_budget_without_a_counted_inference_fails(tmp_path):
+    elf = build("stm32f7", "int main(void) { return 0; }", tmp_path)
+    result = aidge_build("run", elf, "--board", "stm32f7", "--max-instructions", 1000)
+    assert result.exit_code == 1 and "error INS01: the budget of instructions cannot be checked" in result.stdout
+
+
+def test_a_budget_needs_a_check(project):
+    project.sconstruct("kws = env.AidgeModel('kws', 'kws.onnx')\nenv.AidgeBudget(env.Program('app.elf', ['main.c', kws]), max_flash=1)\n")
+    run = project.scons()
+    assert run.exit_code == 2 and "AidgeBudget: write env.AidgeCheck(app.elf) before it" in run.output

@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     claims, regions = read_claims(image), memories(arguments)
     if not regions:
         raise AidgeError("a report needs the memories of the board", where=str(arguments.elf), code="USAGE",
-                         hint="--board stm32f7, or --region FLASH=0x08000000,0x100000,flash --region RAM=..., not the host")
+                         hint="name the board with --board (not host), or each memory with --region NAME=ORIGIN,LENGTH,KIND")
     plans = [_read(path, "layers", "N.plan.json of `compile`") for path in arguments.plan]
     measured = _read(arguments.counts, "layers", "what `run --json` printed") if arguments.counts else None
     document = make_document(image, claims, attribute(image, claims, regions), plans, measured,

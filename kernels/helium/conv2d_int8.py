@@ -17,6 +17,7 @@ from .conditions import NARROW, linear_spec
 from .geometry import Geometry, geometry_of
 from .patches import Patches
 from .product import LANES, Product
+from .staging import Staging
 from .stationary import Stationary
 from .stream import product_stream
 
@@ -42,23 +43,19 @@ FEW_DILATED_TAPS = Predicate("a dilated kernel has at most 64 taps", _wide_and_d
 
 @dataclass(frozen=True)
 class Plan:
-    """How a convolution is computed. Windows are read from the input or, with `staged_row` bytes for each of their rows, from
-    copies of the input's rows with pads; with `patches` they are laid out for `batch` pixels first."""
+    """How a convolution is computed. Windows are read from the input or, with `staging`, from copies of its rows; with
+    `patches` they are laid out for `batch` pixels first."""
 
     geometry: Geometry
     product: Product
-    staged_row: int = 0
+    staging: Staging | None = None
     patches: Patches | None = None
     batch: int = 0
 
     @property
-    def staged_bytes(self) -> int:
-        """Rows, and room for reading and writing whole vectors at the end."""
-        return self.geometry.kernel_height * self.staged_row + LANES if self.staged_row else 0
-
-    @property
     def scratch_bytes(self) -> int:
-        return self.staged_bytes + (self.batch * self.patches.vectors * LANES + LANES if self.patches else 0)
+        staged = self.staging.bytes if self.staging else 0
+        return staged + (self.batch * self.patches.vectors * LANES + LANES if self.patches else 0)
 
 
 def plan_of(shape: Geometry, clamps: bool) -> Plan:
@@ -73,16 +70,16 @@ def plan_of(shape: Geometry, clamps: bool) -> Plan:
     candidates = [form for form, fits in ((usual, shape.dilation_width == 1 or shape.kernel_width == 1), (taps, whole and shape.kernel_width <= 3)) if fits]
     if shape.stays_inside and (whole or row % LANES == 0 and shape.dilation_width == 1) and candidates:
         return Plan(shape, min(candidates, key=_instructions))
-    staged = -(-shape.reached_width * shape.channels // 4) * 4
+    staging = Staging.of(shape)
     aligned = shape.channels % 4 == 0
-    plans = [Plan(shape, replace(form, row_step=staged, aligned=aligned), staged) for form in candidates]
+    plans = [Plan(shape, replace(form, row_step=staging.row_bytes, aligned=aligned), staging) for form in candidates]
     runs = (1, row, row) if shape.dilation_width == 1 else (shape.kernel_width, shape.dilation_width * shape.channels, shape.channels)
-    patches = Patches(shape.stride_width * shape.channels, shape.kernel_height, staged, *runs)
+    patches = Patches(shape.stride_width * shape.channels, shape.kernel_height, staging.row_bytes, *runs)
     if not plans or patches.bytes <= SCRATCH_BYTES // PIXELS:
         patch = patches.vectors * LANES
         form = Product(PIXELS, patch, 1, patch, 1, patch, patches.vectors, shape.outputs, aligned=True, clamps=clamps)
-        plan = Plan(shape, form, staged, patches)
-        room = (SCRATCH_BYTES - plan.staged_bytes) // patch // PIXELS * PIXELS
+        plan = Plan(shape, form, staging, patches)
+        room = (SCRATCH_BYTES - staging.bytes) // patch // PIXELS * PIXELS
         plans.append(replace(plan, batch=min(-(-shape.out_width // PIXELS) * PIXELS, max(PIXELS, room))))
     return min(plans, key=lambda plan: (_instructions(plan.product) + (PIXELS * plan.patches.instructions / plan.product.pairs
                                                                         if plan.patches else 0)))
@@ -120,7 +117,7 @@ class Conv2dInt8(ExportNode):
         arguments = [Input(0), Output(0), Constant("stream", product_stream(form, windows, numbers))]
         if plan.scratch_bytes:
             arguments.append(Scratch())
-        sources = ("product.h", *(("rows.h",) if plan.staged_row else ()), *(("patches.h",) if plan.patches else ()))
+        sources = ("product.h", *(("rows.h",) if plan.staging else ()), *(("patches.h",) if plan.patches else ()))
         return Call(driver.name, sources, tuple(arguments), driver.note, tuple(driver.texts()))
 
 
@@ -133,13 +130,13 @@ class Driver:
 
     @property
     def name(self) -> str:
-        way = ("_patches" if self.plan.patches else "_rows" if self.plan.staged_row else "") + ("_clamped" if self.plan.product.clamps else "")
+        way = ("_patches" if self.plan.patches else "_rows" if self.plan.staging else "") + ("_clamped" if self.plan.product.clamps else "")
         return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{way}"
 
     @property
     def note(self) -> str:
         form = self.plan.product
-        way = "windows copied side by side" if self.plan.patches else "rows copied with pads" if self.plan.staged_row else "windows in place"
+        way = "windows copied side by side" if self.plan.patches else "rows copied with pads" if self.plan.staging else "windows in place"
         return f"4 pixels x 2 channels, sums of {form.rows * form.taps * form.vectors} vectors, {way}, requantized in float"
 
     def texts(self) -> list[str]:
@@ -177,10 +174,12 @@ class Driver:
         shape, plan = self.shape, self.plan
         in_row = shape.in_width * shape.channels
         lines = ["int32_t batch, row;"]
-        if plan.staged_row:
-            lines += self._staging()
+        if plan.staging:
+            lines += plan.staging.lines("stream[16]")
+        if plan.patches:
+            lines.insert(-1, f"int8_t *const windows = rows + {plan.staging.bytes};")
         inner = []
-        if plan.staged_row:
+        if plan.staging:
             source = "rows"
             inner.append(f"aidge_helium_rows(x, rows, row * {shape.stride_height} - {shape.top}, stream[16], &staged);")
         else:
@@ -189,15 +188,6 @@ class Driver:
         inner.append(f"y += {shape.out_width * shape.outputs};")
         return [*lines, f"for (batch = 0; batch < {shape.batches}; batch++) {{", f"    for (row = 0; row < {shape.out_height}; row++) {{",
                 *(f"        {line}" for line in inner), "    }", f"    x += {shape.in_height * in_row};", "}"]
-
-    def _staging(self) -> list[str]:
-        shape, plan = self.shape, self.plan
-        left = min(shape.left, shape.reached_width) * shape.channels
-        copied = min(shape.in_width, shape.reached_width - min(shape.left, shape.reached_width)) * shape.channels
-        fields = (shape.kernel_height, plan.staged_row, shape.in_height, shape.in_width * shape.channels, shape.dilation_height, left, copied)
-        return [f"static const aidge_helium_rows_shape staged = {{{', '.join(map(str, fields))}}};",
-                "int8_t *const rows = (int8_t *)scratch;", *(["int8_t *const windows = rows + %d;" % plan.staged_bytes] if plan.patches else []),
-                f"aidge_helium_fill(rows, stream[16], {plan.staged_bytes});"]
 
     def _patched(self, source: str) -> list[str]:
         shape, plan, lines = self.shape, self.plan, []

@@ -5,12 +5,17 @@ or a program for this machine, where the same calls are plain C."""
 from __future__ import annotations
 
 import functools
+import math
+import os
+import shutil
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import harness
 import numpy
+import pytest
+from random_tensors import Randomness
 
 from aidge_build.boards import load_board
 from aidge_build.emit.arrays import Array
@@ -18,12 +23,17 @@ from aidge_build.emit.kernels import kernel_text
 from aidge_build.emulate import run_program
 from aidge_build.export.call import Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.export.library import Kernel, Library, load_library
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.window import Window
 from aidge_build.toolchain import build_program
 
 KERNELS = Path(__file__).resolve().parents[2] / "kernels"
 BOARDS = KERNELS.parent / "boards"
 FEATURES = frozenset({"dsp", "fpu", "mve"})
 GUARD_BYTES = 64
+RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "40"))
+needs_emulator = pytest.mark.skipif(not (shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-gcc")),
+                                    reason="needs qemu-system-arm and arm-none-eabi-gcc")
 MEMORY_ENDS = {"mps3-an547": (0x21400000, 0x20078000)}
 OTHER_MEMORY_ENDS = (0x22000000, 0x21800000)  # of MPS2: the end and the middle of its PSRAM
 
@@ -103,6 +113,18 @@ class Case(harness.Case):
 def case(*arguments, **output) -> Case:
     made = harness.case(*arguments, **output)
     return Case(made.view, made.values)
+
+
+def convolution(seed: int, batch: int, channels: int, spatial: tuple[int, ...], outputs: int, kernel: tuple[int, ...], stride: int,
+                dilation: int, pads: tuple[int, int], groups: int = 1) -> Case:
+    """A convolution with random numbers; `groups` of one channel each make it a depthwise one."""
+    random, rank = Randomness(seed), len(kernel)
+    low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
+    window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
+    data, weights = random.data(batch, channels, *spatial), random.weights(outputs, channels // groups, *kernel)
+    around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
+    operator = Conv(minimum=low, maximum=high, window=window, groups=groups, depthwise=groups > 1)
+    return case(operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)], quantization=random.quantization(around))
 
 
 def source_of(cases: Sequence[Case]) -> str:

@@ -4,23 +4,15 @@ beside it on this machine."""
 
 from __future__ import annotations
 
-import math
-import os
-import shutil
-
 import numpy
 import pytest
-from helium_harness import case, run
+from helium_harness import RANDOM_CASES, case, convolution, needs_emulator, run
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.window import Window
-
-needs_emulator = pytest.mark.skipif(not (shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-gcc")),
-                                    reason="needs qemu-system-arm and arm-none-eabi-gcc")
-RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "40"))
 
 # batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end)
 EDGES = [
@@ -60,16 +52,6 @@ EDGES = [
     (1, 40, (28, 1), 6, (1, 1), 1, 1, (0, 0)),
     (1, 8, (2, 2), 3, (3, 3), 1, 1, (7, 7)),
 ]
-
-
-def convolution(seed, batch, channels, spatial, outputs, kernel, stride, dilation, pads):
-    random, rank = Randomness(seed), len(kernel)
-    low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
-    window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
-    data, weights = random.data(batch, channels, *spatial), random.weights(outputs, channels, *kernel)
-    around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
-    return case(Conv(minimum=low, maximum=high, window=window), [data, weights, random.bias(outputs)], [random.int8(*data.dims)],
-                quantization=random.quantization(around))
 
 
 def random_convolution(seed):

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""int8 depthwise convolution over one or two axes."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.backend.spec import Demands, NodeView, Predicate
+from aidge_build.export.call import Call, Constant, Input, Output, Scratch
+from aidge_build.export.linear import linear_constants
+from aidge_build.export.node import ExportNode, kernel
+
+from .conditions import linear_spec
+from .depthwise import LANES, Depthwise
+from .geometry import Geometry, geometry_of
+from .staging import Staging
+
+MOST_ROWS, MOST_TAPS = 7, 128
+
+
+def _large_window(view: NodeView) -> str:
+    shape = geometry_of(view.inputs[0], view.outputs[0], view.operator.window)
+    fits = shape.kernel_height <= MOST_ROWS and shape.kernel_height * shape.kernel_width <= MOST_TAPS
+    return "" if fits else f"a window of {shape.kernel_height} x {shape.kernel_width} taps"
+
+
+def _pairs_overflow(view: NodeView) -> str:
+    """Two products of -128 and -128 are one more than 16 bits hold."""
+    weights = view.inputs[1].data
+    if weights is None:
+        return "the weights are computed at run time"
+    taps = weights.reshape(len(weights), -1)
+    first, second = (taps[:, start:taps.shape[1] - taps.shape[1] % 2:2] == -128 for start in (0, 1))
+    channel = int(numpy.argmax((first & second).any(axis=1)))
+    return f"neighbouring weights of channel {channel} are both -128" if (first & second).any() else ""
+
+
+SMALL_WINDOW = Predicate(f"a window of at most {MOST_ROWS} rows and {MOST_TAPS} taps", _large_window)
+PAIRS_FIT = Predicate("products of two neighbouring taps fit 16 bits", _pairs_overflow)
+
+
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec("channels_last", SMALL_WINDOW, PAIRS_FIT))
+class ConvDepthwise2dInt8(ExportNode):
+    @staticmethod
+    def geometry(view: NodeView) -> Geometry:
+        return geometry_of(view.inputs[0], view.outputs[0], view.operator.window)
+
+    @classmethod
+    def staging(cls, view: NodeView) -> Staging | None:
+        """Copies of rows, unless the input can be read where it is."""
+        shape = cls.geometry(view)
+        return None if shape.stays_inside and shape.channels % LANES == 0 else Staging.of(shape)
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        staging = cls.staging(view)
+        return Demands(scratch_bytes=staging.bytes if staging else 0)
+
+    def call(self) -> Call:
+        shape, (output,) = self.geometry(self.view), self.outputs
+        clamps = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype) != output.dtype.range
+        form = Depthwise(shape.channels, shape.kernel_height, shape.kernel_width, shape.dilation_width * shape.channels,
+                         shape.stride_width * shape.channels, clamps)
+        taps = self.inputs[1].data.reshape(shape.channels, shape.kernel_height, shape.kernel_width)
+        numbers = linear_constants(self.operator, self.inputs, output, taps.reshape(shape.channels, -1))
+        staging = self.staging(self.view)
+        name = f"aidge_helium_lanes_{shape.name}{'_clamped' if clamps else ''}"
+        arguments = (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), *((Scratch(),) if staging else ()))
+        sources = ("depthwise.h", *(("ring.h",) if staging else ()))
+        return Call(name, sources, arguments, "16 channels in lanes, requantized in float",
+                    (form.text(), _driver(name, shape, form, staging)))
+
+
+def _driver(name: str, shape: Geometry, form: Depthwise, staging: Staging | None) -> str:
+    in_row = shape.in_width * shape.channels
+    rows = shape.kernel_height
+    if staging:
+        head = staging.lines("stream[0]")
+        inner = [f"aidge_helium_ring(x, rows, pointers, row, {shape.stride_height}, {shape.top}, stream[0], &staged);"]
+    else:
+        head = []
+        inner = [f"pointers[{row}] = x + row * {shape.stride_height * in_row} + {row * shape.dilation_height * in_row};"
+                 for row in range(rows)]
+    inner += [f"{form.name}(pointers, y, stream, {shape.out_width});", f"y += {shape.out_width * shape.channels};"]
+    body = [f"const int8_t *pointers[{rows}];", "int32_t batch, row;", *head, f"for (batch = 0; batch < {shape.batches}; batch++) {{",
+            f"    for (row = 0; row < {shape.out_height}; row++) {{", *(f"        {line}" for line in inner), "    }",
+            f"    x += {shape.in_height * in_row};", "}"]
+    parameters = f"const int8_t *x, int8_t *y, const int8_t *stream{', void *scratch' if staging else ''}"
+    return f"static void {name}({parameters})\n{{\n" + "\n".join(f"    {line}" for line in body) + "\n}"

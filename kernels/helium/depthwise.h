@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "helium.h"
+
+/* What a generated depthwise convolution computes; depthwise.py explains the fields. Steps in bytes. */
+typedef struct {
+    int32_t channels, rows, taps, tap_step, pixel_step;
+} aidge_helium_depthwise_shape;
+
+#if !AIDGE_HELIUM_ASSEMBLY
+/*
+ * One row of the output, [pixels][channels]; rows: the rows of the input that its windows see, pads included.
+ *
+ * stream: int32 {input zero point, zero point, lowest, highest}; for each 16 channels int32 biases, weights [rows][taps][16],
+ *   float multipliers; biases and multipliers in the order of channels 0 4 8 12, 2 6 10 14, 1 5 9 13, 3 7 11 15.
+ * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
+ */
+static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const int8_t *stream, int32_t pixels,
+                                   const aidge_helium_depthwise_shape *shape)
+{
+    const int32_t weight_bytes = shape->rows * shape->taps * 16;
+    int32_t pixel, channel, row, tap;
+    aidge_ref_levels levels;
+    levels.zero_point = aidge_helium_word(stream + 4);
+    levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
+    levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
+    for (pixel = 0; pixel < pixels; pixel++) {
+        for (channel = 0; channel < shape->channels; channel++) {
+            const int32_t lane = channel & 15;
+            const int32_t place = 4 * (4 * ((lane & 1) * 2 + ((lane >> 1) & 1)) + lane / 4);
+            const int8_t *block = stream + 16 + (channel / 16) * (weight_bytes + 128);
+            const int8_t *w = block + 64 + lane;
+            uint32_t sum = (uint32_t)aidge_helium_word(block + place);
+            for (row = 0; row < shape->rows; row++) {
+                const int8_t *x = rows[row] + pixel * shape->pixel_step + channel;
+                for (tap = 0; tap < shape->taps; tap++) {
+                    sum += (uint32_t)(x[tap * shape->tap_step] * *w);
+                    w += 16;
+                }
+            }
+            *y++ = aidge_ref_requantize((int32_t)sum, aidge_helium_float(block + 64 + weight_bytes + place), levels);
+        }
+    }
+}
+#endif

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: MIT
+"""Depthwise convolution with the channels in the lanes: 16 channels of one pixel at a time, any window.
+
+Products of two taps fit 16 bits together and are widened at once; four registers hold the sums of 16 channels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.export.linear import LinearConstants
+
+from .assembly import BYTE_REACH, Access, Assembler, function, walk
+
+LANES = 16
+HEAD_BYTES = 16  # of a stream: input zero point, zero point, lowest, highest
+POINTERS = ("r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12")
+# Channels of the four vectors of sums: what VMULLB, VMULLT and VMOVLB, VMOVLT make of 16 bytes.
+LANE_CHANNELS = (slice(0, LANES, 4), slice(2, LANES, 4), slice(1, LANES, 4), slice(3, LANES, 4))
+PARAMETERS = "const int8_t *const *rows, int8_t *y, const int8_t *stream, int32_t pixels"
+
+
+@dataclass(frozen=True)
+class Depthwise:
+    """`rows` x `taps` windows, taps `tap_step` bytes apart, pixels `pixel_step` bytes apart."""
+
+    channels: int
+    rows: int
+    taps: int
+    tap_step: int
+    pixel_step: int
+    clamps: bool = False
+
+    @property
+    def name(self) -> str:
+        return (f"aidge_helium_depthwise_{self.rows}x{self.taps}_step_{self.tap_step}_{self.pixel_step}_channels_{self.channels}"
+                f"{'_clamped' if self.clamps else ''}")
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.channels // LANES)
+
+    def text(self) -> str:
+        """The C text."""
+        fields = (self.channels, self.rows, self.taps, self.tap_step, self.pixel_step)
+        plain = (f"    static const aidge_helium_depthwise_shape shape = {{{', '.join(map(str, fields))}}};\n"
+                 "    aidge_helium_depthwise(rows, y, stream, pixels, &shape);")
+        return function(self.name, f"Pixels of {self.channels} channels, windows of {self.rows} x {self.taps} taps.", PARAMETERS,
+                        _Printer(self).lines(), plain)
+
+    def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
+        """`taps` [channels, rows, taps] and the numbers of the layer, by blocks of 16 channels."""
+        padded = numpy.zeros((self.blocks * LANES, self.rows * self.taps), numpy.int8)
+        padded[:self.channels] = taps.reshape(self.channels, -1)
+        bias, multipliers = (numpy.zeros(self.blocks * LANES, kind) for kind in ("<i4", "<f4"))
+        bias[:self.channels], multipliers[:self.channels] = numbers.bias, numbers.multipliers
+        parts = [numpy.array([numbers.input_zero_point, numbers.zero_point, numbers.low, numbers.high], "<i4").tobytes()]
+        for first in range(0, self.blocks * LANES, LANES):
+            block = slice(first, first + LANES)
+            parts += [bias[block][lanes].tobytes() for lanes in LANE_CHANNELS]
+            parts.append(numpy.ascontiguousarray(padded[block].T).tobytes())
+            parts += [multipliers[block][lanes].tobytes() for lanes in LANE_CHANNELS]
+        return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+
+class _Printer:
+    """Prints one depthwise convolution. r0: stream, r1: output, r2: zero point, then pointers; q0 to q3: sums."""
+
+    def __init__(self, shape: Depthwise):
+        self.shape, self.emit = shape, Assembler()
+        self.taps = [(row, tap) for row in range(shape.rows) for tap in range(shape.taps)]
+        registers = list(POINTERS)
+        self.left = registers.pop() if shape.channels % LANES else ""
+        self.low, self.high = (registers.pop(), registers.pop()) if shape.clamps else ("", "")
+        self.pointers = registers
+        choices = [[row for row, _ in self.taps]]
+        if len(self.taps) <= len(registers):
+            choices.append(list(range(len(self.taps))))
+        self.pointer_of = min(choices, key=lambda choice: (self._extra(choice), len(set(choice))))
+        self.accesses, self.ends = self._addresses(self.pointer_of)
+
+    @property
+    def advance(self) -> int:
+        """From behind the last block to the next pixel."""
+        return self.shape.pixel_step - LANES * self.shape.blocks
+
+    def _extra(self, choice: list[int]) -> int:
+        accesses, ends = self._addresses(choice)
+        per_block = sum(access.before != 0 for access in accesses) + sum(end != 0 for end in ends)
+        return per_block * self.shape.blocks + (len(ends) if self.advance else 0)
+
+    def _addresses(self, choice: list[int]) -> tuple[list[Access], list[int]]:
+        found: dict[int, Access] = {}
+        ends = []
+        for pointer in range(max(choice) + 1):
+            positions = [position for position, chosen in enumerate(choice) if chosen == pointer]
+            home = self.taps[positions[0]][1] * self.shape.tap_step
+            accesses, end = walk(self.pointers[pointer], home, [self.taps[position][1] * self.shape.tap_step for position in positions],
+                                 BYTE_REACH, LANES)
+            found.update(zip(positions, accesses))
+            ends.append(end)
+        return [found[position] for position in range(len(choice))], ends
+
+    def lines(self):
+        shape, emit = self.shape, self.emit
+        emit.enter(8)
+        emit("str r3, [sp, #4]", why="pixels that are left")
+        emit.add("r3", "r2", HEAD_BYTES)
+        emit("str r3, [sp]", why="the first block's numbers")
+        if shape.clamps:
+            emit(f"ldrd {self.low}, {self.high}, [r2, #8]")
+        emit("ldr r2, [r2, #4]", why="zero point")
+        for pointer in range(len(self.ends)):
+            row, tap = self.taps[self.pointer_of.index(pointer)]
+            emit(f"ldr {self.pointers[pointer]}, [r0, #{4 * row}]")
+            emit.add(self.pointers[pointer], self.pointers[pointer], tap * shape.tap_step)
+        emit.label(1)
+        emit("ldr r0, [sp]", why="a pixel")
+        if self.left:
+            emit(f"movw {self.left}, #{shape.channels}", why="channels that are left")
+        emit(f"movw lr, #{shape.blocks}", "dls lr, lr")
+        emit.label(2)
+        for register in range(4):
+            emit(f"vldrw.u32 q{register}, [r0], #16", why="biases of 16 channels" if register == 0 else "")
+        for first in range(0, len(self.taps) - 1, 2):
+            self._pair(first)
+        if len(self.taps) % 2:
+            self._products(len(self.taps) - 1)
+            self._widen()
+        for pointer, end in enumerate(self.ends):
+            emit.add(self.pointers[pointer], self.pointers[pointer], end)
+        self._store()
+        emit("le lr, 2b")
+        for pointer in range(len(self.ends)):
+            emit.add(self.pointers[pointer], self.pointers[pointer], self.advance)
+        emit.add("r1", "r1", shape.channels - LANES * shape.blocks)
+        emit("ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b")
+        emit.leave(8)
+        return emit.lines
+
+    def _load(self, position: int, register: str) -> None:
+        access, pointer = self.accesses[position], self.pointers[self.pointer_of[position]]
+        if access.before:
+            self.emit.add(pointer, pointer, access.before)
+        self.emit(f"vldrb.u8 {register}, {access.address}")
+
+    def _products(self, position: int) -> None:
+        """q6: products of the even channels, q4: of the odd ones."""
+        self._load(position, "q4")
+        self.emit("vldrw.u32 q5, [r0], #16", "vmullb.s8 q6, q4, q5", "vmullt.s8 q4, q4, q5")
+
+    def _pair(self, first: int) -> None:
+        """Two taps: their products are added in 16 bits (the generator has made sure that they fit)."""
+        self._products(first)
+        self._load(first + 1, "q5")
+        self.emit("vldrw.u32 q7, [r0]", "vmullb.s8 q7, q5, q7", "vadd.i16 q6, q6, q7")
+        self.emit("vldrw.u32 q7, [r0], #16", "vmullt.s8 q5, q5, q7", "vadd.i16 q4, q4, q5", why="again: there is no further register")
+        self._widen()
+
+    def _widen(self) -> None:
+        self.emit("vmovlb.s16 q5, q6", "vmovlt.s16 q6, q6", "vadd.i32 q0, q0, q5", "vadd.i32 q1, q1, q6",
+                  "vmovlb.s16 q5, q4", "vmovlt.s16 q4, q4", "vadd.i32 q2, q2, q5", "vadd.i32 q3, q3, q4")
+
+    def _store(self) -> None:
+        emit = self.emit
+        for register in range(4):
+            emit(f"vldrw.u32 q{4 + register}, [r0], #16", f"vcvt.f32.s32 q{register}, q{register}",
+                 f"vmul.f32 q{register}, q{register}, q{4 + register}", f"vcvtn.s32.f32 q{register}, q{register}")
+        emit("vqmovnb.s32 q4, q0", "vqmovnt.s32 q4, q1", "vqmovnb.s32 q5, q2", "vqmovnt.s32 q5, q3", "vqadd.s16 q4, q4, r2",
+             "vqadd.s16 q5, q5, r2", "vqmovnb.s16 q4, q4", "vqmovnt.s16 q4, q5")
+        if self.shape.clamps:
+            emit(f"vdup.8 q5, {self.low}", "vmax.s8 q4, q4, q5", f"vdup.8 q5, {self.high}", "vmin.s8 q4, q4, q5")
+        if self.left:
+            emit(f"vctp.8 {self.left}", f"subs {self.left}, #16", "vpst", "vstrbt.8 q4, [r1], #16")
+        else:
+            emit("vstrb.8 q4, [r1], #16")

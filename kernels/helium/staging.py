@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: MIT
+"""Copies of the input's rows with their pads in scratch, so that every window is complete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .geometry import Geometry
+
+SLACK = 16  # bytes behind the rows: whole vectors are read
+
+
+@dataclass(frozen=True)
+class Staging:
+    """The rows that one row of the output sees."""
+
+    geometry: Geometry
+    row_bytes: int
+
+    @classmethod
+    def of(cls, shape: Geometry) -> "Staging":
+        return cls(shape, -(-shape.reached_width * shape.channels // 4) * 4)
+
+    @property
+    def bytes(self) -> int:
+        return self.geometry.kernel_height * self.row_bytes + SLACK
+
+    def lines(self, zero_point: str) -> list[str]:
+        """The beginning of the function that uses the copies: `rows`, filled with the zero point, and `staged`."""
+        shape = self.geometry
+        left = min(shape.left, shape.reached_width)
+        copied = min(shape.in_width, shape.reached_width - left)
+        fields = (shape.kernel_height, self.row_bytes, shape.in_height, shape.in_width * shape.channels, shape.dilation_height,
+                  left * shape.channels, copied * shape.channels)
+        return [f"static const aidge_helium_rows_shape staged = {{{', '.join(map(str, fields))}}};",
+                "int8_t *const rows = (int8_t *)scratch;", f"aidge_helium_fill(rows, {zero_point}, {self.bytes});"]

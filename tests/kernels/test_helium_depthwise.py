@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Depthwise convolutions of `helium` against their numpy meaning, bit for bit: the assembly on the emulated Cortex-M55, and
+the plain C beside it on this machine."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+from helium_harness import FEATURES, RANDOM_CASES, case, convolution, library, needs_emulator, run
+from random_tensors import Randomness
+
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.graph.tensor import constant
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.window import Window
+
+# batch, channels, spatial, kernel, stride, dilation, pads (begin, end)
+EDGES = [
+    (1, 2, (1, 1), (1, 1), 1, 1, (0, 0)),
+    (1, 16, (1, 1), (3, 3), 1, 1, (1, 1)),
+    (1, 8, (12, 12), (3, 3), 1, 1, (1, 1)),
+    (1, 64, (5, 5), (3, 3), 1, 1, (1, 1)),
+    (1, 128, (6, 6), (3, 3), 1, 1, (1, 1)),
+    (2, 17, (4, 5), (3, 3), 1, 1, (1, 1)),
+    (1, 16, (9, 8), (3, 3), 2, 1, (0, 1)),
+    (1, 32, (7, 9), (3, 3), 2, 1, (1, 1)),
+    (1, 3, (10, 6), (3, 3), 3, 1, (1, 2)),
+    (1, 5, (9, 9), (3, 3), 1, 2, (2, 2)),
+    (1, 40, (30, 1), (3, 1), 1, 1, (0, 0)),
+    (1, 128, (28, 1), (5, 1), 1, 1, (0, 0)),
+    (1, 32, (24,), (10,), 1, 1, (0, 0)),
+    (1, 48, (15,), (15,), 1, 1, (0, 0)),
+    (1, 16, (8, 8), (5, 5), 1, 1, (2, 2)),
+    (1, 144, (6, 7), (5, 5), 2, 1, (2, 2)),
+    (1, 16, (9, 9), (7, 7), 1, 1, (3, 3)),
+    (1, 33, (5, 4), (2, 4), 1, 1, (1, 2)),
+    (1, 16, (3, 3), (3, 3), 1, 1, (4, 4)),
+    (2, 16, (6, 6), (2, 2), 2, 1, (0, 0)),
+    (1, 16, (6, 6), (3, 3), 1, 1, (0, 0)),
+]
+
+
+def depthwise(seed, batch, channels, *rest):
+    spatial, kernel, stride, dilation, pads = rest
+    return convolution(seed, batch, channels, spatial, channels, kernel, stride, dilation, pads, groups=channels)
+
+
+def random_depthwise(seed):
+    random = Randomness(seed)
+    rank = random.choice(1, 2, 2)
+    kernel = tuple(random.choice(1, 2, 3, 3, 3, 5) for _ in range(rank))
+    spatial = tuple(random.integer(size, size + 14) for size in kernel)
+    dilation = random.choice(1, 1, 1, 2)
+    pads = (random.integer(0, 2), random.integer(0, 2)) if dilation == 1 else (max(kernel), max(kernel))
+    channels = random.choice(2, 3, 8, 16, 16, 17, 32, 48, 64, random.integer(2, 140))
+    return depthwise(seed, random.choice(1, 1, 2), channels, spatial, kernel, random.choice(1, 1, 2, 3), dilation, pads)
+
+
+def with_weights(values, scales, data_value=-128):
+    """All taps of each channel as given, over values that are all the same."""
+    random, channels = Randomness(3), len(values)
+    data = random.data(1, channels, 6, 6).with_(quantization=per_tensor(0.5, 127))
+    weights = constant("w", numpy.array(values, numpy.int8).reshape(channels, 1, 3, 3), Quantization(scales, (0,) * channels, 0))
+    operator = Conv(window=Window((3, 3), (1, 1), (1, 1), (1, 1), (1, 1)), groups=channels, depthwise=True)
+    return case(operator, [data, weights, random.bias(channels)], [numpy.full(data.dims, data_value, numpy.int8)],
+                quantization=per_tensor(0.5, 5))
+
+
+def some_cases():
+    alternating = [[-128, -127] * 4 + [-128]] * 3
+    return [*(depthwise(index, *edge) for index, edge in enumerate(EDGES)),
+            with_weights(alternating, (1e-30, 2.0 ** -10, 1e30)), with_weights([[127] * 9] * 2, (2.0 ** -12, 2.0 ** -14)),
+            *(random_depthwise(2000 + seed) for seed in range(RANDOM_CASES))]
+
+
+def accepted(cases):
+    """Random weights may hold two neighbours of -128, which the library leaves to ref."""
+    kernels = [kernel for kernel in library("helium").kernels if kernel.type.startswith("ConvDepthWise")]
+    return [entry for entry in cases
+            if any(kernel.type == entry.view.node.type and not kernel.spec.rejection(entry.view, FEATURES, "onnx") for kernel in kernels)]
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=lambda flags: " ".join(flags) or "usual")
+def test_depthwise_convolutions_equal_numpy_on_the_emulated_core(flags):
+    cases = accepted(some_cases())
+    assert len(cases) > len(EDGES) // 2
+    assert run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+@needs_emulator
+def test_the_plain_c_equals_numpy_on_the_emulated_core():
+    assert run(accepted(some_cases())[::4], "-DAIDGE_HELIUM_PLAIN_C") == []
+
+
+def test_the_plain_c_equals_numpy_on_this_machine():
+    assert run(accepted(some_cases()), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
+
+
+def test_weights_whose_products_do_not_fit_16_bits_are_left_to_ref():
+    assert accepted([with_weights([[-128] * 9], (1.0,))]) == []

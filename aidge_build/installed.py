@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -21,6 +22,18 @@ def board_folder() -> Path:
 def scons_toolpath() -> str:
     """What a SConstruct names: `env.Tool('aidge', toolpath=[aidge_build.scons_toolpath()])`."""
     return str(_find("site_scons/site_tools"))
+
+
+def cmake_folder() -> Path:
+    """The folder of the CMake package: `-Daidge_build_DIR=$(aidge-build cmake-dir)`."""
+    return _PACKAGE / "cmake"
+
+
+def own_files() -> list[str]:
+    """What this run consists of: the modules of the package that it loaded, the templates, and the folders that it searches."""
+    modules = (getattr(module, "__file__", None) for name, module in sorted(sys.modules.items()) if name.split(".")[0] == "aidge_build")
+    templates = sorted(_PACKAGE.rglob("*.j2"))
+    return [*filter(None, modules), *map(str, templates), str(_PACKAGE / "operators")]
 
 
 def _find(folder: str) -> Path:

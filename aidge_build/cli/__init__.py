@@ -11,10 +11,11 @@ import sys
 import traceback
 
 from aidge_build.cli.outcome import SCHEMA, Outcome
-from aidge_build.errors import EXIT_BAD_INPUT, AidgeError
+from aidge_build.errors import AidgeError
 
 # Each verb is a module of this package with SUMMARY, add_arguments(parser) and run(arguments) -> Outcome.
-VERBS = ("compile", "plan", "explain", "verify", "check", "run", "report", "boards", "kernels", "ops", "conformance", "link_script", "doctor")
+VERBS = ("compile", "plan", "explain", "verify", "check", "run", "report", "boards", "kernels", "ops", "conformance", "link_script",
+         "cmake_dir", "doctor")
 
 EXIT_INTERRUPTED = 130
 
@@ -32,22 +33,31 @@ def main(argv: list[str] | None = None) -> int:
     wants_json = "--json" in argv
     try:
         outcome = _run(argv)
+        _print_line(_json(outcome.exit_code == 0, outcome.data) if wants_json else outcome.text)
+        return outcome.exit_code
     except AidgeError as error:
         if os.environ.get("AIDGE_DEBUG", "0") not in ("", "0"):
             traceback.print_exc()
         if wants_json:
-            print(json.dumps({"schema": SCHEMA, "ok": False, "error": error.as_json()}, indent=1))
+            _print_line(_json(False, {"error": error.as_json()}))
         print(f"aidge-build: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+
+
+def _json(ok: bool, data: dict) -> str:
+    return json.dumps({"schema": SCHEMA, "ok": ok, **data}, indent=1)
+
+
+def _print_line(text: str) -> None:
+    """Prints now, so that a reader who went away (`| head`) is met here and not while Python ends; that is no error."""
+    try:
+        if text:
+            print(text)
+        sys.stdout.flush()
     except BrokenPipeError:
-        return EXIT_BAD_INPUT
-    if wants_json:
-        print(json.dumps({"schema": SCHEMA, "ok": outcome.exit_code == 0, **outcome.data}, indent=1))
-    elif outcome.text:
-        print(outcome.text)
-    return outcome.exit_code
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(argv: list[str]) -> Outcome:

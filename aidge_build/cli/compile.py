@@ -9,6 +9,7 @@ from pathlib import Path
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
 from aidge_build.inputs import add_model_arguments, load
+from aidge_build.installed import own_files
 from aidge_build.output import write_sources
 
 SUMMARY = "generate the C of a model"
@@ -27,7 +28,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     request = load(arguments, name)
     sources = compile(request)
     changes = write_sources(sources, Path(arguments.out), depfile=arguments.depfile and Path(arguments.depfile),
-                            stamp=arguments.stamp and Path(arguments.stamp), dependencies=request.dependencies)
+                            stamp=arguments.stamp and Path(arguments.stamp), dependencies=[*request.dependencies, *own_files()])
     manifest = sources.manifest
     summary = (f"{name}: {len(manifest['layers'])} layers, {sum(layer['macs'] for layer in manifest['layers']):,} MACs, "
                f"peak {manifest['peak_bytes']:,} B (lower bound {manifest['lower_bound_bytes']:,} B), arena {manifest['arena_bytes']:,} B, "

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """A stand-in for `aidge-build` that starts in 20 ms: the dependency facts of the SCons tool do not depend on real models.
 
-A model is a text file: `topology=A`, `weights=1` and, to make the check fail, `check=bad`.
+A model is a text file: `topology=A`, `weights=1` and, to make the check fail, `check=bad`. With --kernel-path the content of
+`used.h` there becomes a part of the C file; the depfile lists all files of that folder, this file, and the model.
 """
 
 import json
@@ -22,12 +23,20 @@ def compile_model(options, model):
         sys.exit(f"{model}: not a model")
     name = options.pop("--name")[0]
     out = os.path.join(options.pop("--out")[0], name)
+    depfile, stamp = options.pop("--depfile", None), options.pop("--stamp", None)
+    folders = options.get("--kernel-path", [])
+    read = [model, os.path.abspath(__file__), *folders, *(entry.path for folder in folders for entry in os.scandir(folder))]
+    used = "".join(open(path, encoding="utf-8").read() for path in read if os.path.basename(path) == "used.h")
     about = json.dumps(fields["topology"] + " " + json.dumps(options, sort_keys=True))
     write_if_different(out + ".h", f"int {name}_run(void);\n")
-    write_if_different(out + ".c", f'#include "{name}.h"\nconst char {name}_about[] = {about};\nextern const int {name}_weight;\n'
+    write_if_different(out + ".c", f'{used}#include "{name}.h"\nconst char {name}_about[] = {about};\nextern const int {name}_weight;\n'
                                    f"int {name}_run(void) {{ return {name}_weight; }}\n")
     write_if_different(out + "_weights.c", f"extern const int {name}_weight;\nconst int {name}_weight = {fields['weights']};\n")
     write_if_different(out + ".plan.json", json.dumps({"model": name, "options": options, **fields}, sort_keys=True))
+    if depfile:
+        escaped = " ".join(path.replace(" ", "\\ ") for path in read)
+        write_if_different(depfile[0], f"{stamp[0].replace(' ', chr(92) + ' ')}: {escaped}\n")
+        open(stamp[0], "w").close()
 
 
 def check(options, elf):
@@ -41,6 +50,8 @@ def check(options, elf):
 
 def main():
     verb, *words = sys.argv[1:]
+    if verb == "--version":
+        return print("aidge-build stub")
     options = {}
     for word in words[:words.index("--")]:
         name, _, value = word.partition("=")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.installed import board_folder, kernel_folder, scons_toolpath
+from aidge_build.installed import board_folder, cmake_folder, kernel_folder, scons_toolpath
 
 ROOT = Path(__file__).resolve().parents[2]
 PROBE = "import aidge_build, json; from aidge_build import installed as i; from aidge_build.boards import list_boards; print(json.dumps(" \
@@ -50,6 +50,11 @@ def test_the_wheel_holds_every_data_file_of_the_checkout(installed):
         for name in filter(None, tracked):
             if (folder / name).is_file():
                 assert (installed / "aidge_build" / "data" / inside / name).read_bytes() == (folder / name).read_bytes(), name
+
+
+def test_the_wheel_holds_the_cmake_package(installed):
+    for path in cmake_folder().iterdir():
+        assert (installed / "aidge_build" / "cmake" / path.name).read_bytes() == path.read_bytes()
 
 
 def test_the_installed_package_finds_its_own_data(installed):

@@ -82,3 +82,17 @@ def test_a_refused_model_is_one_line_and_leaves_nothing(firmware):
     assert run.exit_code == 2
     assert "twin.onnx" in next(line for line in run.output.splitlines() if line.startswith("aidge-build:"))
     assert not list(firmware.folder.glob("twin*.[ch]"))
+
+
+def test_the_depfile_names_everything_that_was_read(tmp_path):
+    stamp, depfile = tmp_path / "stamp", tmp_path / "depfile"
+    done = subprocess.run([sys.executable, "-m", "aidge_build", "compile", DIGITS, "--board=mps2-an386", f"--out={tmp_path}",
+                           f"--depfile={depfile}", f"--stamp={stamp}"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    read = set(depfile.read_text().split(": ", 1)[1].replace("\\\n", " ").split())
+    package = ROOT / "aidge_build"
+    expected = [DIGITS, ROOT / "boards/mps2-an386.toml", ROOT / "boards/bases/mps2.toml", ROOT / "kernels/ref/library.toml",
+                ROOT / "kernels/ref/conv2d_int8.h", ROOT / "kernels/ref", package / "compile.py", package / "memory/planner.py",
+                package / "templates/model.c.j2", package / "operators", package / "operators/conv.py"]
+    assert {str(path) for path in expected} - read == set()
+    assert not [path for path in read if not Path(path).exists()]

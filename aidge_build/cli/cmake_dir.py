@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build cmake-dir`: where CMake finds this package."""
+
+from __future__ import annotations
+
+import argparse
+
+from aidge_build.cli.outcome import Outcome
+from aidge_build.installed import cmake_folder
+
+SUMMARY = "print the folder of the CMake package (cmake -Daidge_build_DIR=...)"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    del parser
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    del arguments
+    return Outcome(str(cmake_folder()), {"folder": str(cmake_folder())})

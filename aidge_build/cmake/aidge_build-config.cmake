@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: MIT
+# CMake package: a neural-network model as a source file of the firmware (Ninja and Make generators, CMake 3.20 or newer).
+#
+#   find_package(aidge_build CONFIG REQUIRED)           # -Daidge_build_DIR=$(aidge-build cmake-dir), or CMAKE_PREFIX_PATH;
+#                                                       # or add_subdirectory(<checkout>/aidge_build/cmake aidge_build)
+#   aidge_add_model(kws MODEL models/kws.onnx BOARD stm32f7)
+#   target_link_libraries(app PRIVATE kws)
+#   aidge_check_memory(app kws)                         # the link fails if the ELF breaks the plan
+#
+# The flags are those of your own project and toolchain file: nothing here sets -mcpu. The generator is the command
+# `aidge-build`; AIDGE_EXECUTABLE (a path, or a list of arguments) names it where it is not found.
+
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.20)
+include_guard(GLOBAL)
+
+# What lies beside this package comes first: a wheel's scripts, then a checkout's .venv.
+if(NOT AIDGE_EXECUTABLE)
+  find_program(AIDGE_EXECUTABLE aidge-build DOC "The command aidge-build of the Python package aidge_build"
+               HINTS "${CMAKE_CURRENT_LIST_DIR}/../../../../../bin" "${CMAKE_CURRENT_LIST_DIR}/../../../../Scripts"
+                     "${CMAKE_CURRENT_LIST_DIR}/../../.venv/bin"
+               NO_CMAKE_FIND_ROOT_PATH)
+endif()
+
+# aidge_add_model(<target> MODEL <file.onnx> [NAME <prefix>] [BOARD <board> | CPU <core> [FPU <fpu>]] [LIBS <library>...]
+#                 [IO caller|arena] [ARENA static|caller] [WEIGHTS c|incbin] [OPTIMIZE speed|size|balanced]
+#                 [BIND <dim>=<value>...] [KERNEL_PATH <folder>...] [BOARD_PATH <folder>...] [OUT <folder>])
+#
+# A static library <target> with the functions of the model; who links it finds <name>.h. The prefix of all files and symbols
+# is NAME, or else the name of the target. Without BOARD and CPU the flags of the project decide.
+function(aidge_add_model target)
+  set(single MODEL NAME BOARD CPU FPU IO ARENA WEIGHTS OPTIMIZE OUT)
+  set(lists LIBS BIND KERNEL_PATH BOARD_PATH)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "${single}" "${lists}")
+  if(arg_UNPARSED_ARGUMENTS OR arg_KEYWORDS_MISSING_VALUES)
+    string(REPLACE ";" " " wrong "${arg_UNPARSED_ARGUMENTS} ${arg_KEYWORDS_MISSING_VALUES}")
+    string(STRIP "${wrong}" wrong)
+    string(REPLACE ";" ", " known "${single};${lists}")
+    message(FATAL_ERROR "aidge_add_model(${target}): unknown or without a value: ${wrong}. Options: ${known}")
+  endif()
+  if(NOT arg_MODEL)
+    message(FATAL_ERROR "aidge_add_model(${target}): MODEL <file.onnx> is missing")
+  endif()
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  if(NOT "C" IN_LIST languages)
+    message(FATAL_ERROR "aidge_add_model(${target}): the generated code is C. Write project(... LANGUAGES C CXX)")
+  endif()
+  _aidge_require_executable()
+
+  set(name "${arg_NAME}")
+  if(NOT name)
+    set(name "${target}")
+  endif()
+  set(out "${arg_OUT}")
+  if(NOT out)
+    set(out "aidge/${target}")
+  endif()
+  get_filename_component(out "${out}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_BINARY_DIR}")
+  get_filename_component(model "${arg_MODEL}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
+
+  set(options "")
+  foreach(option IN ITEMS IO ARENA WEIGHTS OPTIMIZE)
+    if(arg_${option})
+      string(TOLOWER "${option}" word)
+      list(APPEND options "--${word}=${arg_${option}}")
+    endif()
+  endforeach()
+  if(arg_LIBS)
+    string(REPLACE ";" "," libraries "${arg_LIBS}")
+    list(APPEND options "--lib=${libraries}")
+  endif()
+  foreach(pair IN LISTS arg_BIND)
+    list(APPEND options "--bind=${pair}")
+  endforeach()
+  set(board_path "")
+  foreach(kind IN ITEMS KERNEL_PATH BOARD_PATH)
+    string(TOLOWER "${kind}" word)
+    string(REPLACE "_" "-" word "${word}")
+    foreach(folder IN LISTS arg_${kind})
+      get_filename_component(folder "${folder}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
+      list(APPEND options "--${word}=${folder}")
+      if(kind STREQUAL "BOARD_PATH")
+        list(APPEND board_path "--board-path=${folder}")
+      endif()
+    endforeach()
+  endforeach()
+
+  _aidge_where(where "${target}" "${arg_BOARD}" "${arg_CPU}" "${arg_FPU}" "${board_path}")
+  list(PREPEND options "--name=${name}" ${where})
+
+  set(files "${out}/${name}.c" "${out}/${name}_weights.c" "${out}/${name}.h" "${out}/${name}.plan.json")
+  if(arg_WEIGHTS STREQUAL "incbin")
+    list(APPEND files "${out}/${name}_weights.bin")
+    set_source_files_properties("${out}/${name}_weights.c" PROPERTIES OBJECT_DEPENDS "${out}/${name}_weights.bin")
+  endif()
+  _aidge_generate("${target}" "${out}" "${name}" "${model}" "${options}" "${files}")
+
+  add_library(${target} STATIC ${files})
+  add_dependencies(${target} ${target}_generate)
+  target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${out}>")
+  set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C AIDGE_PLAN "${out}/${name}.plan.json" AIDGE_WHERE "${where};${board_path}")
+  if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
+    target_link_libraries(${target} PUBLIC m)
+  endif()
+endfunction()
+
+# aidge_check_memory(<executable> <model target>... [BOARD <board>]): proves after the link that the program uses the memory
+# that the plans promise; if it does not, the program is removed and the build fails. Writes <executable>.check.json.
+function(aidge_check_memory executable)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "BOARD" "")
+  set(arguments "")
+  foreach(model IN LISTS arg_UNPARSED_ARGUMENTS)
+    if(NOT TARGET ${model})
+      message(FATAL_ERROR "aidge_check_memory(${executable}): there is no target '${model}'; name those of aidge_add_model")
+    endif()
+    get_target_property(plan ${model} AIDGE_PLAN)
+    get_target_property(where ${model} AIDGE_WHERE)
+    if(NOT plan)
+      message(FATAL_ERROR "aidge_check_memory(${executable}): '${model}' was not made by aidge_add_model")
+    endif()
+    if(NOT arguments)
+      list(FILTER where INCLUDE REGEX "^--board")
+      if(arg_BOARD)
+        list(FILTER where EXCLUDE REGEX "^--board=")
+        list(APPEND where "--board=${arg_BOARD}")
+      endif()
+      set(arguments ${where})
+    endif()
+    list(APPEND arguments "--plan=${plan}")
+    set_property(TARGET ${executable} APPEND PROPERTY LINK_DEPENDS "${plan}")
+  endforeach()
+  if(NOT arguments)
+    message(FATAL_ERROR "aidge_check_memory(${executable}): name the models: aidge_check_memory(${executable} kws)")
+  endif()
+  add_custom_command(TARGET ${executable} POST_BUILD VERBATIM
+    COMMAND "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/check_memory.cmake" -- "$<TARGET_FILE:${executable}>"
+            "${CMAKE_C_COMPILER}" ${AIDGE_EXECUTABLE} check "--out=$<TARGET_FILE:${executable}>.check.json" ${arguments}
+            -- "$<TARGET_FILE:${executable}>")
+  set_property(TARGET ${executable} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "$<TARGET_FILE:${executable}>.check.json")
+endfunction()
+
+# The step that generates. A stamp is its output, always touched; the files are written only where their content differs, so
+# that a change of weights compiles one file. The depfile names what was read: model, kernels, board, and the generator itself.
+function(_aidge_generate target out name model options files)
+  set(stamp "${out}/${name}.stamp")
+  set(command ${AIDGE_EXECUTABLE} compile "--out=${out}" ${options} "--depfile=${out}/${name}.d" "--stamp=${stamp}" -- "${model}")
+  string(REPLACE ";" "\n" lines "${command}")
+  file(GENERATE OUTPUT "${out}/${name}.options" CONTENT "${lines}\n")
+  file(RELATIVE_PATH shown "${CMAKE_SOURCE_DIR}" "${model}")
+  set(comment "AIDGE  ${shown} -> ${name}.c")
+  if(CMAKE_GENERATOR MATCHES "Makefiles")
+    set(command "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/generate.cmake" "${out}/${name}.options")
+    # Make knows no by-products: a rule without prerequisites runs where a file was deleted, and only then.
+    foreach(file IN LISTS files)
+      add_custom_command(OUTPUT "${file}" COMMAND ${command} COMMENT "${comment}" VERBATIM)
+    endforeach()
+    set(byproducts "")
+    # CMake's Make generator never forgets what stood in a depfile (seen in 3.25): without this, a file that is gone from the
+    # kernels, or from a newer aidge_build, would make the step run in every build.
+    set(forget COMMAND "${CMAKE_COMMAND}" -E rm -f
+               "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}_generate.dir/compiler_depend.internal")
+  else()
+    set(byproducts BYPRODUCTS ${files})
+    set(forget "")
+  endif()
+  add_custom_command(OUTPUT "${stamp}" ${byproducts} COMMAND ${command} ${forget} DEPENDS "${model}" "${out}/${name}.options"
+                     DEPFILE "${out}/${name}.d" COMMENT "${comment}" VERBATIM)
+  add_custom_target(${target}_generate DEPENDS "${stamp}")
+  set_source_files_properties(${files} PROPERTIES GENERATED TRUE)
+endfunction()
+
+# `--board=`, or `--cpu=` and `--fpu=`, as the caller says, or else as the flags of the project say.
+function(_aidge_where result target board cpu fpu board_path)
+  _aidge_machine_flags("${target}")
+  if(board)
+    _aidge_refuse_other_cpu("${target}" "${board}" "${flag_cpu}" "${board_path}")
+    set(where "--board=${board}")
+  elseif(NOT cpu AND NOT flag_cpu)
+    if(CMAKE_CROSSCOMPILING)
+      message(FATAL_ERROR "aidge_add_model(${target}): the flags of this project name no -mcpu. Name the target: "
+                          "aidge_add_model(... BOARD stm32f7)")
+    endif()
+    set(where "--board=host")
+  elseif(cpu)
+    set(where "--cpu=${cpu}")
+  else()
+    set(where "--cpu=${flag_cpu}")
+    if(flag_float-abi MATCHES "^(hard|softfp)$" AND flag_fpu)
+      set(fpu "${flag_fpu}")
+    elseif(flag_float-abi MATCHES "^(hard|softfp)$")
+      set(fpu "auto")
+    endif()
+  endif()
+  if(fpu AND NOT board)
+    list(APPEND where "--fpu=${fpu}")
+  endif()
+  set(${result} "${where}" PARENT_SCOPE)
+endfunction()
+
+# flag_cpu, flag_fpu, flag_float-abi: the values of the -m flags of this folder's targets.
+function(_aidge_machine_flags target)
+  get_directory_property(directory_options COMPILE_OPTIONS)
+  separate_arguments(flags NATIVE_COMMAND "${CMAKE_C_COMPILER_ARG1} ${CMAKE_C_FLAGS}")
+  list(APPEND flags ${directory_options})
+  foreach(flag IN ITEMS cpu fpu float-abi)
+    set(values ${flags})
+    list(FILTER values INCLUDE REGEX "^-m${flag}=")
+    list(REMOVE_DUPLICATES values)
+    list(LENGTH values count)
+    if(count GREATER 1)
+      string(REPLACE ";" ", " values "${values}")
+      message(FATAL_ERROR "aidge_add_model(${target}): the flags contradict each other (${values}). Make them equal, or name "
+                          "the target: aidge_add_model(... BOARD stm32f7)")
+    endif()
+    string(REPLACE "-m${flag}=" "" value "${values}")
+    set(flag_${flag} "${value}" PARENT_SCOPE)
+  endforeach()
+endfunction()
+
+# A board whose core is not the one that the flags compile for would give a program of two kinds.
+function(_aidge_refuse_other_cpu target board flag_cpu board_path)
+  if(NOT flag_cpu)
+    return()
+  endif()
+  execute_process(COMMAND ${AIDGE_EXECUTABLE} boards ${board_path} --json -- "${board}" RESULT_VARIABLE status OUTPUT_VARIABLE answer
+                  ERROR_VARIABLE complaint ERROR_STRIP_TRAILING_WHITESPACE)
+  if(NOT status STREQUAL "0")
+    message(FATAL_ERROR "aidge_add_model(${target}): ${complaint}")
+  endif()
+  string(JSON board_cpu GET "${answer}" boards 0 cpu)
+  if(NOT board_cpu STREQUAL flag_cpu)
+    message(FATAL_ERROR "aidge_add_model(${target}): board '${board}' has a ${board_cpu}, but the flags of this project say "
+                        "-mcpu=${flag_cpu}. Correct one of them, or leave out BOARD")
+  endif()
+endfunction()
+
+# Once in a configuration: does the command answer?
+function(_aidge_require_executable)
+  get_property(answers GLOBAL PROPERTY AIDGE_EXECUTABLE_ANSWERS)
+  if(answers)
+    return()
+  endif()
+  set(status "not found")
+  if(AIDGE_EXECUTABLE)
+    execute_process(COMMAND ${AIDGE_EXECUTABLE} --version RESULT_VARIABLE status OUTPUT_VARIABLE version ERROR_VARIABLE complaint
+                    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_STRIP_TRAILING_WHITESPACE)
+  endif()
+  if(NOT status STREQUAL "0")
+    message(FATAL_ERROR "The command aidge-build does not answer (AIDGE_EXECUTABLE is '${AIDGE_EXECUTABLE}': ${status} ${complaint}). "
+                        "Install the Python package (pip install .), or give -DAIDGE_EXECUTABLE=<path>")
+  endif()
+  message(STATUS "Found ${version}: ${AIDGE_EXECUTABLE}")
+  set_property(GLOBAL PROPERTY AIDGE_EXECUTABLE_ANSWERS TRUE)
+endfunction()
+
+cmake_policy(POP)

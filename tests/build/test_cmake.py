@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: MIT
+"""Which steps a CMake project runs after which change, with both kinds of generator and a stand-in for aidge-build."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from aidge_build.installed import cmake_folder
+from tests.build.conftest import MAIN, MODEL, STUB
+
+CMAKELISTS = """\
+cmake_minimum_required(VERSION 3.20)
+project(firmware LANGUAGES C)
+add_compile_options(-Wall -Wextra -Werror)
+find_package(aidge_build 0.1 CONFIG REQUIRED)
+aidge_add_model(kws MODEL models/kws.onnx KERNEL_PATH kernels)
+add_executable(app main.c)
+target_link_libraries(app PRIVATE kws)
+aidge_check_memory(app kws)
+"""
+GENERATORS = {"Ninja": "ninja", "Unix Makefiles": "make"}
+
+
+@dataclass(frozen=True)
+class Run:
+    exit_code: int
+    output: str
+
+    @property
+    def steps(self) -> set[str]:
+        """The commands that ran: `AIDGE kws`, `CC main`, `AR kws`, `LINK app`."""
+        verbs = {"AIDGE": "AIDGE", "Building C object": "CC", "Linking C static library": "AR", "Linking C executable": "LINK"}
+        found = re.findall(rf"({'|'.join(verbs)}) +(?:.* -> )?(.*)$", self.output, re.MULTILINE)
+        return {f"{verbs[verb]} {Path(target).name.split('.')[0].removeprefix('lib')}" for verb, target in found}
+
+
+@dataclass(frozen=True)
+class Firmware:
+    """A CMake project at a path with a space."""
+
+    folder: Path
+    generator: str
+
+    def write(self, name: str, text: str) -> Path:
+        """Writes a file where its content differs."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+        return path
+
+    def lay_out(self) -> None:
+        self.write("CMakeLists.txt", CMAKELISTS)
+        self.write("main.c", MAIN)
+        self.write("models/kws.onnx", MODEL)
+        self.write("kernels/used.h", "/* one */\n")
+        self.write("kernels/unused.h", "/* one */\n")
+
+    def configure(self, *words: str, build: str = "build", command: str | None = None) -> Run:
+        command = f"{sys.executable};{STUB}" if command is None else command
+        return self.run("cmake", "-S", ".", "-B", build, "-G", self.generator, f"-Daidge_build_DIR={cmake_folder()}",
+                        f"-DAIDGE_EXECUTABLE={command}", "-DCMAKE_C_COMPILER_WORKS=1", *words)
+
+    def run(self, *words: str) -> Run:
+        done = subprocess.run(words, cwd=self.folder, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return Run(done.returncode, done.stdout)
+
+    def build(self, build: str = "build") -> set[str]:
+        """The steps of a build that must succeed."""
+        run = self.run("cmake", "--build", build)
+        assert run.exit_code == 0, run.output
+        return run.steps
+
+
+def new_firmware(folder: Path, generator: str) -> Firmware:
+    for program in ("cmake", GENERATORS[generator], "cc"):
+        if shutil.which(program) is None:
+            pytest.skip(f"needs {program}")
+    made = Firmware(folder / "a pröject", generator)
+    made.lay_out()
+    return made
+
+
+@pytest.fixture(scope="module", params=GENERATORS)
+def configured(request, tmp_path_factory) -> Firmware:
+    made = new_firmware(tmp_path_factory.mktemp("cmake"), request.param)
+    run = made.configure()
+    assert run.exit_code == 0, run.output
+    return made
+
+
+@pytest.fixture
+def firmware(configured) -> Firmware:
+    """The project, built; every test finds it in the same state."""
+    configured.lay_out()
+    configured.build()
+    return configured
+
+
+
+def test_a_null_build_runs_nothing(firmware):
+    assert firmware.build() == set()
+
+
+def test_touching_the_model_runs_the_generator_and_compiles_and_links_nothing(firmware):
+    os.utime(firmware.folder / "models/kws.onnx")
+    assert firmware.build() == {"AIDGE kws"}
+    assert firmware.build() == set()
+
+
+def test_a_change_of_weights_alone_runs_the_generator_one_compile_and_the_link(firmware):
+    firmware.write("models/kws.onnx", "topology=A\nweights=2\n")
+    assert firmware.build() == {"AIDGE kws", "CC kws_weights", "AR kws", "LINK app"}
+    assert firmware.build() == set()
+
+
+def test_a_change_of_topology_does_not_recompile_the_users_code(firmware):
+    firmware.write("models/kws.onnx", "topology=B\nweights=1\n")
+    assert firmware.build() == {"AIDGE kws", "CC kws", "AR kws", "LINK app"}
+    assert firmware.build() == set()
+
+
+def test_a_kernel_that_is_used_recompiles_the_models_code_and_another_one_nothing(firmware):
+    firmware.write("kernels/used.h", "/* two */\n")
+    assert firmware.build() == {"AIDGE kws", "CC kws", "AR kws", "LINK app"}
+    firmware.write("kernels/unused.h", "/* two */\n")
+    assert firmware.build() == {"AIDGE kws"}
+    assert firmware.build() == set()
+
+
+def test_a_new_file_in_a_kernel_folder_regenerates(firmware):
+    path = firmware.write("kernels/new.h", "/* new */\n")
+    assert firmware.build() == {"AIDGE kws"}
+    path.unlink()
+    assert firmware.build() == {"AIDGE kws"}
+    assert firmware.build() == set()
+
+
+def test_a_changed_option_regenerates(firmware):
+    firmware.write("CMakeLists.txt", CMAKELISTS.replace("KERNEL_PATH", "OPTIMIZE size KERNEL_PATH"))
+    assert firmware.build() == {"AIDGE kws", "CC kws", "AR kws", "LINK app"}
+    assert firmware.build() == set()
+
+
+@pytest.mark.parametrize("output", ["kws.h", "kws.c", "kws_weights.c", "kws.plan.json"])
+def test_a_deleted_output_comes_back_without_a_change_of_the_program(firmware, output):
+    path = firmware.folder / "build/aidge/kws" / output
+    program = (firmware.folder / "build/app").read_bytes()
+    path.unlink()
+    assert "AIDGE kws" in firmware.build()
+    assert path.exists() and (firmware.folder / "build/app").read_bytes() == program
+    assert firmware.build() == set()
+
+
+def test_the_check_follows_the_link_and_a_program_that_fails_is_removed_and_linked_again(firmware):
+    program, findings = firmware.folder / "build/app", firmware.folder / "build/app.check.json"
+    assert json.loads(findings.read_text())["ok"] is True
+    firmware.write("models/kws.onnx", MODEL + "check=bad\n")
+    for _ in range(2):
+        run = firmware.run("cmake", "--build", "build")
+        assert run.exit_code != 0 and "the arena is not the plan's" in run.output and "memory check of" in run.output
+        assert not program.exists()
+    firmware.write("models/kws.onnx", MODEL)
+    assert "LINK app" in firmware.build() and program.exists()
+
+
+def test_a_failing_generator_fails_the_build_and_the_next_build_repairs_it(firmware):
+    firmware.write("models/kws.onnx", "nonsense\n")
+    run = firmware.run("cmake", "--build", "build")
+    assert run.exit_code != 0 and "kws.onnx: not a model" in run.output
+    firmware.write("models/kws.onnx", MODEL)
+    assert firmware.build() == {"AIDGE kws"}
+
+
+def test_cleaning_removes_what_was_generated(firmware):
+    assert firmware.run("cmake", "--build", "build", "--target", "clean").exit_code == 0
+    left = {path.name for path in (firmware.folder / "build/aidge/kws").iterdir()}
+    assert not left & {"kws.c", "kws_weights.c", "kws.h", "kws.stamp"}
+    assert "LINK app" in firmware.build()
+
+
+# What the configuration says; one generator is enough.
+
+@pytest.fixture
+def fresh(tmp_path) -> Firmware:
+    return new_firmware(tmp_path, "Ninja")
+
+
+def model_command(firmware: Firmware, call: str, *words: str) -> str:
+    """The generator's command for `aidge_add_model(kws MODEL models/kws.onnx ...)`."""
+    firmware.write("CMakeLists.txt", f"cmake_minimum_required(VERSION 3.20)\nproject(p LANGUAGES C)\n"
+                                     f"include({cmake_folder()}/aidge_build-config.cmake)\n{call}\n")
+    run = firmware.configure(*words)
+    assert run.exit_code == 0, run.output
+    return (firmware.folder / "build/aidge/kws/kws.options").read_text()
+
+
+def refusal(firmware: Firmware, call: str, *words: str, command: str | None = None) -> str:
+    """The message of a configuration that must be refused, on one line."""
+    firmware.write("CMakeLists.txt", CMAKELISTS.replace("aidge_add_model(kws MODEL models/kws.onnx KERNEL_PATH kernels)", call))
+    run = firmware.configure(*words, command=command)
+    assert run.exit_code != 0, run.output
+    return " ".join(run.output.split())
+
+
+CROSS = ("-DCMAKE_SYSTEM_NAME=Generic", "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY")
+
+
+def test_options_reach_the_generator(fresh):
+    text = model_command(fresh, "aidge_add_model(kws MODEL models/kws.onnx CPU cortex-m4 FPU auto LIBS a ref IO arena ARENA caller "
+                                "OPTIMIZE size BIND batch=1 time=49 BOARD_PATH own)")
+    assert text.split("\n")[4:-5] == ["--name=kws", "--cpu=cortex-m4", "--fpu=auto", "--io=arena", "--arena=caller", "--optimize=size",
+                                      "--lib=a,ref", "--bind=batch=1", "--bind=time=49", f"--board-path={fresh.folder}/own"]
+
+
+def test_the_native_compiler_means_this_machine(fresh):
+    assert "--board=host" in model_command(fresh, "aidge_add_model(kws MODEL models/kws.onnx)")
+
+
+def test_cpu_and_fpu_come_from_the_flags_of_the_project(fresh):
+    text = model_command(fresh, "add_compile_options(-mfpu=fpv5-sp-d16)\naidge_add_model(kws MODEL models/kws.onnx)", *CROSS,
+                         "-DCMAKE_C_FLAGS=-mcpu=cortex-m7 -mfloat-abi=hard")
+    assert "--cpu=cortex-m7\n--fpu=fpv5-sp-d16\n" in text
+
+
+def test_flags_that_contradict_each_other_are_refused(fresh):
+    message = refusal(fresh, "add_compile_options(-mcpu=cortex-m4)\naidge_add_model(kws MODEL models/kws.onnx)", *CROSS,
+                      "-DCMAKE_C_FLAGS=-mcpu=cortex-m7")
+    assert "(-mcpu=cortex-m7, -mcpu=cortex-m4). Make them equal, or name the target: aidge_add_model(... BOARD stm32f7)" in message
+
+
+def test_a_cross_compiler_without_a_cpu_is_refused(fresh):
+    assert "name no -mcpu. Name the target: aidge_add_model(... BOARD stm32f7)" in refusal(
+        fresh, "aidge_add_model(kws MODEL models/kws.onnx)", *CROSS)
+
+
+def test_a_misspelled_option_is_refused_with_the_valid_ones(fresh):
+    message = refusal(fresh, "aidge_add_model(kws MODEL models/kws.onnx OPTIMISE size)")
+    assert "aidge_add_model(kws): unknown or without a value: OPTIMISE size. Options: MODEL, NAME, BOARD," in message
+
+
+def test_a_missing_command_is_said_with_what_to_do(fresh):
+    message = refusal(fresh, "aidge_add_model(kws MODEL models/kws.onnx)", command="/nowhere/aidge-build")
+    assert "aidge-build does not answer (AIDGE_EXECUTABLE is '/nowhere/aidge-build'" in message and "-DAIDGE_EXECUTABLE=<path>" in message
+
+
+def test_a_checkout_can_be_a_subdirectory_of_the_project(fresh):
+    fresh.write("CMakeLists.txt", CMAKELISTS.replace("find_package(aidge_build 0.1 CONFIG REQUIRED)",
+                                                     f"add_subdirectory({cmake_folder()} aidge_build)"))
+    assert fresh.configure().exit_code == 0
+    assert "LINK app" in fresh.build()
+
+
+def test_a_model_may_be_built_and_two_models_and_binary_weights_are_no_trouble(fresh):
+    fresh.write("CMakeLists.txt", CMAKELISTS.replace("aidge_check_memory(app kws)", """
+add_custom_command(OUTPUT vad.onnx COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_CURRENT_SOURCE_DIR}/models/kws.onnx vad.onnx
+                   DEPENDS models/kws.onnx)
+aidge_add_model(vad_model NAME vad MODEL ${CMAKE_CURRENT_BINARY_DIR}/vad.onnx)
+target_link_libraries(app PRIVATE vad_model)
+aidge_check_memory(app kws vad_model)"""))
+    assert fresh.configure().exit_code == 0
+    assert fresh.build() >= {"AIDGE kws", "AIDGE vad", "LINK app"}
+    plans = json.loads((fresh.folder / "build/app.check.json").read_text())["options"]["--plan"]
+    assert [Path(plan).name for plan in plans] == ["kws.plan.json", "vad.plan.json"]
+    assert fresh.build() == set()

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy
@@ -30,12 +30,14 @@ class Pad(Operator):
     @classmethod
     def from_onnx(cls, source):
         data = source.input(0)
+        computed = False
         if source.opset < 11:
             source.expect_attributes("mode", "pads", "value")
             pads, value, axes = source.integers("pads"), source.real("value", 0.0), None
         else:
             source.expect_attributes("mode")
-            pads, value = source.constant_integers(1), _value(source.optional_constant(2))
+            computed = source.optional_input(2) is not None and not source.input(2).is_constant
+            pads, value = source.constant_integers(1), 0 if computed else _value(source.optional_constant(2))
             axes = source.constant_integers(3) if source.optional_input(3) is not None else None
         axes = counted_axes(range(data.rank) if axes is None else axes, data.rank)
         require(len(pads) == 2 * len(axes), f"{len(pads)} pads for {len(axes)} axes")
@@ -45,6 +47,8 @@ class Pad(Operator):
             begin[axis], end[axis] = pads[place], pads[len(axes) + place]
         mode = source.text("mode", "constant")
         require(mode in MODES, f"mode {mode!r} is not supported", f"supported are {', '.join(MODES)}")
+        if computed and mode == "constant":
+            return PadByInput(tuple(begin), tuple(end), mode), (source.input_names[0], source.input_names[2])
         return cls(tuple(begin), tuple(end), mode, value), source.input_names[:1]
 
     def infer(self, inputs):
@@ -64,6 +68,21 @@ class Pad(Operator):
         pads = tuple((max(0, begin), max(0, end)) for begin, end in zip(self.pads_begin, self.pads_end))
         more = {"constant_values": self.value} if self.mode == "constant" else {}
         return numpy.pad(data[cut], pads, self.mode, **more)
+
+
+@dataclass(frozen=True)
+class PadByInput(Pad):
+    """Pad with a value that is computed at run time (input 1). Pad becomes it."""
+
+    onnx_names: ClassVar = ()
+
+    def infer(self, inputs):
+        data, value = inputs
+        require(value.elements == 1, f"the pad value has {value.elements} elements, wants one")
+        return super().infer((data,))
+
+    def forward(self, data, value):
+        return replace(Pad(self.pads_begin, self.pads_end), value=value.reshape(()).item()).forward(data)
 
 
 def _value(values: numpy.ndarray | None):

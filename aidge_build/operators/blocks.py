@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""Blocks of pixels to channels and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.operators.base import Operator, TensorType, require
+
+
+@dataclass(frozen=True)
+class Blocks(Operator):
+    """Base: square blocks of `size`; `depth_first` says that the block's rows and columns are the slowest part of the channels."""
+
+    size: int = 1
+    depth_first: bool = True
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("blocksize", "mode")
+        size, mode = source.integer("blocksize"), source.text("mode", "DCR")
+        require(mode in ("DCR", "CRD"), f"mode {mode!r} is unknown")
+        require(size > 0, f"blocksize is {size}")
+        return cls(size, mode == "DCR")
+
+
+@dataclass(frozen=True)
+class DepthToSpace(Blocks):
+    """[N, C, H, W] to [N, C / size^2, H * size, W * size]. Source: ONNX operator DepthToSpace."""
+
+    onnx_names: ClassVar = ("DepthToSpace",)
+
+    def infer(self, inputs):
+        (data,) = inputs
+        require(data.rank == 4, f"the input has rank {data.rank}, wants 4")
+        batch, channels, height, width = data.dims
+        require(channels % self.size ** 2 == 0, f"{channels} channels do not divide into blocks of {self.size} x {self.size}")
+        return (TensorType((batch, channels // self.size ** 2, height * self.size, width * self.size), data.dtype),)
+
+    def forward(self, data):
+        batch, channels, height, width = data.shape
+        size, rest = self.size, channels // self.size ** 2
+        if self.depth_first:
+            moved = data.reshape(batch, size, size, rest, height, width).transpose(0, 3, 4, 1, 5, 2)
+        else:
+            moved = data.reshape(batch, rest, size, size, height, width).transpose(0, 1, 4, 2, 5, 3)
+        return moved.reshape(batch, rest, height * size, width * size)
+
+
+@dataclass(frozen=True)
+class SpaceToDepth(Blocks):
+    """[N, C, H, W] to [N, C * size^2, H / size, W / size]. Source: ONNX operator SpaceToDepth."""
+
+    onnx_names: ClassVar = ("SpaceToDepth",)
+
+    def infer(self, inputs):
+        (data,) = inputs
+        require(data.rank == 4, f"the input has rank {data.rank}, wants 4")
+        batch, channels, height, width = data.dims
+        require(height % self.size == width % self.size == 0, f"{height} x {width} does not divide into blocks of {self.size}")
+        return (TensorType((batch, channels * self.size ** 2, height // self.size, width // self.size), data.dtype),)
+
+    def forward(self, data):
+        batch, channels, height, width = data.shape
+        size = self.size
+        parts = data.reshape(batch, channels, height // size, size, width // size, size)
+        moved = parts.transpose(0, 3, 5, 1, 2, 4) if self.depth_first else parts.transpose(0, 1, 3, 5, 2, 4)
+        return numpy.ascontiguousarray(moved).reshape(batch, channels * size * size, height // size, width // size)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""Reading and writing at places that are computed at run time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.operators.base import Operator, TensorType, require
+
+REDUCTIONS = {"none": None, "add": numpy.add, "mul": numpy.multiply, "max": numpy.maximum, "min": numpy.minimum}
+
+
+def _counted(indices: numpy.ndarray, size) -> numpy.ndarray:
+    """Indices from the front; those out of range are refused."""
+    require(bool(((-size <= indices) & (indices < size)).all()), f"an index is out of range for {size}")
+    return numpy.where(indices < 0, indices + size, indices)
+
+
+@dataclass(frozen=True)
+class GatherElements(Operator):
+    """y[i, j, ...] = x at the same place, but at the index along `axis`. Source: ONNX operator GatherElements."""
+
+    onnx_names: ClassVar = ("GatherElements",)
+
+    axis: int = 0
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("axis")
+        return cls(source.axis("axis", 0, source.input(0).rank))
+
+    def infer(self, inputs):
+        data, indices = inputs
+        require(data.rank == indices.rank, f"the ranks {data.rank} and {indices.rank} differ")
+        require(all(few <= many for axis, (few, many) in enumerate(zip(indices.dims, data.dims)) if axis != self.axis),
+                f"the indices {list(indices.dims)} reach beyond {list(data.dims)}")
+        return (TensorType(indices.dims, data.dtype),)
+
+    def forward(self, data, indices):
+        places = list(numpy.indices(indices.shape))
+        places[self.axis] = _counted(indices, data.shape[self.axis])
+        return data[tuple(places)]
+
+
+@dataclass(frozen=True)
+class GatherND(Operator):
+    """Slices of the data that tuples of indices name, after `batch_axes` common axes. Source: ONNX operator GatherND."""
+
+    onnx_names: ClassVar = ("GatherND",)
+
+    batch_axes: int = 0
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("batch_dims")
+        return cls(source.integer("batch_dims", 0))
+
+    def infer(self, inputs):
+        data, indices = inputs
+        batch = self.batch_axes
+        require(0 <= batch < min(data.rank, indices.rank) and data.dims[:batch] == indices.dims[:batch],
+                f"batch_dims {batch} does not fit {list(data.dims)} and {list(indices.dims)}")
+        depth = indices.dims[-1]
+        require(0 < depth <= data.rank - batch, f"the tuples have {depth} indices, the data {data.rank - batch} axes")
+        return (TensorType((*indices.dims[:-1], *data.dims[batch + depth:]), data.dtype),)
+
+    def forward(self, data, indices):
+        batch, depth = self.batch_axes, indices.shape[-1]
+        places = tuple(_counted(indices[..., k], data.shape[batch + k]) for k in range(depth))
+        common = numpy.indices(indices.shape[:batch], sparse=True) if batch else ()
+        shape = indices.shape[:-1]
+        common = tuple(axis.reshape(*axis.shape, *(1,) * (len(shape) - batch)) for axis in common)
+        return data[(*common, *places)]
+
+
+@dataclass(frozen=True)
+class Scatter(Operator):
+    """Base: a copy of the data in which updates replace elements, or are combined with them by `reduction`."""
+
+    reduction: str = "none"
+
+    def infer(self, inputs):
+        data, indices, updates = inputs
+        require(self.reduction in REDUCTIONS, f"reduction {self.reduction!r} is unknown")
+        require(data.dtype is updates.dtype, f"the data is {data.dtype.name}, the updates {updates.dtype.name}")
+        return (TensorType(data.dims, data.dtype),)
+
+    def _into(self, data, places, updates):
+        result = data.copy()
+        function = REDUCTIONS[self.reduction]
+        if function is None:
+            result[places] = updates
+        else:
+            function.at(result, places, updates)
+        return result
+
+
+@dataclass(frozen=True)
+class ScatterElements(Scatter):
+    """The update at [i, j, ...] goes to the same place of the data, but at the index along `axis`.
+
+    Source: ONNX operators ScatterElements and Scatter.
+    """
+
+    onnx_names: ClassVar = ("ScatterElements", "Scatter")
+
+    axis: int = 0
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("axis", "reduction")
+        return cls(source.text("reduction", "none"), source.axis("axis", 0, source.input(0).rank))
+
+    def infer(self, inputs):
+        data, indices, updates = inputs
+        require(indices.dims == updates.dims and data.rank == indices.rank, f"the indices {list(indices.dims)} and updates "
+                f"{list(updates.dims)} do not fit {list(data.dims)}")
+        require(all(few <= many for axis, (few, many) in enumerate(zip(indices.dims, data.dims)) if axis != self.axis),
+                f"the indices {list(indices.dims)} reach beyond {list(data.dims)}")
+        return super().infer(inputs)
+
+    def forward(self, data, indices, updates):
+        places = list(numpy.indices(indices.shape))
+        places[self.axis] = _counted(indices, data.shape[self.axis])
+        return self._into(data, tuple(places), updates)
+
+
+@dataclass(frozen=True)
+class ScatterND(Scatter):
+    """Each slice of the updates goes to the place that a tuple of indices names. Source: ONNX operator ScatterND."""
+
+    onnx_names: ClassVar = ("ScatterND",)
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("reduction")
+        return cls(source.text("reduction", "none"))
+
+    def infer(self, inputs):
+        data, indices, updates = inputs
+        require(indices.rank > 0 and 0 < indices.dims[-1] <= data.rank, f"the indices {list(indices.dims)} do not fit {list(data.dims)}")
+        wanted = (*indices.dims[:-1], *data.dims[indices.dims[-1]:])
+        require(updates.dims == wanted, f"the updates have the dims {list(updates.dims)}, want {list(wanted)}")
+        return super().infer(inputs)
+
+    def forward(self, data, indices, updates):
+        return self._into(data, tuple(_counted(indices[..., k], data.shape[k]) for k in range(indices.shape[-1])), updates)

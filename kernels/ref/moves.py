@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""Operators that are a copy with other steps, any type: Expand, DepthToSpace, SpaceToDepth."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec
+from aidge_build.export.call import Call, Input, Output
+from aidge_build.export.node import ExportNode, kernel
+from aidge_build.graph.dtype import DType
+
+from .conditions import SAME_QUANTIZATION
+from .strided import strided_copy
+
+_SPEC = ImplSpec(inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),), predicates=(SAME_QUANTIZATION,))
+
+
+def _copy(dims, source_steps, target_steps, dtype) -> Call:
+    return Call("aidge_ref_strided_copy", ("strided_copy.h",), (Input(0), Output(0), strided_copy(dims, source_steps, target_steps, dtype)))
+
+
+@kernel("Expand", _SPEC)
+class Expand(ExportNode):
+    def call(self) -> Call:
+        (source,), (target,) = self.inputs, self.outputs
+        steps = [0 if size == 1 else step for size, step in zip(source.dims, source.layout.strides)]
+        return _copy(target.dims, [0] * (target.rank - source.rank) + steps, target.layout.strides, target.dtype)
+
+
+@kernel(("DepthToSpace", "SpaceToDepth"), _SPEC)
+class Blocks(ExportNode):
+    def call(self) -> Call:
+        (source,), (target,) = self.inputs, self.outputs
+        to_space, size = self.node.type == "DepthToSpace", self.operator.size
+        deep, wide = (source, target) if to_space else (target, source)
+        batch, channels, height, width = deep.dims
+        rest = channels // size ** 2
+        # Axes: batch, rest, row of the block, column of the block, height, width.
+        plane = height * width
+        if self.operator.depth_first:
+            deep_steps = (channels * plane, plane, size * rest * plane, rest * plane, width, 1)
+        else:
+            deep_steps = (channels * plane, size * size * plane, size * plane, plane, width, 1)
+        wide_steps = (channels * plane, size * size * plane, size * width, 1, size * size * width, size)
+        dims = (batch, rest, size, size, height, width)
+        return _copy(dims, *((deep_steps, wide_steps) if to_space else (wide_steps, deep_steps)), target.dtype)

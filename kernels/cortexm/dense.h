@@ -57,7 +57,8 @@ typedef struct {
     const int32_t *taps;
 } aidge_cortexm_taps;
 
-/* One group of channels at one pixel. Returns the end of the group. */
+/* One group of channels at one pixel. Returns the end of the group. Not every model that has this header calls it. */
+__attribute__((unused))
 static const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_cortexm_taps *taps, const int32_t *group,
                                           int8_t *output, const int32_t *head, int32_t packed, int32_t shift)
 {

@@ -51,7 +51,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _read_plan(path: Path) -> Plan:
     try:
         fields = json.loads(path.read_bytes())
-        return Plan(path.name, fields["model"], fields["model_sha256"], int(fields["arena_bytes"]))
+        layers = tuple(layer["symbol"] for layer in fields["layers"]) if "layers" in fields else None
+        return Plan(path.name, fields["model"], fields["model_sha256"], int(fields["arena_bytes"]), fields.get("weights_bytes"),
+                    fields.get("peak_bytes"), layers)
     except OSError as error:
         raise AidgeError(f"cannot read: {error.strerror}", where=str(path), code="PLAN_FILE") from error
     except (ValueError, KeyError, TypeError) as error:

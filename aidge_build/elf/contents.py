@@ -19,12 +19,14 @@ _SOFT_DOUBLE = re.compile(r"__aeabi_(d(add|sub|rsub|mul|div|cmp\w+)|c[dr]\w*cmp\
 
 
 def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: int | None) -> Iterator[Finding]:
-    """MEM05 duplicates, MEM06 headroom, MEM08 heap, MEM09 double arithmetic in software, MEM10 the budget of flash."""
+    """MEM05 duplicates, MEM06 headroom, MEM08 heap, MEM09 double arithmetic in software, MEM10 the budget of flash, MEM11 headers."""
     yield from _duplicates(image)
     yield from _headroom(uses)
     yield from _linked(image, "MEM08", NOTE, _HEAP.__contains__, "the heap is linked; generated code never uses it")
     yield from _linked(image, "MEM09", WARNING, lambda name: bool(_SOFT_DOUBLE.fullmatch(name)),
                        "double arithmetic in software is linked: it costs flash, stack and time. Hint: is a literal 1.0 meant to be 1.0f?")
+    if image.machine == "ARM":
+        yield from _headers(image)
     if flash_budget_bytes is not None:
         yield from _flash(uses, flash_budget_bytes)
 
@@ -49,6 +51,15 @@ def _headroom(uses: Sequence[RegionUse]) -> Iterator[Finding]:
         if HEADROOM_PERCENT < share <= 100:
             yield Finding("MEM06", WARNING, f"memory {use.region.name} is {share:.1f} % full (limit {HEADROOM_PERCENT:g} %): "
                                             f"{use.region.length_bytes - use.used_bytes:,} B are free")
+
+
+def _headers(image: Image) -> Iterator[Finding]:
+    for address in image.headers_at:
+        first = min((section.load_address for section in image.sections if section.load_address is not None and section.load_address >= address),
+                    default=address)
+        yield Finding("MEM11", WARNING, f"the ELF file's own headers are part of a segment that loads at 0x{address:08x}, {first - address:,} B before "
+                                        "the first section: a loader of whole segments overwrites what is there. Hint: link with -n, or "
+                                        "-Wl,-z,max-page-size=4")
 
 
 def _linked(image: Image, code: str, severity: str, wanted, text: str) -> Iterator[Finding]:

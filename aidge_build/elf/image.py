@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads an ELF file into plain values; the only importer of pyelftools."""
+"""Reads an ELF file into plain values; only this folder imports pyelftools."""
 
 from __future__ import annotations
 
@@ -55,7 +55,10 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Image:
-    """An ELF file; `machine` is e.g. "ARM", `notes` the descriptors of section .note.aidge, `symbols` in order of address."""
+    """An ELF file; `machine` is e.g. "ARM", `notes` the descriptors of section .note.aidge, `symbols` in order of address.
+
+    `headers_at` are the addresses where a loader of whole segments would put the ELF file's own headers.
+    """
 
     path: str
     machine: str
@@ -63,6 +66,7 @@ class Image:
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
     notes: tuple[bytes, ...]
+    headers_at: tuple[int, ...]
     by_name: Mapping[str, tuple[Symbol, ...]] = field(repr=False)
 
     def symbol(self, name: str) -> Symbol | None:
@@ -113,7 +117,8 @@ def _read(elf: ELFFile, path: str) -> Image:
     for symbol in symbols:
         by_name.setdefault(symbol.name, []).append(symbol)
     grouped = {name: tuple(members) for name, members in by_name.items()}
-    return Image(path, str(elf["e_machine"]).removeprefix("EM_"), elf["e_entry"], sections, symbols, tuple(_notes(elf)), grouped)
+    return Image(path, str(elf["e_machine"]).removeprefix("EM_"), elf["e_entry"], sections, symbols, tuple(_notes(elf)),
+                 tuple(segment["p_paddr"] for segment in segments if segment["p_offset"] == 0 and segment["p_filesz"]), grouped)
 
 
 def _section(section, segments) -> Section:

@@ -20,6 +20,9 @@ class Plan:
     model: str
     model_sha256: str
     arena_bytes: int
+    weights_bytes: int | None = None
+    peak_bytes: int | None = None
+    layers: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ def check_image(image: Image, claims: Sequence[Claim], plans: Sequence[Plan], us
     for claim in claims:
         findings += _check_buffer(image, claim, _Buffer("arena", claim.arena_symbol, claim.arena_bytes), regions)
         findings += _check_buffer(image, claim, _Buffer("state", claim.state_symbol, claim.state_bytes), regions)
-        findings += [*_check_weights(image, claim, regions), *_check_presence(image, claim)]
+        findings += [*_check_weights(image, claim, regions), *_check_weights_size(image, claim), *_check_presence(image, claim)]
     by_model = {claim.model: claim for claim in claims}
     for plan in plans:
         findings += _check_plan(plan, by_model.get(plan.model))
@@ -93,11 +96,21 @@ def _check_weights(image: Image, claim: Claim, regions: Sequence[Region]) -> Ite
             yield Finding("MEM03", ERROR, f"{label} lie in {region.name}, which is RAM")
 
 
+def _check_weights_size(image: Image, claim: Claim) -> Iterator[Finding]:
+    """Their sum is as claimed; where some were merged or dropped, not more."""
+    found = [image.symbol(name) for name in claim.weights]
+    linked = sum(symbol.size_bytes for symbol in found if symbol)
+    if linked > claim.weights_bytes or (None not in found and found and linked != claim.weights_bytes):
+        yield Finding("MEM02", ERROR, f"the weights of model {claim.model} are {linked:,} B, the plan says {claim.weights_bytes:,} B "
+                                      f"({linked - claim.weights_bytes:+,} B)")
+
+
 def _check_presence(image: Image, claim: Claim) -> Iterator[Finding]:
-    for what, names in (("layers", claim.layers), ("weights", claim.weights)):
+    # The compiler may turn small constants into immediate operands; a layer it keeps.
+    for what, names, severity in (("layers", claim.layers, WARNING), ("weights", claim.weights, NOTE)):
         absent = [name for name in names if image.symbol(name) is None]
         if absent:
-            yield Finding("MEM07", WARNING, f"model {claim.model}: {what} planned but absent, merged by the compiler "
+            yield Finding("MEM07", severity, f"model {claim.model}: {what} planned but absent, merged by the compiler "
                                             f"or not used: {', '.join(absent)}")
 
 
@@ -111,9 +124,13 @@ def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
     elif claim.model_sha256 != plan.model_sha256:
         yield Finding("MEM04", ERROR, f"model {plan.model} in the program has hash {claim.model_sha256[:12]}, "
                                       f"{plan.file} has {plan.model_sha256[:12]}: stale link")
-    if claim.arena_bytes != plan.arena_bytes:
-        yield Finding("MEM02", ERROR, f"the arena of model {plan.model} claims {claim.arena_bytes:,} B, "
-                                      f"{plan.file} says {plan.arena_bytes:,} B")
+    compared = (("arena", claim.arena_bytes, plan.arena_bytes), ("weights", claim.weights_bytes, plan.weights_bytes),
+                ("peak", claim.peak_bytes, plan.peak_bytes))
+    for what, claimed, planned in compared if claim.from_note else compared[:1]:
+        if planned is not None and claimed != planned:
+            yield Finding("MEM02", ERROR, f"the {what} of model {plan.model} claims {claimed:,} B, {plan.file} says {planned:,} B")
+    if claim.from_note and plan.layers is not None and claim.layers != plan.layers:
+        yield Finding("MEM04", ERROR, f"the layers of model {plan.model} in the program are not those of {plan.file}: stale link")
 
 
 def _region_of(address: int, regions: Sequence[Region]) -> Region | None:

@@ -22,6 +22,14 @@ _ERROR_LINE = re.compile(r"\b(fatal )?error\b|undefined reference|multiple defin
                          re.IGNORECASE)
 
 
+class LinkOverflow(AidgeError):
+    """The linker found that the program does not fit; `regions` are the memories that are too small."""
+
+    def __init__(self, what: str, where: str, regions: tuple[str, ...]):
+        super().__init__(what, where=where, hint="a smaller model, a board with more memory, or less stack and buffers", code="LINK_OVERFLOW")
+        self.regions = regions
+
+
 @dataclass(frozen=True)
 class Compiler:
     """The C and the C++ driver of one toolchain, as absolute paths (`cplusplus` is None where it is not installed)."""
@@ -76,8 +84,7 @@ def _failure(messages: str, where: str) -> AidgeError:
     overflows = dict(_OVERFLOW.findall(messages))
     if overflows:
         text = ", ".join(f"memory {region} is too small by {int(count):,} B" for region, count in sorted(overflows.items()))
-        return AidgeError(f"the program does not fit: {text}", where=where, code="LINK_OVERFLOW",
-                          hint="a smaller model, a board with more memory, or less stack and buffers")
+        return LinkOverflow(f"the program does not fit: {text}", where, tuple(sorted(overflows)))
     lines = [line.strip() for line in messages.splitlines() if line.strip()]
     first = next((line for line in lines if _ERROR_LINE.search(line)), lines[0] if lines else "failed without a message")
     return AidgeError(first, where=where, code="COMPILE")

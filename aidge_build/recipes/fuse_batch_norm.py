@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy
 
+from aidge_build.graph.pattern import find
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import constant
 from aidge_build.graph.view import GraphView, Node
@@ -13,9 +14,9 @@ from aidge_build.graph.view import GraphView, Node
 def fuse_batch_norm(view: GraphView) -> GraphView:
     """w' = w * g, b' = (b - mean) * g + beta with g = gamma / sqrt(variance + epsilon), in float64, rounded once."""
     rewrite = Rewrite(view)
-    for node in view.nodes:
-        behind = view.producer(node.inputs[0]) if node.type.startswith("BatchNorm") else None
-        if behind is None or view.only_consumer(node.inputs[0]) is not node or not _foldable(view, node, behind):
+    for found in find(view, "(Conv|FC)-0>BatchNormalization"):
+        behind, node = found.nodes
+        if not _foldable(view, node, behind):
             continue
         gamma, beta, mean, variance = (view.tensor(name).data.astype(numpy.float64) for name in node.inputs[1:5])
         factor = gamma / numpy.sqrt(variance + node.operator.epsilon)
@@ -27,13 +28,13 @@ def fuse_batch_norm(view: GraphView) -> GraphView:
             rewrite.add_tensor(constant(f"{node.inputs[2]}_folded", ((bias - mean) * factor + beta).astype(numpy.float32))),
         )
         rewrite.replace_node(behind, behind.with_(inputs=(behind.inputs[0], *names), outputs=node.outputs[:1],
-                                                  origin=(*behind.origin, *node.origin)))
+                                                  origin=found.origin))
         rewrite.remove_node(node)
     return rewrite.finish()
 
 
 def _foldable(view: GraphView, node: Node, behind: Node) -> bool:
-    if not (behind.type == "FC" or behind.type.startswith("Conv")) or behind.operator.clamps or "Transpose" in behind.type:
+    if behind.operator.clamps:
         return False
     constants = [view.tensor(name) for name in (*node.inputs[1:5], *behind.inputs[1:]) if name]
     return all(tensor.is_constant and tensor.quantization is None for tensor in constants)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from aidge_build.graph.pattern import find
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
 
@@ -14,9 +15,9 @@ def fuse_pad(view: GraphView) -> GraphView:
     2. The same in front of an AvgPooling without pads of its own: it then counts the pads (count_include_pad).
     """
     rewrite = Rewrite(view)
-    for pad in view.nodes:
-        reader = view.only_consumer(pad.outputs[0]) if pad.type == "Pad" else None
-        if reader is None or not _fits(view, pad, reader):
+    for found in find(view, "Pad-0>(Conv|AvgPooling)"):
+        pad, reader = found.nodes
+        if not _fits(view, pad, reader):
             continue
         begin, end = pad.operator.pads_begin[2:], pad.operator.pads_end[2:]
         window = reader.operator.window
@@ -24,7 +25,7 @@ def fuse_pad(view: GraphView) -> GraphView:
         changes = {"window": window} if "Conv" in reader.type else {"window": window, "count_include_pad": True}
         rewrite.replace_node(reader, reader.with_(operator=replace(reader.operator, **changes),
                                                   inputs=(pad.inputs[0], *reader.inputs[1:]),
-                                                  origin=(*pad.origin, *reader.origin)))
+                                                  origin=found.origin))
         rewrite.remove_node(pad)
     return rewrite.finish()
 
@@ -33,13 +34,9 @@ def _fits(view: GraphView, pad: Node, reader: Node) -> bool:
     operator, rank = pad.operator, view.tensor(pad.inputs[0]).rank
     spatial_only = (rank >= 3 and not any((*operator.pads_begin[:2], *operator.pads_end[:2]))
                     and min(*operator.pads_begin, *operator.pads_end) >= 0)
-    if not spatial_only or operator.mode != "constant" or operator.value != 0 or reader.inputs[0] != pad.outputs[0]:
+    if not spatial_only or operator.mode != "constant" or operator.value != 0 or pad.outputs[0] in reader.inputs[1:]:
         return False
-    if pad.outputs[0] in reader.inputs[1:]:
-        return False
-    if reader.type.startswith("Conv"):
-        return True
-    return reader.type.startswith("AvgPooling") and not reader.operator.window.has_pads and not reader.operator.window.ceil_mode
+    return reader.type.startswith("Conv") or not reader.operator.window.has_pads and not reader.operator.window.ceil_mode
 
 
 def _sum(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:

@@ -102,4 +102,5 @@ def make_program(request: CompileRequest, assignment: Assignment, schedule: Sche
         region=placed.region,
         language="c++" if any(library.language == "c++" for library in request.libraries) else "c",
         order=schedule.order,
+        buffer_of=schedule.buffer_of,
     )

@@ -75,9 +75,10 @@ class Program:
     notices: tuple[str, ...] = ()
     region: str = ""  # of the arena; "" when no board is known
     language: str = "c"  # "c++" when a library that was named needs it
+    order: Order | None = None  # how good the order of the layers is
+    buffer_of: Mapping[str, str] = field(default_factory=dict)  # tensor -> the buffer that holds its bytes
 
     @property
     def code_file(self) -> str:
         """The name of the code file."""
         return f"{self.name}.cpp" if self.language == "c++" else f"{self.name}.c"
-    order: Order | None = None  # how good the order of the layers is

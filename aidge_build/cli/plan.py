@@ -1,33 +1,147 @@
 # SPDX-License-Identifier: MIT
-"""The verb `plan`: the memory plan of a model alone."""
+"""The verb `plan`: the memory plan of a model, or of a problem file of the planner, alone."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
 from aidge_build.emit import emit
-from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.errors import AidgeError, printable
+from aidge_build.inputs import LARGEST_MODEL_BYTES, NAME_TO_LOOK_AT, add_model_arguments, load, read_regular
+from aidge_build.memory.checker import check
+from aidge_build.memory.drawing import render_html, render_svg
 from aidge_build.memory.picture import render_text
+from aidge_build.memory.plan import CapacityExceeded, MemoryPlan
+from aidge_build.memory.planner import plan
+from aidge_build.output import write_files
+from aidge_build.program import Program
+from aidge_build.schedule.order import Order, best_order
+from aidge_build.schedule.problem_file import BufferProblem, GraphProblem, is_problem_file, read_problem
 
-SUMMARY = "the memory plan of a model"
-KEYS = ("peak_bytes", "lower_bound_bytes", "bound_node", "order_peak_bytes", "order_proved_optimal", "offsets_proved_optimal",
-        "scratch_bytes", "state_bytes", "io_bytes", "arena_bytes", "regions", "order", "buffers", "peak_buffers")
+SUMMARY = "the memory plan of a model, or of a problem file of the planner"
+KEYS = ("peak_bytes", "lower_bound_bytes", "bound_node", "order_peak_bytes", "order_lower_bound_bytes", "order_proved_optimal",
+        "order_states", "offsets_proved_optimal", "scratch_bytes", "state_bytes", "io_bytes", "arena_bytes", "regions", "order",
+        "buffers", "peak_buffers")
+PROBLEM_NODES = 300_000  # of the exhaustive search: somebody who asks for a plan alone waits longer than a build
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
+    parser.add_argument("--capacity", type=int, metavar="BYTES", help="the bytes that there are: more is an error")
+    parser.add_argument("--drop-identities", action="store_true", help="of a problem file: operations that only copy are left out")
+    parser.add_argument("--why", action="store_true", help="list the tensors that are live in the largest moment")
+    parser.add_argument("--svg", metavar="FILE", type=Path, help="draw the arena")
+    parser.add_argument("--html", metavar="FILE", type=Path, help="the drawing as a page, with a table of the buffers")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
+    if is_problem_file(arguments.model):
+        return _run_problem(arguments)
     program = build_program(load(arguments, NAME_TO_LOOK_AT))
-    manifest = emit(program).manifest
-    data = {key: manifest[key] for key in KEYS}
-    notices = [f"{arguments.model}: {notice}" for notice in program.notices]
-    lines = [*notices,
-             f"{arguments.model}: peak {data['peak_bytes']:,} B with inputs and outputs; lower bound {data['lower_bound_bytes']:,} B "
-             f"(max-live at {data['bound_node']}); offsets {'optimal' if data['offsets_proved_optimal'] else 'not proven'}",
-             f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), scratch {data['scratch_bytes']:,} B",
-             render_text(program.peak, max(1, len(program.layers)))]
+    if arguments.capacity is not None and program.peak.peak_bytes > arguments.capacity:
+        raise _exceeds(arguments, program.peak)
+    data = {key: emit(program).manifest[key] for key in KEYS}
+    peak, steps = program.peak, [layer.node.name for layer in program.layers]
+    line = f"{arguments.model}: {peak.report_line(data['bound_node'] or '', program.order.report())}"
+    lines = [*(f"{arguments.model}: {notice}" for notice in program.notices), line,
+             f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), scratch {data['scratch_bytes']:,} B"]
+    _draw(arguments, peak, steps, lines)
+    data["live_at_peak"] = _live(peak, _tensors_of(program))
+    lines += _why(data["live_at_peak"], peak) if arguments.why else [render_text(peak, max(1, len(steps)))]
     return Outcome("\n".join(lines), data)
+
+
+def _tensors_of(program: Program) -> dict[str, list[str]]:
+    """The layers' outputs by the buffer that they share with others."""
+    found: dict[str, list[str]] = {}
+    for layer in program.layers:
+        for tensor in layer.outputs:
+            found.setdefault(program.buffer_of.get(tensor.name, tensor.name), []).append(tensor.name)
+    return found
+
+
+def _run_problem(arguments: argparse.Namespace) -> Outcome:
+    path = Path(arguments.model)
+    problem = read_problem(read_regular(path, LARGEST_MODEL_BYTES), path.name, drop_identities=arguments.drop_identities)
+    if isinstance(problem, GraphProblem):
+        return _plan_graph(arguments, problem)
+    outcomes = [_plan_buffers(arguments, entry) for entry in problem]
+    if len(outcomes) == 1:
+        return outcomes[0]
+    every = {key: all(outcome.data[key] for outcome in outcomes) for key in ("order_proved_optimal", "offsets_proved_optimal")}
+    return Outcome("\n".join(outcome.text.splitlines()[0] for outcome in outcomes),
+                   {**every, "instances": [outcome.data for outcome in outcomes]})
+
+
+def _plan_graph(arguments: argparse.Namespace, problem: GraphProblem) -> Outcome:
+    order = best_order(problem.question)
+    buffers = problem.buffers(order)
+    found = plan(buffers, arguments.capacity, nodes=PROBLEM_NODES)
+    check(found, buffers, arguments.capacity)
+    steps = [problem.step_name(order, step) for step in range(len(order.order))]
+    return _outcome(arguments, found, Path(arguments.model).name, steps, [problem.numbers[index] for index in order.order], order)
+
+
+def _plan_buffers(arguments: argparse.Namespace, problem: BufferProblem) -> Outcome:
+    found = plan(problem.buffers, arguments.capacity, nodes=PROBLEM_NODES)
+    check(found, problem.buffers, arguments.capacity)
+    return _outcome(arguments, found, problem.name, [], [], None)
+
+
+def _outcome(arguments: argparse.Namespace, found: MemoryPlan, name: str, steps: list[str], numbers: list[int], order: Order | None) -> Outcome:
+    """`order` is None where the lifetimes are given: then this order is the only one."""
+    node = steps[found.bound_step] if found.bound_step < len(steps) else ""
+    lines = [f"{name}: {found.report_line(node, order.report() if order else '')}"]
+    _draw(arguments, found, steps, lines)
+    sizes = {kind: [p.buffer.size_bytes for p in found.placements if p.buffer.kind == kind] for kind in ("io", "scratch", "state")}
+    data = {
+        "name": name, "peak_bytes": found.peak_bytes, "lower_bound_bytes": found.lower_bound_bytes, "bound_node": node or None,
+        "order_peak_bytes": order.peak_bytes if order else found.lower_bound_bytes,
+        "order_lower_bound_bytes": order.lower_bound_bytes if order else found.lower_bound_bytes,
+        "order_proved_optimal": order.proved_optimal if order else True, "order_states": order.states if order else 0,
+        "offsets_proved_optimal": found.offsets_proved_optimal, "scratch_bytes": max(sizes["scratch"], default=0),
+        "state_bytes": sum(sizes["state"]), "io_bytes": sum(sizes["io"]), "arena_bytes": found.peak_bytes,
+        "regions": [{"name": "arena", "used_bytes": found.peak_bytes, "lower_bound_bytes": found.lower_bound_bytes}], "order": numbers,
+        "buffers": [{"name": p.buffer.name, "kind": p.buffer.kind, "region": "arena", "offset_bytes": p.offset_bytes,
+                     "size_bytes": p.buffer.size_bytes, "first": p.buffer.first, "last": p.buffer.last} for p in found.placements],
+        "live_at_peak": _live(found, {}),
+    }
+    last = max((placement.buffer.last for placement in found.placements), default=1)
+    lines += _why(data["live_at_peak"], found) if arguments.why else [render_text(found, max(last, len(steps)))]
+    return Outcome("\n".join(lines), data)
+
+
+def _live(found: MemoryPlan, tensors_of: dict[str, list[str]]) -> list[dict]:
+    """What is live in the largest moment, the largest first."""
+    live = sorted(found.live_at(found.bound_step), key=lambda placement: (-placement.buffer.size_bytes, placement.offset_bytes))
+    return [{"name": p.buffer.name, "kind": p.buffer.kind, "offset_bytes": p.offset_bytes, "size_bytes": p.buffer.size_bytes,
+             "first": p.buffer.first, "last": p.buffer.last, "tensors": tensors_of.get(p.buffer.name, [p.buffer.name])} for p in live]
+
+
+def _why(live: list[dict], found: MemoryPlan) -> list[str]:
+    lines = [f"live in step {found.bound_step}, the largest moment: {found.lower_bound_bytes:,} B"]
+    for entry in live:
+        others = [name for name in entry["tensors"] if name != entry["name"]]
+        shared = f", then in place {', '.join(map(printable, others))}" if others else ""
+        lines.append(f"  {entry['size_bytes']:>12,} B at {entry['offset_bytes']:>10,}  steps [{entry['first']}, {entry['last']})  "
+                     f"{entry['kind']:<10}  {printable(entry['name'])}{shared}")
+    return lines
+
+
+def _draw(arguments: argparse.Namespace, found: MemoryPlan, steps: list[str], lines: list[str]) -> None:
+    title = f"{Path(arguments.model).name}: peak {found.peak_bytes:,} B"
+    drawings = {}
+    if arguments.svg:
+        drawings[arguments.svg] = render_svg(found, steps, title).encode()
+    if arguments.html:
+        drawings[arguments.html] = render_html(found, steps, title, lines).encode()
+    write_files(drawings)
+
+
+def _exceeds(arguments: argparse.Namespace, peak: MemoryPlan) -> AidgeError:
+    live = [placement.buffer for placement in peak.live_at(peak.bound_step)]
+    return CapacityExceeded(peak.peak_bytes, arguments.capacity, peak.bound_step, sorted(live, key=lambda b: (-b.size_bytes, b.name)),
+                            region="", proved=peak.offsets_proved_optimal).within(arguments.model)

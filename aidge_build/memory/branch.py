@@ -43,7 +43,7 @@ class _LimitReached(Exception):
     """This attempt has used its nodes."""
 
 
-RANKINGS = ("width, area, total", "total, area, width", "total, width, area")
+RANKINGS = (("total", "sections", "area"), ("total", "area", "sections"), ("total", "steps", "stretch"), ("sections", "area", "total"))
 FIRST_ATTEMPT_NODES_PER_BUFFER = 4
 VISITS_PER_NODE = 1_000
 
@@ -73,7 +73,7 @@ class _Attempt:
     padding is seen by the look-ahead; the exact end of each buffer is compared with the exact capacity.
     """
 
-    def __init__(self, problem: Problem, capacity_bytes: int, ranking: str, nodes: int):
+    def __init__(self, problem: Problem, capacity_bytes: int, ranking: tuple[str, ...], nodes: int):
         count = len(problem)
         self.problem = problem
         self.exact_capacity = capacity_bytes
@@ -113,15 +113,17 @@ class _Attempt:
         finally:
             sys.setrecursionlimit(recursion_limit)
 
-    def _ranks(self, ranking: str) -> list[int]:
+    def _ranks(self, ranking: tuple[str, ...]) -> list[int]:
+        """Positions in the order of `ranking`: total of the fullest section, width in sections or steps, area of either."""
         sizes, problem = self.sizes, self.problem
-        width = [last - first for first, last in zip(problem.firsts, problem.lasts, strict=True)]
+        sections = [end - begin for begin, end in zip(self.begin, self.end, strict=True)]
+        steps = [last - first for first, last in zip(problem.firsts, problem.lasts, strict=True)]
         measures = {
-            "width": width,
-            "area": [size * length for size, length in zip(sizes, width, strict=True)],
             "total": [max(self.total[self.begin[i]:self.end[i]]) for i in range(len(sizes))],
+            "sections": sections, "area": [size * width for size, width in zip(sizes, sections, strict=True)],
+            "steps": steps, "stretch": [size * width for size, width in zip(sizes, steps, strict=True)],
         }
-        chosen = [measures[name] for name in ranking.split(", ")]
+        chosen = [measures[name] for name in ranking]
         order = sorted(range(len(sizes)), key=lambda i: (*(-measure[i] for measure in chosen), i))
         ranks = [0] * len(sizes)
         for rank, index in enumerate(order):

@@ -67,13 +67,14 @@ class MemoryPlan:
         live = [placement for placement in self.placements if placement.buffer.first <= step < placement.buffer.last]
         return tuple(sorted(live, key=lambda placement: placement.offset_bytes))
 
-    def report_line(self) -> str:
-        """Peak, lower bound and proof in one line; the caller knows the node that runs in `bound_step`."""
-        text = f"peak {self.peak_bytes:,} B; lower bound {self.lower_bound_bytes:,} B (max-live at step {self.bound_step})"
+    def report_line(self, node: str = "", order: str = "") -> str:
+        """Peak, lower bound and proof in one line; `node` runs in `bound_step`, `order` says how good the order is."""
+        place = node or f"step {self.bound_step}"
+        parts = [f"peak {self.peak_bytes:,} B", f"lower bound {self.lower_bound_bytes:,} B (max-live at {place})", *([order] if order else ())]
         if self.offsets_proved_optimal:
-            return f"{text}; offsets optimal"
+            return "; ".join([*parts, "offsets optimal"])
         percent = 100 * self.gap_bytes / self.lower_bound_bytes
-        return f"{text}; gap {percent:.2f} %; not proven (node limit)"
+        return "; ".join([*parts, f"gap {percent:.2f} %", "not proven (node limit)"])
 
 
 class CapacityExceeded(AidgeError):

@@ -16,6 +16,7 @@ from aidge_build.memory.problem import Problem
 
 NODES = 20_000
 PROBE_NODES = 500
+CAPACITY_SHARE = 8  # the part of the nodes that the bound gets while a capacity is not reached
 BISECTIONS = 6
 BISECTION_NODES = NODES // 8
 
@@ -50,10 +51,25 @@ def _search(problem: Problem, capacity_bytes: int | None, nodes: int) -> tuple[A
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, min(nodes, PROBE_NODES))
     if proved_bytes < found.peak_bytes:
         found = climb(problem, found, moves_for(problem))
+    if capacity_bytes is not None and proved_bytes < capacity_bytes < found.peak_bytes:
+        found, proved_bytes = _reach(problem, found, proved_bytes, capacity_bytes, nodes)
+        nodes //= CAPACITY_SHARE
     if proved_bytes < found.peak_bytes:
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, nodes)
     if proved_bytes < found.peak_bytes:
-        found, proved_bytes = _lower_peak(problem, found, proved_bytes, capacity_bytes, min(nodes, BISECTION_NODES))
+        found, proved_bytes = _lower_peak(problem, found, proved_bytes, min(nodes, BISECTION_NODES))
+    return found, proved_bytes
+
+
+def _reach(problem: Problem, found: Arrangement, proved_bytes: int, capacity_bytes: int, nodes: int) -> tuple[Arrangement, int]:
+    """What is needed first: any arrangement within the capacity. A tighter question may be easier, so the bound has a share."""
+    found, proved_bytes = _raise_bound(problem, found, proved_bytes, nodes // CAPACITY_SHARE)
+    if proved_bytes <= capacity_bytes < found.peak_bytes:
+        outcome, offsets = search(problem, capacity_bytes, NodeBudget(nodes))
+        if outcome is Outcome.FOUND:
+            found = Arrangement.of(problem, offsets)
+        elif outcome is Outcome.IMPOSSIBLE:
+            proved_bytes = problem.next_peak(capacity_bytes)
     return found, proved_bytes
 
 
@@ -69,14 +85,11 @@ def _raise_bound(problem: Problem, found: Arrangement, proved_bytes: int, nodes:
     return found, proved_bytes
 
 
-def _lower_peak(problem: Problem, found: Arrangement, proved_bytes: int, capacity_bytes: int | None,
-                nodes: int) -> tuple[Arrangement, int]:
-    """Ask for looser capacities, first of all the one that is needed: a better peak, mostly without a proof."""
+def _lower_peak(problem: Problem, found: Arrangement, proved_bytes: int, nodes: int) -> tuple[Arrangement, int]:
+    """Ask for capacities between what is proved and what is found: a better peak, mostly without a proof."""
     unknown_bytes = proved_bytes
     for _ in range(BISECTIONS):
         wanted = (unknown_bytes + found.peak_bytes) // 2
-        if capacity_bytes is not None and unknown_bytes < capacity_bytes < found.peak_bytes:
-            wanted = capacity_bytes
         if wanted <= unknown_bytes:
             break
         outcome, offsets = search(problem, wanted, NodeBudget(nodes))

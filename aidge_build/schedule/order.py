@@ -40,6 +40,12 @@ class Order:
         """Whether no order has a smaller peak."""
         return self.peak_bytes == self.lower_bound_bytes
 
+    def report(self) -> str:
+        """How good the order is, in a few words."""
+        if self.proved_optimal:
+            return f"order optimal ({self.states:,} states)"
+        return f"order not proven (node limit, {self.states:,} states; no order is below {self.lower_bound_bytes:,} B)"
+
 
 def best_order(question: OrderQuestion, states: int = STATES) -> Order:
     """The given order where none is better, else the best one found within `states` executed sets: a count and not a time."""

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build plan`: models and problem files, what is proved about them, and the drawings."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree
+
+import numpy
+import pytest
+
+from tests.command import aidge_build
+from tests.models import model
+from tests.shared import SHARED, int8_model, shared
+
+SCHEDULES = SHARED / "data" / "memplan" / "schedule"
+GAPS = SHARED / "data" / "memplan" / "alloc" / "gap_instances.json"
+MINIMALLOC = SHARED / "data" / "minimalloc"
+PLAIN_PEAKS = {"ad_toycar": 768, "kws_dscnn": 16_000, "ic_resnet8": 49_152, "vww_mobilenet025": 55_296, "sww_dscnn1d": 6_656}
+
+
+def planned(*words) -> dict:
+    result = aidge_build("plan", *words, "--json")
+    assert result.exit_code == 0, result.stderr
+    return result.json
+
+
+def replayed_peak(problem: dict, order: list[int]) -> int:
+    """The peak of an order by the definition in the files' README; the order must be legal."""
+    live, highest, left = set(problem["inputs"]), 0, list(order)
+    assert sorted(order) == list(range(len(problem["ops"])))
+    for number in order:
+        operation = problem["ops"][number]
+        left.remove(number)
+        assert set(operation["inputs"]) <= live
+        live |= set(operation["outputs"])
+        highest = max(highest, sum(problem["tensors"][tensor] for tensor in live))
+        live &= {tensor for other in left for tensor in problem["ops"][other]["inputs"]} | set(problem["outputs"])
+    return highest
+
+
+@pytest.mark.parametrize("path", sorted(SCHEDULES.glob("*.json")) or [SCHEDULES], ids=lambda path: path.stem)
+def test_order_and_arena_of_a_published_graph_are_optimal_and_proved(path):
+    problem = json.loads(shared(path).read_text())
+    found = planned(path)
+    expected = problem["expected"]["optimal_peak"]
+    assert (found["peak_bytes"], found["order_peak_bytes"], found["order_proved_optimal"], found["offsets_proved_optimal"]) == (
+        expected, expected, True, True)
+    assert replayed_peak(problem, found["order"]) == expected
+    assert max(buffer["offset_bytes"] + buffer["size_bytes"] for buffer in found["buffers"]) == expected
+
+
+def test_known_answers_in_a_file_are_never_read(tmp_path):
+    path = shared(SCHEDULES / "randwire_ws32_4_75_s1.json")
+    problem = json.loads(path.read_text())
+    for key in ("expected", "one_optimal_order"):
+        del problem[key]
+    bare = tmp_path / path.name
+    bare.write_text(json.dumps(problem))
+    assert aidge_build("plan", bare, "--json").stdout == aidge_build("plan", path, "--json").stdout
+    instances = json.loads(shared(GAPS).read_text())
+    bare = tmp_path / GAPS.name
+    bare.write_text(json.dumps([{"buffers": instance["buffers"]} for instance in instances]))
+    assert aidge_build("plan", bare, "--json").stdout == aidge_build("plan", GAPS, "--json").stdout
+
+
+def test_the_optimum_of_a_gap_instance_is_reported_and_never_its_bound():
+    expected = [(instance["optimum"], instance["max_live"], True) for instance in json.loads(shared(GAPS).read_text())]
+    assert [(found["peak_bytes"], found["lower_bound_bytes"], found["offsets_proved_optimal"])
+            for found in planned(GAPS)["instances"]] == expected
+
+
+@pytest.mark.parametrize("name, peak", [("B", 1_048_576), ("C", 1_039_360), ("F", 1_048_576), ("G", 1_048_576), ("H", 1_048_576), ("K", 1_048_576)])
+def test_an_accelerator_trace_fits_its_capacity(name, peak):
+    found = planned(shared(MINIMALLOC / f"{name}.1048576.csv"), "--capacity", 1_048_576)
+    assert (found["peak_bytes"], found["offsets_proved_optimal"]) == (peak, True)
+
+
+def test_dropping_the_copy_at_the_start_of_swiftnet_lowers_the_optimum():
+    path = shared(SCHEDULES / "swiftnet_vwwc19.json")
+    assert [planned(path)["peak_bytes"], planned(path, "--drop-identities")["peak_bytes"]] == [301_056, 275_968]
+
+
+@pytest.mark.parametrize("name", sorted(PLAIN_PEAKS))
+def test_the_plain_peak_of_a_benchmark_model_is_exact_and_proved_and_the_default_is_not_above(name):
+    path = int8_model(name)
+    plain = planned(path, "--lib", "ref", "--memory-model", "plain", "--constant-channels", "off")
+    assert (plain["peak_bytes"], plain["order_peak_bytes"], plain["order_proved_optimal"], plain["offsets_proved_optimal"]) == (
+        PLAIN_PEAKS[name], PLAIN_PEAKS[name], True, True)
+    for io in ("caller", "arena"):
+        assert planned(path, "--lib", "ref", "--io", io)["peak_bytes"] <= PLAIN_PEAKS[name]
+
+
+@pytest.fixture
+def chain(tmp_path):
+    path = tmp_path / "chain.onnx"
+    path.write_bytes(model("a = MatMul(x, w) b = Relu(a) c = Neg(b) y = MatMul(c, w)", inputs="float[1,16] x", outputs="float[1,16] y",
+                           constants={"w": numpy.eye(16, dtype=numpy.float32)}))
+    return path
+
+
+def test_the_report_says_peak_bound_and_what_is_proved(chain):
+    result = aidge_build("plan", chain)
+    assert "chain.onnx: peak 128 B; lower bound 128 B (max-live at " in result.stdout
+    assert "; order optimal (" in result.stdout and " states); offsets optimal\n" in result.stdout
+
+
+def test_why_lists_what_is_live_in_the_largest_moment_and_what_goes_on_in_place(chain):
+    result = aidge_build("plan", chain, "--why")
+    assert "the largest moment: 128 B" in result.stdout and ", then in place " in result.stdout
+    live = planned(chain)["live_at_peak"]
+    assert sum(entry["size_bytes"] for entry in live) == 128
+
+
+def test_the_plain_model_keeps_every_tensor_apart(chain):
+    assert len(planned(chain)["peak_buffers"]) < len(planned(chain, "--memory-model", "plain")["peak_buffers"])
+
+
+def test_the_drawing_is_well_formed_and_names_every_buffer(chain, tmp_path):
+    svg, page = tmp_path / "a.svg", tmp_path / "a.html"
+    found = planned(chain, "--svg", svg, "--html", page)
+    titles = [element.text or "" for element in xml.etree.ElementTree.parse(svg).iter("{http://www.w3.org/2000/svg}title")]
+    for buffer in found["peak_buffers"]:
+        assert any(title.startswith(f"{buffer['name']}: ") for title in titles)
+    assert svg.read_text() in page.read_text() and "offsets optimal" in page.read_text()
+    assert not any(word in page.read_text() for word in ("<script", "href=", "src="))
+
+
+@pytest.mark.parametrize("name, content, text", [
+    ("a.json", "{}", "there is no 'tensors'"), ("a.json", "[1", "not a problem of the planner"), ("a.csv", "id,lower\n", ""),
+    ("a.csv", "id,lower,upper\n0,0,1\n", "there is no 'size'"), ("a.csv", "id,lower,upper,size\n0,1,1,5\n", "is empty"),
+    ("a.json", '{"tensors": [1, 2], "ops": [{"inputs": [1], "outputs": [0]}], "inputs": [], "outputs": [0]}', "before it is written"),
+    ("a.json", '{"tensors": [1], "ops": [{"inputs": [], "outputs": [3]}], "inputs": [], "outputs": []}', "which has no size"),
+    ("a.json", '{"tensors": [1], "ops": [], "inputs": [0], "outputs": [5]}', "is never written"),
+])
+def test_a_file_that_is_no_problem_is_refused_in_one_line(tmp_path, name, content, text):
+    path = tmp_path / name
+    path.write_text(content)
+    result = aidge_build("plan", path)
+    if text:
+        assert result.exit_code == 2 and text in result.stderr and len(result.stderr.splitlines()) == 1
+    else:
+        assert result.exit_code == 0
+
+
+def test_a_capacity_that_is_too_small_is_refused_with_what_is_live(chain):
+    result = aidge_build("plan", chain, "--capacity", 100)
+    assert result.exit_code == 2 and "need 128 B, the arena has 100 B" in result.stderr

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""The sum of two int8 tensors in assembly: SMLAW multiplies bytes where they stand, as the upper halves of halfwords."""
+
+from __future__ import annotations
+
+from .assembly import Routine
+
+PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count"
+REGISTERS = {"first": "r0", "second": "r1", "output": "r2", "factor_a": "r4", "factor_b": "r5", "offset": "r6", "a": "r7", "b": "r8",
+             "odd_a": "r9", "odd_b": "r10", "low": "r3", "high": "r11", "mask": "r12", "end": "lr"}
+WORDS = 4  # in one turn of the loop
+
+
+def routine(bits: int) -> tuple[str, str]:
+    """Name and text for sums with 16 or 20 fraction bits."""
+    name = f"aidge_cortexm_add_int8_{bits}"
+    code = Routine(REGISTERS)
+    code("push {{r4-r11, lr}}")
+    code("ldm r3, {{r4-r6}}", "factors and offset")
+    code("ldr r3, [sp, #36]", "count")
+    code("vmov s0, r3")
+    code.constant("r12", 0xFF00FF00)
+    if bits == 16:
+        code("add {offset}, {offset}, #0x800000", "128, for unsigned saturation")
+    code("bic r3, r3, #15")
+    code("add {end}, {first}, r3")
+    code("cmp {first}, {end}")
+    code("beq 2f")
+    code.label(1, "16 elements")
+    for word in range(WORDS):
+        code(f"ldr {{a}}, [{{first}}, #{4 * word}]")
+        code(f"ldr {{b}}, [{{second}}, #{4 * word}]")
+        code("and {odd_a}, {a}, {mask}", "256 * bytes 1 and 3")
+        code("and {odd_b}, {b}, {mask}")
+        code("and {a}, {mask}, {a}, lsl #8", "256 * bytes 0 and 2")
+        code("and {b}, {mask}, {b}, lsl #8")
+        for pair_a, pair_b, first in (("odd_a", "odd_b", 1), ("a", "b", 0)):
+            code(f"smlawb {{low}}, {{factor_a}}, {{{pair_a}}}, {{offset}}")
+            code(f"smlawt {{high}}, {{factor_a}}, {{{pair_a}}}, {{offset}}")
+            code(f"smlawb {{low}}, {{factor_b}}, {{{pair_b}}}, {{low}}")
+            code(f"smlawt {{high}}, {{factor_b}}, {{{pair_b}}}, {{high}}")
+            if bits == 16:
+                code(f"pkhtb {{{pair_a}}}, {{high}}, {{low}}, asr #16")
+                code(f"usat16 {{{pair_a}}}, #8, {{{pair_a}}}")
+            else:
+                for register, byte in (("low", first), ("high", first + 2)):
+                    code(f"ssat {{{register}}}, #8, {{{register}}}, asr #{bits}")
+                    code(f"strb {{{register}}}, [{{output}}, #{4 * word + byte}]")
+        if bits == 16:
+            code("orr {a}, {a}, {odd_a}, lsl #8")
+            code("eor {a}, {a}, #0x80808080")
+            code(f"str {{a}}, [{{output}}, #{4 * word}]")
+    for register in ("first", "second", "output"):
+        code(f"adds {{{register}}}, {{{register}}}, #{4 * WORDS}")
+    code("cmp {first}, {end}")
+    code("bne 1b")
+    code.label(2, "the elements left over")
+    if bits == 16:
+        code("sub {offset}, {offset}, #0x800000")
+    code("vmov r3, s0")
+    code("ands r12, r3, #15")
+    code("beq 4f")
+    code.label(3)
+    for value, source, factor, addend in (("a", "first", "factor_a", "offset"), ("b", "second", "factor_b", "low")):
+        code(f"ldrsb {{{value}}}, [{{{source}}}], #1")
+        code(f"lsl {{{value}}}, {{{value}}}, #8")
+        code(f"smlawb {{low}}, {{{factor}}}, {{{value}}}, {{{addend}}}")
+    code(f"ssat {{low}}, #8, {{low}}, asr #{bits}")
+    code("strb {low}, [{output}], #1")
+    code("subs r12, r12, #1")
+    code("bne 3b")
+    code.label(4)
+    code("pop {{r4-r11, pc}}")
+    portable = f"aidge_cortexm_add_int8(first, second, output, sum, count, {bits});"
+    return name, code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)

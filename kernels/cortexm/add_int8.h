@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "target.h"
+
+#if !AIDGE_CORTEXM_ASSEMBLY
+/*
+ * output = sat8((((factor a * 256 * a) >> 16) + ((factor b * 256 * b) >> 16) + offset) >> bits).
+ *
+ * sum: {factor a, factor b, offset}. The output may take the place of an input. The generator has proved the result equal
+ * to the real formula for all pairs. The C version of the functions of this name.
+ */
+static void aidge_cortexm_add_int8(const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count,
+                                   int32_t bits)
+{
+    for (; count > 0; count--) {
+        int32_t level = (int32_t)(((int64_t)sum[0] * (*first++ * 256)) >> 16) + sum[2];
+        level = (level + (int32_t)(((int64_t)sum[1] * (*second++ * 256)) >> 16)) >> bits;
+        level = level < -128 ? -128 : level;
+        *output++ = (int8_t)(level > 127 ? 127 : level);
+    }
+}
+#endif

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""int8 addition and subtraction of two tensors of the same size."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy
+
+from aidge_build.arithmetic.affine import FIRST, SECOND
+from aidge_build.arithmetic.fixed_point import exact_ratio
+from aidge_build.arithmetic.halfword_sums import HalfwordSum, halfword_sum
+from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.backend.evaluate import evaluate
+from aidge_build.backend.prod_conso import ProdConso
+from aidge_build.backend.spec import SAME, Demands, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.export.call import Call, Constant, Input, Literal, Output
+from aidge_build.export.node import ExportNode, kernel
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.base import Operator
+
+from .add import routine
+from .conditions import FEATURES
+from .linear_int8 import INT8
+
+
+def _tensors(view: NodeView) -> str:
+    tensors = (*view.inputs, *view.outputs)
+    if any(tensor.quantization is None or not tensor.quantization.per_tensor for tensor in tensors):
+        return "a tensor has no quantization, or several scales"
+    if any(tensor.is_constant for tensor in view.inputs) or len({tensor.dims for tensor in tensors}) > 1:
+        return "an input is constant or repeated, wants two computed tensors of the output's dims"
+    return ""
+
+
+def _clamp(view: NodeView) -> str:
+    (output,) = view.outputs
+    clamp = clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
+    return "" if clamp == INT8 else f"the output is limited to {clamp[0]}..{clamp[1]}"
+
+
+def _unproved(view: NodeView) -> str:
+    return "" if _found(view) else "no factors of this form are exact for all 65,536 pairs of values"
+
+
+def _found(view: NodeView) -> HalfwordSum | None:
+    return _search(view.operator, *(tensor.quantization for tensor in (*view.inputs, *view.outputs)))
+
+
+@functools.lru_cache(64)
+def _search(operator: Operator, *quantizations: Quantization) -> HalfwordSum | None:
+    values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
+    *inputs, output = (Tensor("", FIRST.shape, DType.int8, quantization=quantization) for quantization in quantizations)
+    meaning = evaluate(operator, values, inputs, (output,))[0].astype(numpy.int64)
+    first, second, result = (quantization.scale for quantization in quantizations)
+    sign = -1 if operator.type == "Sub" else 1
+    return halfword_sum((exact_ratio(first, result), sign * exact_ratio(second, result)),
+                        tuple(quantization.zero_point for quantization in quantizations), meaning)
+
+
+@kernel(("Add", "Sub"), ImplSpec(
+    inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.int8, SAME)), outputs=(IOSpec(DType.int8, SAME),), features=FEATURES,
+    predicates=(Predicate("two computed tensors of the same dims, one scale each", _tensors),
+                Predicate("the output uses all of int8", _clamp),
+                Predicate("exact with 16 or 20 fraction bits", _unproved))))
+class AddInt8(ExportNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return ProdConso.in_place_model(view).demands
+
+    def call(self) -> Call:
+        found = _found(self.view)
+        function, text = routine(found.bits)
+        constants = numpy.array([found.first, found.second, found.offset], numpy.int32)
+        return Call(function, ("add_int8.h",), (Input(0), Input(1), Output(0), Constant("sum", constants), Literal(self.outputs[0].elements)),
+                    note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values", texts=(text,))

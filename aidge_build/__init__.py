@@ -19,6 +19,7 @@ _PUBLIC = {
     "ExportNode": "aidge_build.export.node",
     "ExportNodeCpp": "aidge_build.export.export_node_cpp",
     "GraphView": "aidge_build.graph.view",
+    "HostBackend": "aidge_build.backend.host",
     "IOSpec": "aidge_build.backend.spec",
     "Impl": "aidge_build.backend.operator_impl",
     "ImplSpec": "aidge_build.backend.spec",

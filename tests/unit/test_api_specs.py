@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from aidge_build.backend import cpu
 from aidge_build.backend.adapt import adapt_to_backend
 from aidge_build.backend.formats import kernel_options
+from aidge_build.backend.host import HostBackend
 from aidge_build.backend.match import Target, match
 from aidge_build.backend.operator_impl import Impl, OperatorImpl
 from aidge_build.backend.prod_conso import ProdConso
@@ -251,6 +252,25 @@ def test_forward_and_backward_run_the_implementation_or_say_that_they_cannot():
         toy(INT8).forward(ones, ones)
     with pytest.raises(AidgeError, match="does not accept it"):
         toy().forward(ones, ones)
+
+
+# --- several host backends
+
+
+def test_a_second_host_backend_runs_what_it_accepts_and_cpu_the_rest():
+    second, ran = HostBackend("second"), []
+
+    @second.register("Tanh", ImplSpec(IOSpec(dtype.float32)))
+    def tanh(view, values):
+        ran.append(view.node.name)
+        return (numpy.tanh(values[0]),)
+
+    view = graph("a = Tanh(x) b = Relu(a) y = Tanh(b)", inputs="float[2,3] x", outputs="float[2,3] y")
+    values = {"x": numpy.linspace(-1, 1, 6, dtype=numpy.float32).reshape(2, 3)}
+    assert numpy.allclose(cpu.run(view, values, [second])["y"], cpu.run(view, values)["y"]) and ran == ["Tanh_0", "Tanh_2"]
+    assert second.operator_impl(NodeView.of(view, view.nodes[1])).get_best_match() is None
+    with pytest.raises(AidgeError, match="two implementations of Tanh"):
+        second.register("Tanh", ImplSpec(IOSpec(dtype.float32)))(tanh)
 
 
 # --- adaptation of a graph

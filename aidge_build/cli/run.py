@@ -58,7 +58,8 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
     layers = [layer for claim in claims for layer in claim.layers]
     run_symbol = f"{claims[0].model}_run" if len(claims) == 1 else ""
     return run_program(arguments.elf, board, work_folder=folder, arguments=words, run_symbol=run_symbol,
-                       layer_symbols=layers if run_symbol else (), emulator=arguments.emulator)
+                       layer_symbols=layers if run_symbol else (), emulator=arguments.emulator,
+                       watched_symbol=(claims[0].arena_symbol or "") if run_symbol else "")
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -94,6 +95,7 @@ def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, cla
         "run_instructions": result.run_instructions, "runs": result.runs,
         "layers": [{"name": layer.symbol, "instructions": layer.instructions} for layer in result.layers],
         "outputs_sha256": outputs, "stack_high_water_bytes": result.stack_high_water_bytes,
+        "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None, "arena_written_bytes": result.written_bytes,
     }
     failed = bool(excess) or result.exit_code != 0
     if arguments.out:

@@ -25,12 +25,14 @@ def run_program(
     layer_symbols: Sequence[str] = (),
     emulator: str = "",
     instruction_limit: int = INSTRUCTION_LIMIT,
+    watched_symbol: str = "",
 ) -> RunResult:
     """Runs `elf` until it exits and says what it did.
 
     The program sees the command line "stem arguments..." and, by semihosting, the files of `work_folder` (Unicorn refuses
     others; QEMU serves files itself and does not). `count` asks for exact instruction counts: of the program, of all calls of
     `run_symbol` together, and of each of `layer_symbols` within them.
+    `watched_symbol` is a variable (an arena): how many of its bytes the runs wrote; only Unicorn knows.
     `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
 
     Raises CheckFailed (RUN) when the program leaves the board's memories, faults, or does not end within `instruction_limit`;
@@ -39,7 +41,7 @@ def run_program(
     kind = emulator or (board.emulator.kind if board.emulator else "")
     words = (elf.stem, *arguments)
     program = Program(read_image(elf), board, work_folder.resolve(), words, count, run_symbol, tuple(layer_symbols),
-                      instruction_limit)
+                      instruction_limit, watched_symbol)
     if board.is_host:
         from aidge_build.emulate.native import run_natively
 

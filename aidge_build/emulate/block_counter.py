@@ -26,7 +26,7 @@ def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], pro
     """
     library = shared_library("unicorn_hook", program.work_folder)
     if library is None:
-        return _PythonCounter(machine, program, layer_addresses).counting
+        return _PythonCounter(machine, program, layer_addresses)
     return _NativeCounter(machine, code, program, layer_addresses, ctypes.CDLL(str(library)))
 
 
@@ -36,6 +36,21 @@ class _PythonCounter:
                                  lambda: machine.reg_read(arm_const.UC_ARM_REG_LR))
         self._known: dict[tuple[int, int], int] = {}
         machine.hook_add(unicorn.UC_HOOK_BLOCK, self._on_block)
+
+    def watch(self, machine: unicorn.Uc, origin: int, length: int) -> bytearray:
+        """A map of the bytes from `origin` on, in which those that a run writes become 1."""
+        written = bytearray(length)
+
+        def on_write(machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
+            if self.counting.running:
+                first = max(address - origin, 0)
+                written[first:min(address + size - origin, length)] = b"\1" * (min(address + size - origin, length) - first)
+
+        machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, on_write, None, origin, origin + length - 1)
+        return written
+
+    def __getattr__(self, name: str):
+        return getattr(self.counting, name)
 
     def _on_block(self, machine: unicorn.Uc, address: int, size: int, _) -> None:
         if (address, size) not in self._known:
@@ -73,6 +88,10 @@ class _Hook(ctypes.Structure):
                 ("memories", ctypes.POINTER(_Memory)), ("read_register", ctypes.c_void_p), ("stop", ctypes.c_void_p)]
 
 
+class _Watch(ctypes.Structure):
+    _fields_ = [("counting", ctypes.c_void_p), ("origin", ctypes.c_uint32), ("length", ctypes.c_uint32), ("written", ctypes.c_void_p)]
+
+
 class _NativeCounter:
     def __init__(self, machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program,
                  layer_addresses: Sequence[int], library: ctypes.CDLL):
@@ -88,13 +107,15 @@ class _NativeCounter:
         self._hook = _Hook(counting, len(code), arm_const.UC_ARM_REG_LR, self._memories,
                            _function_address(engine.uc_reg_read), _function_address(engine.uc_emu_stop))
         self._library = library
-        handle = ctypes.c_size_t()
-        function = ctypes.cast(library.aidge_block_hook, ctypes.c_void_p)
-        data = ctypes.cast(ctypes.byref(self._hook), ctypes.c_void_p)
-        status = engine.uc_hook_add(machine._uch, ctypes.byref(handle), ctypes.c_int(unicorn.UC_HOOK_BLOCK), function, data,
-                                    ctypes.c_uint64(1), ctypes.c_uint64(0))
-        if status != unicorn.UC_ERR_OK:
-            raise unicorn.UcError(status)
+        self._watches: list[_Watch] = []
+        _add_hook(machine, unicorn.UC_HOOK_BLOCK, library.aidge_block_hook, self._hook, 1, 0)
+
+    def watch(self, machine: unicorn.Uc, origin: int, length: int) -> mmap.mmap:
+        """A map of the bytes from `origin` on, in which those that a run writes become 1."""
+        written = mmap.mmap(-1, max(length, 1))
+        self._watches.append(_Watch(ctypes.addressof(self._hook.counting), origin, length, _address_of(written)))
+        _add_hook(machine, unicorn.UC_HOOK_MEM_WRITE, self._library.aidge_write_hook, self._watches[-1], origin, origin + length - 1)
+        return written
 
     @property
     def layers(self) -> list[int]:
@@ -105,6 +126,15 @@ class _NativeCounter:
         if name in ("total", "inside_run", "runs", "endless_loop", "over_limit"):
             return getattr(self._hook.counting, name)
         raise AttributeError(name)
+
+
+def _add_hook(machine: unicorn.Uc, kind: int, function, data: ctypes.Structure, first: int, last: int) -> None:
+    """Registers a function of the library for addresses from `first` to `last` (all, where `last` is smaller)."""
+    handle = ctypes.c_size_t()
+    status = unicorn_library.uclib.uc_hook_add(machine._uch, ctypes.byref(handle), ctypes.c_int(kind), ctypes.cast(function, ctypes.c_void_p),
+                                               ctypes.cast(ctypes.byref(data), ctypes.c_void_p), ctypes.c_uint64(first), ctypes.c_uint64(last))
+    if status != unicorn.UC_ERR_OK:
+        raise unicorn.UcError(status)
 
 
 def _address_of(memory: mmap.mmap) -> int:

@@ -21,6 +21,7 @@ class Counting:
     endless_loop: int = 0
     over_limit: bool = False
     layers: list[int] = field(default_factory=list)
+    running: bool = False
 
     def __post_init__(self) -> None:
         self.layers = [0] * len(self.addresses)
@@ -28,21 +29,20 @@ class Counting:
         for slot, address in enumerate(self.addresses):
             self._slots.setdefault(address, []).append(slot)
         self._turns: dict[int, int] = {}
-        self._running = False
         self._return_address = 0
         self._current: int | None = None
 
     def block(self, address: int, instructions: int) -> None:
         """A basic block of `instructions` starts at `address`."""
-        if self._running and address == self._return_address:
-            self._running, self._current = False, None
+        if self.running and address == self._return_address:
+            self.running, self._current = False, None
         if address == self.run_address:
-            self._running, self._current, self._turns = True, None, {}
+            self.running, self._current, self._turns = True, None, {}
             self._return_address = self.read_link() & ~1
             self.runs += 1
         self.total += instructions
         self.over_limit = self.total > self.limit
-        if self._running:
+        if self.running:
             self._count_inside(address, instructions)
 
     def _count_inside(self, address: int, instructions: int) -> None:

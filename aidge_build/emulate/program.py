@@ -27,7 +27,8 @@ class LayerCount:
 class RunResult:
     """What a program did. Counts are None where they are not available (host, no compiler for the counter, `count=False`).
 
-    `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together.
+    `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
+    bytes of the watched symbol these calls wrote.
     """
 
     exit_code: int
@@ -38,6 +39,7 @@ class RunResult:
     layers: tuple[LayerCount, ...]
     stack_high_water_bytes: int | None
     emulator: str
+    written_bytes: int | None = None
 
     @property
     def instructions_per_run(self) -> float | None:
@@ -57,6 +59,7 @@ class Program:
     run_symbol: str
     layer_symbols: tuple[str, ...]
     instruction_limit: int
+    watched_symbol: str = ""
 
     @property
     def run_address(self) -> int:

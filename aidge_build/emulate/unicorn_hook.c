@@ -54,6 +54,23 @@ static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size)
     return NULL;
 }
 
+/* What inferences write: one byte per byte of a stretch of memory. */
+struct watch {
+    const struct counting *counting;
+    uint32_t origin, length;
+    uint8_t *written;
+};
+
+void aidge_write_hook(void *machine, int access, uint64_t address, int size, int64_t value, void *data)
+{
+    struct watch *watch = data;
+    uint32_t offset = (uint32_t)address - watch->origin;
+    (void)machine, (void)access, (void)value;
+    for (int index = 0; watch->counting->running && index < size; index++)
+        if (offset + (uint32_t)index < watch->length)
+            watch->written[offset + (uint32_t)index] = 1;
+}
+
 void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data)
 {
     struct hook *hook = data;

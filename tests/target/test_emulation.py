@@ -98,10 +98,17 @@ int main(void) { return kws_run(2) + kws_run(9); }
 @pytest.mark.parametrize("attribute", ["native", "python"])
 def test_the_counter_in_python_counts_the_same_as_the_one_in_c(tmp_path, monkeypatch, attribute):
     elf = build("stm32f7", model("DTCM"), tmp_path)
-    reference = run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS)
+    reference = run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, watched_symbol="kws_arena")
     if attribute == "python":
         monkeypatch.setattr(block_counter, "shared_library", lambda name, folder: None)
-    assert run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS) == reference
+    assert run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, watched_symbol="kws_arena") == reference
+
+
+def test_the_bytes_of_the_arena_that_inferences_write_are_known(tmp_path, capsys):
+    elf = build("stm32f7", model("DTCM").replace("int main(void) {", "int main(void) { kws_arena[300] = 1;"), tmp_path)
+    assert main(["run", str(elf), "--board", "stm32f7", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["arena_written_bytes"], found["arena_bytes"]) == (64, 512)
 
 
 def test_layers_that_the_linker_merged_are_counted_in_turns(tmp_path):

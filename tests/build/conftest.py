@@ -83,3 +83,10 @@ def project(tmp_path: Path) -> Project:
     made.write("kws.onnx", MODEL)
     made.sconstruct("kws = env.AidgeModel('kws', 'kws.onnx')\napp = env.Program('app.elf', ['main.c', kws])\n")
     return made
+
+
+@pytest.fixture
+def command() -> None:
+    """The command that this repository's SConstruct finds; it is there after any ./sconsw."""
+    if not (Path(sys.executable).parent / "aidge-build").exists():
+        pytest.skip(f"aidge-build is not beside {sys.executable}: run the tests with ./sconsw test")

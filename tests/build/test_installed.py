@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from aidge_build.installed import board_folder, cmake_folder, kernel_folder, scons_toolpath
+from tests.build.checkout import ROOT, copy_of_checkout
 
-ROOT = Path(__file__).resolve().parents[2]
 PROBE = "import aidge_build, json; from aidge_build import installed as i; from aidge_build.boards import list_boards; print(json.dumps(" \
         "[aidge_build.__file__, str(i.kernel_folder()), str(i.board_folder()), aidge_build.scons_toolpath(), list_boards()]))"
 
@@ -26,11 +26,7 @@ def installed(tmp_path_factory) -> Path:
     if not (ROOT / ".git").exists():
         pytest.skip("needs a git checkout")
     folder = tmp_path_factory.mktemp("wheel")
-    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
-    for name in filter(None, tracked):
-        if (ROOT / name).is_file():
-            (folder / "source" / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / "source" / name).write_bytes((ROOT / name).read_bytes())
+    copy_of_checkout(folder / "source")
     subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--disable-pip-version-check",
                     "-w", folder, folder / "source"], check=True)
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:

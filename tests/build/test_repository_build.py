@@ -4,16 +4,14 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.build.checkout import ROOT, copy_of_checkout
 from tests.programs import needs_cross_compiler
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def scons(*words: str, folder: Path = ROOT) -> subprocess.CompletedProcess:
@@ -28,7 +26,7 @@ def build(tmp_path) -> str:
 def test_a_misspelled_option_is_an_error_with_the_valid_ones(build):
     done = scons("bord=stm32f7", build)
     assert done.returncode == 2
-    assert done.stderr == "SConstruct: there is no option 'bord'; did you mean 'board'? options: board, build, example, verbose\n"
+    assert done.stderr == "SConstruct: there is no option 'bord'; did you mean 'board'? options: board, boards, build, cache, example, models, part, verbose\n"
 
 
 def test_a_misspelled_board_is_an_error_with_the_valid_ones(build):
@@ -53,22 +51,6 @@ def test_the_verb_test_reads_no_example_and_needs_no_compiler(build):
     assert done.returncode == 0 and done.stdout.strip() == "TEST", done.stderr
 
 
-@pytest.fixture
-def command():
-    """The command that the SConstruct finds; it is there after any ./sconsw."""
-    if not (Path(sys.executable).parent / "aidge-build").exists():
-        pytest.skip(f"aidge-build is not beside {sys.executable}: run the tests with ./sconsw test")
-
-
-def copy_of_checkout(folder: Path) -> Path:
-    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
-    for name in filter(None, tracked):
-        if (ROOT / name).is_file():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, folder / name)
-    return folder
-
-
 @needs_cross_compiler
 def test_the_readmes_command_classifies_the_digits_on_the_emulated_board(command, build):
     done = scons("board=stm32f7", build, "run")
@@ -81,20 +63,27 @@ def test_the_readmes_command_classifies_the_digits_on_the_emulated_board(command
 
 
 @needs_cross_compiler
-def test_the_elf_does_not_depend_on_the_place_of_the_checkout(command, tmp_path):
-    elves = []
-    for name in ("one", "änother place"):
-        folder = copy_of_checkout(tmp_path / name)
-        done = scons("board=stm32f7", folder=folder)
-        assert done.returncode == 0, done.stdout + done.stderr
-        elves.append((folder / "build/stm32f7/digits/digits.elf").read_bytes())
-    assert elves[0] == elves[1]
-
-
-@needs_cross_compiler
 def test_a_build_writes_nothing_into_the_source_tree(command, tmp_path):
     folder = copy_of_checkout(tmp_path / "checkout")
     before = {path.relative_to(folder) for path in folder.rglob("*")}
     assert scons("board=stm32f7", f"build={tmp_path / 'out'}", folder=folder).returncode == 0
     after = {path.relative_to(folder) for path in folder.rglob("*")}
     assert {path for path in after - before if "__pycache__" not in path.parts} == set()
+
+
+def test_a_matrix_is_shared_out_without_gaps_and_without_doubles(command, build):
+    def cells(part: str) -> set[str]:
+        done = scons("-n", "matrix", "boards=host,stm32f4,stm32f7", f"part={part}", build)
+        assert done.returncode == 0, done.stderr
+        return set(re.findall(r"^AIDGE .*matrix/([^/]+/[^/]+)/", done.stdout, re.MULTILINE))
+
+    first, second = cells("1/2"), cells("2/2")
+    assert first | second == cells("1/1") == {"host/digits", "stm32f4/digits", "stm32f7/digits"} and not first & second
+
+
+@pytest.mark.parametrize("words, message", [
+    (["part=3/2"], "part=3/2 is no share; write part=2/4"), (["models=*.x"], "models=*.x names no file"),
+    (["boards=host,stm32f8"], "there is no board 'stm32f8'; did you mean 'stm32f")])
+def test_a_wrong_matrix_is_refused_in_one_line(build, words, message):
+    done = scons("matrix", *words, build)
+    assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1

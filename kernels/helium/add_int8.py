@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""int8 addition and subtraction of two tensors of the same dims."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.backend.prod_conso import ProdConso
+from aidge_build.backend.spec import SAME, Demands, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.export.call import Call, Constant, Input, Literal, Output
+from aidge_build.export.conditions import ALL_QUANTIZED
+from aidge_build.export.node import ExportNode, kernel
+from aidge_build.graph.dtype import DType
+
+from .assembly import Assembler, function
+from .conditions import MVE
+from .sums import NARROWED, proved_sum
+
+
+def _unlike(view: NodeView) -> str:
+    first, second = view.inputs
+    if first.is_constant or second.is_constant:
+        return "an input is constant"
+    return "" if first.dims == second.dims == view.outputs[0].dims else f"dims {list(first.dims)} and {list(second.dims)} differ"
+
+
+def _unproved(view: NodeView) -> str:
+    return "" if _unlike(view) or _constants(view) else "no sum in 32 bits is proved equal for these scales"
+
+
+def _constants(view: NodeView) -> tuple[int, int, int, int] | None:
+    quantizations = [tensor.quantization for tensor in (*view.inputs, *view.outputs)]
+    scales, zero_points = (tuple(getattr(quantization, field) for quantization in quantizations) for field in ("scale", "zero_point"))
+    return proved_sum(scales, zero_points, -1 if view.node.type == "Sub" else 1, *_levels(view))
+
+
+def _levels(view: NodeView) -> tuple[int, int]:
+    (output,) = view.outputs
+    return clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
+
+
+SAME_DIMS = Predicate("two computed inputs of the same dims", _unlike)
+PROVED = Predicate("the sum in 32 bits is proved on all 65,536 pairs", _unproved)
+
+
+@kernel(("Add", "Sub"), ImplSpec(inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.int8, SAME)), outputs=(IOSpec(DType.int8, SAME),),
+                                 features=MVE, predicates=(ALL_QUANTIZED, SAME_DIMS, PROVED)))
+class AddInt8(ExportNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return ProdConso.in_place_model(view).demands
+
+    def call(self) -> Call:
+        first, second, offset, shift = _constants(self.view)
+        low, high = _levels(self.view)
+        clamps = (low, high) != DType.int8.range
+        name = f"aidge_helium_add_shift_{shift}{'_clamped' if clamps else ''}"
+        numbers = numpy.array([first, second, offset, low, high], numpy.int32)
+        return Call(name, ("helium.h",), (Input(0), Input(1), Output(0), Constant("sum", numbers), Literal(self.outputs[0].elements)),
+                    "integers proved equal on all 65,536 pairs of values", (_text(name, shift, clamps),))
+
+
+def _text(name: str, shift: int, clamps: bool) -> str:
+    emit = Assembler()
+    emit("push {r4-r7, lr}", *(["vpush {d8-d9}"] if clamps else []))
+    emit(f"ldr r12, [sp, #{20 + 16 * clamps}]", why="count")
+    if clamps:
+        emit("ldrd r4, r5, [r3, #12]", "vdup.8 q2, r4", "vdup.8 q4, r5", why="lowest and highest")
+    emit("ldm r3, {r4, r5, r6}", "vdup.32 q3, r4", "lsrs r7, r12, #4", "wls lr, r7, 2f")
+    emit.label(1)
+    for _ in range(4):
+        _four(emit, shift, clamps)
+    emit("le lr, 1b")
+    emit.label(2)
+    emit("and r7, r12, #15", "wlstp.32 lr, r7, 4f")
+    emit.label(3)
+    _four(emit, shift, clamps)
+    emit("letp lr, 3b")
+    emit.label(4)
+    emit(*(["vpop {d8-d9}"] if clamps else []), "pop {r4-r7, pc}")
+    drop = shift - NARROWED
+    plain = f"""    int32_t i;
+    for (i = 0; i < count; i++) {{
+        int32_t sum = ((a[i] * sum_of[0] + b[i] * sum_of[1] + sum_of[2]) >> {NARROWED}) + {1 << (drop - 1)};
+        sum >>= {drop};
+        sum = sum < sum_of[3] ? sum_of[3] : sum;
+        y[i] = (int8_t)(sum > sum_of[4] ? sum_of[4] : sum);
+    }}"""
+    return function(name, "y = a * factor + b * factor + offset, shifted and rounded, in 32-bit lanes.",
+                    "const int8_t *a, const int8_t *b, int8_t *y, const int32_t *sum_of, int32_t count", emit.lines, plain)
+
+
+def _four(emit: Assembler, shift: int, clamps: bool) -> None:
+    emit("vldrb.s32 q0, [r0], #4", "vldrb.s32 q1, [r1], #4", "vmlas.s32 q0, q3, r6", "vmla.s32 q0, q1, r5",
+         f"vshrnb.i32 q0, q0, #{NARROWED}", f"vqrshrnb.s16 q0, q0, #{shift - NARROWED}")
+    if clamps:
+        emit("vmax.s8 q0, q0, q2", "vmin.s8 q0, q0, q4")
+    emit("vstrb.32 q0, [r2], #4")

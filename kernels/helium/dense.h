@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "helium.h"
+
+#if !AIDGE_HELIUM_ASSEMBLY
+/*
+ * y = requantize(x * weights + bias).
+ *
+ * stream: int32 {input zero point, zero point, lowest, highest}; for each eight outputs int32 biases and, for each 16 inputs,
+ *   16 weights of outputs 0 4 2 6 1 5 3 7; float multipliers of outputs 0 2 4 6 1 3 5 7.
+ * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
+ */
+static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream, int32_t inputs, int32_t outputs)
+{
+    static const int32_t places[8] = {0, 4, 2, 6, 1, 5, 3, 7};
+    const int32_t weight_bytes = (inputs + 15) / 16 * 128;
+    int32_t output, input;
+    aidge_ref_levels levels;
+    levels.zero_point = aidge_helium_word(stream + 4);
+    levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
+    levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
+    for (output = 0; output < outputs; output++) {
+        const int8_t *group = stream + 16 + (output / 8) * (weight_bytes + 64);
+        const int32_t place = places[output & 7];
+        const int8_t *w = group + 32 + 16 * place;
+        uint32_t sum = (uint32_t)aidge_helium_word(group + 4 * place);
+        for (input = 0; input < inputs; input++) {
+            sum += (uint32_t)(x[input] * w[(input / 16) * 128 + (input & 15)]);
+        }
+        y[output] = aidge_ref_requantize((int32_t)sum, aidge_helium_float(group + 32 + weight_bytes + 4 * ((output & 1) * 4 + (output & 7) / 2)), levels);
+    }
+}
+#endif

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""A fully connected layer for one row of inputs: eight outputs share each load of the input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.export.linear import LinearConstants
+
+from .assembly import Assembler, function
+
+LANES = 16
+OUTPUTS = 8  # at a time
+HEAD_BYTES = 16  # of a stream: input zero point, zero point, lowest, highest
+ACCUMULATORS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
+ORDER = (0, 4, 2, 6, 1, 5, 3, 7)  # the output that each accumulator holds: two narrowings then put them in line
+MOST_UNROLLED, VECTORS_IN_LOOP = 12, 8
+PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream"
+
+
+@dataclass(frozen=True)
+class Dense:
+    """`inputs` to `outputs`."""
+
+    inputs: int
+    outputs: int
+    clamps: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"aidge_helium_dense_{self.inputs}_to_{self.outputs}{'_clamped' if self.clamps else ''}"
+
+    @property
+    def vectors(self) -> int:
+        return -(-self.inputs // LANES)
+
+    @property
+    def groups(self) -> int:
+        return -(-self.outputs // OUTPUTS)
+
+    def stream(self, numbers: LinearConstants) -> numpy.ndarray:
+        """Per eight outputs: biases in the order of the accumulators, for each vector eight times 16 weights, multipliers."""
+        weights = numpy.zeros((self.groups * OUTPUTS, self.vectors * LANES), numpy.int8)
+        weights[:self.outputs, :self.inputs] = numbers.weights
+        bias, multipliers = (numpy.zeros(self.groups * OUTPUTS, kind) for kind in ("<i4", "<f4"))
+        bias[:self.outputs], multipliers[:self.outputs] = numbers.bias, numbers.multipliers
+        parts = [numpy.array([numbers.input_zero_point, numbers.zero_point, numbers.low, numbers.high], "<i4").tobytes()]
+        for first in range(0, self.groups * OUTPUTS, OUTPUTS):
+            chosen = [first + output for output in ORDER]
+            parts.append(bias[chosen].tobytes())
+            parts.append(numpy.ascontiguousarray(weights[chosen].reshape(OUTPUTS, self.vectors, LANES).transpose(1, 0, 2)).tobytes())
+            parts += [multipliers[first + start:first + OUTPUTS:2].tobytes() for start in (0, 1)]
+        return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+    def text(self) -> str:
+        """The C text."""
+        return function(self.name, f"{self.inputs} inputs to {self.outputs} outputs, eight at a time.", PARAMETERS, self._lines(),
+                        f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs});")
+
+    def _lines(self):
+        emit, tail = Assembler(), self.inputs % LANES
+        left = self.outputs % OUTPUTS
+        stack = 16
+        emit.enter(stack)
+        emit("ldrd r9, r11, [r2, #4]", why="zero point, lowest")
+        if self.clamps:
+            emit("ldr r3, [r2, #12]", "str r3, [sp]", why="highest")
+        emit("mov r5, r1", "mov r1, r0")
+        emit.add("r3", "r2", HEAD_BYTES)
+        emit(f"movw r7, #{self.groups}", why="groups of eight that are left")
+        if tail:
+            emit(f"movs r0, #{tail}", "vctp.8 r0", why="what lies behind the input must not be read")
+        emit.label(1)
+        emit("ldm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}", why="biases")
+        turns = 0 if self.vectors <= MOST_UNROLLED else (self.vectors - bool(tail)) // VECTORS_IN_LOOP
+        if turns:
+            emit("str r7, [sp, #4]", f"movw r7, #{turns}")
+            emit.label(2)
+            for _ in range(VECTORS_IN_LOOP):
+                self._vector(emit, False)
+            emit("subs r7, #1", "bne 2b", "ldr r7, [sp, #4]")
+        rest = self.vectors - turns * VECTORS_IN_LOOP
+        for vector in range(rest):
+            self._vector(emit, bool(tail) and vector == rest - 1)
+        emit.add("r1", "r1", -LANES * self.vectors)
+        emit("vmov q0[2], q0[0], r0, r2", "vmov q0[3], q0[1], r4, r6", "vmov q1[2], q1[0], r8, r10", "vmov q1[3], q1[1], r12, lr")
+        emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="multipliers")
+        for register in (0, 1):
+            emit(f"vcvt.f32.s32 q{register}, q{register}", f"vmul.f32 q{register}, q{register}, q{2 + register}",
+                 f"vcvtn.s32.f32 q{register}, q{register}")
+        emit("vqmovnb.s32 q0, q0", "vqmovnt.s32 q0, q1", "vqadd.s16 q0, q0, r9")
+        if self.clamps:
+            emit("ldr r0, [sp]", "vdup.16 q2, r11", "vmax.s16 q0, q0, q2", "vdup.16 q2, r0", "vmin.s16 q0, q0, q2")
+        emit("vqmovnb.s16 q0, q0", "subs r7, #1")
+        if not left:
+            emit("vstrb.16 q0, [r5], #8", "bne 1b")
+        elif self.groups == 1:
+            emit(f"movs r0, #{left}", "vctp.16 r0", "vpst", "vstrbt.16 q0, [r5]")
+        else:
+            emit("beq 3f", "vstrb.16 q0, [r5], #8", "b 1b")
+            emit.label(3)
+            emit(f"movs r0, #{left}", "vctp.16 r0", "vpst", "vstrbt.16 q0, [r5]")
+        emit.leave(stack)
+        return emit.lines
+
+    @staticmethod
+    def _vector(emit: Assembler, masked: bool) -> None:
+        if masked:
+            emit("vpst", "vldrbt.u8 q0, [r1], #16")
+        else:
+            emit("vldrb.u8 q0, [r1], #16")
+        for index, accumulator in enumerate(ACCUMULATORS):
+            register = f"q{1 + index % 7}"
+            emit(f"vldrw.u32 {register}, [r3], #16", f"vmladava.s8 {accumulator}, q0, {register}")

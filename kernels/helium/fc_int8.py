@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""int8 fully connected layer."""
+
+from __future__ import annotations
+
+from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.backend.spec import ROW_MAJOR
+from aidge_build.export.call import Call, Constant, Input, Output
+from aidge_build.export.linear import linear_constants
+from aidge_build.export.node import ExportNode, kernel
+
+from .conditions import linear_spec
+from .dense import Dense
+
+
+@kernel("FC", linear_spec(ROW_MAJOR))
+class FcInt8(ExportNode):
+    def call(self) -> Call:
+        rows, (output,) = self.inputs[1].data, self.outputs
+        numbers = linear_constants(self.operator, self.inputs, output, rows)
+        levels = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
+        form = Dense(rows.shape[1], rows.shape[0], levels != output.dtype.range)
+        batches = self.inputs[0].dims[0]
+        arguments = (Input(0), Output(0), Constant("stream", form.stream(numbers)))
+        note = "8 outputs at a time, requantized in float"
+        if batches == 1:
+            return Call(form.name, ("dense.h",), arguments, note, (form.text(),))
+        name = f"{form.name}_batches_{batches}"
+        driver = (f"static void {name}(const int8_t *x, int8_t *y, const int8_t *stream)\n{{\n    int32_t batch;\n"
+                  f"    for (batch = 0; batch < {batches}; batch++) {{\n        {form.name}(x, y, stream);\n"
+                  f"        x += {form.inputs};\n        y += {form.outputs};\n    }}\n}}")
+        return Call(name, ("dense.h",), arguments, note, (form.text(), driver))

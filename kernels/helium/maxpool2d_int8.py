@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: MIT
+"""int8 maxima: MaxPooling over one or two axes, and over the whole map."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.export.call import Call, Constant, Input, Output
+from aidge_build.export.conditions import SAME_QUANTIZATION
+from aidge_build.export.node import ExportNode, kernel
+
+from .pooling import pool_geometry, pool_levels, pool_spec, pool_struct
+
+
+@kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"), pool_spec(SAME_QUANTIZATION))
+class MaxPool2dInt8(ExportNode):
+    def call(self) -> Call:
+        return Call("aidge_helium_maxpool2d", ("maxpool2d.h",),
+                    (Input(0), Output(0), Constant("levels", numpy.array(pool_levels(self.view), numpy.int8)),
+                     pool_struct(pool_geometry(self.view))), "16 channels in lanes")

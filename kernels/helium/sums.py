@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: MIT
+"""Arithmetic in 32-bit lanes that is proved equal to the real formulas before it is used."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy
+
+from aidge_build.arithmetic.affine import FIRST, SECOND
+from aidge_build.arithmetic.fixed_point import exact_ratio
+from aidge_build.arithmetic.requantize import quantize, requantize
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import per_tensor
+
+NARROWED = 16  # bits that the first narrowing drops; the second one rounds
+SHIFTS = (21, 22, 20, 19, 18, 17)  # the first one serves nearly all scales: it stands in the code
+NUDGES = sorted(itertools.product(range(-3, 4), range(-3, 4), (0, -40, 40, -100, 100, -200, 200, -400, 400)),
+                key=lambda nudge: (abs(nudge[0]) + abs(nudge[1]) + abs(nudge[2]) / 100, nudge))
+MOST_SUMS = 1 << 22
+
+
+@functools.lru_cache(maxsize=256)
+def proved_sum(scales: tuple[float, float, float], zero_points: tuple[int, int, int], sign: int, low: int,
+               high: int) -> tuple[int, int, int, int] | None:
+    """(A, B, C, shift) so that clamp(saturate(((a * A + b * B + C) >> 16, rounded half up, >> shift - 16))) is the quantized
+    sum of a and sign * b for all 65,536 pairs of stored values; None when there are none."""
+    ratios = exact_ratio(scales[0], scales[2]), sign * exact_ratio(scales[1], scales[2])
+    meaning = _meaning(scales, zero_points, sign, low, high)
+    exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
+    near = numpy.abs(exact - numpy.floor(exact) - 0.5) < 2.0 ** -6
+    hard = FIRST[near], SECOND[near], meaning[near]
+    for shift in SHIFTS:
+        for nudge in NUDGES:
+            first, second = (round(ratio * (1 << shift)) + change for ratio, change in zip(ratios, nudge))
+            offset = (zero_points[2] << shift) - zero_points[0] * first - zero_points[1] * second + nudge[2]
+            largest = 128 * (abs(first) + abs(second)) + abs(offset)
+            if max(abs(first), abs(second), abs(offset), largest) >= 1 << 31:
+                break
+            if all(numpy.array_equal(_lanes(a, b, first, second, offset, shift, low, high), wanted)
+                   for a, b, wanted in (hard, (FIRST, SECOND, meaning))):
+                return first, second, offset, shift
+    return None
+
+
+def _lanes(a, b, first: int, second: int, offset: int, shift: int, low: int, high: int) -> numpy.ndarray:
+    narrow = (a * first + b * second + offset) >> NARROWED
+    rounded = (narrow + (1 << (shift - NARROWED - 1))) >> (shift - NARROWED)
+    return numpy.clip(rounded, low, high)
+
+
+def _meaning(scales, zero_points, sign: int, low: int, high: int) -> numpy.ndarray:
+    first, second = ((values - zero_point) * numpy.float64(numpy.float32(scale))
+                     for values, zero_point, scale in zip((FIRST, SECOND), zero_points, scales))
+    result = quantize(first + sign * second, per_tensor(scales[2], zero_points[2]), DType.int8)
+    return numpy.clip(result.astype(numpy.int64), low, high)
+
+
+@functools.lru_cache(maxsize=256)
+def proved_mean(scales: tuple[float, float], zero_points: tuple[int, int], count: int, low: int, high: int) -> float | None:
+    """A float32 multiplier so that requantizing the sum of `count` centred values gives their quantized mean, for every sum;
+    None when there is none."""
+    if count * 256 > MOST_SUMS:
+        return None
+    sums = numpy.arange(count * (-128 - zero_points[0]), count * (127 - zero_points[0]) + 1)
+    means = sums.astype(numpy.float64) * numpy.float64(numpy.float32(scales[0])) / count
+    wanted = numpy.clip(quantize(means, per_tensor(scales[1], zero_points[1]), DType.int8).astype(numpy.int64), low, high)
+    candidate = numpy.float32(float(exact_ratio(scales[0], count, scales[1])))
+    for multiplier in (candidate, numpy.nextafter(candidate, numpy.float32(0)), numpy.nextafter(candidate, numpy.float32(numpy.inf))):
+        if numpy.array_equal(requantize(sums, multiplier, zero_points[1], low, high), wanted):
+            return float(multiplier)
+    return None

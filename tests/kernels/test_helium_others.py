@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Fully connected layers, sums and pools of `helium` against their numpy meaning, bit for bit: the assembly on the emulated
+Cortex-M55, and the plain C beside it on this machine."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+import pytest
+from helium_harness import FEATURES, RANDOM_CASES, case, library, needs_emulator, run
+from random_tensors import Randomness
+
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.graph.tensor import constant
+from aidge_build.operators.binary import Add, Sub
+from aidge_build.operators.matmul import FC
+from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling, GlobalMaxPooling, MaxPooling
+from aidge_build.operators.window import Window
+
+CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (-1.0, 1.5))
+
+
+def fully_connected(seed, batch, features, outputs):
+    random = Randomness(seed)
+    low, high = random.choice(*CLAMPS)
+    data, weights = random.data(batch, features), random.weights(outputs, features)
+    return case(FC(minimum=low, maximum=high), [data, weights, random.bias(outputs)], [random.int8(*data.dims)],
+                quantization=random.quantization(0.05 * 0.01 * 50 * math.sqrt(features)))
+
+
+def extreme_fully_connected(scales):
+    random, outputs = Randomness(9), len(scales)
+    data = random.data(1, 40).with_(quantization=per_tensor(0.5, 127))
+    weights = constant("w", numpy.full((outputs, 40), -128, numpy.int8), Quantization(scales, (0,) * outputs, 0))
+    return case(FC(), [data, weights, random.bias(outputs)], [numpy.full((1, 40), -128, numpy.int8)], quantization=per_tensor(0.5, -3))
+
+
+def addition(seed, *dims, operator=Add):
+    random = Randomness(seed)
+    low, high = random.choice(*CLAMPS)
+    first, second = random.data(*dims, name="a"), random.data(*dims, name="b")
+    return case(operator(minimum=low, maximum=high), [first, second], [random.int8(*dims), random.int8(*dims)],
+                quantization=random.quantization(0.08))
+
+
+def pool(seed, operator_class, batch, channels, spatial, kernel, stride, dilation=1, pads=(0, 0)):
+    random, rank = Randomness(seed), len(spatial)
+    low, high = random.choice(*CLAMPS)
+    data = random.data(batch, channels, *spatial)
+    fields = {} if kernel is None else {"window": Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)}
+    quantization = data.quantization if operator_class in (MaxPooling, GlobalMaxPooling) else random.quantization(0.03)
+    return case(operator_class(minimum=low, maximum=high, **fields), [data], [random.int8(*data.dims)], quantization=quantization)
+
+
+def random_pool(seed):
+    random = Randomness(seed)
+    kernel = (random.integer(1, 4), random.integer(1, 4))
+    spatial = tuple(size + random.integer(0, 6) for size in kernel)
+    shape = (random.choice(1, 2), random.choice(1, 3, 16, 17, 32, 37), spatial, kernel, random.integer(1, 3))
+    return pool(seed, AvgPooling, *shape) if random.integer(0, 1) else pool(seed, MaxPooling, *shape, 1, (random.integer(0, kernel[0] - 1) and 0, 0))
+
+
+def some_cases():
+    cases = [fully_connected(seed, *shape) for seed, shape in enumerate(
+        [(1, 1, 1), (1, 7, 4), (3, 64, 10), (1, 640, 24), (2, 5, 3), (1, 33, 17), (1, 16, 8), (1, 200, 9), (1, 256, 2), (1, 785, 16)])]
+    cases += [extreme_fully_connected((1e-30, 1e30, 2.0 ** -14)), extreme_fully_connected((1e-38,) + (2.0 ** -10,) * 8)]
+    cases += [addition(seed, *dims) for seed, dims in enumerate([(1,), (1, 3), (1, 16, 1, 1), (2, 5, 3, 7), (1, 17, 31), (1, 64, 8, 8)])]
+    cases += [addition(seed + 50, 1, 37, operator=Sub) for seed in range(4)]
+    cases += [pool(1, GlobalAveragePooling, 1, 64, (8, 8), None, 1), pool(2, GlobalMaxPooling, 2, 19, (5, 3), None, 1),
+              pool(3, AvgPooling, 1, 70, (25, 5), (25, 5), 1), pool(4, MaxPooling, 1, 16, (9, 9), (3, 3), 2, 1, (1, 1)),
+              pool(5, MaxPooling, 1, 5, (9, 9), (3, 3), 1, 2, (2, 2)), pool(6, AvgPooling, 2, 6, (12,), (3,), 3),
+              pool(7, AvgPooling, 1, 4, (9, 9), (2, 3), 2, 2), pool(8, MaxPooling, 1, 3, (1, 1), (1, 1), 1)]
+    for seed in range(3000, 3000 + RANDOM_CASES):
+        random = Randomness(seed)
+        cases += [fully_connected(seed, random.choice(1, 1, 3), random.integer(1, 300), random.integer(1, 40)),
+                  addition(seed, random.integer(1, 100), random.integer(1, 9)), random_pool(seed)]
+    return cases
+
+
+def accepted(cases):
+    """Some random scales have exact ties, which the library leaves to ref."""
+    return [entry for entry in cases if any(kernel.type == entry.view.node.type and not kernel.spec.rejection(entry.view, FEATURES, "onnx")
+                                            for kernel in library("helium").kernels)]
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=lambda flags: " ".join(flags) or "usual")
+def test_the_kernels_equal_numpy_on_the_emulated_core(flags):
+    cases = accepted(some_cases())
+    assert len(cases) > len(some_cases()) // 2
+    assert run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+@needs_emulator
+def test_the_plain_c_equals_numpy_on_the_emulated_core():
+    assert run(accepted(some_cases())[::4], "-DAIDGE_HELIUM_PLAIN_C") == []
+
+
+def test_the_plain_c_equals_numpy_on_this_machine():
+    assert run(accepted(some_cases()), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.operators.base import Activated, TensorType, require
+from aidge_build.operators.normalize import BatchNormalizationTraining
 
 
 @dataclass(frozen=True)
@@ -25,8 +26,9 @@ class BatchNormalization(Activated):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("epsilon", "momentum", "spatial", "training_mode")
-        require(not source.integer("training_mode", 0), "training_mode is on", "export the model in evaluation mode")
         require(source.integer("spatial", 1) == 1, "spatial = 0 is not supported")
+        if source.integer("training_mode", 0):
+            return BatchNormalizationTraining(source.real("epsilon", cls.epsilon), source.real("momentum", BatchNormalizationTraining.momentum))
         return cls(epsilon=source.real("epsilon", cls.epsilon))
 
     def infer(self, inputs):

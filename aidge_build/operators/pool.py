@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy
 
+from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Activated, TensorType, require
 from aidge_build.operators.window import Window, windows
 
@@ -65,11 +66,68 @@ class MaxPooling(Pool):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides")
+        if any(source.output_names[1:]):
+            return MaxPoolingIndices(window=_window(source), columns_first=bool(source.integer("storage_order", 0)))
         return cls(window=_window(source))  # storage_order only concerns Indices
 
     def forward(self, data):
         lowest = -numpy.inf if data.dtype.kind == "f" else numpy.iinfo(data.dtype).min
         return self.clamp(windows(data, self.window, lowest).max(axis=self._kernel_axes))
+
+
+@dataclass(frozen=True)
+class MaxPoolingIndices(MaxPooling):
+    """MaxPooling that also gives the place of each largest element, the first of equal ones, counted over the whole input.
+
+    With `columns_first` the spatial axes are counted with the last one slowest. Source: ONNX operator MaxPool.
+    """
+
+    onnx_names: ClassVar = ()
+
+    columns_first: bool = False
+
+    @property
+    def type(self) -> str:
+        return "MaxPoolingIndices"
+
+    def infer(self, inputs):
+        (result,) = super().infer(inputs)
+        return result, TensorType(result.dims, DType.int64)
+
+    def forward(self, data):
+        spatial = data.shape[2:]
+        order = tuple(reversed(range(len(spatial)))) if self.columns_first else tuple(range(len(spatial)))
+        places = numpy.arange(math.prod(spatial), dtype=numpy.float64).reshape([spatial[axis] for axis in order])
+        places = places.transpose(numpy.argsort(order)) if spatial else places
+        every = numpy.arange(data.shape[0] * data.shape[1], dtype=numpy.float64).reshape(*data.shape[:2], *(1,) * len(spatial))
+        every = every * math.prod(spatial) + places
+        lowest = -numpy.inf if data.dtype.kind == "f" else numpy.iinfo(data.dtype).min
+        shown, numbers = windows(data, self.window, lowest), windows(every, self.window, -1)
+        shape = shown.shape[:2 + self.window.rank]
+        shown, numbers = shown.reshape(*shape, -1), numbers.reshape(*shape, -1)
+        best = numpy.where(numbers >= 0, shown, lowest).argmax(-1)[..., None]
+        return (self.clamp(numpy.take_along_axis(shown, best, -1)[..., 0]),
+                numpy.take_along_axis(numbers, best, -1)[..., 0].astype(numpy.int64))
+
+
+@dataclass(frozen=True)
+class LpPooling(Pool):
+    """(sum of |x|^order)^(1 / order) over each window. Source: ONNX operator LpPool."""
+
+    onnx_names: ClassVar = ("LpPool",)
+
+    order: int = 2
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("auto_pad", "ceil_mode", "dilations", "kernel_shape", "p", "pads", "strides")
+        order = source.integer("p", 2)
+        require(order > 0, f"p is {order}")
+        return cls(window=_window(source), order=order)
+
+    def forward(self, data):
+        sums = (numpy.abs(windows(data, self.window, 0)) ** self.order).sum(axis=self._kernel_axes)
+        return self.clamp(sums ** (1 / self.order))
 
 
 @dataclass(frozen=True)

@@ -64,3 +64,30 @@ class Softmax(Operator):
 
     def _from_rows(self, rows: numpy.ndarray, shape: tuple[int, ...]) -> numpy.ndarray:
         return rows.reshape(shape) if self.until_end else numpy.moveaxis(rows, -1, self.axis)
+
+
+@dataclass(frozen=True)
+class LogSoftmax(Softmax):
+    """y = ln(Softmax(x)). Source: ONNX operator LogSoftmax."""
+
+    onnx_names: ClassVar = ("LogSoftmax",)
+
+    def forward(self, data):
+        rows = self._rows(data)
+        rows = rows - rows.max(axis=-1, keepdims=True)
+        return self._from_rows(rows - numpy.log(numpy.exp(rows).sum(axis=-1, keepdims=True)), data.shape)
+
+    def forward_quantized(self, values, inputs, outputs):
+        return Operator.forward_quantized(self, values, inputs, outputs)
+
+
+@dataclass(frozen=True)
+class Hardmax(LogSoftmax):
+    """1 at the first largest element of each row, 0 elsewhere. Source: ONNX operator Hardmax."""
+
+    onnx_names: ClassVar = ("Hardmax",)
+
+    def forward(self, data):
+        rows = self._rows(data)
+        first = rows.argmax(axis=-1)[..., None] == numpy.arange(rows.shape[-1])
+        return self._from_rows(first.astype(data.dtype), data.shape)

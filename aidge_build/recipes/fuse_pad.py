@@ -8,6 +8,7 @@ from dataclasses import replace
 from aidge_build.graph.pattern import find
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.conv import Conv
 
 
 def fuse_pad(view: GraphView) -> GraphView:
@@ -22,7 +23,7 @@ def fuse_pad(view: GraphView) -> GraphView:
         begin, end = pad.operator.pads_begin[2:], pad.operator.pads_end[2:]
         window = reader.operator.window
         window = replace(window, pads_begin=_sum(window.pads_begin, begin), pads_end=_sum(window.pads_end, end))
-        changes = {"window": window} if "Conv" in reader.type else {"window": window, "count_include_pad": True}
+        changes = {"window": window} if isinstance(reader.operator, Conv) else {"window": window, "count_include_pad": True}
         rewrite.replace_node(reader, reader.with_(operator=replace(reader.operator, **changes),
                                                   inputs=(pad.inputs[0], *reader.inputs[1:]),
                                                   origin=found.origin))
@@ -36,7 +37,7 @@ def _fits(view: GraphView, pad: Node, reader: Node) -> bool:
                     and min(*operator.pads_begin, *operator.pads_end) >= 0)
     if not spatial_only or operator.mode != "constant" or operator.value != 0 or pad.outputs[0] in reader.inputs[1:]:
         return False
-    return reader.type.startswith("Conv") or not reader.operator.window.has_pads and not reader.operator.window.ceil_mode
+    return isinstance(reader.operator, Conv) or not reader.operator.window.has_pads and not reader.operator.window.ceil_mode
 
 
 def _sum(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: MIT
+"""Normalizations whose statistics are computed at run time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.operators.axes import counted_axes
+from aidge_build.operators.base import Operator, TensorType, require
+
+EPSILON = float(numpy.float32(1e-5))
+
+
+@dataclass(frozen=True)
+class RMSNormalization(Operator):
+    """y = x / sqrt(mean(x^2) + epsilon) * scale, over the axes from `axis` on. Source: ONNX operator RMSNormalization."""
+
+    onnx_names: ClassVar = ("RMSNormalization",)
+
+    axis: int = -1
+    epsilon: float = EPSILON
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("axis", "epsilon", "stash_type")
+        return cls(source.axis("axis", -1, source.input(0).rank), source.real("epsilon", EPSILON))
+
+    def infer(self, inputs):
+        data, *parameters = inputs
+        for tensor in parameters:
+            require(tensor is None or tensor.dims == data.dims[self.axis:],
+                    f"scale and bias must have the dims {list(data.dims[self.axis:])}, not {list(tensor.dims) if tensor else ''}")
+        return (TensorType(data.dims, data.dtype),)
+
+    def forward(self, data, scale):
+        axes = tuple(range(self.axis, data.ndim))
+        return data / numpy.sqrt(numpy.square(data).mean(axes, keepdims=True) + self.epsilon) * scale
+
+
+@dataclass(frozen=True)
+class LayerNormalization(RMSNormalization):
+    """y = (x - mean) / sqrt(variance + epsilon) * scale + bias, over the axes from `axis` on.
+
+    With statistics also the means and 1 / sqrt(variance + epsilon). Source: ONNX operator LayerNormalization.
+    """
+
+    onnx_names: ClassVar = ("LayerNormalization",)
+
+    has_statistics: bool = False
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("axis", "epsilon", "stash_type")
+        return cls(source.axis("axis", -1, source.input(0).rank), source.real("epsilon", EPSILON), any(source.output_names[1:]))
+
+    def infer(self, inputs):
+        (result,) = super().infer(inputs)
+        dims = (*result.dims[:self.axis], *(1,) * (len(result.dims) - self.axis))
+        return (result, *(TensorType(dims, DType.float32),) * (2 if self.has_statistics else 0))
+
+    def forward(self, data, scale, bias=None):
+        axes = tuple(range(self.axis, data.ndim))
+        mean = data.mean(axes, keepdims=True)
+        inverse = 1 / numpy.sqrt(data.var(axes, keepdims=True) + self.epsilon)
+        result = (data - mean) * inverse * scale + (0 if bias is None else bias)
+        return (result, mean, inverse) if self.has_statistics else result
+
+
+@dataclass(frozen=True)
+class GroupNormalization(Operator):
+    """y = (x - mean) / sqrt(variance + epsilon) * scale[c] + bias[c] over each of `groups` groups of channels.
+
+    Source: ONNX operator GroupNormalization (opset 18: scale and bias per group).
+    """
+
+    onnx_names: ClassVar = ("GroupNormalization",)
+
+    groups: int = 1
+    epsilon: float = EPSILON
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("epsilon", "num_groups", "stash_type")
+        return cls(source.integer("num_groups"), source.real("epsilon", EPSILON))
+
+    def infer(self, inputs):
+        data, scale, bias = inputs
+        require(data.rank >= 3, f"the input has rank {data.rank}, wants at least 3")
+        groups = self.group_count(data.dims)
+        require(groups > 0 and data.dims[1] % groups == 0, f"{data.dims[1]} channels do not divide into {groups} groups")
+        require(scale.dims == bias.dims and scale.dims in ((data.dims[1],), (groups,)),
+                f"scale {list(scale.dims)} and bias {list(bias.dims)} do not fit {data.dims[1]} channels in {groups} groups")
+        return (TensorType(data.dims, data.dtype),)
+
+    def group_count(self, dims) -> int:
+        return self.groups
+
+    def forward(self, data, scale, bias):
+        groups = self.group_count(data.shape)
+        parts = data.reshape(data.shape[0], groups, -1)
+        normal = (parts - parts.mean(2, keepdims=True)) / numpy.sqrt(parts.var(2, keepdims=True) + self.epsilon)
+        scale, bias = (numpy.repeat(values, data.shape[1] // values.size).reshape(-1, *(1,) * (data.ndim - 2)) for values in (scale, bias))
+        return normal.reshape(data.shape) * scale + bias
+
+
+@dataclass(frozen=True)
+class InstanceNormalization(GroupNormalization):
+    """GroupNormalization with one channel in each group. Source: ONNX operator InstanceNormalization."""
+
+    onnx_names: ClassVar = ("InstanceNormalization",)
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("epsilon")
+        return cls(epsilon=source.real("epsilon", EPSILON))
+
+    def group_count(self, dims):
+        return dims[1]
+
+
+@dataclass(frozen=True)
+class MeanVarianceNormalization(Operator):
+    """y = (x - mean) / (sqrt(variance) + 1e-9) over the axes. Source: ONNX operator MeanVarianceNormalization."""
+
+    onnx_names: ClassVar = ("MeanVarianceNormalization",)
+
+    axes: tuple[int, ...] = (0, 2, 3)
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("axes")
+        return cls(tuple(sorted(counted_axes(source.integers("axes", (0, 2, 3)), source.input(0).rank))))
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(data.dims, data.dtype),)
+
+    def forward(self, data):
+        return (data - data.mean(self.axes, keepdims=True)) / (data.std(self.axes, keepdims=True) + 1e-9)
+
+
+@dataclass(frozen=True)
+class LpNormalization(Operator):
+    """y = x / norm along `axis`, the norm of order 1 or 2; 0 where the norm is 0. Source: ONNX operator LpNormalization."""
+
+    onnx_names: ClassVar = ("LpNormalization",)
+
+    axis: int = -1
+    order: int = 2
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("axis", "p")
+        order = source.integer("p", 2)
+        require(order in (1, 2), f"p is {order}, wants 1 or 2")
+        return cls(source.axis("axis", -1, source.input(0).rank), order)
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(data.dims, data.dtype),)
+
+    def forward(self, data):
+        norm = numpy.linalg.norm(data, self.order, self.axis, keepdims=True)
+        return numpy.where(norm == 0, 0, data / numpy.where(norm == 0, 1, norm))
+
+
+@dataclass(frozen=True)
+class LRN(Operator):
+    """y = x / (bias + alpha / size * sum of x^2 over `size` neighbouring channels)^beta. Source: ONNX operator LRN."""
+
+    onnx_names: ClassVar = ("LRN",)
+
+    size: int = 1
+    alpha: float = float(numpy.float32(1e-4))
+    beta: float = 0.75
+    bias: float = 1.0
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("alpha", "beta", "bias", "size")
+        size = source.integer("size")
+        require(size > 0, f"size is {size}")
+        return cls(size, source.real("alpha", cls.alpha), source.real("beta", cls.beta), source.real("bias", cls.bias))
+
+    def infer(self, inputs):
+        (data,) = inputs
+        require(data.rank >= 2, f"the input has rank {data.rank}, wants at least 2")
+        return (TensorType(data.dims, data.dtype),)
+
+    def forward(self, data):
+        channels = data.shape[1]
+        squares, sums = numpy.square(data), numpy.empty_like(data)
+        for channel in range(channels):
+            first, last = channel - (self.size - 1) // 2, channel + math.ceil((self.size - 1) / 2)
+            sums[:, channel] = squares[:, max(0, first):min(channels, last + 1)].sum(1)
+        return data / (self.bias + self.alpha / self.size * sums) ** self.beta
+
+
+@dataclass(frozen=True)
+class BatchNormalizationTraining(Operator):
+    """Batch normalization with the statistics of the batch; gives the running mean and variance, too.
+
+    Source: ONNX operator BatchNormalization with training_mode.
+    """
+
+    epsilon: float = EPSILON
+    momentum: float = float(numpy.float32(0.9))
+
+    def infer(self, inputs):
+        data, *parameters = inputs
+        require(data.rank >= 2, f"the input has rank {data.rank}, wants at least 2")
+        for name, tensor in zip(("scale", "bias", "mean", "variance"), parameters):
+            require(tensor.dims == data.dims[1:2], f"{name} has the dims {list(tensor.dims)}, wants {list(data.dims[1:2])}")
+        return TensorType(data.dims, data.dtype), *(TensorType(data.dims[1:2], tensor.dtype) for tensor in parameters[2:])
+
+    def forward(self, data, scale, bias, mean, variance):
+        axes, along = (0, *range(2, data.ndim)), (1, -1, *(1,) * (data.ndim - 2))
+        own_mean, own_variance = data.mean(axes), data.var(axes)
+        normal = (data - own_mean.reshape(along)) / numpy.sqrt(own_variance.reshape(along) + self.epsilon)
+        running = (mean * self.momentum + own_mean * (1 - self.momentum), variance * self.momentum + own_variance * (1 - self.momentum))
+        return normal * scale.reshape(along) + bias.reshape(along), *running

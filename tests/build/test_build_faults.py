@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Builds that are killed, that run twice at once, that meet a full disk or a read-only tree, with the real generator.
+
+AIDGE_STRESS=1 kills at 50 moments instead of two, and takes the Make generator, too.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from aidge_build.installed import cmake_folder
+from tests.build.checkout import ROOT
+from tests.build.test_real_generator import COMMAND, DIGITS, with_other_weights
+
+KILLS, BUILDERS = (50, ("scons", "Ninja", "Unix Makefiles")) if os.environ.get("AIDGE_STRESS") else (2, ("scons", "Ninja"))
+MAIN = '#include "digits.h"\nint main(void) { static int8_t in[DIGITS_INPUT_SIZE], out[DIGITS_OUTPUT_SIZE]; return digits_run(in, out); }\n'
+GENERATED = ("digits.c", "digits.h", "digits_weights.c", "digits.plan.json")
+CMAKELISTS = """\
+cmake_minimum_required(VERSION 3.20)
+project(firmware LANGUAGES C)
+find_package(aidge_build CONFIG REQUIRED)
+aidge_add_model(digits MODEL digits.onnx)
+add_executable(app.elf main.c)
+target_link_libraries(app.elf PRIVATE digits)
+aidge_check_memory(app.elf digits)
+"""
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture(params=BUILDERS)
+def firmware(request, project):
+    """A firmware with a real model, and the command that builds it."""
+    project.write("main.c", MAIN)
+    (project.folder / "kws.onnx").unlink()
+    shutil.copy(DIGITS, project.folder / "digits.onnx")
+    if request.param == "scons":
+        project.sconstruct("app = env.Program('app.elf', ['main.c', env.AidgeModel('digits', 'digits.onnx')])\nenv.AidgeCheck(app)",
+                           settings=f"AIDGE_BUILD=[{sys.executable!r}, {str(project.write('command.py', COMMAND))!r}],")
+        return project.folder, project.folder, [sys.executable, "-m", "SCons", "-Q", "-j2"]
+    program = {"Ninja": "ninja", "Unix Makefiles": "make"}[request.param]
+    if not (shutil.which("cmake") and shutil.which(program)):
+        pytest.skip(f"needs cmake and {program}")
+    project.write("CMakeLists.txt", CMAKELISTS)
+    made = run(["cmake", "-S", ".", "-B", "build", "-G", request.param, f"-Daidge_build_DIR={cmake_folder()}",
+                f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build", "-DCMAKE_C_COMPILER_WORKS=1"], project.folder)
+    assert made.returncode == 0, made.stdout
+    return project.folder, project.folder / "build", ["cmake", "--build", "build", "-j2"]
+
+
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess:
+    return subprocess.run(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+
+
+def outcome(build: Path) -> dict[str, bytes]:
+    """The program and the generated files."""
+    found = {name: path for name in ("app.elf", *GENERATED) for path in build.rglob(name) if "CMakeFiles" not in path.parts}
+    return {name: path.read_bytes() for name, path in found.items()}
+
+
+def finished(folder: Path, build: Path, command: list[str]) -> dict[str, bytes]:
+    """What a build that must succeed leaves."""
+    done = run(command, folder)
+    assert done.returncode == 0, done.stdout
+    return outcome(build)
+
+
+def test_a_killed_build_is_completed_by_the_next_one(firmware):
+    folder, build, command = firmware
+    start = time.monotonic()
+    first = finished(*firmware)
+    duration = time.monotonic() - start
+    (folder / "digits.onnx").write_bytes(with_other_weights())
+    second = finished(*firmware)
+    assert sorted(first) == sorted(("app.elf", *GENERATED)) and first["app.elf"] != second["app.elf"]
+    expected = {DIGITS.read_bytes(): first, with_other_weights(): second}
+    moments = random.Random(7)
+    for content in list(expected) * (KILLS // 2):
+        (folder / "digits.onnx").write_bytes(content)
+        process = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   start_new_session=True)
+        time.sleep(moments.uniform(0.05, 1.0) * duration)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert finished(*firmware) == expected[content]
+
+
+def test_two_builds_at_once_leave_what_one_leaves(firmware):
+    folder, build, command = firmware
+    expected = finished(*firmware)
+    (folder / "digits.onnx").write_bytes(with_other_weights())
+    processes = [subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) for _ in range(2)]
+    outputs = [process.communicate()[0].decode() for process in processes]
+    generated = outcome(build)
+    (folder / "digits.onnx").write_bytes(DIGITS.read_bytes())
+    assert any(process.returncode == 0 for process in processes), outputs
+    assert finished(*firmware) == expected
+    (folder / "digits.onnx").write_bytes(with_other_weights())
+    assert finished(*firmware) == generated
+
+
+# Disks. A user namespace gives an ordinary user a file system to fill, and root one that refuses to be written.
+
+def in_namespace(script: str, *words: object) -> subprocess.CompletedProcess:
+    probe = subprocess.run(["unshare", "-rm", "true"], capture_output=True) if shutil.which("unshare") else None
+    if probe is None or probe.returncode != 0:
+        pytest.skip("needs unshare with user namespaces")
+    return run(["unshare", "-rm", "sh", "-c", script, "sh", *map(str, words)], ROOT)
+
+
+COMPILE = '"$1" -m aidge_build compile "$2" --name digits --board host --out "$3/out" --depfile "$3/out/d" --stamp "$3/out/s"'
+
+
+@pytest.mark.parametrize("kilobytes", [4, 20, 48, 72])
+def test_a_full_disk_is_one_line_with_the_file_and_no_file_is_half_written(tmp_path, kilobytes):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    done = in_namespace(f'mount -t tmpfs -o size={kilobytes}k tmpfs "$3"; {COMPILE}; status=$?; ls -A "$3/out"; exit $status',
+                        sys.executable, DIGITS, disk)
+    assert done.returncode == 2, done.stdout
+    lines = done.stdout.splitlines()
+    assert "No space left on device" in lines[0] and str(disk / "out") in lines[0]
+    assert lines[1:] == []
+
+
+def test_a_read_only_folder_of_outputs_is_one_line(tmp_path):
+    done = in_namespace(f'mount -t tmpfs -o ro tmpfs "$3"; {COMPILE}', sys.executable, DIGITS, tmp_path)
+    assert done.returncode == 2 and done.stdout.count("\n") == 1
+    assert "Read-only file system" in done.stdout and str(tmp_path / "out") in done.stdout
+
+
+def test_a_read_only_checkout_builds_into_a_folder_elsewhere(command, tmp_path):
+    script = 'mount --bind . . && cd "$PWD" && mount -o remount,ro,bind . && ! touch SConstruct 2>/dev/null && "$1" -m SCons -Q board=host build="$2"'
+    done = in_namespace(script, sys.executable, tmp_path / "out")
+    assert done.returncode == 0, done.stdout
+    assert (tmp_path / "out/host/digits/digits.elf").exists()

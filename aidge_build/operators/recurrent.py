@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""Recurrent networks over a sequence: RNN, GRU and LSTM, forward, reverse or both."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.operators.base import Operator, TensorType, require
+
+DIRECTIONS = ("forward", "reverse", "bidirectional")
+FUNCTIONS = {
+    "tanh": numpy.tanh,
+    "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
+    "relu": lambda x: numpy.maximum(x, 0),
+}
+
+
+@dataclass(frozen=True)
+class Recurrent(Operator):
+    """Base. Inputs: X [T, B, I], W [D, G H, I], R [D, G H, H], optional B [D, 2 G H], lengths [B], initial states [D, B, H].
+
+    Outputs: Y [T, D, B, H], last states [D, B, H]. With `batch_first` the axis B comes first everywhere but in the weights.
+    `functions` are the activations of each direction, one direction after another; `limit` clips what goes into them (0: does not).
+    """
+
+    gates: ClassVar[int] = 1
+    states: ClassVar[int] = 1
+    default_functions: ClassVar[tuple[str, ...]] = ("tanh",)
+    more_attributes: ClassVar[tuple[str, ...]] = ()
+
+    hidden: int = 1
+    direction: str = "forward"
+    batch_first: bool = False
+    functions: tuple[str, ...] = ()
+    limit: float = math.inf
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("activation_alpha", "activation_beta", "activations", "clip", "direction", "hidden_size", "layout",
+                                 *cls.more_attributes)
+        weights, direction = source.input(1), source.text("direction", "forward")
+        require(direction in DIRECTIONS, f"direction {direction!r} is unknown")
+        count = 2 if direction == "bidirectional" else 1
+        names = source.node.attributes.get("activations") or cls.default_functions * count
+        functions = tuple(name.lower() for name in names)
+        unknown = [name for name in functions if name not in FUNCTIONS]
+        require(not unknown, f"activation {unknown and unknown[0]!r} is not supported", f"supported are {', '.join(FUNCTIONS)}")
+        require(len(functions) == len(cls.default_functions) * count, f"{len(functions)} activations, wants {len(cls.default_functions) * count}")
+        require(weights.rank == 3 and weights.dims[1] % cls.gates == 0, f"the weights have the dims {list(weights.dims)}")
+        hidden = weights.dims[1] // cls.gates
+        require(source.integer("hidden_size", hidden) == hidden, f"hidden_size differs from the weights' {hidden}")
+        return cls(hidden, direction, bool(source.integer("layout", 0)), functions, source.real("clip", math.inf), **cls.more(source))
+
+    @classmethod
+    def more(cls, source) -> dict:
+        """Attributes of the subclass."""
+        return {}
+
+    @property
+    def directions(self) -> int:
+        return 2 if self.direction == "bidirectional" else 1
+
+    def infer(self, inputs):
+        data, weights, recurrence, *rest = inputs
+        require(data.rank == 3, f"the input has rank {data.rank}, wants 3")
+        steps, batch = data.dims[:2][::-1] if self.batch_first else data.dims[:2]
+        rows, many, hidden = self.gates * self.hidden, self.directions, self.hidden
+        states = (batch, many, hidden) if self.batch_first else (many, batch, hidden)
+        wanted = [(weights, (many, rows, data.dims[2])), (recurrence, (many, rows, hidden))]
+        wanted += zip(rest, ((many, 2 * rows), (batch,), states, states, (many, 3 * hidden)))
+        for tensor, dims in wanted:
+            require(tensor is None or tensor.dims == dims, f"an input has the dims {list(tensor.dims) if tensor else ''}, wants {list(dims)}")
+        whole = (batch, steps, many, hidden) if self.batch_first else (steps, many, batch, hidden)
+        return TensorType(whole, data.dtype), *(TensorType(states, data.dtype),) * self.states
+
+    def forward(self, data, weights, recurrence, bias=None, lengths=None, *initial):
+        peepholes = initial[2] if len(initial) > 2 else None
+        if self.batch_first:
+            data = numpy.swapaxes(data, 0, 1)
+            initial = tuple(None if state is None else numpy.swapaxes(state, 0, 1) for state in initial[:2])
+        steps, batch, _ = data.shape
+        whole = numpy.zeros((steps, self.directions, batch, self.hidden))
+        last = numpy.zeros((self.states, self.directions, batch, self.hidden))
+        for d in range(self.directions):
+            per = len(self.default_functions)
+            functions = [FUNCTIONS[name] for name in self.functions[d * per:(d + 1) * per]]
+            own = (weights[d], recurrence[d], numpy.zeros(2 * len(weights[d])) if bias is None else bias[d], peepholes if peepholes is None else peepholes[d])
+            for b in range(batch):
+                state = [numpy.zeros(self.hidden) if len(initial) <= k or initial[k] is None else initial[k][d, b] for k in range(self.states)]
+                count = steps if lengths is None else int(lengths[b])
+                times = range(count) if d == 0 and self.direction != "reverse" else range(count - 1, -1, -1)
+                for t in times:
+                    state = self.step(data[t, b], state, own, functions)
+                    whole[t, d, b] = state[0]
+                last[:, d, b] = state
+        if self.batch_first:
+            return numpy.moveaxis(whole, 2, 0), *(numpy.swapaxes(state, 0, 1) for state in last)
+        return whole, *last
+
+    def step(self, x, state, own, functions):
+        """The states after one element of the sequence."""
+        raise NotImplementedError
+
+    def _clipped(self, values):
+        return numpy.clip(values, -self.limit, self.limit)
+
+    def multiply_accumulates(self, inputs, outputs):
+        data, weights, recurrence = inputs[:3]
+        return data.dims[0] * data.dims[1] * (weights.elements + recurrence.elements)
+
+
+@dataclass(frozen=True)
+class RNN(Recurrent):
+    """h = f(W x + R h + b). Source: ONNX operator RNN."""
+
+    onnx_names: ClassVar = ("RNN",)
+
+    def step(self, x, state, own, functions):
+        weights, recurrence, bias, _ = own
+        sums = weights @ x + recurrence @ state[0] + bias[:self.hidden] + bias[self.hidden:]
+        return [functions[0](self._clipped(sums))]
+
+
+@dataclass(frozen=True)
+class GRU(Recurrent):
+    """z, r = f(W x + R h + b); n = g(W x + R (r h) + b); h = (1 - z) n + z h. Source: ONNX operator GRU.
+
+    With `reset_after` the reset gate multiplies R h + b instead of h.
+    """
+
+    onnx_names: ClassVar = ("GRU",)
+    gates: ClassVar = 3
+    default_functions: ClassVar = ("sigmoid", "tanh")
+    more_attributes: ClassVar = ("linear_before_reset",)
+
+    reset_after: bool = False
+
+    @classmethod
+    def more(cls, source):
+        return {"reset_after": bool(source.integer("linear_before_reset", 0))}
+
+    def step(self, x, state, own, functions):
+        (h,), (weights, recurrence, bias, _), n = state, own, self.hidden
+        from_x, from_h = weights @ x + bias[:3 * n], recurrence @ h + bias[3 * n:]
+        update, reset = (functions[0](self._clipped(from_x[k * n:(k + 1) * n] + from_h[k * n:(k + 1) * n])) for k in (0, 1))
+        inner = reset * from_h[2 * n:] if self.reset_after else recurrence[2 * n:] @ (reset * h) + bias[5 * n:]
+        new = functions[1](self._clipped(from_x[2 * n:] + inner))
+        return [(1 - update) * new + update * h]
+
+
+@dataclass(frozen=True)
+class LSTM(Recurrent):
+    """i, o, f, n = W x + R h + b (with peepholes); c = f c + i n; h = o tanh(c). Source: ONNX operator LSTM."""
+
+    onnx_names: ClassVar = ("LSTM",)
+    gates: ClassVar = 4
+    states: ClassVar = 2
+    default_functions: ClassVar = ("sigmoid", "tanh", "tanh")
+    more_attributes: ClassVar = ("input_forget",)
+
+    @classmethod
+    def more(cls, source):
+        require(not source.integer("input_forget", 0), "input_forget is not supported")
+        return {}
+
+    def step(self, x, state, own, functions):
+        (h, c), (weights, recurrence, bias, peepholes), n = state, own, self.hidden
+        sums = weights @ x + recurrence @ h + bias[:4 * n] + bias[4 * n:]
+        gate = [sums[k * n:(k + 1) * n] for k in range(4)]
+        peep = numpy.zeros((3, n)) if peepholes is None else peepholes.reshape(3, n)
+        into, forget = functions[0](self._clipped(gate[0] + peep[0] * c)), functions[0](self._clipped(gate[2] + peep[2] * c))
+        cell = forget * c + into * functions[1](self._clipped(gate[3]))
+        return [functions[0](self._clipped(gate[1] + peep[1] * cell)) * functions[2](cell), cell]

@@ -79,10 +79,18 @@ def plan_of(shape: Geometry, clamps: bool) -> Plan:
         patch = patches.vectors * LANES
         form = Product(PIXELS, patch, 1, patch, 1, patch, patches.vectors, shape.outputs, aligned=True, clamps=clamps)
         plan = Plan(shape, form, staging, patches)
-        room = (SCRATCH_BYTES - staging.bytes) // patch // PIXELS * PIXELS
-        plans.append(replace(plan, batch=min(-(-shape.out_width // PIXELS) * PIXELS, max(PIXELS, room))))
+        plans.append(replace(plan, batch=_batch(shape, max(PIXELS, (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS))))
     return min(plans, key=lambda plan: (_instructions(plan.product) + (PIXELS * plan.patches.instructions / plan.product.pairs
                                                                         if plan.patches else 0)))
+
+
+def _batch(shape: Geometry, room: int) -> int:
+    """How many pixels' windows are laid out at once: whole rows where they fit, and so that blocks come out even."""
+    rows = min(shape.out_height, room // shape.out_width)
+    if rows == 0:
+        return room
+    even = [count for count in range(rows, max(0, rows - PIXELS), -1) if count * shape.out_width % PIXELS == 0]
+    return (even or [rows])[0] * shape.out_width
 
 
 def _instructions(form: Product) -> int:
@@ -173,21 +181,39 @@ class Driver:
     def _rows(self) -> list[str]:
         shape, plan = self.shape, self.plan
         in_row = shape.in_width * shape.channels
-        lines = ["int32_t batch, row;"]
+        lines = ["int32_t batch, row;"] if not plan.patches or plan.batch < shape.out_width else ["int32_t batch, group, row;"]
         if plan.staging:
             lines += plan.staging.lines("stream[16]")
         if plan.patches:
             lines.insert(-1, f"int8_t *const windows = rows + {plan.staging.bytes};")
-        inner = []
-        if plan.staging:
-            source = "rows"
-            inner.append(f"aidge_helium_rows(x, rows, row * {shape.stride_height} - {shape.top}, stream[16], &staged);")
+        if plan.patches and plan.batch >= shape.out_width:
+            inner = self._groups()
         else:
-            source = f"(x + row * {shape.stride_height * in_row})"
-        inner += self._patched(source) if plan.patches else self._pixels(plan.product, source, "y", 0, shape.out_width)
-        inner.append(f"y += {shape.out_width * shape.outputs};")
-        return [*lines, f"for (batch = 0; batch < {shape.batches}; batch++) {{", f"    for (row = 0; row < {shape.out_height}; row++) {{",
-                *(f"        {line}" for line in inner), "    }", f"    x += {shape.in_height * in_row};", "}"]
+            source = "rows" if plan.staging else f"(x + row * {shape.stride_height * in_row})"
+            body = [self._copy("row")] if plan.staging else []
+            body += self._patched(source) if plan.patches else self._pixels(plan.product, source, "y", 0, shape.out_width)
+            inner = _loop("row", shape.out_height, [*body, f"y += {shape.out_width * shape.outputs};"])
+        return [*lines, *_loop("batch", shape.batches, [*inner, f"x += {shape.in_height * in_row};"])]
+
+    def _copy(self, row: str) -> str:
+        """The rows that output row `row` sees."""
+        shape = self.shape
+        return f"aidge_helium_rows(x, rows, {row} * {shape.stride_height} - {shape.top}, stream[16], &staged);"
+
+    def _groups(self) -> list[str]:
+        """Windows of several output rows side by side: blocks of pixels go across the ends of rows."""
+        shape, plan = self.shape, self.plan
+        patches = plan.patches
+        self.functions[patches.name] = patches.text()
+        count = plan.batch // shape.out_width
+
+        def group(rows: int, first: str) -> list[str]:
+            copies = [self._copy(f"({first} + row)"), f"{patches.name}(rows, windows + row * {shape.out_width * patches.vectors * LANES}, {shape.out_width});"]
+            return [*_loop("row", rows, copies), *self._pixels(plan.product, "windows", "y", 0, rows * shape.out_width),
+                    f"y += {rows * shape.out_width * shape.outputs};"]
+
+        whole, rest = divmod(shape.out_height, count)
+        return [*_loop("group", whole, group(count, f"group * {count}")), *(group(rest, str(whole * count)) if rest else [])]
 
     def _patched(self, source: str) -> list[str]:
         shape, plan, lines = self.shape, self.plan, []
@@ -197,6 +223,10 @@ class Driver:
             lines.append(f"{plan.patches.name}({_at(source, first * plan.patches.pixel_step)}, windows, {count});")
             lines += self._pixels(plan.product, "windows", _at("y", first * shape.outputs), 0, count)
         return lines
+
+
+def _loop(variable: str, count: int, body: list[str]) -> list[str]:
+    return [f"for ({variable} = 0; {variable} < {count}; {variable}++) {{", *(f"    {line}" for line in body), "}"]
 
 
 def _at(pointer: str, offset: int) -> str:

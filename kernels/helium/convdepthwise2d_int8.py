@@ -8,12 +8,13 @@ import numpy
 from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.spec import Demands, NodeView, Predicate
 from aidge_build.export.call import Call, Constant, Input, Output, Scratch
-from aidge_build.export.linear import linear_constants
+from aidge_build.export.linear import LinearConstants, linear_constants
 from aidge_build.export.node import ExportNode, kernel
 
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
 from .geometry import Geometry, geometry_of
+from .planes import Planes
 from .staging import Staging
 
 MOST_ROWS, MOST_TAPS = 7, 128
@@ -53,23 +54,48 @@ class ConvDepthwise2dInt8(ExportNode):
         return None if shape.stays_inside and shape.channels % LANES == 0 else Staging.of(shape)
 
     @classmethod
+    def planes(cls, view: NodeView) -> Planes | None:
+        """One channel at a time where that takes fewer instructions than channels in lanes."""
+        shape = cls.geometry(view)
+        form = Planes(shape, _clamps(view))
+        return form if Planes.fits(shape) and form.instructions < Depthwise.instructions_for(shape) else None
+
+    @classmethod
     def demands(cls, view: NodeView) -> Demands:
+        planes = cls.planes(view)
         staging = cls.staging(view)
-        return Demands(scratch_bytes=staging.bytes if staging else 0)
+        return Demands(scratch_bytes=planes.plane_bytes if planes else staging.bytes if staging else 0)
 
     def call(self) -> Call:
-        shape, (output,) = self.geometry(self.view), self.outputs
-        clamps = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype) != output.dtype.range
-        form = Depthwise(shape.channels, shape.kernel_height, shape.kernel_width, shape.dilation_width * shape.channels,
-                         shape.stride_width * shape.channels, clamps)
+        shape = self.geometry(self.view)
         taps = self.inputs[1].data.reshape(shape.channels, shape.kernel_height, shape.kernel_width)
-        numbers = linear_constants(self.operator, self.inputs, output, taps.reshape(shape.channels, -1))
+        numbers = linear_constants(self.operator, self.inputs, self.outputs[0], taps.reshape(shape.channels, -1))
+        planes = self.planes(self.view)
+        return self._by_planes(planes, taps, numbers) if planes else self._by_lanes(shape, taps, numbers)
+
+    def _by_planes(self, form: Planes, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
+        shape, name = form.shape, f"{form.name}_all"
+        driver = (f"static void {name}(const int8_t *x, int8_t *y, const int8_t *stream, void *scratch)\n{{\n    int32_t batch;\n"
+                  f"    aidge_helium_fill((int8_t *)scratch, stream[0], {form.plane_bytes});\n"
+                  f"    for (batch = 0; batch < {shape.batches}; batch++) {{\n        {form.name}(x, y, stream, (int8_t *)scratch);\n"
+                  f"        x += {shape.in_height * shape.in_width * shape.channels};\n"
+                  f"        y += {shape.out_height * shape.out_width * shape.channels};\n    }}\n}}")
+        return Call(name, ("planes.h",), (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), Scratch()),
+                    "one channel at a time, 2 x 4 outputs, requantized in float", (form.text(), driver))
+
+    def _by_lanes(self, shape: Geometry, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
+        form = Depthwise(shape.channels, shape.kernel_height, shape.kernel_width, shape.dilation_width * shape.channels,
+                         shape.stride_width * shape.channels, numbers.clamps)
         staging = self.staging(self.view)
-        name = f"aidge_helium_lanes_{shape.name}{'_clamped' if clamps else ''}"
+        name = f"aidge_helium_lanes_{shape.name}{'_clamped' if numbers.clamps else ''}"
         arguments = (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), *((Scratch(),) if staging else ()))
         sources = ("depthwise.h", *(("ring.h",) if staging else ()))
-        return Call(name, sources, arguments, "16 channels in lanes, requantized in float",
-                    (form.text(), _driver(name, shape, form, staging)))
+        return Call(name, sources, arguments, "16 channels in lanes, requantized in float", (form.text(), _driver(name, shape, form, staging)))
+
+
+def _clamps(view: NodeView) -> bool:
+    (output,) = view.outputs
+    return clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype) != output.dtype.range
 
 
 def _driver(name: str, shape: Geometry, form: Depthwise, staging: Staging | None) -> str:

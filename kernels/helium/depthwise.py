@@ -13,6 +13,7 @@ import numpy
 from aidge_build.export.linear import LinearConstants
 
 from .assembly import BYTE_REACH, Access, Assembler, function, walk
+from .geometry import Geometry
 
 LANES = 16
 HEAD_BYTES = 16  # of a stream: input zero point, zero point, lowest, highest
@@ -37,6 +38,13 @@ class Depthwise:
     def name(self) -> str:
         return (f"aidge_helium_depthwise_{self.rows}x{self.taps}_step_{self.tap_step}_{self.pixel_step}_channels_{self.channels}"
                 f"{'_clamped' if self.clamps else ''}")
+
+    @staticmethod
+    def instructions_for(shape: Geometry) -> int:
+        """Of one image, nearly."""
+        taps, blocks = shape.kernel_height * shape.kernel_width, -(-shape.channels // LANES)
+        block = 34 + 19 * (taps // 2) + 12 * (taps % 2)
+        return shape.out_height * (40 + shape.in_width * shape.channels // 5 + shape.out_width * (10 + blocks * block))
 
     @property
     def blocks(self) -> int:

@@ -37,6 +37,15 @@ EDGES = [
     (1, 16, (3, 3), (3, 3), 1, 1, (4, 4)),
     (2, 16, (6, 6), (2, 2), 2, 1, (0, 0)),
     (1, 16, (6, 6), (3, 3), 1, 1, (0, 0)),
+    (1, 8, (48, 48), (3, 3), 1, 1, (1, 1)),
+    (1, 3, (13, 9), (3, 3), 1, 1, (1, 1)),
+    (2, 5, (9, 17), (3, 3), 1, 1, (1, 1)),
+    (1, 4, (11, 19), (2, 2), 1, 1, (1, 0)),
+    (1, 7, (20, 6), (3, 3), 1, 1, (0, 0)),
+    (1, 6, (8, 24), (2, 3), 1, 1, (0, 1)),
+    (1, 18, (15, 12), (3, 3), 1, 1, (2, 2)),
+    (1, 3, (40,), (3,), 1, 1, (1, 1)),
+    (1, 2, (30, 3), (1, 3), 1, 1, (0, 1)),
 ]
 
 
@@ -49,7 +58,7 @@ def random_depthwise(seed):
     random = Randomness(seed)
     rank = random.choice(1, 2, 2)
     kernel = tuple(random.choice(1, 2, 3, 3, 3, 5) for _ in range(rank))
-    spatial = tuple(random.integer(size, size + 14) for size in kernel)
+    spatial = tuple(random.integer(size, size + random.choice(6, 14, 24)) for size in kernel)
     dilation = random.choice(1, 1, 1, 2)
     pads = (random.integer(0, 2), random.integer(0, 2)) if dilation == 1 else (max(kernel), max(kernel))
     channels = random.choice(2, 3, 8, 16, 16, 17, 32, 48, 64, random.integer(2, 140))

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""Resizing with constant sizes: along each axis every output element is a weighted sum of a few input elements."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.operators.axes import counted_axes
+from aidge_build.operators.base import Operator, TensorType, require
+
+MODES = ("nearest", "linear", "cubic")
+COORDINATES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
+NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+LARGEST = 1 << 20  # of an output axis
+
+
+@dataclass(frozen=True)
+class Resize(Operator):
+    """The data with other lengths of its axes. Source: ONNX operators Resize and Upsample, with constant scales, sizes and roi.
+
+    `dims` are the output's, `scales` one number per axis; `begin` and `end` the part of each axis that is shown (crop only).
+    """
+
+    onnx_names: ClassVar = ("Resize",)
+
+    dims: tuple[int, ...] = ()
+    scales: tuple[float, ...] = ()
+    mode: str = "nearest"
+    coordinates: str = "half_pixel"
+    nearest: str = "round_prefer_floor"
+    cubic: float = -0.75
+    antialias: bool = False
+    exclude_outside: bool = False
+    extrapolation: float = 0.0
+    begin: tuple[float, ...] = ()
+    end: tuple[float, ...] = ()
+
+    @classmethod
+    def from_onnx(cls, source):
+        data, mode = source.input(0), source.text("mode", "nearest")
+        if source.opset < 11:
+            source.expect_attributes("mode")
+            return cls._by_scales(data, source.constant_input(1), range(data.rank), mode=mode, coordinates="asymmetric",
+                                  nearest="floor"), source.input_names[:1]
+        source.expect_attributes("antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value",
+                                 "keep_aspect_ratio_policy", "mode", "nearest_mode")
+        axes = counted_axes(source.integers("axes", tuple(range(data.rank))), data.rank)
+        coordinates = source.text("coordinate_transformation_mode", "half_pixel")
+        policy = source.text("keep_aspect_ratio_policy", "stretch")
+        keywords = {"mode": mode, "coordinates": coordinates, "nearest": source.text("nearest_mode", "round_prefer_floor"),
+                    "cubic": source.real("cubic_coeff_a", -0.75), "antialias": bool(source.integer("antialias", 0)),
+                    "exclude_outside": bool(source.integer("exclude_outside", 0)),
+                    "extrapolation": source.real("extrapolation_value", 0.0)}
+        require(policy in ("stretch", "not_larger", "not_smaller"), f"keep_aspect_ratio_policy {policy!r} is unknown")
+        if coordinates == "tf_crop_and_resize":
+            keywords |= _crop(source.constant_input(1), axes, data.rank)
+        scales = source.optional_constant(2)
+        if scales is not None and scales.size:
+            return cls._by_scales(data, scales, axes, **keywords), source.input_names[:1]
+        return cls._by_sizes(data, source.constant_integers(3), axes, policy, **keywords), source.input_names[:1]
+
+    @classmethod
+    def _by_scales(cls, data, scales: numpy.ndarray, axes, **keywords) -> "Resize":
+        require(scales.ndim == 1 and len(scales) == len(axes), f"{scales.size} scales for {len(axes)} axes")
+        require(bool(numpy.isfinite(scales).all() and (scales > 0).all()), f"the scales {scales.tolist()}: each must be positive")
+        factors = [1.0] * data.rank
+        for axis, scale in zip(axes, scales):
+            factors[axis] = float(scale)
+        return cls(tuple(int(size * scale) for size, scale in zip(data.dims, factors)), tuple(factors), **keywords)
+
+    @classmethod
+    def _by_sizes(cls, data, sizes: tuple[int, ...], axes, policy: str, **keywords) -> "Resize":
+        require(len(sizes) == len(axes), f"{len(sizes)} sizes for {len(axes)} axes")
+        require(all(0 < size <= LARGEST for size in sizes), f"the sizes {list(sizes)}: each must be in 1..{LARGEST}")
+        dims, factors = list(data.dims), [1.0] * data.rank
+        for axis, size in zip(axes, sizes):
+            dims[axis], factors[axis] = size, size / data.dims[axis]
+        if policy != "stretch":
+            scale = (min if policy == "not_larger" else max)(factors[axis] for axis in axes)
+            for axis in axes:
+                dims[axis], factors[axis] = int(scale * data.dims[axis] + 0.5), scale
+        return cls(tuple(dims), tuple(factors), **keywords)
+
+    def infer(self, inputs):
+        (data,) = inputs
+        for name, value, known in (("mode", self.mode, MODES), ("coordinate_transformation_mode", self.coordinates, COORDINATES),
+                                   ("nearest_mode", self.nearest, NEAREST)):
+            require(value in known, f"{name} {value!r} is not supported", f"supported are {', '.join(known)}")
+        require(not self.antialias or self.mode != "nearest", "antialias with mode nearest")
+        require(all(0 < size <= LARGEST for size in self.dims), f"the result has the dims {list(self.dims)}")
+        return (TensorType(self.dims, data.dtype),)
+
+    def changes(self, axis: int, size: int) -> bool:
+        """Whether the axis, which has `size` elements, is not just copied."""
+        cropped = bool(self.begin) and (self.begin[axis], self.end[axis]) != (0.0, 1.0)
+        return size != self.dims[axis] or not math.isclose(self.scales[axis], 1.0) or cropped
+
+    def taps(self, axis: int, size: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """For each output index along an axis of `size` elements: input indices and their weights, [output, taps].
+
+        An index of -1 in the first column says that the output is the extrapolation value.
+        """
+        if not self.changes(axis, size):
+            return numpy.arange(size)[:, None], numpy.ones((size, 1))
+        places = self._places(axis, size)
+        whole = numpy.floor(places).astype(numpy.int64)
+        # The neighbour on the left is preferred: an exact hit is ratio 1 from the element before.
+        ratios = numpy.where(places == whole, 1.0, places - whole)
+        weights = numpy.array([self._weights(float(ratio), self.scales[axis]) for ratio in ratios])
+        count = weights.shape[1]
+        if count % 2 == 0:
+            first = whole - count // 2 + numpy.where(places == whole, 0, 1)
+        else:
+            first = whole - (count - 1) // 2 + numpy.where(places - whole <= 0.5, 0, 1)
+        indices = first[:, None] + numpy.arange(count)
+        if self.exclude_outside:
+            weights = numpy.where((indices < 0) | (indices >= size), 0.0, weights)
+            weights = weights / weights.sum(axis=1, keepdims=True)
+        indices = numpy.clip(indices, 0, size - 1)
+        if self.coordinates == "tf_crop_and_resize":
+            indices[(places < 0) | (places > size - 1), 0] = -1
+        return indices, weights
+
+    def _places(self, axis: int, size: int) -> numpy.ndarray:
+        """The input coordinate of each output index."""
+        scale, out = self.scales[axis], numpy.arange(self.dims[axis], dtype=numpy.float64)
+        length = scale * size  # of the output, not rounded
+        if self.coordinates == "align_corners":
+            return out * 0 if length == 1 else out * (size - 1) / (length - 1)
+        if self.coordinates == "asymmetric":
+            return out / scale
+        if self.coordinates == "tf_crop_and_resize":
+            begin, part = self.begin[axis], self.end[axis] - self.begin[axis]
+            return begin * (size - 1) + (out * 0 + part * (size - 1) / 2 if length == 1 else out * part * (size - 1) / (length - 1))
+        if self.coordinates == "pytorch_half_pixel" and length == 1:
+            return out * 0 - 0.5
+        shift = size / 2 * (1 - self.dims[axis] / length) if self.coordinates == "half_pixel_symmetric" else 0.0
+        return shift + (out + 0.5) / scale - 0.5
+
+    def _weights(self, ratio: float, scale: float) -> list[float]:
+        if self.mode == "nearest":
+            right = ratio == 1 or {"round_prefer_floor": ratio > 0.5, "round_prefer_ceil": ratio >= 0.5, "floor": False, "ceil": True}[self.nearest]
+            return [0.0, 1.0] if right else [1.0, 0.0]
+        reach, shape = (1, _triangle) if self.mode == "linear" else (2, self._cubic)
+        narrow = min(scale, 1.0) if self.antialias else 1.0
+        first = math.floor(-reach / narrow) + 1
+        values = [shape(abs((place - ratio) * narrow)) for place in range(first, 2 - first)]
+        total = sum(values)
+        return [value / total for value in values] if self.antialias else values
+
+    def _cubic(self, x: float) -> float:
+        a = self.cubic
+        if x <= 1:
+            return (a + 2) * x ** 3 - (a + 3) * x ** 2 + 1
+        return a * x ** 3 - 5 * a * x ** 2 + 8 * a * x - 4 * a if x < 2 else 0.0
+
+    def forward(self, data):
+        result = data.astype(numpy.float64)
+        outside = numpy.zeros((1,) * data.ndim, bool)
+        for axis, size in enumerate(data.shape):
+            indices, weights = self.taps(axis, size)
+            along = [1] * data.ndim
+            along[axis] = -1
+            outside = outside | (indices[:, 0] < 0).reshape(along)
+            picked = numpy.take(result, numpy.maximum(indices, 0), axis)
+            result = (picked * weights.reshape(*along[:axis], *weights.shape, *(1,) * (data.ndim - axis - 1))).sum(axis + 1)
+        result = numpy.where(outside, self.extrapolation, result)
+        if data.dtype.kind == "f":
+            return result
+        limits = numpy.iinfo(data.dtype)
+        return numpy.clip(numpy.rint(result), limits.min, limits.max).astype(data.dtype)
+
+
+@dataclass(frozen=True)
+class Upsample(Resize):
+    """Resize as it was before opset 10: places are output index / scale, nearest is the element before."""
+
+    onnx_names: ClassVar = ("Upsample",)
+
+    @property
+    def type(self) -> str:
+        return "Resize"
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("mode", "scales")
+        data = source.input(0)
+        scales = numpy.array(source.reals("scales")) if source.opset < 9 else source.constant_input(1)
+        return cls._by_scales(data, scales, range(data.rank), mode=source.text("mode", "nearest"), coordinates="asymmetric",
+                              nearest="floor"), source.input_names[:1]
+
+
+def _triangle(x: float) -> float:
+    return max(0.0, 1 - x)
+
+
+def _crop(roi: numpy.ndarray, axes: tuple[int, ...], rank: int) -> dict[str, tuple[float, ...]]:
+    require(roi.size == 2 * len(axes), f"roi has {roi.size} numbers for {len(axes)} axes")
+    begin, end = [0.0] * rank, [1.0] * rank
+    for place, axis in enumerate(axes):
+        begin[axis], end[axis] = float(roi[place]), float(roi[len(axes) + place])
+    return {"begin": tuple(begin), "end": tuple(end)}

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Resize: a copy where every output element is one input element, else weighted sums in float32."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.export.call import Call, Constant, Input, Output, Struct
+from aidge_build.export.node import ExportNode, kernel
+from aidge_build.graph.dtype import DType
+
+from .conditions import SAME_QUANTIZATION
+from .indexed import FEW_AXES, indexed_copy
+
+AXES = 5
+
+
+def _weighted(view: NodeView) -> str:
+    if view.operator.mode != "nearest":
+        return f"mode is {view.operator.mode}"
+    return "places outside get a value of their own" if view.operator.coordinates == "tf_crop_and_resize" else ""
+
+
+def _copies(view: NodeView) -> str:
+    if view.outputs[0].rank > AXES:
+        return f"the rank is {view.outputs[0].rank}"
+    return "" if _weighted(view) else "it is a copy"
+
+
+@kernel("Resize", ImplSpec(inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),),
+                           predicates=(SAME_QUANTIZATION, FEW_AXES, Predicate("each element is one of the input", _weighted))))
+class ResizeNearest(ExportNode):
+    def call(self) -> Call:
+        (source,), (target,) = self.inputs, self.outputs
+        places = []
+        for axis, size in enumerate(source.dims):
+            indices, weights = self.operator.taps(axis, size)
+            places.append(numpy.take_along_axis(indices, weights.argmax(axis=1)[:, None], 1)[:, 0])
+        return indexed_copy(source, target, places, Input(0))
+
+
+@kernel("Resize", ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(IOSpec(DType.float32, ROW_MAJOR),),
+                           predicates=(Predicate(f"elements are weighted, at most {AXES} axes", _copies),)))
+class ResampleFloat32(ExportNode):
+    def call(self) -> Call:
+        (source,), (target,) = self.inputs, self.outputs
+        offsets, weights, taps = [], [], []
+        for axis, (size, step) in enumerate(zip(source.dims, source.layout.strides)):
+            indices, factors = self.operator.taps(axis, size)
+            offsets.append(numpy.where(indices < 0, -1, indices * step).reshape(-1))
+            weights.append(factors.reshape(-1))
+            taps.append(factors.shape[1])
+        missing = AXES - source.rank
+        shape = Struct("aidge_ref_resample_shape", {"dims": (*(1,) * missing, *target.dims), "taps": (*(1,) * missing, *taps)})
+        return Call("aidge_ref_resample_float32", ("resample_float32.h",), (
+            Input(0), Output(0), Constant("offsets", numpy.concatenate([numpy.zeros(missing), *offsets]).astype(numpy.int32)),
+            Constant("weights", numpy.concatenate([numpy.ones(missing), *weights]).astype(numpy.float32)),
+            Constant("fill", numpy.array([self.operator.extrapolation], numpy.float32)), shape))

@@ -102,5 +102,6 @@ def make_program(request: CompileRequest, assignment: Assignment, schedule: Sche
         region=placed.region,
         language="c++" if any(library.language == "c++" for library in request.libraries) else "c",
         order=schedule.order,
+        split=placed.split,
         buffer_of=schedule.buffer_of,
     )

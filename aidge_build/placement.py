@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aidge_build.backend.assignment import Assignment
@@ -13,10 +13,11 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.checker import check
-from aidge_build.memory.plan import MemoryPlan
+from aidge_build.memory.plan import MemoryPlan, Placement
 from aidge_build.memory.planner import plan
+from aidge_build.memory.regions import NoSpread, Room, spread
 from aidge_build.memory.replay import Move, Span, replay
-from aidge_build.program import Options, Place
+from aidge_build.program import ArenaPart, Options, Place
 from aidge_build.schedule.schedule import Schedule, make_schedule
 
 ARENA_ALIGNMENT = 16  # bytes: enough for every core's widest access
@@ -33,6 +34,7 @@ class Placed:
     io_bytes: int
     alignment: int
     region: str
+    split: tuple[ArenaPart, ...] = ()
 
 
 def plan_memory(assignment: Assignment, demands: Callable[[Node], Demands], options: Options,
@@ -79,14 +81,16 @@ def _replay(schedule: Schedule, arena: MemoryPlan, view: GraphView, views: Mappi
 
 
 def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Options, board: Board | None) -> Placed:
-    """Plan the arena; AidgeError PLAN01 with the largest moment when no region of the board can hold it."""
+    """Plan the arena; AidgeError PLAN01 with the largest moment when the board's regions cannot hold it."""
     outside = options.io == "caller"
     buffers = tuple(buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io"))
     arena = plan(buffers, overlaps=schedule.overlaps) if outside else peak
-    region = _region(arena, schedule, view, board) if options.arena == "static" else ""
+    region, split = "", ()
+    if options.arena == "static":
+        arena, region, split = _regions(arena, schedule, view, board)
     return Placed(arena, buffers, peak, places_of(schedule, view, arena, outside),
                   sum(view.tensor(name).size_bytes for name in dict.fromkeys((*view.inputs, *view.outputs))),
-                  max(ARENA_ALIGNMENT, arena.alignment), region)
+                  max(ARENA_ALIGNMENT, arena.alignment), region, split)
 
 
 def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: bool) -> dict[str, Place]:
@@ -103,20 +107,66 @@ def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: b
     return places
 
 
-def _region(arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board | None) -> str:
-    """The first region in the board's order of preference that has room for the arena."""
+def _regions(arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board | None) -> tuple[MemoryPlan, str, tuple[ArenaPart, ...]]:
+    """The first region in the board's order of preference that holds the arena in one piece, else several that hold its parts."""
     if board is None or not board.arena_regions or not arena.peak_bytes:
-        return ""
-    rooms = {region.name: region.length_bytes - (board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0)
-             for region in board.arena_regions}
-    for name, room in rooms.items():
-        if arena.peak_bytes <= room:
-            return name
-    live = sorted(arena.live_at(arena.bound_step), key=lambda placement: -placement.buffer.size_bytes)
+        return arena, "", ()
+    rooms = [Room(region.name, region.length_bytes - (board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0))
+             for region in board.arena_regions]
+    for room in rooms:
+        if arena.peak_bytes <= room.size_bytes:
+            return arena, room.region, ()
+    found = spread([placement.buffer for placement in arena.placements], rooms, _accesses(schedule), arena.overlaps)
+    if isinstance(found, NoSpread):
+        raise _no_room(found, arena, schedule, view, board, rooms)
+    return _joined(found, arena), "", _parts(found)
+
+
+def _accesses(schedule: Schedule) -> dict[str, int]:
+    """How often each byte of a buffer is written or read, at least."""
+    count: dict[str, int] = {}
+    for node in schedule.steps:
+        touched = [schedule.buffer_of[name] for name in (*node.inputs, *node.outputs) if name in schedule.buffer_of]
+        for buffer in [*touched, *([schedule.scratch_of[node.name]] * 2 if node.name in schedule.scratch_of else ())]:
+            count[buffer] = count.get(buffer, 0) + 1
+    return count
+
+
+def _starts(plans: Sequence[MemoryPlan]) -> list[int]:
+    """Where each region's part begins, counted through all parts."""
+    starts, reached = [], 0
+    for each in plans:
+        starts.append(reached)
+        reached = -(-(reached + each.peak_bytes) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+    return starts
+
+
+def _joined(plans: Sequence[MemoryPlan], whole: MemoryPlan) -> MemoryPlan:
+    """The parts as one arena, whose addresses run through them; it is proved optimal in no sense."""
+    placements = [Placement(placement.buffer, placement.offset_bytes + start)
+                  for each, start in zip(plans, _starts(plans), strict=True) for placement in each.placements]
+    placements.sort(key=lambda p: (p.buffer.first, -p.buffer.size_bytes, p.buffer.last, p.buffer.name))
+    return MemoryPlan(tuple(placements), _starts(plans)[-1] + plans[-1].peak_bytes, whole.lower_bound_bytes, whole.bound_step,
+                      offsets_proved_optimal=False, overlaps=whole.overlaps)
+
+
+def _parts(plans: Sequence[MemoryPlan]) -> tuple[ArenaPart, ...]:
+    return tuple(ArenaPart(each.region, start, each.peak_bytes, each.region.lower())
+                 for each, start in zip(plans, _starts(plans), strict=True))
+
+
+def _no_room(reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]) -> AidgeError:
+    """Which layer breaks it, what it needs, and what each region has."""
+    live = sorted(arena.live_at(reason.step), key=lambda placement: -placement.buffer.size_bytes)
     names = " + ".join(f"'{placement.buffer.name}' {placement.buffer.size_bytes:,} B" for placement in live[:4])
+    names += f" + {len(live) - 4} more" if len(live) > 4 else ""
+    needed = arena.peak_bytes
+    piece = reason.proved and reason.needed_bytes == live[0].buffer.size_bytes and len(live) > 1
+    moment = f"'{live[0].buffer.name}' alone is {reason.needed_bytes:,} B" if piece else f"needs {names} at once"
     float_model = any(tensor.dtype.is_float for tensor in view.tensors.values() if not tensor.is_constant)
-    raise AidgeError(
-        f"the activations need {arena.peak_bytes:,} B, board {board.name} has "
-        f"{', '.join(f'{name} {room:,} B' for name, room in rooms.items())} after {board.reserved_bytes:,} B reserved; "
-        f"largest moment: {schedule.steps[arena.bound_step].where()} needs {names} at once", code="PLAN01",
+    return AidgeError(
+        f"the activations need {needed:,} B, board {board.name} has "
+        f"{', '.join(f'{room.region} {room.size_bytes:,} B' for room in rooms)} after {board.reserved_bytes:,} B reserved; "
+        f"largest moment: {schedule.steps[reason.step].where()} {moment}", code="PLAN01",
+        tried=() if reason.proved or len(rooms) < 2 else ("tensors spread over all of them: none of the arrangements fits, which is no proof",),
         hint="int8 instead of float32 needs a quarter" if float_model else "a board with a larger memory, or a smaller model")

@@ -57,6 +57,22 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class ArenaPart:
+    """`size_bytes` of the arena from its byte `start_bytes` on lie in `region` ("": not known). Several parts are arrays of
+    their own, named after their regions; an arena in one piece is one part without a name."""
+
+    region: str
+    start_bytes: int
+    size_bytes: int
+    name: str = ""  # "" or "dtcm"
+
+    @property
+    def ending(self) -> str:
+        """What the part's C names end in."""
+        return f"_{self.name}" if self.name else ""
+
+
+@dataclass(frozen=True)
 class Program:
     """Everything that `emit` prints. `arena` is the plan of the arena as linked; `peak` counts inputs and outputs inside."""
 
@@ -77,6 +93,16 @@ class Program:
     language: str = "c"  # "c++" when a library that was named needs it
     order: Order | None = None  # how good the order of the layers is
     buffer_of: Mapping[str, str] = field(default_factory=dict)  # tensor -> the buffer that holds its bytes
+    split: tuple[ArenaPart, ...] = ()  # the parts of an arena that lies in several regions
+
+    @property
+    def parts(self) -> tuple[ArenaPart, ...]:
+        """The parts of the arena, from the lowest byte up."""
+        return self.split or (ArenaPart(self.region, 0, self.arena.peak_bytes),)
+
+    def part_at(self, offset_bytes: int) -> ArenaPart:
+        """The part that holds a byte of the arena."""
+        return [part for part in self.parts if part.start_bytes <= max(0, offset_bytes)][-1]
 
     @property
     def code_file(self) -> str:

@@ -89,7 +89,7 @@ def _text(elf: Path, image: Image, claims: tuple[Claim, ...], uses: tuple[Region
         linked = measure(image, claim)
         if linked == claim.arena_bytes:
             lines.append(f"       arena {claim.model}   {linked:,} B = plan")
-        elif claim.arena_symbol is None:
+        elif claim.arena_symbol is None and not claim.arenas:
             lines.append(f"       arena {claim.model}   {claim.arena_bytes:,} B, supplied by the caller")
     for use in uses:
         if use.used_bytes:

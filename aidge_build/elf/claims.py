@@ -16,6 +16,15 @@ _ABSOLUTE = re.compile(r"aidge_(?P<model>.+)__arena_bytes")
 
 
 @dataclass(frozen=True)
+class ClaimedArena:
+    """A part of an arena: the array's symbol, its bytes, and the region that the plan chose ("": not known)."""
+
+    symbol: str
+    size_bytes: int
+    region: str
+
+
+@dataclass(frozen=True)
 class Claim:
     """What one model promises. `from_note` is False where only the absolute symbol survived: then just `arena_bytes` is known."""
 
@@ -30,6 +39,7 @@ class Claim:
     layers: tuple[str, ...]
     peak_bytes: int
     from_note: bool
+    arenas: tuple[ClaimedArena, ...] = ()  # the parts of an arena that lies in several regions
 
 
 def read_claims(image: Image) -> tuple[Claim, ...]:
@@ -39,8 +49,17 @@ def read_claims(image: Image) -> tuple[Claim, ...]:
         match = _ABSOLUTE.fullmatch(symbol.name) if symbol.kind == "absolute" else None
         if match and match["model"] not in noted:
             model = match["model"]
-            noted[model] = Claim(model, "", f"{model}_arena" if symbol.address else None, symbol.address, None, 0, (), 0, (), 0, from_note=False)
+            arenas = _parts(image, model) if not symbol.address else ()
+            total = symbol.address or sum(part.size_bytes for part in arenas)
+            noted[model] = Claim(model, "", f"{model}_arena" if symbol.address else None, total, None, 0, (), 0, (), 0, False, arenas)
     return tuple(noted[model] for model in sorted(noted))
+
+
+def _parts(image: Image, model: str) -> tuple[ClaimedArena, ...]:
+    """The parts of an arena in several regions, from absolute symbols aidge_<model>__arena_<region>_bytes."""
+    start, end = f"aidge_{model}__arena_", "_bytes"
+    names = [symbol for symbol in image.symbols if symbol.kind == "absolute" and symbol.name.startswith(start) and symbol.name.endswith(end)]
+    return tuple(ClaimedArena(f"{model}_arena_{symbol.name[len(start):-len(end)]}", symbol.address, "") for symbol in names)
 
 
 def _from_note(note: bytes, path: str) -> Claim:
@@ -58,6 +77,7 @@ def _from_note(note: bytes, path: str) -> Claim:
             state_symbol=fields["state_symbol"], state_bytes=int(fields["state_bytes"]),
             weights=tuple(fields["weights"]), weights_bytes=int(fields["weights_bytes"]),
             layers=tuple(fields["layers"]), peak_bytes=int(fields["peak_bytes"]), from_note=True,
+            arenas=tuple(ClaimedArena(part["symbol"], int(part["size_bytes"]), part["region"]) for part in fields.get("arenas", ())),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise AidgeError(f"the claim of a model is damaged ({error!r})", where=path, hint="link again", code="NOTE") from error

@@ -30,6 +30,7 @@ class _Buffer:
     what: str
     symbol: str | None
     claimed_bytes: int
+    region: str = ""  # that the plan chose
 
 
 def check_image(image: Image, claims: Sequence[Claim], plans: Sequence[Plan], uses: Sequence[RegionUse],
@@ -39,6 +40,8 @@ def check_image(image: Image, claims: Sequence[Claim], plans: Sequence[Plan], us
     findings = [*_check_regions(uses, homeless)]
     for claim in claims:
         findings += _check_buffer(image, claim, _Buffer("arena", claim.arena_symbol, claim.arena_bytes), regions)
+        for part in claim.arenas:
+            findings += _check_buffer(image, claim, _Buffer("arena", part.symbol, part.size_bytes, part.region), regions)
         findings += _check_buffer(image, claim, _Buffer("state", claim.state_symbol, claim.state_bytes), regions)
         findings += [*_check_weights(image, claim, regions), *_check_weights_size(image, claim), *_check_presence(image, claim)]
     by_model = {claim.model: claim for claim in claims}
@@ -50,9 +53,10 @@ def check_image(image: Image, claims: Sequence[Claim], plans: Sequence[Plan], us
 
 
 def measure(image: Image, claim: Claim) -> int | None:
-    """The bytes of a model's arena as linked; None when its symbol is gone or the caller owns the arena."""
-    symbol = image.symbol(claim.arena_symbol) if claim.arena_symbol else None
-    return symbol.size_bytes if symbol else None
+    """The bytes of a model's arena as linked; None when a symbol of it is gone or the caller owns the arena."""
+    names = [claim.arena_symbol] if claim.arena_symbol else [part.symbol for part in claim.arenas]
+    symbols = [image.symbol(name) for name in names]
+    return sum(symbol.size_bytes for symbol in symbols) if symbols and all(symbols) else None
 
 
 def _check_regions(uses: Sequence[RegionUse], homeless: Sequence[Section]) -> Iterator[Finding]:
@@ -82,6 +86,8 @@ def _check_buffer(image: Image, claim: Claim, buffer: _Buffer, regions: Sequence
     region = _region_of(symbol.address, regions)
     if region is not None and region.kind == "flash":
         yield Finding("MEM02", ERROR, f"{label} lies in {region.name}, which cannot be written")
+    if buffer.region and buffer.region in {known.name for known in regions} and (region is None or region.name != buffer.region):
+        yield Finding("MEM02", ERROR, f"{label} lies in {region.name if region else 'no memory of the board'}, the plan says {buffer.region}")
 
 
 def _check_weights(image: Image, claim: Claim, regions: Sequence[Region]) -> Iterator[Finding]:

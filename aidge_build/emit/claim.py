@@ -17,13 +17,17 @@ _CHUNK = 90
 
 
 def claim_of(program: Program, arrays: Arrays) -> dict:
-    """The content of the note. Symbols that do not exist (an arena of the caller, or of 0 bytes) are null."""
+    """The content of the note. Symbols that do not exist (an arena of the caller, of 0 bytes, or in several
+    regions: then `arenas` lists its parts) are null."""
     arena_bytes = program.arena.peak_bytes
     owns_arena = program.options.arena == "static" and arena_bytes > 0
+    parts = {"arenas": [{"symbol": f"{program.name}_arena{part.ending}", "region": part.region, "size_bytes": part.size_bytes}
+                        for part in program.split]} if program.split else {}
     return {
         "model": program.name,
         "model_sha256": program.model_sha256,
-        "arena_symbol": f"{program.name}_arena" if owns_arena else None,
+        "arena_symbol": f"{program.name}_arena" if owns_arena and not program.split else None,
+        **parts,
         "arena_bytes": arena_bytes,
         "peak_bytes": program.peak.peak_bytes,
         "state_symbol": None,
@@ -49,6 +53,9 @@ def claim_assembly(claim: dict) -> list[str]:
         symbol = f"aidge_{claim['model']}__{word}"
         value = 0 if word == "arena_bytes" and claim["arena_symbol"] is None else claim[word]
         lines += [f".globl {symbol}", f".set {symbol}, {value}"]
+    for part in claim.get("arenas", ()):
+        symbol = f"aidge_{claim['model']}__{part['symbol'].removeprefix(claim['model'] + '_')}_bytes"
+        lines += [f".globl {symbol}", f".set {symbol}, {part['size_bytes']}"]
     return lines
 
 

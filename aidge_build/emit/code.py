@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.emit.arrays import Arrays
-from aidge_build.emit.header import owns_arena, signature
+from aidge_build.emit.header import arenas_of, owns_arena, signature
 from aidge_build.emit.kernels import kernel_text
 from aidge_build.emit.layers import LayerText
 from aidge_build.emit.places import RUN_ARENA
@@ -18,10 +18,9 @@ def code_text(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers:
     wanted = dict.fromkeys((layer.kernel.library, source) for layer in program.layers for source in layer.call.sources)
     kernels = kernel_text(program.library_files, wanted)
     texts = tuple(dict.fromkeys(text for layer in program.layers for text in layer.call.texts))
-    section = f', section(".bss.aidge_{program.region}.{program.name}")' if program.region else ""
     return render_file(
         "model.c", name=program.name, prefix=program.name.upper(), includes=sorted({"<stdint.h>", *kernels.system_includes}),
-        has_floats=_has_floats(program), owns_arena=owns_arena(program), arena_alignment=program.arena_alignment, section=section,
+        has_floats=_has_floats(program), owns_arena=owns_arena(program), arena_alignment=program.arena_alignment, arenas=arenas_of(program),
         arena_in_header=program.options.io == "arena", arrays=arrays.all, has_trace=program.options.trace, kernels=kernels.files,
         texts=texts, layers=layers, parameters=signature(program, ports), caller_arena=program.options.arena == "caller",
         passes_arena=any(RUN_ARENA in text for layer in layers for text in (*layer.passed, *(trace.pointer for trace in layer.traces))), checks=_pointer_checks(program, ports))

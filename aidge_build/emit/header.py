@@ -34,12 +34,32 @@ def owns_arena(program: Program) -> bool:
     return program.options.arena == "static" and program.arena.peak_bytes > 0
 
 
+@dataclass(frozen=True)
+class ArenaArray:
+    """An array that holds the arena or a part of it; `size` is C text."""
+
+    symbol: str
+    ending: str
+    size: str
+    section: str
+
+
+def arenas_of(program: Program) -> tuple[ArenaArray, ...]:
+    """The arrays, and the linker sections that bring them into their regions."""
+    found = []
+    for part in program.parts:
+        size = str(part.size_bytes) if part.name else f"{program.name.upper()}_ARENA_BYTES"
+        section = f', section(".bss.aidge_{part.region}.{program.name}")' if part.region else ""
+        found.append(ArenaArray(f"{program.name}_arena{part.ending}", part.ending, size, section))
+    return tuple(found)
+
+
 def header_text(program: Program, ports: tuple[Port, ...]) -> str:
     """The header."""
     return render_file(
         "model.h", name=program.name, prefix=program.name.upper(),
         macros=[_port_macros(program, port) for port in ports] + [_arena_macros(program)],
-        arena_in_header=owns_arena(program) and program.options.io == "arena",
+        arena_in_header=owns_arena(program) and program.options.io == "arena", arenas=arenas_of(program),
         run_comment=_run_comment(program, ports), parameters=signature(program, ports))
 
 
@@ -71,7 +91,8 @@ def _pointer_macro(program: Program, port: Port) -> tuple[str, str]:
     target = f"({port.tensor.dtype.c_type} *)(void *)"
     if program.options.arena == "caller":
         return f"{port.macro}(arena)", f"({target}((uint8_t *)(arena) + {offset}))"
-    return port.macro, f"({target}&{program.name}_arena[{offset}])"
+    part = program.part_at(offset)
+    return port.macro, f"({target}&{program.name}_arena{part.ending}[{offset - part.start_bytes}])"
 
 
 def _arena_macros(program: Program) -> MacroGroup:

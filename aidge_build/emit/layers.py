@@ -79,9 +79,9 @@ class _LayerPrinter:
         layer = self.layer
         arguments = tuple(self._argument(position, argument) for position, argument in enumerate(layer.call.arguments))
         used_ports = self._used_ports()
-        uses_arena = any(f"&{LAYER_ARENA}[" in argument for argument in arguments)
-        parameters = (*((f"uint8_t *{LAYER_ARENA}",) if uses_arena else ()), *(port.declaration for port in used_ports))
-        passed = (*((RUN_ARENA,) if uses_arena else ()), *(port.parameter for port in used_ports))
+        endings = [part.ending for part in self.program.parts if any(f"&{LAYER_ARENA}{part.ending}[" in argument for argument in arguments)]
+        parameters = (*(f"uint8_t *{LAYER_ARENA}{ending}" for ending in endings), *(port.declaration for port in used_ports))
+        passed = (*(f"{RUN_ARENA}{ending}" for ending in endings), *(port.parameter for port in used_ports))
         return LayerText(layer.symbol, tuple(self._comment()), parameters, passed, tuple(self.structs),
                          layer.call.function, arguments, self._traces() if self.program.options.trace else (), layer.call.texts)
 
@@ -145,7 +145,8 @@ class _LayerPrinter:
         for tensor in layer.outputs:
             yield f"  output  {self._tensor(tensor)}"
         if layer.scratch_offset_bytes is not None:
-            yield f"  scratch arena from byte {layer.scratch_offset_bytes}"
+            part = self.program.part_at(layer.scratch_offset_bytes)
+            yield f"  scratch arena{part.ending} from byte {layer.scratch_offset_bytes - part.start_bytes}"
 
     def _tensor(self, tensor: Tensor) -> str:
         """Type, shape and place, but no scale: new weights must leave the code as it is."""

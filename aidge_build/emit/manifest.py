@@ -49,17 +49,18 @@ def manifest_of(program: Program, ports: tuple[Port, ...], arrays: Arrays, layer
 
 
 def _memory(program: Program) -> dict:
-    region, peak = program.region or ARENA, program.peak
+    peak = program.peak
     return {
         "peak_bytes": peak.peak_bytes, "lower_bound_bytes": peak.lower_bound_bytes,
         "bound_node": _node_at(program, peak.bound_step), **_order(program), "offsets_proved_optimal": peak.offsets_proved_optimal,
         "scratch_bytes": max((p.buffer.size_bytes for p in program.arena.placements if p.buffer.kind == "scratch"), default=0),
         "state_bytes": 0, "io_bytes": program.io_bytes, "arena_bytes": program.arena.peak_bytes,
         "arena_alignment": program.arena_alignment,
-        "regions": [{"name": region, "used_bytes": program.arena.peak_bytes,
-                     "lower_bound_bytes": program.arena.lower_bound_bytes}],
+        "regions": [{"name": part.region or ARENA, "used_bytes": part.size_bytes,
+                     "lower_bound_bytes": None if program.split else program.arena.lower_bound_bytes} for part in program.parts],
         "order": [layer.node.name for layer in program.layers],
-        "buffers": _buffers(program.arena, region), "peak_buffers": _buffers(peak, region),
+        "buffers": _buffers(program, program.arena),
+        "peak_buffers": _buffers(program, peak) if peak is program.arena else _buffers(program, peak, together=True),
     }
 
 
@@ -76,10 +77,15 @@ def _node_at(program: Program, step: int) -> str | None:
     return program.layers[step].node.name if 0 <= step < len(program.layers) else None
 
 
-def _buffers(plan: MemoryPlan, region: str) -> list[dict]:
-    return [{"name": placement.buffer.name, "kind": placement.buffer.kind, "region": region,
-             "offset_bytes": placement.offset_bytes, "size_bytes": placement.buffer.size_bytes,
-             "first": placement.buffer.first, "last": placement.buffer.last} for placement in plan.placements]
+def _buffers(program: Program, plan: MemoryPlan, *, together: bool = False) -> list[dict]:
+    """Offsets count from the start of the part in the region; `together` of a plan that is not linked: one region."""
+    found = []
+    for placement in plan.placements:
+        part = program.parts[0] if together else program.part_at(placement.offset_bytes)
+        found.append({"name": placement.buffer.name, "kind": placement.buffer.kind, "region": part.region or ARENA,
+                      "offset_bytes": placement.offset_bytes - part.start_bytes, "size_bytes": placement.buffer.size_bytes,
+                      "first": placement.buffer.first, "last": placement.buffer.last})
+    return found
 
 
 def _port_symbol(program: Program, port: Port) -> str:

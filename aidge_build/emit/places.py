@@ -39,7 +39,6 @@ class Places:
         self._inputs = [port for port in ports if port.is_input]
         self._outputs = [port for port in ports if not port.is_input]
         self._arrays = arrays
-        self.arena_bytes = program.arena.peak_bytes
 
     def spot(self, tensor: Tensor, layer: Layer) -> Spot:
         """Where the tensor lies. A place outside of the arena is a fault that is never printed."""
@@ -54,7 +53,8 @@ class Places:
             port = self._port(place, tensor, layer)
             self._require(place.offset_bytes, tensor, port.tensor.size_bytes, port.parameter, layer)
             return Spot(place.offset_bytes, port)
-        self._require(place.offset_bytes, tensor, self.arena_bytes, "the arena", layer)
+        part = self.program.part_at(place.offset_bytes)
+        self._require(place.offset_bytes, tensor, part.start_bytes + part.size_bytes, "the arena", layer)
         return Spot(place.offset_bytes)
 
     def _port(self, place: Place, tensor: Tensor, layer: Layer) -> Port:
@@ -72,10 +72,10 @@ class Places:
     def _fault(what: str, layer: Layer) -> AidgeError:
         return AidgeError(what, where=layer.node.where(), code="EMIT", hint="this is a fault of the compiler")
 
-    @staticmethod
-    def arena_pointer(offset_bytes: int, arena: str = LAYER_ARENA) -> str:
-        """The address of a byte of the arena, which the function knows as `arena`."""
-        return f"&{arena}[{offset_bytes}]"
+    def arena_pointer(self, offset_bytes: int, arena: str = LAYER_ARENA) -> str:
+        """The address of a byte of the arena, whose parts the function knows as `arena` with the part's ending."""
+        part = self.program.part_at(offset_bytes)
+        return f"&{arena}{part.ending}[{offset_bytes - part.start_bytes}]"
 
     def pointer(self, tensor: Tensor, layer: Layer, *, written: bool, arena: str = LAYER_ARENA) -> str:
         """The C expression of a pointer to the tensor's elements, of the tensor's type."""
@@ -100,7 +100,9 @@ class Places:
         if spot.symbol:
             return spot.symbol
         if spot.in_arena:
-            return f"arena bytes {spot.offset_bytes}..{spot.offset_bytes + tensor.size_bytes - 1}"
+            part = self.program.part_at(spot.offset_bytes)
+            first = spot.offset_bytes - part.start_bytes
+            return f"arena{part.ending} bytes {first}..{first + tensor.size_bytes - 1}"
         return f"argument {spot.port.parameter}" + (f" from byte {spot.offset_bytes}" if spot.offset_bytes else "")
 
 

@@ -36,7 +36,7 @@ class Port:
 def ports_of(program: Program) -> tuple[Port, ...]:
     """The inputs, then the outputs, in model order."""
     prefix = program.name.upper()
-    parameters = Namer(taken=("arena",))
+    parameters = Namer(taken=[name + part.ending for part in program.parts for name in ("arena", "arena_bytes")])
     macros = Namer(prefix, (f"{prefix}_{word}" for word in _OTHER_MACROS))
     sides = (("input", program.view.inputs), ("output", program.view.outputs))
     for word, names in sides:

@@ -12,7 +12,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.toolchain import render_link_script
 
 NAMES = ("host", "microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "mps3-an547", "netduinoplus2",
-         "stm32f4", "stm32f7")
+         "stm32f4", "stm32f7", "stm32h743")
 
 
 def write(folder, name, text):

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Arenas in several memories: placed, linked, run and checked on boards whose memories hold them only together."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy
+import pytest
+
+from aidge_build.elf import read_image
+from tests.command import aidge_build
+from tests.models import model
+from tests.programs import needs_cross_compiler
+
+FUNCTIONS = ("Neg", "Abs", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu")
+
+
+def network(seed: int, kept: int, channels: int) -> bytes:
+    """`kept` maps of channels x 32 x 32 float32 are live at once; input and output are small."""
+    random = Random(seed)
+    lines = ["t0 = Add(x, spread)"]
+    lines += [f"t{index} = {random.choice(FUNCTIONS)}(t{index - 1})" for index in range(1, kept)]
+    rest = list(range(kept - 1))
+    random.shuffle(rest)
+    total = f"t{kept - 1}"
+    for number, index in enumerate(rest):
+        lines.append(f"s{number} = Add({total}, t{index})")
+        total = f"s{number}"
+    lines.append(f"y = GlobalAveragePool({total})")
+    spread = numpy.random.default_rng(seed).normal(size=(1, channels, 32, 32)).astype(numpy.float32)
+    return model(" ".join(lines), inputs=f"float[1,{channels},1,1] x", outputs=f"float[1,{channels},1,1] y", constants={"spread": spread})
+
+
+@pytest.fixture
+def made(tmp_path):
+    def make(seed, kept, channels):
+        path = tmp_path / "wide.onnx"
+        path.write_bytes(network(seed, kept, channels))
+        x = numpy.random.default_rng(seed).normal(size=(2, 1, channels, 1, 1)).astype(numpy.float32)
+        numpy.savez(tmp_path / "io.npz", x=x)
+        return path, tmp_path / "io.npz"
+    return make
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("board, seed, kept, channels", [("stm32f7", 1, 6, 10), ("stm32f7", 2, 18, 4), ("stm32f4", 3, 9, 4), ("stm32h743", 4, 10, 15)])
+def test_a_network_that_fits_no_memory_alone_is_spread_linked_run_and_checked(made, tmp_path, board, seed, kept, channels):
+    path, vectors = made(seed, kept, channels)
+    plan = aidge_build("plan", path, "--board", board, "--json").json
+    regions = [region["name"] for region in plan["regions"]]
+    assert len(regions) > 1
+    assert {buffer["region"] for buffer in plan["buffers"]} == set(regions)
+    result = aidge_build("verify", path, "--board", board, "--io-data", vectors, "--keep", tmp_path / "kept", "--json")
+    assert result.exit_code == 0, result.stderr or result.stdout
+    elf = tmp_path / "kept" / "model.elf"
+    checked = aidge_build("check", elf, "--board", board, "--plan", tmp_path / "kept" / "model.plan.json", "--json")
+    assert checked.exit_code == 0, checked.stdout
+    assert checked.json["arena_bytes"] == sum(region["used_bytes"] for region in plan["regions"])
+    for region in plan["regions"]:
+        symbol = read_image(elf).symbol(f"model_arena_{region['name'].lower()}")
+        assert symbol.size_bytes == region["used_bytes"]
+
+
+@needs_cross_compiler
+def test_check_sees_a_part_that_lies_elsewhere_or_has_another_size(made, tmp_path):
+    path, vectors = made(1, 6, 10)
+    assert aidge_build("verify", path, "--board", "stm32f7", "--io-data", vectors, "--keep", tmp_path / "kept").exit_code == 0
+    elf = tmp_path / "kept" / "model.elf"
+    swapped = ["--region", "FLASH=0x08000000,0x100000,flash", "--region", "DTCM=0x20010000,0x3c000,ram", "--region", "SRAM1=0x20000000,0x10000,ram"]
+    findings = aidge_build("check", elf, *swapped, "--json").json["findings"]
+    assert any("model_arena_dtcm lies in SRAM1, the plan says DTCM" in finding["text"] for finding in findings)
+
+
+def test_one_tensor_that_no_memory_holds_is_refused_with_its_layer_and_every_memory(made):
+    path, _ = made(5, 2, 70)
+    result = aidge_build("plan", path, "--board", "stm32f7")
+    assert result.exit_code == 2 and "PLAN01" not in result.stdout
+    assert "board stm32f7 has DTCM " in result.stderr and "SRAM2 16,384 B" in result.stderr
+    assert "286,720 B" in result.stderr and "largest moment: node '" in result.stderr
+
+
+def test_more_live_bytes_than_all_memories_have_are_refused_with_the_moment(made):
+    path, _ = made(6, 12, 10)
+    result = aidge_build("plan", path, "--board", "stm32f7")
+    assert result.exit_code == 2 and " at once" in result.stderr and "no proof" not in result.stderr

@@ -101,6 +101,10 @@ def _manifest_in(path: Path) -> dict:
     return manifest if isinstance(manifest, dict) else {}
 
 
+MOST_LINES = 4  # of one explanation
+LONGEST_NAME = 60  # of a layer in it
+
+
 def describe_change(old: dict, new: dict) -> tuple[str, ...]:
     """Why the code file is not the same although the layers are: a line per layer, such as
     "kws.c changed: layer Conv_3: kernel changed (a -> b)". Nothing when the layers differ, too: that is no surprise."""
@@ -111,7 +115,9 @@ def describe_change(old: dict, new: dict) -> tuple[str, ...]:
     for before, after in zip(old["layers"], new["layers"], strict=True):
         reason = _reason(before, after)
         if reason:
-            lines.append(f"{code} changed: layer {after['name']}: {reason}")
+            lines.append(f"{code} changed: layer {after['name'][:LONGEST_NAME]}: {reason}")
+    if len(lines) > MOST_LINES:
+        lines[MOST_LINES - 1:] = [f"{code} changed: {len(lines) - MOST_LINES + 1} more layers (see their notes in {new['model']}.plan.json)"]
     return tuple(lines) or (f"{code} changed: the text of kernels, arena or options",)
 
 

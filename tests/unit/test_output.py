@@ -119,6 +119,16 @@ def test_a_changed_shape_is_said():
     assert describe_change(old, new) == tuple(f"toy.c changed: layer {name}: shape changed" for name in ("first", "second"))
 
 
+def test_many_changed_layers_are_counted_and_not_all_listed():
+    old = emit(chain()).manifest
+    new = copy.deepcopy(old)
+    for manifest, digest in ((old, "before"), (new, "after")):
+        manifest["files"]["toy.c"] = digest
+        manifest["layers"] = [{**manifest["layers"][0], "name": f"layer {index}", "code_sha256": digest} for index in range(30)]
+    lines = describe_change(old, new)
+    assert len(lines) == 4 and lines[-1] == "toy.c changed: 27 more layers (see their notes in toy.plan.json)"
+
+
 def test_new_layers_and_unchanged_code_need_no_explanation():
     old, new = emit(chain()).manifest, emit(chain(names=("x", "other", "m", "second", "y"))).manifest
     assert describe_change(old, new) == ()

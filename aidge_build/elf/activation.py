@@ -217,9 +217,7 @@ class _Walker:
         if name == "bl" and self.code.name(target) in THUMB1_SWITCHES:
             return self._thumb1_switch(instruction, target, state)
         if name == "bl" and target not in self.code.functions:
-            # An inner part of hand-written code: it may return for its caller, so it is walked as a part of it.
-            state.registers["lr"] = ("number", instruction.next | 1)
-            return self._goto(target, state)
+            return self._inner_call(instruction, target, state)
         if target is not None:
             targets = (target,)
         elif name.startswith("bx"):
@@ -230,6 +228,18 @@ class _Walker:
             return iter(())
         state.after_call()
         return iter([(instruction.next, state)])
+
+    def _inner_call(self, instruction: Instruction, target: int, state: State) -> Iterator[tuple[int, State]]:
+        """A call within hand-written code, which keeps to no convention about registers, and may return for its caller."""
+        try:
+            does_return = self._call(instruction, target, state)
+        except Refusal:
+            self.calls.discard(Call(instruction.address, -state.stack, target))
+            state.registers["lr"] = ("number", instruction.next | 1)
+            return self._goto(target, state)
+        state.registers.clear()
+        state.forget_variables()
+        return iter([(instruction.next, state)] if does_return else [])
 
     def _called(self, instruction: Instruction, state: State) -> tuple[int, ...]:
         """What a call through a register calls."""

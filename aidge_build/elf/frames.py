@@ -33,7 +33,9 @@ _POPS = ("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "fldmiax")
 
 
 class Refusal(Exception):
-    """The stack use cannot be bounded; the text says why, at which address."""
+    """The stack use cannot be bounded; the text says why, at which address, and `chain` on which way of calls."""
+
+    chain: tuple[int, ...] = ()
 
 
 @dataclass

@@ -51,7 +51,7 @@ def _bound(code: Code, entry: int, is_root: bool) -> StackBound:
         total, path = search.bound(entry)
         return StackBound(total, path)
     except Refusal as refusal:
-        return StackBound(None, tuple(map(code.name, search.chain)), str(refusal))
+        return StackBound(None, tuple(map(code.name, refusal.chain)), str(refusal))
 
 
 def _interrupt(code: Code) -> StackBound:
@@ -89,10 +89,17 @@ class _Search:
             return self._done[entry]
         if entry in self.chain:
             cycle = [*self.chain[self.chain.index(entry):], entry]
-            raise Refusal(f"recursion {' > '.join(map(self.code.name, cycle))}")
+            refusal = Refusal(f"recursion {' > '.join(map(self.code.name, cycle))}")
+            refusal.chain = tuple(self.chain)
+            raise refusal
         self.chain.append(entry)
-        activation = walk(self.code, entry, entry == self.root, lambda call: self._visit(call.target)[2])
-        self.chain.pop()
+        try:
+            activation = walk(self.code, entry, entry == self.root, lambda call: self._visit(call.target)[2])
+        except Refusal as refusal:
+            refusal.chain = refusal.chain or tuple(self.chain)
+            raise
+        finally:
+            self.chain.pop()
         self._done[entry] = (*self._longest(entry, activation), activation.returns)
         return self._done[entry]
 

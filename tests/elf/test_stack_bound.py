@@ -125,6 +125,15 @@ def test_a_naked_function_of_one_assembler_statement_is_walked(tmp_path):
     assert bound_of(tmp_path, code).bytes >= 36 + 32 + 100
 
 
+def test_inner_parts_of_hand_written_code_return_to_it_or_for_it(tmp_path):
+    code = ("__attribute__((naked, noinline)) int f(int x) { __asm__(\"push {r4, r5, lr}\\n bl 1f\\n bl 1f\\n cmp r0, #9\\n it eq\\n bleq 2f\\n\"\n"
+            "\" pop {r4, r5, pc}\\n 1: push {r6, r7}\\n adds r0, #1\\n pop {r6, r7}\\n bx lr\\n 2: movs r0, #0\\n pop {r4, r5, pc}\"); }\n"
+            "int main(void) { return f(7); }")
+    elf = build("mps2-an386", code, tmp_path)
+    result = run_program(elf, load_board("mps2-an386"), work_folder=tmp_path)
+    assert result.exit_code == 0 and result.stack_high_water_bytes <= bounds(elf).program.bytes <= result.stack_high_water_bytes + 64
+
+
 def test_the_constructors_of_cplusplus_count(tmp_path):
     source = tmp_path / "app.cpp"
     source.write_text("volatile int n; struct Seven { int value; Seven() { volatile char b[900]; b[n] = 7; value = b[n]; } };\n"

@@ -13,11 +13,13 @@ from pathlib import Path
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.outcome import SCHEMA, Outcome
-from aidge_build.elf import Claim, read_claims, read_image
-from aidge_build.emulate import RunResult, run_program
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.elf import Claim, read_claims, read_disassembly, read_image
+from aidge_build.elf.cycles import cycle_model, instruction_cycles
+from aidge_build.emulate import InstructionCycles, RunResult, run_program
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, MissingTool
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
+from aidge_build.toolchain import disassemble
 
 SUMMARY = "run a linked program (emulated on the board's true memory map)"
 _INPUT, _OUTPUT = "input.bin", "output.bin"
@@ -59,7 +61,18 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
     run_symbol = f"{claims[0].model}_run" if len(claims) == 1 else ""
     return run_program(arguments.elf, board, work_folder=folder, arguments=words, run_symbol=run_symbol,
                        layer_symbols=layers if run_symbol else (), emulator=arguments.emulator,
-                       watched_symbol=(claims[0].arena_symbol or "") if run_symbol else "")
+                       watched_symbol=(claims[0].arena_symbol or "") if run_symbol else "", cycles=_cycles(arguments.elf, board))
+
+
+def _cycles(elf: Path, board: Board) -> InstructionCycles | None:
+    """The table of the board's core; None where there is none, or no disassembler to read the program with."""
+    model = cycle_model(board.cpu)
+    if model is None:
+        return None
+    try:
+        return InstructionCycles(instruction_cycles(model, read_disassembly(disassemble(elf))), model.taken_cycles)
+    except MissingTool:
+        return None
 
 
 def _copy(source: Path, target: Path) -> None:
@@ -84,6 +97,10 @@ def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, cla
         mean = result.instructions_per_run
         per_run = f", {round(mean):,} per inference" if mean is not None else ""
         lines.append(f"{result.instructions:,} instructions{per_run} on {board.title} ({_where(result)})")
+    model = cycle_model(board.cpu)
+    if result.run_cycles is not None and result.runs:
+        stalls = ", plus flash stalls" if board.flash_wait_states else ""
+        lines.append(f"~{round(result.run_cycles / result.runs):,} cycles per inference{stalls} ({model.validation})")
     if result.exit_code != 0:
         lines.append(f"exit code {result.exit_code}")
     excess = _over_budget(result, arguments.max_instructions)
@@ -92,8 +109,9 @@ def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, cla
     data = {
         "board": board.name, "emulator": result.emulator, "exit_code": result.exit_code, "stdout": result.stdout,
         "instructions": result.instructions, "models": [claim.model for claim in claims],
+        "run_cycles_estimated": result.run_cycles, "cycles_validation": model.validation if model else "not estimated: two issue slots or caches",
         "run_instructions": result.run_instructions, "runs": result.runs,
-        "layers": [{"name": layer.symbol, "instructions": layer.instructions} for layer in result.layers],
+        "layers": [{"name": layer.symbol, "instructions": layer.instructions, "cycles_estimated": layer.cycles} for layer in result.layers],
         "outputs_sha256": outputs, "stack_high_water_bytes": result.stack_high_water_bytes,
         "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None, "arena_written_bytes": result.written_bytes,
     }

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from aidge_build.boards import Board
 from aidge_build.elf.image import read_image
-from aidge_build.emulate.program import INSTRUCTION_LIMIT, LayerCount, Program, RunResult
+from aidge_build.emulate.program import INSTRUCTION_LIMIT, InstructionCycles, LayerCount, Program, RunResult
 from aidge_build.errors import AidgeError
 
-__all__ = ["LayerCount", "RunResult", "run_program"]
+__all__ = ["InstructionCycles", "LayerCount", "RunResult", "run_program"]
 
 
 def run_program(
@@ -26,13 +26,15 @@ def run_program(
     emulator: str = "",
     instruction_limit: int = INSTRUCTION_LIMIT,
     watched_symbol: str = "",
+    cycles: InstructionCycles | None = None,
 ) -> RunResult:
     """Runs `elf` until it exits and says what it did.
 
     The program sees the command line "stem arguments..." and, by semihosting, the files of `work_folder` (Unicorn refuses
     others; QEMU serves files itself and does not). `count` asks for exact instruction counts: of the program, of all calls of
     `run_symbol` together, and of each of `layer_symbols` within them.
-    `watched_symbol` is a variable (an arena): how many of its bytes the runs wrote; only Unicorn knows.
+    `watched_symbol` is a variable (an arena): how many of its bytes the runs wrote; only Unicorn knows. `cycles`
+    asks for an estimate with these numbers, in Unicorn and where this machine has a C compiler.
     `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
 
     Raises CheckFailed (RUN) when the program leaves the board's memories, faults, or does not end within `instruction_limit`;
@@ -41,7 +43,7 @@ def run_program(
     kind = emulator or (board.emulator.kind if board.emulator else "")
     words = (elf.stem, *arguments)
     program = Program(read_image(elf), board, work_folder.resolve(), words, count, run_symbol, tuple(layer_symbols),
-                      instruction_limit, watched_symbol)
+                      instruction_limit, watched_symbol, cycles)
     if board.is_host:
         from aidge_build.emulate.native import run_natively
 

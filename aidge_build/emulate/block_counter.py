@@ -16,7 +16,7 @@ from unicorn.unicorn_py3 import unicorn as unicorn_library
 
 from aidge_build.emulate.counting import Counting, count_thumb
 from aidge_build.emulate.native_code import shared_library
-from aidge_build.emulate.program import Program
+from aidge_build.emulate.program import InstructionCycles, Program
 
 
 def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program, layer_addresses: Sequence[int]):
@@ -49,6 +49,8 @@ class _PythonCounter:
         machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, on_write, None, origin, origin + length - 1)
         return written
 
+    cycles = None
+
     def __getattr__(self, name: str):
         return getattr(self.counting, name)
 
@@ -76,15 +78,18 @@ class _Counting(ctypes.Structure):
 
 
 class _Block(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_uint16), ("instructions", ctypes.c_uint16), ("layer", ctypes.c_int32)]
+    _fields_ = [("size", ctypes.c_uint16), ("instructions", ctypes.c_uint16), ("layer", ctypes.c_int32),
+                ("cycles", ctypes.c_uint32)]
 
 
 class _Memory(ctypes.Structure):
-    _fields_ = [("origin", ctypes.c_uint32), ("length", ctypes.c_uint32), ("bytes", ctypes.c_void_p), ("blocks", ctypes.c_void_p)]
+    _fields_ = [("origin", ctypes.c_uint32), ("length", ctypes.c_uint32), ("bytes", ctypes.c_void_p), ("blocks", ctypes.c_void_p),
+                ("cycles", ctypes.c_void_p)]
 
 
 class _Hook(ctypes.Structure):
-    _fields_ = [("counting", _Counting), ("memory_count", ctypes.c_uint32), ("link_register", ctypes.c_uint32),
+    _fields_ = [("counting", _Counting), ("cycles", ctypes.c_uint64), ("layer_cycles", ctypes.POINTER(ctypes.c_uint64)),
+                ("taken_cycles", ctypes.c_uint32), ("following", ctypes.c_uint32), ("memory_count", ctypes.c_uint32), ("link_register", ctypes.c_uint32),
                 ("memories", ctypes.POINTER(_Memory)), ("read_register", ctypes.c_void_p), ("stop", ctypes.c_void_p)]
 
 
@@ -98,13 +103,16 @@ class _NativeCounter:
         self._layers = (_Layer * max(len(layer_addresses), 1))(*(_Layer(address, 0, 0) for address in layer_addresses))
         # Anonymous maps: pages of the tables that no block touches cost nothing.
         self._tables = [mmap.mmap(-1, len(content) // 2 * ctypes.sizeof(_Block)) for _, content in code]
+        self._cycles = [_cycle_table(program.cycles, origin, len(content)) for origin, content in code] if program.cycles else []
         self._memories = (_Memory * len(code))(*(
-            _Memory(origin, len(content), _address_of(content), _address_of(table))
-            for (origin, content), table in zip(code, self._tables, strict=True)))
+            _Memory(origin, len(content), _address_of(content), _address_of(table), _address_of(self._cycles[index]) if self._cycles else None)
+            for index, ((origin, content), table) in enumerate(zip(code, self._tables, strict=True))))
+        self._layer_cycles = (ctypes.c_uint64 * max(len(layer_addresses), 1))()
         counting = _Counting(limit=program.instruction_limit, run_address=program.run_address, current=-1,
                              layer_count=len(layer_addresses), layers=self._layers)
         engine = unicorn_library.uclib
-        self._hook = _Hook(counting, len(code), arm_const.UC_ARM_REG_LR, self._memories,
+        taken = program.cycles.taken_cycles if program.cycles else 0
+        self._hook = _Hook(counting, 0, self._layer_cycles, taken, 0, len(code), arm_const.UC_ARM_REG_LR, self._memories,
                            _function_address(engine.uc_reg_read), _function_address(engine.uc_emu_stop))
         self._library = library
         self._watches: list[_Watch] = []
@@ -122,10 +130,26 @@ class _NativeCounter:
         """One count per layer address."""
         return [self._layers[index].instructions for index in range(self._hook.counting.layer_count)]
 
+    @property
+    def cycles(self) -> tuple[int, list[int]] | None:
+        """Estimated cycles inside the runs, and per layer address; None without a table."""
+        if not self._cycles:
+            return None
+        return self._hook.cycles, [self._layer_cycles[index] for index in range(self._hook.counting.layer_count)]
+
     def __getattr__(self, name: str) -> int:
         if name in ("total", "inside_run", "runs", "endless_loop", "over_limit"):
             return getattr(self._hook.counting, name)
         raise AttributeError(name)
+
+
+def _cycle_table(cycles: InstructionCycles, origin: int, length: int) -> mmap.mmap:
+    """One byte per halfword of a memory; 0 where no instruction is known."""
+    table = mmap.mmap(-1, length // 2 + 1)
+    for address, number in cycles.of_instruction.items():
+        if origin <= address < origin + length:
+            table[(address - origin) // 2] = number
+    return table
 
 
 def _add_hook(machine: unicorn.Uc, kind: int, function, data: ctypes.Structure, first: int, last: int) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +17,20 @@ NO_ADDRESS = 0xFFFFFFFF
 
 
 @dataclass(frozen=True)
+class InstructionCycles:
+    """For an estimate: the cycles of the instruction at each address, and what a taken branch adds."""
+
+    of_instruction: Mapping[int, int]
+    taken_cycles: int
+
+
+@dataclass(frozen=True)
 class LayerCount:
-    """The instructions of one layer, summed over all runs; None when its function is not in the program."""
+    """The instructions of one layer, summed over all runs; None when its function is not in the program. `cycles` are estimated."""
 
     symbol: str
     instructions: int | None
+    cycles: int | None = None
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,7 @@ class RunResult:
     stack_high_water_bytes: int | None
     emulator: str
     written_bytes: int | None = None
+    run_cycles: int | None = None
 
     @property
     def instructions_per_run(self) -> float | None:
@@ -60,6 +71,7 @@ class Program:
     layer_symbols: tuple[str, ...]
     instruction_limit: int
     watched_symbol: str = ""
+    cycles: InstructionCycles | None = None
 
     @property
     def run_address(self) -> int:
@@ -72,10 +84,11 @@ class Program:
         found = [(self.image.symbol(name), name) for name in self.layer_symbols]
         return tuple(sorted(((symbol.address, name) for symbol, name in found if symbol), key=lambda slot: slot[0]))
 
-    def layer_counts(self, slots: tuple[tuple[int, str], ...], instructions: list[int]) -> tuple[LayerCount, ...]:
+    def layer_counts(self, slots: tuple[tuple[int, str], ...], instructions: list[int], cycles: list[int] | None = None) -> tuple[LayerCount, ...]:
         """The counts of `slots` in the order of `layer_symbols`."""
         counted = {name: number for (_, name), number in zip(slots, instructions, strict=True)}
-        return tuple(LayerCount(name, counted.get(name)) for name in self.layer_symbols)
+        estimated = {name: number for (_, name), number in zip(slots, cycles, strict=True)} if cycles is not None else {}
+        return tuple(LayerCount(name, counted.get(name), estimated.get(name)) for name in self.layer_symbols)
 
     def stack(self) -> tuple[int, int]:
         """The lowest address of the stack and the first above it; (0, 0) when the linker script names none."""

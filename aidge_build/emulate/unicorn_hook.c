@@ -7,17 +7,22 @@
 struct memory {
     uint32_t origin, length;
     const uint8_t *bytes;
-    struct block *blocks; /* one per halfword */
+    struct block *blocks;  /* one per halfword */
+    const uint8_t *cycles; /* of the instruction at each halfword, 0: not known; NULL: no estimate */
 };
 
 /* What is known of the block that starts at a halfword; size 0: nothing yet. */
 struct block {
     uint16_t size, instructions;
     int32_t layer;
+    uint32_t cycles;
 };
 
 struct hook {
     struct counting counting;
+    uint64_t cycles;        /* inside the run */
+    uint64_t *layer_cycles; /* one per layer */
+    uint32_t taken_cycles, following;
     uint32_t memory_count, link_register;
     struct memory *memories;
     int (*read_register)(void *machine, int number, void *value);
@@ -33,6 +38,14 @@ static uint16_t count_instructions(const uint8_t *bytes, uint32_t size)
     return count;
 }
 
+static uint32_t sum_cycles(const uint8_t *bytes, const uint8_t *cycles, uint32_t size)
+{
+    uint32_t sum = 0;
+    for (uint32_t at = 0; at < size; at += bytes[at + 1] >> 3 >= 0x1D ? 4 : 2)
+        sum += cycles[at / 2] ? cycles[at / 2] : 1;
+    return sum;
+}
+
 static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size)
 {
     for (uint32_t index = 0; index < hook->memory_count; index++) {
@@ -43,6 +56,7 @@ static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size)
             if (block->size != size) {
                 block->size = (uint16_t)size;
                 block->instructions = count_instructions(memory->bytes + offset, size);
+                block->cycles = memory->cycles ? sum_cycles(memory->bytes + offset, memory->cycles + offset / 2, size) : 0;
                 block->layer = counting_find(&hook->counting, address);
                 /* "b ." never ends: no interrupt will come. */
                 if (size == 2 && memory->bytes[offset] == 0xFE && memory->bytes[offset + 1] == 0xE7)
@@ -52,6 +66,15 @@ static struct block *look_up(struct hook *hook, uint32_t address, uint32_t size)
         }
     }
     return NULL;
+}
+
+static void add_cycles(struct hook *hook, uint32_t cycles)
+{
+    if (!hook->counting.running)
+        return;
+    hook->cycles += cycles;
+    if (hook->counting.current != NO_LAYER)
+        hook->layer_cycles[hook->counting.current] += cycles;
 }
 
 /* What inferences write: one byte per byte of a stretch of memory. */
@@ -80,7 +103,12 @@ void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data
         return;
     if (address == hook->counting.run_address)
         hook->read_register(machine, (int)hook->link_register, &link);
+    /* What is not executed in the order of memory was reached by a taken branch: its cost belongs to where it came from. */
+    if (address != hook->following)
+        add_cycles(hook, hook->taken_cycles);
+    hook->following = (uint32_t)address + size;
     counting_block(&hook->counting, (uint32_t)address, block->instructions, block->layer, link);
+    add_cycles(hook, block->cycles);
     if (hook->counting.endless_loop || hook->counting.over_limit)
         hook->stop(machine);
 }

@@ -88,11 +88,13 @@ class _Machine:
             self.semihosting.close()
         if self.semihosting.exit_code is None:
             self._explain_stop(counter)
-        layers = program.layer_counts(slots, counter.layers) if counter else program.layer_counts((), [])
+        cycles = counter.cycles if counter else None
+        layers = program.layer_counts(slots, counter.layers, cycles[1] if cycles else None) if counter else program.layer_counts((), [])
         return RunResult(
             self.semihosting.exit_code, self.semihosting.stdout, counter.total if counter else None,
             counter.inside_run if counter and counter.runs else None, counter.runs if counter else None,
             layers, self._stack_high_water(), "unicorn", None if written is None else sum(bytes(written)),
+            cycles[0] if cycles and counter.runs else None,
         )
 
     def release(self) -> None:

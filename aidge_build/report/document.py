@@ -40,14 +40,15 @@ def _model(image: Image, claim: Claim, plan: dict | None, run: dict | None, kern
     planned = {layer["symbol"]: layer for layer in plan["layers"]} if plan else {}
     names = list(planned) or list(claim.layers)
     measured = run if run and run.get("models") == [claim.model] else {}
-    instructions = {layer["name"]: layer["instructions"] for layer in measured.get("layers", ())}
+    counts = {layer["name"]: layer for layer in measured.get("layers", ())}
     peaks = _live_bytes(plan) if plan else {}
     weights = _weights_by_layer(image, claim, names)
-    layers = [_layer(image, name, planned.get(name, {}), weights[name], peaks.get(index), instructions.get(name), measured.get("runs"))
+    layers = [_layer(image, name, planned.get(name, {}), weights[name], peaks.get(index), counts.get(name, {}), measured.get("runs"))
               for index, name in enumerate(names)]
     return {
         "model": claim.model, "model_sha256": claim.model_sha256, "arena_bytes": claim.arena_bytes, "peak_bytes": claim.peak_bytes,
         "weights_bytes": claim.weights_bytes, "runs": measured.get("runs"),
+        "cycles_validation": measured.get("cycles_validation", ""),
         "lower_bound_bytes": plan.get("lower_bound_bytes") if plan else None,
         "layers": layers,
         "kernel_bytes": kernel_bytes, "other_weights_bytes": _linked_weights(image, claim) - sum(weights.values()),
@@ -55,15 +56,18 @@ def _model(image: Image, claim: Claim, plan: dict | None, run: dict | None, kern
     }
 
 
-def _layer(image: Image, name: str, planned: dict, weights_bytes: int, live_bytes: int | None, instructions: int | None,
-           runs: int | None) -> dict:
+def _layer(image: Image, name: str, planned: dict, weights_bytes: int, live_bytes: int | None, counts: dict, runs: int | None) -> dict:
     symbol = image.symbol(name)
     return {
         "symbol": name, "node": planned.get("name", ""), "operator": planned.get("op", ""), "kernel": planned.get("kernel", ""),
         "library": planned.get("library", ""), "macs": planned.get("macs"), "code_bytes": symbol.size_bytes if symbol else None,
         "weights_bytes": weights_bytes, "live_bytes": live_bytes,
-        "instructions": round(instructions / runs) if instructions is not None and runs else None,
+        "instructions": _mean(counts.get("instructions"), runs), "cycles_estimated": _mean(counts.get("cycles_estimated"), runs),
     }
+
+
+def _mean(number: int | None, runs: int | None) -> int | None:
+    return round(number / runs) if number is not None and runs else None
 
 
 def _linked_weights(image: Image, claim: Claim) -> int:

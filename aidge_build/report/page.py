@@ -101,6 +101,7 @@ def _model(model: dict) -> dict:
     return {
         "name": escape(model["model"]), "arena": number(model["arena_bytes"]), "peak": number(model["peak_bytes"]),
         "lower_bound": number(model["lower_bound_bytes"]), "weights": number(model["weights_bytes"]),
+        "cycles": escape(model["cycles_validation"]) if any(key == "cycles_estimated" for _, key in columns) else "",
         "columns": [title for title, _ in columns],
         "rows": [{"symbol": escape(layer["symbol"]), "node": escape(layer["node"]), "kernel": escape(_kernel(layer)),
                   "cells": [{"text": number(layer[key]), "percent": f"{100 * (layer[key] or 0) / largest[key]:.1f}"} for _, key in columns]}

@@ -35,7 +35,7 @@ def _cut(name: str) -> str:
     return name if len(name) <= _NAME_WIDTH else f"{name[:_NAME_WIDTH - 3]}..."
 
 
-COLUMNS = (("code", "code_bytes"), ("weights", "weights_bytes"), ("live peak", "live_bytes"), ("MACs", "macs"), ("instructions", "instructions"))
+COLUMNS = (("code", "code_bytes"), ("weights", "weights_bytes"), ("live peak", "live_bytes"), ("MACs", "macs"), ("instructions", "instructions"), ("~cycles", "cycles_estimated"))
 
 
 def _layers(model: dict) -> Iterator[str]:

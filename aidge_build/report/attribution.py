@@ -132,7 +132,7 @@ class _Owners:
         for claim in claims:
             self.groups.update({name: "weights" for name in claim.weights})
             self.groups.update({name: "layer code" for name in claim.layers})
-            self.groups.update({name: "arena" for name in (claim.arena_symbol, claim.state_symbol) if name})
+            self.groups.update({name: "arena" for name in (claim.arena_symbol, claim.state_symbol, *(part.symbol for part in claim.arenas)) if name})
 
     def best(self, names: Sequence[str]) -> str:
         """The most telling of several names of the same bytes."""

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: MIT
+"""Random networks as the planner sees them: in time, nearly always proved, and never illegal.
+
+The suite takes a fixed sample; AIDGE_RANDOM_PLANS=10000 the stress size.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from random import Random
+from time import process_time
+
+import pytest
+
+from aidge_build.errors import CheckFailed
+from aidge_build.memory.buffer import Buffer
+from aidge_build.memory.checker import check
+from aidge_build.memory.planner import plan
+from aidge_build.schedule.order import best_order
+from aidge_build.schedule.problem_file import GraphProblem
+from aidge_build.schedule.question import Operation, OrderQuestion
+
+COUNT = int(os.environ.get("AIDGE_RANDOM_PLANS", "300"))
+STYLES = ("chain", "residual", "inception", "dense", "unet", "mesh")
+
+
+def random_network(seed: int, count: int) -> GraphProblem:
+    """A graph of `count` operations in one of the usual shapes: irregular sizes, scratch on some."""
+    random = Random(seed)
+    style = STYLES[seed % len(STYLES)]
+    sizes, operations, stack = [random.randrange(1_000, 60_000)], [], []
+    recent = [0]
+    for number in range(count):
+        inputs = [recent[-1]]
+        if style == "residual" and number % 3 == 2:
+            inputs.append(recent[-3] if len(recent) > 2 else recent[0])
+        elif style == "inception":
+            inputs = random.sample(recent[-4:], k=min(len(recent[-4:]), random.choice((1, 1, 1, 3))))
+        elif style == "dense":
+            inputs = random.sample(recent[-6:], k=min(len(recent), random.randint(1, 4)))
+        elif style == "unet":
+            if number < count // 2 and number % 4 == 0:
+                stack.append(recent[-1])
+            elif number >= count // 2 and stack and number % 4 == 0:
+                inputs.append(stack.pop())
+        elif style == "mesh":
+            inputs = random.sample(recent[-8:], k=min(len(recent), random.choice((1, 2, 2))))
+        size = random.choice((random.randrange(1, 3_000), 16 * random.randrange(1, 4_000)))
+        scratch = random.randrange(1, 8_000) if random.random() < 0.3 else 0
+        operations.append(Operation(tuple(dict.fromkeys(inputs)), (len(sizes),), scratch))
+        recent.append(len(sizes))
+        sizes.append(size)
+    question = OrderQuestion(tuple(sizes), tuple(operations), (0,), (len(sizes) - 1,))
+    return GraphProblem(question, ("",) * count, tuple(range(count)))
+
+
+def buffers_of(seed: int, count: int, *, ordered: bool) -> list[Buffer]:
+    """Tensors, scratch and up to three persistent buffers of a random network."""
+    random, problem = Random(seed + 1), random_network(seed, count)
+    order = best_order(problem.question, states=2_000 if ordered else 0)
+    alignment = random.choice((1, 4, 4, 16))
+    found = [replace(buffer, alignment=alignment) for buffer in problem.buffers(order)]
+    for step, index in enumerate(order.order):
+        scratch = problem.question.operations[index].scratch_bytes
+        if scratch:
+            found.append(Buffer(f"scratch {step}", scratch, alignment, step, step + 1, "scratch"))
+    for number in range(random.randrange(4)):
+        found.append(Buffer(f"state {number}", random.randrange(1, 9_000), alignment, 0, count, "state"))
+    return found
+
+
+def test_random_networks_are_planned_legally_and_nearly_always_proved():
+    proved = 0
+    for seed in range(COUNT):
+        buffers = buffers_of(seed, 5 + Random(seed).randrange(60), ordered=seed % 2 == 0)
+        found = plan(buffers)
+        check(found, buffers)
+        proved += found.offsets_proved_optimal
+    assert proved >= 0.95 * COUNT, f"{proved} of {COUNT} proved"
+
+
+@pytest.mark.parametrize("seed, count", [(1, 300), (2, 500), (3, 1_000), (4, 1_000), (5, 2_000)])
+def test_a_large_network_is_planned_in_seconds(seed, count):
+    buffers = buffers_of(seed, count, ordered=False)
+    begin = process_time()
+    found = plan(buffers)
+    assert process_time() - begin < 20, f"{len(buffers)} buffers took more than 20 s of processor time"
+    check(found, buffers)
+    assert found.gap_bytes <= 0.02 * found.lower_bound_bytes
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_planted_fault_is_always_found(seed):
+    random = Random(seed)
+    buffers = buffers_of(seed, 40, ordered=False)
+    found = plan(buffers, nodes=0)
+    index = random.randrange(len(found.placements))
+    victim = found.placements[index]
+    live = [p for p in found.live_at(victim.buffer.first) if p.buffer.name != victim.buffer.name]
+    if not live:
+        pytest.skip("nothing else is live in this step")
+    other = random.choice(live)
+    faults = [replace(victim, offset_bytes=other.offset_bytes), replace(victim, buffer=replace(victim.buffer, last=victim.buffer.last + 1)),
+              replace(victim, offset_bytes=found.peak_bytes)]
+    if victim.buffer.alignment > 1:
+        faults.append(replace(victim, offset_bytes=victim.offset_bytes + 1))
+    for fault in faults:
+        placements = (*found.placements[:index], fault, *found.placements[index + 1:])
+        with pytest.raises(CheckFailed):
+            check(replace(found, placements=placements), buffers)

@@ -61,7 +61,11 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
     run_symbol = f"{claims[0].model}_run" if len(claims) == 1 else ""
     return run_program(arguments.elf, board, work_folder=folder, arguments=words, run_symbol=run_symbol,
                        layer_symbols=layers if run_symbol else (), emulator=arguments.emulator,
-                       watched_symbol=(claims[0].arena_symbol or "") if run_symbol else "", cycles=_cycles(arguments.elf, board))
+                       watched_symbols=_arenas(claims[0]) if run_symbol else (), cycles=_cycles(arguments.elf, board))
+
+
+def _arenas(claim: Claim) -> tuple[str, ...]:
+    return (claim.arena_symbol,) if claim.arena_symbol else tuple(part.symbol for part in claim.arenas)
 
 
 def _cycles(elf: Path, board: Board) -> InstructionCycles | None:

@@ -25,7 +25,7 @@ def run_program(
     layer_symbols: Sequence[str] = (),
     emulator: str = "",
     instruction_limit: int = INSTRUCTION_LIMIT,
-    watched_symbol: str = "",
+    watched_symbols: Sequence[str] = (),
     cycles: InstructionCycles | None = None,
 ) -> RunResult:
     """Runs `elf` until it exits and says what it did.
@@ -33,7 +33,7 @@ def run_program(
     The program sees the command line "stem arguments..." and, by semihosting, the files of `work_folder` (Unicorn refuses
     others; QEMU serves files itself and does not). `count` asks for exact instruction counts: of the program, of all calls of
     `run_symbol` together, and of each of `layer_symbols` within them.
-    `watched_symbol` is a variable (an arena): how many of its bytes the runs wrote; only Unicorn knows. `cycles`
+    `watched_symbols` are variables (arenas): how many of their bytes the runs wrote; only Unicorn knows. `cycles`
     asks for an estimate with these numbers, in Unicorn and where this machine has a C compiler.
     `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
 
@@ -43,7 +43,7 @@ def run_program(
     kind = emulator or (board.emulator.kind if board.emulator else "")
     words = (elf.stem, *arguments)
     program = Program(read_image(elf), board, work_folder.resolve(), words, count, run_symbol, tuple(layer_symbols),
-                      instruction_limit, watched_symbol, cycles)
+                      instruction_limit, tuple(watched_symbols), cycles)
     if board.is_host:
         from aidge_build.emulate.native import run_natively
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +38,7 @@ class RunResult:
     """What a program did. Counts are None where they are not available (host, no compiler for the counter, `count=False`).
 
     `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
-    bytes of the watched symbol these calls wrote.
+    bytes of the watched symbols these calls wrote.
     """
 
     exit_code: int
@@ -70,7 +70,7 @@ class Program:
     run_symbol: str
     layer_symbols: tuple[str, ...]
     instruction_limit: int
-    watched_symbol: str = ""
+    watched_symbols: Sequence[str] = ()
     cycles: InstructionCycles | None = None
 
     @property

@@ -74,8 +74,8 @@ class _Machine:
         slots = program.layer_slots()
         code = [(region.origin, memory) for region, memory in self.memories.items() if region is not _SYSTEM]
         counter = make_counter(self.machine, code, program, [address for address, _ in slots]) if program.count else None
-        watched = program.image.symbol(program.watched_symbol) if program.watched_symbol and counter else None
-        written = counter.watch(self.machine, watched.address, watched.size_bytes) if watched and watched.size_bytes else None
+        watched = [symbol for symbol in map(program.image.symbol, program.watched_symbols) if symbol and symbol.size_bytes and counter]
+        written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in watched]
         stack_pointer, entry = (int.from_bytes(self._read(self._vectors() + at, 4), "little") for at in (0, 4))
         self.machine.reg_write(arm_const.UC_ARM_REG_SP, stack_pointer)
         try:
@@ -93,7 +93,7 @@ class _Machine:
         return RunResult(
             self.semihosting.exit_code, self.semihosting.stdout, counter.total if counter else None,
             counter.inside_run if counter and counter.runs else None, counter.runs if counter else None,
-            layers, self._stack_high_water(), "unicorn", None if written is None else sum(bytes(written)),
+            layers, self._stack_high_water(), "unicorn", sum(sum(bytes(part)) for part in written) if written else None,
             cycles[0] if cycles and counter.runs else None,
         )
 

@@ -102,5 +102,5 @@ def _live_bytes(plan: dict) -> dict[int, int]:
 
 
 def _buffers(plan: dict) -> list[dict]:
-    keys = ("name", "kind", "offset_bytes", "size_bytes", "first", "last")
+    keys = ("name", "kind", "region", "offset_bytes", "size_bytes", "first", "last")
     return [{key: buffer[key] for key in keys} for buffer in plan.get("buffers", ())]

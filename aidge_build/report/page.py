@@ -107,7 +107,9 @@ def _model(model: dict) -> dict:
                   "cells": [{"text": number(layer[key]), "percent": f"{100 * (layer[key] or 0) / largest[key]:.1f}"} for _, key in columns]}
                  for layer in layers],
         "totals": [total(layers, key) for _, key in columns],
-        "arena_map": _arena(model), "arena_height": _ARENA_HEIGHT + _ARENA_BOTTOM + 6,
+        "arenas": [{"region": escape(name), "map": _arena(model, [buffer for buffer in model["buffers"] if buffer["region"] == name])}
+                   for name in sorted({buffer["region"] for buffer in model["buffers"]})],
+        "arena_height": _ARENA_HEIGHT + _ARENA_BOTTOM + 6,
     }
 
 
@@ -115,11 +117,11 @@ def _kernel(layer: dict) -> str:
     return f"{layer['operator']}: {layer['library']} {layer['kernel']}".strip(": ") if layer["kernel"] else layer["operator"]
 
 
-def _arena(model: dict) -> str:
+def _arena(model: dict, buffers: list[dict]) -> str:
     """Time to the right, address upwards: each buffer is a rectangle; nothing overlaps."""
-    buffers, height = model["buffers"], model["arena_bytes"]
+    height = max(buffer["offset_bytes"] + buffer["size_bytes"] for buffer in buffers)
     steps = len(model["layers"])
-    if not buffers or not height or not steps:
+    if not height or not steps:
         return ""
     step_width, scale = (_WIDTH - _ARENA_LEFT - 10) / steps, _ARENA_HEIGHT / height
     base = _ARENA_HEIGHT + 4

@@ -98,10 +98,10 @@ int main(void) { return kws_run(2) + kws_run(9); }
 @pytest.mark.parametrize("attribute", ["native", "python"])
 def test_the_counter_in_python_counts_the_same_as_the_one_in_c(tmp_path, monkeypatch, attribute):
     elf = build("stm32f7", model("DTCM"), tmp_path)
-    reference = run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, watched_symbol="kws_arena")
+    reference = run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, watched_symbols=["kws_arena"])
     if attribute == "python":
         monkeypatch.setattr(block_counter, "shared_library", lambda name, folder: None)
-    assert run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, watched_symbol="kws_arena") == reference
+    assert run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, watched_symbols=["kws_arena"]) == reference
 
 
 def test_the_bytes_of_the_arena_that_inferences_write_are_known(tmp_path, capsys):

@@ -57,7 +57,7 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int) -> tuple[str, tupl
                 f"    const aidge_cortexm_taps taps = {{{planes}, {buffer.span}, {len(taps)}, offsets}};\n    (void)column;\n"
                 f"    aidge_cortexm_planes_row(words, output, stream, run, &taps, {stream.is_packed:d}, {stream.shift});")
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable)
-    fill = "aidge_cortexm_even_bytes((uint32_t)stream[3])"
+    fill = "aidge_cortexm_even_bytes((uint32_t)stream[2])"
     return name, (row, whole_layer(name, "planes", fill, "rows.words"))
 
 
@@ -156,7 +156,7 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
                 f"    aidge_cortexm_lines_row(words, output, stream, run, column, gather, {len(order)}, {stream.is_packed:d}, {stream.shift});")
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.", portable)
     column = "rows.words + shape->rows * shape->row_words"
-    return name, (row, whole_layer(name, "lines", "(uint32_t)stream[3]", column))
+    return name, (row, whole_layer(name, "lines", "(uint32_t)stream[2]", column))
 
 
 def _gather(code: Routine, places: list[int]) -> None:

@@ -5,17 +5,17 @@
 /*
  * The stream of words that the dense kernels read.
  *
- * Head: (zero point + 128) twice as int16; limits + 128 of the output as two int16; rounding of the integer form;
- * the input's zero point in each byte.
+ * Head: (zero point + 128) twice as int16; limits + 128 of the output as two int16; the input's zero point
+ * in each byte.
  * Then for each group of 4 output channels: 4 biases; for each pair of taps 2 words (packed) or 4 words (wide);
- * 2 * first channel + form; 4 multipliers.
+ * 2 * first channel + form; 4 float multipliers (form 0), or for each pair of channels 2 multipliers and a constant (form 1).
  * Packed: each halfword is 256 * (weight of the odd channel) + weight of the even channel; the bias of an odd channel is
  *   256 * its own + offset + that of the even channel, so that the sum modulo 2^32 separates exactly.
  * Wide: a word per channel, a halfword per tap.
- * Form 0: multipliers are float (of odd channels divided by 256 if packed). Form 1: integers, and the generator has
- *   proved hi32(sum * multiplier) with the rounding, shifted right, equal to the float formula for every possible sum.
+ * Form 0: multipliers of odd channels are divided by 256 if packed. Form 1: the generator has proved that hi32(sum * multiplier)
+ *   (+ constant), shifted right, equals the float formula for every possible sum.
  */
-#define AIDGE_CORTEXM_HEAD_WORDS 4
+#define AIDGE_CORTEXM_HEAD_WORDS 3
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
@@ -36,17 +36,16 @@ AIDGE_CORTEXM_INLINE float aidge_cortexm_as_float(uint32_t bits)
     return value;
 }
 
-/* The stored value of one sum; `is_high` if it carries 8 fraction bits and its offset. */
-AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_requantize(int32_t sum, int32_t factor, const int32_t *head, int32_t form, int32_t is_high,
-                                                     int32_t shift)
+/* The stored value of one sum by integers. */
+AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_proved(int32_t sum, int32_t factor, int32_t constant, int32_t shift)
 {
-    int32_t level;
-    if (form != 0) {
-        level = aidge_cortexm_high_product(sum, factor);
-        level = is_high != 0 ? level >> (shift + 8) : (level + head[2]) >> shift;
-        return (int8_t)aidge_cortexm_clamp(level, -128, 127);
-    }
-    level = aidge_cortexm_clamp(aidge_ref_scale(sum, aidge_cortexm_as_float((uint32_t)factor)), -32768, 32767);
+    return (int8_t)aidge_cortexm_clamp((aidge_cortexm_high_product(sum, factor) + constant) >> shift, -128, 127);
+}
+
+/* The stored value of one sum by the float formula; head as above. */
+AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_rounded(int32_t sum, int32_t factor, const int32_t *head)
+{
+    int32_t level = aidge_cortexm_clamp(aidge_ref_scale(sum, aidge_cortexm_as_float((uint32_t)factor)), -32768, 32767);
     level += aidge_cortexm_low((uint32_t)head[0]);
     return (int8_t)(aidge_cortexm_clamp(level, aidge_cortexm_low((uint32_t)head[1]), aidge_cortexm_high((uint32_t)head[1])) - 128);
 }
@@ -99,9 +98,17 @@ static const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_co
     }
     form = *group & 1;
     output += *group++ >> 1;
-    output[0] = aidge_cortexm_requantize((int32_t)sum0, group[0], head, form, 0, shift);
-    output[1] = aidge_cortexm_requantize((int32_t)sum1, group[1], head, form, packed, shift);
-    output[2] = aidge_cortexm_requantize((int32_t)sum2, group[2], head, form, 0, shift);
-    output[3] = aidge_cortexm_requantize((int32_t)sum3, group[3], head, form, packed, shift);
+    if (form != 0) {
+        const int32_t high_shift = packed != 0 ? shift + 8 : shift;
+        output[0] = aidge_cortexm_proved((int32_t)sum0, group[0], group[2], shift);
+        output[1] = aidge_cortexm_proved((int32_t)sum1, group[1], packed != 0 ? 0 : group[2], high_shift);
+        output[2] = aidge_cortexm_proved((int32_t)sum2, group[3], group[5], shift);
+        output[3] = aidge_cortexm_proved((int32_t)sum3, group[4], packed != 0 ? 0 : group[5], high_shift);
+        return group + 6;
+    }
+    output[0] = aidge_cortexm_rounded((int32_t)sum0, group[0], head);
+    output[1] = aidge_cortexm_rounded((int32_t)sum1, group[1], head);
+    output[2] = aidge_cortexm_rounded((int32_t)sum2, group[2], head);
+    output[3] = aidge_cortexm_rounded((int32_t)sum3, group[3], head);
     return group + 4;
 }

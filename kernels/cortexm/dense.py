@@ -19,7 +19,7 @@ REGISTERS = {
     **{f"b{index}": f"r{8 + index}" for index in range(4)}, "w0": "r12", "w1": "lr",
     # waiting in FPU registers; s0-s7 are for the requantization
     "output": "s8", "second_output": "s9", "end": "s10", "begin": "s11", "base": "s12", "column_end": "s13", "zero": "s14",
-    "limits": "s15", "rounding": "s16", "input": "s17", "second_input": "s18", "pairs": "s19", "back_input": "s20", "back_output": "s21",
+    "limits": "s15", "input": "s17", "second_input": "s18", "pairs": "s19", "back_input": "s20", "back_output": "s21",
     "output_step": "s22", "input_step": "s23",
 }
 SAVED = "s16-s23"
@@ -133,11 +133,10 @@ def _clamp(code: Routine, pixel: str) -> None:
 
 
 def _integer_form(code: Routine, stream: Stream, pixels: str) -> None:
-    code("vmov {w0}, {rounding}")
     if "b" in pixels:
         code("add {w1}, {w1}, {column}", "where pixel 1 goes")
     for channel in (0, 2):
-        code("ldrd {x0}, {x1}, [{stream}], #8")
+        code("ldm {stream}!, {{r2, r3, r12}}", "2 multipliers and a constant")
         for pixel, target in zip(pixels, ("column", "w1")):
             even, odd = f"{{{pixel}{channel}}}", f"{{{pixel}{channel + 1}}}"
             code(f"smmla {even}, {even}, {{x0}}, {{w0}}")
@@ -150,7 +149,7 @@ def _integer_form(code: Routine, stream: Stream, pixels: str) -> None:
 
 def load_head(code: Routine) -> None:
     """The first words of the stream, which stay in FPU registers."""
-    code("vldmia {stream}!, {{s14-s16}}", "zero point, limits, rounding")
+    code("vldmia {stream}!, {{s14-s15}}", "zero point, limits")
     code("add {stream}, {stream}, #4")
     code("vmov {begin}, {stream}")
 

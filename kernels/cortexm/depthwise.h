@@ -120,7 +120,8 @@ static void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t *output, 
                     }
                 }
                 output[(y * geometry->out_width + x) * geometry->channels + channel] =
-                    aidge_cortexm_requantize((int32_t)sum, factor, head, form, 1, shift);
+                    form != 0 ? aidge_cortexm_proved((int32_t)sum, factor, 0, shift + 8)
+                              : aidge_cortexm_rounded((int32_t)sum, factor, head);
             }
         }
         constants += 2 + geometry->weights;

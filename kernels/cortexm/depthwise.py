@@ -8,6 +8,7 @@ their windows lie in the same words, the second one a halfword further.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy
@@ -25,7 +26,7 @@ REGISTERS = {
 }
 WEIGHT_REGISTERS = 6
 LARGEST_OFFSET, LARGEST_PAIR_OFFSET = 4095, 1020
-UNROLLED_PAIRS = 3
+UNROLLED_PAIRS, UNROLLED_LOOP = 6, 4  # pairs of outputs without a loop, and in one turn of it
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
 GATHER_PARAMETERS = "const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill"
 
@@ -84,6 +85,12 @@ class Depthwise:
         """The largest offset of an activation."""
         return 4 * ((self.plane.kernel[0] - 1) * self.plane.dilations[0] * self.row_words + self.steps + 1)
 
+    @property
+    def most_together(self) -> int:
+        """Pairs of outputs whose activations and results the offsets of instructions reach."""
+        of_words = (LARGEST_OFFSET - self.furthest) // (4 * self.plane.strides[1]) + 1
+        return max(1, min(of_words, (LARGEST_OFFSET // self.plane.in_channels + 1) // 2))
+
 
 def depthwise_of(plane: Plane) -> Depthwise:
     """The layer with bands as large as the scratch allows."""
@@ -131,7 +138,7 @@ def pack(linear: Linear, layer: Depthwise, form: IntegerForm) -> tuple[numpy.nda
     the weights fit.
     """
     height, width = layer.plane.kernel
-    words = [(linear.zero_point + 128) * 0x10001, (linear.clamp[0] + 128) | (linear.clamp[1] + 128) << 16, form.rounding,
+    words = [(linear.zero_point + 128) * 0x10001, (linear.clamp[0] + 128) | (linear.clamp[1] + 128) << 16,
              (linear.input_zero_point & 0xFF) * 0x01010101]
     starts = group_starts(len(linear.rows))
     scales = numpy.where(fits_fraction(linear), 256, 1)
@@ -139,12 +146,12 @@ def pack(linear: Linear, layer: Depthwise, form: IntegerForm) -> tuple[numpy.nda
     for first in starts:
         words.append(first)
         for channel in range(first, first + 4):
-            is_proved = form.high[channel] > 0
-            words.append(int(scales[channel]) * int(linear.bias[channel]) + (int(form.offsets[channel]) if is_proved else 0))
-            words.append(int(form.high[channel]) if is_proved else int(floats[channel]) | 1 << 31)
+            is_proved = form.high.multipliers[channel] > 0
+            words.append(int(scales[channel]) * int(linear.bias[channel]) + (int(form.high.offsets[channel]) if is_proved else 0))
+            words.append(int(form.high.multipliers[channel]) if is_proved else int(floats[channel]) | 1 << 31)
             taps = (scales[channel] * linear.rows[channel].reshape(height, width)).tolist()
             words += [low & 0xFFFF | (high & 0xFFFF) << 16 for row in taps for low, high in row_pairs(layer, row)]
-    return (numpy.array(words, numpy.int64) & 0xFFFFFFFF).astype(numpy.uint32).view(numpy.int32), int((form.high > 0).sum())
+    return (numpy.array(words, numpy.int64) & 0xFFFFFFFF).astype(numpy.uint32).view(numpy.int32), int((form.high.multipliers > 0).sum())
 
 
 def texts(layer: Depthwise, shift: int, is_clamped: bool) -> tuple[str, tuple[str, ...]]:
@@ -163,7 +170,7 @@ def _layer_text(name: str, gather: str, band: str) -> str:
 static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_depthwise *shape)
 {{
     uint32_t *const words = (uint32_t *)scratch;
-    const uint32_t fill = aidge_cortexm_even_bytes((uint32_t)stream[3]);
+    const uint32_t fill = aidge_cortexm_even_bytes((uint32_t)stream[2]);
     const int32_t *const end = stream + shape->stream_words;
     const int32_t *group;
     int32_t batch, y;
@@ -174,7 +181,7 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, v
                 const int32_t lines = left < shape->band ? left : shape->band;
                 const aidge_cortexm_band band = aidge_cortexm_band_of(shape, words, fill, y, lines);
                 if (band.count > 0) {{
-                    {gather}(input + band.source + group[0], band.target, band.count, (uint32_t)stream[3]);
+                    {gather}(input + band.source + group[0], band.target, band.count, (uint32_t)stream[2]);
                 }}
                 {band}(words, output + y * shape->out_width * shape->channels + group[0], group + 1, lines, stream);
             }}
@@ -263,7 +270,7 @@ def _add(code: Routine, register: str, value: int) -> None:
 
 def _band_text(layer: Depthwise, name: str, shift: int, is_clamped: bool) -> str:
     plane = layer.plane
-    outputs, pair_bytes = plane.out_size[1], 4 * plane.strides[1]
+    outputs = plane.out_size[1]
     code = Routine(REGISTERS)
     code("ldr r12, [sp]", "head")
     code("push {{r4-r11, lr}}")
@@ -290,7 +297,7 @@ def _band_text(layer: Depthwise, name: str, shift: int, is_clamped: bool) -> str
     code("vmov s13, s11")
     code("cmp {factor}, #0")
     code("blt 5f", "the multiplier is a float")
-    _rows(code, layer, 2, outputs, pair_bytes, lambda two: _integer_form(code, shift, two, plane.in_channels))
+    _rows(code, layer, 2, layer.most_together, lambda two, pair: _integer_form(code, shift, two, 2 * pair * plane.in_channels, plane.in_channels))
     code("b 8f")
     code.label(5)
     code("bic {factor}, {factor}, #0x80000000")
@@ -298,7 +305,7 @@ def _band_text(layer: Depthwise, name: str, shift: int, is_clamped: bool) -> str
     code("vmov {factor}, s5")
     code("sxth {factor}, {factor}")
     code("sub {factor}, {factor}, #128", "zero point")
-    _rows(code, layer, 6, outputs, pair_bytes, lambda two: _float_form(code, is_clamped, two, plane.in_channels))
+    _rows(code, layer, 6, 1, lambda two, pair: _float_form(code, is_clamped, two, 2 * pair * plane.in_channels, plane.in_channels))
     code.label(8)
     code("vmov r0, s8")
     code("vmov r1, s9")
@@ -327,27 +334,30 @@ def _plus(code: Routine, register: str, value: int) -> None:
         value -= part
 
 
-def _rows(code: Routine, layer: Depthwise, label: int, outputs: int, pair_bytes: int, requantize) -> None:
-    """The rows of one channel; labels `label` and `label + 1`."""
-    plane, pairs = layer.plane, outputs // 2
+def _rows(code: Routine, layer: Depthwise, label: int, most: int, requantize: Callable[[bool, int], None]) -> None:
+    """The rows of one channel, at most `most` pairs of outputs without a loop; labels `label` and `label + 1`."""
+    plane = layer.plane
+    outputs, pair_bytes = plane.out_size[1], 4 * plane.strides[1]
+    pairs = outputs // 2
+    together = pairs if pairs <= min(most, UNROLLED_PAIRS) else max(
+        count for count in range(1, min(most, UNROLLED_LOOP) + 1) if pairs % count == 0)
     code.label(label, "an output row")
-    if pairs > UNROLLED_PAIRS:
+    if pairs > together:
         code.constant("{end}".format_map(REGISTERS), pairs * pair_bytes)
         code("add {end}, {end}, {words}")
-        code.label(label + 1, "two outputs")
-        _sums(code, layer, True)
-        requantize(True)
-        code(f"add {{words}}, {{words}}, #{pair_bytes}")
+        code.label(label + 1, f"{2 * together} outputs")
+    for pair in range(together):
+        _sums(code, layer, True, pair * pair_bytes)
+        requantize(True, pair)
+    _plus(code, "r0", together * pair_bytes)
+    _plus(code, "r1", 2 * together * plane.in_channels)
+    if pairs > together:
         code("cmp {words}, {end}")
         code(f"bne {label + 1}b")
-    else:
-        for _ in range(pairs):
-            _sums(code, layer, True)
-            requantize(True)
-            code(f"add {{words}}, {{words}}, #{pair_bytes}")
     if outputs % 2:
-        _sums(code, layer, False)
-        requantize(False)
+        _sums(code, layer, False, 0)
+        requantize(False, 0)
+        _plus(code, "r1", plane.in_channels)
     back = 4 * plane.strides[0] * layer.row_words - pairs * pair_bytes
     if back >= 0:
         _plus(code, "r0", back)
@@ -360,11 +370,11 @@ def _rows(code: Routine, layer: Depthwise, label: int, outputs: int, pair_bytes:
     code(f"bne {label}b")
 
 
-def _sums(code: Routine, layer: Depthwise, two: bool) -> None:
-    """The sums of two neighbouring outputs (or of the first of them)."""
+def _sums(code: Routine, layer: Depthwise, two: bool, place: int) -> None:
+    """The sums of two neighbouring outputs (or of the first of them), whose activations begin at byte `place`."""
     code("vmov {sum0}, {sum1}, s0, s1" if two else "vmov {sum0}, s0")
     for row in range(layer.plane.kernel[0]):
-        start = 4 * row * layer.plane.dilations[0] * layer.row_words
+        start = place + 4 * row * layer.plane.dilations[0] * layer.row_words
         weights = row * layer.row_weights
         if layer.overlaps:
             _load(code, ("x0", "x1"), start)
@@ -424,21 +434,21 @@ def _load_weights(code: Routine, offset: int, count: int) -> None:
             code(f"ldr {{w{index}}}, [{{weights}}, #{offset + 4 * index}]")
 
 
-def _integer_form(code: Routine, shift: int, two: bool, channels: int) -> None:
+def _integer_form(code: Routine, shift: int, two: bool, place: int, channels: int) -> None:
     sums = ("sum0", "sum1")[:1 + two]
     for name in sums:
         code(f"smmul {{{name}}}, {{{name}}}, {{factor}}")
     for name in sums:
         code(f"ssat {{{name}}}, #8, {{{name}}}, asr #{shift + HIGH_SHIFT}")
-    _store(code, two, channels)
+    _store(code, two, place, channels)
 
 
-def _float_form(code: Routine, is_clamped: bool, two: bool, channels: int) -> None:
-    sums, places_ = ("sum0", "sum1")[:1 + two], ("s2", "s3")[:1 + two]
+def _float_form(code: Routine, is_clamped: bool, two: bool, place: int, channels: int) -> None:
+    sums, cells = ("sum0", "sum1")[:1 + two], ("s2", "s3")[:1 + two]
     code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
     for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s4", "vcvtr.s32.f32 {0}, {0}"):
-        for place in places_:
-            code(operation.format(place))
+        for cell in cells:
+            code(operation.format(cell))
     code("vmov {sum0}, {sum1}, s2, s3" if two else "vmov {sum0}, s2")
     for name in sums:
         code(f"qadd {{{name}}}, {{{name}}}, {{factor}}")
@@ -454,15 +464,11 @@ def _float_form(code: Routine, is_clamped: bool, two: bool, channels: int) -> No
                 code(f"cmp {{{name}}}, {{{limit}}}")
                 code(f"it {condition}")
                 code(f"mov{condition} {{{name}}}, {{{limit}}}")
-    _store(code, two, channels)
+    _store(code, two, place, channels)
 
 
-def _store(code: Routine, two: bool, channels: int) -> None:
+def _store(code: Routine, two: bool, place: int, channels: int) -> None:
+    """The levels to byte `place` behind the output."""
+    code(f"strb {{sum0}}, [{{output}}, #{place}]")
     if two:
-        code(f"strb {{sum1}}, [{{output}}, #{channels}]")
-    step = channels * (1 + two)
-    if step <= 255:
-        code(f"strb {{sum0}}, [{{output}}], #{step}")
-    else:
-        code("strb {sum0}, [{output}]")
-        _plus(code, "r1", step)
+        code(f"strb {{sum1}}, [{{output}}, #{place + channels}]")

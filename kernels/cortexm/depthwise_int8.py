@@ -9,11 +9,11 @@ from aidge_build.export.node import kernel
 
 from .conditions import linear_spec
 from .depthwise import LARGEST_OFFSET, depthwise_of, pack, struct, texts
-from .linear_int8 import LinearNode, integer_forms
+from .linear_int8 import LinearNode, best_form, integer_forms
 from .packing import taps_last_channels
 from .window import plane_of_view
 
-MOST_CHANNELS = 2047  # two steps between pixels fit an instruction
+MOST_CHANNELS = 4095  # the step from pixel to pixel fits an instruction
 MOST_WEIGHT_WORDS = 500
 
 
@@ -38,7 +38,7 @@ class DepthwiseInt8(LinearNode):
 
     def call(self) -> Call:
         layer, linear = depthwise_of(plane_of_view(self.view)), self.linear(taps_last_channels(self.inputs[1].data))
-        form = max(integer_forms(linear, True), key=lambda candidate: int((candidate.high > 0).sum()))
+        form = best_form(integer_forms(linear, low=False), lambda candidate: int((candidate.high.multipliers > 0).sum()), len(linear.rows))
         stream, proved = pack(linear, layer, form)
         function, functions = texts(layer, form.shift, linear.is_clamped)
         return Call(function, ("depthwise.h",), (Input(0), Output(0), Constant("stream", stream), Scratch(), struct(layer, len(stream))),

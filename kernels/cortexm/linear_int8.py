@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy
 
 from aidge_build.arithmetic.ranges import require_int32
 from aidge_build.arithmetic.requantize import clamp_levels, multipliers, requantize
-from aidge_build.arithmetic.thresholds import Staircase, high_multipliers, low_multipliers, rounding_constant, staircase
+from aidge_build.arithmetic.thresholds import HighForm, LowForm, Staircase, high_form, low_form, staircase
 from aidge_build.errors import AidgeError
 from aidge_build.export.node import ExportNode
 
@@ -96,23 +97,30 @@ def fits_fraction(linear: Linear) -> numpy.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class IntegerForm:
-    """Multipliers of the proved integer requantization at one shift (0: not proved), for accumulators as they are and for
-    accumulators with 8 fraction bits, which carry an offset."""
+    """The integer requantization at one shift, as far as it is proved (multiplier 0: not proved): `low` for accumulators as
+    they are, `high` for accumulators with 8 fraction bits."""
 
     shift: int
-    low: numpy.ndarray
-    high: numpy.ndarray
-    offsets: numpy.ndarray
-    rounding: int
+    low: LowForm
+    high: HighForm
 
 
-def integer_forms(linear: Linear, needs_high: bool) -> list[IntegerForm]:
-    """One candidate for each shift."""
+def integer_forms(linear: Linear, low: bool = True, high: bool = True, is_tuned: bool = True) -> Iterator[IntegerForm]:
+    """One candidate for each shift; `is_tuned` as in `low_form`."""
     stairs, free = linear.staircase(), linear.free_of_clamp
-    forms = []
+    nothing = numpy.zeros(len(free), numpy.int64)
     for shift in SHIFTS:
-        low = low_multipliers(stairs, shift)
-        high, offsets = high_multipliers(stairs, shift + HIGH_SHIFT) if needs_high else (low, 0 * low)
-        forms.append(IntegerForm(shift, numpy.where(free, low, 0), numpy.where(free, high, 0), offsets,
-                                 rounding_constant(linear.zero_point, shift)))
-    return forms
+        lows = low_form(stairs, shift, is_tuned) if low else LowForm(nothing, nothing, nothing)
+        highs = high_form(stairs, shift + HIGH_SHIFT) if high else HighForm(nothing, nothing)
+        yield IntegerForm(shift, replace(lows, multipliers=numpy.where(free, lows.multipliers, 0)),
+                          replace(highs, multipliers=numpy.where(free, highs.multipliers, 0)))
+
+
+def best_form(forms: Iterator[IntegerForm], proved: Callable[[IntegerForm], int], most: int) -> IntegerForm:
+    """The first form that proves everything, or else the one that proves most."""
+    found = []
+    for form in forms:
+        found.append((proved(form), form))
+        if found[-1][0] == most:
+            break
+    return max(found, key=lambda entry: entry[0])[1]

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.arithmetic.thresholds import HighForm, LowForm
+
 from .conditions import GROUP
-from .linear_int8 import IntegerForm, Linear, fits_fraction, integer_forms
+from .linear_int8 import IntegerForm, Linear, best_form, fits_fraction, integer_forms
 
 _LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 
@@ -45,9 +47,9 @@ def pack(linear: Linear, order: list[int]) -> Stream:
     rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
     starts = group_starts(len(rows))
     is_packed = _can_pack(linear, rows, starts)
-    forms = integer_forms(linear, is_packed)
-    form = max(forms, key=lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts))
-    words = [_pair(linear.zero_point + 128, linear.zero_point + 128), _pair(linear.clamp[0] + 128, linear.clamp[1] + 128), form.rounding,
+    form = best_form(integer_forms(linear, high=is_packed, is_tuned=is_packed),
+                     lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts), len(starts))
+    words = [_pair(linear.zero_point + 128, linear.zero_point + 128), _pair(linear.clamp[0] + 128, linear.clamp[1] + 128),
              (linear.input_zero_point & 0xFF) * 0x01010101]
     proved = 0
     for first in starts:
@@ -58,8 +60,12 @@ def pack(linear: Linear, order: list[int]) -> Stream:
 
 
 def _is_proved(form: IntegerForm, first: int, is_packed: bool) -> bool:
-    slots = (form.low, form.high if is_packed else form.low) * 2
-    return all(slot[first + index] > 0 for index, slot in enumerate(slots))
+    return all(slot.multipliers[first + index] > 0 for index, slot in enumerate(_slots(form, is_packed)))
+
+
+def _slots(form: IntegerForm, is_packed: bool) -> tuple[LowForm | HighForm, ...]:
+    """The form of each of the 4 channels of a group."""
+    return (form.low, form.high if is_packed else form.low) * 2
 
 
 def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
@@ -75,14 +81,18 @@ def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
 
 def _group(linear: Linear, rows: numpy.ndarray, form: IntegerForm, first: int, is_packed: bool, is_proved: bool) -> list[int]:
     channels = [first + index for index in range(GROUP)]
+    slots = _slots(form, is_packed)
     bias = [int(linear.bias[channel]) for channel in channels]
-    if is_packed:
-        for index in (1, 3):
-            offset = int(form.offsets[channels[index]]) if is_proved else 0
-            bias[index] = 256 * bias[index] + offset + bias[index - 1]
+    for index, (channel, slot) in enumerate(zip(channels, slots)):
+        is_high = isinstance(slot, HighForm)
+        if not is_high:
+            bias[index] += int(slot.extras[channel]) if is_proved else 0
+        else:
+            bias[index] = 256 * bias[index] + (int(slot.offsets[channel]) if is_proved else 0) + bias[index - 1]
     if is_proved:
-        slots = (form.low, form.high) * 2 if is_packed else (form.low,) * 4
-        factors = [int(slot[channel]) for slot, channel in zip(slots, channels)]
+        multipliers = [int(slot.multipliers[channel]) for slot, channel in zip(slots, channels)]
+        constants = [int(form.low.constants[channel]) for channel in channels]
+        factors = [*multipliers[:2], constants[0], *multipliers[2:], constants[2]]
     else:
         scales = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
         factors = (linear.factors[first:first + GROUP] * scales).view(numpy.uint32).tolist()

@@ -88,10 +88,19 @@ def _versions(model: onnx.ModelProto) -> dict[str, int]:
         raise AidgeError("the model imports no opset", code="VERSION",
                          hint=f"opsets {OLDEST_OPSET} to {NEWEST_OPSET} are supported")
     version = opsets.get("", OLDEST_OPSET)
-    if not OLDEST_OPSET <= version <= NEWEST_OPSET:
+    if not (OLDEST_OPSET <= version <= NEWEST_OPSET or 0 < version < OLDEST_OPSET and _unchanged(model, version)):
         raise AidgeError(f"opset {version} is not supported ({OLDEST_OPSET} to {NEWEST_OPSET} are)", code="VERSION",
                          hint=f"convert the model: onnx.version_converter.convert_version(model, {min(17, NEWEST_OPSET)})")
     return opsets
+
+
+def _unchanged(model: onnx.ModelProto, version: int) -> bool:
+    """Whether every operator of the model means the same in this old opset and in the oldest one that is supported."""
+    try:
+        return all(onnx.defs.get_schema(node.op_type, version).since_version == onnx.defs.get_schema(node.op_type, OLDEST_OPSET).since_version
+                   for node in model.graph.node if not plain_domain(text_of(node.domain)))
+    except onnx.defs.SchemaError:
+        return False
 
 
 def plain_domain(domain: str) -> str:

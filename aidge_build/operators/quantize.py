@@ -25,8 +25,13 @@ class QuantizationNode(Operator):
     axis: int = 1
 
     @classmethod
+    def _is_plain(cls, source) -> bool:
+        """Whether scale and zero point are constant, and one number or a list."""
+        parameters = [tensor for tensor in map(source.optional_input, (1, 2)) if tensor is not None]
+        return not source.integer("block_size", 0) and all(tensor.is_constant for tensor in parameters)
+
+    @classmethod
     def _axis(cls, source) -> int:
-        require(source.integer("block_size", 0) == 0, "blocked quantization (block_size) is not supported")
         scale, rank = source.constant_input(1), source.input(0).rank
         source.optional_constant(2)
         # A per-tensor scale leaves the attribute without meaning, so it may be out of range.
@@ -83,6 +88,8 @@ class QuantizeLinear(QuantizationNode):
         dtype = zero_point.dtype if zero_point is not None else named or DType.uint8
         require(named is None or named is dtype, f"output_dtype is {named.name if named else ''}, the zero point {dtype.name}")
         require(dtype in QUANTIZED_TYPES, f"quantizing to {dtype.name} is not supported")
+        if not cls._is_plain(source):
+            return QuantizeByInput.made(source, dtype)
         return cls(cls._axis(source), dtype)
 
     def infer(self, inputs):
@@ -112,6 +119,8 @@ class DequantizeLinear(QuantizationNode):
         source.expect_attributes("axis", "block_size", "output_dtype")
         number = source.integer("output_dtype", 0)
         require(not number or source.dtype("output_dtype") is DType.float32, "output_dtype must be float32")
+        if not cls._is_plain(source):
+            return DequantizeByInput.made(source, DType.float32)
         return cls(cls._axis(source))
 
     def infer(self, inputs):
@@ -124,3 +133,87 @@ class DequantizeLinear(QuantizationNode):
     def forward(self, data, scale, zero_point=None):
         shift = 0 if zero_point is None else self._along(zero_point.astype(numpy.int64), data.ndim)
         return (data.astype(numpy.int64) - shift).astype(numpy.float32) * self._along(scale.astype(numpy.float32), data.ndim)
+
+
+@dataclass(frozen=True)
+class ByInput(Operator):
+    """Base: quantization whose scale and zero point are computed at run time, or given per block of `block` elements along `axis`."""
+
+    axis: int = 0
+    block: int = 0
+    dtype: DType = DType.uint8
+
+    @classmethod
+    def made(cls, source, dtype: DType) -> "ByInput":
+        """The operator of a QuantizeLinear or DequantizeLinear node."""
+        scale, rank, block = source.input(1), source.input(0).rank, source.integer("block_size", 0)
+        many = scale.rank > 1 or scale.elements > 1
+        axis = counted_axis(source.integer("axis", 1), rank) if many else 0
+        require(source.optional_input(2) is None or source.input(2).dims == scale.dims, "scale and zero point differ in dims")
+        return cls(axis, block, dtype)
+
+    def infer(self, inputs):
+        data, scale, *rest = inputs
+        require(data.dtype is DType.float32 or scale.dtype is DType.float32 and data.dtype in (*QUANTIZED_TYPES, DType.int32),
+                f"the input is {data.dtype.name}, the scale {scale.dtype.name}")
+        self.broadcast_views(data.dims, scale.dims)
+        return (TensorType(data.dims, self.dtype),)
+
+    def broadcast_views(self, dims: tuple[int, ...], scale: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Dims of the data and of the scale so that the scale broadcasts."""
+        axis = self.axis
+        if self.block:
+            wanted = (*dims[:axis], -(-dims[axis] // self.block), *dims[axis + 1:])
+            require(scale == wanted and dims[axis] % self.block == 0, f"the scale has the dims {list(scale)}, wants {list(wanted)}")
+            return (*dims[:axis], wanted[axis], self.block, *dims[axis + 1:]), (*wanted[:axis + 1], 1, *wanted[axis + 1:])
+        if scale in ((), (1,)):
+            return dims, (1,) * len(dims)
+        require(scale == (dims[axis],), f"the scale has the dims {list(scale)}, wants [{dims[axis]}]")
+        return dims, tuple(size if place == axis else 1 for place, size in enumerate(dims))
+
+    def forward_quantized(self, values, inputs, outputs):
+        """The node itself says how, whatever the tensors carry."""
+        return (self.forward(*values),)
+
+
+@dataclass(frozen=True)
+class QuantizeByInput(ByInput):
+    """y = saturate(rint_half_even(x / scale) + zero point) with run-time parameters. QuantizeLinear becomes it."""
+
+    def forward(self, data, scale, zero_point=None):
+        dims, along = self.broadcast_views(data.shape, scale.shape)
+        quotients = data.astype(numpy.float32).reshape(dims) / scale.astype(numpy.float32).reshape(along)
+        levels = numpy.nan_to_num(numpy.rint(quotients).astype(numpy.float64), nan=0.0, posinf=numpy.inf, neginf=-numpy.inf)
+        levels = levels + (0 if zero_point is None else zero_point.astype(numpy.float64).reshape(along))
+        return numpy.clip(levels, *self.dtype.range).astype(self.dtype.numpy).reshape(data.shape)
+
+
+@dataclass(frozen=True)
+class DequantizeByInput(ByInput):
+    """y = (x - zero point) * scale with run-time parameters. DequantizeLinear becomes it."""
+
+    def forward(self, data, scale, zero_point=None):
+        dims, along = self.broadcast_views(data.shape, scale.shape)
+        shift = 0 if zero_point is None else zero_point.astype(numpy.int64).reshape(along)
+        real = (data.astype(numpy.int64).reshape(dims) - shift).astype(numpy.float32) * scale.astype(numpy.float32).reshape(along)
+        return real.reshape(data.shape)
+
+
+@dataclass(frozen=True)
+class DynamicQuantizeLinear(Operator):
+    """uint8 values, scale and zero point of a tensor, from its own range including 0. Source: ONNX operator DynamicQuantizeLinear."""
+
+    onnx_names: ClassVar = ("DynamicQuantizeLinear",)
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return TensorType(data.dims, DType.uint8), TensorType((), DType.float32), TensorType((), DType.uint8)
+
+    def forward(self, data):
+        data = data.astype(numpy.float32)
+        low, high = numpy.minimum(data.min(initial=0), 0), numpy.maximum(data.max(initial=0), 0)
+        scale = numpy.float32(high - low) / numpy.float32(255)
+        scale = scale if scale > 0 else numpy.float32(1)
+        zero_point = numpy.clip(numpy.rint(-low / scale), 0, 255)
+        levels = numpy.clip(numpy.rint(data / scale) + zero_point, 0, 255)
+        return levels.astype(numpy.uint8), numpy.array(scale), numpy.array(zero_point, numpy.uint8)

@@ -17,6 +17,7 @@ from aidge_build.installed import board_folder
 HOST = "host"
 _KINDS = ("flash", "ram")
 _FEATURES = ("dsp", "fpu", "mve")
+_RUNNERS = ("openocd", "pyocd", "probe-rs", "uf2")
 _EMULATORS = ("unicorn", "qemu", "native")
 _SIZE = re.compile(r"(\d+)([KM]?)")
 _UNIT = {"": 1, "K": 1024, "M": 1024 * 1024}
@@ -28,6 +29,7 @@ _KEYS = {
     "flash_wait_states": int, "compiler_flags": list, "link_flags": list, "sources": list, "link_script": str,
     "stack_size": (int, str), "reserved": (int, str), "vectors": str, "code": str, "constants": str, "data": str,
     "stack": str, "arena": list, "regions": dict, "emulator": str, "qemu_machine": str,
+    "runners": dict,
 }
 _REGION_KEYS = {"origin": int, "length": (int, str), "kind": str}
 _FILE_KEYS = ("sources", "link_script")
@@ -63,7 +65,8 @@ class Board:
     """A target: compiler flags, memories, start-up code and emulator. `boards/README.md` explains the fields.
 
     `arena_regions` are in order of preference; `reserved_bytes` is what a planner leaves free in the region that holds
-    data and stack; `files` holds everything that was read (path -> bytes): these are build dependencies.
+    data and stack; `runners` are (program, target) to flash with; `files` holds everything that was read (path -> bytes):
+    these are build dependencies.
     """
 
     name: str
@@ -83,6 +86,7 @@ class Board:
     link_flags: tuple[str, ...]
     sources: tuple[str, ...]
     link_script: str
+    runners: tuple[tuple[str, str], ...]
     files: Mapping[str, bytes] = field(repr=False)
 
     @property
@@ -232,6 +236,7 @@ class _Reader:
             link_flags=tuple(self._get("link_flags", [])),
             sources=tuple(self._get("sources", [])),
             link_script=self._get("link_script", ""),
+            runners=self._runners(),
             files=MappingProxyType(dict(sorted(files.items()))),
         )
 
@@ -266,6 +271,15 @@ class _Reader:
     def _emulator(self) -> Emulator | None:
         kind = self._get("emulator", "")
         return Emulator(self._choice("emulator", kind, _EMULATORS), self._get("qemu_machine", "")) if kind else None
+
+    def _runners(self) -> tuple[tuple[str, str], ...]:
+        """(runner, target) in the order of the file."""
+        runners = self._get("runners", {})
+        for name, target in runners.items():
+            self._choice("runners", name, _RUNNERS)
+            if not isinstance(target, str) or (name == "uf2" and not re.fullmatch(r"0x[0-9a-fA-F]{1,8}", target)):
+                raise self._error(f"key 'runners.{name}': {target!r} is not valid", hint="a configuration file, a chip's name, or 0x... for uf2")
+        return tuple(runners.items())
 
     def _machine_flags(self) -> tuple[str, ...]:
         cpu, fpu = self._get("cpu"), self._get("fpu", "")

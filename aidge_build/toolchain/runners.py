@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""Programs that put firmware on a board or debug it there; the board's file lists them in order of preference."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from aidge_build.boards import Board
+from aidge_build.errors import AidgeError, MissingTool
+
+GDB_PORT = 3333
+UF2 = "uf2"
+_UF2_NOTE = "INFO_UF2.TXT"
+
+# Runner -> (executable, command that flashes, command that serves gdb); `target` is what the board's file says for the runner.
+Command = Callable[[str, str], list[str]]
+_RUNNERS: dict[str, tuple[str, Command, Command]] = {
+    "openocd": ("openocd",
+                lambda target, elf: ["openocd", "-f", target, "-c", f"program {{{elf}}} verify reset exit"],
+                lambda target, elf: ["openocd", "-f", target, "-c", f"gdb_port {GDB_PORT}"]),
+    "pyocd": ("pyocd",
+              lambda target, elf: ["pyocd", "flash", "--target", target, elf],
+              lambda target, elf: ["pyocd", "gdbserver", "--target", target, "--port", str(GDB_PORT)]),
+    "probe-rs": ("probe-rs",
+                 lambda target, elf: ["probe-rs", "download", "--chip", target, "--verify", elf],
+                 lambda target, elf: ["probe-rs", "gdb", "--chip", target, "--gdb-connection-string", f"127.0.0.1:{GDB_PORT}"]),
+}
+
+
+@dataclass(frozen=True)
+class Runner:
+    """One way to a board; `target` is what the board's file says for it: a configuration file, a chip, or a UF2 family."""
+
+    name: str
+    target: str
+
+    @property
+    def copies(self) -> bool:
+        """Whether it is a boot loader that takes a UF2 file, and no program."""
+        return self.name == UF2
+
+
+def flash_command(runner: Runner, elf: Path) -> list[str]:
+    """The command that puts `elf` on the board."""
+    return _RUNNERS[runner.name][1](runner.target, str(elf))
+
+
+def debug_commands(runner: Runner, elf: Path) -> tuple[list[str], list[str]]:
+    """The command that serves gdb, and the one of gdb itself, which stops in main."""
+    if runner.copies:
+        raise AidgeError("a boot loader cannot debug", where=f"runner {runner.name}", hint="connect a probe and name its runner", code="FLASH")
+    gdb = next(filter(None, map(shutil.which, ("arm-none-eabi-gdb", "gdb-multiarch"))), None)
+    if gdb is None:
+        raise MissingTool("there is no gdb for Arm on this machine", tried=("arm-none-eabi-gdb", "gdb-multiarch"),
+                          hint="apt install gdb-multiarch", code="FLASH")
+    script = [f"target extended-remote 127.0.0.1:{GDB_PORT}", "monitor reset halt", "load", "break main", "continue"]
+    return _RUNNERS[runner.name][2](runner.target, str(elf)), [gdb, *(word for line in script for word in ("-ex", line)), str(elf)]
+
+
+def choose_runner(board: Board, wanted: str = "") -> Runner:
+    """The first runner of the board that this machine has, or the one asked for; AidgeError where the board has none of that name, MissingTool where none is installed."""
+    runners = dict(board.runners)
+    if not runners:
+        raise AidgeError("names no runner to flash or debug with", where=f"board {board.name}",
+                         hint="key 'runners' of the board file, e.g. runners = { openocd = \"board/stm32f4discovery.cfg\" }", code="FLASH")
+    if wanted and wanted not in runners:
+        raise AidgeError(f"has no runner '{wanted}'", where=f"board {board.name}", hint=f"runners: {', '.join(runners)}", code="FLASH")
+    for name in [wanted] if wanted else runners:
+        if name == UF2 or shutil.which(_RUNNERS[name][0]):
+            return Runner(name, runners[name])
+    raise MissingTool("none of its runners is installed", where=f"board {board.name}", tried=tuple([wanted] if wanted else runners),
+                      hint="apt install openocd, or pip install pyocd", code="FLASH")
+
+
+def uf2_drive(folders: tuple[Path, ...] = (Path("/media"), Path("/run/media"), Path("/Volumes"))) -> Path:
+    """The drive of a board whose boot loader waits for a UF2 file."""
+    found = sorted(note.parent for folder in folders if folder.is_dir() for pattern in (f"*/{_UF2_NOTE}", f"*/*/{_UF2_NOTE}")
+                   for note in folder.glob(pattern))
+    if len(found) != 1:
+        what = "no drive of a UF2 boot loader is mounted" if not found else f"several are mounted: {', '.join(map(str, found))}"
+        raise MissingTool(what, hint="reset the board into its boot loader (often a double click on reset)", code="FLASH")
+    return found[0]

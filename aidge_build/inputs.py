@@ -7,7 +7,7 @@ import argparse
 import difflib
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from aidge_build.backend.cost import CostTable, read_cost_table
@@ -39,7 +39,8 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--cpu", help="a core such as cortex-m7, when no board is named")
     parser.add_argument("--fpu", help="with --cpu: the FPU, e.g. fpv5-sp-d16")
     parser.add_argument("--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's)")
-    parser.add_argument("--rounding", default="onnx", choices=("onnx",), help="the numerical contract")
+    parser.add_argument("--rounding", default="onnx", choices=("onnx", "any"),
+                        help="the numerical contract; any: also kernels that round as their own library does")
     parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
     parser.add_argument("--select", default="library", choices=("library", "cost"),
                         help="cost: per node the cheapest kernel of all libraries by --cost-table")
@@ -53,6 +54,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weights", default="c", choices=("c", "incbin"), help="weights as C arrays or as an included binary")
     parser.add_argument("--bind", action="append", default=[], metavar="DIM=VALUE", help="a number for a symbolic dimension")
     parser.add_argument("--kernel-path", action="append", default=[], metavar="DIR", help="a folder of libraries, or a library")
+    parser.add_argument("--checkout", action="append", default=[], metavar="LIB=DIR", help="the sources that a library of glue is for")
     parser.add_argument("--board-path", action="append", default=[], metavar="DIR", help="a folder of boards")
 
 
@@ -64,7 +66,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     board = load_board(arguments.board, [Path(folder) for folder in arguments.board_path]) if arguments.board else None
     library_folders = find_libraries([Path(folder) for folder in arguments.kernel_path])
     wanted = arguments.lib.split(",") if arguments.lib else list(board.libs if board else ("ref",))
-    libraries, read = load_libraries(wanted, library_folders)
+    libraries, read = load_libraries(wanted, library_folders, _checkouts(arguments.checkout))
     try:
         external = read_external(path, external_locations(model))
     except AidgeError as error:
@@ -151,7 +153,17 @@ def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
     return found
 
 
-def load_libraries(names: Sequence[str], folders: dict[str, Path]) -> tuple[tuple[Library, ...], list[str]]:
+def _checkouts(texts: Sequence[str]) -> dict[str, Path]:
+    found = {}
+    for text in texts:
+        library, _, folder = text.partition("=")
+        if not folder or not Path(folder).is_dir():
+            raise AidgeError(f"wants LIB=DIR with a folder that exists, got {text!r}", where="--checkout", code="USAGE")
+        found[library] = Path(folder)
+    return found
+
+
+def load_libraries(names: Sequence[str], folders: dict[str, Path], checkouts: Mapping[str, Path] | None = None) -> tuple[tuple[Library, ...], list[str]]:
     """The named libraries in this order, and what was read for them: files, and folders, as a file may be added."""
     libraries, read = [], []
     for name in names:
@@ -160,7 +172,16 @@ def load_libraries(names: Sequence[str], folders: dict[str, Path]) -> tuple[tupl
             raise AidgeError(f"there is no library {name!r}", where="--lib", tried=sorted(folders), code="LIBRARY",
                              hint=f"did you mean {near[0]}?" if near else "--kernel-path names a folder of your own")
         files = read_folder(folders[name])
-        libraries.append(load_library(files, str(folders[name])))
+        library = load_library(files, str(folders[name]))
+        if library.checkout and checkouts is not None:
+            if name not in checkouts:
+                raise AidgeError(f"library {name} is glue for sources that are not part of it", where="--lib", code="LIBRARY",
+                                 hint=f"--checkout {name}=DIR says where they are")
+            paths = sorted({path for pattern in library.checkout for path in checkouts[name].glob(pattern)})
+            outside = {f"checkout/{path.relative_to(checkouts[name]).as_posix()}": read_regular(path, LARGEST_KERNEL_FILE_BYTES) for path in paths}
+            library = load_library({**files, **outside}, str(folders[name]))
+            read += map(str, paths)
+        libraries.append(library)
         read += sorted({str(place) for path in files for place in (folders[name] / path, (folders[name] / path).parent)})
     return tuple(libraries), read
 

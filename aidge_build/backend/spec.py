@@ -227,7 +227,7 @@ class ImplSpec:
         lacking = sorted(self.features - set(features))
         if lacking:
             return f"the CPU has no {', '.join(lacking)}"
-        if self.rounding not in (rounding, "any"):
+        if rounding != "any" and self.rounding not in (rounding, "any"):
             return f"rounds as '{self.rounding}', the build wants '{rounding}'"
         return (self.rejection_of([tensor and IOSpec.of(tensor) for tensor in view.inputs], [IOSpec.of(tensor) for tensor in view.outputs])
                 or self._attribute_rejection(view.operator)

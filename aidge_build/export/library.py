@@ -26,7 +26,7 @@ from aidge_build.operators.base import Operator
 
 MANIFEST = "library.toml"
 LANGUAGES = ("c", "c++")
-_KEYS = {"name", "language", "description"}
+_KEYS = {"name", "language", "description", "checkout"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Library:
     files: Mapping[str, bytes]
     kernels: tuple[Kernel, ...]
     operators: tuple[type[Operator], ...]
+    checkout: tuple[str, ...] = ()  # patterns of files that the library takes from a folder of the user's
 
     def kernels_for(self, operator_type: str) -> tuple[Kernel, ...]:
         return tuple(kernel for kernel in self.kernels if kernel.type == operator_type)
@@ -77,7 +78,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
                 operators += value.generic_operators.values()
     _refuse_duplicates(kernels, where)
     return Library(manifest["name"], manifest.get("language", "c"), manifest.get("description", ""), dict(files),
-                   tuple(kernels), tuple(operators))
+                   tuple(kernels), tuple(operators), tuple(manifest.get("checkout", ())))
 
 
 def kernels_of(lib: type[ExportLib]) -> list[Kernel]:

@@ -43,7 +43,7 @@ EXIT_MISSING = 3
 OPTIONS = {
     "board": "--board", "libs": "--lib", "io": "--io", "arena": "--arena", "weights": "--weights", "bind": "--bind",
     "kernel_path": "--kernel-path", "board_path": "--board-path", "optimize": "--optimize", "select": "--select",
-    "cost_table": "--cost-table",
+    "cost_table": "--cost-table", "rounding": "--rounding", "checkout": "--checkout",
 }
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
 HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
@@ -86,7 +86,7 @@ def aidge_model(env, name, model, out=None, **options):
     """The C files of `model` as a node list; its functions and files start with `name`, its header is on env's CPPPATH.
 
     `out` is the folder of the generated files (the SConscript's by default); the other options are those of
-    `aidge-build compile`: board, libs, io, arena, weights, bind, kernel_path, board_path, optimize, select, cost_table.
+    `aidge-build compile`: board, libs, io, arena, weights, bind, kernel_path, board_path, optimize, select, cost_table, rounding, checkout ({library: folder}).
     """
     folder = env.Dir(out) if out else env.Dir(".")
     nodes = env.AidgeGenerate(folder.File(name + ".c"), model, AIDGE_NAME=name, AIDGE_OPTIONS=_merged_options(env, options))
@@ -166,6 +166,7 @@ def _emit(target, source, env):
     env.Depends(targets, env.Value(_digest_of_tool(command, env, options)))
     if options.get("cost_table"):
         env.Depends(targets, env.File(options["cost_table"]))
+    env.Depends(targets, [env.Dir(folder) for _, folder in sorted((options.get("checkout") or {}).items())])
     _add_header_folder(env, folder)
     return targets, source
 
@@ -204,6 +205,8 @@ def _arguments(env, options):
             arguments += ["%s=%s" % (OPTIONS[name], _path(folder)) for folder in _folders(env, options, name)]
         elif name == "cost_table" and value:
             arguments.append("%s=%s" % (OPTIONS[name], _path(env.File(value).srcnode())))
+        elif name == "checkout" and value:
+            arguments += ["%s=%s=%s" % (OPTIONS[name], library, _path(env.Dir(folder).srcnode())) for library, folder in sorted(value.items())]
         elif name == "bind":
             pairs = ["%s=%s" % pair for pair in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
             arguments += ["%s=%s" % (OPTIONS[name], pair) for pair in pairs]
@@ -402,7 +405,7 @@ def _digest(place):
         for path in _files_below(place) if os.path.isdir(place) else [place]:
             with open(path, "rb") as file:
                 content = file.read()
-            digest.update(("%s %d\n" % (os.path.relpath(path, place), len(content))).encode("utf-8", "surrogateescape"))
+            digest.update(("%s %d\n" % (path[len(place):], len(content))).encode("utf-8", "surrogateescape"))
             digest.update(content)
         _digests[place] = digest.hexdigest()
     return _digests[place]

@@ -39,7 +39,8 @@ class Routine:
         self._lines.append(f"{quoted:<{_STATEMENT_COLUMN}} /* {comment} */" if comment else quoted)
 
     def function(self, name: str, parameters: str, comment: str, portable: str) -> str:
-        """The C text: a naked function where the compiler can take it, else `portable` as its body.
+        """The C text: a naked function where the compiler can take it, else `portable` as its body (if that is empty, a header
+        of the library holds the C version).
 
         The one basic asm statement keeps to the procedure call standard; nothing in it is known to the compiler, and
         AIDGE_CORTEXM_NAKED keeps the compiler from guessing (no inlining, no clones, no register allocation across it).
@@ -48,4 +49,4 @@ class Routine:
         body = "\n".join(self._lines)
         return (f"/* {comment} */\n#if AIDGE_CORTEXM_ASSEMBLY\nAIDGE_CORTEXM_NAKED void {name}({declared})\n{{\n"
                 f'    __asm__(\n        ".syntax unified\\n"\n{body}\n    );\n}}\n'
-                f"#else\nstatic void {name}({parameters})\n{{\n    {portable}\n}}\n#endif")
+                + (f"#else\nstatic void {name}({parameters})\n{{\n    {portable}\n}}\n" if portable else "") + "#endif")

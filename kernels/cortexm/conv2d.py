@@ -32,11 +32,12 @@ def plane_taps(plane: Plane) -> list[int]:
             for tap in tap_order(plane) for step in pair]
 
 
-def planes_texts(stream: Stream, buffer: Buffer, unroll: int) -> tuple[str, tuple[str, str]]:
-    """Name and texts of a layer that reads planes; `unroll` planes are computed without a loop."""
+def planes_texts(stream: Stream, buffer: Buffer, unroll: int, unroll_of_more: int) -> tuple[str, tuple[str, str]]:
+    """Name and texts of a layer that reads planes; up to `unroll` planes are computed without a loop, of more planes at most
+    `unroll_of_more` in one turn."""
     plane = buffer.plane
     planes, span = plane.kernel[0] * plane.in_channels // 2, 4 * buffer.span
-    count = max(size for size in range(1, min(unroll, planes) + 1) if planes % size == 0)
+    count = planes if planes <= unroll else max(size for size in range(1, unroll_of_more + 1) if planes % size == 0)
     second = 4 * plane.strides[1] if plane.out_size[1] > 1 else 0
     taps = [plane.dilations[1] * tap for tap in tap_order(plane)]
     name = (f"aidge_cortexm_conv2d_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
@@ -64,12 +65,13 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int) -> tuple[str, tupl
 def _sums(code: Routine, stream: Stream, planes: int, count: int, span: int, taps: list[tuple[int, int]]) -> None:
     """All planes of one group, `count` of them in each turn of the loop; label 4."""
     furthest = max(max(tap) for tap in taps)
+    loads_pairs = taps[0][1] == taps[0][0] + 4
     if count < planes:
         dense.biases_to_pixel_0(code)
         code.label(4, f"{planes // count} times {count} planes")
     offset = 0
     for index in range(count):
-        if offset + furthest > LARGEST_OFFSET:
+        if offset + furthest > LARGEST_OFFSET or (offset > LARGEST_PAIR_OFFSET and loads_pairs):
             _advance(code, offset)
             offset = 0
         _plane(code, stream, offset, taps, count == planes and index == 0)

@@ -23,7 +23,8 @@ def _no_planes(view: NodeView) -> str:
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)))
 class Conv2dPlanesInt8(LinearNode):
-    unroll = 8
+    unroll = 24  # planes without a loop: 3.4 KB
+    unroll_of_more = 12
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -32,6 +33,6 @@ class Conv2dPlanesInt8(LinearNode):
     def call(self) -> Call:
         buffer = plane_buffer(plane_of_view(self.view))
         stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), plane_taps(buffer.plane))
-        function, texts = planes_texts(stream, buffer, self.unroll)
+        function, texts = planes_texts(stream, buffer, self.unroll, self.unroll_of_more)
         return Call(function, ("planes.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(),
                                               buffer.struct(stream.words.nbytes)), note=stream.note, texts=texts)

@@ -5,16 +5,23 @@ from __future__ import annotations
 
 import math
 
+from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Call
 from aidge_build.export.node import kernel
 
 from .linear_int8 import LinearInt8, linear_spec
 from .packing import blocked, fc_shape, taps_last_channels
+from .raster import raster_demands
 from .window2d import is_pointwise, window2d
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec())
 class Conv2dInt8(LinearInt8):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        data, (output,) = view.inputs[0], view.outputs
+        return raster_demands(window2d(data, output, view.operator.window, view.operator.groups).fields, data, output)
+
     def call(self) -> Call:
         data, window, groups = self.inputs[0], self.operator.window, self.operator.groups
         rows = taps_last_channels(self.inputs[1].data)

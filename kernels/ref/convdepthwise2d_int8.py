@@ -3,16 +3,23 @@
 
 from __future__ import annotations
 
+from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Call
 from aidge_build.export.node import kernel
 
 from .linear_int8 import LinearInt8, linear_spec
 from .packing import taps_last_channels
+from .raster import raster_demands
 from .window2d import window2d
 
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())
 class ConvDepthwise2dInt8(LinearInt8):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        data, (output,) = view.inputs[0], view.outputs
+        return raster_demands(window2d(data, output, view.operator.window, view.operator.groups).fields, data, output)
+
     def call(self) -> Call:
         rows = taps_last_channels(self.inputs[1].data)
         shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)

@@ -6,19 +6,24 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.arithmetic.requantize import clamp_levels
-from aidge_build.backend.spec import CHANNELS_LAST, ImplSpec, IOSpec
+from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.export.call import Call, Constant, Input, Output
 from aidge_build.export.node import kernel
 from aidge_build.graph.dtype import DType
 
 from .conditions import ALL_QUANTIZED, SAME_QUANTIZATION
 from .pooling import PoolNode
+from .raster import raster_demands
 
 
 @kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"),
         ImplSpec(inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
                  predicates=(ALL_QUANTIZED, SAME_QUANTIZATION)))
 class MaxPool2dInt8(PoolNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return raster_demands(cls(view).shape().fields, view.inputs[0], view.outputs[0])
+
     def call(self) -> Call:
         levels = clamp_levels(self.operator.minimum, self.operator.maximum, self.outputs[0].quantization, DType.int8)
         return Call("aidge_ref_maxpool2d_int8", ("maxpool2d_int8.h",),

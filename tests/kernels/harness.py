@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,8 +122,9 @@ def source_of(cases: Sequence[Case]) -> str:
     return head + declarations + "\n".join(lines) + "\n"
 
 
-def run(cases: Sequence[Case], *flags: str, overwritten: int | None = None) -> list[tuple[numpy.ndarray, ...]]:
-    """The outputs of every case, in logical order; output 0 takes the place of input `overwritten`."""
+def run(cases: Sequence[Case], *flags: str, overwritten: int | None = None, lead: Callable[[Case], int] | None = None) -> list[tuple[numpy.ndarray, ...]]:
+    """The outputs of every case, in logical order; output 0 takes the place of input `overwritten`, or begins `lead` bytes
+    before input 0."""
     compiler = os.environ.get("CC") or shutil.which("cc")
     with tempfile.TemporaryDirectory() as folder:
         source, binary = Path(folder, "cases.c"), Path(folder, "cases.so")
@@ -131,16 +132,22 @@ def run(cases: Sequence[Case], *flags: str, overwritten: int | None = None) -> l
         options = (*(flags or ("-std=c99", "-O1")), *WARNINGS, "-shared", "-fPIC")
         subprocess.run([compiler, *options, "-o", binary, source, "-lm"], check=True)
         loaded = ctypes.CDLL(str(binary))
-        return [_run_one(getattr(loaded, f"run_{number}"), entry, overwritten) for number, entry in enumerate(cases)]
+        return [_run_one(getattr(loaded, f"run_{number}"), entry, overwritten, lead) for number, entry in enumerate(cases)]
 
 
-def _run_one(function, entry: Case, overwritten: int | None) -> tuple[numpy.ndarray, ...]:
+def _run_one(function, entry: Case, overwritten: int | None, lead: Callable[[Case], int] | None) -> tuple[numpy.ndarray, ...]:
     view = entry.stored
     inputs = [None if tensor is None or tensor.is_constant else tensor.to_stored(value)
               for tensor, value in zip(view.inputs, entry.values)]
     outputs = [numpy.full(tensor.layout.stored_dims, 99, tensor.dtype.numpy) for tensor in view.outputs]
     if overwritten is not None:
         outputs[0] = inputs[overwritten] = numpy.array(inputs[overwritten])
+    if lead is not None:
+        distance, given, result = lead(entry), inputs[0], outputs[0]
+        together = numpy.zeros(max(distance + given.nbytes, result.nbytes), numpy.int8)
+        inputs[0] = together[distance:distance + given.nbytes]
+        inputs[0][:] = given.reshape(-1).view(numpy.int8)
+        outputs[0] = together[:result.nbytes].view(result.dtype).reshape(result.shape)
     function(_pointers(inputs), _pointers(outputs))
     return tuple(tensor.from_stored(values) for tensor, values in zip(view.outputs, outputs))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What kernels of `ref` promise the planner: an output at the place of an input is right where the kernel demands `in_place`."""
+"""What kernels of `ref` promise the planner: outputs at the place of an input, and outputs that follow their input at a distance."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import pytest
 from harness import case, differing, far, run
 from random_tensors import Randomness
 from test_ref_elementwise import FUNCTIONS, binary_cases
+from test_ref_linear import EDGES, int8_case, random_edge
+from test_ref_pools_and_moves import pools
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
@@ -64,3 +66,26 @@ def test_an_input_that_is_broadcast_or_constant_is_never_promised():
         for position in promised(entry):
             assert entry.view.inputs[position].elements == entry.view.outputs[0].elements
             assert not entry.view.inputs[position].is_constant
+
+
+def raster_cases():
+    for seed, edge in enumerate([*EDGES, *filter(None, map(random_edge, range(150)))]):
+        yield int8_case(seed, *edge)
+    for seed in range(3):
+        random = Randomness(seed)
+        for dims, operator in pools(random):
+            quantization = random.quantization()
+            same = quantization if "Max" in operator.type else random.quantization()
+            yield case(operator, [Tensor("x", dims, DType.int8, quantization=quantization)], [random.int8(*dims)], quantization=same)
+
+
+def lead_of(entry) -> int:
+    return entry.kernel.node_class.demands(entry.stored).overlap[0][1]
+
+
+def test_an_output_may_follow_its_input_at_the_distance_that_the_kernel_says():
+    cases = [entry for entry in raster_cases() if entry.kernel.node_class.demands(entry.stored).overlap]
+    assert len(cases) >= 60
+    for flags in FLAGS:
+        assert differing(cases, run(cases, *flags, lead=lead_of)) == []
+    assert len(differing(cases, run(cases, lead=lambda entry: max(0, lead_of(entry) - entry.view.outputs[0].dims[1])))) >= 20

@@ -81,7 +81,7 @@ def test_a_float_model_refuses_fast_math():
 def test_every_way_to_own_memory_gives_the_same_outputs(options, board):
     found = verify(int8_model("kws_dscnn"), "kws_dscnn", board, "--reference", "y_ort_qdq", *options)
     assert found["differing_values"] == 0
-    assert found["peak_bytes"] == 16_000
+    assert found["peak_bytes"] <= 16_000
 
 
 def test_a_wrong_reference_is_found_and_ends_with_exit_code_1(tmp_path):

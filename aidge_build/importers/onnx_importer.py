@@ -105,7 +105,7 @@ class _Import:
         types = [self._tensors[read].dtype if read else None for read in node.inputs]
         opset = self._opset(node)
         check_node(node, opset, types)
-        made = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self._tensors))
+        made = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self._tensors, self._read))
         operator, reads = made if isinstance(made, tuple) else (made, _trimmed(node.inputs))
         inputs = [self._tensors[read] if read else None for read in reads]
         results = operator.infer(inputs)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy
@@ -27,6 +27,7 @@ class OnnxNode:
     node: ModelNode
     opset: int
     tensors: Mapping[str, Tensor]
+    read: Collection[str] | None = None  # names that a node or the model's outputs read; None: all
 
     @property
     def op_type(self) -> str:
@@ -52,6 +53,11 @@ class OnnxNode:
     @property
     def output_names(self) -> tuple[str, ...]:
         return self.node.outputs
+
+    def is_read(self, index: int) -> bool:
+        """Whether output `index` has a name that somebody reads."""
+        name = self.node.outputs[index] if index < len(self.node.outputs) else ""
+        return bool(name) and (self.read is None or name in self.read)
 
     def optional_input(self, index: int) -> Tensor | None:
         """The tensor of an input, or None where it is not given."""

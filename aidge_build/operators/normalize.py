@@ -56,7 +56,7 @@ class LayerNormalization(RMSNormalization):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("axis", "epsilon", "stash_type")
-        return cls(source.axis("axis", -1, source.input(0).rank), source.real("epsilon", EPSILON), any(source.output_names[1:]))
+        return cls(source.axis("axis", -1, source.input(0).rank), source.real("epsilon", EPSILON), source.is_read(1) or source.is_read(2))
 
     def infer(self, inputs):
         (result,) = super().infer(inputs)

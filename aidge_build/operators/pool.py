@@ -66,7 +66,7 @@ class MaxPooling(Pool):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides")
-        if any(source.output_names[1:]):
+        if source.is_read(1):
             return MaxPoolingIndices(window=_window(source), columns_first=bool(source.integer("storage_order", 0)))
         return cls(window=_window(source))  # storage_order only concerns Indices
 

@@ -203,7 +203,7 @@ class Dropout(Identity):
         require(mode is None or mode.is_constant, "training_mode is computed at run time", "export the model in evaluation mode")
         training = source.optional_constant(2)
         require(training is None or not training.any(), "training_mode is on", "export the model in evaluation mode")
-        if any(source.output_names[1:]):
+        if source.is_read(1):
             return DropoutWithMask(DType.bool if source.opset >= 10 else source.input(0).dtype), source.input_names[:1]
         return cls(), source.input_names[:1]
 

@@ -3,7 +3,8 @@
 #include "window3d.h"
 
 /* One output of a convolution: channel m at position (z, y, x). */
-static inline float aidge_ref_conv3d_sum(const float *input, const float *weights, const aidge_ref_window3d *shape, int32_t channels,
+static inline float aidge_ref_conv3d_sum(const float *input, const float *weights,
+                                         const aidge_ref_window3d *shape, int32_t channels,
                                          const int32_t *at)
 {
     const int32_t plane = shape->in[0] * shape->in[1] * shape->in[2];
@@ -29,7 +30,8 @@ static inline float aidge_ref_conv3d_sum(const float *input, const float *weight
 }
 
 /* Convolution over up to 3 axes with weights [out_channels][in_channels / groups][kernel...] that are known at run time only. */
-static void aidge_ref_conv3d_float32(const float *input, const float *weights, const float *bias, float *output, const float *bounds,
+static void aidge_ref_conv3d_float32(const float *input, const float *weights, const float *bias,
+                                     float *output, const float *bounds,
                                      const aidge_ref_window3d *shape)
 {
     const int32_t channels = shape->in_channels / shape->groups;

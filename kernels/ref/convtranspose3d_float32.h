@@ -55,7 +55,8 @@ static void aidge_ref_convtranspose3d_float32(const float *input, const float *w
             for (at[0] = 0; at[0] < shape->out[0]; at[0]++) {
                 for (at[1] = 0; at[1] < shape->out[1]; at[1]++) {
                     for (at[2] = 0; at[2] < shape->out[2]; at[2]++) {
-                        const float sum = aidge_ref_convtranspose3d_sum(input + first * plane, own, shape, channels, outputs * taps, at);
+                        const float sum = aidge_ref_convtranspose3d_sum(input + first * plane, own, shape,
+                                channels, outputs * taps, at);
                         *output++ = aidge_ref_clamp_float32(bias ? sum + bias[channel] : sum, bounds);
                     }
                 }

@@ -16,7 +16,8 @@ static inline int32_t aidge_ref_element_at(const void *indices, int32_t place, c
     for (axis = 5; axis >= 0; axis--) {
         const int32_t index = rest % shape->dims[axis];
         rest /= shape->dims[axis];
-        found += (axis == shape->axis ? aidge_ref_index(indices, shape->index_bytes, place, shape->size) : index) * shape->steps[axis];
+        found += (axis == shape->axis ? aidge_ref_index(indices, shape->index_bytes, place,
+                shape->size) : index) * shape->steps[axis];
     }
     return found;
 }

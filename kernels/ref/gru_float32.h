@@ -36,7 +36,8 @@ static inline void aidge_ref_gru_step(const aidge_ref_recurrent_inputs *in, floa
 }
 
 /* GRU over all sequences and directions; scratch: one float for each gate (GRU: and state) of each unit. */
-static void aidge_ref_gru_float32(const float *x, const float *weights, const float *recurrence, const float *bias, const int32_t *lengths,
+static void aidge_ref_gru_float32(const float *x, const float *weights, const float *recurrence,
+                                  const float *bias, const int32_t *lengths,
     const float *initial_h, float *y, float *last_h, void *scratch, const float *limit, const aidge_ref_recurrent_shape *shape)
 {
     aidge_ref_recurrent_inputs in;

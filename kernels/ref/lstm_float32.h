@@ -26,13 +26,16 @@ static inline void aidge_ref_lstm_step(const aidge_ref_recurrent_inputs *in, flo
                                  * aidge_ref_recurrent_function(functions[1], gates[3 * hidden + row], limit);
         const float out = gates[hidden + row] + (peepholes ? peepholes[hidden + row] * cell : 0.0f);
         c[row] = cell;
-        h[row] = aidge_ref_recurrent_function(functions[0], out, limit) * aidge_ref_recurrent_function(functions[2], cell, INFINITY);
+        h[row] = aidge_ref_recurrent_function(functions[0], out,
+                limit) * aidge_ref_recurrent_function(functions[2], cell, INFINITY);
     }
 }
 
 /* LSTM over all sequences and directions; scratch: one float for each gate (GRU: and state) of each unit. */
-static void aidge_ref_lstm_float32(const float *x, const float *weights, const float *recurrence, const float *bias, const int32_t *lengths,
-    const float *initial_h, const float *initial_c, const float *peepholes, float *y, float *last_h, float *last_c, void *scratch, const float *limit, const aidge_ref_recurrent_shape *shape)
+static void aidge_ref_lstm_float32(const float *x, const float *weights, const float *recurrence,
+                                   const float *bias, const int32_t *lengths,
+    const float *initial_h, const float *initial_c, const float *peepholes, float *y, float *last_h,
+            float *last_c, void *scratch, const float *limit, const aidge_ref_recurrent_shape *shape)
 {
     aidge_ref_recurrent_inputs in;
     const int32_t hidden = shape->hidden;

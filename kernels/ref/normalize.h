@@ -31,7 +31,8 @@ static inline void aidge_ref_row_statistics(const float *row, int32_t length, in
 }
 
 /* output = (x - mean) / sqrt(variance + epsilon) * scale + bias, float32; bias may be 0. Without mean: of squares alone. */
-static inline void aidge_ref_normalize_row(const float *row, const float *scale, const float *bias, float *output, const float *statistics,
+static inline void aidge_ref_normalize_row(const float *row, const float *scale, const float *bias,
+                                           float *output, const float *statistics,
                                            int32_t index, const aidge_ref_normalize_shape *shape)
 {
     const int32_t first = index % shape->period * shape->step;

@@ -2,7 +2,8 @@
 #include "normalize.h"
 
 /* All rows normalized; epsilon points at one number. */
-static void aidge_ref_normalize_float32(const float *input, const float *scale, const float *bias, float *output, const float *epsilon,
+static void aidge_ref_normalize_float32(const float *input, const float *scale, const float *bias,
+                                        float *output, const float *epsilon,
                                         int32_t with_mean, const aidge_ref_normalize_shape *shape)
 {
     float statistics[2];

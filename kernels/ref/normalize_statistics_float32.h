@@ -2,7 +2,8 @@
 #include "normalize.h"
 
 /* All rows normalized, with the mean and 1 / sqrt(variance + epsilon) of each; epsilon points at one number. */
-static void aidge_ref_normalize_statistics_float32(const float *input, const float *scale, const float *bias, float *output, float *means,
+static void aidge_ref_normalize_statistics_float32(const float *input, const float *scale, const float *bias,
+                                                   float *output, float *means,
                                                    float *inverses, const float *epsilon, const aidge_ref_normalize_shape *shape)
 {
     float statistics[2];

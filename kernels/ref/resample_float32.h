@@ -8,7 +8,8 @@ typedef struct {
 } aidge_ref_resample_shape;
 
 /* The weighted sum for one output element: o[axis] and w[axis] are its offsets and weights along the axis. */
-static inline float aidge_ref_resample_sum(const float *input, const int32_t *const *o, const float *const *w, const int32_t *taps)
+static inline float aidge_ref_resample_sum(const float *input, const int32_t *const *o, const float *const *w,
+                                           const int32_t *taps)
 {
     float sum = 0.0f;
     int32_t a, b, c, d, e;
@@ -32,7 +33,8 @@ static inline float aidge_ref_resample_sum(const float *input, const int32_t *co
  * Resizing with weights, float32. offsets and weights: one list after another, for each axis [dims][taps]; offsets in elements,
  * negative where the output is *fill.
  */
-static void aidge_ref_resample_float32(const float *input, float *output, const int32_t *offsets, const float *weights, const float *fill,
+static void aidge_ref_resample_float32(const float *input, float *output, const int32_t *offsets,
+                                       const float *weights, const float *fill,
                                        const aidge_ref_resample_shape *shape)
 {
     int32_t index[5] = {0, 0, 0, 0, 0};

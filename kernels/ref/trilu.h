@@ -3,7 +3,8 @@
 #include <string.h>
 
 /* The triangle of matrices [rows][columns], any type: from (upper) or up to (lower) the diagonal `shift`, zeros elsewhere. */
-static void aidge_ref_trilu(const void *input, void *output, int32_t matrices, int32_t rows, int32_t columns, int32_t element_bytes,
+static void aidge_ref_trilu(const void *input, void *output, int32_t matrices, int32_t rows, int32_t columns,
+                            int32_t element_bytes,
                             int32_t upper, int32_t shift)
 {
     const uint8_t *from = (const uint8_t *)input;

@@ -290,8 +290,9 @@ class _Walker:
         if kind == "number":
             return iter([(place & ~1, state)])
         if kind == "entry":
-            first, end = self.code.extent(instruction.address)
-            return self._all(words(place, first, end, self.code.instructions, self.code.read), state)
+            # By name, as the unlikely parts of a function may lie apart (`f.cold`).
+            name = self.code.name(instruction.address)
+            return self._all(words(place, lambda entry: self.code.name(entry) == name, self.code.instructions, self.code.read), state)
         raise Refusal(f"an indirect jump at {where}")
 
     def _where(self, address: int) -> str:

@@ -23,8 +23,7 @@ def offsets(table: int, width: int, signed: bool, scale: int, code: Mapping[int,
     targets: set[int] = set()
     for index in range(_LIMIT):
         place = table + index * width
-        # With one-byte entries the table may end at an odd address, one byte of padding before the code.
-        if place in code or any(target == place for target in targets):
+        if place in code:
             break
         entry = read(place, width)
         if entry is None:
@@ -34,6 +33,7 @@ def offsets(table: int, width: int, signed: bool, scale: int, code: Mapping[int,
         target = table + entry * scale
         if target in code:
             targets.add(target)
+        # With one-byte entries the table may end at an odd address, one byte of padding before the code.
         elif not (entry == 0 and place + width in code):
             raise Refusal(f"the jump table at 0x{table:x} leads to 0x{target:x}, which is no instruction")
     if not targets:
@@ -41,12 +41,12 @@ def offsets(table: int, width: int, signed: bool, scale: int, code: Mapping[int,
     return tuple(sorted(targets))
 
 
-def words(table: int, first: int, end: int, code: Mapping[int, Instruction], read: ReadConstant) -> tuple[int, ...]:
-    """The targets of a table of addresses: all words from `table` on that lead into the function from `first` to `end`."""
+def words(table: int, is_inside: Callable[[int], bool], code: Mapping[int, Instruction], read: ReadConstant) -> tuple[int, ...]:
+    """The targets of a table of addresses: all words from `table` on that lead to instructions inside of the function."""
     targets = set()
     for index in range(_LIMIT):
         entry = read(table + 4 * index, 4)
-        if table + 4 * index in code or entry is None or not first <= entry & ~1 < end or entry & ~1 not in code:
+        if table + 4 * index in code or entry is None or entry & ~1 not in code or not is_inside(entry & ~1):
             break
         targets.add(entry & ~1)
     if not targets:

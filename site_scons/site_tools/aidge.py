@@ -6,6 +6,7 @@
     kws = env.AidgeModel('kws', 'models/kws.onnx')     # a node list for source lists
     app = env.Program('app.elf', ['main.c', kws])      # or simply ['main.c', 'models/kws.onnx']
     env.AidgeCheck(app)                                # the link fails if the ELF breaks the plan
+    `scons generated-sources` generates only; with the tool compilation_db, editors know the generated files, too.
 
 One file, standard library and SCons (4.4 or newer) only, and it must stay so: reading a SConscript imports no package
 of ours and starts no process. The generator is the command `aidge-build`, run as a process with a list of arguments.
@@ -157,13 +158,14 @@ def _emit(target, source, env):
         folder = env.Dir(".")  # a model elsewhere: nothing is written beside it
     endings = [_code_ending(env, options), "_weights.c", ".h", ".plan.json"] + (["_weights.bin"] if options.get("weights") == "incbin" else [])
     targets = [folder.File(name + ending) for ending in endings]
-    arguments = _arguments(env, options)
+    arguments, digest = _arguments(env, options), _digest_of_tool(command, env, options)
     for node in targets:
         node.attributes.aidge_plan = targets[3]
         node.attributes.aidge_arguments = ["--name=" + name] + arguments
+        node.attributes.aidge_tool = digest
         node.attributes.aidge_where = [argument for argument in arguments if argument.startswith("--board")]
+    env.Alias("generated-sources", targets)  # for editors: headers without a build of everything
     env.Precious(targets)  # so that the generator can leave a file alone whose content stays the same
-    env.Depends(targets, env.Value(_digest_of_tool(command, env, options)))
     if options.get("cost_table"):
         env.Depends(targets, env.File(options["cost_table"]))
     env.Depends(targets, [env.Dir(folder) for _, folder in sorted((options.get("checkout") or {}).items())])
@@ -188,8 +190,8 @@ def _code_ending(env, options):
 def _command(source, target, env, for_signature):
     """The generator's command line; a list, so that no shell splits or expands it."""
     arguments = ["compile", "--out=" + str(target[0].dir)] + target[0].attributes.aidge_arguments + ["--", str(source[0])]
-    if for_signature:  # where the command lies is no part of what it does
-        return [[argument.replace("$", "$$") for argument in arguments] + [_content_signature(source[0])]]
+    if for_signature:  # what the command consists of is a part of it, where it lies is none
+        return [[argument.replace("$", "$$") for argument in arguments] + [target[0].attributes.aidge_tool, _content_signature(source[0])]]
     _pass_debug_level(env)
     return [[SCons.Subst.Literal(argument) for argument in _require_command(env) + arguments]]
 

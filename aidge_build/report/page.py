@@ -133,6 +133,8 @@ def _arena(model: dict, buffers: list[dict]) -> str:
                      f"<text class='axis' text-anchor='end' x='{_ARENA_LEFT - 6}' y='{y + 4:.1f}'>{address:,}</text>")
     for index, layer in enumerate(model["layers"]):
         name = layer["symbol"].removeprefix(f"{model['model']}_")
+        if step_width < _CHARACTER_WIDTH * len(name):
+            name = f"{index + 1:3}"
         parts.append(_label(name, _ARENA_LEFT + index * step_width + 2, base + 15, step_width - 2, "axis"))
     prefix = f"{model['model']}_"
     for buffer in buffers:

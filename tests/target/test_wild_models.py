@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""Models in the wild, written by people who do not know this project: compiled for the host, run, and compared with onnxruntime."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy
+import pytest
+
+from aidge_build.backend import cpu
+from aidge_build.backend.match import Target
+from aidge_build.boards import load_board
+from aidge_build.compile import build_program
+from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.operators import builtin_operators
+from aidge_build.request import CompileRequest
+from aidge_build.verify.firmware import execute
+from tests.command import aidge_build
+from tests.shared import SHARED, shared
+
+WILD = SHARED / "models" / "wild"
+FLOAT = ("mnist14_tiny_cnn", "mnist_cntk", "mobilenet_v2_050_128", "prelu_concat_dynbatch", "streaming_tcn", "ultraface_slim_320",
+         "yamnet_256_esc10", "yunet_s_320")
+INTEGER = ("mnist5x5_dynamic_quant", "mnist_cntk_integer_ops")
+QUANTIZED = {"kws_micro_m_int8_qdq": 2, "kws_micro_m_int8_qoperator": 2}  # the largest distance to onnxruntime in levels of the output
+VECTORS = 2
+
+
+def program_of(path: Path):
+    board = load_board("host")
+    libraries, _ = load_libraries(list(board.libs), find_libraries([]))
+    return build_program(CompileRequest("wild", path.read_bytes(), path.name, libraries, builtin_operators(), Target(), "host"))
+
+
+def results(name: str, folder: Path):
+    """(program, ours, numpy's, onnxruntime's): outputs by name, [vector, dims...]."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    path = shared(WILD / f"{name}.onnx")
+    program = program_of(path)
+    random = numpy.random.default_rng(len(name))
+    inputs = {tensor: random.random((VECTORS, *program.view.tensor(tensor).dims), numpy.float32) for tensor in program.view.inputs}
+    ours = execute(program, load_board("host"), inputs, folder).outputs
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    rows = [session.run(names, {tensor: values[index] for tensor, values in inputs.items()}) for index in range(VECTORS)]
+    theirs = {output: numpy.stack([row[place] for row in rows]) for place, output in enumerate(names)}
+    graph = [cpu.run(program.view, {tensor: values[index] for tensor, values in inputs.items()}) for index in range(VECTORS)]
+    return program, ours, {output: numpy.stack([values[output] for values in graph]) for output in names}, theirs
+
+
+def relative(one, other) -> float:
+    return float(numpy.abs(one.astype(numpy.float64) - other).max() / numpy.abs(other).max())
+
+
+@pytest.mark.parametrize("name", FLOAT)
+def test_a_float_model_equals_onnxruntime(name, tmp_path):
+    _, ours, meaning, theirs = results(name, tmp_path)
+    for output in theirs:
+        assert relative(ours[output], meaning[output]) <= 1e-4
+        # onnxruntime's Sigmoid is an approximation: probabilities of 1e-6 are wrong by 1e-7 there.
+        numpy.testing.assert_allclose(ours[output], theirs[output], rtol=0, atol=1e-4 * numpy.abs(theirs[output]).max() + 1e-6)
+
+
+@pytest.mark.parametrize("name", INTEGER)
+def test_a_model_with_integer_operators_equals_onnxruntime(name, tmp_path):
+    _, ours, _, theirs = results(name, tmp_path)
+    assert max(relative(ours[output], theirs[output]) for output in theirs) <= 1e-4
+
+
+@pytest.mark.parametrize("name", sorted(QUANTIZED))
+def test_a_quantized_model_equals_its_meaning_and_nearly_onnxruntime(name, tmp_path):
+    _, ours, meaning, theirs = results(name, tmp_path)
+    for output in theirs:
+        assert numpy.array_equal(ours[output], meaning[output])
+        assert numpy.abs(ours[output] - theirs[output]).max() <= QUANTIZED[name] / 256
+
+
+@pytest.mark.parametrize("name, reason", [
+    ("bad_toycar_int8_gemm", r"\(Gemm, number 0\): input 0 \('input_1'\) is int8, Gemm wants"),
+    ("bad_mnist_opset1", "opset 1 is not supported"),
+])
+def test_a_bad_model_is_refused_with_the_reason(name, reason, tmp_path):
+    found = aidge_build("compile", shared(WILD / f"{name}.onnx"), "--name", "bad", "--board", "host", "--out", tmp_path)
+    assert found.exit_code == 2 and list(tmp_path.iterdir()) == []
+    assert re.search(reason, found.stderr), found.stderr

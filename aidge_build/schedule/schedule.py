@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from aidge_build.backend.assignment import Assignment
 from aidge_build.backend.spec import Demands
@@ -15,8 +16,7 @@ from aidge_build.schedule.sharing import question_of
 from aidge_build.schedule.takeover import Lives, take_over
 
 ALIGNMENT = 4  # bytes, of 8- and 16-bit tensors: kernels may read whole words
-Reuse = str  # "plain": buffers share nothing while they live; "shared": what the kernels allow; see REUSES
-REUSES = ("plain", "shared")
+Reuse = Literal["plain", "shared"]  # plain: buffers share nothing while they live; shared: what the kernels allow
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import numpy
 import pytest
 
 from aidge_build.backend.adapt import adapt_to_backend
@@ -13,6 +14,7 @@ from aidge_build.memory.buffer import Overlap, Window
 from aidge_build.memory.checker import check
 from aidge_build.memory.planner import plan
 from aidge_build.schedule.schedule import make_schedule
+from aidge_build.schedule.takeover import Chain
 from tests.models import graph
 
 LIBRARY = load_library({"library.toml": b'name = "toy"', "kernels.py": b"""
@@ -70,8 +72,6 @@ def test_the_better_order_is_taken_and_reported():
     text = ("p = Concat<axis=0>(x, x, x, x) q = Concat<axis=0>(x, x, x, x) s = Slice(p, from, to) t = Slice(q, from, to) y = Add(s, t)")
     library = load_library({"library.toml": b'name = "toy"', "kernels.py": LIBRARY.files["kernels.py"].replace(b'"Concat"', b'"Concat", "Slice"')},
                            "toy")
-    import numpy
-
     view = graph(text, inputs="float[8] x", outputs="float[8] y", constants={"from": numpy.array([0]), "to": numpy.array([8])})
     assignment = adapt_to_backend(view, (library,), Target())
     result = make_schedule(assignment, lambda node: Demands())
@@ -128,8 +128,6 @@ def test_a_smaller_result_frees_the_rest_of_the_bytes():
     result = schedule("a = Relu(x) b = Concat<axis=0>(a) c = Relu(b) y = Relu(c)", demands, "shared",
                       inputs="float[2] x", outputs="float[2] y")
     assert result.buffer_of["b"] == "a" and result.buffers[1].windows == ()
-    from aidge_build.schedule.takeover import Chain
-
     chain = Chain(("a", "b"), (100, 40), ((0, 2), (1, 5)))
     assert chain.buffer(4, "activation").windows == (Window(0, 2, 0, 100), Window(2, 5, 0, 40))
 

@@ -35,7 +35,8 @@ class HalfwordSum:
         return max(abs(self.first), abs(self.second), largest) < 1 << 31
 
 
-def halfword_sum(ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int, int], meaning: numpy.ndarray) -> HalfwordSum | None:
+def halfword_sum(ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int, int],
+                 meaning: numpy.ndarray) -> HalfwordSum | None:
     """Factors that give `meaning` [256, 256] for all stored pairs (a, b), or None if a seeded search finds none."""
     exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
     hard = numpy.abs(exact - numpy.floor(exact) - 0.5) < _NEAR_TIE

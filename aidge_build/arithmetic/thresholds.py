@@ -34,7 +34,8 @@ class Staircase:
 
     def of(self, channels) -> "Staircase":
         """Only these channels."""
-        return Staircase(self.steps[channels], self.low[channels], self.high[channels], self.multipliers[channels], self.zero_point)
+        return Staircase(self.steps[channels], self.low[channels], self.high[channels], self.multipliers[channels],
+                         self.zero_point)
 
 
 def staircase(multipliers: numpy.ndarray, zero_point: int, low: numpy.ndarray, high: numpy.ndarray) -> Staircase:
@@ -101,7 +102,8 @@ def low_form(stairs: Staircase, shift: int, is_tuned: bool = True) -> LowForm:
             wanted = stairs.zero_point + 0.5 + fraction / FRACTIONS * slope
             candidates = numpy.rint((wanted[:, None] - EXTRAS * slope[:, None]) * 2.0 ** shift)
             best = numpy.abs(candidates * 2.0 ** -shift + EXTRAS * slope[:, None] - wanted[:, None]).argmin(axis=1)
-            extra, constant = EXTRAS[best], candidates[numpy.arange(len(best)), best].clip(-(1 << 30), 1 << 30).astype(numpy.int64)
+            extra, constant = EXTRAS[best], candidates[numpy.arange(len(best)), best].clip(-(1 << 30),
+                                                                                           1 << 30).astype(numpy.int64)
         else:
             extra, constant = extras[open_channels], constants[open_channels]
         scaled = part.steps + extra[:, None]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The verb `bench`: instructions, memory and flash of a folder of models on emulated boards, beside recorded and other figures."""
+"""The verb `bench`: instructions, memory and flash of a folder of models on emulated boards, beside other figures."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _measure(folder: Path, name: str, board: Board, reference: str) -> dict:
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
-    program = build_program(load(parser.parse_args([str(folder / f"{name}{MODEL_ENDING}"), "--board", board.name]), NAME_TO_LOOK_AT))
+    program = build_program(load(parser.parse_args([str(folder / f"{name}{MODEL_ENDING}"), "--board", board.name]),
+                                 NAME_TO_LOOK_AT))
     arrays = read_npz(folder / f"{name}{DATA_ENDING}")
     vectors = model_inputs(arrays, program.view)
     count = len(next(iter(vectors.values())))
@@ -75,15 +76,18 @@ def _measure(folder: Path, name: str, board: Board, reference: str) -> dict:
     }
 
 
-_HEAD = ("| model | core | instructions | per MAC | CMSIS-NN | ratio | RAM with inputs and outputs | its arena | code | constants |\n"
+_HEAD = ("| model | core | instructions | per MAC | CMSIS-NN | ratio | RAM with inputs and outputs | its arena | code "
+         "| constants |\n"
          "|---|---|---|---|---|---|---|---|---|---|")
 
 
 def _line(result: dict, peers: dict) -> str:
     other = peers.get("instructions", {}).get(_peer_core(result["cpu"]), {}).get(result["model"])
     arena = peers.get("arena_bytes", {}).get(_peer_core(result["cpu"]), {}).get(result["model"])
-    figures = (result["model"], result["cpu"], f"{result['instructions']:,}", f"{result['instructions'] / max(1, result['macs']):.2f}",
-               f"{other:,}" if other else "-", f"{other / result['instructions']:.2f}" if other else "-", f"{result['peak_bytes']:,}",
+    figures = (result["model"], result["cpu"], f"{result['instructions']:,}",
+               f"{result['instructions'] / max(1, result['macs']):.2f}",
+               f"{other:,}" if other else "-", f"{other / result['instructions']:.2f}" if other else "-",
+               f"{result['peak_bytes']:,}",
                f"{arena:,}" if arena else "-", f"{result['code_bytes']:,}", f"{result['weights_bytes']:,}")
     return f"| {' | '.join(figures)} |"
 

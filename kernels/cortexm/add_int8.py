@@ -74,5 +74,6 @@ class AddInt8(ExportNode):
         found = _found(self.view)
         function, text = routine(found.bits)
         constants = numpy.array([found.first, found.second, found.offset], numpy.int32)
-        return Call(function, ("add_int8.h",), (Input(0), Input(1), Output(0), Constant("sum", constants), Literal(self.outputs[0].elements)),
+        return Call(function, ("add_int8.h",), (Input(0), Input(1), Output(0), Constant("sum", constants),
+                                                Literal(self.outputs[0].elements)),
                     note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values", texts=(text,))

@@ -57,7 +57,8 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, unroll_of_more: in
     portable = (f"static const int32_t offsets[] = {{{offsets}}};\n"
                 f"    const aidge_cortexm_taps taps = {{{planes}, {buffer.span}, {len(taps)}, offsets}};\n    (void)column;\n"
                 f"    aidge_cortexm_planes_row(words, output, stream, run, &taps, {stream.is_packed:d}, {stream.shift});")
-    row = code.function(f"{name}_row", ROW_PARAMETERS, f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable)
+    row = code.function(f"{name}_row", ROW_PARAMETERS,
+                        f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable)
     fill = "aidge_cortexm_even_bytes((uint32_t)stream[2])"
     return name, (row, whole_layer(name, "planes", fill, "rows.words"))
 
@@ -133,8 +134,8 @@ def line_taps(plane: Plane, buffer: Buffer) -> tuple[list[int], list[int]]:
 def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[int], unroll: int) -> tuple[str, tuple[str, str]]:
     """Name and texts of a layer that gathers the taps of two pixels into a column."""
     plane = buffer.plane
-    shape = f"{plane.kernel[0]}x{plane.kernel[1]}x{plane.in_channels}_r{buffer.row_words}d{plane.dilations[0]}x{plane.dilations[1]}"
-    name = f"aidge_cortexm_conv2d_int8_{shape}_{stream.variant}_u{unroll}"
+    shape = f"{plane.kernel[0]}x{plane.kernel[1]}x{plane.in_channels}_r{buffer.row_words}"
+    name = f"aidge_cortexm_conv2d_int8_{shape}d{plane.dilations[0]}x{plane.dilations[1]}_{stream.variant}_u{unroll}"
     code = Routine(dense.REGISTERS)
     code("ldr r12, [sp]", "column")
     code("vmov s13, r12")
@@ -155,7 +156,8 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     end_row(code)
     table = ", ".join(map(str, places))
     portable = (f"static const int16_t gather[] = {{{table}}};\n"
-                f"    aidge_cortexm_lines_row(words, output, stream, run, column, gather, {len(order)}, {stream.is_packed:d}, {stream.shift});")
+                f"    aidge_cortexm_lines_row(words, output, stream, run, column, gather, {len(order)}, {stream.is_packed:d}, "
+                f"{stream.shift});")
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.", portable)
     column = "rows.words + shape->rows * shape->row_words"
     return name, (row, whole_layer(name, "lines", "(uint32_t)stream[2]", column))

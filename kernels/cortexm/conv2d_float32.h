@@ -23,8 +23,8 @@ static void aidge_cortexm_pixels_float32(const aidge_cortexm_table_float32 *tabl
                                          const int32_t *end, const float *limits);
 
 /* The runs of one row of the window at 4 pixels; a tap outside of the image reads zeros. Returns the end of the runs. */
-static aidge_cortexm_run_float32 *aidge_cortexm_row_float32(aidge_cortexm_run_float32 *run, const float *const *rows, const int32_t *left,
-                                                            const float *zeros, const aidge_cortexm_conv2d_float32 *shape)
+static aidge_cortexm_run_float32 *aidge_cortexm_row_float32(aidge_cortexm_run_float32 *run, const float *const *rows,
+                                                            const int32_t *left, const float *zeros, const aidge_cortexm_conv2d_float32 *shape)
 {
     const int32_t channels = shape->channels;
     int32_t together = shape->dilation_width == 1 ? shape->kernel_width : 1;

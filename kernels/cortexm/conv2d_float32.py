@@ -32,5 +32,6 @@ class Conv2dFloat32(LinearFloat32):
             "stride_height": plane.strides[0], "stride_width": plane.strides[1],
             "dilation_height": plane.dilations[0], "dilation_width": plane.dilations[1],
             "pad_top": plane.pads[0], "pad_left": plane.pads[1], "stream_words": stream.values.size})
-        return Call("aidge_cortexm_conv2d_f32", ("conv2d_float32.h",), (Input(0), Output(0), stream, self.limits(), Scratch(), shape),
+        return Call("aidge_cortexm_conv2d_f32", ("conv2d_float32.h",), (Input(0), Output(0), stream, self.limits(), Scratch(),
+                                                                        shape),
                     texts=(pixels_text(),))

@@ -21,7 +21,8 @@ def _no_planes(view: NodeView) -> str:
     return "" if 4 * (plane.extent(1, 2) + 1) <= LARGEST_OFFSET else "a window is too wide"
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)))
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS,
+                                          Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)))
 class Conv2dPlanesInt8(LinearNode):
     unroll = 24  # planes without a loop: 3.4 KB
     unroll_of_more = 12

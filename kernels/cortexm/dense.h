@@ -46,8 +46,9 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_proved(int32_t sum, int32_t factor, in
 AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_rounded(int32_t sum, int32_t factor, const int32_t *head)
 {
     int32_t level = aidge_cortexm_clamp(aidge_ref_scale(sum, aidge_cortexm_as_float((uint32_t)factor)), -32768, 32767);
-    level += aidge_cortexm_low((uint32_t)head[0]);
-    return (int8_t)(aidge_cortexm_clamp(level, aidge_cortexm_low((uint32_t)head[1]), aidge_cortexm_high((uint32_t)head[1])) - 128);
+    level = aidge_cortexm_clamp(level + aidge_cortexm_low((uint32_t)head[0]), aidge_cortexm_low((uint32_t)head[1]),
+                                aidge_cortexm_high((uint32_t)head[1]));
+    return (int8_t)(level - 128);
 }
 
 /* Where the activations of a pixel lie, in words: `planes` times `step` apart, in each plane those of `taps` [count]. */

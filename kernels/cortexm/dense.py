@@ -155,7 +155,7 @@ def load_head(code: Routine) -> None:
 
 
 def groups(code: Routine, stream: Stream, sums: Callable[[], None]) -> None:
-    """All groups of channels for one pair of pixels, whose first activation is at `column`; `sums` prints their steps. Label 3."""
+    """All groups of channels for a pair of pixels, whose first activation is at `column`; `sums` prints their steps. Label 3."""
     code("vmov {stream}, {begin}")
     code.label(3, "a group of 4 channels")
     code("ldm {stream}!, {{r8-r11}}", "their biases")

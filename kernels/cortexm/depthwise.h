@@ -92,7 +92,8 @@ static void aidge_cortexm_depthwise_gather(const int8_t *source, uint32_t *targe
 
 /* Where the C version finds things: sizes in words; `places` [kernel_height * kernel_width]: 2 * word + half of each weight. */
 typedef struct {
-    int32_t channels, out_width, kernel_height, kernel_width, stride_height, stride_width, dilation_height, row_words, pairs, weights;
+    int32_t channels, out_width, kernel_height, kernel_width, stride_height, stride_width, dilation_height;
+    int32_t row_words, pairs, weights;
     const int16_t *places;
 } aidge_cortexm_depthwise_geometry;
 
@@ -108,8 +109,8 @@ static void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t *output, 
             for (x = 0; x < geometry->out_width; x++) {
                 uint32_t sum = (uint32_t)constants[0];
                 for (ky = 0; ky < geometry->kernel_height; ky++) {
-                    const uint32_t *row = words + (y * geometry->stride_height + ky * geometry->dilation_height) * geometry->row_words
-                                          + channel * geometry->pairs;
+                    const int32_t in_row = y * geometry->stride_height + ky * geometry->dilation_height;
+                    const uint32_t *row = words + in_row * geometry->row_words + channel * geometry->pairs;
                     for (kx = 0; kx < geometry->kernel_width; kx++) {
                         const int32_t at = x * geometry->stride_width + kx;
                         const int32_t place = geometry->places[ky * geometry->kernel_width + kx];

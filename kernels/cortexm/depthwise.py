@@ -9,149 +9,20 @@ their windows lie in the same words, the second one a halfword further.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy
-
-from aidge_build.export.call import Struct
 
 from .assembly import Routine
-from .linear_int8 import HIGH_SHIFT, IntegerForm, Linear, fits_fraction
-from .packing import group_starts
-from .window import SCRATCH_BYTES, Plane
+from .depthwise_layout import LARGEST_OFFSET, Depthwise, places
+from .linear_int8 import HIGH_SHIFT
 
 REGISTERS = {
-    "words": "r0", "output": "r1", "sum0": "r2", "sum1": "r3", "x0": "r10", "x1": "r11", "factor": "r12", "end": "lr", "weights": "r6",
+    "words": "r0", "output": "r1", "sum0": "r2", "sum1": "r3", "x0": "r10", "x1": "r11", "factor": "r12", "end": "lr",
+    "weights": "r6",
     **{f"w{index}": f"r{4 + index}" for index in range(6)},
 }
-WEIGHT_REGISTERS = 6
-LARGEST_OFFSET, LARGEST_PAIR_OFFSET = 4095, 1020
+LARGEST_PAIR_OFFSET = 1020  # of a load of two words
 UNROLLED_PAIRS, UNROLLED_LOOP = 6, 4  # pairs of outputs without a loop, and in one turn of it
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
 GATHER_PARAMETERS = "const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill"
-
-
-@dataclass(frozen=True)
-class Depthwise:
-    """The geometry of one layer; sizes of the buffer in words."""
-
-    plane: Plane
-    pairs: int  # words of one channel in a row
-    band: int  # output rows at once
-
-    @property
-    def row_words(self) -> int:
-        return 4 * self.pairs
-
-    @property
-    def slack_words(self) -> int:
-        """Behind the buffer: words that are read, but meet weights of 0."""
-        return self.plane.kernel[1] + 2
-
-    @property
-    def scratch_bytes(self) -> int:
-        return 4 * (self.plane.extent(0, self.band) * self.row_words + self.slack_words)
-
-    @property
-    def wide_stride(self) -> bool:
-        return self.plane.strides[1] == 2
-
-    @property
-    def overlaps(self) -> bool:
-        """Whether (w0, w1), (w1, w2) serve both outputs of a pair, by their halves."""
-        return self.plane.kernel[1] == 3 and not self.wide_stride
-
-    @property
-    def steps(self) -> int:
-        """Words of activations in a row that meet the weights of one output."""
-        width = self.plane.kernel[1]
-        return (width + 1) // 2 if self.wide_stride else width // 2 + 1
-
-    @property
-    def row_weights(self) -> int:
-        """Words of weights in a row of the window."""
-        return 2 if self.overlaps else self.steps * (1 if self.wide_stride else 2)
-
-    @property
-    def weight_words(self) -> int:
-        return self.plane.kernel[0] * self.row_weights
-
-    @property
-    def in_registers(self) -> bool:
-        return self.weight_words <= WEIGHT_REGISTERS
-
-    @property
-    def furthest(self) -> int:
-        """The largest offset of an activation."""
-        return 4 * ((self.plane.kernel[0] - 1) * self.plane.dilations[0] * self.row_words + self.steps + 1)
-
-    @property
-    def most_together(self) -> int:
-        """Pairs of outputs whose activations and results the offsets of instructions reach."""
-        of_words = (LARGEST_OFFSET - self.furthest) // (4 * self.plane.strides[1]) + 1
-        return max(1, min(of_words, (LARGEST_OFFSET // self.plane.in_channels + 1) // 2))
-
-
-def depthwise_of(plane: Plane) -> Depthwise:
-    """The layer with bands as large as the scratch allows."""
-    positions = max(plane.extent(1, plane.out_size[1]), plane.pads[1] + plane.in_size[1])
-    pairs = (positions + 1) // 2
-    bands = [Depthwise(plane, pairs, band) for band in range(1, plane.out_size[0] + 1)]
-    return max((layer for layer in bands if layer.scratch_bytes <= SCRATCH_BYTES), key=lambda layer: layer.band, default=bands[0])
-
-
-def struct(layer: Depthwise, stream_words: int) -> Struct:
-    """The struct of depthwise.h."""
-    plane = layer.plane
-    return Struct("aidge_cortexm_depthwise", {
-        "batches": plane.batches, "in_height": plane.in_size[0], "in_width": plane.in_size[1], "channels": plane.in_channels,
-        "out_height": plane.out_size[0], "out_width": plane.out_size[1], "stride_height": plane.strides[0], "pad_top": plane.pads[0],
-        "extent": plane.extent(0, 1), "row_words": layer.row_words, "band": layer.band,
-        "group_words": 1 + 4 * (2 + layer.weight_words), "stream_words": stream_words})
-
-
-def row_pairs(layer: Depthwise, taps: list[int]) -> list[tuple[int, int]]:
-    """The words of weights of one row of the window as (low, high), from the taps' values; the index -1 stands for 0."""
-    even = [(2 * word, 2 * word + 1) for word in range(layer.steps)]
-    odd = [(2 * word - 1, 2 * word) for word in range(layer.steps)]
-    if layer.overlaps:
-        order = [(0, 1), (1, 2)]
-    elif layer.wide_stride:
-        order = even
-    else:
-        order = [pair for both in zip(even, odd) for pair in both]
-    return [tuple(taps[index] if 0 <= index < len(taps) else 0 for index in pair) for pair in order]
-
-
-def places(layer: Depthwise) -> list[int]:
-    """2 * word + half of the stream where each weight is found first, for the C version."""
-    width = layer.plane.kernel[1]
-    marks = row_pairs(layer, list(range(1, width + 1)))
-    flat = [mark for pair in marks for mark in pair]
-    return [2 * row * layer.row_weights + flat.index(tap) for row in range(layer.plane.kernel[0]) for tap in range(1, width + 1)]
-
-
-def pack(linear: Linear, layer: Depthwise, form: IntegerForm) -> tuple[numpy.ndarray, int]:
-    """The stream: head, then per group of 4 its first channel, and per channel bias, multiplier, weights; and proved channels.
-
-    The multiplier is a proved integer, or with the highest bit set a float, divided by 256 as long as sums of 256 times
-    the weights fit.
-    """
-    height, width = layer.plane.kernel
-    words = [(linear.zero_point + 128) * 0x10001, (linear.clamp[0] + 128) | (linear.clamp[1] + 128) << 16,
-             (linear.input_zero_point & 0xFF) * 0x01010101]
-    starts = group_starts(len(linear.rows))
-    scales = numpy.where(fits_fraction(linear), 256, 1)
-    floats = (linear.factors / scales.astype(numpy.float32)).astype(numpy.float32).view(numpy.uint32)
-    for first in starts:
-        words.append(first)
-        for channel in range(first, first + 4):
-            is_proved = form.high.multipliers[channel] > 0
-            words.append(int(scales[channel]) * int(linear.bias[channel]) + (int(form.high.offsets[channel]) if is_proved else 0))
-            words.append(int(form.high.multipliers[channel]) if is_proved else int(floats[channel]) | 1 << 31)
-            taps = (scales[channel] * linear.rows[channel].reshape(height, width)).tolist()
-            words += [low & 0xFFFF | (high & 0xFFFF) << 16 for row in taps for low, high in row_pairs(layer, row)]
-    return (numpy.array(words, numpy.int64) & 0xFFFFFFFF).astype(numpy.uint32).view(numpy.int32), int((form.high.multipliers > 0).sum())
 
 
 def texts(layer: Depthwise, shift: int, is_clamped: bool) -> tuple[str, tuple[str, ...]]:
@@ -160,14 +31,16 @@ def texts(layer: Depthwise, shift: int, is_clamped: bool) -> tuple[str, tuple[st
     (height, width), pads = plane.kernel, plane.pads
     gather = f"aidge_cortexm_depthwise_gather_{plane.in_channels}x{plane.in_size[1]}_p{pads[1]}_w{layer.pairs}"
     band = (f"aidge_cortexm_depthwise_band_{plane.in_channels}x{plane.out_size[1]}_k{height}x{width}"
-            f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}_s{shift}{'_clamped' if is_clamped else ''}")
+            f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}_s{shift}"
+            f"{'_clamped' if is_clamped else ''}")
     name = band.replace("_band_", "_int8_") + f"_i{plane.in_size[1]}p{pads[1]}"
     return name, (_gather_text(layer, gather), _band_text(layer, band, shift, is_clamped), _layer_text(name, gather, band))
 
 
 def _layer_text(name: str, gather: str, band: str) -> str:
     return f"""/* All groups of 4 channels, band by band. */
-static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_depthwise *shape)
+static void {name}(
+    const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_depthwise *shape)
 {{
     uint32_t *const words = (uint32_t *)scratch;
     const uint32_t fill = aidge_cortexm_even_bytes((uint32_t)stream[2]);
@@ -297,7 +170,8 @@ def _band_text(layer: Depthwise, name: str, shift: int, is_clamped: bool) -> str
     code("vmov s13, s11")
     code("cmp {factor}, #0")
     code("blt 5f", "the multiplier is a float")
-    _rows(code, layer, 2, layer.most_together, lambda two, pair: _integer_form(code, shift, two, 2 * pair * plane.in_channels, plane.in_channels))
+    _rows(code, layer, 2, layer.most_together, lambda two, pair: _integer_form(code, shift, two, 2 * pair * plane.in_channels,
+                                                                               plane.in_channels))
     code("b 8f")
     code.label(5)
     code("bic {factor}, {factor}, #0x80000000")
@@ -305,7 +179,8 @@ def _band_text(layer: Depthwise, name: str, shift: int, is_clamped: bool) -> str
     code("vmov {factor}, s5")
     code("sxth {factor}, {factor}")
     code("sub {factor}, {factor}, #128", "zero point")
-    _rows(code, layer, 6, 1, lambda two, pair: _float_form(code, is_clamped, two, 2 * pair * plane.in_channels, plane.in_channels))
+    _rows(code, layer, 6, 1, lambda two, pair: _float_form(code, is_clamped, two, 2 * pair * plane.in_channels,
+                                                           plane.in_channels))
     code.label(8)
     code("vmov r0, s8")
     code("vmov r1, s9")
@@ -320,11 +195,13 @@ def _band_text(layer: Depthwise, name: str, shift: int, is_clamped: bool) -> str
     code("bne 1b")
     code("pop {{r4-r11, pc}}")
     table = ", ".join(map(str, places(layer)))
-    numbers = (plane.in_channels, outputs, *plane.kernel, *plane.strides, plane.dilations[0], layer.row_words, layer.pairs, layer.weight_words)
+    numbers = (plane.in_channels, outputs, *plane.kernel, *plane.strides, plane.dilations[0], layer.row_words, layer.pairs,
+               layer.weight_words)
     portable = (f"static const int16_t places[] = {{{table}}};\n"
                 f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
                 f"    aidge_cortexm_depthwise_band(words, output, constants, rows, head, &geometry, {shift});")
-    return code.function(name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.", portable)
+    return code.function(name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.",
+                         portable)
 
 
 def _plus(code: Routine, register: str, value: int) -> None:
@@ -417,7 +294,9 @@ def _strided_row(code: Routine, layer: Depthwise, start: int, weights: int, two:
         if word % 2 == 0:
             _load(code, ("x0", "x1")[:words - word], start + 4 * word)
         # the word meets the weights of this step for the first output, and those of the step before for the second
-        current, before = (f"w{weights + word}", f"w{weights + word - 1}") if layer.in_registers else (f"w{word % 2}", f"w{(word + 1) % 2}")
+        current, before = f"w{word % 2}", f"w{(word + 1) % 2}"
+        if layer.in_registers:
+            current, before = f"w{weights + word}", f"w{weights + word - 1}"
         if word < layer.steps:
             if not layer.in_registers:
                 code(f"ldr {{{current}}}, [{{weights}}, #{4 * (weights + word)}]")

@@ -8,7 +8,8 @@ from aidge_build.export.call import Call, Constant, Input, Output, Scratch
 from aidge_build.export.node import kernel
 
 from .conditions import linear_spec
-from .depthwise import LARGEST_OFFSET, depthwise_of, pack, struct, texts
+from .depthwise import texts
+from .depthwise_layout import LARGEST_OFFSET, depthwise_of, pack, struct
 from .linear_int8 import LinearNode, best_form, integer_forms
 from .packing import taps_last_channels
 from .window import plane_of_view
@@ -38,9 +39,11 @@ class DepthwiseInt8(LinearNode):
 
     def call(self) -> Call:
         layer, linear = depthwise_of(plane_of_view(self.view)), self.linear(taps_last_channels(self.inputs[1].data))
-        form = best_form(integer_forms(linear, low=False), lambda candidate: int((candidate.high.multipliers > 0).sum()), len(linear.rows))
+        form = best_form(integer_forms(linear, low=False), lambda candidate: int((candidate.high.multipliers > 0).sum()),
+                         len(linear.rows))
         stream, proved = pack(linear, layer, form)
         function, functions = texts(layer, form.shift, linear.is_clamped)
-        return Call(function, ("depthwise.h",), (Input(0), Output(0), Constant("stream", stream), Scratch(), struct(layer, len(stream))),
+        return Call(function, ("depthwise.h",), (Input(0), Output(0), Constant("stream", stream), Scratch(),
+                                                 struct(layer, len(stream))),
                     note=f"requantization of {proved} of {len(linear.rows)} channels proved in integers, of the others in float",
                     texts=functions)

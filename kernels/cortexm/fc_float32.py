@@ -23,5 +23,6 @@ class FcFloat32(LinearFloat32):
         stream = self.stream(self.inputs[1].data, OUTPUTS)
         outputs, features = self.inputs[1].dims
         numbers = (self.inputs[0].dims[0], features, outputs, stream.values.size)
-        return Call("aidge_cortexm_fc_f32", ("fc_float32.h",), (Input(0), Output(0), stream, self.limits(), *map(Literal, numbers)),
+        return Call("aidge_cortexm_fc_f32", ("fc_float32.h",), (Input(0), Output(0), stream, self.limits(),
+                                                                *map(Literal, numbers)),
                     texts=(row_text(),))

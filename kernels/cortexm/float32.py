@@ -16,7 +16,8 @@ from .packing import group_starts
 
 PIXELS_PARAMETERS = ("const aidge_cortexm_table_float32 *table, const int32_t *stream, int32_t runs, const int32_t *end, "
                      "const float *limits")
-ROW_PARAMETERS = "const float *input, float *output, const int32_t *stream, int32_t features, const int32_t *end, const float *limits"
+ROW_PARAMETERS = ("const float *input, float *output, const int32_t *stream, int32_t features, const int32_t *end, "
+                  "const float *limits")
 SAVED_BYTES = 36 + 64
 
 
@@ -122,7 +123,8 @@ def pixels_text() -> str:
     code("bne 1b")
     code("vpop {{s16-s31}}")
     code("pop {{r4-r11, pc}}")
-    return code.function("aidge_cortexm_pixels_float32", PIXELS_PARAMETERS, "4 pixels x 4 channels of float32, fused multiply-add.", "")
+    return code.function("aidge_cortexm_pixels_float32", PIXELS_PARAMETERS,
+                         "4 pixels x 4 channels of float32, fused multiply-add.", "")
 
 
 def row_text() -> str:

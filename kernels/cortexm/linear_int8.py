@@ -51,7 +51,8 @@ class Linear:
     @property
     def free_of_clamp(self) -> numpy.ndarray:
         """Channels whose accumulators reach no value that the clamp would change beyond int8."""
-        ends = [requantize(numpy.clip(end, -(1 << 31), (1 << 31) - 1), self.factors, self.zero_point, *INT8) for end in (self.low, self.high)]
+        ends = [requantize(numpy.clip(end, -(1 << 31), (1 << 31) - 1), self.factors, self.zero_point, *INT8)
+                for end in (self.low, self.high)]
         return (ends[0] >= self.clamp[0]) & (ends[1] <= self.clamp[1]) | (not self.is_clamped)
 
     def staircase(self) -> Staircase:

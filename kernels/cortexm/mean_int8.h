@@ -15,7 +15,8 @@ AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_add_even_bytes(uint32_t sums, uint32
     return (uint32_t)__sxtab16((int16x2_t)sums, (int8x4_t)word);
 #else
     const uint32_t bytes = aidge_cortexm_even_bytes(word);
-    return aidge_cortexm_pair(aidge_cortexm_low(sums) + aidge_cortexm_low(bytes), aidge_cortexm_high(sums) + aidge_cortexm_high(bytes));
+    return aidge_cortexm_pair(aidge_cortexm_low(sums) + aidge_cortexm_low(bytes),
+                              aidge_cortexm_high(sums) + aidge_cortexm_high(bytes));
 #endif
 }
 

@@ -19,7 +19,8 @@ from .conditions import QUADS_OF_CHANNELS
 
 def _unquantized(view: NodeView) -> str:
     tensors = (view.inputs[0], view.outputs[0])
-    return "" if all(tensor.quantization and tensor.quantization.per_tensor for tensor in tensors) else "no quantization, or several scales"
+    return "" if all(tensor.quantization and tensor.quantization.per_tensor
+                     for tensor in tensors) else "no quantization, or several scales"
 
 
 def _partial(view: NodeView) -> str:
@@ -42,5 +43,6 @@ class MeanInt8(ExportNode):
         levels = [low, high, output.quantization.zero_point, pixels * data.quantization.zero_point]
         shape = Struct("aidge_cortexm_mean", {"batches": data.dims[0], "pixels": pixels, "channels": data.dims[1]})
         return Call("aidge_cortexm_mean_int8", ("mean_int8.h",), (
-            Input(0), Output(0), Constant("rescale", numpy.array([rescale.multiplier, rescale.shift, rescale.divisor], numpy.int64)),
+            Input(0), Output(0), Constant("rescale", numpy.array([rescale.multiplier, rescale.shift, rescale.divisor],
+                                                                 numpy.int64)),
             Constant("levels", numpy.array(levels, numpy.int32)), shape), note="integers proved equal for every possible sum")

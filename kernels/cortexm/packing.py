@@ -33,8 +33,8 @@ class Stream:
 
     @property
     def note(self) -> str:
-        return (f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, requantization of {self.proved} of {self.groups} "
-                "groups of channels proved in integers, of the others in float")
+        return (f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, requantization of {self.proved} "
+                f"of {self.groups} groups of channels proved in integers, of the others in float")
 
 
 def group_starts(channels: int, size: int = GROUP) -> list[int]:
@@ -56,7 +56,7 @@ def pack(linear: Linear, order: list[int]) -> Stream:
         is_proved = _is_proved(form, first, is_packed)
         proved += is_proved
         words += _group(linear, rows, form, first, is_packed, is_proved)
-    return Stream(_as_words(words), is_packed, linear.is_clamped, form.shift, len(starts), proved)
+    return Stream(as_words(words), is_packed, linear.is_clamped, form.shift, len(starts), proved)
 
 
 def _is_proved(form: IntegerForm, first: int, is_packed: bool) -> bool:
@@ -110,7 +110,7 @@ def _pair(low: int, high: int) -> int:
     return (low & 0xFFFF) | ((high & 0xFFFF) << 16)
 
 
-def _as_words(values: list[int]) -> numpy.ndarray:
+def as_words(values: list[int]) -> numpy.ndarray:
     return (numpy.array(values, numpy.int64) & 0xFFFFFFFF).astype(numpy.uint32).view(numpy.int32)
 
 

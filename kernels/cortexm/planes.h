@@ -48,7 +48,8 @@ static void aidge_cortexm_planes_row(const uint32_t *words, int8_t *output, cons
         }
         while (group != end) {
             (void)aidge_cortexm_group(words, taps, group, output, stream, packed, shift);
-            group = aidge_cortexm_group(words + run->second_input / 4, taps, group, output + run->second_output, stream, packed, shift);
+            group = aidge_cortexm_group(words + run->second_input / 4, taps, group, output + run->second_output, stream, packed,
+                                        shift);
         }
         words += run->input_step / 4;
         output += run->output_step;

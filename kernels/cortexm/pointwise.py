@@ -23,7 +23,8 @@ def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
     code("vmov {base}, r3")
     code("ldr r4, [sp, #68]", "shape")
     code("ldm r4, {{r5-r11}}", "pairs, second_input, second_output, back_input, back_output, output_step, stream_bytes")
-    for state, register in zip(("pairs", "second_input", "second_output", "back_input", "back_output", "output_step"), range(5, 11)):
+    for state, register in zip(("pairs", "second_input", "second_output", "back_input", "back_output", "output_step"),
+                               range(5, 11)):
         code(f"vmov {{{state}}}, r{register}")
     code("add r11, r11, {stream}")
     code("vmov {end}, r11")
@@ -60,7 +61,8 @@ def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
     code("bne 1b")
     code(f"vpop {{{{{dense.SAVED}}}}}")
     code("pop {{r4-r11, pc}}")
-    portable = f"aidge_cortexm_pointwise_int8(input, output, stream, scratch, shape, {channels}, {stream.is_packed:d}, {stream.shift});"
+    numbers = f"{channels}, {stream.is_packed:d}, {stream.shift}"
+    portable = f"aidge_cortexm_pointwise_int8(input, output, stream, scratch, shape, {numbers});"
     return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {channels} channels.", portable)
 
 

@@ -88,6 +88,7 @@ AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_dot(uint32_t x, uint32_t y, uint32_t
 #if AIDGE_CORTEXM_DSP
     return (uint32_t)__smlad((int16x2_t)x, (int16x2_t)y, (int32_t)sum);
 #else
-    return sum + (uint32_t)(aidge_cortexm_low(x) * aidge_cortexm_low(y)) + (uint32_t)(aidge_cortexm_high(x) * aidge_cortexm_high(y));
+    return sum + (uint32_t)(aidge_cortexm_low(x) * aidge_cortexm_low(y))
+           + (uint32_t)(aidge_cortexm_high(x) * aidge_cortexm_high(y));
 #endif
 }

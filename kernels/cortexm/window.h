@@ -61,8 +61,8 @@ static void aidge_cortexm_fill(uint32_t *words, uint32_t value, int32_t count)
 }
 
 /* An empty buffer for the tile at output column x. */
-static aidge_cortexm_rows aidge_cortexm_rows_of(const int8_t *input, void *scratch, uint32_t fill, const aidge_cortexm_window *shape,
-                                                int32_t x)
+static aidge_cortexm_rows aidge_cortexm_rows_of(const int8_t *input, void *scratch, uint32_t fill,
+                                                const aidge_cortexm_window *shape, int32_t x)
 {
     aidge_cortexm_rows rows;
     rows.input = input;

@@ -38,7 +38,8 @@ class Plane:
 
 def plane_of(data: Tensor, output: Tensor, window: Window) -> Plane:
     """Axes of length 1 with a kernel of 1 go first, so that the inner loop runs over the axis that has taps."""
-    axes = [index for index in range(window.rank) if (data.dims[2 + index], output.dims[2 + index], window.kernel[index]) != (1, 1, 1)]
+    axes = [index for index in range(window.rank) if (data.dims[2 + index], output.dims[2 + index],
+                                                      window.kernel[index]) != (1, 1, 1)]
     order = [None] * (2 - len(axes)) + axes
 
     def pair(numbers, missing: int) -> tuple[int, int]:
@@ -77,7 +78,8 @@ class Buffer:
         return Struct("aidge_cortexm_window", {
             "batches": plane.batches, "in_height": plane.in_size[0], "in_width": plane.in_size[1], "channels": plane.in_channels,
             "out_height": plane.out_size[0], "out_width": plane.out_size[1], "out_channels": plane.out_channels,
-            "stride_height": plane.strides[0], "stride_width": plane.strides[1], "pad_top": plane.pads[0], "pad_left": plane.pads[1],
+            "stride_height": plane.strides[0], "stride_width": plane.strides[1], "pad_top": plane.pads[0],
+                                               "pad_left": plane.pads[1],
             "rows": self.rows, "row_words": self.row_words, "span": self.span, "tile": self.tile, "lines": self.lines,
             "second_input": self.second_input, "input_step": self.input_step, "stream_bytes": stream_bytes})
 
@@ -94,7 +96,8 @@ def plane_buffer(plane: Plane) -> Buffer:
     if whole.size_bytes <= SCRATCH_BYTES:
         return whole
     tiles = [buffer(tile) for tile in range(2, plane.out_size[1], 2)]
-    return max((tile for tile in tiles if tile.size_bytes <= SCRATCH_BYTES), key=lambda tile: tile.tile, default=(tiles or [whole])[0])
+    return max((tile for tile in tiles if tile.size_bytes <= SCRATCH_BYTES), key=lambda tile: tile.tile,
+               default=(tiles or [whole])[0])
 
 
 def line_buffer(plane: Plane) -> Buffer:
@@ -138,7 +141,8 @@ def begin_row(code: Routine) -> None:
     code("vmov {input}, r0")
     code("vmov {output}, r1")
     code("mov {stream}, r2")
-    code("ldm r3, {{r4-r11}}", "pairs, second_input, second_output, back_input, back_output, output_step, input_step, stream_bytes")
+    code("ldm r3, {{r4-r11}}",
+         "pairs, second_input, second_output, back_input, back_output, output_step, input_step, stream_bytes")
     states = ("pairs", "second_input", "second_output", "back_input", "back_output", "output_step", "input_step")
     for state, register in zip(states, range(4, 11)):
         code(f"vmov {{{state}}}, r{register}")

@@ -27,7 +27,8 @@ def sums():
 
 
 def means():
-    for seed, (batch, channels, *spatial) in enumerate([(1, 4, 1, 1), (2, 8, 3, 3), (1, 64, 8, 8), (1, 12, 25, 5), (1, 4, 17, 31), (3, 4, 7)] * 3):
+    for seed, (batch, channels, *spatial) in enumerate([(1, 4, 1, 1), (2, 8, 3, 3), (1, 64, 8, 8), (1, 12, 25, 5),
+                                                        (1, 4, 17, 31), (3, 4, 7)] * 3):
         random, rank = Randomness(seed), len(spatial)
         window = Window(tuple(spatial), (1,) * rank, (1,) * rank, (0,) * rank, (0,) * rank)
         operator = AvgPooling(window=window) if seed % 2 else GlobalAveragePooling(minimum=random.choice(-math.inf, 0.0))
@@ -50,4 +51,5 @@ def test_sums_equal_the_meaning_on_the_emulated_core(flags):
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():
-    assert run([*accepted(list(sums())), *means()], "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror", board="host") == []
+    assert run([*accepted(list(sums())), *means()], "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef",
+               "-Werror", board="host") == []

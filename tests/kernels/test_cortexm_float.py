@@ -46,7 +46,8 @@ def cases():
         random = Randomness(seed)
         weights = constant("w", random.float32(outputs, features))
         operator = FC(minimum=random.choice(-math.inf, 0.0), maximum=random.choice(math.inf, 1.0))
-        yield case(operator, [random.real(batch, features), weights, random.bias(outputs, "float32")], [random.float32(batch, features)])
+        yield case(operator, [random.real(batch, features), weights, random.bias(outputs, "float32")],
+                   [random.float32(batch, features)])
 
 
 @pytest.mark.parametrize("flags", [(), PORTABLE, ("-O0",), ("-O3", "-flto")], ids=["assembly", "portable", "unoptimized", "lto"])

@@ -76,12 +76,14 @@ def int8_case(seed, batch, channels, spatial, outputs, kernel, stride, dilation,
     rank = len(kernel)
     low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
     window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
-    operator = Conv(minimum=low, maximum=high, window=window, groups=groups, depthwise=groups > 1 and groups == channels == outputs)
+    operator = Conv(minimum=low, maximum=high, window=window, groups=groups, depthwise=groups > 1
+                    and groups == channels == outputs)
     data, weights = random.data(batch, channels, *spatial), random.weights(outputs, channels // groups, *kernel)
     if seed % 3:  # most models hold no -128
         weights = constant("w", numpy.maximum(weights.data, -127), weights.quantization)
     around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
-    return case(operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)], quantization=random.quantization(around))
+    return case(operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)],
+                quantization=random.quantization(around))
 
 
 def random_edge(seed):
@@ -98,7 +100,8 @@ def random_edge(seed):
 
 
 def fc_cases():
-    for seed, (batch, features, outputs) in enumerate([(1, 4, 4), (1, 1, 4), (1, 7, 5), (3, 64, 10), (1, 300, 7), (2, 5, 6), (1, 33, 17),
+    for seed, (batch, features, outputs) in enumerate([(1, 4, 4), (1, 1, 4), (1, 7, 5), (3, 64, 10), (1, 300, 7), (2, 5, 6),
+                                                       (1, 33, 17),
                                                        (1, 66, 9), (2, 35, 8)]):
         for variant in (0, 100, 200):
             random = Randomness(seed + variant)
@@ -141,7 +144,8 @@ def test_layers_equal_the_meaning_on_the_emulated_core(flags):
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():
-    assert run(sample(), "-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror", board="host") == []
+    assert run(sample(), "-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror",
+               board="host") == []
 
 
 @needs_compiler

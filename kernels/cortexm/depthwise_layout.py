@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: MIT
+"""Geometry of a depthwise convolution, its rows of pixel pairs, and its stream of weights.
+
+Weights are 256 times as large as the model's (they fit int16), so the sums carry 8 fraction bits, and zero point, rounding
+and bias of the integer requantization are one exact constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.export.call import Struct
+
+from .linear_int8 import IntegerForm, Linear, fits_fraction
+from .packing import as_words, group_starts
+from .window import SCRATCH_BYTES, Plane
+
+WEIGHT_REGISTERS = 6
+LARGEST_OFFSET = 4095  # of a load
+
+
+@dataclass(frozen=True)
+class Depthwise:
+    """The geometry of one layer; sizes of the buffer in words."""
+
+    plane: Plane
+    pairs: int  # words of one channel in a row
+    band: int  # output rows at once
+
+    @property
+    def row_words(self) -> int:
+        return 4 * self.pairs
+
+    @property
+    def slack_words(self) -> int:
+        """Behind the buffer: words that are read, but meet weights of 0."""
+        return self.plane.kernel[1] + 2
+
+    @property
+    def scratch_bytes(self) -> int:
+        return 4 * (self.plane.extent(0, self.band) * self.row_words + self.slack_words)
+
+    @property
+    def wide_stride(self) -> bool:
+        return self.plane.strides[1] == 2
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether (w0, w1), (w1, w2) serve both outputs of a pair, by their halves."""
+        return self.plane.kernel[1] == 3 and not self.wide_stride
+
+    @property
+    def steps(self) -> int:
+        """Words of activations in a row that meet the weights of one output."""
+        width = self.plane.kernel[1]
+        return (width + 1) // 2 if self.wide_stride else width // 2 + 1
+
+    @property
+    def row_weights(self) -> int:
+        """Words of weights in a row of the window."""
+        return 2 if self.overlaps else self.steps * (1 if self.wide_stride else 2)
+
+    @property
+    def weight_words(self) -> int:
+        return self.plane.kernel[0] * self.row_weights
+
+    @property
+    def in_registers(self) -> bool:
+        return self.weight_words <= WEIGHT_REGISTERS
+
+    @property
+    def furthest(self) -> int:
+        """The largest offset of an activation."""
+        return 4 * ((self.plane.kernel[0] - 1) * self.plane.dilations[0] * self.row_words + self.steps + 1)
+
+    @property
+    def most_together(self) -> int:
+        """Pairs of outputs whose activations and results the offsets of instructions reach."""
+        of_words = (LARGEST_OFFSET - self.furthest) // (4 * self.plane.strides[1]) + 1
+        return max(1, min(of_words, (LARGEST_OFFSET // self.plane.in_channels + 1) // 2))
+
+
+def depthwise_of(plane: Plane) -> Depthwise:
+    """The layer with bands as large as the scratch allows."""
+    positions = max(plane.extent(1, plane.out_size[1]), plane.pads[1] + plane.in_size[1])
+    pairs = (positions + 1) // 2
+    bands = [Depthwise(plane, pairs, band) for band in range(1, plane.out_size[0] + 1)]
+    return max((layer for layer in bands if layer.scratch_bytes <= SCRATCH_BYTES), key=lambda layer: layer.band, default=bands[0])
+
+
+def struct(layer: Depthwise, stream_words: int) -> Struct:
+    """The struct of depthwise.h."""
+    plane = layer.plane
+    return Struct("aidge_cortexm_depthwise", {
+        "batches": plane.batches, "in_height": plane.in_size[0], "in_width": plane.in_size[1], "channels": plane.in_channels,
+        "out_height": plane.out_size[0], "out_width": plane.out_size[1], "stride_height": plane.strides[0],
+        "pad_top": plane.pads[0],
+        "extent": plane.extent(0, 1), "row_words": layer.row_words, "band": layer.band,
+        "group_words": 1 + 4 * (2 + layer.weight_words), "stream_words": stream_words})
+
+
+def row_pairs(layer: Depthwise, taps: list[int]) -> list[tuple[int, int]]:
+    """The words of weights of one row of the window as (low, high), from the taps' values; the index -1 stands for 0."""
+    even = [(2 * word, 2 * word + 1) for word in range(layer.steps)]
+    odd = [(2 * word - 1, 2 * word) for word in range(layer.steps)]
+    if layer.overlaps:
+        order = [(0, 1), (1, 2)]
+    elif layer.wide_stride:
+        order = even
+    else:
+        order = [pair for both in zip(even, odd) for pair in both]
+    return [tuple(taps[index] if 0 <= index < len(taps) else 0 for index in pair) for pair in order]
+
+
+def places(layer: Depthwise) -> list[int]:
+    """2 * word + half of the stream where each weight is found first, for the C version."""
+    width = layer.plane.kernel[1]
+    marks = row_pairs(layer, list(range(1, width + 1)))
+    flat = [mark for pair in marks for mark in pair]
+    return [2 * row * layer.row_weights + flat.index(tap) for row in range(layer.plane.kernel[0]) for tap in range(1, width + 1)]
+
+
+def pack(linear: Linear, layer: Depthwise, form: IntegerForm) -> tuple[numpy.ndarray, int]:
+    """The stream: head, then per group of 4 its first channel, and per channel bias, multiplier, weights; and proved channels.
+
+    The multiplier is a proved integer, or with the highest bit set a float, divided by 256 as long as sums of 256 times
+    the weights fit.
+    """
+    height, width = layer.plane.kernel
+    words = [(linear.zero_point + 128) * 0x10001, (linear.clamp[0] + 128) | (linear.clamp[1] + 128) << 16,
+             (linear.input_zero_point & 0xFF) * 0x01010101]
+    starts = group_starts(len(linear.rows))
+    scales = numpy.where(fits_fraction(linear), 256, 1)
+    floats = (linear.factors / scales.astype(numpy.float32)).astype(numpy.float32).view(numpy.uint32)
+    for first in starts:
+        words.append(first)
+        for channel in range(first, first + 4):
+            is_proved = form.high.multipliers[channel] > 0
+            words.append(int(scales[channel]) * int(linear.bias[channel]) + (int(form.high.offsets[channel]) if is_proved else 0))
+            words.append(int(form.high.multipliers[channel]) if is_proved else int(floats[channel]) | 1 << 31)
+            taps = (scales[channel] * linear.rows[channel].reshape(height, width)).tolist()
+            words += [low & 0xFFFF | (high & 0xFFFF) << 16 for row in taps for low, high in row_pairs(layer, row)]
+    return as_words(words), int((form.high.multipliers > 0).sum())

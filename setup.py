@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Says which folders go into the wheel; everything else is in pyproject.toml.
 
-`kernels/`, `boards/` and `site_scons/site_tools/` lie at the top of the checkout, where a stranger looks for them.
+`kernels/`, `boards/`, `site_scons/site_tools/` and the first example lie at the top of the checkout, where a stranger looks for them.
 In the wheel they are data inside the package (`aidge_build/data/...`); `aidge_build/installed.py` finds them in both.
 """
 
@@ -9,7 +9,7 @@ import os
 
 from setuptools import find_namespace_packages, setup
 
-DATA = ("kernels", "boards", "site_scons/site_tools")
+DATA = ("kernels", "boards", "site_scons/site_tools", "examples/digits")
 
 
 def data_packages() -> dict[str, str]:

@@ -29,6 +29,11 @@ def cmake_folder() -> Path:
     return _PACKAGE / "cmake"
 
 
+def example_model() -> Path:
+    """The model of a starter project that was given none: it reads handwritten digits."""
+    return _find("examples/digits") / "digits.onnx"
+
+
 def own_files() -> list[str]:
     """What this run consists of: the modules of the package that it loaded, the templates, and the folders that it searches."""
     modules = (getattr(module, "__file__", None) for name, module in sorted(sys.modules.items()) if name.split(".")[0] == "aidge_build")

@@ -150,9 +150,9 @@ def _emit(target, source, env):
     options = _merged_options(env, {})
     model = source[0]
     name = env.get("AIDGE_NAME") or SCons.Util.splitext(model.name)[0]
-    if not re.match(r"[A-Za-z_][A-Za-z0-9_]*$", name):
+    if not re.match(r"[A-Za-z][A-Za-z0-9_]*$", name):
         raise SCons.Errors.UserError("%s: '%s' is no name for a C function. Write env.AidgeModel('%s', '%s')"
-                                     % (model, name, re.sub(r"\W|^(?=\d)", "_", name), model))
+                                     % (model, name, re.sub(r"[^A-Za-z0-9_]", "_", re.sub(r"^(?![A-Za-z])", "model_", name)), model))
     folder = target[0].dir
     if not env.get("AIDGE_NAME") and not folder.is_under(env.Dir(".")):
         folder = env.Dir(".")  # a model elsewhere: nothing is written beside it

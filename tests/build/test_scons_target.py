@@ -80,6 +80,9 @@ def test_a_file_name_that_is_no_c_name_is_refused_with_what_to_write(project):
     project.sconstruct("env.Program('app.elf', ['main.c', 'my-model.2.onnx'])")
     run = project.scons()
     assert run.exit_code == 2 and "Write env.AidgeModel('my_model_2', 'my-model.2.onnx')" in run.output
+    project.write("2.onnx", "topology=A\nweights=1\n")
+    project.sconstruct("env.Program('app.elf', ['main.c', '2.onnx'])")
+    assert "Write env.AidgeModel('model_2', '2.onnx')" in project.scons().output
 
 
 def test_options_reach_the_generator(project):

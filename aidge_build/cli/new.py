@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build new`: a starter project that builds and runs at once."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from pathlib import Path
+
+from aidge_build.boards import Board, load_board
+from aidge_build.cli.boards import add_board_path
+from aidge_build.cli.outcome import Outcome
+from aidge_build.compile import compile
+from aidge_build.emit.template import render_file
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.inputs import LARGEST_MODEL_BYTES, add_model_arguments, load, read_regular
+from aidge_build.installed import example_model
+from aidge_build.output import write_files
+from aidge_build.toolchain import render_link_script
+
+SUMMARY = "make a starter project that builds and runs at once"
+
+# File of the project -> its template.
+_COMMON = {"src/main.c": "main.c", ".vscode/launch.json": "launch.json", "README.md": "README.md"}
+_BUILD = {
+    "scons": {"SConstruct": "SConstruct"},
+    "cmake": {"CMakeLists.txt": "CMakeLists.txt", "CMakePresets.json": "CMakePresets.json"},
+}
+_IGNORED = "build/\n.sconsign.dblite\ncompile_commands.json\n__pycache__/\n"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", type=Path, metavar="NAME", help="the folder to make; its name is the program's")
+    parser.add_argument("--build", default="scons", choices=tuple(_BUILD), help="the build system (default: scons)")
+    parser.add_argument("--board", default="host", metavar="B", help="a board of `aidge-build boards` (default: host, this machine)")
+    parser.add_argument("--model", type=Path, metavar="FILE", help="your model (default: one that reads handwritten digits)")
+    add_board_path(parser)
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    folder = arguments.folder
+    project = folder.resolve().name
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", project):
+        raise AidgeError("is no name for a program: letters, digits, - and _", where=str(folder), code="USAGE")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise AidgeError("is there already, and not an empty folder", where=str(folder), code="USAGE", hint="name a new one")
+    board = load_board(arguments.board, arguments.board_path)
+    files = project_files(project, arguments.build, board, arguments.model or example_model(), arguments.board_path)
+    write_files({folder / name: content for name, content in files.items()})
+    name = arguments.board
+    cmake = f"cmake --preset {name} -Daidge_build_DIR=$(aidge-build cmake-dir) && cmake --build build --target run"
+    command = {"scons": "scons run", "cmake": cmake}
+    return Outcome(f"{folder}: {len(files)} files. Now: cd {folder} && {command[arguments.build]}", {"files": sorted(files)})
+
+
+def project_files(project: str, build: str, board: Board, model: Path, board_path: list[Path]) -> dict[str, bytes]:
+    """Path in the project -> content."""
+    files = {"models/" + model.name: read_regular(model, LARGEST_MODEL_BYTES), ".gitignore": _IGNORED.encode()}
+    for path in board.files:
+        if path in board.sources or path.endswith(".h"):
+            files["board/" + Path(path).name] = board.files[path]
+    if not board.is_host:
+        files["board/link.ld"] = render_link_script(board).encode()
+    templates = {**_COMMON, **_BUILD[build]}
+    if build == "cmake" and not board.is_host:
+        templates["cmake/toolchain.cmake"] = "toolchain.cmake"
+    values = _values(project, build, board, model, board_path)
+    for path, name in templates.items():
+        files[path] = render_file(f"new/{name}", **values).encode()
+    return files
+
+
+def _values(project: str, build: str, board: Board, model: Path, board_path: list[Path]) -> dict[str, object]:
+    """What the templates know."""
+    name = re.sub(r"\W", "_", re.sub(r"^(?![A-Za-z])", "model_", model.stem), flags=re.ASCII)
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    where = [f"--board={board.name}", *(f"--board-path={folder}" for folder in board_path)]
+    manifest = compile(load(parser.parse_args([*where, "--", str(model)]), name)).manifest
+    prefix = os.environ.get("AIDGE_TOOLCHAIN_PREFIX") or "arm-none-eabi-"
+    return {
+        "project": project, "build": build, "name": name, "model": model.name, "board": board.name, "title": board.title, "cpu": board.cpu,
+        "host": board.is_host, "compiler": "cc" if board.is_host else prefix + "gcc", "flags": list(board.compiler_flags),
+        "link_flags": [*board.link_flags, *([] if board.is_host else ["-T", "board/link.ld"])],
+        "qemu": board.emulator.machine if board.emulator and board.emulator.kind == "qemu" else "",
+        "inputs": [_port(port) for port in manifest["inputs"]], "outputs": [_port(port) for port in manifest["outputs"]],
+    }
+
+
+def _port(port: dict) -> dict[str, object]:
+    dtype = DType(port["dtype"])
+    about = f"{'x'.join(map(str, port['dims']))} {dtype.name}"
+    if port.get("scale"):
+        about += f": real value = (element - {port['zero_point']}) * {port['scale']:.9g}"
+    return {"symbol": port["symbol"], "macro": port["macro"], "c_type": dtype.c_type, "is_float": dtype.is_float, "about": about}

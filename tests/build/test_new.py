@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build new`: the project that it makes builds and runs at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aidge_build.installed import cmake_folder
+from tests.build.checkout import ROOT
+from tests.command import aidge_build
+from tests.models import model
+from tests.programs import needs_cross_compiler
+
+ANSWER = "output: -12 9 -35 -20 -41 -28 -19 -46 10 -19\n"
+
+
+def run(folder: Path, *words: object) -> str:
+    done = subprocess.run([str(word) for word in words], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def check_compile_commands(path: Path) -> None:
+    files = {Path(entry["file"]).name for entry in json.loads(path.read_text())}
+    assert files >= {"main.c", "digits.c", "digits_weights.c"}
+
+
+@needs_cross_compiler
+def test_a_scons_project_runs_on_an_emulated_board_and_a_null_build_does_nothing(command, tmp_path):
+    folder = tmp_path / "demo"
+    made = aidge_build("new", folder, "--board", "stm32f7")
+    assert made.exit_code == 0 and made.stdout.startswith(f"{folder}: 11 files. Now: cd {folder} && scons run")
+    scons = (sys.executable, "-m", "SCons", "-Q")
+    output = run(folder, *scons, "run")
+    assert ANSWER in output and "warning:" not in output
+    assert "AIDGE" not in run(folder, *scons) and "is up to date" in run(folder, *scons, "build/demo.elf")
+    check_compile_commands(folder / "compile_commands.json")
+
+
+@pytest.mark.parametrize("board", ["host", pytest.param("mps2-an386", marks=needs_cross_compiler)])
+def test_a_cmake_project_runs(tmp_path, board):
+    if not (shutil.which("cmake") and shutil.which("ninja")):
+        pytest.skip("needs cmake and ninja")
+    folder = tmp_path / "my-demo"
+    assert aidge_build("new", folder, "--build", "cmake", "--board", board).exit_code == 0
+    run(folder, "cmake", "--preset", board, "-G", "Ninja", f"-Daidge_build_DIR={cmake_folder()}",
+        f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build")
+    output = run(folder, "cmake", "--build", "build", "--target", "run")
+    assert ANSWER in output and "warning:" not in output
+    check_compile_commands(folder / "build/compile_commands.json")
+
+
+@pytest.mark.parametrize("board, kind", [("host", "cppdbg"), ("stm32f7", "cortex-debug"), ("mps2-an386", "cortex-debug")])
+def test_the_debugger_configuration_is_json_and_names_the_program(tmp_path, board, kind):
+    assert aidge_build("new", tmp_path / "demo", "--board", board).exit_code == 0
+    (configuration,) = json.loads((tmp_path / "demo/.vscode/launch.json").read_text())["configurations"]
+    assert configuration["type"] == kind
+    assert "${workspaceFolder}/build/demo.elf" in configuration.values()
+
+
+def test_a_model_of_ones_own_with_several_inputs_and_floats_compiles_and_runs(command, tmp_path):
+    path = tmp_path / "2 sums.onnx"
+    path.write_bytes(model("y = Add(a, b)\n z = Sub(a, b)", inputs="float[1,3] a, float[1,3] b", outputs="float[1,3] y, float[1,3] z"))
+    assert aidge_build("new", tmp_path / "demo", "--model", path).exit_code == 0
+    main = (tmp_path / "demo/src/main.c").read_text()
+    assert '#include "model_2_sums.h"' in main and "model_2_sums_run(a, b, y, z)" in main
+    assert "y in thousandths: 0 0 0\nz in thousandths: 0 0 0\n" in run(tmp_path / "demo", sys.executable, "-m", "SCons", "-Q", "run")
+
+
+@pytest.mark.parametrize("words, message", [
+    (["full"], "is there already, and not an empty folder"), (["a b"], "is no name for a program"),
+    (["demo", "--board", "stm32f8"], "there is no board 'stm32f8'. Hint: did you mean 'stm32f"), (["demo", "--build", "meson"], "invalid choice"),
+    (["demo", "--model", "gone.onnx"], "cannot be read"),
+])
+def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_made(tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full/file").write_text("")
+    done = aidge_build("new", *words)
+    assert done.exit_code == 2 and message in done.stderr and done.stderr.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full"]

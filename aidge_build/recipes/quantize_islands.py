@@ -51,19 +51,35 @@ def _annotate(view: GraphView) -> GraphView:
             _note(found, name, linear_quantization(view, node))
     for nodes in (view.nodes, tuple(reversed(view.nodes))):
         for node in nodes:
-            if node.operator.views:
+            if _selects(node):
                 _pass_through(view, found, node.inputs[0], node.outputs[0])
     rewrite = Rewrite(view)
     for name, quantization in found.items():
-        if quantization is not None and view.tensor(name).quantization is None and not _has_integer_user(view, name):
+        if quantization is not None and view.tensor(name).quantization is None and not _has_integer_user(view, name, found):
             rewrite.update_tensor(name, quantization=quantization)
     return rewrite.finish()
 
 
-def _has_integer_user(view: GraphView, name: str) -> bool:
-    """Whether an operator other than these two and views works on the stored integers as plain numbers."""
-    users = [view.producer(name), *view.consumers(name)]
-    return any(node is not None and not node.operator.views and node.type not in ("QuantizeLinear", "DequantizeLinear") for node in users)
+# Operators whose result holds elements of input 0 and nothing else: they mean the same on stored and on real values.
+_SELECTING = ("DepthToSpace", "Expand", "Gather", "GlobalMaxPooling", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "Slice",
+              "SpaceToDepth", "Tile")
+
+
+def _selects(node: Node) -> bool:
+    return node.operator.views or node.type in _SELECTING and not getattr(node.operator, "clamps", False)
+
+
+def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization | None]) -> bool:
+    """Whether an operator other than these two and those that select elements works on the stored integers as plain numbers.
+
+    Between two different quantizations a selecting operator does, too: stored values pass, and mean something else behind it.
+    """
+    return any(node is not None and not _keeps_meaning(node, found) and node.type not in ("QuantizeLinear", "DequantizeLinear")
+               for node in (view.producer(name), *view.consumers(name)))
+
+
+def _keeps_meaning(node: Node, found: dict[str, Quantization | None]) -> bool:
+    return _selects(node) and (node.operator.views or found.get(node.inputs[0]) == found.get(node.outputs[0]) is not None)
 
 
 def _note(found: dict[str, Quantization | None], name: str, quantization: Quantization | None) -> None:

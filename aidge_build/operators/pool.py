@@ -148,6 +148,11 @@ class AvgPooling(Pool):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides")
+        return cls.of(source)
+
+    @classmethod
+    def of(cls, source) -> "AvgPooling":
+        """The pool that the attributes of a node describe."""
         return cls(window=_window(source), count_include_pad=bool(source.integer("count_include_pad", 0)))
 
     def counts(self, spatial: tuple[int, ...]) -> numpy.ndarray:

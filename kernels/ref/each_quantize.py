@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec
+from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.export.call import Call
 from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
@@ -37,3 +37,23 @@ def _quantize(target: DType, source: DType, shift: str) -> Expression:
 
 def _dequantize(target: DType, source: DType, shift: str) -> Expression:
     return Expression("dequantize", f"(float)((int64_t)a - {shift}) * b")
+
+
+def _other_kernels(view: NodeView) -> str:
+    """The int8 kernels come first: their specs name their types."""
+    byte = view.outputs[0] if view.node.type == "QuantizeLinear" else view.inputs[0]
+    return "the int8 kernel takes it" if byte.dtype is DType.int8 else ""
+
+
+@kernel(("QuantizeLinear", "DequantizeLinear"), ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),),
+                                                         predicates=(Predicate("the integers are not int8", _other_kernels),)))
+class QuantizeAny(ExportNode):
+    def call(self) -> Call:
+        data, *parameters = (tensor for tensor in self.inputs if tensor is not None)
+        shape = [1] * data.rank
+        if parameters[0].elements > 1:
+            shape[self.operator.axis] = parameters[0].elements
+        tensors = [data, *(_seen(tensor, tuple(shape)) for tensor in parameters)]
+        shift = "c" if len(parameters) > 1 else "0"
+        find = _quantize if self.node.type == "QuantizeLinear" else _dequantize
+        return each(find(self.outputs[0].dtype, data.dtype, shift), tensors, range(len(tensors)), self.outputs[0])

@@ -9,6 +9,7 @@ from aidge_build.debug import show
 from aidge_build.graph.view import GraphView
 from aidge_build.recipes.dequantize_constants import dequantize_constants
 from aidge_build.recipes.expand_qlinear import expand_qlinear
+from aidge_build.recipes.fold_quantize import fold_quantize
 from aidge_build.recipes.fuse_activations import fuse_activations
 from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
@@ -19,6 +20,7 @@ from aidge_build.recipes.remove_identities import remove_identities
 
 RECIPES: tuple[Callable[[GraphView], GraphView], ...] = (
     remove_identities,
+    fold_quantize,
     expand_qlinear,
     quantize_constants,
     fuse_pad,

@@ -154,7 +154,7 @@ def _div(operator, types, view) -> Expression | None:
     c = dtype.c_type
     if signed(dtype):
         return Expression("div", f"({c})(b == 0 ? 0 : (b == -1 ? {_negative(dtype)} : a / b))")
-    return Expression("div", f"({c})(b == 0u ? 0u : a / b)")
+    return Expression("div", f"({c})(b == 0u ? 0u : ({wide(dtype)})a / b)")
 
 
 def _mod(operator, types, view) -> Expression | None:
@@ -168,7 +168,7 @@ def _mod(operator, types, view) -> Expression | None:
     if dtype not in INTEGERS:
         return None
     if not signed(dtype):
-        return Expression(name, f"({c})(b == 0u ? 0u : a % b)")
+        return Expression(name, f"({c})(b == 0u ? 0u : ({wide(dtype)})a % b)")
     rest = f"const {c} r = ({c})((b == 0) || (b == -1) ? 0 : a % b);"
     return Expression(name, "r" if operator.fmod else f"({c})((r != 0) && ((r < 0) != (b < 0)) ? r + b : r)", (rest,))
 

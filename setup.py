@@ -9,7 +9,7 @@ import os
 
 from setuptools import find_namespace_packages, setup
 
-DATA = ("kernels", "boards", "site_scons/site_tools", "examples/digits")
+DATA = ("kernels", "boards", "site_scons/site_tools", "examples/digits", "integrations")
 
 
 def data_packages() -> dict[str, str]:

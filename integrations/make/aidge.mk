@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+# A neural-network model as a source file, for GNU make 4.2 or newer:
+#
+#   include aidge.mk
+#   $(eval $(call aidge_model,kws,models/kws.onnx,--board=stm32f7))
+#   app.elf: main.o $(AIDGE_OBJECTS)
+#   	$(CC) $(LDFLAGS) -o $@ $^
+#   	$(AIDGE_CHECK)
+#   main.o: $(AIDGE_HEADERS)
+#
+# The objects are compiled by your own rules; CPPFLAGS gets the folder of the headers. Paths must not contain spaces: make cannot.
+AIDGE ?= aidge-build
+AIDGE_OUT ?= build/aidge
+CPPFLAGS += -I$(AIDGE_OUT)
+
+# aidge_model(name,model,options): options are those of `aidge-build compile`.
+define aidge_model
+AIDGE_FILES_$(1) := $(addprefix $(AIDGE_OUT)/$(1),.c _weights.c .h .plan.json)
+AIDGE_OBJECTS += $(AIDGE_OUT)/$(1).o $(AIDGE_OUT)/$(1)_weights.o
+AIDGE_HEADERS += $(AIDGE_OUT)/$(1).h
+AIDGE_PLANS += $(AIDGE_OUT)/$(1).plan.json
+AIDGE_BOARD += $(filter --board=% --board-path=%,$(3))
+
+# Read now: a deleted file or another option makes the stamp old.
+ifneq ($$(wildcard $$(AIDGE_FILES_$(1))),$$(AIDGE_FILES_$(1)))
+$$(shell rm -f $(AIDGE_OUT)/$(1).stamp)
+endif
+ifneq ($$(file <$(AIDGE_OUT)/$(1).options),$(2) $(3))
+$$(shell mkdir -p $(AIDGE_OUT))
+$$(file >$(AIDGE_OUT)/$(1).options,$(2) $(3))
+endif
+
+# The stamp is touched by every run, the files are written where they differ: weights alone compile one file.
+$(AIDGE_OUT)/$(1).stamp: $(2) $(AIDGE_OUT)/$(1).options
+	$$(AIDGE) compile --out=$(AIDGE_OUT) --name=$(1) $(3) --depfile=$(AIDGE_OUT)/$(1).d --stamp=$$@ -- $(2)
+$$(AIDGE_FILES_$(1)): $(AIDGE_OUT)/$(1).stamp ;
+$(AIDGE_OUT)/$(1).o $(AIDGE_OUT)/$(1)_weights.o: $(AIDGE_OUT)/$(1).h
+-include $(AIDGE_OUT)/$(1).d
+endef
+
+# The last line of the rule that links: proves the memory use, or removes the program and fails.
+AIDGE_CHECK = $(AIDGE) check $(sort $(AIDGE_BOARD)) $(addprefix --plan=,$(AIDGE_PLANS)) --out=$@.check.json -- $@ || { rm -f $@; exit 1; }

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""The adapters for other build systems, in look-alikes of these systems: their own texts here, no line of theirs."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.build.checkout import ROOT
+from tests.build.conftest import MAIN, MODEL, STUB, Project
+
+FOLDER = ROOT / "integrations"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}
+STRICT = "-Wall -Wextra -Werror -Wstrict-prototypes -std=gnu11"
+FIRST = {"AIDGE kws.c", "CC main.o", "CC kws.o", "CC kws_weights.o", "LINK app.elf"}
+
+
+@pytest.fixture
+def firmware(tmp_path) -> Project:
+    if shutil.which("cc") is None:
+        pytest.skip("needs a native C compiler (cc)")
+    made = Project(tmp_path / "firmware")
+    made.write("main.c", MAIN)
+    made.write("models/kws.onnx", MODEL)
+    return made
+
+
+def run(project: Project, *words: str) -> str:
+    done = subprocess.run(words, cwd=project.folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def scons(project: Project) -> set[str]:
+    output = run(project, sys.executable, "-m", "SCons", "-Q")
+    return {f"{verb} {Path(target).name}" for verb, target in re.findall(r"^(AIDGE|CC|LINK) +(?:.* -> )?(.*)$", output, re.MULTILINE)}
+
+
+# GNU make.
+
+MAKEFILE = f"""\
+CFLAGS = {STRICT}
+AIDGE = {sys.executable} {STUB}
+AIDGE_OUT = build/aidge
+all: app.elf
+include {FOLDER}/make/aidge.mk
+$(eval $(call aidge_model,kws,models/kws.onnx,--board=host --optimize=speed))
+app.elf: main.o $(AIDGE_OBJECTS)
+\t$(CC) -o $@ $^
+\t$(AIDGE_CHECK)
+main.o: $(AIDGE_HEADERS)
+"""
+
+
+def make(project: Project) -> set[str]:
+    output = run(project, "make")
+    steps = {"AIDGE kws.c"} if " compile --out" in output else set()
+    steps |= {f"CC {Path(name).name}" for name in re.findall(r" -c -o (\S+)", output)}
+    return steps | ({"LINK app.elf"} if " -o app.elf" in output else set())
+
+
+def test_make_runs_exactly_what_a_change_asks_for(firmware):
+    if shutil.which("make") is None:
+        pytest.skip("needs make")
+    firmware.write("Makefile", MAKEFILE)
+    assert make(firmware) == FIRST
+    assert run(firmware, "make") == "make: Nothing to be done for 'all'.\n"
+    os.utime(firmware.folder / "models/kws.onnx")
+    assert make(firmware) == {"AIDGE kws.c"} and make(firmware) == set()
+    firmware.write("models/kws.onnx", "topology=A\nweights=2\n")
+    assert make(firmware) == {"AIDGE kws.c", "CC kws_weights.o", "LINK app.elf"} and make(firmware) == set()
+    firmware.write("models/kws.onnx", "topology=B\nweights=2\n")
+    assert make(firmware) == {"AIDGE kws.c", "CC kws.o", "LINK app.elf"}
+    firmware.write("Makefile", MAKEFILE.replace("=speed", "=size"))
+    assert make(firmware) == {"AIDGE kws.c", "CC kws.o", "LINK app.elf"} and make(firmware) == set()
+
+
+@pytest.mark.parametrize("output", ["kws.h", "kws.c", "kws_weights.c", "kws.plan.json"])
+def test_make_restores_a_deleted_output(firmware, output):
+    if shutil.which("make") is None:
+        pytest.skip("needs make")
+    firmware.write("Makefile", MAKEFILE)
+    make(firmware)
+    (firmware.folder / "build/aidge" / output).unlink()
+    assert "AIDGE kws.c" in make(firmware)
+    assert (firmware.folder / "build/aidge" / output).exists() and make(firmware) == set()
+
+
+def test_make_removes_a_program_that_fails_the_check(firmware):
+    if shutil.which("make") is None:
+        pytest.skip("needs make")
+    firmware.write("Makefile", MAKEFILE)
+    firmware.write("models/kws.onnx", MODEL + "check=bad\n")
+    done = subprocess.run(["make"], cwd=firmware.folder, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "the arena is not the plan's" in done.stderr and not (firmware.folder / "app.elf").exists()
+
+
+# PlatformIO: the builder's main script makes the default environment, runs the extra scripts, and links PIOBUILDFILES.
+
+PLATFORM = f"""\
+import os
+env = DefaultEnvironment(tools=['gcc', 'gnulink'])
+env.Replace(ENV={{'PATH': os.environ['PATH']}}, PROJECT_DIR=Dir('#').abspath, BUILD_DIR=Dir('#.pio/build/native').abspath,
+            PROGPATH='$BUILD_DIR/firmware.elf', CFLAGS={STRICT.split()}, AIDGE_BUILD=[{sys.executable!r}, {str(STUB)!r}],
+            CCCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
+OPTIONS = {{'custom_aidge_models': ARGUMENTS.get('models', 'models/kws.onnx')}}
+env.AddMethod(lambda env, name, default=None: OPTIONS.get(name, default), 'GetProjectOption')
+env.SConscript({str(FOLDER / 'platformio/aidge_models.py')!r}, exports={{'env': env.Clone()}})
+env.Append(PIOBUILDFILES=[env.Object('$BUILD_DIR/src/main.o', 'main.c')])
+env.Default(env.Program('$PROGPATH', env['PIOBUILDFILES']))
+"""
+
+
+def test_platformio_builds_models_in_its_own_graph_and_checks_the_program(firmware):
+    firmware.write("SConstruct", PLATFORM)
+    assert scons(firmware) == {step.replace("app.elf", "firmware.elf") for step in FIRST}
+    assert scons(firmware) == set()
+    firmware.write("models/kws.onnx", "topology=A\nweights=2\n")
+    assert scons(firmware) == {"AIDGE kws.c", "CC kws_weights.o", "LINK firmware.elf"}
+    assert sorted(path.name for path in (firmware.folder / "models").iterdir()) == ["kws.onnx"]
+    firmware.write("models/kws.onnx", MODEL + "check=bad\n")
+    done = subprocess.run([sys.executable, "-m", "SCons", "-Q"], cwd=firmware.folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "the arena is not the plan's" in done.stderr
+
+
+def test_platformio_without_a_model_is_left_alone(firmware):
+    firmware.write("main.c", "int main(void) { return 0; }\n")
+    firmware.write("SConstruct", PLATFORM)
+    assert "AIDGE" not in run(firmware, sys.executable, "-m", "SCons", "-Q", "models=")
+
+
+# An RTOS whose folders define groups of sources, which one SConstruct compiles and links.
+
+BUILDING = """\
+import os
+from SCons.Script import Dir, Glob, SConscript, Return, Split
+Env, Groups = None, []
+
+def GetCurrentDir():
+    return Dir('.').srcnode().abspath
+
+def DefineGroup(name, src, depend, **parameters):
+    Groups.append([Env.Object(source) for source in src])
+    Env.Append(CPPPATH=parameters.get('CPPPATH', []))
+    return Groups[-1]
+"""
+RTOS = f"""\
+import os, sys
+sys.path.insert(0, os.path.join(Dir('#').abspath, 'tools'))
+import building
+building.Env = Environment(tools=['gcc', 'gnulink'], ENV={{'PATH': os.environ['PATH']}}, CFLAGS='{STRICT}', AIDGE_BUILD=[{sys.executable!r}, {str(STUB)!r}],
+                           CCCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
+objects = [SConscript(folder + '/SConscript', variant_dir='build/' + folder, duplicate=0) for folder in ('models', 'applications')]
+building.Env.Program('app.elf', objects)
+"""
+
+
+def test_a_folder_of_models_is_a_group_of_an_rtos(firmware):
+    firmware.write("SConstruct", RTOS)
+    firmware.write("tools/building.py", BUILDING)
+    firmware.write("applications/main.c", MAIN)
+    firmware.write("applications/SConscript", "from building import *\ngroup = DefineGroup('Applications', Glob('*.c'), depend=[''])\nReturn('group')\n")
+    shutil.copy(FOLDER / "rt-thread/SConscript", firmware.folder / "models/SConscript")
+    assert scons(firmware) == FIRST and scons(firmware) == set()
+    firmware.write("models/kws.onnx", "topology=A\nweights=2\n")
+    assert scons(firmware) == {"AIDGE kws.c", "CC kws_weights.o", "LINK app.elf"}
+    assert sorted(path.name for path in (firmware.folder / "models").iterdir()) == ["SConscript", "kws.onnx"]
+
+
+# Zephyr: flags come from an interface library; modules are added after the kernel; the application is the library `app`.
+
+ZEPHYR = f"""\
+cmake_minimum_required(VERSION 3.20)
+project(zephyr_like LANGUAGES C)
+set(CONFIG_AIDGE_BUILD y)
+set(GCC_M_CPU cortex-m33)
+set(CONFIG_FPU y)
+add_library(zephyr_interface INTERFACE)
+target_compile_options(zephyr_interface INTERFACE {STRICT})
+add_library(app STATIC main.c)
+target_link_libraries(app PRIVATE zephyr_interface)
+add_subdirectory({FOLDER}/zephyr modules/aidge_build)
+zephyr_aidge_model(kws MODEL models/kws.onnx)
+file(GENERATE OUTPUT empty.c CONTENT "")
+add_executable(zephyr_final empty.c)
+target_link_libraries(zephyr_final PRIVATE app)
+"""
+
+
+def test_a_zephyr_application_links_a_model_that_is_compiled_with_the_boards_flags(firmware):
+    if not (shutil.which("cmake") and shutil.which("ninja")):
+        pytest.skip("needs cmake and ninja")
+    firmware.write("CMakeLists.txt", ZEPHYR)
+    run(firmware, "cmake", "-S", ".", "-B", "build", "-G", "Ninja", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    assert run(firmware, "cmake", "--build", "build").count("AIDGE") == 1
+    assert "--cpu=cortex-m33\n--fpu=auto\n" in firmware.read("build/aidge/kws/kws.options")
+    commands = firmware.read("build/compile_commands.json")
+    assert commands.count("-Wstrict-prototypes") == 3
+    assert "no work to do" in run(firmware, "cmake", "--build", "build")

@@ -11,7 +11,6 @@ otherwise nothing is started but scons. Standard library only: this runs before 
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shlex
@@ -19,10 +18,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
-PYTHON = VENV / "bin" / "python"
+ON_WINDOWS = os.name == "nt"  # written for it, but not tried there
+PYTHON = VENV / ("Scripts/python.exe" if ON_WINDOWS else "bin/python")
 LOCK = ROOT / "requirements.lock"
 STAMP = VENV / "aidge-setup"
 LOG = VENV / "aidge-setup.log"
@@ -49,9 +50,15 @@ def main(arguments: list[str]) -> int:
             return subprocess.call([sys.executable, "-m", "aidge_build", *arguments], cwd=ROOT)
         make_venv()
     os.chdir(ROOT)
-    if is_doctor(arguments):
-        os.execv(PYTHON, [str(PYTHON), "-m", "aidge_build", *arguments])
-    os.execv(PYTHON, [str(PYTHON), "-m", "SCons", "-Q", *arguments])
+    return hand_over([str(PYTHON), "-m", *(("aidge_build",) if is_doctor(arguments) else ("SCons", "-Q")), *arguments])
+
+
+def hand_over(command: list[str]) -> int:
+    """Puts the command in place of this process; Windows cannot, and waits for it instead."""
+    if ON_WINDOWS:
+        return subprocess.call(command)
+    os.execv(command[0], command)
+    raise AssertionError("execv does not return")
 
 
 def is_doctor(arguments: list[str]) -> bool:
@@ -125,9 +132,9 @@ def venv_is_ready() -> bool:
 def make_venv() -> None:
     """Makes `.venv` anew; the stamp is written last, so that an interrupted set-up is not taken for a finished one."""
     if sys.prefix != sys.base_prefix and Path(sys.prefix).resolve() == VENV.resolve():
-        os.execv(sys._base_executable, [sys._base_executable, "-E", "-s", *sys.argv])
+        sys.exit(hand_over([sys._base_executable, "-E", "-s", *sys.argv]))
     with LOCK.open("rb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a second sconsw waits here, and then finds everything done
+        wait_for(lock)  # a second sconsw waits here, and then finds everything done
         if venv_is_ready():
             return
         say("SETUP  .venv from requirements.lock (once; takes about a minute)")
@@ -136,6 +143,15 @@ def make_venv() -> None:
                     "--require-hashes", "-r", str(LOCK)])
         install_project()
         STAMP.write_text(venv_key())
+
+
+def wait_for(file: BinaryIO) -> None:
+    """Locks `file` until it is closed; without fcntl (Windows) two set-ups at once are up to the user."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
 
 
 def run_logged(command: list[str], create_log: bool = True) -> None:
@@ -155,9 +171,12 @@ def install_project() -> None:
 
     pip could do it, but not in a run that checks hashes, not without a build of setuptools' own, and not in no time.
     """
-    packages = next((VENV / "lib").glob("python*/site-packages"))
+    packages = VENV / "Lib" / "site-packages" if ON_WINDOWS else next((VENV / "lib").glob("python*/site-packages"))
     (packages / "aidge_build.pth").write_text(f"{ROOT}\n", encoding="utf-8")
-    command = VENV / "bin" / "aidge-build"
+    if ON_WINDOWS:
+        PYTHON.with_name("aidge-build.cmd").write_text('@"%~dp0python.exe" -m aidge_build %*\n', encoding="utf-8")
+        return
+    command = PYTHON.with_name("aidge-build")
     # The kernel does not accept a space in a #! line: the shell starts Python, which reads the same lines as a string.
     shell_path = str(PYTHON).replace("'", "'\"'\"'")
     command.write_text(f"#!/bin/sh\n'''exec' '{shell_path}' \"$0\" \"$@\"\n' '''\n"

@@ -263,7 +263,7 @@ def _target_arguments(env):
     """`--cpu` and `--fpu` as the environment's flags say, or `--board=host` for the native compiler."""
     cpu, fpu, float_abi = (_machine_flag(env, flag) for flag in ("-mcpu=", "-mfpu=", "-mfloat-abi="))
     if cpu:
-        has_fpu = float_abi in ("hard", "softfp")
+        has_fpu = float_abi in ("hard", "softfp") or any("-mhard-float" in _words(env, variable) for variable in FLAG_VARIABLES)
         return ["--cpu=" + cpu] + (["--fpu=" + (fpu or "auto")] if has_fpu else [])
     compiler = os.path.basename((_words(env, "CC") or [""])[0])
     if HOST_COMPILER.match(compiler) and "-mthumb" not in _words(env, "CCFLAGS"):

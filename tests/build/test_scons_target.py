@@ -33,6 +33,7 @@ def refusal(project, settings: str, options: str = "") -> str:
     "env.Replace(CCFLAGS='-mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=hard')",
     "env.Replace(CFLAGS='-mthumb $MACHINE', MACHINE='-mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=hard')",
     "env.Replace(CC='arm-none-eabi-gcc -mcpu=cortex-m7', CFLAGS='-mfpu=fpv5-sp-d16 -mfloat-abi=softfp')",
+    "env.Append(CFLAGS=['-mcpu=cortex-m7', '-mhard-float', '-mfpu=fpv5-sp-d16'])",
     "f = ['-mcpu=cortex-m7', '-mfpu=fpv5-sp-d16', '-mfloat-abi=hard']\nenv.Append(CCFLAGS=f, ASFLAGS=f, LINKFLAGS=f)",
 ])
 def test_cpu_and_fpu_come_from_the_flags_of_the_environment(project, settings):

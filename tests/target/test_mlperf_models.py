@@ -38,6 +38,16 @@ def test_every_layer_equals_the_numpy_backend_on_perturbed_vectors(name, board):
     assert found["vectors"] == count
 
 
+@pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_boards_own_libraries_are_as_exact_in_every_layer(name, board):
+    result = aidge_build("verify", int8_model(name), "--io-data", vectors(name), "--board", board, "--perturb", 5, "--seed", 3, "--layers", "--json")
+    assert result.exit_code == 0, result.stderr or result.stdout
+    assert any(not layer["kernel"].startswith("ref ") for layer in result.json["layers"])
+    stored = aidge_build("verify", int8_model(name), "--io-data", vectors(name), "--board", board, "--reference", "y_ort_qdq", "--json").json
+    assert stored["differing_values"] == 0
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_peak_and_instructions_stay_within_the_bounds(name):
     found = verify(int8_model(name), name, "mps2-an386", "--reference", "y_ort_qdq")

@@ -31,7 +31,8 @@ def _unproved(view: NodeView) -> str:
 
 def _constants(view: NodeView) -> tuple[int, int, int, int] | None:
     quantizations = [tensor.quantization for tensor in (*view.inputs, *view.outputs)]
-    scales, zero_points = (tuple(getattr(quantization, field) for quantization in quantizations) for field in ("scale", "zero_point"))
+    scales = tuple(quantization.scale for quantization in quantizations)
+    zero_points = tuple(quantization.zero_point for quantization in quantizations)
     return proved_sum(scales, zero_points, -1 if view.node.type == "Sub" else 1, *_levels(view))
 
 
@@ -57,8 +58,8 @@ class AddInt8(ExportNode):
         clamps = (low, high) != DType.int8.range
         name = f"aidge_helium_add_shift_{shift}{'_clamped' if clamps else ''}"
         numbers = numpy.array([first, second, offset, low, high], numpy.int32)
-        return Call(name, ("helium.h",), (Input(0), Input(1), Output(0), Constant("sum", numbers), Literal(self.outputs[0].elements)),
-                    "integers proved equal on all 65,536 pairs of values", (_text(name, shift, clamps),))
+        arguments = (Input(0), Input(1), Output(0), Constant("sum", numbers), Literal(self.outputs[0].elements))
+        return Call(name, ("helium.h",), arguments, "integers proved equal on all 65,536 pairs of values", (_text(name, shift, clamps),))
 
 
 def _text(name: str, shift: int, clamps: bool) -> str:

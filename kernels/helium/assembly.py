@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+LONGEST_SIGNATURE = 100
 WORD_REACH, BYTE_REACH = 508, 127  # of the immediate offsets of VLDRW and VLDRB
 
 
@@ -21,8 +22,26 @@ def function(name: str, purpose: str, parameters: str, lines: Sequence[Line], pl
     """The C text: a naked function, or where this is not compiled for MVE by a GNU compiler, `plain`."""
     body = "\n".join(_printed(line) for line in lines)
     unused = parameters.replace(",", " AIDGE_HELIUM_UNUSED,") + " AIDGE_HELIUM_UNUSED"
-    return (f"/* {purpose} */\n#if AIDGE_HELIUM_ASSEMBLY\nAIDGE_HELIUM_NAKED void {name}({unused})\n{{\n    __asm__(\n{body}\n    );\n}}\n"
-            f"#else\nstatic void {name}({parameters})\n{{\n{plain}\n}}\n#endif")
+    assembly = f"AIDGE_HELIUM_NAKED void {_signature(name, unused)}\n{{\n    __asm__(\n{body}\n    );\n}}"
+    return (f"/* {purpose} */\n#if AIDGE_HELIUM_ASSEMBLY\n{assembly}\n#else\n"
+            f"static void {_signature(name, parameters)}\n{{\n{plain}\n}}\n#endif")
+
+
+def c_function(name: str, parameters: str, body: Sequence[str]) -> str:
+    """The C text of a function without assembly."""
+    lines = "\n".join(f"    {line}" for line in body)
+    return f"static void {_signature(name, parameters)}\n{{\n{lines}\n}}"
+
+
+def loop(variable: str, count: int, body: Sequence[str]) -> list[str]:
+    """The lines of a C loop."""
+    return [f"for ({variable} = 0; {variable} < {count}; {variable}++) {{", *(f"    {line}" for line in body), "}"]
+
+
+def _signature(name: str, parameters: str) -> str:
+    """Name and parameters, one in a line where they would be too long."""
+    line = f"{name}({parameters})"
+    return line if len(line) < LONGEST_SIGNATURE else f"{name}(\n    " + parameters.replace(", ", ",\n    ") + ")"
 
 
 def _printed(line: Line) -> str:

@@ -27,14 +27,17 @@ def _unproved(view: NodeView) -> str:
     return "" if _multiplier(view) is not None else "no float32 multiplier is proved for every sum"
 
 
-@kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
-        pool_spec(Predicate("windows inside the image", _sees_pads), Predicate("the mean in float32 is proved for every sum", _unproved)))
+INSIDE = Predicate("windows inside the image", _sees_pads)
+PROVED = Predicate("the mean in float32 is proved for every sum", _unproved)
+
+
+@kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"), pool_spec(INSIDE, PROVED))
 class AvgPool2dInt8(ExportNode):
     def call(self) -> Call:
         shape, data, result = pool_geometry(self.view), self.inputs[0].quantization, self.outputs[0].quantization
         low, high = pool_levels(self.view)
         count = shape.kernel_height * shape.kernel_width
-        numbers = numpy.array([-count * data.zero_point, low - result.zero_point, high - result.zero_point, result.zero_point], numpy.int32)
-        return Call("aidge_helium_avgpool2d", ("avgpool2d.h",),
-                    (Input(0), Output(0), Constant("levels", numbers), Constant("multiplier", numpy.array([_multiplier(self.view)], numpy.float32)),
-                     pool_struct(shape)), "float32 proved equal for every possible sum")
+        levels = [-count * data.zero_point, low - result.zero_point, high - result.zero_point, result.zero_point]
+        arguments = (Input(0), Output(0), Constant("levels", numpy.array(levels, numpy.int32)),
+                     Constant("multiplier", numpy.array([_multiplier(self.view)], numpy.float32)), pool_struct(shape))
+        return Call("aidge_helium_avgpool2d", ("avgpool2d.h",), arguments, "float32 proved equal for every possible sum")

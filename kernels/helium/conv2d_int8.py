@@ -13,6 +13,7 @@ from aidge_build.export.call import Call, Constant, Input, Output, Scratch
 from aidge_build.export.linear import linear_constants
 from aidge_build.export.node import ExportNode, kernel
 
+from .assembly import c_function, loop
 from .conditions import NARROW, linear_spec
 from .geometry import Geometry, geometry_of
 from .patches import Patches
@@ -23,6 +24,7 @@ from .stream import product_stream
 
 SCRATCH_BYTES = 4096  # what patches may take if they have the choice
 PIXELS = 4
+MOST_TAPS = 3  # whose weights stay in registers together
 FEWEST_STATIONARY = 3  # blocks of pixels that pay for loading a pair's weights beforehand
 
 
@@ -60,26 +62,29 @@ class Plan:
 
 def plan_of(shape: Geometry, clamps: bool) -> Plan:
     """The plan with the fewest instructions, by estimate."""
-    row = shape.kernel_width * shape.channels
-    usual = Product(PIXELS, shape.stride_width * shape.channels, shape.kernel_height, shape.dilation_height * shape.in_width * shape.channels,
-                    1, row, -(-row // LANES), shape.outputs, clamps=clamps)
-    taps = replace(usual, taps=shape.kernel_width, tap_step=shape.dilation_width * shape.channels, vectors=-(-shape.channels // LANES))
+    row, tap_step = shape.kernel_width * shape.channels, shape.dilation_width * shape.channels
+    row_step = shape.dilation_height * shape.in_width * shape.channels
+    usual = Product(PIXELS, shape.stride_width * shape.channels, shape.kernel_height, row_step, 1, row, -(-row // LANES),
+                    shape.outputs, clamps=clamps)
+    taps = replace(usual, taps=shape.kernel_width, tap_step=tap_step, vectors=-(-shape.channels // LANES))
     if shape.is_pointwise:
         return Plan(shape, usual)
     whole = shape.channels % LANES == 0
-    candidates = [form for form, fits in ((usual, shape.dilation_width == 1 or shape.kernel_width == 1), (taps, whole and shape.kernel_width <= 3)) if fits]
-    if shape.stays_inside and (whole or row % LANES == 0 and shape.dilation_width == 1) and candidates:
+    runs_are_whole = shape.dilation_width == 1 or shape.kernel_width == 1
+    candidates = [*([usual] if runs_are_whole else []), *([taps] if whole and shape.kernel_width <= MOST_TAPS else [])]
+    if shape.stays_inside and (whole or row % LANES == 0 and runs_are_whole) and candidates:
         return Plan(shape, min(candidates, key=_instructions))
     staging = Staging.of(shape)
     aligned = shape.channels % 4 == 0
     plans = [Plan(shape, replace(form, row_step=staging.row_bytes, aligned=aligned), staging) for form in candidates]
-    runs = (1, row, row) if shape.dilation_width == 1 else (shape.kernel_width, shape.dilation_width * shape.channels, shape.channels)
+    runs = (1, row, row) if shape.dilation_width == 1 else (shape.kernel_width, tap_step, shape.channels)
     patches = Patches(shape.stride_width * shape.channels, shape.kernel_height, staging.row_bytes, *runs)
     if not plans or patches.bytes <= SCRATCH_BYTES // PIXELS:
         patch = patches.vectors * LANES
         form = Product(PIXELS, patch, 1, patch, 1, patch, patches.vectors, shape.outputs, aligned=True, clamps=clamps)
         plan = Plan(shape, form, staging, patches)
-        plans.append(replace(plan, batch=_batch(shape, max(PIXELS, (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS))))
+        room = (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS
+        plans.append(replace(plan, batch=_batch(shape, max(PIXELS, room))))
     return min(plans, key=lambda plan: (_instructions(plan.product) + (PIXELS * plan.patches.instructions / plan.product.pairs
                                                                         if plan.patches else 0)))
 
@@ -97,8 +102,7 @@ def _instructions(form: Product) -> int:
     """Of a block of pixels and a pair of channels, nearly."""
     if Stationary.fits(form):
         return 19 + 12 * form.vectors
-    columns = len({pixel * form.pixel_step + tap * form.tap_step for pixel in range(PIXELS) for tap in range(form.taps)})
-    return 21 + form.rows * form.vectors * (columns + 2 * form.taps + 2 * PIXELS * form.taps)
+    return 21 + form.rows * form.vectors * (form.columns + 2 * form.taps + 2 * PIXELS * form.taps)
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS))
@@ -138,20 +142,21 @@ class Driver:
 
     @property
     def name(self) -> str:
-        way = ("_patches" if self.plan.patches else "_rows" if self.plan.staging else "") + ("_clamped" if self.plan.product.clamps else "")
-        return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{way}"
+        way = "_patches" if self.plan.patches else "_rows" if self.plan.staging else ""
+        return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{way}{'_clamped' if self.plan.product.clamps else ''}"
 
     @property
     def note(self) -> str:
         form = self.plan.product
-        way = "windows copied side by side" if self.plan.patches else "rows copied with pads" if self.plan.staging else "windows in place"
+        way = "rows copied with pads" if self.plan.staging else "windows in place"
+        way = "windows copied side by side" if self.plan.patches else way
         return f"4 pixels x 2 channels, sums of {form.rows * form.taps * form.vectors} vectors, {way}, requantized in float"
 
     def texts(self) -> list[str]:
         """The functions that the driver calls, then the driver."""
         body = self._pointwise() if self.shape.is_pointwise else self._rows()
         parameters = "const int8_t *x, int8_t *y, const int8_t *stream" + (", void *scratch" if self.plan.scratch_bytes else "")
-        return [*self.functions.values(), f"static void {self.name}({parameters})\n{{\n" + "\n".join(f"    {line}" for line in body) + "\n}"]
+        return [*self.functions.values(), c_function(self.name, parameters, body)]
 
     def _pointwise(self) -> list[str]:
         shape, form = self.shape, self.plan.product
@@ -192,8 +197,8 @@ class Driver:
             source = "rows" if plan.staging else f"(x + row * {shape.stride_height * in_row})"
             body = [self._copy("row")] if plan.staging else []
             body += self._patched(source) if plan.patches else self._pixels(plan.product, source, "y", 0, shape.out_width)
-            inner = _loop("row", shape.out_height, [*body, f"y += {shape.out_width * shape.outputs};"])
-        return [*lines, *_loop("batch", shape.batches, [*inner, f"x += {shape.in_height * in_row};"])]
+            inner = loop("row", shape.out_height, [*body, f"y += {shape.out_width * shape.outputs};"])
+        return [*lines, *loop("batch", shape.batches, [*inner, f"x += {shape.in_height * in_row};"])]
 
     def _copy(self, row: str) -> str:
         """The rows that output row `row` sees."""
@@ -208,12 +213,13 @@ class Driver:
         count = plan.batch // shape.out_width
 
         def group(rows: int, first: str) -> list[str]:
-            copies = [self._copy(f"({first} + row)"), f"{patches.name}(rows, windows + row * {shape.out_width * patches.vectors * LANES}, {shape.out_width});"]
-            return [*_loop("row", rows, copies), *self._pixels(plan.product, "windows", "y", 0, rows * shape.out_width),
+            row_bytes = shape.out_width * patches.vectors * LANES
+            copies = [self._copy(f"({first} + row)"), f"{patches.name}(rows, windows + row * {row_bytes}, {shape.out_width});"]
+            return [*loop("row", rows, copies), *self._pixels(plan.product, "windows", "y", 0, rows * shape.out_width),
                     f"y += {rows * shape.out_width * shape.outputs};"]
 
         whole, rest = divmod(shape.out_height, count)
-        return [*_loop("group", whole, group(count, f"group * {count}")), *(group(rest, str(whole * count)) if rest else [])]
+        return [*loop("group", whole, group(count, f"group * {count}")), *(group(rest, str(whole * count)) if rest else [])]
 
     def _patched(self, source: str) -> list[str]:
         shape, plan, lines = self.shape, self.plan, []
@@ -223,10 +229,6 @@ class Driver:
             lines.append(f"{plan.patches.name}({_at(source, first * plan.patches.pixel_step)}, windows, {count});")
             lines += self._pixels(plan.product, "windows", _at("y", first * shape.outputs), 0, count)
         return lines
-
-
-def _loop(variable: str, count: int, body: list[str]) -> list[str]:
-    return [f"for ({variable} = 0; {variable} < {count}; {variable}++) {{", *(f"    {line}" for line in body), "}"]
 
 
 def _at(pointer: str, offset: int) -> str:

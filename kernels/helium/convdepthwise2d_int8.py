@@ -11,6 +11,7 @@ from aidge_build.export.call import Call, Constant, Input, Output, Scratch
 from aidge_build.export.linear import LinearConstants, linear_constants
 from aidge_build.export.node import ExportNode, kernel
 
+from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
 from .geometry import Geometry, geometry_of
@@ -75,11 +76,11 @@ class ConvDepthwise2dInt8(ExportNode):
 
     def _by_planes(self, form: Planes, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
         shape, name = form.shape, f"{form.name}_all"
-        driver = (f"static void {name}(const int8_t *x, int8_t *y, const int8_t *stream, void *scratch)\n{{\n    int32_t batch;\n"
-                  f"    aidge_helium_fill((int8_t *)scratch, stream[0], {form.plane_bytes});\n"
-                  f"    for (batch = 0; batch < {shape.batches}; batch++) {{\n        {form.name}(x, y, stream, (int8_t *)scratch);\n"
-                  f"        x += {shape.in_height * shape.in_width * shape.channels};\n"
-                  f"        y += {shape.out_height * shape.out_width * shape.channels};\n    }}\n}}")
+        body = ["int32_t batch;", f"aidge_helium_fill((int8_t *)scratch, stream[0], {form.plane_bytes});",
+                *loop("batch", shape.batches, [f"{form.name}(x, y, stream, (int8_t *)scratch);",
+                                               f"x += {shape.in_height * shape.in_width * shape.channels};",
+                                               f"y += {shape.out_height * shape.out_width * shape.channels};"])]
+        driver = c_function(name, "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch", body)
         return Call(name, ("planes.h",), (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), Scratch()),
                     "one channel at a time, 2 x 4 outputs, requantized in float", (form.text(), driver))
 
@@ -90,7 +91,8 @@ class ConvDepthwise2dInt8(ExportNode):
         name = f"aidge_helium_lanes_{shape.name}{'_clamped' if numbers.clamps else ''}"
         arguments = (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), *((Scratch(),) if staging else ()))
         sources = ("depthwise.h", *(("ring.h",) if staging else ()))
-        return Call(name, sources, arguments, "16 channels in lanes, requantized in float", (form.text(), _driver(name, shape, form, staging)))
+        return Call(name, sources, arguments, "16 channels in lanes, requantized in float",
+                    (form.text(), _driver(name, shape, form, staging)))
 
 
 def _clamps(view: NodeView) -> bool:
@@ -109,8 +111,6 @@ def _driver(name: str, shape: Geometry, form: Depthwise, staging: Staging | None
         inner = [f"pointers[{row}] = x + row * {shape.stride_height * in_row} + {row * shape.dilation_height * in_row};"
                  for row in range(rows)]
     inner += [f"{form.name}(pointers, y, stream, {shape.out_width});", f"y += {shape.out_width * shape.channels};"]
-    body = [f"const int8_t *pointers[{rows}];", "int32_t batch, row;", *head, f"for (batch = 0; batch < {shape.batches}; batch++) {{",
-            f"    for (row = 0; row < {shape.out_height}; row++) {{", *(f"        {line}" for line in inner), "    }",
-            f"    x += {shape.in_height * in_row};", "}"]
-    parameters = f"const int8_t *x, int8_t *y, const int8_t *stream{', void *scratch' if staging else ''}"
-    return f"static void {name}({parameters})\n{{\n" + "\n".join(f"    {line}" for line in body) + "\n}"
+    body = [f"const int8_t *pointers[{rows}];", "int32_t batch, row;", *head,
+            *loop("batch", shape.batches, [*loop("row", shape.out_height, inner), f"x += {shape.in_height * in_row};"])]
+    return c_function(name, f"const int8_t *x, int8_t *y, const int8_t *stream{', void *scratch' if staging else ''}", body)

@@ -26,7 +26,8 @@ static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream,
         for (input = 0; input < inputs; input++) {
             sum += (uint32_t)(x[input] * w[(input / 16) * 128 + (input & 15)]);
         }
-        y[output] = aidge_ref_requantize((int32_t)sum, aidge_helium_float(group + 32 + weight_bytes + 4 * ((output & 1) * 4 + (output & 7) / 2)), levels);
+        group += 32 + weight_bytes + 4 * ((output & 1) * 4 + (output & 7) / 2);
+        y[output] = aidge_ref_requantize((int32_t)sum, aidge_helium_float(group), levels);
     }
 }
 #endif

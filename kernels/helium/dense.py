@@ -50,7 +50,8 @@ class Dense:
         for first in range(0, self.groups * OUTPUTS, OUTPUTS):
             chosen = [first + output for output in ORDER]
             parts.append(bias[chosen].tobytes())
-            parts.append(numpy.ascontiguousarray(weights[chosen].reshape(OUTPUTS, self.vectors, LANES).transpose(1, 0, 2)).tobytes())
+            vectors = weights[chosen].reshape(OUTPUTS, self.vectors, LANES).transpose(1, 0, 2)
+            parts.append(numpy.ascontiguousarray(vectors).tobytes())
             parts += [multipliers[first + start:first + OUTPUTS:2].tobytes() for start in (0, 1)]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
 

@@ -105,8 +105,8 @@ class _Printer:
         for pointer in range(max(choice) + 1):
             positions = [position for position, chosen in enumerate(choice) if chosen == pointer]
             home = self.taps[positions[0]][1] * self.shape.tap_step
-            accesses, end = walk(self.pointers[pointer], home, [self.taps[position][1] * self.shape.tap_step for position in positions],
-                                 BYTE_REACH, LANES)
+            offsets = [self.taps[position][1] * self.shape.tap_step for position in positions]
+            accesses, end = walk(self.pointers[pointer], home, offsets, BYTE_REACH, LANES)
             found.update(zip(positions, accesses))
             ends.append(end)
         return [found[position] for position in range(len(choice))], ends
@@ -164,7 +164,8 @@ class _Printer:
         self._products(first)
         self._load(first + 1, "q5")
         self.emit("vldrw.u32 q7, [r0]", "vmullb.s8 q7, q5, q7", "vadd.i16 q6, q6, q7")
-        self.emit("vldrw.u32 q7, [r0], #16", "vmullt.s8 q5, q5, q7", "vadd.i16 q4, q4, q5", why="again: there is no further register")
+        self.emit("vldrw.u32 q7, [r0], #16", why="again: there is no further register")
+        self.emit("vmullt.s8 q5, q5, q7", "vadd.i16 q4, q4, q5")
         self._widen()
 
     def _widen(self) -> None:

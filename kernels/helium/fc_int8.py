@@ -9,8 +9,9 @@ from aidge_build.export.call import Call, Constant, Input, Output
 from aidge_build.export.linear import linear_constants
 from aidge_build.export.node import ExportNode, kernel
 
+from .assembly import c_function, loop
 from .conditions import linear_spec
-from .dense import Dense
+from .dense import PARAMETERS, Dense
 
 
 @kernel("FC", linear_spec(ROW_MAJOR))
@@ -26,7 +27,6 @@ class FcInt8(ExportNode):
         if batches == 1:
             return Call(form.name, ("dense.h",), arguments, note, (form.text(),))
         name = f"{form.name}_batches_{batches}"
-        driver = (f"static void {name}(const int8_t *x, int8_t *y, const int8_t *stream)\n{{\n    int32_t batch;\n"
-                  f"    for (batch = 0; batch < {batches}; batch++) {{\n        {form.name}(x, y, stream);\n"
-                  f"        x += {form.inputs};\n        y += {form.outputs};\n    }}\n}}")
+        body = loop("batch", batches, [f"{form.name}(x, y, stream);", f"x += {form.inputs};", f"y += {form.outputs};"])
+        driver = c_function(name, PARAMETERS, ["int32_t batch;", *body])
         return Call(name, ("dense.h",), arguments, note, (form.text(), driver))

@@ -17,7 +17,8 @@ static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, const int8_t *lev
             for (out_x = 0; out_x < shape->out_width; out_x++) {
                 const int32_t left = out_x * shape->stride_width - shape->pad_left;
                 const int32_t first_x = aidge_ref_first_tap(left, shape->dilation_width);
-                const int32_t columns = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+                const int32_t columns = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width)
+                                        - first_x;
                 const int8_t *source = x + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
 #if AIDGE_HELIUM_ASSEMBLY

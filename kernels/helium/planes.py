@@ -83,8 +83,8 @@ class Planes:
         fields = (shape.channels, shape.in_height, shape.in_width, shape.out_height, shape.out_width, shape.top, shape.left)
         plain = (f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
                  "    (void)plane;\n    aidge_helium_planes(x, y, stream, &shape);")
-        return function(self.name, f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other.",
-                        PARAMETERS, _Printer(self).lines(), plain)
+        purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
+        return function(self.name, purpose, PARAMETERS, _Printer(self).lines(), plain)
 
 
 class _Printer:
@@ -98,7 +98,8 @@ class _Printer:
         emit, shape = self.emit, self.shape
         emit.enter(24)
         emit("str r3, [sp]", f"movw r4, #{shape.channels}", "str r4, [sp, #4]", why="plane; channels that are left")
-        emit("vldrh.u16 q4, [r2, #16]", "vldrh.u16 q6, [r2, #32]", "str r2, [sp, #8]", "ldr r9, [r2, #4]", why="offsets, zero point")
+        emit("vldrh.u16 q4, [r2, #16]", "vldrh.u16 q6, [r2, #32]", "str r2, [sp, #8]", why="offsets")
+        emit("ldr r9, [r2, #4]", why="zero point")
         if self.form.clamps:
             emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
         emit("mov r10, r1", "mov r11, r0")
@@ -107,7 +108,8 @@ class _Printer:
         self._copy()
         self._window()
         self._tiles()
-        emit("add r11, r11, #1", "add r10, r10, #1", "ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b", why="the next channel")
+        emit("add r11, r11, #1", "add r10, r10, #1", why="the next channel")
+        emit("ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b")
         emit.leave(24)
         return emit.lines
 

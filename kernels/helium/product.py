@@ -53,6 +53,11 @@ class Product:
         return 7 if self.clamps else 5
 
     @property
+    def columns(self) -> int:
+        """How many loads of the input one vector of all taps takes."""
+        return len({pixel * self.pixel_step + tap * self.tap_step for pixel in range(self.pixels) for tap in range(self.taps)})
+
+    @property
     def pairs(self) -> int:
         return max(1, (self.channels + 1) // 2)
 
@@ -109,8 +114,7 @@ class _Printer:
 
     @staticmethod
     def _length(shape: Product) -> int:
-        columns = len({pixel * shape.pixel_step + tap * shape.tap_step for pixel in range(shape.pixels) for tap in range(shape.taps)})
-        return shape.rows * shape.vectors * (columns + 2 * shape.taps + 2 * shape.pixels * shape.taps)
+        return shape.rows * shape.vectors * (shape.columns + 2 * shape.taps + 2 * shape.pixels * shape.taps)
 
     def _division(self) -> tuple[Product, Product | None]:
         """What one turn of the loop does, and what is left after it. `turns` is set."""
@@ -173,7 +177,8 @@ class _Printer:
                     for tap in range(shape.taps):
                         uses.setdefault(pixel * shape.pixel_step + tap * shape.tap_step, []).append((pixel, tap))
                 for column in sorted(uses, reverse=vector % 2 == 1):
-                    plain.append((row * shape.row_step + LANES * vector + column, tuple(uses[column]), row, uses[column][0][0], vector))
+                    offset = row * shape.row_step + LANES * vector + column
+                    plain.append((offset, tuple(uses[column]), row, uses[column][0][0], vector))
         available = len(POINTERS) - (1 if self.in_loop else 0)
         choices = [lambda row, pixel: 0]
         if 1 < shape.rows <= available:
@@ -288,8 +293,10 @@ class _Printer:
         emit, shape = self.emit, self.shape
         for channel, register in enumerate(("q0", "q1")):
             first = ACCUMULATORS[channel]
-            emit(f"vmov {register}[2], {register}[0], {first[0]}, {first[1]}", f"vmov {register}[3], {register}[1], {first[2]}, {first[3]}")
-        emit(f"ldm r3!, {{r0, r2, r4, r6, r8{', r10, r12' if shape.clamps else ''}}}", why="biases, multipliers, zero point and step")
+            emit(f"vmov {register}[2], {register}[0], {first[0]}, {first[1]}")
+            emit(f"vmov {register}[3], {register}[1], {first[2]}, {first[3]}")
+        levels = ", r10, r12" if shape.clamps else ""
+        emit(f"ldm r3!, {{r0, r2, r4, r6, r8{levels}}}", why="biases, multipliers, zero point and step")
         if not self.offsets_stay:
             emit("vldrw.u32 q7, [sp, #16]")
         emit("vadd.i32 q0, q0, r0", "vadd.i32 q1, q1, r2", "vcvt.f32.s32 q0, q0", "vcvt.f32.s32 q1, q1", "vmul.f32 q0, q0, r4",

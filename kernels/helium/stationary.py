@@ -48,7 +48,8 @@ class Stationary:
         emit.label(1)
         for register in range(2 * shape.vectors):
             emit(f"vldrw.u32 q{register}, [r12], #16", why="weights" if register == 0 else "")
-        emit("ldrd r5, r7, [r12], #8", "ldrd r8, r3, [r12], #8", "ldr r9, [r12], #4", why="biases, multipliers, zero point and step")
+        emit("ldrd r5, r7, [r12], #8", "ldrd r8, r3, [r12], #8", why="biases, multipliers")
+        emit("ldr r9, [r12], #4", why="zero point and step")
         emit("mov r1, r11", "str r10, [sp, #4]", "ldr lr, [sp]", "dls lr, lr")
         emit.label(2)
         for half in (0, 1):

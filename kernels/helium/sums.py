@@ -67,7 +67,8 @@ def proved_mean(scales: tuple[float, float], zero_points: tuple[int, int], count
     means = sums.astype(numpy.float64) * numpy.float64(numpy.float32(scales[0])) / count
     wanted = numpy.clip(quantize(means, per_tensor(scales[1], zero_points[1]), DType.int8).astype(numpy.int64), low, high)
     candidate = numpy.float32(float(exact_ratio(scales[0], count, scales[1])))
-    for multiplier in (candidate, numpy.nextafter(candidate, numpy.float32(0)), numpy.nextafter(candidate, numpy.float32(numpy.inf))):
+    neighbours = [numpy.nextafter(candidate, numpy.float32(end)) for end in (0, numpy.inf)]
+    for multiplier in (candidate, *neighbours):
         if numpy.array_equal(requantize(sums, multiplier, zero_points[1], low, high), wanted):
             return float(multiplier)
     return None

@@ -64,7 +64,8 @@ def random_convolution(seed):
     if any(size + sum(pads) < (extent - 1) * dilation + 1 for size, extent in zip(spatial, kernel)):
         dilation, pads = 1, (2, 2)
     channels, outputs = (random.choice(1, 3, 5, 8, 16, 17, 24, 32, 48, 64, random.integer(1, 100)) for _ in range(2))
-    return convolution(seed, random.choice(1, 1, 2), channels, spatial, min(outputs, 40), kernel, random.choice(1, 1, 2, 3), dilation, pads)
+    batch, stride = random.choice(1, 1, 2), random.choice(1, 1, 2, 3)
+    return convolution(seed, batch, channels, spatial, min(outputs, 40), kernel, stride, dilation, pads)
 
 
 def extreme_convolution(seed, channels, outputs, scales):
@@ -79,7 +80,8 @@ def extreme_convolution(seed, channels, outputs, scales):
 
 def some_cases():
     edges = [convolution(index, *edge) for index, edge in enumerate(EDGES)]
-    extremes = [extreme_convolution(1, 16, 4, (1e-30, 1e30, 2.0 ** -14, 2.0 ** -20)), extreme_convolution(2, 3, 3, (1e-38, 1.0, 2.0 ** -12))]
+    extremes = [extreme_convolution(1, 16, 4, (1e-30, 1e30, 2.0 ** -14, 2.0 ** -20)),
+                extreme_convolution(2, 3, 3, (1e-38, 1.0, 2.0 ** -12))]
     return [*edges, *extremes, *(random_convolution(1000 + seed) for seed in range(RANDOM_CASES))]
 
 

@@ -10,11 +10,14 @@ import onnx
 import pytest
 
 from tests.command import aidge_build
+from tests.programs import needs_cross_compiler, needs_qemu
 from tests.random_models import RandomNetwork
 
 onnxruntime = pytest.importorskip("onnxruntime")
 # 106 once lost a layer to the compiler. More: AIDGE_RANDOM_MODELS=500
 SEEDS = sorted({*range(int(os.environ.get("AIDGE_RANDOM_MODELS", "12"))), 106})
+# The boards with their own libraries; without the variable a few seeds run there.
+ON_BOARDS = SEEDS if "AIDGE_RANDOM_MODELS" in os.environ else SEEDS[3::6]
 
 
 def reference(path, inputs) -> numpy.ndarray:
@@ -39,8 +42,8 @@ def test_a_random_float_network_matches_onnxruntime(seed, tmp_path):
     assert result.exit_code == 0, result.stderr or result.stdout
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_random_int8_network_equals_the_numpy_backend_layer_by_layer(seed, tmp_path):
+def quantized(seed: int, folder) -> None:
+    """int8.onnx and io.npz in the folder."""
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
     class Reader(CalibrationDataReader):
@@ -50,10 +53,25 @@ def test_a_random_int8_network_equals_the_numpy_backend_layer_by_layer(seed, tmp
         def get_next(self):
             return next(self.left, None)
 
-    inputs = network(seed, tmp_path)
-    quantize_static(str(tmp_path / "float.onnx"), str(tmp_path / "int8.onnx"), Reader(inputs), quant_format=QuantFormat.QDQ,
+    inputs = network(seed, folder)
+    quantize_static(str(folder / "float.onnx"), str(folder / "int8.onnx"), Reader(inputs), quant_format=QuantFormat.QDQ,
                     activation_type=QuantType.QInt8, weight_type=QuantType.QInt8, per_channel=bool(seed % 2),
                     extra_options={"ActivationSymmetric": seed % 3 == 0})
-    numpy.savez(tmp_path / "io.npz", x=inputs)
+    numpy.savez(folder / "io.npz", x=inputs)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_random_int8_network_equals_the_numpy_backend_layer_by_layer(seed, tmp_path):
+    quantized(seed, tmp_path)
     result = aidge_build("verify", tmp_path / "int8.onnx", "--io-data", tmp_path / "io.npz", "--lib", "ref", "--layers", "--json")
+    assert result.exit_code == 0, result.stderr or result.stdout
+
+
+@needs_cross_compiler
+@needs_qemu
+@pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
+@pytest.mark.parametrize("seed", ON_BOARDS)
+def test_a_random_int8_network_on_a_board_with_its_libraries_equals_the_numpy_backend(seed, board, tmp_path):
+    quantized(seed, tmp_path)
+    result = aidge_build("verify", tmp_path / "int8.onnx", "--io-data", tmp_path / "io.npz", "--board", board, "--layers", "--json")
     assert result.exit_code == 0, result.stderr or result.stdout

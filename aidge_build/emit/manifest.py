@@ -106,6 +106,7 @@ def _layer(layer: Layer, text: LayerText, places: Places, constants_sha256: str)
         "name": layer.node.name, "symbol": layer.symbol, "op": layer.node.type, "origin": list(layer.node.origin),
         "kernel": layer.kernel.name, "library": layer.kernel.library, "function": layer.call.function, "rule": layer.rule,
         "rejected": [{"kernel": kernel, "reason": reason} for kernel, reason in layer.rejected], "note": layer.call.note,
+        "facts": dict(sorted(layer.call.facts.items())),
         "macs": layer.macs, "constants_sha256": constants_sha256, "code_sha256": text.digest(),
         "scratch_offset_bytes": layer.scratch_offset_bytes,
         "inputs": [_tensor(tensor, layer, places) for tensor in layer.inputs

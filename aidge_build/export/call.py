@@ -58,6 +58,16 @@ class Struct:
 Argument = Input | Output | Scratch | Constant | Literal | Struct
 
 
+def computed(block: str, proved: int | None = None, units: int = 1, unit: str = "group") -> dict[str, str]:
+    """`Call.facts` of a kernel: what it computes together ("2 pixels x 4 channels"), and in how many of its `units` (groups
+    of channels, say) a requantization is proved in integers; the others are requantized in float. None: it has no such epilogue."""
+    facts = {"block": block}
+    if proved is not None:
+        some = f"integer in {proved} of {units} {unit}s, float in the others"
+        facts["epilogue"] = "integer" if proved == units else some if proved else "float"
+    return facts
+
+
 @dataclass(frozen=True)
 class Call:
     """One call per layer: `function(arguments...)`, whose text is in `sources` (files of the library).
@@ -66,7 +76,8 @@ class Call:
     `texts` are functions that the library generated for this layer; they stand after the sources, each distinct one once,
     so the name of a function must tell all that its text depends on.
     `files` are sources that are no files of the library's folder, by path.
-    `note` tells the reader what was chosen or proved for this layer ("requantization proved as integer").
+    `note` tells the reader what was chosen or proved for this layer ("requantization proved as integer"); `facts` say it as
+    data for `explain` and the plan: "block" is what is computed together, "epilogue" how sums become outputs (`computed`).
     """
 
     function: str
@@ -75,6 +86,7 @@ class Call:
     note: str = ""
     texts: tuple[str, ...] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
+    facts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def constants(self) -> tuple[Constant, ...]:

@@ -14,14 +14,14 @@ from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.evaluate import evaluate
 from aidge_build.backend.prod_conso import ProdConso
 from aidge_build.backend.spec import SAME, Demands, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Literal, Output
+from aidge_build.export.call import Call, Constant, Input, Literal, Output, computed
 from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Operator
 
-from .add import routine
+from .add import WORDS, routine
 from .conditions import FEATURES
 from .linear_int8 import INT8
 
@@ -76,4 +76,4 @@ class AddInt8(ExportNode):
         constants = numpy.array([found.first, found.second, found.offset], numpy.int32)
         return Call(function, ("add_int8.h",), (Input(0), Input(1), Output(0), Constant("sum", constants),
                                                 Literal(self.outputs[0].elements)),
-                    note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values", texts=(text,))
+                    note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values", texts=(text,), facts=computed(f"{4 * WORDS} values", 1))

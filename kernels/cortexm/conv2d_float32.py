@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.backend.spec import Demands, NodeView
-from aidge_build.export.call import Call, Input, Output, Scratch, Struct
+from aidge_build.export.call import Call, Input, Output, Scratch, Struct, computed
 from aidge_build.export.node import kernel
 
 from .conditions import ENOUGH_CHANNELS, GROUP, ONE_GROUP
@@ -34,4 +34,4 @@ class Conv2dFloat32(LinearFloat32):
             "pad_top": plane.pads[0], "pad_left": plane.pads[1], "stream_words": stream.values.size})
         return Call("aidge_cortexm_conv2d_f32", ("conv2d_float32.h",), (Input(0), Output(0), stream, self.limits(), Scratch(),
                                                                         shape),
-                    texts=(pixels_text(),))
+                    texts=(pixels_text(),), facts=computed("4 pixels x 4 channels"))

@@ -40,4 +40,5 @@ class Conv2dLinesInt8(LinearNode):
         stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), order)
         function, texts = lines_texts(stream, buffer, order, places, self.unroll)
         return Call(function, ("lines.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(),
-                                             buffer.struct(stream.words.nbytes)), note=stream.note, texts=texts)
+                                             buffer.struct(stream.words.nbytes)), note=stream.note, texts=texts,
+                    facts=stream.facts())

@@ -36,4 +36,5 @@ class Conv2dPlanesInt8(LinearNode):
         stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), plane_taps(buffer.plane))
         function, texts = planes_texts(stream, buffer, self.unroll, self.unroll_of_more)
         return Call(function, ("planes.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(),
-                                              buffer.struct(stream.words.nbytes)), note=stream.note, texts=texts)
+                                              buffer.struct(stream.words.nbytes)), note=stream.note, texts=texts,
+                    facts=stream.facts())

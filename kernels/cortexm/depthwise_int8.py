@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.backend.spec import Demands, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Scratch
+from aidge_build.export.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.export.node import kernel
 
 from .conditions import linear_spec
@@ -46,4 +46,4 @@ class DepthwiseInt8(LinearNode):
         return Call(function, ("depthwise.h",), (Input(0), Output(0), Constant("stream", stream), Scratch(),
                                                  struct(layer, len(stream))),
                     note=f"requantization of {proved} of {len(linear.rows)} channels proved in integers, of the others in float",
-                    texts=functions)
+                    texts=functions, facts=computed("2 pixels x 1 channel", proved, len(linear.rows), "channel"))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.backend.spec import ROW_MAJOR, NodeView, Predicate
-from aidge_build.export.call import Call, Input, Literal, Output
+from aidge_build.export.call import Call, Input, Literal, Output, computed
 from aidge_build.export.node import kernel
 
 from .float32 import LinearFloat32, float_spec, row_text
@@ -25,4 +25,4 @@ class FcFloat32(LinearFloat32):
         numbers = (self.inputs[0].dims[0], features, outputs, stream.values.size)
         return Call("aidge_cortexm_fc_f32", ("fc_float32.h",), (Input(0), Output(0), stream, self.limits(),
                                                                 *map(Literal, numbers)),
-                    texts=(row_text(),))
+                    texts=(row_text(),), facts=computed("1 row x 8 outputs"))

@@ -38,4 +38,4 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     function, text = routine(stream, features, unroll)
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
     return Call(function, ("fc_int8.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
-                note=stream.note, texts=(text,))
+                note=stream.note, texts=(text,), facts=stream.facts(pixels=1))

@@ -10,7 +10,7 @@ import numpy
 from aidge_build.arithmetic.means import proved_mean
 from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Struct
+from aidge_build.export.call import Call, Constant, Input, Output, Struct, computed
 from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
 
@@ -45,4 +45,5 @@ class MeanInt8(ExportNode):
         return Call("aidge_cortexm_mean_int8", ("mean_int8.h",), (
             Input(0), Output(0), Constant("rescale", numpy.array([rescale.multiplier, rescale.shift, rescale.divisor],
                                                                  numpy.int64)),
-            Constant("levels", numpy.array(levels, numpy.int32)), shape), note="integers proved equal for every possible sum")
+            Constant("levels", numpy.array(levels, numpy.int32)), shape), note="integers proved equal for every possible sum",
+                    facts=computed("4 channels", 1))

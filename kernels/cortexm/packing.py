@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.arithmetic.thresholds import HighForm, LowForm
+from aidge_build.export.call import computed
 
 from .conditions import GROUP
 from .linear_int8 import IntegerForm, Linear, best_form, fits_fraction, integer_forms
@@ -35,6 +36,11 @@ class Stream:
     def note(self) -> str:
         return (f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, requantization of {self.proved} "
                 f"of {self.groups} groups of channels proved in integers, of the others in float")
+
+    def facts(self, pixels: int = 2) -> dict[str, str]:
+        """For `Call.facts`: blocks of this many pixels."""
+        block = f"{pixels} pixels x {GROUP} channels" if pixels > 1 else f"1 row x {GROUP} outputs"
+        return {**computed(block, self.proved, self.groups), "weights": "2 per halfword" if self.is_packed else "int16"}
 
 
 def group_starts(channels: int, size: int = GROUP) -> list[int]:

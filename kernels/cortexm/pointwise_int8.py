@@ -46,7 +46,7 @@ class PointwiseInt8(LinearNode):
         function, text = routine(stream, channels, self.unroll)
         shape = pixel_pairs(_pixels(self.view), channels, outputs, stream.words.nbytes)
         return Call(function, ("pointwise_int8.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
-                    note=stream.note, texts=(text,))
+                    note=stream.note, texts=(text,), facts=stream.facts())
 
 
 def pixel_pairs(pixels: int, channels: int, outputs: int, stream_bytes: int) -> Struct:

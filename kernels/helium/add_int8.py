@@ -8,7 +8,7 @@ import numpy
 from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.prod_conso import ProdConso
 from aidge_build.backend.spec import SAME, Demands, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Literal, Output
+from aidge_build.export.call import Call, Constant, Input, Literal, Output, computed
 from aidge_build.export.conditions import ALL_QUANTIZED
 from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
@@ -59,7 +59,8 @@ class AddInt8(ExportNode):
         name = f"aidge_helium_add_shift_{shift}{'_clamped' if clamps else ''}"
         numbers = numpy.array([first, second, offset, low, high], numpy.int32)
         arguments = (Input(0), Input(1), Output(0), Constant("sum", numbers), Literal(self.outputs[0].elements))
-        return Call(name, ("helium.h",), arguments, "integers proved equal on all 65,536 pairs of values", (_text(name, shift, clamps),))
+        return Call(name, ("helium.h",), arguments, "integers proved equal on all 65,536 pairs of values", (_text(name, shift, clamps),),
+                    facts=computed("4 values", 1))
 
 
 def _text(name: str, shift: int, clamps: bool) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.backend.spec import NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output
+from aidge_build.export.call import Call, Constant, Input, Output, computed
 from aidge_build.export.node import ExportNode, kernel
 
 from .pooling import pool_geometry, pool_levels, pool_spec, pool_struct
@@ -40,4 +40,5 @@ class AvgPool2dInt8(ExportNode):
         levels = [-count * data.zero_point, low - result.zero_point, high - result.zero_point, result.zero_point]
         arguments = (Input(0), Output(0), Constant("levels", numpy.array(levels, numpy.int32)),
                      Constant("multiplier", numpy.array([_multiplier(self.view)], numpy.float32)), pool_struct(shape))
-        return Call("aidge_helium_avgpool2d", ("avgpool2d.h",), arguments, "float32 proved equal for every possible sum")
+        return Call("aidge_helium_avgpool2d", ("avgpool2d.h",), arguments, "float32 proved equal for every possible sum",
+                    facts=computed("16 channels", 0))

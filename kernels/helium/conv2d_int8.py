@@ -9,7 +9,7 @@ import numpy
 
 from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.spec import Demands, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Scratch
+from aidge_build.export.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.export.linear import linear_constants
 from aidge_build.export.node import ExportNode, kernel
 
@@ -130,7 +130,7 @@ class Conv2dInt8(ExportNode):
         if plan.scratch_bytes:
             arguments.append(Scratch())
         sources = ("product.h", *(("rows.h",) if plan.staging else ()), *(("patches.h",) if plan.patches else ()))
-        return Call(driver.name, sources, tuple(arguments), driver.note, tuple(driver.texts()))
+        return Call(driver.name, sources, tuple(arguments), driver.note, tuple(driver.texts()), facts=driver.facts)
 
 
 class Driver:
@@ -151,6 +151,10 @@ class Driver:
         way = "rows copied with pads" if self.plan.staging else "windows in place"
         way = "windows copied side by side" if self.plan.patches else way
         return f"4 pixels x 2 channels, sums of {form.rows * form.taps * form.vectors} vectors, {way}, requantized in float"
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return computed(f"{PIXELS} pixels x 2 channels", 0)
 
     def texts(self) -> list[str]:
         """The functions that the driver calls, then the driver."""

@@ -7,7 +7,7 @@ import numpy
 
 from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.spec import Demands, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Scratch
+from aidge_build.export.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.export.linear import LinearConstants, linear_constants
 from aidge_build.export.node import ExportNode, kernel
 
@@ -82,7 +82,8 @@ class ConvDepthwise2dInt8(ExportNode):
                                                f"y += {shape.out_height * shape.out_width * shape.channels};"])]
         driver = c_function(name, "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch", body)
         return Call(name, ("planes.h",), (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), Scratch()),
-                    "one channel at a time, 2 x 4 outputs, requantized in float", (form.text(), driver))
+                    "one channel at a time, 2 x 4 outputs, requantized in float", (form.text(), driver),
+                    facts=computed("8 pixels x 1 channel", 0))
 
     def _by_lanes(self, shape: Geometry, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
         form = Depthwise(shape.channels, shape.kernel_height, shape.kernel_width, shape.dilation_width * shape.channels,
@@ -92,7 +93,7 @@ class ConvDepthwise2dInt8(ExportNode):
         arguments = (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), *((Scratch(),) if staging else ()))
         sources = ("depthwise.h", *(("ring.h",) if staging else ()))
         return Call(name, sources, arguments, "16 channels in lanes, requantized in float",
-                    (form.text(), _driver(name, shape, form, staging)))
+                    (form.text(), _driver(name, shape, form, staging)), facts=computed("1 pixel x 16 channels", 0))
 
 
 def _clamps(view: NodeView) -> bool:

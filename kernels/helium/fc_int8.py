@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.spec import ROW_MAJOR
-from aidge_build.export.call import Call, Constant, Input, Output
+from aidge_build.export.call import Call, Constant, Input, Output, computed
 from aidge_build.export.linear import linear_constants
 from aidge_build.export.node import ExportNode, kernel
 
@@ -23,10 +23,10 @@ class FcInt8(ExportNode):
         form = Dense(rows.shape[1], rows.shape[0], levels != output.dtype.range)
         batches = self.inputs[0].dims[0]
         arguments = (Input(0), Output(0), Constant("stream", form.stream(numbers)))
-        note = "8 outputs at a time, requantized in float"
+        note, facts = "8 outputs at a time, requantized in float", computed("1 row x 8 outputs", 0)
         if batches == 1:
-            return Call(form.name, ("dense.h",), arguments, note, (form.text(),))
+            return Call(form.name, ("dense.h",), arguments, note, (form.text(),), facts=facts)
         name = f"{form.name}_batches_{batches}"
         body = loop("batch", batches, [f"{form.name}(x, y, stream);", f"x += {form.inputs};", f"y += {form.outputs};"])
         driver = c_function(name, PARAMETERS, ["int32_t batch;", *body])
-        return Call(name, ("dense.h",), arguments, note, (form.text(), driver))
+        return Call(name, ("dense.h",), arguments, note, (form.text(), driver), facts=facts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.export.call import Call, Constant, Input, Output
+from aidge_build.export.call import Call, Constant, Input, Output, computed
 from aidge_build.export.conditions import SAME_QUANTIZATION
 from aidge_build.export.node import ExportNode, kernel
 
@@ -17,4 +17,4 @@ class MaxPool2dInt8(ExportNode):
     def call(self) -> Call:
         return Call("aidge_helium_maxpool2d", ("maxpool2d.h",),
                     (Input(0), Output(0), Constant("levels", numpy.array(pool_levels(self.view), numpy.int8)),
-                     pool_struct(pool_geometry(self.view))), "16 channels in lanes")
+                     pool_struct(pool_geometry(self.view))), "16 channels in lanes", facts=computed("16 channels"))

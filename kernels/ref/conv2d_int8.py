@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 
 from aidge_build.backend.spec import Demands, NodeView
-from aidge_build.export.call import Call
+from aidge_build.export.call import Call, computed
 from aidge_build.export.node import kernel
 
 from .linear_int8 import LinearInt8, linear_spec
-from .packing import blocked, fc_shape, taps_last_channels
+from .packing import BLOCK, blocked, fc_shape, taps_last_channels
 from .raster import raster_demands
 from .window2d import is_pointwise, window2d
 
@@ -25,9 +25,10 @@ class Conv2dInt8(LinearInt8):
     def call(self) -> Call:
         data, window, groups = self.inputs[0], self.operator.window, self.operator.groups
         rows = taps_last_channels(self.inputs[1].data)
-        packed = blocked(rows, groups)
+        packed, facts = blocked(rows, groups), computed(f"1 pixel x {BLOCK} channels", 0)
         if groups == 1 and is_pointwise(window):
             pixels = data.dims[0] * math.prod(data.dims[2:])
-            return Call("aidge_ref_fc_int8", ("fc_int8.h",), (*self.arguments(rows, packed, False), fc_shape(pixels, rows)))
+            return Call("aidge_ref_fc_int8", ("fc_int8.h",), (*self.arguments(rows, packed, False), fc_shape(pixels, rows)),
+                        facts=facts)
         return Call("aidge_ref_conv2d_int8", ("conv2d_int8.h",),
-                    (*self.arguments(rows, packed, True), window2d(data, self.outputs[0], window, groups)))
+                    (*self.arguments(rows, packed, True), window2d(data, self.outputs[0], window, groups)), facts=facts)

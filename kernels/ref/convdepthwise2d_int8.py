@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.backend.spec import Demands, NodeView
-from aidge_build.export.call import Call
+from aidge_build.export.call import Call, computed
 from aidge_build.export.node import kernel
 
 from .linear_int8 import LinearInt8, linear_spec
@@ -24,4 +24,4 @@ class ConvDepthwise2dInt8(LinearInt8):
         rows = taps_last_channels(self.inputs[1].data)
         shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
         return Call("aidge_ref_convdepthwise2d_int8", ("convdepthwise2d_int8.h",),
-                    (*self.arguments(rows, rows.T.ravel(), True), shape))
+                    (*self.arguments(rows, rows.T.ravel(), True), shape), facts=computed("1 pixel x 4 channels", 0))

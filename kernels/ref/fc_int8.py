@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from aidge_build.backend.spec import ROW_MAJOR
-from aidge_build.export.call import Call
+from aidge_build.export.call import Call, computed
 from aidge_build.export.node import kernel
 
 from .linear_int8 import LinearInt8, linear_spec
-from .packing import blocked, fc_shape
+from .packing import BLOCK, blocked, fc_shape
 
 
 @kernel("FC", linear_spec(ROW_MAJOR))
@@ -16,4 +16,5 @@ class FcInt8(LinearInt8):
     def call(self) -> Call:
         rows = self.inputs[1].data
         arguments = self.arguments(rows, blocked(rows), False)
-        return Call("aidge_ref_fc_int8", ("fc_int8.h",), (*arguments, fc_shape(self.inputs[0].dims[0], rows)))
+        return Call("aidge_ref_fc_int8", ("fc_int8.h",), (*arguments, fc_shape(self.inputs[0].dims[0], rows)),
+                    facts=computed(f"1 row x {BLOCK} outputs", 0))

@@ -15,7 +15,7 @@ AIDGE_REF_INLINE int64_t aidge_ref_round_shift_s64(int64_t value, int32_t shift)
 }
 
 /* rint_half_even(value / divisor), divisor > 0. */
-static inline int64_t aidge_ref_round_quotient(int64_t value, int64_t divisor)
+AIDGE_REF_INLINE int64_t aidge_ref_round_quotient(int64_t value, int64_t divisor)
 {
     int64_t quotient = value / divisor;
     int64_t rest = value % divisor;
@@ -30,7 +30,7 @@ static inline int64_t aidge_ref_round_quotient(int64_t value, int64_t divisor)
 }
 
 /* value * rescale[0] over rescale[2], or over 2^rescale[1] if rescale[2] is 0; the generator has proved the ranges. */
-static inline int64_t aidge_ref_rescale(int64_t value, const int64_t *rescale)
+AIDGE_REF_INLINE int64_t aidge_ref_rescale(int64_t value, const int64_t *rescale)
 {
     int64_t product = value * rescale[0];
     return rescale[2] != 0 ? aidge_ref_round_quotient(product, rescale[2])

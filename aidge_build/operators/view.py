@@ -9,7 +9,6 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.graph.dtype import DType
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
 
@@ -188,35 +187,3 @@ class Identity(View):
 
     def forward(self, data):
         return data
-
-
-@dataclass(frozen=True)
-class Dropout(Identity):
-    """y = x: at inference nothing is dropped. Source: ONNX operator Dropout (without the output mask)."""
-
-    onnx_names: ClassVar = ("Dropout",)
-
-    @classmethod
-    def from_onnx(cls, source):
-        source.expect_attributes("ratio", "seed")
-        mode = source.optional_input(2)
-        require(mode is None or mode.is_constant, "training_mode is computed at run time", "export the model in evaluation mode")
-        training = source.optional_constant(2)
-        require(training is None or not training.any(), "training_mode is on", "export the model in evaluation mode")
-        if source.is_read(1):
-            return DropoutWithMask(DType.bool if source.opset >= 10 else source.input(0).dtype), source.input_names[:1]
-        return cls(), source.input_names[:1]
-
-
-@dataclass(frozen=True)
-class DropoutWithMask(Operator):
-    """y = x, and a mask that says that nothing is dropped. Dropout becomes it where its mask is read."""
-
-    mask: DType = DType.bool
-
-    def infer(self, inputs):
-        (data,) = inputs
-        return TensorType(data.dims, data.dtype), TensorType(data.dims, self.mask)
-
-    def forward(self, data):
-        return data, numpy.ones(data.shape, self.mask.numpy)

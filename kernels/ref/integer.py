@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Sums of products of plain int8 and uint8 numbers with run-time zero points and scales; dynamic quantization; the mask of Dropout."""
+"""Sums of products of plain int8 and uint8 numbers with run-time zero points and scales; dynamic quantization."""
 
 from __future__ import annotations
 
-import numpy
-
 from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Argument, Call, Constant, Input, Literal, Output, Struct
+from aidge_build.export.call import Argument, Call, Input, Literal, Output, Struct
 from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
@@ -179,12 +177,3 @@ class DynamicQuantize(ExportNode):
     def call(self) -> Call:
         return Call("aidge_ref_dynamic_quantize", ("dynamic_quantize.h",),
                     (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements)))
-
-
-@kernel("DropoutWithMask", ImplSpec(inputs=(_ANY,), outputs=(_ANY,)))
-class DropoutWithMask(ExportNode):
-    def call(self) -> Call:
-        data, mask = self.outputs
-        return Call("aidge_ref_copy_and_fill", ("fill.h",),
-                    (Input(0), Output(0), Output(1), Constant("one", numpy.ones(1, mask.dtype.numpy)), Literal(data.size_bytes),
-                     Literal(mask.elements), Literal(mask.dtype.size_bytes)))

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Dropout: nothing at inference; in training mode a seeded random mask, the same one on every machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.view import Identity
+
+DEFAULT_RATIO = 0.5
+
+
+@dataclass(frozen=True)
+class Dropout(Identity):
+    """y = x: at inference nothing is dropped. Source: ONNX operator Dropout (without the output mask)."""
+
+    onnx_names: ClassVar = ("Dropout",)
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("is_test", "ratio", "seed")
+        require(source.opset >= 7 or source.integer("is_test", 0) == 1, "it is in training mode (is_test is 0)", "export the model in evaluation mode")
+        mode = source.optional_input(2)
+        if mode is not None and (not mode.is_constant or mode.data.any()):
+            require(source.has_attribute("seed"), "training_mode is on or computed at run time, and the node states no seed",
+                    "export the model in evaluation mode, or with the attribute seed")
+            return DropoutInTraining(source.integer("seed") & 0xFFFFFFFF, source.is_read(1)), source.input_names
+        if source.is_read(1):
+            return DropoutWithMask(DType.bool if source.opset >= 10 else source.input(0).dtype), source.input_names[:1]
+        return cls(), source.input_names[:1]
+
+
+@dataclass(frozen=True)
+class DropoutWithMask(Operator):
+    """y = x, and a mask that says that nothing is dropped. Dropout becomes it where its mask is read."""
+
+    mask: DType = DType.bool
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return TensorType(data.dims, data.dtype), TensorType(data.dims, self.mask)
+
+    def forward(self, data):
+        return data, numpy.ones(data.shape, self.mask.numpy)
+
+
+@dataclass(frozen=True)
+class DropoutInTraining(Operator):
+    """y = mask * x / (1 - ratio), and the mask where it is read. Inputs: x, optional ratio, training mode (off: y = x).
+
+    The mask is that of ONNX's reference: numpy.random.RandomState(seed).uniform() >= ratio, element by element; every run
+    draws the same one. Dropout becomes it where its training mode is on or computed at run time.
+    """
+
+    seed: int = 0
+    masked: bool = False
+
+    def infer(self, inputs):
+        data, ratio, mode = inputs
+        require(ratio is None or ratio.elements == 1, f"the ratio has the dims {list(ratio.dims) if ratio else ''}, wants one number")
+        require(mode.elements == 1 and mode.dtype is DType.bool, f"training_mode is {mode}, wants one truth value")
+        mask = [TensorType(data.dims, DType.bool)] if self.masked else []
+        return (TensorType(data.dims, data.dtype), *mask)
+
+    def forward(self, data, ratio, mode):
+        share = DEFAULT_RATIO if ratio is None else float(ratio.reshape(()))
+        mask = numpy.ones(data.shape, bool)
+        if mode.reshape(()):
+            mask = numpy.random.RandomState(self.seed).uniform(size=data.shape) >= share
+            data = numpy.where(mask, data / (1 - share), 0)
+        return (data, mask) if self.masked else data

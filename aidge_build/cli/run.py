@@ -13,13 +13,13 @@ from pathlib import Path
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.outcome import SCHEMA, Outcome
-from aidge_build.elf import Claim, read_claims, read_disassembly, read_image
-from aidge_build.elf.cycles import cycle_model, instruction_cycles
-from aidge_build.emulate import InstructionCycles, RunResult, run_program
-from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, MissingTool
+from aidge_build.elf import Claim, read_claims, read_image
+from aidge_build.elf.cycles import cycle_model
+from aidge_build.emulate import RunResult, run_program
+from aidge_build.emulate.estimate import cycles_of
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
-from aidge_build.toolchain import disassemble
 
 SUMMARY = "run a linked program (emulated on the board's true memory map)"
 _INPUT, _OUTPUT = "input.bin", "output.bin"
@@ -61,22 +61,11 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
     run_symbol = f"{claims[0].model}_run" if len(claims) == 1 else ""
     return run_program(arguments.elf, board, work_folder=folder, arguments=words, run_symbol=run_symbol,
                        layer_symbols=layers if run_symbol else (), emulator=arguments.emulator,
-                       watched_symbols=_arenas(claims[0]) if run_symbol else (), cycles=_cycles(arguments.elf, board))
+                       watched_symbols=_arenas(claims[0]) if run_symbol else (), cycles=cycles_of(arguments.elf, board))
 
 
 def _arenas(claim: Claim) -> tuple[str, ...]:
     return (claim.arena_symbol,) if claim.arena_symbol else tuple(part.symbol for part in claim.arenas)
-
-
-def _cycles(elf: Path, board: Board) -> InstructionCycles | None:
-    """The table of the board's core; None where there is none, or no disassembler to read the program with."""
-    model = cycle_model(board.cpu)
-    if model is None:
-        return None
-    try:
-        return InstructionCycles(instruction_cycles(model, read_disassembly(disassemble(elf))), model.taken_cycles)
-    except MissingTool:
-        return None
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -22,7 +22,7 @@ from aidge_build.emulate.program import InstructionCycles, Program
 def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program, layer_addresses: Sequence[int]):
     """A counter that watches `machine`; `code` is (origin, content) of each memory that may hold code.
 
-    It has the attributes total, inside_run, runs, layers (a list), endless_loop (the address of a branch to itself), over_limit.
+    It has the attributes total, inside_run, before_main, runs, layers (a list), endless_loop (the address of a branch to itself), over_limit.
     """
     library = shared_library("unicorn_hook", program.work_folder)
     if library is None:
@@ -33,7 +33,7 @@ def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], pro
 class _PythonCounter:
     def __init__(self, machine: unicorn.Uc, program: Program, layer_addresses: Sequence[int]):
         self.counting = Counting(program.run_address, program.instruction_limit, layer_addresses,
-                                 lambda: machine.reg_read(arm_const.UC_ARM_REG_LR))
+                                 lambda: machine.reg_read(arm_const.UC_ARM_REG_LR), program.main_address)
         self._known: dict[tuple[int, int], int] = {}
         machine.hook_add(unicorn.UC_HOOK_BLOCK, self._on_block)
 
@@ -72,7 +72,7 @@ class _Layer(ctypes.Structure):
 
 class _Counting(ctypes.Structure):
     _fields_ = [("total", ctypes.c_uint64), ("inside_run", ctypes.c_uint64), ("limit", ctypes.c_uint64),
-                ("run_address", ctypes.c_uint32), ("runs", ctypes.c_uint32), ("return_address", ctypes.c_uint32),
+                ("before_main", ctypes.c_uint64), ("run_address", ctypes.c_uint32), ("main_address", ctypes.c_uint32), ("runs", ctypes.c_uint32), ("return_address", ctypes.c_uint32),
                 ("running", ctypes.c_uint32), ("endless_loop", ctypes.c_uint32), ("over_limit", ctypes.c_uint32),
                 ("current", ctypes.c_int32), ("layer_count", ctypes.c_uint32), ("layers", ctypes.POINTER(_Layer))]
 
@@ -108,7 +108,7 @@ class _NativeCounter:
             _Memory(origin, len(content), _address_of(content), _address_of(table), _address_of(self._cycles[index]) if self._cycles else None)
             for index, ((origin, content), table) in enumerate(zip(code, self._tables, strict=True))))
         self._layer_cycles = (ctypes.c_uint64 * max(len(layer_addresses), 1))()
-        counting = _Counting(limit=program.instruction_limit, run_address=program.run_address, current=-1,
+        counting = _Counting(limit=program.instruction_limit, run_address=program.run_address, main_address=program.main_address, current=-1,
                              layer_count=len(layer_addresses), layers=self._layers)
         engine = unicorn_library.uclib
         taken = program.cycles.taken_cycles if program.cycles else 0
@@ -138,7 +138,7 @@ class _NativeCounter:
         return self._hook.cycles, [self._layer_cycles[index] for index in range(self._hook.counting.layer_count)]
 
     def __getattr__(self, name: str) -> int:
-        if name in ("total", "inside_run", "runs", "endless_loop", "over_limit"):
+        if name in ("total", "inside_run", "before_main", "runs", "endless_loop", "over_limit"):
             return getattr(self._hook.counting, name)
         raise AttributeError(name)
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts executed instructions block by block: in all, inside one function (a model's run), and per layer of it.
+/* Counts executed instructions block by block: in all, before main, inside one function (a model's run), and per layer of it.
  * Both emulators report the start of every basic block; the rules are here once, and in counting.py once more in Python.
  *
  * A layer's share reaches from the entry of its function to the entry of the next layer or to the return of the run: layers
@@ -19,8 +19,8 @@ struct layer {
 };
 
 struct counting {
-    uint64_t total, inside_run, limit;
-    uint32_t run_address; /* ~0: no such function */
+    uint64_t total, inside_run, limit, before_main;
+    uint32_t run_address, main_address; /* ~0: no such function */
     uint32_t runs, return_address, running, endless_loop, over_limit;
     int32_t current;
     uint32_t layer_count;
@@ -66,6 +66,8 @@ static void counting_block(struct counting *counting, uint32_t address, uint32_t
         for (uint32_t index = 0; index < counting->layer_count; index++)
             counting->layers[index].turn = 0;
     }
+    if (address == counting->main_address && counting->before_main == 0)
+        counting->before_main = counting->total;
     counting->total += instructions;
     if (counting->total > counting->limit)
         counting->over_limit = 1;

@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from aidge_build.emulate.program import NO_ADDRESS
+
 
 @dataclass
 class Counting:
@@ -15,8 +17,10 @@ class Counting:
     limit: int
     addresses: Sequence[int]
     read_link: Callable[[], int]
+    main_address: int = NO_ADDRESS
     total: int = 0
     inside_run: int = 0
+    before_main: int = 0
     runs: int = 0
     endless_loop: int = 0
     over_limit: bool = False
@@ -40,6 +44,8 @@ class Counting:
             self.running, self._current, self._turns = True, None, {}
             self._return_address = self.read_link() & ~1
             self.runs += 1
+        if address == self.main_address and not self.before_main:
+            self.before_main = self.total
         self.total += instructions
         self.over_limit = self.total > self.limit
         if self.running:

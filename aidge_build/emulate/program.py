@@ -38,7 +38,7 @@ class RunResult:
     """What a program did. Counts are None where they are not available (host, no compiler for the counter, `count=False`).
 
     `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
-    bytes of the watched symbols these calls wrote.
+    bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main.
     """
 
     exit_code: int
@@ -51,6 +51,7 @@ class RunResult:
     emulator: str
     written_bytes: int | None = None
     run_cycles: int | None = None
+    start_up_instructions: int | None = None
 
     @property
     def instructions_per_run(self) -> float | None:
@@ -77,6 +78,12 @@ class Program:
     def run_address(self) -> int:
         """The entry of the run symbol, or NO_ADDRESS."""
         symbol = self.image.symbol(self.run_symbol) if self.run_symbol else None
+        return symbol.address if symbol else NO_ADDRESS
+
+    @property
+    def main_address(self) -> int:
+        """The entry of main, or NO_ADDRESS."""
+        symbol = self.image.symbol("main")
         return symbol.address if symbol else NO_ADDRESS
 
     def layer_slots(self) -> tuple[tuple[int, str], ...]:

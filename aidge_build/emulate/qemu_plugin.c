@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A TCG plug-in for QEMU (plug-in API version 1): exact instruction counts and the lowest stack address that was written.
- * Arguments: out=FILE run=ADDRESS stack=LOW:HIGH limit=N and layer=ADDRESS, sorted by address, once per layer.
+ * Arguments: out=FILE run=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N and layer=ADDRESS, sorted by address, once per layer.
  * Do not combine with -icount: its restarts of a block would be counted twice. */
 #include "counting.h"
 
@@ -41,7 +41,7 @@ struct block {
     bool calls, endless;
 };
 
-static struct counting counting = {.limit = UINT64_MAX, .run_address = ~0u, .current = NO_LAYER};
+static struct counting counting = {.limit = UINT64_MAX, .run_address = ~0u, .main_address = ~0u, .current = NO_LAYER};
 static const struct block *previous;
 static const char *result_path;
 static uint32_t stack_low, stack_high, lowest_write;
@@ -53,7 +53,7 @@ static void write_result(void)
     FILE *file = fopen(result_path, "w");
     if (file == NULL)
         return;
-    fprintf(file, "total %" PRIu64 "\nruns %u\n", counting.total, counting.runs);
+    fprintf(file, "total %" PRIu64 "\nbefore_main %" PRIu64 "\nruns %u\n", counting.total, counting.before_main, counting.runs);
     if (!entered_by_jump)
         fprintf(file, "inside_run %" PRIu64 "\n", counting.inside_run);
     fprintf(file, "stack %u\nendless_loop %u\n", stack_high - lowest_write, counting.endless_loop);
@@ -142,6 +142,8 @@ PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char *
             result_path = strdup(value);
         else if (strncmp(arguments[index], "run=", 4) == 0)
             counting.run_address = (uint32_t)strtoul(value, NULL, 0);
+        else if (strncmp(arguments[index], "main=", 5) == 0)
+            counting.main_address = (uint32_t)strtoul(value, NULL, 0);
         else if (strncmp(arguments[index], "limit=", 6) == 0)
             counting.limit = strtoull(value, NULL, 0);
         else if (strncmp(arguments[index], "layer=", 6) == 0)

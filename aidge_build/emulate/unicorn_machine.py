@@ -94,7 +94,7 @@ class _Machine:
             self.semihosting.exit_code, self.semihosting.stdout, counter.total if counter else None,
             counter.inside_run if counter and counter.runs else None, counter.runs if counter else None,
             layers, self._stack_high_water(), "unicorn", sum(sum(bytes(part)) for part in written) if written else None,
-            cycles[0] if cycles and counter.runs else None,
+            cycles[0] if cycles and counter.runs else None, counter.before_main or None if counter else None,
         )
 
     def release(self) -> None:

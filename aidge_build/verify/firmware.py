@@ -14,6 +14,7 @@ from aidge_build.elf.image import read_image
 from aidge_build.emit import emit
 from aidge_build.emit.ports import ports_of
 from aidge_build.emulate import RunResult, run_program
+from aidge_build.emulate.estimate import cycles_of
 from aidge_build.errors import CheckFailed
 from aidge_build.graph.tensor import Tensor
 from aidge_build.output import write_sources
@@ -26,18 +27,19 @@ from aidge_build.verify.vectors import Vectors
 @dataclass(frozen=True)
 class Execution:
     """Outputs per tensor name [vector, dims...]; with a trace also every layer's outputs. `code_bytes` are the
-    instructions of the model's layers and kernels in the ELF, `weights_bytes` its constants."""
+    instructions of the model's layers and kernels in `elf`, `weights_bytes` its constants."""
 
     outputs: Vectors
     trace: Vectors
     result: RunResult
     code_bytes: int
     weights_bytes: int
+    elf: Path
 
 
 def execute(program: Program, board: Board, vectors: Vectors, folder: Path, *, trace: bool = False,
-            flags: tuple[str, ...] = ()) -> Execution:
-    """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin."""
+            flags: tuple[str, ...] = (), estimates: bool = False) -> Execution:
+    """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin. `estimates`: with cycles."""
     folder.mkdir(parents=True, exist_ok=True)
     program = replace(program, options=replace(program.options, trace=trace))
     generated = emit(program)
@@ -54,14 +56,15 @@ def execute(program: Program, board: Board, vectors: Vectors, folder: Path, *, t
     elf = build_program(board, sources, folder / f"{program.name}.elf", work_folder=folder / "objects",
                         include_folders=[folder], extra_flags=flags)
     result = run_program(elf, board, work_folder=folder, run_symbol=f"{program.name}_run",
-                         layer_symbols=[layer.symbol for layer in program.layers], count=not trace)
+                         layer_symbols=[layer.symbol for layer in program.layers], count=not trace,
+                         cycles=cycles_of(elf, board) if estimates else None)
     if result.exit_code != 0:
         raise CheckFailed(f"the program ended with exit code {result.exit_code}", where=str(elf), code="RUN",
                           hint="3: input.bin is short, 4: the model's run function refused, 5: output.bin could not be written")
     layers = [tensor for layer in program.layers for tensor in layer.outputs]
     return Execution(_split(folder / "output.bin", outputs, count),
                      _split(folder / "trace.bin", layers, count) if trace else {}, result, _code_bytes(elf, program.name),
-                     generated.manifest["weights_bytes"])
+                     generated.manifest["weights_bytes"], elf)
 
 
 def _code_bytes(elf: Path, name: str) -> int:

@@ -124,6 +124,17 @@ def test_layers_that_the_linker_merged_are_counted_in_turns(tmp_path):
     assert conv and fc and conv < fc
 
 
+@pytest.mark.parametrize("name", ["mps2-an386", "mps3-an547"])
+def test_what_runs_from_reset_to_main_is_counted_apart(tmp_path, name):
+    """Main comes after start-up has cleared variables: 256 words more take the same number of instructions each."""
+    counts = [run(name, build(name, f"static volatile int cleared[{words}]; int main(void) {{ return cleared[0]; }}", tmp_path,
+                                     name=f"app_{words}"), tmp_path)
+              for words in (4, 260, 516)]
+    first, second, third = (result.start_up_instructions for result in counts)
+    assert second - first == third - second >= 256 and first < 400
+    assert all(0 < result.instructions - result.start_up_instructions < 40 for result in counts)
+
+
 def test_counting_can_be_switched_off(tmp_path):
     result = run("stm32f7", build("stm32f7", model("DTCM"), tmp_path), tmp_path, count=False, layer_symbols=LAYERS)
     assert result.instructions is None and result.runs is None and [layer.instructions for layer in result.layers] == [None, None]

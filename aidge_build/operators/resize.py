@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy
@@ -56,12 +56,17 @@ class Resize(Operator):
                     "exclude_outside": bool(source.integer("exclude_outside", 0)),
                     "extrapolation": source.real("extrapolation_value", 0.0)}
         require(policy in ("stretch", "not_larger", "not_smaller"), f"keep_aspect_ratio_policy {policy!r} is unknown")
+        reads = source.input_names[:1]
         if coordinates == "tf_crop_and_resize":
-            keywords |= _crop(source.constant_input(1), axes, data.rank)
+            if source.input(1).is_constant:
+                keywords |= _crop(source.input(1).data, axes, data.rank)
+            else:
+                cls, reads = CropAndResize, source.input_names[:2]
+                keywords["roi_axes"] = axes
         scales = source.optional_constant(2)
         if scales is not None and scales.size:
-            return cls._by_scales(data, scales, axes, **keywords), source.input_names[:1]
-        return cls._by_sizes(data, source.constant_integers(3), axes, policy, **keywords), source.input_names[:1]
+            return cls._by_scales(data, scales, axes, **keywords), reads
+        return cls._by_sizes(data, source.constant_integers(3), axes, policy, **keywords), reads
 
     @classmethod
     def _by_scales(cls, data, scales: numpy.ndarray, axes, **keywords) -> "Resize":
@@ -86,7 +91,7 @@ class Resize(Operator):
         return cls(tuple(dims), tuple(factors), **keywords)
 
     def infer(self, inputs):
-        (data,) = inputs
+        data = inputs[0]
         for name, value, known in (("mode", self.mode, MODES), ("coordinate_transformation_mode", self.coordinates, COORDINATES),
                                    ("nearest_mode", self.nearest, NEAREST)):
             require(value in known, f"{name} {value!r} is not supported", f"supported are {', '.join(known)}")
@@ -173,6 +178,25 @@ class Resize(Operator):
             return result
         limits = numpy.iinfo(data.dtype)
         return numpy.clip(numpy.rint(result), limits.min, limits.max).astype(data.dtype)
+
+
+@dataclass(frozen=True)
+class CropAndResize(Resize):
+    """Resize with tf_crop_and_resize whose roi is computed at run time. Inputs: data, roi: the begins along `roi_axes`, then the ends."""
+
+    onnx_names: ClassVar = ()
+
+    roi_axes: tuple[int, ...] = ()
+
+    def infer(self, inputs):
+        _, roi = inputs
+        require(roi.dims == (2 * len(self.roi_axes),), f"roi has the dims {list(roi.dims)}, wants [{2 * len(self.roi_axes)}]")
+        require(not self.antialias and not self.exclude_outside, "antialias and exclude_outside are not supported with a roi of run time")
+        return super().infer(inputs)
+
+    def forward(self, data, roi):
+        fixed = {field.name: getattr(self, field.name) for field in fields(Resize)}
+        return Resize(**fixed | _crop(roi, self.roi_axes, data.ndim)).forward(data)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from aidge_build.request import CompileRequest
 
 # Inputs that carry shapes: the harness may bind them to their test values, and says so. Nothing else is bound.
 SHAPE_INPUTS = {
-    "ConstantOfShape": (0,), "CumSum": (1,), "Expand": (1,), "OneHot": (1,), "Pad": (1, 3), "Range": (0, 1, 2), "Reshape": (1,),
+    "CumSum": (1,), "Expand": (1,), "OneHot": (1,), "Pad": (1, 3), "Reshape": (1,),
     "Resize": (2, 3), "Slice": (1, 2, 3, 4), "Split": (1,), "Squeeze": (1,), "Tile": (1,), "TopK": (1,), "Trilu": (1,),
     "Unsqueeze": (1,), "Upsample": (1,),
     **{f"Reduce{name}": (1,) for name in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")},

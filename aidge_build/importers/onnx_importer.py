@@ -48,6 +48,7 @@ class _Import:
         self._tensors: dict[str, Tensor] = {}
         self._nodes: list[Node] = []
         self._folded_bytes = 0
+        self._declared = {value.name: value.dims for value in model.outputs}
         self._read = {value.name for value in model.outputs}.union(*(node.inputs for node in model.nodes))
 
     def graph(self) -> tuple[GraphView, tuple[str, ...]]:
@@ -105,7 +106,7 @@ class _Import:
         types = [self._tensors[read].dtype if read else None for read in node.inputs]
         opset = self._opset(node)
         check_node(node, opset, types)
-        made = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self._tensors, self._read))
+        made = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self._tensors, self._read, self._declared))
         operator, reads = made if isinstance(made, tuple) else (made, _trimmed(node.inputs))
         inputs = [self._tensors[read] if read else None for read in reads]
         results = operator.infer(inputs)

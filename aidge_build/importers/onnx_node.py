@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy
 
@@ -28,6 +28,7 @@ class OnnxNode:
     opset: int
     tensors: Mapping[str, Tensor]
     read: Collection[str] | None = None  # names that a node or the model's outputs read; None: all
+    declared: Mapping[str, tuple[int | str | None, ...] | None] = field(default_factory=dict)  # dims that the file states
 
     @property
     def op_type(self) -> str:
@@ -58,6 +59,14 @@ class OnnxNode:
         """Whether output `index` has a name that somebody reads."""
         name = self.node.outputs[index] if index < len(self.node.outputs) else ""
         return bool(name) and (self.read is None or name in self.read)
+
+    def declared_dims(self, index: int) -> tuple[int, ...]:
+        """The dims that the file declares for an output whose shape is computed at run time."""
+        dims = self.declared.get(self.node.outputs[index])
+        if dims is None or not all(isinstance(size, int) for size in dims):
+            raise AidgeError("the shape of its result is computed at run time, and the file declares no fixed dims for it", code="OPERATOR",
+                             hint="export the model with static shapes, or simplify it with onnxsim")
+        return dims
 
     def optional_input(self, index: int) -> Tensor | None:
         """The tensor of an input, or None where it is not given."""

@@ -82,6 +82,8 @@ class ConstantOfShape(Operator):
         source.expect_attributes("value")
         value = source.tensor("value", numpy.zeros(1, numpy.float32))
         require(value.size == 1, f"the value has {value.size} elements, wants one")
+        if not source.input(0).is_constant:
+            return Fill(source.declared_dims(0), value.reshape(()).item(), DType(value.dtype.name))
         return cls(source.constant_integers(0), value.reshape(()).item(), DType(value.dtype.name)), ()
 
     def infer(self, inputs):
@@ -106,6 +108,8 @@ class Range(Operator):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("stash_type")
+        if not all(source.input(index).is_constant for index in range(3)):
+            return Count(source.declared_dims(0))
         values = [source.constant_input(index) for index in range(3)]
         require(all(value.size == 1 for value in values), "start, limit and delta must be single numbers")
         start, limit, delta = (value.reshape(()).item() for value in values)
@@ -118,3 +122,38 @@ class Range(Operator):
 
     def forward(self):
         return self.start + numpy.arange(self.count) * self.delta
+
+
+@dataclass(frozen=True)
+class Fill(ConstantOfShape):
+    """As many times `value` as the shape of run time says, at most `dims`; zeros behind. ConstantOfShape becomes it."""
+
+    onnx_names: ClassVar = ()
+
+    def infer(self, inputs):
+        (shape,) = inputs
+        require(shape.dtype is DType.int64 and shape.dims == (len(self.dims),), f"the shape is {shape}, wants int64[{len(self.dims)}]")
+        return super().infer(())
+
+    def forward(self, shape):
+        flat = numpy.zeros(math.prod(self.dims), self.dtype.numpy)
+        flat[:max(0, min(math.prod(int(size) for size in shape), flat.size))] = self.value
+        return flat.reshape(self.dims)
+
+
+@dataclass(frozen=True)
+class Count(Operator):
+    """start, start + delta, ... up to but without limit, at most `dims` numbers; zeros behind. Range becomes it at run time."""
+
+    dims: tuple[int, ...] = ()
+
+    def infer(self, inputs):
+        require(len(self.dims) == 1, f"the result is declared {list(self.dims)}, wants one axis")
+        for tensor in inputs:
+            require(tensor.elements == 1 and tensor.dtype is inputs[0].dtype, "start, limit and delta must be single numbers of one type")
+        return (TensorType(self.dims, inputs[0].dtype),)
+
+    def forward(self, start, limit, delta):
+        start, limit, delta = (value.reshape(()) for value in (start, limit, delta))
+        found = start + numpy.arange(self.dims[0]).astype(start.dtype) * delta
+        return numpy.where(found < limit if delta > 0 else found > limit, found, 0)

@@ -68,7 +68,8 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
             if not isinstance(value, type) or value.__module__ != module.__name__:
                 continue
             if issubclass(value, ExportNode) and "kernel_spec" in vars(value):
-                kernels += [Kernel(manifest["name"], module.__name__.rpartition(".")[2], operator_type, value.kernel_spec, value)
+                kernels += [Kernel(manifest["name"], module.__name__.rpartition(".")[2], operator_type, value.kernel_spec, value,
+                                   value.kernel_pattern)
                             for operator_type in value.kernel_types]
             elif issubclass(value, Operator) and value.onnx_names:
                 operators.append(value)

@@ -52,12 +52,16 @@ class ExportNode:
         raise NotImplementedError
 
 
-def kernel(types: str | Sequence[str], spec: ImplSpec):
-    """Mark a class as a kernel for these operator types; the loader of the library registers what is marked."""
+def kernel(types: str | Sequence[str], spec: ImplSpec, pattern: str = ""):
+    """Mark a class as a kernel for these operator types; the loader of the library registers what is marked.
+
+    With a `pattern` the type is that of a meta-operator: nodes that the pattern fits and the spec accepts become one.
+    """
 
     def mark(cls: type[ExportNode]) -> type[ExportNode]:
         cls.kernel_types = (types,) if isinstance(types, str) else tuple(types)
         cls.kernel_spec = spec
+        cls.kernel_pattern = pattern
         return cls
 
     return mark

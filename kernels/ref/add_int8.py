@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.affine import proved_affine
+from aidge_build.arithmetic.affine import Affine, proved_affine
 from aidge_build.arithmetic.fixed_point import exact_ratio
 from aidge_build.export.call import Call, Constant
 from aidge_build.export.node import kernel
@@ -15,12 +15,16 @@ from .binary_int8 import BINARY_INT8, BinaryInt8
 
 @kernel(("Add", "Sub"), BINARY_INT8)
 class AddInt8(BinaryInt8):
-    def call(self) -> Call:
+    def total(self) -> Affine:
+        """The sum in integers, proved on all pairs of stored values."""
         first, second, result = (tensor.quantization for tensor in (*self.inputs, *self.outputs))
         sign = -1 if self.node.type == "Sub" else 1
         ratios = exact_ratio(first.scale, result.scale), sign * exact_ratio(second.scale, result.scale)
         low, high, zero_point = self.bounds()
-        found = proved_affine(ratios, (first.zero_point, second.zero_point, zero_point), low, high, self.meaning())
+        return proved_affine(ratios, (first.zero_point, second.zero_point, zero_point), low, high, self.meaning())
+
+    def call(self) -> Call:
+        found = self.total()
         numbers = [found.first, found.second, found.offset, found.shift]
         if found.is_narrow:
             name, total = "add_int8", numpy.array(numbers, numpy.int32)

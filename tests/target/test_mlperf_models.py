@@ -12,7 +12,7 @@ from tests.command import aidge_build
 from tests.shared import FLOAT_MODELS, MODELS, float_model, int8_model, vectors
 
 BOARDS = ("host", "mps2-an386", "stm32f7", "mps3-an547")
-PEAK_BYTES = {"ic_resnet8": 49_728, "kws_dscnn": 16_000, "vww_mobilenet025": 73_728, "ad_toycar": 768, "sww_dscnn1d": 7_936}
+PEAK_BYTES = {"ic_resnet8": 32_768, "kws_dscnn": 16_000, "vww_mobilenet025": 73_728, "ad_toycar": 768, "sww_dscnn1d": 7_936}
 
 
 def verify(model, name, board, *more):

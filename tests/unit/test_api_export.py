@@ -155,6 +155,18 @@ def test_a_library_behind_fuses_only_what_those_before_it_lack():
     assert fuse_meta(META_GRAPH, [library_of(front), meta_library()], Target()) is META_GRAPH
 
 
+def test_a_library_behind_fuses_where_no_other_has_every_node_or_the_heaviest_is_not_taken_from_one_before():
+    front, behind = lib("front"), lib("behind")
+    front.register("ReLU", FLOAT)(ExportNode)
+    behind.register_metaop("ConvReLU", FLOAT, "Conv2D->ReLU")(ExportNode)
+    assert types(fuse_meta(META_GRAPH, [library_of(front), library_of(behind)], Target())) == ["ReLU", "ConvReLU", "Tanh"]
+    fast = lib("fast")
+    fast.register("Conv2D", FLOAT)(ExportNode)
+    assert types(fuse_meta(META_GRAPH, [library_of(fast), library_of(behind)], Target())) == ["ReLU", "ConvReLU", "Tanh"]
+    behind.register("ReLU", FLOAT)(ExportNode)
+    assert fuse_meta(META_GRAPH, [library_of(fast), library_of(behind)], Target()) is META_GRAPH
+
+
 def test_the_attributes_of_a_meta_operator_are_found_recursively():
     node = ExportNode(node_view(fuse_meta(META_GRAPH, [meta_library()], Target()), 1))
     assert node.attributes["conv2d_kernel"] == [2, 5] and node.attributes["kernel_dims"] == [2, 5]

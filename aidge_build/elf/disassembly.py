@@ -12,6 +12,8 @@ CONDITIONS = ("eq", "ne", "cs", "hs", "cc", "lo", "mi", "pl", "vs", "vc", "hi", 
 _LINE = re.compile(r"\s*([0-9a-f]+):\t([0-9a-f]{4}(?: [0-9a-f]{4})?)\s*\t(.*)")
 _REGISTER_RANGE = re.compile(r"([rsdq])(\d+)-[rsdq]?(\d+)")
 _ADDRESS = re.compile(r"(?:0x)?([0-9a-f]+)(?: <.*>)?")
+_ENCODED_CONDITIONS = ("eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le")
+_SELECTIONS = ("csel", "csinc", "csinv", "csneg")
 _ALIASES = {"fp": "r11", "sl": "r10", "sb": "r9", "ip": "r12", "r13": "sp", "r14": "lr", "r15": "pc"}
 
 
@@ -51,9 +53,23 @@ def _instructions(text: str) -> Iterator[Instruction]:
         mnemonic, _, rest = match[3].partition("\t")
         if mnemonic.startswith("."):
             continue
-        operands = re.split(r"\s*[@;]", rest, maxsplit=1)[0].strip()
-        name = mnemonic.split(".")[0].strip() if not mnemonic.startswith((";", "@", "<")) else "<undefined>"
-        yield Instruction(int(match[1], 16), len(match[2].replace(" ", "")) // 2, name, tuple(_split(operands)))
+        operands = tuple(_split(re.split(r"\s*[@;]", rest, maxsplit=1)[0].strip()))
+        name = mnemonic.split(".")[0].strip()
+        if mnemonic.startswith((";", "@", "<")):
+            name, operands = _conditional_selection(match[2]) or ("<undefined>", operands)
+        yield Instruction(int(match[1], 16), len(match[2].replace(" ", "")) // 2, name, operands)
+
+
+def _conditional_selection(code: str) -> tuple[str, tuple[str, ...]] | None:
+    """`csinc r4, r4, r4, ne` and its sisters, which GNU objdump 2.40 does not know where both sources are one register.
+
+    Encoding T1 of the Armv8.1-M manual (DDI 0553, C2.4): 111010100101 Rn, 10 op Rd condition Rm; sp and pc are no destinations.
+    """
+    words = [int(word, 16) for word in code.split()]
+    if len(words) != 2 or words[0] & 0xFFF0 != 0xEA50 or words[1] & 0xC000 != 0x8000 or words[1] >> 8 & 15 in (13, 15) or words[1] >> 4 & 15 > 13:
+        return None
+    registers = [_canonical(f"r{number}") for number in (words[1] >> 8 & 15, words[0] & 15, words[1] & 15)]
+    return _SELECTIONS[words[1] >> 12 & 3], (*registers, _ENCODED_CONDITIONS[words[1] >> 4 & 15])
 
 
 def _split(text: str) -> Iterator[str]:

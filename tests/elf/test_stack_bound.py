@@ -200,3 +200,22 @@ def test_a_program_of_this_machine_has_no_bound(tmp_path, capsys):
     assert main(["check", str(elf), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["stack_bound_bytes"] is None
     assert main(["check", str(elf), "--max-stack", "100"]) == 2
+
+
+@pytest.mark.parametrize("line, name, operands", [
+    ("  b6:\tea54 9414 \t\t\t@ <UNDEFINED> instruction: 0xea549414", "csinc", ("r4", "r4", "r4", "ne")),
+    ("  b6:\tea5f a08f \t\t\t; <UNDEFINED> instruction: 0xea5fa08f", "csinv", ("r0", "pc", "pc", "hi")),
+    ("  b6:\tea54 9d14 \t\t\t@ <UNDEFINED> instruction: 0xea549d14", "<undefined>", ()),
+    ("  b6:\tea54 94e4 \t\t\t@ <UNDEFINED> instruction: 0xea5494e4", "<undefined>", ()),
+    ("  b6:\tea54 d414 \t\t\t@ <UNDEFINED> instruction: 0xea54d414", "<undefined>", ())])
+def test_a_selection_that_the_disassembler_does_not_know_is_decoded_here(line, name, operands):
+    instruction, = read_disassembly(line).values()
+    assert (instruction.mnemonic, instruction.operands, instruction.size_bytes) == (name, operands, 4)
+
+
+def test_code_for_the_m55_that_selects_by_condition_has_a_bound(tmp_path):
+    code = ("volatile int a, b; __attribute__((naked, noinline)) int f(int x) { __asm__(\"push {r4, lr}\\n cmp r0, #1\\n mov r4, r0\\n\"\n"
+            "\" .inst.w 0xea549414\\n mov r0, r4\\n pop {r4, pc}\"); }\nint main(void) { return f(1) - 2; }")
+    elf = build("mps3-an547", code, tmp_path)
+    result = run_program(elf, load_board("mps3-an547"), work_folder=tmp_path)
+    assert result.exit_code == 0 and result.stack_high_water_bytes <= bounds(elf).program.bytes <= result.stack_high_water_bytes + 64

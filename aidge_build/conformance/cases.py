@@ -47,9 +47,9 @@ def listed_names() -> tuple[str, ...]:
 
 
 def prepare(case: NodeCase, symbol: str, libraries: tuple[Library, ...], features: frozenset[str] = frozenset()) -> Prepared:
-    """Import and compile one case; inputs without elements and inputs that carry shapes are bound."""
+    """Import and compile one case; inputs that carry shapes are bound."""
     wanted = {name for operator, position, name in case.reads if position in SHAPE_INPUTS.get(operator, ())}
-    bound = tuple(name for name, values in case.inputs.items() if name in wanted or values.size == 0)
+    bound = tuple(name for name in case.inputs if name in wanted)
     operators = dict(builtin_operators())
     for library in libraries:
         operators |= {onnx_name: operator for operator in library.operators for onnx_name in operator.onnx_names}

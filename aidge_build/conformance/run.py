@@ -120,9 +120,10 @@ def _main(batch: Sequence[Prepared]) -> str:
         view = one.program.view
         names = [*(f"x{i}" for i in range(len(view.inputs))), *(f"y{i}" for i in range(len(view.outputs)))]
         lines.append("    {")
-        lines += [f"        static {tensor.dtype.c_type} {name}[{tensor.elements}];" for name, tensor in zip(names, _ports(one))]
-        reads = [f"semihosting_read(from, {name}, sizeof {name}) != 0u" for name in names[:len(view.inputs)]]
-        writes = [f"semihosting_write(to, {name}, sizeof {name}) != 0u" for name in names[len(view.inputs):]]
+        lines += [f"        static {tensor.dtype.c_type} {name}[{max(1, tensor.elements)}];" for name, tensor in zip(names, _ports(one))]
+        sizes = {name: f"{tensor.size_bytes}u" for name, tensor in zip(names, _ports(one)) if tensor.elements}
+        reads = [f"semihosting_read(from, {name}, {sizes[name]}) != 0u" for name in names[:len(view.inputs)] if name in sizes]
+        writes = [f"semihosting_write(to, {name}, {sizes[name]}) != 0u" for name in names[len(view.inputs):] if name in sizes]
         call = f"{one.program.name}_run({', '.join(names)}) != 0"
         lines += [f"        if ({condition}) {{ return 3; }}" for condition in (*reads, call, *writes)]
         lines.append("    }")

@@ -14,10 +14,10 @@ from aidge_build.onnx_format import ValueInfo
 MOST_ELEMENTS = 1 << 47  # sizes in bytes and their sums stay within 64 bits
 
 
-def check_elements(where: str, dims: tuple[int, ...]) -> None:
+def check_elements(where: str, dims: tuple[int, ...], may_be_empty: bool = False) -> None:
     """Refuse a run-time tensor without elements, or with more than any arithmetic on sizes allows."""
     elements = math.prod(dims)
-    if elements == 0:
+    if elements == 0 and not may_be_empty:
         raise AidgeError(f"{where} has the dims {list(dims)}, no element", code="DIMS")
     if elements > MOST_ELEMENTS:
         raise AidgeError(f"{where} has the dims {list(dims)}, {elements} elements; the limit is {MOST_ELEMENTS}", code="DIMS")
@@ -44,7 +44,7 @@ class Binding:
             raise AidgeError(f"graph input '{value.name}': its rank is unknown", code="BIND",
                              hint="export the model with the shape of this input, for example onnxsim --overwrite-input-shape")
         dims = tuple(self._dim(value, axis, dim) for axis, dim in enumerate(value.dims))
-        check_elements(f"graph input '{value.name}'", dims)
+        check_elements(f"graph input '{value.name}'", dims, may_be_empty=True)  # what reads it decides
         return dims
 
     def _dim(self, value: ValueInfo, axis: int, dim: int | str | None) -> int:

@@ -152,8 +152,11 @@ class _Import:
             self._tensors[tensor.name] = constant(tensor.name, value)
 
     def _keep(self, node: Node, results: Iterable[TensorType]) -> None:
+        for name in filter(None, node.inputs):
+            if not self._tensors[name].is_constant:
+                check_elements(f"its input '{name}'", self._tensors[name].dims, node.operator.empties)
         for output, result in zip(node.outputs, results):
-            check_elements(f"its output '{output}'", result.dims)
+            check_elements(f"its output '{output}'", result.dims, node.operator.empties)
             self._tensors[output] = Tensor(output, result.dims, result.dtype)
         self._nodes.append(node)
 

@@ -60,13 +60,10 @@ class OnnxNode:
         name = self.node.outputs[index] if index < len(self.node.outputs) else ""
         return bool(name) and (self.read is None or name in self.read)
 
-    def declared_dims(self, index: int) -> tuple[int, ...]:
-        """The dims that the file declares for an output whose shape is computed at run time."""
+    def declared_dims(self, index: int) -> tuple[int, ...] | None:
+        """The dims that the file declares for an output, None where they are not fixed there."""
         dims = self.declared.get(self.node.outputs[index])
-        if dims is None or not all(isinstance(size, int) for size in dims):
-            raise AidgeError("the shape of its result is computed at run time, and the file declares no fixed dims for it", code="OPERATOR",
-                             hint="export the model with static shapes, or simplify it with onnxsim")
-        return dims
+        return dims if dims is not None and all(isinstance(size, int) for size in dims) else None
 
     def optional_input(self, index: int) -> Tensor | None:
         """The tensor of an input, or None where it is not given."""

@@ -83,6 +83,7 @@ class Trilu(Operator):
     """The upper or lower triangle of matrices, from the diagonal `shift` on; zeros elsewhere. Source: ONNX operator Trilu."""
 
     onnx_names: ClassVar = ("Trilu",)
+    empties: ClassVar = True
 
     upper: bool = True
     shift: int = 0

@@ -35,12 +35,14 @@ class Operator:
     `views` is true for operators that only rename the elements of input 0 (Reshape, Transpose, Identity); `moves` for
     those that copy elements without computing (Pad, Slice): between quantized tensors both want equal quantizations.
     `folds` is false for operators that recipes must see even when their inputs are constant.
+    `empties` is true for operators that may read and write tensors without elements at run time: their kernels then do nothing.
     """
 
     onnx_names: ClassVar[tuple[str, ...]] = ()
     views: ClassVar[bool] = False
     moves: ClassVar[bool] = False
     folds: ClassVar[bool] = True
+    empties: ClassVar[bool] = False
 
     @property
     def type(self) -> str:

@@ -69,7 +69,7 @@ class Size(Operator):
 
 @dataclass(frozen=True)
 class ConstantOfShape(Operator):
-    """A tensor of these dims full of one value. Source: ONNX operator ConstantOfShape, with a constant shape."""
+    """A tensor of these dims full of one value. Source: ONNX operator ConstantOfShape."""
 
     onnx_names: ClassVar = ("ConstantOfShape",)
 
@@ -82,8 +82,9 @@ class ConstantOfShape(Operator):
         source.expect_attributes("value")
         value = source.tensor("value", numpy.zeros(1, numpy.float32))
         require(value.size == 1, f"the value has {value.size} elements, wants one")
-        if not source.input(0).is_constant:
-            return Fill(source.declared_dims(0), value.reshape(()).item(), DType(value.dtype.name))
+        declared = source.declared_dims(0)
+        if not source.input(0).is_constant and declared is not None:
+            return Fill(declared, value.reshape(()).item(), DType(value.dtype.name))
         return cls(source.constant_integers(0), value.reshape(()).item(), DType(value.dtype.name)), ()
 
     def infer(self, inputs):
@@ -96,7 +97,7 @@ class ConstantOfShape(Operator):
 
 @dataclass(frozen=True)
 class Range(Operator):
-    """start, start + delta, ... up to but without limit. Source: ONNX operator Range, with constant inputs."""
+    """start, start + delta, ... up to but without limit. Source: ONNX operator Range."""
 
     onnx_names: ClassVar = ("Range",)
 
@@ -108,8 +109,9 @@ class Range(Operator):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("stash_type")
-        if not all(source.input(index).is_constant for index in range(3)):
-            return Count(source.declared_dims(0))
+        declared = source.declared_dims(0)
+        if not all(source.input(index).is_constant for index in range(3)) and declared is not None:
+            return Count(declared)
         values = [source.constant_input(index) for index in range(3)]
         require(all(value.size == 1 for value in values), "start, limit and delta must be single numbers")
         start, limit, delta = (value.reshape(()).item() for value in values)
@@ -129,6 +131,7 @@ class Fill(ConstantOfShape):
     """As many times `value` as the shape of run time says, at most `dims`; zeros behind. ConstantOfShape becomes it."""
 
     onnx_names: ClassVar = ()
+    empties: ClassVar = True
 
     def infer(self, inputs):
         (shape,) = inputs
@@ -144,6 +147,8 @@ class Fill(ConstantOfShape):
 @dataclass(frozen=True)
 class Count(Operator):
     """start, start + delta, ... up to but without limit, at most `dims` numbers; zeros behind. Range becomes it at run time."""
+
+    empties: ClassVar = True
 
     dims: tuple[int, ...] = ()
 

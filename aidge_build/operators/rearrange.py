@@ -48,6 +48,7 @@ class Split(Operator):
     """Pieces of these sizes along `axis`. Source: ONNX operator Split, with constant sizes."""
 
     onnx_names: ClassVar = ("Split",)
+    empties: ClassVar = True
     moves: ClassVar = True
 
     axis: int = 0
@@ -84,6 +85,7 @@ class Slice(Operator):
     """Elements start, start + step, ... (count of them) of each axis. Source: ONNX operator Slice, with constant bounds."""
 
     onnx_names: ClassVar = ("Slice",)
+    empties: ClassVar = True
     moves: ClassVar = True
 
     starts: tuple[int, ...] = ()

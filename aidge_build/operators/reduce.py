@@ -21,6 +21,7 @@ class Reduce(Operator):
     Axes are an attribute, or an input since opset 18 (ReduceSum: 13).
     """
 
+    empties: ClassVar = True
     function: ClassVar[Callable]
     axes_are_input_since: ClassVar[int] = 18
     needs_elements: ClassVar[bool] = True

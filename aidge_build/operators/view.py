@@ -18,6 +18,7 @@ class View(Operator):
     """Base: one input, the same elements."""
 
     views: ClassVar = True
+    empties: ClassVar = True
 
     def forward_quantized(self, values, inputs, outputs):
         """The stored values move as they are when both sides have the same quantization."""

@@ -96,7 +96,8 @@ def _name_after_output(buffer_of: dict[str, str], output: str) -> None:
 
 
 def _sizes(view: GraphView, buffer_of: Mapping[str, str]) -> dict[str, int]:
-    return {buffer: view.tensor(buffer).size_bytes for buffer in dict.fromkeys(buffer_of.values())}
+    # A tensor without elements has a place of its own, too: its pointer is valid.
+    return {buffer: max(1, view.tensor(buffer).size_bytes) for buffer in dict.fromkeys(buffer_of.values())}
 
 
 def _alignment(view: GraphView, members: tuple[str, ...]) -> int:

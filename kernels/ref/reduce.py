@@ -21,7 +21,7 @@ AXES = 4
 
 @dataclass(frozen=True)
 class Reduction:
-    """The sum `s` begins as `start` (over x, the first element), takes in every element x by `step`, and ends as `end`.
+    """The sum `s` begins as `start`, takes in every element x by `step`, and ends as `end`.
 
     `count` is the number of elements. `largest` asks for the largest element m before the loop.
     """
@@ -52,8 +52,19 @@ def _extreme(sign: str) -> Callable[[DType], Reduction]:
     test = f"(x {sign} s) || (x != x)"
 
     def find(dtype: DType) -> Reduction:
-        return Reduction("x", f"s = {test if dtype is DType.float32 else f'x {sign} s'} ? x : s;")
+        return Reduction(_least(dtype, sign), f"s = {test if dtype is DType.float32 else f'x {sign} s'} ? x : s;")
     return find
+
+
+def _least(dtype: DType, sign: str) -> str:
+    """The value that every other one replaces, also the result where there is no element."""
+    if dtype is DType.float32:
+        return "-INFINITY" if sign == ">" else "INFINITY"
+    if dtype is DType.bool:
+        return "0" if sign == ">" else "1"
+    if sign == ">":
+        return "0" if dtype.name.startswith("u") else f"{dtype.name.upper()}_MIN"
+    return f"{dtype.name.upper()}_MAX"
 
 
 REDUCTIONS: dict[str, Callable[[DType], Reduction | None]] = {
@@ -97,7 +108,8 @@ class Reduce(ExportNode):
 def reduce_shape(source: Tensor, axes: tuple[int, ...]) -> dict[str, int | tuple[int, ...]]:
     """The kept and the reduced axes of a row-major tensor, slowest first; neighbours of one kind are merged."""
     merged: list[tuple[bool, int, int]] = []  # (reduced, size, step)
-    for axis, (size, step) in enumerate(zip(source.dims, source.layout.strides)):
+    strides = source.layout.strides if source.elements else (0,) * source.rank  # nothing is read, and no pointer leaves its array
+    for axis, (size, step) in enumerate(zip(source.dims, strides)):
         reduced = axis in axes
         if size == 1:
             continue
@@ -123,12 +135,12 @@ def _text(function: str, found: Reduction, dtype: DType) -> str:
     end = found.end if kind == c else f"({c})({found.end})"
     largest = []
     if found.largest:
-        largest = [f"        {c} m = *first;", "        for (i = 0; i < shape->count; i++) {",
+        largest = [f"        {c} m = -INFINITY;", "        for (i = 0; i < shape->count; i++) {",
                    f"            const {c} x = first[aidge_ref_reduced_at(shape, i)];", "            m = x > m ? x : m;", "        }",
                    "        m = isfinite(m) ? m : 0.0f;"]
     return "\n".join([
         f"static void {function}(const {c} *input, {c} *output, const aidge_ref_reduce_shape *shape)", "{", "    int32_t o, i;",
         "    for (o = 0; o < shape->outputs; o++) {", f"        const {c} *first = input + aidge_ref_kept_at(shape, o);",
-        *largest, f"        {kind} s = {found.start.replace('x', '*first') if found.start == 'x' else found.start};",
+        *largest, f"        {kind} s = {found.start};",
         "        for (i = 0; i < shape->count; i++) {", f"            const {c} x = first[aidge_ref_reduced_at(shape, i)];",
         f"            {found.step}", "        }", f"        output[o] = {end};", "    }", "}"])

@@ -262,7 +262,7 @@ def test_an_initialiser_replaces_the_input_of_the_same_name():
     ((1, -4), "m.onnx: graph input 'x': its dims [1, -4] hold a negative number"),
     ((1 << 31, 1 << 31), "m.onnx: graph input 'x' has the dims [2147483648, 2147483648], 4611686018427387904 elements; "
      "the limit is 140737488355328"),
-    ((1, 0), "m.onnx: graph input 'x' has the dims [1, 0], no element"),
+    ((1, 0), "m.onnx: node 0 with output 'y' (Relu): its input 'x' has the dims [1, 0], no element"),
     ((1, "height"), "m.onnx: graph input 'x': dimension 1 ('height') has no fixed size. Hint: give it one: --bind height=..."),
     ((1, None), "m.onnx: graph input 'x': dimension 1 ('x.1') has no fixed size. Hint: give it one: --bind x.1=..."),
     (None, "m.onnx: graph input 'x': its rank is unknown. Hint: export the model with the shape of this input, "

@@ -10,12 +10,12 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.operators.base import Activated, Operator, TensorType, require
-from aidge_build.operators.binary import broadcast_dims
-from aidge_build.operators.unary import Unary
+from aidge_build.operators.broadcasting import broadcast_dims
+from aidge_build.operators.kinds import ElementWise
 
 
 @dataclass(frozen=True)
-class ReLU(Unary):
+class ReLU(ElementWise):
     """y = max(x, 0). Source: ONNX operator Relu."""
 
     onnx_names: ClassVar = ("Relu",)
@@ -141,7 +141,7 @@ class Elu(Operator):
 
 
 @dataclass(frozen=True)
-class Sigmoid(Unary):
+class Sigmoid(ElementWise):
     """y = 1 / (1 + e^-x). Source: ONNX operator Sigmoid."""
 
     onnx_names: ClassVar = ("Sigmoid",)
@@ -152,7 +152,7 @@ class Sigmoid(Unary):
 
 
 @dataclass(frozen=True)
-class Tanh(Unary):
+class Tanh(ElementWise):
     """y = tanh(x). Source: ONNX operator Tanh."""
 
     onnx_names: ClassVar = ("Tanh",)
@@ -182,7 +182,7 @@ class HardSigmoid(Operator):
 
 
 @dataclass(frozen=True)
-class HardSwish(Unary):
+class HardSwish(ElementWise):
     """y = x * max(0, min(1, x / 6 + 1/2)). Source: ONNX operator HardSwish."""
 
     onnx_names: ClassVar = ("HardSwish",)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What an operator is: a frozen value of typed attributes with a shape rule and a numpy meaning.
 
-An operator's file reads from top to bottom: attributes, `from_onnx`, `infer`, `forward`. A new operator is one file
-in this folder (or in a library's `operators` folder); nothing else has to know it.
+An operator's file reads from top to bottom: attributes, `from_onnx`, `infer`, `forward`, `backward`. A new operator is one
+file in this folder (or in a library's folder) with a class that `@operator` marks; nothing else has to know it. Most classes
+inherit all but a line or two from one of the kinds in `kinds.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from aidge_build.arithmetic.requantize import dequantize, quantize
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.attributes import from_declared
+from aidge_build.operators.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Operator:
     those that copy elements without computing (Pad, Slice): between quantized tensors both want equal quantizations.
     `folds` is false for operators that recipes must see even when their inputs are constant.
     `empties` is true for operators that may read and write tensors without elements at run time: their kernels then do nothing.
+    `overwrites` lists (output, input): the output is the next value of that parameter, which training stores there.
     """
 
     onnx_names: ClassVar[tuple[str, ...]] = ()
@@ -43,6 +47,7 @@ class Operator:
     moves: ClassVar[bool] = False
     folds: ClassVar[bool] = True
     empties: ClassVar[bool] = False
+    overwrites: ClassVar[tuple[tuple[int, int], ...]] = ()
 
     @property
     def type(self) -> str:
@@ -53,10 +58,9 @@ class Operator:
     def from_onnx(cls, source: "OnnxNode") -> "Operator | tuple[Operator, Sequence[str]]":
         """The operator of an ONNX node; with a list of tensor names when it does not read all inputs of the node.
 
-        `source` is an `aidge_build.importers.onnx_node.OnnxNode`. The default fits operators without attributes.
+        `source` is an `aidge_build.importers.onnx_node.OnnxNode`. The default reads the fields that `attribute()` declares.
         """
-        source.expect_attributes()
-        return cls()
+        return from_declared(cls, source)
 
     def infer(self, inputs: Sequence[Tensor | None]) -> tuple[TensorType, ...]:
         """The types of the outputs; AidgeError when the inputs do not fit."""
@@ -65,6 +69,33 @@ class Operator:
     def forward(self, *inputs: numpy.ndarray | None) -> numpy.ndarray | tuple[numpy.ndarray, ...]:
         """The meaning. Float tensors come as float64 and are rounded once to their type by the caller."""
         raise NotImplementedError
+
+    def backward(self, gradients: Sequence[numpy.ndarray], inputs: Sequence[numpy.ndarray | None],
+                 outputs: Sequence[numpy.ndarray]) -> tuple[numpy.ndarray | None, ...]:
+        """The gradients of the inputs, given those of the outputs; None for an input that has none (indices, bounds).
+
+        Everything is float64. Gradients are handed back, never stored: the execution adds them up.
+        """
+        raise AidgeError(f"{self.type} has no backward", code="OPERATOR")
+
+    @classmethod
+    def has_backward(cls) -> bool:
+        """Whether gradients pass through this operator."""
+        return cls.backward is not Operator.backward
+
+    @classmethod
+    def examples(cls) -> tuple["Operator", ...]:
+        """Operators of this class with different attributes, which the samples try."""
+        return (cls(),)
+
+    @classmethod
+    def samples(cls) -> tuple[Sample, ...]:
+        """Operators with inputs: the registry's tests check shape, dtype and gradient on each."""
+        return ()
+
+    def takes_over(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> tuple[int, ...]:
+        """The inputs whose bytes output 0 may overwrite while it is computed element by element, in order."""
+        return ()
 
     def forward_quantized(self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None],
                           outputs: Sequence[Tensor]) -> tuple[numpy.ndarray, ...]:
@@ -125,3 +156,7 @@ class Activated(Operator):
     def clamp(self, values: numpy.ndarray) -> numpy.ndarray:
         """The clamped values, in their own type."""
         return numpy.clip(values, self.minimum, self.maximum) if self.clamps else values
+
+    def unclamp(self, gradient: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray:
+        """The gradient before the clamp, given the clamped result: none passes where a bound was reached."""
+        return gradient * ((result > self.minimum) & (result < self.maximum)) if self.clamps else gradient

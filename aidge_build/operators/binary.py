@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,41 +11,12 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Activated, Operator, TensorType, require
-
-
-def broadcast_dims(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The dims that these broadcast to (ONNX: multidirectional broadcasting); refuse those that do not fit."""
-    rank = max(map(len, shapes))
-    padded = [(1,) * (rank - len(dims)) + tuple(dims) for dims in shapes]
-    result = []
-    for sizes in zip(*padded):
-        others = {size for size in sizes if size != 1}
-        require(len(others) <= 1, f"the dims {' and '.join(str(list(dims)) for dims in shapes)} do not broadcast")
-        result.append(others.pop() if others else 1)
-    return tuple(result)
+from aidge_build.operators.broadcasting import broadcast_dims
+from aidge_build.operators.kinds import Broadcast
 
 
 @dataclass(frozen=True)
-class Binary(Operator):
-    """y = function(a, b) for each pair of elements."""
-
-    function: ClassVar[Callable]
-
-    def infer(self, inputs):
-        first, second = inputs
-        require(first.dtype is second.dtype, f"the inputs are {first.dtype.name} and {second.dtype.name}")
-        return (TensorType(broadcast_dims(first.dims, second.dims), self.result_type(first.dtype)),)
-
-    def result_type(self, dtype: DType) -> DType:
-        """The element type of the output."""
-        return dtype
-
-    def forward(self, first, second):
-        return type(self).function(first, second)
-
-
-@dataclass(frozen=True)
-class Arithmetic(Activated, Binary):
+class Arithmetic(Activated, Broadcast):
     """A binary operator whose result may be clamped (a fused activation)."""
 
     def forward(self, first, second):
@@ -112,7 +83,7 @@ class Pow(Operator):
 
 
 @dataclass(frozen=True)
-class Mod(Binary):
+class Mod(Broadcast):
     """The remainder: with the sign of b (fmod = 0, integers) or of a (fmod = 1). Source: ONNX operator Mod."""
 
     onnx_names: ClassVar = ("Mod",)
@@ -132,7 +103,7 @@ class Mod(Binary):
 
 
 @dataclass(frozen=True)
-class Comparison(Binary):
+class Comparison(Broadcast):
     """A binary operator with a truth value as result."""
 
     def result_type(self, dtype):

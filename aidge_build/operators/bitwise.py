@@ -10,12 +10,11 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import TensorType, require
-from aidge_build.operators.binary import Binary
-from aidge_build.operators.unary import Unary
+from aidge_build.operators.kinds import Broadcast, ElementWise
 
 
 @dataclass(frozen=True)
-class BitwiseAnd(Binary):
+class BitwiseAnd(Broadcast):
     """Each bit of a and b. Source: ONNX operator BitwiseAnd."""
 
     onnx_names: ClassVar = ("BitwiseAnd",)
@@ -23,7 +22,7 @@ class BitwiseAnd(Binary):
 
 
 @dataclass(frozen=True)
-class BitwiseOr(Binary):
+class BitwiseOr(Broadcast):
     """Each bit of a or b. Source: ONNX operator BitwiseOr."""
 
     onnx_names: ClassVar = ("BitwiseOr",)
@@ -31,7 +30,7 @@ class BitwiseOr(Binary):
 
 
 @dataclass(frozen=True)
-class BitwiseXor(Binary):
+class BitwiseXor(Broadcast):
     """Each bit of either a or b. Source: ONNX operator BitwiseXor."""
 
     onnx_names: ClassVar = ("BitwiseXor",)
@@ -39,7 +38,7 @@ class BitwiseXor(Binary):
 
 
 @dataclass(frozen=True)
-class BitwiseNot(Unary):
+class BitwiseNot(ElementWise):
     """Every bit the other way. Source: ONNX operator BitwiseNot."""
 
     onnx_names: ClassVar = ("BitwiseNot",)
@@ -47,7 +46,7 @@ class BitwiseNot(Unary):
 
 
 @dataclass(frozen=True)
-class BitShift(Binary):
+class BitShift(Broadcast):
     """The bits of a moved by b places; bits that leave are lost, a signed number keeps its sign to the right.
 
     A negative shift, or one by the width or more, gives 0, or -1 for a negative number to the right.
@@ -75,7 +74,7 @@ class BitShift(Binary):
 
 
 @dataclass(frozen=True)
-class Truth(Unary):
+class Truth(ElementWise):
     """Base: a truth value for each element."""
 
     def infer(self, inputs):

@@ -14,7 +14,7 @@ import numpy
 from aidge_build.arithmetic.requantize import requantize
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
-from aidge_build.operators.binary import broadcast_dims
+from aidge_build.operators.broadcasting import broadcast_dims
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.window import Window
 

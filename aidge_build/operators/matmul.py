@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.operators.base import Activated, Operator, TensorType, require
-from aidge_build.operators.binary import broadcast_dims
+from aidge_build.operators.broadcasting import broadcast_dims
 from aidge_build.operators.linear import LinearQuantized
 
 

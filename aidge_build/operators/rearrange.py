@@ -10,7 +10,7 @@ import numpy
 
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
-from aidge_build.operators.binary import broadcast_dims
+from aidge_build.operators.broadcasting import broadcast_dims
 
 LARGEST_RANGE = (1 << 63) - 1
 

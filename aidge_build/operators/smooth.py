@@ -10,11 +10,12 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.operators.base import require
-from aidge_build.operators.unary import Erf, Unary
+from aidge_build.operators.kinds import ElementWise
+from aidge_build.operators.unary import Erf
 
 
 @dataclass(frozen=True)
-class Celu(Unary):
+class Celu(ElementWise):
     """y = max(0, x) + min(0, alpha * (e^(x / alpha) - 1)). Source: ONNX operator Celu."""
 
     onnx_names: ClassVar = ("Celu",)
@@ -33,7 +34,7 @@ class Celu(Unary):
 
 
 @dataclass(frozen=True)
-class Selu(Unary):
+class Selu(ElementWise):
     """y = gamma * x for x > 0, else gamma * alpha * (e^x - 1). Source: ONNX operator Selu."""
 
     onnx_names: ClassVar = ("Selu",)
@@ -51,7 +52,7 @@ class Selu(Unary):
 
 
 @dataclass(frozen=True)
-class Softplus(Unary):
+class Softplus(ElementWise):
     """y = ln(1 + e^x). Source: ONNX operator Softplus."""
 
     onnx_names: ClassVar = ("Softplus",)
@@ -61,7 +62,7 @@ class Softplus(Unary):
 
 
 @dataclass(frozen=True)
-class Softsign(Unary):
+class Softsign(ElementWise):
     """y = x / (1 + |x|). Source: ONNX operator Softsign."""
 
     onnx_names: ClassVar = ("Softsign",)
@@ -71,7 +72,7 @@ class Softsign(Unary):
 
 
 @dataclass(frozen=True)
-class Mish(Unary):
+class Mish(ElementWise):
     """y = x * tanh(ln(1 + e^x)). Source: ONNX operator Mish."""
 
     onnx_names: ClassVar = ("Mish",)
@@ -81,7 +82,7 @@ class Mish(Unary):
 
 
 @dataclass(frozen=True)
-class Gelu(Unary):
+class Gelu(ElementWise):
     """y = x / 2 * (1 + erf(x / sqrt(2))), or with tanh: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))).
 
     Source: ONNX operator Gelu.
@@ -105,7 +106,7 @@ class Gelu(Unary):
 
 
 @dataclass(frozen=True)
-class Shrink(Unary):
+class Shrink(ElementWise):
     """y = x - bias above lambd, x + bias below -lambd, else 0. Source: ONNX operator Shrink."""
 
     onnx_names: ClassVar = ("Shrink",)
@@ -123,7 +124,7 @@ class Shrink(Unary):
 
 
 @dataclass(frozen=True)
-class Swish(Unary):
+class Swish(ElementWise):
     """y = x / (1 + e^(-alpha * x)). Source: ONNX operator Swish."""
 
     onnx_names: ClassVar = ("Swish",)
@@ -141,7 +142,7 @@ class Swish(Unary):
 
 
 @dataclass(frozen=True)
-class ThresholdedRelu(Unary):
+class ThresholdedRelu(ElementWise):
     """y = x above alpha, else 0. Source: ONNX operator ThresholdedRelu."""
 
     onnx_names: ClassVar = ("ThresholdedRelu",)

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.operators.unary import Unary
+from aidge_build.operators.kinds import ElementWise
 
 @dataclass(frozen=True)
-class Acos(Unary):
+class Acos(ElementWise):
     """The angle in 0..pi whose cosine is x. Source: ONNX operator Acos."""
 
     onnx_names: ClassVar = ("Acos",)
@@ -19,7 +19,7 @@ class Acos(Unary):
 
 
 @dataclass(frozen=True)
-class Acosh(Unary):
+class Acosh(ElementWise):
     """The inverse of cosh for x >= 1. Source: ONNX operator Acosh."""
 
     onnx_names: ClassVar = ("Acosh",)
@@ -27,7 +27,7 @@ class Acosh(Unary):
 
 
 @dataclass(frozen=True)
-class Asin(Unary):
+class Asin(ElementWise):
     """The angle in -pi/2..pi/2 whose sine is x. Source: ONNX operator Asin."""
 
     onnx_names: ClassVar = ("Asin",)
@@ -35,7 +35,7 @@ class Asin(Unary):
 
 
 @dataclass(frozen=True)
-class Asinh(Unary):
+class Asinh(ElementWise):
     """The inverse of sinh. Source: ONNX operator Asinh."""
 
     onnx_names: ClassVar = ("Asinh",)
@@ -43,7 +43,7 @@ class Asinh(Unary):
 
 
 @dataclass(frozen=True)
-class Atan(Unary):
+class Atan(ElementWise):
     """The angle in -pi/2..pi/2 whose tangent is x. Source: ONNX operator Atan."""
 
     onnx_names: ClassVar = ("Atan",)
@@ -51,7 +51,7 @@ class Atan(Unary):
 
 
 @dataclass(frozen=True)
-class Atanh(Unary):
+class Atanh(ElementWise):
     """The inverse of tanh. Source: ONNX operator Atanh."""
 
     onnx_names: ClassVar = ("Atanh",)
@@ -59,7 +59,7 @@ class Atanh(Unary):
 
 
 @dataclass(frozen=True)
-class Cos(Unary):
+class Cos(ElementWise):
     """y = cos(x), x in radians. Source: ONNX operator Cos."""
 
     onnx_names: ClassVar = ("Cos",)
@@ -67,7 +67,7 @@ class Cos(Unary):
 
 
 @dataclass(frozen=True)
-class Cosh(Unary):
+class Cosh(ElementWise):
     """y = cosh(x). Source: ONNX operator Cosh."""
 
     onnx_names: ClassVar = ("Cosh",)
@@ -75,7 +75,7 @@ class Cosh(Unary):
 
 
 @dataclass(frozen=True)
-class Sin(Unary):
+class Sin(ElementWise):
     """y = sin(x), x in radians. Source: ONNX operator Sin."""
 
     onnx_names: ClassVar = ("Sin",)
@@ -83,7 +83,7 @@ class Sin(Unary):
 
 
 @dataclass(frozen=True)
-class Sinh(Unary):
+class Sinh(ElementWise):
     """y = sinh(x). Source: ONNX operator Sinh."""
 
     onnx_names: ClassVar = ("Sinh",)
@@ -91,7 +91,7 @@ class Sinh(Unary):
 
 
 @dataclass(frozen=True)
-class Tan(Unary):
+class Tan(ElementWise):
     """y = tan(x), x in radians. Source: ONNX operator Tan."""
 
     onnx_names: ClassVar = ("Tan",)

@@ -4,31 +4,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy
 
-from aidge_build.operators.base import Operator, TensorType
+from aidge_build.operators.kinds import ElementWise
+
+
+Unary = ElementWise  # for a moment: the name that recipes in the making import
 
 
 @dataclass(frozen=True)
-class Unary(Operator):
-    """y = function(x) for each element; output dims and type are those of the input."""
-
-    function: ClassVar[Callable]
-
-    def infer(self, inputs):
-        (data,) = inputs
-        return (TensorType(data.dims, data.dtype),)
-
-    def forward(self, data):
-        return type(self).function(data)
-
-
-@dataclass(frozen=True)
-class Abs(Unary):
+class Abs(ElementWise):
     """y = |x|. Source: ONNX operator Abs."""
 
     onnx_names: ClassVar = ("Abs",)
@@ -36,7 +24,7 @@ class Abs(Unary):
 
 
 @dataclass(frozen=True)
-class Neg(Unary):
+class Neg(ElementWise):
     """y = -x. Source: ONNX operator Neg."""
 
     onnx_names: ClassVar = ("Neg",)
@@ -44,7 +32,7 @@ class Neg(Unary):
 
 
 @dataclass(frozen=True)
-class Sqrt(Unary):
+class Sqrt(ElementWise):
     """y = square root of x, NaN below zero. Source: ONNX operator Sqrt."""
 
     onnx_names: ClassVar = ("Sqrt",)
@@ -52,7 +40,7 @@ class Sqrt(Unary):
 
 
 @dataclass(frozen=True)
-class Exp(Unary):
+class Exp(ElementWise):
     """y = e^x. Source: ONNX operator Exp."""
 
     onnx_names: ClassVar = ("Exp",)
@@ -60,7 +48,7 @@ class Exp(Unary):
 
 
 @dataclass(frozen=True)
-class Log(Unary):
+class Log(ElementWise):
     """y = natural logarithm of x. Source: ONNX operator Log."""
 
     onnx_names: ClassVar = ("Log",)
@@ -68,7 +56,7 @@ class Log(Unary):
 
 
 @dataclass(frozen=True)
-class Floor(Unary):
+class Floor(ElementWise):
     """The largest integer that is not above x. Source: ONNX operator Floor."""
 
     onnx_names: ClassVar = ("Floor",)
@@ -76,7 +64,7 @@ class Floor(Unary):
 
 
 @dataclass(frozen=True)
-class Ceil(Unary):
+class Ceil(ElementWise):
     """The smallest integer that is not below x. Source: ONNX operator Ceil."""
 
     onnx_names: ClassVar = ("Ceil",)
@@ -84,7 +72,7 @@ class Ceil(Unary):
 
 
 @dataclass(frozen=True)
-class Round(Unary):
+class Round(ElementWise):
     """The nearest integer, ties to even. Source: ONNX operator Round."""
 
     onnx_names: ClassVar = ("Round",)
@@ -92,7 +80,7 @@ class Round(Unary):
 
 
 @dataclass(frozen=True)
-class Reciprocal(Unary):
+class Reciprocal(ElementWise):
     """y = 1 / x. Source: ONNX operator Reciprocal."""
 
     onnx_names: ClassVar = ("Reciprocal",)
@@ -100,7 +88,7 @@ class Reciprocal(Unary):
 
 
 @dataclass(frozen=True)
-class Erf(Unary):
+class Erf(ElementWise):
     """The error function. Source: ONNX operator Erf."""
 
     onnx_names: ClassVar = ("Erf",)
@@ -108,7 +96,7 @@ class Erf(Unary):
 
 
 @dataclass(frozen=True)
-class Not(Unary):
+class Not(ElementWise):
     """Logical not. Source: ONNX operator Not."""
 
     onnx_names: ClassVar = ("Not",)
@@ -116,7 +104,7 @@ class Not(Unary):
 
 
 @dataclass(frozen=True)
-class Sign(Unary):
+class Sign(ElementWise):
     """-1, 0 or 1, as x is negative, zero or positive. Source: ONNX operator Sign."""
 
     onnx_names: ClassVar = ("Sign",)

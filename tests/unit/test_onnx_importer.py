@@ -84,8 +84,8 @@ def test_two_classes_for_one_onnx_operator_are_refused():
 
 def test_operators_of_another_module_can_be_added(tmp_path, monkeypatch):
     (tmp_path / "my_operators.py").write_text(
-        "from typing import ClassVar\nfrom aidge_build.operators.unary import Unary\n"
-        "class Twice(Unary):\n    onnx_names: ClassVar = ('my.domain::Twice',)\n"
+        "from aidge_build.operators.kinds import ElementWise\nfrom aidge_build.operators.register import operator\n"
+        "@operator('my.domain::Twice')\nclass Twice(ElementWise):\n    'y = 2 * x.'\n"
         "    def forward(self, data):\n        return 2 * data\n")
     monkeypatch.syspath_prepend(tmp_path)
     import my_operators

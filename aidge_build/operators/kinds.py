@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: MIT
+"""The kinds of operators: base classes with the shape rule, the gradient, the memory model and the samples that a kind shares.
+
+    Unary               one input
+      ElementWise       each element by itself              forward or function, derivative
+      ForAxis           rows along an axis to such rows     along_rows, rows_backward
+      ReduceAxis        axes to one element                 reduced, derivative
+      Moved             elements copied to other places     forward
+    Binary              two inputs
+      ElementWiseBinary pairs of elements, equal dims       forward or function, derivatives
+      Broadcast         pairs of elements, broadcast dims   forward or function, derivatives
+
+Convolutions (`conv.Convolution`) and pools (`pool.Pool`) have theirs beside the sliding window that they share.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.operators.base import Operator, TensorType, as_tuple, require
+from aidge_build.operators.broadcasting import broadcast_dims, summed_to
+from aidge_build.operators.sample import Sample, numbers
+
+
+def _own(cls: type, base: type, *names: str) -> bool:
+    """Whether the class replaces one of these methods of its kind."""
+    return any(getattr(cls, name) is not getattr(base, name) for name in names)
+
+
+@dataclass(frozen=True)
+class Unary(Operator):
+    """One input, one output: by default of the same dims and type."""
+
+    def infer(self, inputs):
+        (data,) = inputs
+        return (TensorType(data.dims, self.result_type(data.dtype)),)
+
+    def result_type(self, dtype: DType) -> DType:
+        """The element type of the output."""
+        return dtype
+
+
+@dataclass(frozen=True)
+class ElementWise(Unary):
+    """y = function(x) for each element. A subclass states `function` or `forward`, and `derivative` to be trained through.
+
+    `domain` and `kinks` are where the samples may lie: between these two numbers, and not at those.
+    """
+
+    function: ClassVar[Callable]
+    domain: ClassVar[tuple[float, float]] = (-2.0, 2.0)
+    kinks: ClassVar[tuple[float, ...]] = (0.0,)
+
+    def forward(self, data):
+        return type(self).function(data)
+
+    def derivative(self, data: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray | float:
+        """dy / dx at each element."""
+        raise NotImplementedError
+
+    def backward(self, gradients, inputs, outputs):
+        return (gradients[0] * self.derivative(inputs[0], outputs[0]),)
+
+    @classmethod
+    def has_backward(cls):
+        return _own(cls, ElementWise, "derivative", "backward")
+
+    @classmethod
+    def sample_values(cls, *dims: int) -> numpy.ndarray:
+        """Values of the domain."""
+        return numbers(*dims, low=cls.domain[0], high=cls.domain[1], kinks=cls.kinks)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(operator, (cls.sample_values(*dims),)) for operator in cls.examples() for dims in ((2, 3, 4), (7,), ()))
+
+    def takes_over(self, inputs, outputs):
+        return (0,)
+
+
+@dataclass(frozen=True)
+class ForAxis(Unary):
+    """y = function(row) for each row along `axis`, or with `until_end` over this axis and all after it (ONNX before opset 13)."""
+
+    axis: int = -1
+    until_end: bool = False
+
+    def infer(self, inputs):
+        (data,) = inputs
+        require(data.rank > 0 or self.until_end, "the input has no axis")
+        return (TensorType(data.dims, self.result_type(data.dtype)),)
+
+    def along_rows(self, rows: numpy.ndarray) -> numpy.ndarray:
+        """The result, whose rows lie along the last axis."""
+        raise NotImplementedError
+
+    def rows_backward(self, gradient: numpy.ndarray, rows: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray:
+        """The gradient of the rows; all lie along the last axis."""
+        raise NotImplementedError
+
+    def forward(self, data):
+        return self.from_rows(self.along_rows(self.rows(data)), data.shape)
+
+    def backward(self, gradients, inputs, outputs):
+        result = self.rows_backward(self.rows(gradients[0]), self.rows(inputs[0]), self.rows(outputs[0]))
+        return (self.from_rows(result, inputs[0].shape),)
+
+    @classmethod
+    def has_backward(cls):
+        return _own(cls, ForAxis, "rows_backward", "backward")
+
+    def row_length(self, dims: tuple[int, ...]) -> int:
+        """How many elements one row has."""
+        return math.prod(dims[self.axis:]) if self.until_end else dims[self.axis]
+
+    def rows(self, data: numpy.ndarray) -> numpy.ndarray:
+        """The data with its rows along the last axis."""
+        if self.until_end:
+            return data.reshape(math.prod(data.shape[:self.axis]), -1)
+        return numpy.moveaxis(data, self.axis, -1)
+
+    def from_rows(self, rows: numpy.ndarray, shape: tuple[int, ...]) -> numpy.ndarray:
+        """What `rows` gave, in the data's own order again."""
+        return rows.reshape(shape) if self.until_end else numpy.moveaxis(rows, -1, self.axis)
+
+    @classmethod
+    def examples(cls):
+        return cls(), cls(axis=1), cls(axis=1, until_end=True)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(operator, (numbers(2, 3, 4),)) for operator in cls.examples())
+
+
+@dataclass(frozen=True)
+class ReduceAxis(Unary):
+    """y = function over `axes`; they stay with length 1 if `keep` is set."""
+
+    function: ClassVar[Callable]
+    domain: ClassVar[tuple[float, float]] = (-2.0, 2.0)
+
+    axes: tuple[int, ...] = ()
+    keep: bool = True
+
+    def infer(self, inputs):
+        (data,) = inputs
+        dims = (1 if axis in self.axes else size for axis, size in enumerate(data.dims) if self.keep or axis not in self.axes)
+        return (TensorType(tuple(dims), self.result_type(data.dtype)),)
+
+    def forward(self, data):
+        return type(self).function(data, axis=self.axes, keepdims=self.keep)
+
+    def derivative(self, data: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray | float:
+        """dy / dx at each element; the reduced axes of `result` have length 1."""
+        raise NotImplementedError
+
+    def backward(self, gradients, inputs, outputs):
+        data = inputs[0]
+        kept = tuple(1 if axis in self.axes else size for axis, size in enumerate(data.shape))
+        derivative = self.derivative(data, outputs[0].reshape(kept))
+        return (numpy.broadcast_to(gradients[0].reshape(kept) * derivative, data.shape),)
+
+    @classmethod
+    def has_backward(cls):
+        return _own(cls, ReduceAxis, "derivative", "backward")
+
+    @classmethod
+    def examples(cls):
+        return cls(axes=(0, 1, 2)), cls(axes=(1,)), cls(axes=(0, 2), keep=False)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(one, (numbers(2, 3, 4, low=cls.domain[0], high=cls.domain[1]),)) for one in cls.examples())
+
+
+@dataclass(frozen=True)
+class Moved(Operator):
+    """Every element of an output is one of the input `0` (or of all inputs), or no element of them: Slice, Pad, Gather.
+
+    The gradient goes back the way that `forward` shows with numbered elements.
+    """
+
+    joins: ClassVar[bool] = False  # whether all inputs are moved (Concat), not only the first
+
+    def number_places(self, *inputs: numpy.ndarray) -> tuple[numpy.ndarray, ...]:
+        """`forward` on numbers of places; what is no element of the input must come out as 0."""
+        return as_tuple(self.forward(*inputs))
+
+    def backward(self, gradients, inputs, outputs):
+        moved = len(inputs) if self.joins else 1
+        sizes = [value.size for value in inputs[:moved]]
+        firsts = numpy.cumsum([1, *sizes])  # 0 stands for what comes from nowhere
+        places = [numpy.arange(first, first + value.size, dtype=numpy.float64).reshape(value.shape) for first, value in zip(firsts, inputs)]
+        sums = numpy.zeros(firsts[-1])
+        for gradient, taken in zip(gradients, self.number_places(*places, *inputs[moved:])):
+            sums += numpy.bincount(taken.astype(numpy.intp).reshape(-1), gradient.reshape(-1), firsts[-1])
+        found = tuple(sums[first:first + size].reshape(value.shape) for first, size, value in zip(firsts, sizes, inputs))
+        return (*found, *(None,) * (len(inputs) - moved))
+
+
+@dataclass(frozen=True)
+class Binary(Operator):
+    """Two inputs of one type, one output."""
+
+    def infer(self, inputs):
+        first, second = inputs
+        require(first.dtype is second.dtype, f"the inputs are {first.dtype.name} and {second.dtype.name}")
+        return (TensorType(self.result_dims(first.dims, second.dims), self.result_type(first.dtype)),)
+
+    def result_dims(self, first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+        """The dims of the output; AidgeError when those of the inputs do not fit."""
+        raise NotImplementedError
+
+    def result_type(self, dtype: DType) -> DType:
+        """The element type of the output."""
+        return dtype
+
+
+@dataclass(frozen=True)
+class ElementWiseBinary(Binary):
+    """y = function(a, b) for each pair of elements of two tensors with equal dims. `derivatives` makes it trainable."""
+
+    function: ClassVar[Callable]
+    domain: ClassVar[tuple[float, float]] = (-2.0, 2.0)
+    other_domain: ClassVar[tuple[float, float]] = (-1.5, 2.3)  # of b
+
+    def result_dims(self, first, second):
+        require(first == second, f"the inputs have the dims {list(first)} and {list(second)}, want equal ones")
+        return first
+
+    def forward(self, first, second):
+        return type(self).function(first, second)
+
+    def derivatives(self, first: numpy.ndarray, second: numpy.ndarray,
+                    result: numpy.ndarray) -> tuple[numpy.ndarray | float, numpy.ndarray | float]:
+        """dy / da and dy / db at each pair."""
+        raise NotImplementedError
+
+    def backward(self, gradients, inputs, outputs):
+        shape = outputs[0].shape
+        return tuple(summed_to(numpy.broadcast_to(gradients[0] * derivative, shape), value.shape)
+                     for derivative, value in zip(self.derivatives(*inputs, outputs[0]), inputs))
+
+    @classmethod
+    def has_backward(cls):
+        return _own(cls, ElementWiseBinary, "derivatives", "backward")
+
+    @classmethod
+    def sample_pairs(cls) -> Sequence[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """The dims of the samples."""
+        return ((2, 3), (2, 3)), ((5,), (5,))
+
+    @classmethod
+    def sample_values(cls, *dims: int, second: bool = False) -> numpy.ndarray:
+        """Values of a, or of b."""
+        low, high = cls.other_domain if second else cls.domain
+        return numbers(*dims, low=low, high=high, seed=int(second))
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(operator, (cls.sample_values(*first), cls.sample_values(*second, second=True)))
+                     for operator in cls.examples() for first, second in cls.sample_pairs())
+
+    def takes_over(self, inputs, outputs):
+        return tuple(index for index, tensor in enumerate(inputs) if tensor.dims == outputs[0].dims)
+
+
+@dataclass(frozen=True)
+class Broadcast(ElementWiseBinary):
+    """The same for tensors whose dims broadcast to each other's."""
+
+    def result_dims(self, first, second):
+        return broadcast_dims(first, second)
+
+    @classmethod
+    def sample_pairs(cls):
+        return ((2, 3), (2, 3)), ((2, 3, 2), (3, 1)), ((), (4,)), ((1, 3), (2, 1))

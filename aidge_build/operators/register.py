@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""`@operator("Relu")` registers an operator."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from typing import TypeVar, dataclass_transform
+
+from aidge_build.errors import AidgeError
+from aidge_build.operators.attributes import READERS, attribute, declaration, type_of
+from aidge_build.operators.base import Operator
+
+__all__ = ["attribute", "operator"]
+
+_Class = TypeVar("_Class", bound=type)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(attribute, field))
+def operator(*onnx_names: str) -> Callable[[_Class], _Class]:
+    """Register the decorated class as the operator that reads these ONNX operators ("Relu", "my.domain::Twice").
+
+    The class becomes a frozen dataclass of its attributes. With it its shape rule, forward, backward, samples and manual page
+    are registered, too: they belong to the class. It is found where its module is looked at (the folder `operators` here or
+    in a library); nothing global changes.
+    """
+
+    def mark(cls: _Class) -> _Class:
+        _check_doc(cls)
+        made = cls if "__dataclass_params__" in vars(cls) else dataclass(frozen=True)(cls)
+        _check(made, onnx_names)
+        made.onnx_names = onnx_names
+        return made
+
+    return mark
+
+
+def _check_doc(cls: type) -> None:
+    first = inspect.cleandoc(vars(cls).get("__doc__") or "").partition("\n")[0]
+    if not first.endswith((".", ":")):
+        raise AidgeError(f"{cls.__qualname__}: the docstring must begin with a sentence, its manual page is made from it", code="REGISTRY")
+
+
+def _check(cls: type, onnx_names: tuple[str, ...]) -> None:
+    name = cls.__qualname__
+    if not issubclass(cls, Operator):
+        raise AidgeError(f"{name} is registered as an operator, but is no subclass of Operator", code="REGISTRY")
+    if not onnx_names or not all(isinstance(one, str) and one for one in onnx_names):
+        raise AidgeError(f"{name}: @operator wants the names of the ONNX operators that it reads", code="REGISTRY")
+    if cls.infer is Operator.infer and cls.from_onnx.__func__ is Operator.from_onnx.__func__:
+        raise AidgeError(f"{name} has no shape rule", code="REGISTRY", hint="inherit it from a kind of operators.kinds, or define infer")
+    for entry in fields(cls):
+        if declaration(entry) is not None and type_of(entry) not in READERS:
+            raise AidgeError(f"{name}: attribute {entry.name} has the type {type_of(entry)}", code="REGISTRY", tried=tuple(READERS))

@@ -71,7 +71,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
                 kernels += [Kernel(manifest["name"], module.__name__.rpartition(".")[2], operator_type, value.kernel_spec, value,
                                    value.kernel_pattern)
                             for operator_type in value.kernel_types]
-            elif issubclass(value, Operator) and value.onnx_names:
+            elif issubclass(value, Operator) and vars(value).get("onnx_names"):
                 operators.append(value)
             elif issubclass(value, ExportLib):
                 _require_name(value, manifest["name"], where)

@@ -12,23 +12,20 @@ import numpy
 from aidge_build.operators.base import Activated, Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims
 from aidge_build.operators.kinds import ElementWise
+from aidge_build.operators.register import operator
 
 
-@dataclass(frozen=True)
+@operator("Relu")
 class ReLU(ElementWise):
     """y = max(x, 0). Source: ONNX operator Relu."""
-
-    onnx_names: ClassVar = ("Relu",)
 
     def forward(self, data):
         return numpy.maximum(data, 0)
 
 
-@dataclass(frozen=True)
+@operator("Clip")
 class Clip(Activated):
     """y = min(max(x, minimum), maximum); the bounds are constants. Source: ONNX operator Clip."""
-
-    onnx_names: ClassVar = ("Clip",)
 
     @classmethod
     def from_onnx(cls, source):
@@ -83,11 +80,9 @@ def _within(bound: float, limits) -> int:
     return int(min(max(bound, limits.min), limits.max))
 
 
-@dataclass(frozen=True)
+@operator("LeakyRelu")
 class LeakyReLU(Operator):
     """y = x for x >= 0, else alpha * x. Source: ONNX operator LeakyRelu."""
-
-    onnx_names: ClassVar = ("LeakyRelu",)
 
     alpha: float = 0.01
 
@@ -104,11 +99,9 @@ class LeakyReLU(Operator):
         return numpy.where(data < 0, data * self.alpha, data)
 
 
-@dataclass(frozen=True)
+@operator("PRelu")
 class PReLU(Operator):
     """y = x for x >= 0, else slope * x; the slope broadcasts to the data. Source: ONNX operator PRelu."""
-
-    onnx_names: ClassVar = ("PRelu",)
 
     def infer(self, inputs):
         data, slope = inputs
@@ -119,11 +112,9 @@ class PReLU(Operator):
         return numpy.where(data < 0, data * slope, data)
 
 
-@dataclass(frozen=True)
+@operator("Elu")
 class Elu(Operator):
     """y = x for x >= 0, else alpha * (e^x - 1). Source: ONNX operator Elu."""
-
-    onnx_names: ClassVar = ("Elu",)
 
     alpha: float = 1.0
 
@@ -140,30 +131,25 @@ class Elu(Operator):
         return numpy.where(data < 0, self.alpha * numpy.expm1(numpy.minimum(data, 0)), data)
 
 
-@dataclass(frozen=True)
+@operator("Sigmoid")
 class Sigmoid(ElementWise):
     """y = 1 / (1 + e^-x). Source: ONNX operator Sigmoid."""
-
-    onnx_names: ClassVar = ("Sigmoid",)
 
     def forward(self, data):
         small = numpy.exp(-numpy.abs(data))  # never overflows
         return numpy.where(data >= 0, 1 / (1 + small), small / (1 + small))
 
 
-@dataclass(frozen=True)
+@operator("Tanh")
 class Tanh(ElementWise):
     """y = tanh(x). Source: ONNX operator Tanh."""
 
-    onnx_names: ClassVar = ("Tanh",)
     function: ClassVar = staticmethod(numpy.tanh)
 
 
-@dataclass(frozen=True)
+@operator("HardSigmoid")
 class HardSigmoid(Operator):
     """y = max(0, min(1, alpha * x + beta)). Source: ONNX operator HardSigmoid."""
-
-    onnx_names: ClassVar = ("HardSigmoid",)
 
     alpha: float = float(numpy.float32(0.2))
     beta: float = 0.5
@@ -181,11 +167,9 @@ class HardSigmoid(Operator):
         return numpy.clip(self.alpha * data + self.beta, 0, 1)
 
 
-@dataclass(frozen=True)
+@operator("HardSwish")
 class HardSwish(ElementWise):
     """y = x * max(0, min(1, x / 6 + 1/2)). Source: ONNX operator HardSwish."""
-
-    onnx_names: ClassVar = ("HardSwish",)
 
     def forward(self, data):
         return data * numpy.clip(data / 6 + 0.5, 0, 1)

@@ -3,23 +3,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.axes import counted_axis
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 
-@dataclass(frozen=True)
+@operator("CumSum")
 class CumSum(Operator):
     """The sum of all elements before (and, unless `exclusive`, at) each place along `axis`; `reverse` counts from the end.
 
     Source: ONNX operator CumSum, with a constant axis.
     """
-
-    onnx_names: ClassVar = ("CumSum",)
 
     axis: int = 0
     exclusive: bool = False
@@ -45,14 +43,12 @@ class CumSum(Operator):
         return numpy.flip(sums, self.axis) if self.reverse else sums
 
 
-@dataclass(frozen=True)
+@operator("OneHot")
 class OneHot(Operator):
     """The value `on` at the index along a new axis of length `depth`, `off` elsewhere; a wrong index gives no `on`.
 
     Inputs: indices, values [off, on]. Source: ONNX operator OneHot, with a constant depth.
     """
-
-    onnx_names: ClassVar = ("OneHot",)
 
     axis: int = -1
     depth: int = 1
@@ -78,11 +74,10 @@ class OneHot(Operator):
         return numpy.where(valid & (numpy.mod(indices, self.depth).astype(numpy.int64) == places), values[1], values[0])
 
 
-@dataclass(frozen=True)
+@operator("Trilu")
 class Trilu(Operator):
     """The upper or lower triangle of matrices, from the diagonal `shift` on; zeros elsewhere. Source: ONNX operator Trilu."""
 
-    onnx_names: ClassVar = ("Trilu",)
     empties: ClassVar = True
 
     upper: bool = True

@@ -3,23 +3,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.base import Activated, TensorType, require
 from aidge_build.operators.normalize import BatchNormalizationTraining
+from aidge_build.operators.register import operator
 
 
-@dataclass(frozen=True)
+@operator("BatchNormalization")
 class BatchNormalization(Activated):
     """y = clamp((x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + bias[c]) for each channel c (axis 1).
 
     Inputs: X [N, C, ...], scale, bias, mean, variance [C]. Source: ONNX operator BatchNormalization.
     """
-
-    onnx_names: ClassVar = ("BatchNormalization",)
 
     epsilon: float = float(numpy.float32(1e-5))
 

@@ -13,6 +13,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Activated, Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims
 from aidge_build.operators.kinds import Broadcast
+from aidge_build.operators.register import operator
 
 
 @dataclass(frozen=True)
@@ -23,27 +24,24 @@ class Arithmetic(Activated, Broadcast):
         return self.clamp(type(self).function(first, second))
 
 
-@dataclass(frozen=True)
+@operator("Add")
 class Add(Arithmetic):
     """y = clamp(a + b). Source: ONNX operator Add."""
 
-    onnx_names: ClassVar = ("Add",)
     function: ClassVar = staticmethod(numpy.add)
 
 
-@dataclass(frozen=True)
+@operator("Sub")
 class Sub(Arithmetic):
     """y = clamp(a - b). Source: ONNX operator Sub."""
 
-    onnx_names: ClassVar = ("Sub",)
     function: ClassVar = staticmethod(numpy.subtract)
 
 
-@dataclass(frozen=True)
+@operator("Mul")
 class Mul(Arithmetic):
     """y = clamp(a * b). Source: ONNX operator Mul."""
 
-    onnx_names: ClassVar = ("Mul",)
     function: ClassVar = staticmethod(numpy.multiply)
 
 
@@ -59,19 +57,16 @@ def _quotient(first: numpy.ndarray, second: numpy.ndarray) -> numpy.ndarray:
     return floor + below_zero.astype(first.dtype)
 
 
-@dataclass(frozen=True)
+@operator("Div")
 class Div(Arithmetic):
     """y = clamp(a / b); integers are divided towards zero. Source: ONNX operator Div."""
 
-    onnx_names: ClassVar = ("Div",)
     function: ClassVar = staticmethod(_quotient)
 
 
-@dataclass(frozen=True)
+@operator("Pow")
 class Pow(Operator):
     """y = a ^ b in the type of a. Source: ONNX operator Pow."""
-
-    onnx_names: ClassVar = ("Pow",)
 
     def infer(self, inputs):
         base, exponent = inputs
@@ -82,11 +77,9 @@ class Pow(Operator):
         return numpy.power(base, exponent) if exact else numpy.power(base.astype(numpy.float64), exponent)
 
 
-@dataclass(frozen=True)
+@operator("Mod")
 class Mod(Broadcast):
     """The remainder: with the sign of b (fmod = 0, integers) or of a (fmod = 1). Source: ONNX operator Mod."""
-
-    onnx_names: ClassVar = ("Mod",)
 
     fmod: bool = False
 
@@ -110,67 +103,59 @@ class Comparison(Broadcast):
         return DType.bool
 
 
-@dataclass(frozen=True)
+@operator("Equal")
 class Equal(Comparison):
     """y = (a == b). Source: ONNX operator Equal."""
 
-    onnx_names: ClassVar = ("Equal",)
     function: ClassVar = staticmethod(numpy.equal)
 
 
-@dataclass(frozen=True)
+@operator("Less")
 class Less(Comparison):
     """y = (a < b). Source: ONNX operator Less."""
 
-    onnx_names: ClassVar = ("Less",)
     function: ClassVar = staticmethod(numpy.less)
 
 
-@dataclass(frozen=True)
+@operator("LessOrEqual")
 class LessOrEqual(Comparison):
     """y = (a <= b). Source: ONNX operator LessOrEqual."""
 
-    onnx_names: ClassVar = ("LessOrEqual",)
     function: ClassVar = staticmethod(numpy.less_equal)
 
 
-@dataclass(frozen=True)
+@operator("Greater")
 class Greater(Comparison):
     """y = (a > b). Source: ONNX operator Greater."""
 
-    onnx_names: ClassVar = ("Greater",)
     function: ClassVar = staticmethod(numpy.greater)
 
 
-@dataclass(frozen=True)
+@operator("GreaterOrEqual")
 class GreaterOrEqual(Comparison):
     """y = (a >= b). Source: ONNX operator GreaterOrEqual."""
 
-    onnx_names: ClassVar = ("GreaterOrEqual",)
     function: ClassVar = staticmethod(numpy.greater_equal)
 
 
-@dataclass(frozen=True)
+@operator("And")
 class And(Comparison):
     """Logical and. Source: ONNX operator And."""
 
-    onnx_names: ClassVar = ("And",)
     function: ClassVar = staticmethod(numpy.logical_and)
 
 
-@dataclass(frozen=True)
+@operator("Or")
 class Or(Comparison):
     """Logical or. Source: ONNX operator Or."""
 
-    onnx_names: ClassVar = ("Or",)
     function: ClassVar = staticmethod(numpy.logical_or)
 
 
-@dataclass(frozen=True)
+@operator("Xor")
 class Xor(Comparison):
     """Either a or b. Source: ONNX operator Xor."""
 
-    onnx_names: ClassVar = ("Xor",)
     function: ClassVar = staticmethod(numpy.logical_xor)
 
 
@@ -191,46 +176,40 @@ class Variadic(Operator):
         return result
 
 
-@dataclass(frozen=True)
+@operator("Max")
 class Max(Variadic):
     """The largest of the inputs. Source: ONNX operator Max."""
 
-    onnx_names: ClassVar = ("Max",)
     function: ClassVar = staticmethod(numpy.maximum)
 
 
-@dataclass(frozen=True)
+@operator("Min")
 class Min(Variadic):
     """The smallest of the inputs. Source: ONNX operator Min."""
 
-    onnx_names: ClassVar = ("Min",)
     function: ClassVar = staticmethod(numpy.minimum)
 
 
-@dataclass(frozen=True)
+@operator("Sum")
 class Sum(Variadic):
     """The sum of the inputs. Source: ONNX operator Sum."""
 
-    onnx_names: ClassVar = ("Sum",)
     function: ClassVar = staticmethod(numpy.add)
 
 
-@dataclass(frozen=True)
+@operator("Mean")
 class Mean(Variadic):
     """The mean of the inputs. Source: ONNX operator Mean."""
 
-    onnx_names: ClassVar = ("Mean",)
     function: ClassVar = staticmethod(numpy.add)
 
     def forward(self, *inputs):
         return super().forward(*inputs) / len(inputs)
 
 
-@dataclass(frozen=True)
+@operator("Where")
 class Where(Operator):
     """y = a where the condition holds, else b. Source: ONNX operator Where."""
-
-    onnx_names: ClassVar = ("Where",)
 
     def infer(self, inputs):
         condition, first, second = inputs

@@ -11,49 +11,44 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import TensorType, require
 from aidge_build.operators.kinds import Broadcast, ElementWise
+from aidge_build.operators.register import operator
 
 
-@dataclass(frozen=True)
+@operator("BitwiseAnd")
 class BitwiseAnd(Broadcast):
     """Each bit of a and b. Source: ONNX operator BitwiseAnd."""
 
-    onnx_names: ClassVar = ("BitwiseAnd",)
     function: ClassVar = staticmethod(numpy.bitwise_and)
 
 
-@dataclass(frozen=True)
+@operator("BitwiseOr")
 class BitwiseOr(Broadcast):
     """Each bit of a or b. Source: ONNX operator BitwiseOr."""
 
-    onnx_names: ClassVar = ("BitwiseOr",)
     function: ClassVar = staticmethod(numpy.bitwise_or)
 
 
-@dataclass(frozen=True)
+@operator("BitwiseXor")
 class BitwiseXor(Broadcast):
     """Each bit of either a or b. Source: ONNX operator BitwiseXor."""
 
-    onnx_names: ClassVar = ("BitwiseXor",)
     function: ClassVar = staticmethod(numpy.bitwise_xor)
 
 
-@dataclass(frozen=True)
+@operator("BitwiseNot")
 class BitwiseNot(ElementWise):
     """Every bit the other way. Source: ONNX operator BitwiseNot."""
 
-    onnx_names: ClassVar = ("BitwiseNot",)
     function: ClassVar = staticmethod(numpy.invert)
 
 
-@dataclass(frozen=True)
+@operator("BitShift")
 class BitShift(Broadcast):
     """The bits of a moved by b places; bits that leave are lost, a signed number keeps its sign to the right.
 
     A negative shift, or one by the width or more, gives 0, or -1 for a negative number to the right.
     Source: ONNX operator BitShift.
     """
-
-    onnx_names: ClassVar = ("BitShift",)
 
     left: bool = True
 
@@ -82,19 +77,16 @@ class Truth(ElementWise):
         return (TensorType(data.dims, DType.bool),)
 
 
-@dataclass(frozen=True)
+@operator("IsNaN")
 class IsNaN(Truth):
     """Whether x is not a number. Source: ONNX operator IsNaN."""
 
-    onnx_names: ClassVar = ("IsNaN",)
     function: ClassVar = staticmethod(numpy.isnan)
 
 
-@dataclass(frozen=True)
+@operator("IsInf")
 class IsInf(Truth):
     """Whether x is infinite, of the detected signs. Source: ONNX operator IsInf."""
-
-    onnx_names: ClassVar = ("IsInf",)
 
     detect_negative: bool = True
     detect_positive: bool = True

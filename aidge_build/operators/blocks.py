@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,9 @@ class Blocks(Operator):
         return cls(size, mode == "DCR")
 
 
-@dataclass(frozen=True)
+@operator("DepthToSpace")
 class DepthToSpace(Blocks):
     """[N, C, H, W] to [N, C / size^2, H * size, W * size]. Source: ONNX operator DepthToSpace."""
-
-    onnx_names: ClassVar = ("DepthToSpace",)
 
     def infer(self, inputs):
         (data,) = inputs
@@ -50,11 +48,9 @@ class DepthToSpace(Blocks):
         return moved.reshape(batch, rest, height * size, width * size)
 
 
-@dataclass(frozen=True)
+@operator("SpaceToDepth")
 class SpaceToDepth(Blocks):
     """[N, C, H, W] to [N, C * size^2, H / size, W / size]. Source: ONNX operator SpaceToDepth."""
-
-    onnx_names: ClassVar = ("SpaceToDepth",)
 
     def infer(self, inputs):
         (data,) = inputs

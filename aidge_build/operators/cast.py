@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 
-@dataclass(frozen=True)
+@operator("Cast")
 class Cast(Operator):
     """The values in another type: to an integer towards zero, to a bool as != 0. Source: ONNX operator Cast."""
-
-    onnx_names: ClassVar = ("Cast",)
 
     to: DType = DType.float32
 

@@ -11,13 +11,13 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 
+@operator("Constant")
 @dataclass(frozen=True, eq=False)
 class Constant(Operator):
     """These values. Source: ONNX operator Constant; Shape and Size become one, too."""
-
-    onnx_names: ClassVar = ("Constant",)
 
     values: numpy.ndarray = None
 
@@ -41,11 +41,9 @@ class Constant(Operator):
         return self.values
 
 
-@dataclass(frozen=True)
+@operator("Shape")
 class Shape(Operator):
     """The dims of the input, as a constant. Source: ONNX operator Shape."""
-
-    onnx_names: ClassVar = ("Shape",)
 
     @classmethod
     def from_onnx(cls, source):
@@ -55,11 +53,9 @@ class Shape(Operator):
         return Constant(numpy.array(dims[first:last], numpy.int64)), ()
 
 
-@dataclass(frozen=True)
+@operator("Size")
 class Size(Operator):
     """The number of elements of the input, as a constant. Source: ONNX operator Size."""
-
-    onnx_names: ClassVar = ("Size",)
 
     @classmethod
     def from_onnx(cls, source):
@@ -67,11 +63,9 @@ class Size(Operator):
         return Constant(numpy.array(math.prod(source.input(0).dims), numpy.int64)), ()
 
 
-@dataclass(frozen=True)
+@operator("ConstantOfShape")
 class ConstantOfShape(Operator):
     """A tensor of these dims full of one value. Source: ONNX operator ConstantOfShape."""
-
-    onnx_names: ClassVar = ("ConstantOfShape",)
 
     dims: tuple[int, ...] = ()
     value: int | float | bool = 0.0
@@ -95,11 +89,9 @@ class ConstantOfShape(Operator):
         return numpy.full(self.dims, self.value, self.dtype.numpy)
 
 
-@dataclass(frozen=True)
+@operator("Range")
 class Range(Operator):
     """start, start + delta, ... up to but without limit. Source: ONNX operator Range."""
-
-    onnx_names: ClassVar = ("Range",)
 
     start: int | float = 0
     delta: int | float = 1
@@ -130,7 +122,6 @@ class Range(Operator):
 class Fill(ConstantOfShape):
     """As many times `value` as the shape of run time says, at most `dims`; zeros behind. ConstantOfShape becomes it."""
 
-    onnx_names: ClassVar = ()
     empties: ClassVar = True
 
     def infer(self, inputs):

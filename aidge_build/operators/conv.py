@@ -6,28 +6,25 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Activated, TensorType, require
 from aidge_build.operators.linear import LinearQuantized
+from aidge_build.operators.register import operator
 from aidge_build.operators.window import Window, windows
 
 PATCH_ELEMENTS = 1 << 20  # of one copy of input patches
 
 
-@dataclass(frozen=True)
+@operator("Conv")
 class Conv(LinearQuantized, Activated):
     """Y[n, m, ...] = clamp(B[m] + sum over c, k of X[n, c, ... * stride + k * dilation - pad] * W[m, c, k]).
 
     Inputs: X [N, C, spatial...], W [M, C / groups, kernel...], optional B [M]; output [N, M, spatial...].
     Source: ONNX operator Conv.
     """
-
-    onnx_names: ClassVar = ("Conv",)
 
     window: Window = Window((1,), (1,), (1,), (0,), (0,))
     groups: int = 1

@@ -4,24 +4,21 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.base import Activated, TensorType, require
+from aidge_build.operators.register import operator
 from aidge_build.operators.window import LARGEST
 
 
-@dataclass(frozen=True)
+@operator("ConvTranspose")
 class ConvTranspose(Activated):
     """Y[n, m, ...] = clamp(B[m] + sum over c, k with place * stride + k * dilation - pad = ... of X[n, c, place] * W[c, m, k]).
 
     Inputs: X [N, C, spatial...], W [C, M / groups, kernel...], optional B [M]; output [N, M, `spatial`...].
     Source: ONNX operator ConvTranspose.
     """
-
-    onnx_names: ClassVar = ("ConvTranspose",)
 
     kernel: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()

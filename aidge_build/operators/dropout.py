@@ -4,22 +4,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 from aidge_build.operators.view import Identity
 
 DEFAULT_RATIO = 0.5
 
 
-@dataclass(frozen=True)
+@operator("Dropout")
 class Dropout(Identity):
     """y = x: at inference nothing is dropped. Source: ONNX operator Dropout (without the output mask)."""
-
-    onnx_names: ClassVar = ("Dropout",)
 
     @classmethod
     def from_onnx(cls, source):

@@ -6,8 +6,6 @@ All parameters may be computed at run time. Recipes turn QLinear nodes with cons
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
@@ -16,6 +14,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims
 from aidge_build.operators.conv import Conv
+from aidge_build.operators.register import operator
 from aidge_build.operators.window import Window
 
 
@@ -31,14 +30,12 @@ def _centred(values: numpy.ndarray, zero_point: numpy.ndarray | None, axis: int 
     return values - zero_point.reshape(shape)
 
 
-@dataclass(frozen=True)
+@operator("ConvInteger")
 class ConvInteger(Operator):
     """Y[n, m, ...] = sum of (X - x0) * (W - w0[m]) in int32, pads count nothing. Inputs: X, W, optional x0, w0.
 
     Source: ONNX operator ConvInteger.
     """
-
-    onnx_names: ClassVar = ("ConvInteger",)
 
     window: Window = Window((1,), (1,), (1,), (0,), (0,))
     groups: int = 1
@@ -79,11 +76,9 @@ def _window(source, weights: int) -> tuple[Window, int]:
     return Window.from_onnx(source, data.dims[2:], kernel=weights.dims[2:]), source.integer("group", 1)
 
 
-@dataclass(frozen=True)
+@operator("MatMulInteger")
 class MatMulInteger(Operator):
     """Y = (A - a0) (B - b0) in int32, as numpy.matmul; a0 per row, b0 per column, or one number. Source: ONNX operator MatMulInteger."""
-
-    onnx_names: ClassVar = ("MatMulInteger",)
 
     def infer(self, inputs):
         first, second, *zeros = inputs
@@ -124,11 +119,9 @@ def _check_parameters(inputs, outputs: int) -> None:
         require(tensor.elements == 1 or many and tensor.dims == (outputs,), f"input {index} has the dims {list(tensor.dims)}")
 
 
-@dataclass(frozen=True)
+@operator("QLinearConv")
 class QLinearConv(Operator):
     """Convolution of quantized tensors. Inputs: X, sx, x0, W, sw, w0, sy, y0, optional int32 bias. Source: ONNX operator QLinearConv."""
-
-    onnx_names: ClassVar = ("QLinearConv",)
 
     window: Window = Window((1,), (1,), (1,), (0,), (0,))
     groups: int = 1
@@ -163,11 +156,9 @@ class QLinearConv(Operator):
         return outputs[0].elements * (inputs[3].elements // inputs[3].dims[0])
 
 
-@dataclass(frozen=True)
+@operator("QLinearMatMul")
 class QLinearMatMul(Operator):
     """Matrix product of quantized tensors. Inputs: A, sa, a0, B, sb, b0, sy, y0. Source: ONNX operator QLinearMatMul."""
-
-    onnx_names: ClassVar = ("QLinearMatMul",)
 
     def infer(self, inputs):
         _check_parameters(inputs, inputs[3].dims[-1])

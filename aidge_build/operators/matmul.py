@@ -4,20 +4,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.base import Activated, Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims
 from aidge_build.operators.linear import LinearQuantized
+from aidge_build.operators.register import operator
 
 
-@dataclass(frozen=True)
+@operator("MatMul")
 class MatMul(Operator):
     """The product of matrices in the last two axes, as numpy.matmul; the other axes broadcast. Source: ONNX operator MatMul."""
-
-    onnx_names: ClassVar = ("MatMul",)
 
     def infer(self, inputs):
         first, second = inputs
@@ -35,11 +33,9 @@ class MatMul(Operator):
         return outputs[0].elements * inputs[0].dims[-1]
 
 
-@dataclass(frozen=True)
+@operator("Gemm")
 class Gemm(Operator):
     """Y = alpha * A' B' + beta * C, with A' = A or its transpose, B' likewise. Source: ONNX operator Gemm."""
-
-    onnx_names: ClassVar = ("Gemm",)
 
     alpha: float = 1.0
     beta: float = 1.0

@@ -3,47 +3,43 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.reduce import Reduce
+from aidge_build.operators.register import operator
 
 
-@dataclass(frozen=True)
+@operator("ReduceL1")
 class ReduceL1(Reduce):
     """The sum of the magnitudes over the axes. Source: ONNX operator ReduceL1."""
 
-    onnx_names: ClassVar = ("ReduceL1",)
     function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.abs(data).sum(axis=axis, keepdims=keepdims))
     needs_elements: ClassVar = False
 
 
-@dataclass(frozen=True)
+@operator("ReduceL2")
 class ReduceL2(Reduce):
     """The square root of the sum of squares over the axes. Source: ONNX operator ReduceL2."""
 
-    onnx_names: ClassVar = ("ReduceL2",)
     function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.sqrt(
         numpy.square(data.astype(numpy.float64)).sum(axis=axis, keepdims=keepdims)))
     needs_elements: ClassVar = False
 
 
-@dataclass(frozen=True)
+@operator("ReduceSumSquare")
 class ReduceSumSquare(Reduce):
     """The sum of the squares over the axes. Source: ONNX operator ReduceSumSquare."""
 
-    onnx_names: ClassVar = ("ReduceSumSquare",)
     function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.square(data).sum(axis=axis, keepdims=keepdims))
     needs_elements: ClassVar = False
 
 
-@dataclass(frozen=True)
+@operator("ReduceLogSum")
 class ReduceLogSum(Reduce):
     """The natural logarithm of the sum over the axes. Source: ONNX operator ReduceLogSum."""
 
-    onnx_names: ClassVar = ("ReduceLogSum",)
     function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.log(
         data.astype(numpy.float64).sum(axis=axis, keepdims=keepdims)))
     needs_elements: ClassVar = False
@@ -59,10 +55,9 @@ def _log_sum_exp(data: numpy.ndarray, axis: tuple[int, ...], keepdims: bool) -> 
     return shift + numpy.log(numpy.exp(data - largest).sum(axis=axis, keepdims=keepdims))
 
 
-@dataclass(frozen=True)
+@operator("ReduceLogSumExp")
 class ReduceLogSumExp(Reduce):
     """The natural logarithm of the sum of e^x over the axes. Source: ONNX operator ReduceLogSumExp."""
 
-    onnx_names: ClassVar = ("ReduceLogSumExp",)
     function: ClassVar = staticmethod(_log_sum_exp)
     needs_elements: ClassVar = False

@@ -5,22 +5,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 EPSILON = float(numpy.float32(1e-5))
 
 
-@dataclass(frozen=True)
+@operator("RMSNormalization")
 class RMSNormalization(Operator):
     """y = x / sqrt(mean(x^2) + epsilon) * scale, over the axes from `axis` on. Source: ONNX operator RMSNormalization."""
-
-    onnx_names: ClassVar = ("RMSNormalization",)
 
     axis: int = -1
     epsilon: float = EPSILON
@@ -42,14 +40,12 @@ class RMSNormalization(Operator):
         return data / numpy.sqrt(numpy.square(data).mean(axes, keepdims=True) + self.epsilon) * scale
 
 
-@dataclass(frozen=True)
+@operator("LayerNormalization")
 class LayerNormalization(RMSNormalization):
     """y = (x - mean) / sqrt(variance + epsilon) * scale + bias, over the axes from `axis` on.
 
     With statistics also the means and 1 / sqrt(variance + epsilon). Source: ONNX operator LayerNormalization.
     """
-
-    onnx_names: ClassVar = ("LayerNormalization",)
 
     has_statistics: bool = False
 
@@ -71,14 +67,12 @@ class LayerNormalization(RMSNormalization):
         return (result, mean, inverse) if self.has_statistics else result
 
 
-@dataclass(frozen=True)
+@operator("GroupNormalization")
 class GroupNormalization(Operator):
     """y = (x - mean) / sqrt(variance + epsilon) * scale[c] + bias[c] over each of `groups` groups of channels.
 
     Source: ONNX operator GroupNormalization (opset 18: scale and bias per group).
     """
-
-    onnx_names: ClassVar = ("GroupNormalization",)
 
     groups: int = 1
     epsilon: float = EPSILON
@@ -108,11 +102,9 @@ class GroupNormalization(Operator):
         return normal.reshape(data.shape) * scale + bias
 
 
-@dataclass(frozen=True)
+@operator("InstanceNormalization")
 class InstanceNormalization(GroupNormalization):
     """GroupNormalization with one channel in each group. Source: ONNX operator InstanceNormalization."""
-
-    onnx_names: ClassVar = ("InstanceNormalization",)
 
     @classmethod
     def from_onnx(cls, source):
@@ -123,11 +115,9 @@ class InstanceNormalization(GroupNormalization):
         return dims[1]
 
 
-@dataclass(frozen=True)
+@operator("MeanVarianceNormalization")
 class MeanVarianceNormalization(Operator):
     """y = (x - mean) / (sqrt(variance) + 1e-9) over the axes. Source: ONNX operator MeanVarianceNormalization."""
-
-    onnx_names: ClassVar = ("MeanVarianceNormalization",)
 
     axes: tuple[int, ...] = (0, 2, 3)
 
@@ -144,11 +134,9 @@ class MeanVarianceNormalization(Operator):
         return (data - data.mean(self.axes, keepdims=True)) / (data.std(self.axes, keepdims=True) + 1e-9)
 
 
-@dataclass(frozen=True)
+@operator("LpNormalization")
 class LpNormalization(Operator):
     """y = x / norm along `axis`, the norm of order 1 or 2; 0 where the norm is 0. Source: ONNX operator LpNormalization."""
-
-    onnx_names: ClassVar = ("LpNormalization",)
 
     axis: int = -1
     order: int = 2
@@ -169,11 +157,9 @@ class LpNormalization(Operator):
         return numpy.where(norm == 0, 0, data / numpy.where(norm == 0, 1, norm))
 
 
-@dataclass(frozen=True)
+@operator("LRN")
 class LRN(Operator):
     """y = x / (bias + alpha / size * sum of x^2 over `size` neighbouring channels)^beta. Source: ONNX operator LRN."""
-
-    onnx_names: ClassVar = ("LRN",)
 
     size: int = 1
     alpha: float = float(numpy.float32(1e-4))

@@ -10,16 +10,16 @@ import numpy
 
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 MODES = ("constant", "reflect", "edge", "wrap")
 LARGEST = 1 << 24
 
 
-@dataclass(frozen=True)
+@operator("Pad")
 class Pad(Operator):
     """Elements before and after each axis; negative pads cut. Source: ONNX operator Pad, with constant pads and value."""
 
-    onnx_names: ClassVar = ("Pad",)
     moves: ClassVar = True
 
     pads_begin: tuple[int, ...] = ()
@@ -73,8 +73,6 @@ class Pad(Operator):
 @dataclass(frozen=True)
 class PadByInput(Pad):
     """Pad with a value that is computed at run time (input 1). Pad becomes it."""
-
-    onnx_names: ClassVar = ()
 
     def infer(self, inputs):
         data, value = inputs

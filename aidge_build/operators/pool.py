@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Activated, TensorType, require
+from aidge_build.operators.register import operator
 from aidge_build.operators.window import Window, windows
 
 
@@ -53,11 +53,9 @@ def _window(source) -> Window:
     return window
 
 
-@dataclass(frozen=True)
+@operator("MaxPool")
 class MaxPooling(Pool):
     """The largest element of each window; pads never win. Source: ONNX operator MaxPool (without the output Indices)."""
-
-    onnx_names: ClassVar = ("MaxPool",)
 
     @property
     def type(self) -> str:
@@ -81,8 +79,6 @@ class MaxPoolingIndices(MaxPooling):
 
     With `columns_first` the spatial axes are counted with the last one slowest. Source: ONNX operator MaxPool.
     """
-
-    onnx_names: ClassVar = ()
 
     columns_first: bool = False
 
@@ -110,11 +106,9 @@ class MaxPoolingIndices(MaxPooling):
                 numpy.take_along_axis(numbers, best, -1)[..., 0].astype(numpy.int64))
 
 
-@dataclass(frozen=True)
+@operator("LpPool")
 class LpPooling(Pool):
     """(sum of |x|^order)^(1 / order) over each window. Source: ONNX operator LpPool."""
-
-    onnx_names: ClassVar = ("LpPool",)
 
     order: int = 2
 
@@ -130,14 +124,12 @@ class LpPooling(Pool):
         return self.clamp(sums ** (1 / self.order))
 
 
-@dataclass(frozen=True)
+@operator("AveragePool")
 class AvgPooling(Pool):
     """The mean of each window, over the positions inside the input or, with `count_include_pad`, inside the pads too.
 
     Positions that only ceil_mode adds beyond the end pad never count. Source: ONNX operator AveragePool.
     """
-
-    onnx_names: ClassVar = ("AveragePool",)
 
     count_include_pad: bool = False
 
@@ -180,22 +172,18 @@ class GlobalPooling(Activated):
         return (TensorType((*data.dims[:2], *(1,) * (data.rank - 2)), data.dtype),)
 
 
-@dataclass(frozen=True)
+@operator("GlobalAveragePool")
 class GlobalAveragePooling(GlobalPooling):
     """The mean of each channel. Source: ONNX operator GlobalAveragePool."""
-
-    onnx_names: ClassVar = ("GlobalAveragePool",)
 
     def forward(self, data):
         axes = tuple(range(2, data.ndim))
         return self.clamp(data.sum(axis=axes, keepdims=True) / math.prod(data.shape[2:]))
 
 
-@dataclass(frozen=True)
+@operator("GlobalMaxPool")
 class GlobalMaxPooling(GlobalPooling):
     """The largest element of each channel. Source: ONNX operator GlobalMaxPool."""
-
-    onnx_names: ClassVar = ("GlobalMaxPool",)
 
     def forward(self, data):
         return self.clamp(data.max(axis=tuple(range(2, data.ndim)), keepdims=True))

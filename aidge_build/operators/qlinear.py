@@ -18,6 +18,7 @@ from aidge_build.operators.binary import Add, Mul
 from aidge_build.operators.matmul import Gemm
 from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling
 from aidge_build.operators.rearrange import Concat
+from aidge_build.operators.register import operator
 from aidge_build.operators.softmax import Softmax
 
 
@@ -61,11 +62,9 @@ class QLinear(Operator):
         return (self.forward(*values),)
 
 
-@dataclass(frozen=True)
+@operator("com.microsoft::QLinearAdd", "com.microsoft::QLinearMul")
 class QLinearBinary(QLinear):
     """Sum or product of two quantized tensors. Source: com.microsoft operators QLinearAdd and QLinearMul."""
-
-    onnx_names: ClassVar = ("com.microsoft::QLinearAdd", "com.microsoft::QLinearMul")
 
     @classmethod
     def from_onnx(cls, source):
@@ -73,14 +72,12 @@ class QLinearBinary(QLinear):
         return cls(Add() if source.op_type == "QLinearAdd" else Mul(), ((0, 1, 2), (3, 4, 5)), (6, 7))
 
 
-@dataclass(frozen=True)
+@operator("com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool",
+                            "com.microsoft::QLinearLeakyRelu", "com.microsoft::QLinearSigmoid", "com.microsoft::QLinearSoftmax")
 class QLinearUnary(QLinear):
     """A function of one quantized tensor. Source: com.microsoft operators QLinearSigmoid, QLinearLeakyRelu, QLinearSoftmax,
     QLinearAveragePool and QLinearGlobalAveragePool.
     """
-
-    onnx_names: ClassVar = ("com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool",
-                            "com.microsoft::QLinearLeakyRelu", "com.microsoft::QLinearSigmoid", "com.microsoft::QLinearSoftmax")
 
     @classmethod
     def from_onnx(cls, source):
@@ -111,11 +108,9 @@ _INNER = {
 }
 
 
-@dataclass(frozen=True)
+@operator("com.microsoft::QLinearConcat")
 class QLinearConcat(QLinear):
     """Quantized tensors one after another. Source: com.microsoft operator QLinearConcat."""
-
-    onnx_names: ClassVar = ("com.microsoft::QLinearConcat",)
 
     @classmethod
     def from_onnx(cls, source):
@@ -125,14 +120,13 @@ class QLinearConcat(QLinear):
         return cls(Concat(source.axis("axis", 0, source.input(2).rank)), tuple((2 + 3 * k, 3 + 3 * k, 4 + 3 * k) for k in range(count)), (0, 1))
 
 
-@dataclass(frozen=True)
+@operator("com.microsoft::QGemm")
 class QGemm(Operator):
     """Matrix product of quantized tensors with an int32 addend. Inputs: A, sa, a0, B, sb, b0, C, sy, y0.
 
     Source: com.microsoft operator QGemm.
     """
 
-    onnx_names: ClassVar = ("com.microsoft::QGemm",)
     folds: ClassVar = False
 
     inner: Gemm = Gemm()

@@ -12,6 +12,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.operators.axes import counted_axis
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 QUANTIZED_TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16)
 
@@ -71,11 +72,9 @@ class QuantizationNode(Operator):
         return values.reshape(shape)
 
 
-@dataclass(frozen=True)
+@operator("QuantizeLinear")
 class QuantizeLinear(QuantizationNode):
     """y = saturate(rint_half_even(float32(x / scale)) + zero point). Source: ONNX operator QuantizeLinear."""
-
-    onnx_names: ClassVar = ("QuantizeLinear",)
 
     dtype: DType = DType.uint8
 
@@ -108,11 +107,9 @@ class QuantizeLinear(QuantizationNode):
         return numpy.clip(levels + shift, low, high).astype(self.dtype.numpy)
 
 
-@dataclass(frozen=True)
+@operator("DequantizeLinear")
 class DequantizeLinear(QuantizationNode):
     """y = (x - zero point) * scale in float32. Source: ONNX operator DequantizeLinear."""
-
-    onnx_names: ClassVar = ("DequantizeLinear",)
 
     @classmethod
     def from_onnx(cls, source):
@@ -199,11 +196,9 @@ class DequantizeByInput(ByInput):
         return real.reshape(data.shape)
 
 
-@dataclass(frozen=True)
+@operator("DynamicQuantizeLinear")
 class DynamicQuantizeLinear(Operator):
     """uint8 values, scale and zero point of a tensor, from its own range including 0. Source: ONNX operator DynamicQuantizeLinear."""
-
-    onnx_names: ClassVar = ("DynamicQuantizeLinear",)
 
     def infer(self, inputs):
         (data,) = inputs

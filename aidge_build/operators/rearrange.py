@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy
@@ -11,15 +10,14 @@ import numpy
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims
+from aidge_build.operators.register import operator
 
 LARGEST_RANGE = (1 << 63) - 1
 
 
-@dataclass(frozen=True)
+@operator("Concat")
 class Concat(Operator):
     """The inputs one after another along `axis`. Source: ONNX operator Concat."""
-
-    onnx_names: ClassVar = ("Concat",)
 
     axis: int = 0
 
@@ -43,11 +41,10 @@ class Concat(Operator):
         return numpy.concatenate(inputs, self.axis)
 
 
-@dataclass(frozen=True)
+@operator("Split")
 class Split(Operator):
     """Pieces of these sizes along `axis`. Source: ONNX operator Split, with constant sizes."""
 
-    onnx_names: ClassVar = ("Split",)
     empties: ClassVar = True
     moves: ClassVar = True
 
@@ -80,11 +77,10 @@ class Split(Operator):
         return tuple(numpy.split(data, numpy.cumsum(self.sizes)[:-1], self.axis))
 
 
-@dataclass(frozen=True)
+@operator("Slice")
 class Slice(Operator):
     """Elements start, start + step, ... (count of them) of each axis. Source: ONNX operator Slice, with constant bounds."""
 
-    onnx_names: ClassVar = ("Slice",)
     empties: ClassVar = True
     moves: ClassVar = True
 
@@ -132,11 +128,10 @@ def _clamped(start: int, end: int, step: int, size: int) -> tuple[int, int, int]
     return (min(max(start, 0), high), min(max(end, low), size if step > 0 else size - 1), step)
 
 
-@dataclass(frozen=True)
+@operator("Gather")
 class Gather(Operator):
     """The slices of the data along `axis` that the indices name. Source: ONNX operator Gather."""
 
-    onnx_names: ClassVar = ("Gather",)
     moves: ClassVar = True
 
     axis: int = 0
@@ -162,11 +157,10 @@ class Gather(Operator):
         return numpy.take(data, indices, self.axis)
 
 
-@dataclass(frozen=True)
+@operator("Expand")
 class Expand(Operator):
     """The data broadcast to (at least) these dims. Source: ONNX operator Expand, with a constant shape."""
 
-    onnx_names: ClassVar = ("Expand",)
     moves: ClassVar = True
 
     dims: tuple[int, ...] = ()
@@ -186,11 +180,10 @@ class Expand(Operator):
         return numpy.broadcast_to(data, self.dims)
 
 
-@dataclass(frozen=True)
+@operator("Tile")
 class Tile(Operator):
     """The data repeated along each axis. Source: ONNX operator Tile, with constant repeats."""
 
-    onnx_names: ClassVar = ("Tile",)
     moves: ClassVar = True
 
     repeats: tuple[int, ...] = ()

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
 FUNCTIONS = {
@@ -113,11 +114,9 @@ class Recurrent(Operator):
         return data.dims[0] * data.dims[1] * (weights.elements + recurrence.elements)
 
 
-@dataclass(frozen=True)
+@operator("RNN")
 class RNN(Recurrent):
     """h = f(W x + R h + b). Source: ONNX operator RNN."""
-
-    onnx_names: ClassVar = ("RNN",)
 
     def step(self, x, state, own, functions):
         weights, recurrence, bias, _ = own
@@ -125,14 +124,13 @@ class RNN(Recurrent):
         return [functions[0](self._clipped(sums))]
 
 
-@dataclass(frozen=True)
+@operator("GRU")
 class GRU(Recurrent):
     """z, r = f(W x + R h + b); n = g(W x + R (r h) + b); h = (1 - z) n + z h. Source: ONNX operator GRU.
 
     With `reset_after` the reset gate multiplies R h + b instead of h.
     """
 
-    onnx_names: ClassVar = ("GRU",)
     gates: ClassVar = 3
     default_functions: ClassVar = ("sigmoid", "tanh")
     more_attributes: ClassVar = ("linear_before_reset",)
@@ -152,11 +150,10 @@ class GRU(Recurrent):
         return [(1 - update) * new + update * h]
 
 
-@dataclass(frozen=True)
+@operator("LSTM")
 class LSTM(Recurrent):
     """i, o, f, n = W x + R h + b (with peepholes); c = f c + i n; h = o tanh(c). Source: ONNX operator LSTM."""
 
-    onnx_names: ClassVar = ("LSTM",)
     gates: ClassVar = 4
     states: ClassVar = 2
     default_functions: ClassVar = ("sigmoid", "tanh", "tanh")

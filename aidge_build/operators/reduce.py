@@ -12,6 +12,7 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 
 @dataclass(frozen=True)
@@ -65,38 +66,34 @@ def _mean(data: numpy.ndarray, axis: tuple[int, ...], keepdims: bool) -> numpy.n
     return data.sum(axis=axis, keepdims=keepdims) / count
 
 
-@dataclass(frozen=True)
+@operator("ReduceMean")
 class ReduceMean(Reduce):
     """The mean over the axes. Source: ONNX operator ReduceMean."""
 
-    onnx_names: ClassVar = ("ReduceMean",)
     function: ClassVar = staticmethod(_mean)
 
 
-@dataclass(frozen=True)
+@operator("ReduceSum")
 class ReduceSum(Reduce):
     """The sum over the axes. Source: ONNX operator ReduceSum."""
 
-    onnx_names: ClassVar = ("ReduceSum",)
     function: ClassVar = staticmethod(numpy.sum)
     axes_are_input_since: ClassVar = 13
     needs_elements: ClassVar = False
 
 
-@dataclass(frozen=True)
+@operator("ReduceProd")
 class ReduceProd(Reduce):
     """The product over the axes. Source: ONNX operator ReduceProd."""
 
-    onnx_names: ClassVar = ("ReduceProd",)
     function: ClassVar = staticmethod(numpy.prod)
     needs_elements: ClassVar = False
 
 
-@dataclass(frozen=True)
+@operator("ReduceMax")
 class ReduceMax(Reduce):
     """The largest element over the axes. Source: ONNX operator ReduceMax."""
 
-    onnx_names: ClassVar = ("ReduceMax",)
     function: ClassVar = staticmethod(numpy.max)
     needs_elements: ClassVar = False
 
@@ -104,11 +101,10 @@ class ReduceMax(Reduce):
         return -numpy.inf if dtype.is_float else False if dtype is DType.bool else dtype.range[0]
 
 
-@dataclass(frozen=True)
+@operator("ReduceMin")
 class ReduceMin(Reduce):
     """The smallest element over the axes. Source: ONNX operator ReduceMin."""
 
-    onnx_names: ClassVar = ("ReduceMin",)
     function: ClassVar = staticmethod(numpy.min)
     needs_elements: ClassVar = False
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 MODES = ("nearest", "linear", "cubic")
 COORDINATES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
@@ -18,14 +18,12 @@ NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 LARGEST = 1 << 20  # of an output axis
 
 
-@dataclass(frozen=True)
+@operator("Resize")
 class Resize(Operator):
     """The data with other lengths of its axes. Source: ONNX operators Resize and Upsample, with constant scales, sizes and roi.
 
     `dims` are the output's, `scales` one number per axis; `begin` and `end` the part of each axis that is shown (crop only).
     """
-
-    onnx_names: ClassVar = ("Resize",)
 
     dims: tuple[int, ...] = ()
     scales: tuple[float, ...] = ()
@@ -184,8 +182,6 @@ class Resize(Operator):
 class CropAndResize(Resize):
     """Resize with tf_crop_and_resize whose roi is computed at run time. Inputs: data, roi: the begins along `roi_axes`, then the ends."""
 
-    onnx_names: ClassVar = ()
-
     roi_axes: tuple[int, ...] = ()
 
     def infer(self, inputs):
@@ -199,11 +195,9 @@ class CropAndResize(Resize):
         return Resize(**fixed | _crop(roi, self.roi_axes, data.ndim)).forward(data)
 
 
-@dataclass(frozen=True)
+@operator("Upsample")
 class Upsample(Resize):
     """Resize as it was before opset 10: places are output index / scale, nearest is the element before."""
-
-    onnx_names: ClassVar = ("Upsample",)
 
     @property
     def type(self) -> str:

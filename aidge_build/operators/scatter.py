@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 REDUCTIONS = {"none": None, "add": numpy.add, "mul": numpy.multiply, "max": numpy.maximum, "min": numpy.minimum}
 
@@ -19,11 +19,9 @@ def _counted(indices: numpy.ndarray, size) -> numpy.ndarray:
     return numpy.where(indices < 0, indices + size, indices)
 
 
-@dataclass(frozen=True)
+@operator("GatherElements")
 class GatherElements(Operator):
     """y[i, j, ...] = x at the same place, but at the index along `axis`. Source: ONNX operator GatherElements."""
-
-    onnx_names: ClassVar = ("GatherElements",)
 
     axis: int = 0
 
@@ -45,11 +43,9 @@ class GatherElements(Operator):
         return data[tuple(places)]
 
 
-@dataclass(frozen=True)
+@operator("GatherND")
 class GatherND(Operator):
     """Slices of the data that tuples of indices name, after `batch_axes` common axes. Source: ONNX operator GatherND."""
-
-    onnx_names: ClassVar = ("GatherND",)
 
     batch_axes: int = 0
 
@@ -98,14 +94,12 @@ class Scatter(Operator):
         return result
 
 
-@dataclass(frozen=True)
+@operator("ScatterElements", "Scatter")
 class ScatterElements(Scatter):
     """The update at [i, j, ...] goes to the same place of the data, but at the index along `axis`.
 
     Source: ONNX operators ScatterElements and Scatter.
     """
-
-    onnx_names: ClassVar = ("ScatterElements", "Scatter")
 
     axis: int = 0
 
@@ -128,11 +122,9 @@ class ScatterElements(Scatter):
         return self._into(data, tuple(places), updates)
 
 
-@dataclass(frozen=True)
+@operator("ScatterND")
 class ScatterND(Scatter):
     """Each slice of the updates goes to the place that a tuple of indices names. Source: ONNX operator ScatterND."""
-
-    onnx_names: ClassVar = ("ScatterND",)
 
     @classmethod
     def from_onnx(cls, source):

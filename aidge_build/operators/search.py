@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 
-@dataclass(frozen=True)
+@operator("ArgMax")
 class ArgMax(Operator):
     """The index of the largest element along `axis`, the first or the last of equal ones. Source: ONNX operator ArgMax."""
-
-    onnx_names: ClassVar = ("ArgMax",)
 
     axis: int = 0
     keep: bool = True
@@ -43,24 +40,20 @@ class ArgMax(Operator):
         return numpy.argmax(data, self.axis)
 
 
-@dataclass(frozen=True)
+@operator("ArgMin")
 class ArgMin(ArgMax):
     """The index of the smallest element along `axis`, the first or the last of equal ones. Source: ONNX operator ArgMin."""
-
-    onnx_names: ClassVar = ("ArgMin",)
 
     def _index(self, data):
         return numpy.argmin(data, self.axis)
 
 
-@dataclass(frozen=True)
+@operator("TopK")
 class TopK(Operator):
     """The k largest (or smallest) elements along `axis` in order, and their indices; of equal ones the first wins.
 
     Source: ONNX operator TopK, with a constant k.
     """
-
-    onnx_names: ClassVar = ("TopK",)
 
     axis: int = -1
     count: int = 1

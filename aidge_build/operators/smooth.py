@@ -4,21 +4,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.base import require
 from aidge_build.operators.kinds import ElementWise
+from aidge_build.operators.register import operator
 from aidge_build.operators.unary import Erf
 
 
-@dataclass(frozen=True)
+@operator("Celu")
 class Celu(ElementWise):
     """y = max(0, x) + min(0, alpha * (e^(x / alpha) - 1)). Source: ONNX operator Celu."""
-
-    onnx_names: ClassVar = ("Celu",)
 
     alpha: float = 1.0
 
@@ -33,11 +30,9 @@ class Celu(ElementWise):
         return numpy.maximum(data, 0) + numpy.minimum(0, self.alpha * numpy.expm1(data / self.alpha))
 
 
-@dataclass(frozen=True)
+@operator("Selu")
 class Selu(ElementWise):
     """y = gamma * x for x > 0, else gamma * alpha * (e^x - 1). Source: ONNX operator Selu."""
-
-    onnx_names: ClassVar = ("Selu",)
 
     alpha: float = float(numpy.float32(1.67326319217681884765625))
     gamma: float = float(numpy.float32(1.05070102214813232421875))
@@ -51,44 +46,36 @@ class Selu(ElementWise):
         return self.gamma * numpy.where(data > 0, data, self.alpha * numpy.expm1(numpy.minimum(data, 0)))
 
 
-@dataclass(frozen=True)
+@operator("Softplus")
 class Softplus(ElementWise):
     """y = ln(1 + e^x). Source: ONNX operator Softplus."""
-
-    onnx_names: ClassVar = ("Softplus",)
 
     def forward(self, data):
         return numpy.logaddexp(data, 0)
 
 
-@dataclass(frozen=True)
+@operator("Softsign")
 class Softsign(ElementWise):
     """y = x / (1 + |x|). Source: ONNX operator Softsign."""
-
-    onnx_names: ClassVar = ("Softsign",)
 
     def forward(self, data):
         return data / (1 + numpy.abs(data))
 
 
-@dataclass(frozen=True)
+@operator("Mish")
 class Mish(ElementWise):
     """y = x * tanh(ln(1 + e^x)). Source: ONNX operator Mish."""
-
-    onnx_names: ClassVar = ("Mish",)
 
     def forward(self, data):
         return data * numpy.tanh(numpy.logaddexp(data, 0))
 
 
-@dataclass(frozen=True)
+@operator("Gelu")
 class Gelu(ElementWise):
     """y = x / 2 * (1 + erf(x / sqrt(2))), or with tanh: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))).
 
     Source: ONNX operator Gelu.
     """
-
-    onnx_names: ClassVar = ("Gelu",)
 
     with_tanh: bool = False
 
@@ -105,11 +92,9 @@ class Gelu(ElementWise):
         return data / 2 * (1 + Erf.function(data / math.sqrt(2)))
 
 
-@dataclass(frozen=True)
+@operator("Shrink")
 class Shrink(ElementWise):
     """y = x - bias above lambd, x + bias below -lambd, else 0. Source: ONNX operator Shrink."""
-
-    onnx_names: ClassVar = ("Shrink",)
 
     bias: float = 0.0
     lambd: float = 0.5
@@ -123,11 +108,9 @@ class Shrink(ElementWise):
         return numpy.where(data < -self.lambd, data + self.bias, numpy.where(data > self.lambd, data - self.bias, 0))
 
 
-@dataclass(frozen=True)
+@operator("Swish")
 class Swish(ElementWise):
     """y = x / (1 + e^(-alpha * x)). Source: ONNX operator Swish."""
-
-    onnx_names: ClassVar = ("Swish",)
 
     alpha: float = 1.0
 
@@ -141,11 +124,9 @@ class Swish(ElementWise):
         return data * numpy.where(self.alpha * data >= 0, 1, small) / (1 + small)
 
 
-@dataclass(frozen=True)
+@operator("ThresholdedRelu")
 class ThresholdedRelu(ElementWise):
     """y = x above alpha, else 0. Source: ONNX operator ThresholdedRelu."""
-
-    onnx_names: ClassVar = ("ThresholdedRelu",)
 
     alpha: float = 1.0
 

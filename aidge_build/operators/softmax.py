@@ -4,25 +4,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy
 
 from aidge_build.arithmetic.softmax import quantized_softmax, softmax_table
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 
-@dataclass(frozen=True)
+@operator("Softmax")
 class Softmax(Operator):
     """y = e^x / sum of e^x over one row; a row runs along `axis`, or with `until_end` over this axis and all after it.
 
     On quantized tensors it is integer arithmetic with a table, see `aidge_build.arithmetic.softmax`.
     Source: ONNX operator Softmax; `until_end` is its meaning before opset 13.
     """
-
-    onnx_names: ClassVar = ("Softmax",)
 
     axis: int = -1
     until_end: bool = False
@@ -66,11 +63,9 @@ class Softmax(Operator):
         return rows.reshape(shape) if self.until_end else numpy.moveaxis(rows, -1, self.axis)
 
 
-@dataclass(frozen=True)
+@operator("LogSoftmax")
 class LogSoftmax(Softmax):
     """y = ln(Softmax(x)). Source: ONNX operator LogSoftmax."""
-
-    onnx_names: ClassVar = ("LogSoftmax",)
 
     def forward(self, data):
         rows = self._rows(data)
@@ -81,11 +76,9 @@ class LogSoftmax(Softmax):
         return Operator.forward_quantized(self, values, inputs, outputs)
 
 
-@dataclass(frozen=True)
+@operator("Hardmax")
 class Hardmax(LogSoftmax):
     """1 at the first largest element of each row, 0 elsewhere. Source: ONNX operator Hardmax."""
-
-    onnx_names: ClassVar = ("Hardmax",)
 
     def forward(self, data):
         rows = self._rows(data)

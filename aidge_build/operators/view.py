@@ -11,6 +11,7 @@ import numpy
 
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.register import operator
 
 
 @dataclass(frozen=True)
@@ -27,11 +28,9 @@ class View(Operator):
         return super().forward_quantized(values, inputs, outputs)
 
 
-@dataclass(frozen=True)
+@operator("Reshape")
 class Reshape(View):
     """The elements in row-major order under new `dims`. Source: ONNX operator Reshape, with a constant shape."""
-
-    onnx_names: ClassVar = ("Reshape",)
 
     dims: tuple[int, ...] = ()
 
@@ -69,11 +68,9 @@ def resolved_dims(dims: tuple[int, ...], wanted: tuple[int, ...], allow_zero: bo
     return tuple(known)
 
 
-@dataclass(frozen=True)
+@operator("Flatten")
 class Flatten(View):
     """[product of the dims before `axis`, product of the others]. Source: ONNX operator Flatten."""
-
-    onnx_names: ClassVar = ("Flatten",)
 
     axis: int = 1
 
@@ -102,11 +99,9 @@ def _axes(source) -> tuple[int, ...] | None:
     return source.constant_integers(1) if source.optional_input(1) is not None else None
 
 
-@dataclass(frozen=True)
+@operator("Squeeze")
 class Squeeze(View):
     """Without the given axes, which must have length 1 (by default all such). Source: ONNX operator Squeeze."""
-
-    onnx_names: ClassVar = ("Squeeze",)
 
     axes: tuple[int, ...] = ()
 
@@ -127,11 +122,9 @@ class Squeeze(View):
         return numpy.squeeze(data, self.axes)
 
 
-@dataclass(frozen=True)
+@operator("Unsqueeze")
 class Unsqueeze(View):
     """With new axes of length 1 at these places of the output. Source: ONNX operator Unsqueeze."""
-
-    onnx_names: ClassVar = ("Unsqueeze",)
 
     axes: tuple[int, ...] = ()
 
@@ -152,11 +145,9 @@ class Unsqueeze(View):
         return numpy.expand_dims(data, self.axes)
 
 
-@dataclass(frozen=True)
+@operator("Transpose")
 class Transpose(View):
     """Output axis k is input axis permutation[k]. Source: ONNX operator Transpose."""
-
-    onnx_names: ClassVar = ("Transpose",)
 
     permutation: tuple[int, ...] = ()
 
@@ -176,11 +167,9 @@ class Transpose(View):
         return numpy.transpose(data, self.permutation)
 
 
-@dataclass(frozen=True)
+@operator("Identity")
 class Identity(View):
     """y = x. Source: ONNX operator Identity."""
-
-    onnx_names: ClassVar = ("Identity",)
 
     def infer(self, inputs):
         (data,) = inputs

@@ -15,7 +15,7 @@ from aidge_build.errors import AidgeError
 
 # Each verb is a module of this package with SUMMARY, add_arguments(parser) and run(arguments) -> Outcome.
 VERBS = ("compile", "plan", "explain", "verify", "check", "run", "bench", "report", "flash", "boards", "kernels", "ops", "conformance",
-         "link_script", "cmake_dir", "new", "doctor")
+         "link_script", "explain_link", "cmake_dir", "new", "doctor")
 
 EXIT_INTERRUPTED = 130
 

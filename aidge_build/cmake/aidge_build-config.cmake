@@ -137,6 +137,15 @@ function(aidge_check_memory executable)
             "${CMAKE_C_COMPILER}" ${AIDGE_EXECUTABLE} check "--out=$<TARGET_FILE:${executable}>.check.json" ${arguments}
             -- "$<TARGET_FILE:${executable}>")
   set_property(TARGET ${executable} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "$<TARGET_FILE:${executable}>.check.json")
+  # A link that fails for want of memory is explained. The launcher is CMake itself: nothing else starts where the link passes.
+  get_target_property(launcher ${executable} RULE_LAUNCH_LINK)
+  if(NOT launcher)
+    set(launcher "")
+    foreach(word IN ITEMS "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/link.cmake" -- ${AIDGE_EXECUTABLE} --)
+      string(APPEND launcher "\"${word}\" ")
+    endforeach()
+    set_property(TARGET ${executable} PROPERTY RULE_LAUNCH_LINK "${launcher}")
+  endif()
 endfunction()
 
 # The step that generates. A stamp is its output, always touched; the files are written only where their content differs, so

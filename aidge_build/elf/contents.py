@@ -15,7 +15,7 @@ from aidge_build.elf.regions import RegionUse
 _DUPLICATE_BYTES = 256
 HEADROOM_PERCENT = 95.0
 _HEAP = ("_malloc_r", "malloc", "_sbrk", "_sbrk_r", "_free_r", "free", "_Znwj", "_Znaj")
-_SOFT_DOUBLE = re.compile(r"__aeabi_(d(add|sub|rsub|mul|div|cmp\w+)|c[dr]\w*cmp\w*|d2\w+|[fil]2d|ui2d|ul2d)")
+SOFT_DOUBLE = re.compile(r"__aeabi_(d(add|sub|rsub|mul|div|cmp\w+)|c[dr]\w*cmp\w*|d2\w+|[fil]2d|ui2d|ul2d)")
 
 
 def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: int | None) -> Iterator[Finding]:
@@ -23,7 +23,7 @@ def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: 
     yield from _duplicates(image)
     yield from _headroom(uses)
     yield from _linked(image, "MEM08", NOTE, _HEAP.__contains__, "the heap is linked; generated code never uses it")
-    yield from _linked(image, "MEM09", WARNING, lambda name: bool(_SOFT_DOUBLE.fullmatch(name)),
+    yield from _linked(image, "MEM09", WARNING, lambda name: bool(SOFT_DOUBLE.fullmatch(name)),
                        "double arithmetic in software is linked: it costs flash, stack and time. Hint: is a literal 1.0 meant to be 1.0f?")
     if image.machine == "ARM":
         yield from _headers(image)

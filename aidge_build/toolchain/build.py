@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aidge_build.boards import Board
-from aidge_build.elf.objects import largest_objects
 from aidge_build.errors import AidgeError
-from aidge_build.toolchain.compiler import Compiler, LinkOverflow, find_compiler
+from aidge_build.toolchain.compiler import Compiler, find_compiler
+from aidge_build.toolchain.failed_link import as_error, diagnose
 from aidge_build.toolchain.link_script import write_link_script
 
-_LARGEST_SHOWN = 5
 _CPLUSPLUS_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit")
 
 
@@ -69,26 +68,12 @@ def _link(compiler: Compiler, board: Board, sources: Sequence[Path], objects: Se
         script = [f"-Wl,-T,{path}"]
     output.parent.mkdir(parents=True, exist_ok=True)
     output.unlink(missing_ok=True)
+    driver = compiler.driver([Path(source) for source in sources])
+    arguments = [*flags, *map(str, objects), *board.link_flags, *script, "-lm", "-o", str(output)]
     try:
-        compiler.run(compiler.driver([Path(source) for source in sources]),
-                     [*flags, *map(str, objects), *board.link_flags, *script, "-lm", "-o", str(output)], where=str(output))
-    except LinkOverflow as overflow:
+        compiler.run(driver, arguments, where=str(output))
+    except AidgeError as error:
         output.unlink(missing_ok=True)
-        raise _explained(overflow, board, objects) from None
-    except AidgeError:
-        output.unlink(missing_ok=True)
+        if error.code == "LINK_OVERFLOW":
+            raise as_error(diagnose([driver, *arguments]), str(output)) from None
         raise
-
-
-def _explained(overflow: LinkOverflow, board: Board, objects: Sequence[Path]) -> AidgeError:
-    """The linker's error with the largest objects of that kind of memory, and what would help."""
-    kinds = {region.name: region.kind for region in board.regions}
-    texts, hints = [overflow.what], []
-    for kind, title, hint in (("flash", "flash", "-Os, fewer weights or weights of fewer bits, a board with more flash"),
-                              ("ram", "RAM", "a smaller model, smaller buffers or stack_size, arenas in another memory, a board with more RAM")):
-        if kind in {kinds.get(region) for region in overflow.regions}:
-            found = largest_objects(objects, kind == "flash") + ([("the stack", board.stack_bytes)] if kind == "ram" else [])
-            largest = sorted(found, key=lambda item: (-item[1], item[0]))[:_LARGEST_SHOWN]
-            texts.append(f"Largest in {title}: {', '.join(f'{name} {size:,} B' for name, size in largest)}")
-            hints.append(hint)
-    return AidgeError(". ".join(texts), where=overflow.where, hint="; ".join(hints), code=overflow.code)

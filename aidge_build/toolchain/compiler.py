@@ -12,22 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build.boards import Board
+from aidge_build.elf.overflow import read_overflows
 from aidge_build.errors import AidgeError, MissingTool
 
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
 DEFAULT_PREFIX = "arm-none-eabi-"
 _CPLUSPLUS_SUFFIXES = (".cpp", ".cc", ".cxx")
-_OVERFLOW = re.compile(r"region [`'](\w+)' overflowed by (\d+) bytes?")
 _ERROR_LINE = re.compile(r"\b(fatal )?error\b|undefined reference|multiple definition|cannot find|will not fit|aidge: ",
                          re.IGNORECASE)
-
-
-class LinkOverflow(AidgeError):
-    """The linker found that the program does not fit; `regions` are the memories that are too small."""
-
-    def __init__(self, what: str, where: str, regions: tuple[str, ...]):
-        super().__init__(what, where=where, hint="a smaller model, a board with more memory, or less stack and buffers", code="LINK_OVERFLOW")
-        self.regions = regions
 
 
 @dataclass(frozen=True)
@@ -81,10 +73,10 @@ def find_host_compiler() -> Compiler | None:
 
 
 def _failure(messages: str, where: str) -> AidgeError:
-    overflows = dict(_OVERFLOW.findall(messages))
+    overflows = read_overflows(messages)
     if overflows:
-        text = ", ".join(f"memory {region} is too small by {int(count):,} B" for region, count in sorted(overflows.items()))
-        return LinkOverflow(f"the program does not fit: {text}", where, tuple(sorted(overflows)))
+        text = ", ".join(f"memory {overflow.region} is too small by {overflow.missing_bytes:,} B" for overflow in overflows)
+        return AidgeError(f"the program does not fit: {text}", where=where, code="LINK_OVERFLOW")
     lines = [line.strip() for line in messages.splitlines() if line.strip()]
     first = next((line for line in lines if _ERROR_LINE.search(line)), lines[0] if lines else "failed without a message")
     return AidgeError(first, where=where, code="COMPILE")

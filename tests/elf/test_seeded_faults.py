@@ -11,7 +11,6 @@ import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.elf import read_image, region_use
-from aidge_build.errors import AidgeError
 from aidge_build.toolchain import build_program
 from tests.command import aidge_build
 from tests.programs import SHA256, build, model, needs_cross_compiler
@@ -105,19 +104,3 @@ def test_the_heap_and_a_nearly_full_memory_are_mentioned(tmp_path):
     result = aidge_build("check", elf, "--region", f"FLASH=0x08000000,{used + 20},flash", "--region", "RAM=0x20000000,0x50000", "--json")
     found = {finding["code"]: finding["text"] for finding in result.json["findings"]}
     assert "malloc" in found["MEM08"] and found["MEM06"].endswith(": 20 B are free")
-
-
-def test_the_linkers_overflow_is_explained(tmp_path):
-    code = GOOD.replace("section(\".bss.aidge_DTCM.kws\"), ", "").replace(MAIN, f"static char picture[30000]; volatile int n;\n{MAIN} picture[n] = 1; n = picture[3];")
-    with pytest.raises(AidgeError) as caught:
-        build("microbit", code, tmp_path)
-    text = str(caught.value)
-    assert caught.value.code == "LINK_OVERFLOW" and "memory SRAM is too small by " in text
-    assert "Largest in RAM: picture 30,000 B, the stack 2,048 B, kws_arena 512 B" in text
-
-
-def test_an_overflow_of_flash_names_the_largest_constants(tmp_path):
-    code = GOOD.replace(MAIN, f"const char table[300000] = {{1}}; volatile int n;\n{MAIN} n = table[n];").replace('section(".bss.aidge_DTCM.kws"), ', "")
-    with pytest.raises(AidgeError, match=r"memory FLASH is too small by .*Largest in flash: table 300,000 B, ") as caught:
-        build("microbit", code, tmp_path)
-    assert "-Os" in caught.value.hint

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""`aidge-build explain-link`: why a program does not fit, whoever links it and by whatever script."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+from typing import TYPE_CHECKING
+
+from aidge_build.cli.outcome import Outcome
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+
+# Build systems start every link with this verb: what explains is imported where a link has failed.
+if TYPE_CHECKING:
+    from aidge_build.toolchain.failed_link import FailedLink
+
+SUMMARY = "explain why a link failed for want of memory"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--hook", action="store_true", help="for build systems, after a link that failed: say nothing where memory is not why, end with 0")
+    how.add_argument("--launch", action="store_true", help="run the link first, as a launcher of it: explain only what fails, and exit as it does")
+    parser.add_argument("command", nargs="+", metavar="-- COMMAND", help="the command that links; nothing of its output is touched")
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    status = _launched(arguments.command) if arguments.launch else 0 if arguments.hook else EXIT_CHECK_FAILED
+    if arguments.launch and status == 0:
+        return Outcome("")
+    from aidge_build.toolchain.failed_link import diagnose
+
+    failed = diagnose(arguments.command)
+    data = {"memories": [memory.as_json() for memory in failed.memories]}
+    if failed.memories:
+        return Outcome("\n".join(_lines(_output(arguments.command), failed)), data, status)
+    if arguments.launch or arguments.hook:
+        return Outcome("", data, status)
+    first = next((line for line in failed.messages.splitlines() if "error" in line or "undefined" in line), "")
+    return Outcome("the link does not fail for want of memory" + (f", but: {first.strip()}" if first else ""), data, 0)
+
+
+def _launched(command: list[str]) -> int:
+    try:
+        return subprocess.call(command)
+    except OSError as error:
+        raise AidgeError(f"cannot be run: {error.strerror}", where=command[0], code="LINK") from error
+
+
+def _output(command: list[str]) -> str:
+    """What the command writes (-o)."""
+    return next((after for word, after in zip(command, command[1:]) if word == "-o"), "a.out")
+
+
+def _lines(output: str, failed: FailedLink):
+    from aidge_build.report.overflow import listed
+
+    for memory in failed.memories:
+        yield f"{output}: error LINK_OVERFLOW: {memory.fact}"
+        if memory.largest:
+            yield f"       largest:     {listed(memory.largest)}"
+            yield f"       in all:      {listed(memory.purposes)}"
+        if memory.hints:
+            yield f"       what helps:  {'; '.join(memory.hints)}"

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+# cmake -P link.cmake -- <words of aidge-build> -- <command>: runs the command of a link; where it fails, says which memory is too
+# small, what is in it and what helps, if that is why.
+cmake_policy(VERSION 3.20)
+set(aidge "")
+set(command "")
+set(into aidge)
+math(EXPR last "${CMAKE_ARGC} - 1")
+foreach(index RANGE 4 ${last})
+  if(into STREQUAL "aidge" AND "${CMAKE_ARGV${index}}" STREQUAL "--")
+    set(into command)
+  else()
+    string(REPLACE ";" "\\;" word "${CMAKE_ARGV${index}}")
+    list(APPEND ${into} "${word}")
+  endif()
+endforeach()
+execute_process(COMMAND ${command} RESULT_VARIABLE status)
+if(NOT status STREQUAL "0")
+  execute_process(COMMAND ${aidge} explain-link --hook -- ${command} RESULT_VARIABLE ignored)
+  message(FATAL_ERROR "The link failed (${status})")
+endif()

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""A program that does not fit: which memories the linker complains about, and what it put there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from aidge_build.boards import Region
+from aidge_build.elf.image import Image, Section
+
+# GNU ld: "region `FLASH' overflowed by 12 bytes"; LLVM's: "section '.bss' will not fit in region 'RAM': overflowed by 12 bytes".
+_OVERFLOW = re.compile(r"region [`']([^`']+)':? overflowed by (\d+) bytes?")
+_MEMORY = re.compile(r"^(\S+) +0x([0-9a-f]+) +0x([0-9a-f]+)(?: +([!a-zA-Z]+))?$")
+_FLASH_NAME = re.compile("FLASH|ROM(?!.*RAM)")
+# Between two sections of one memory there is alignment, and no more.
+_LARGEST_GAP = 64
+
+
+@dataclass(frozen=True)
+class Overflow:
+    """A memory of the linker script that is `missing_bytes` too small."""
+
+    region: str
+    missing_bytes: int
+
+
+def read_overflows(messages: str) -> tuple[Overflow, ...]:
+    """The memories that a linker's messages call too small, by name; of several complaints the largest."""
+    found: dict[str, int] = {}
+    for name, count in _OVERFLOW.findall(messages):
+        found[name] = max(int(count), found.get(name, 0))
+    return tuple(Overflow(name, count) for name, count in sorted(found.items()))
+
+
+def read_memories(link_map: str) -> tuple[Region, ...]:
+    """The memories of a linker script, from the table that GNU ld prints into its map.
+
+    Flash is what the script does not call writable, or, where it says nothing, what has a name like FLASH or ROM.
+    """
+    table = link_map.partition("\nMemory Configuration\n")[2].partition("\nLinker script and memory map\n")[0]
+    matches = filter(None, map(_MEMORY.match, table.splitlines()))
+    return tuple(Region(match[1], int(match[2], 16), int(match[3], 16), _kind(match[1], match[4]), ())
+                 for match in matches if match[1] != "*default*")
+
+
+def _kind(name: str, attributes: str | None) -> str:
+    is_flash = "w" not in attributes.lower() if attributes else bool(_FLASH_NAME.search(name.upper()))
+    return "flash" if is_flash else "ram"
+
+
+def overfull(image: Image, region: Region, missing_bytes: int) -> tuple[Image, Region]:
+    """Only what the linker put into `region`, and the region as large as it would have to be.
+
+    Behind its end another memory may begin: a section there belongs to this one if it goes on where the last one ended.
+    """
+    chosen, position, wanted = set(), region.origin, replace(region, length_bytes=region.length_bytes + missing_bytes)
+    for begin, section in sorted(_places(image), key=lambda place: (place[0], place[1].name)):
+        goes_on = position >= region.end and position <= begin < min(position + _LARGEST_GAP, wanted.end)
+        if region.origin <= begin < region.end or goes_on:
+            chosen.add(section.name)
+            position = max(position, begin + section.size_bytes)
+    return replace(image, sections=tuple(section for section in image.sections if section.name in chosen)), wanted
+
+
+def _places(image: Image) -> Iterator[tuple[int, Section]]:
+    for section in image.sections:
+        if section.size_bytes:
+            yield section.address, section
+            if section.load_address not in (None, section.address):
+                yield section.load_address, section

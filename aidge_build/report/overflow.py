@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""A memory that is too small, explained: by how much, what the largest things in it are, and what would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from aidge_build.boards import Region
+from aidge_build.elf.claims import Claim
+from aidge_build.elf.contents import SOFT_DOUBLE
+from aidge_build.elf.image import Image
+from aidge_build.elf.overflow import Overflow, overfull
+from aidge_build.elf.regions import region_use
+from aidge_build.report.attribution import Group, attribute
+
+_SHOWN = 5
+# A C library of this size in a small firmware is printf with everything that it can do.
+_LARGE_LIBRARY = 8192
+
+
+@dataclass(frozen=True)
+class TooSmall:
+    """`largest` are (name, bytes), `purposes` the same by what they are for; both are empty where the linker left no program."""
+
+    memory: str
+    missing_bytes: int
+    length_bytes: int | None = None
+    largest: tuple[tuple[str, int], ...] = ()
+    purposes: tuple[tuple[str, int], ...] = ()
+    hints: tuple[str, ...] = ()
+
+    @property
+    def fact(self) -> str:
+        """`memory FLASH is too small by 1,234 B`, and of how many."""
+        of = f": {self.length_bytes + self.missing_bytes:,} B of {self.length_bytes:,} B" if self.length_bytes is not None else ""
+        return f"memory {self.memory} is too small by {self.missing_bytes:,} B{of}"
+
+    def as_json(self) -> dict:
+        return {"memory": self.memory, "missing_bytes": self.missing_bytes, "length_bytes": self.length_bytes,
+                "largest": [{"name": name, "size_bytes": size} for name, size in self.largest],
+                "purposes": [{"name": name, "size_bytes": size} for name, size in self.purposes], "hints": list(self.hints)}
+
+
+def listed(parts: Sequence[tuple[str, int]]) -> str:
+    """`kws_weights 52,000 B, main 120 B`"""
+    return ", ".join(f"{name} {size:,} B" for name, size in parts)
+
+
+def explain_overflow(image: Image, claims: Sequence[Claim], memories: Sequence[Region], overflow: Overflow, command: Sequence[str]) -> TooSmall:
+    """Explains one memory of `image`, which the linker wrote in spite of its complaints; `command` is how it was called."""
+    region = next((memory for memory in memories if memory.name == overflow.region), None)
+    if region is None:
+        return TooSmall(overflow.region, overflow.missing_bytes)
+    inside, wanted = overfull(image, region, overflow.missing_bytes)
+    others = replace(image, sections=tuple(section for section in image.sections if section not in inside.sections))
+    groups = [group for group in attribute(inside, claims, [wanted])[0].groups if group.name not in ("padding", "free")]
+    named = [(_title(group, item.name, item.section), item.size_bytes) for group in groups for item in group.items]
+    largest = tuple(sorted(named, key=lambda part: (-part[1], part[0]))[:_SHOWN])
+    purposes = tuple(sorted(((group.name, group.size_bytes) for group in groups), key=lambda part: (-part[1], part[0])))
+    hints = [*_elsewhere(others, memories, region, overflow), *(_of_flash if region.kind == "flash" else _of_ram)(dict(purposes), image, command)]
+    return TooSmall(region.name, overflow.missing_bytes, region.length_bytes, largest, purposes, tuple(hints))
+
+
+def _title(group: Group, name: str, section: str) -> str:
+    return "the stack" if group.name == "stack" and section.lstrip(".") == "stack" else name
+
+
+def _elsewhere(image: Image, memories: Sequence[Region], region: Region, overflow: Overflow) -> Iterator[str]:
+    """Memories of the same kind with room for what does not fit."""
+    uses, _ = region_use(image, [memory for memory in memories if memory.kind == region.kind and memory.name != region.name])
+    for use in uses:
+        free = use.region.length_bytes - use.used_bytes
+        if free >= overflow.missing_bytes:
+            yield f"{use.region.name} has {free:,} B free"
+
+
+def _of_flash(purposes: dict[str, int], image: Image, command: Sequence[str]) -> Iterator[str]:
+    weights, code = purposes.get("weights", 0), sum(size for name, size in purposes.items() if name not in ("weights", "arena", "stack"))
+    if weights > code:
+        yield f"weights of fewer bits (int8 instead of float32) or a smaller model: they are {weights:,} B"
+    if not {"-Os", "-Oz"} & set(command):
+        yield "-Os"
+    if not any("--gc-sections" in word for word in command):
+        yield "-ffunction-sections -fdata-sections for the compiler and -Wl,--gc-sections for the linker"
+    library = purposes.get("libc/libgcc", 0)
+    if library >= _LARGE_LIBRARY and not any(word.startswith(("--specs=nano", "-specs=nano")) for word in command):
+        yield f"--specs=nano.specs: the C library is {library:,} B"
+    if any(symbol.kind == "function" and SOFT_DOUBLE.fullmatch(symbol.linked_name) for symbol in image.symbols):
+        yield "float instead of double: its arithmetic in software is linked"
+    yield "a board with more flash"
+
+
+def _of_ram(purposes: dict[str, int], image: Image, command: Sequence[str]) -> Iterator[str]:
+    if purposes.get("arena", 0) > max((size for name, size in purposes.items() if name != "arena"), default=0):
+        yield f"a smaller model: its arena is {purposes['arena']:,} B (`aidge-build plan` says which moment needs most)"
+    yield "smaller buffers, stack or heap"
+    yield "a board with more RAM"

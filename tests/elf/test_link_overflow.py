@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""A link that fails for want of memory is explained, whoever links: which memory, by how much, what is in it, what would help."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.elf.overflow import Overflow, read_memories, read_overflows
+from aidge_build.errors import AidgeError
+from aidge_build.installed import cmake_folder
+from aidge_build.toolchain import build_program
+from tests.command import aidge_build
+from tests.programs import build, model, needs_cross_compiler
+
+pytestmark = needs_cross_compiler
+ROOT = Path(__file__).resolve().parents[2]
+MAIN = "int main(void) {"
+# Somebody's own linker script: EXTRA begins where RAM ends, and the heap is an empty section.
+SCRIPT = """
+MEMORY { ROM (rx) : ORIGIN = 0x08000000, LENGTH = 8K
+  RAM (xrw) : ORIGIN = 0x20000000, LENGTH = 2K
+  EXTRA (xrw) : ORIGIN = 0x20000800, LENGTH = 64K }
+ENTRY(main)
+SECTIONS { .text : { *(.text*) *(.rodata*) } > ROM
+  .data : { *(.data*) } > RAM AT > ROM
+  .bss : { *(.bss*) } > RAM
+  ._user_heap_stack (NOLOAD) : { . += 512; } > RAM
+  .other : { *(.other*) } > EXTRA }
+"""
+CODE = """
+extern const char table[]; extern volatile char picture[]; volatile int n; volatile int initialised[20] = {1, 2};
+__attribute__((section(".other"))) volatile int other = 4;
+int main(void) { picture[n] = table[n]; n = picture[3] + initialised[n] + other; return 0; }
+"""
+FLAGS = ["-mcpu=cortex-m4", "-mthumb", "-O2", "-nostdlib"]
+
+
+@pytest.fixture(params=["plain", "lto"])
+def link(request, tmp_path) -> list[str]:
+    """The command that links a program whose large objects come from an archive."""
+    flags = [*FLAGS, *(["-flto"] if request.param == "lto" else [])]
+    (tmp_path / "main.c").write_text(CODE)
+    (tmp_path / "large.c").write_text("const char table[9000] = {1}; volatile char picture[2000];")
+    (tmp_path / "app.ld").write_text(SCRIPT)
+    for name in ("main", "large"):
+        subprocess.run(["arm-none-eabi-gcc", *flags, "-c", tmp_path / f"{name}.c", "-o", tmp_path / f"{name}.o"], check=True)
+    subprocess.run(["arm-none-eabi-gcc-ar", "rcs", tmp_path / "large.a", tmp_path / "large.o"], check=True)
+    return ["arm-none-eabi-gcc", *flags, str(tmp_path / "main.o"), str(tmp_path / "large.a"), "-T", str(tmp_path / "app.ld"),
+            f"-Wl,-Map={tmp_path / 'app.map'}", "-o", str(tmp_path / "app.elf")]
+
+
+def test_a_link_by_anybodys_script_is_explained_and_nothing_of_its_output_is_touched(link, tmp_path):
+    (tmp_path / "app.map").write_text("mine")
+    (tmp_path / "app.elf").write_text("mine")
+    messages = subprocess.run([*link[:-1], tmp_path / "other"], capture_output=True, text=True).stderr
+    (tmp_path / "app.map").write_text("mine")
+    result = aidge_build("explain-link", "--json", "--", *link)
+    assert result.exit_code == 1
+    ram, rom = result.json["memories"]
+    assert (ram["memory"], rom["memory"]) == ("RAM", "ROM")
+    for memory in (ram, rom):
+        assert f"region `{memory['memory']}' overflowed by {memory['missing_bytes']} bytes" in messages
+        assert memory["length_bytes"] + memory["missing_bytes"] >= sum(part["size_bytes"] for part in memory["purposes"]) > memory["length_bytes"]
+    assert [(part["name"], part["size_bytes"]) for part in rom["largest"][:2]] == [("table", 9000), ("initialised (initial value)", 80)]
+    assert [(part["name"], part["size_bytes"]) for part in ram["largest"][:3]] == [("picture", 2000), ("._user_heap_stack", 512), ("initialised", 80)]
+    assert ram["hints"][0] == "EXTRA has 65,532 B free" and "-Os" in rom["hints"] and any("--gc-sections" in hint for hint in rom["hints"])
+    assert (tmp_path / "app.map").read_text() == (tmp_path / "app.elf").read_text() == "mine"
+
+
+def test_the_text_names_memory_bytes_objects_and_what_helps(link):
+    lines = aidge_build("explain-link", "--", *link).stdout.splitlines()
+    assert ": error LINK_OVERFLOW: memory RAM is too small by " in lines[0] and " B of 2,048 B" in lines[0]
+    assert lines[1].strip().startswith("largest:     picture 2,000 B, ._user_heap_stack 512 B, ") and "what helps:  EXTRA has" in lines[3]
+
+
+def test_a_launched_link_ends_as_the_linker_does(link, tmp_path, capfd):
+    assert aidge_build("explain-link", "--launch", "--", *link).exit_code == 1
+    assert "region `RAM' overflowed by" in capfd.readouterr().err
+    (tmp_path / "app.ld").write_text(SCRIPT.replace("2K", "4K").replace("0x20000800", "0x20001000").replace("8K", "16K"))
+    passed = aidge_build("explain-link", "--launch", "--", *link)
+    assert (passed.exit_code, passed.stdout) == (0, "") and (tmp_path / "app.elf").exists()
+    assert aidge_build("explain-link", "--", *link).stdout == "the link does not fail for want of memory\n"
+
+
+def test_a_hook_never_fails_and_is_silent_where_memory_is_not_why(link, tmp_path):
+    assert aidge_build("explain-link", "--hook", "--", *link).exit_code == 0
+    undefined = [word for word in link if not word.endswith("large.a")]
+    (tmp_path / "app.ld").write_text(SCRIPT.replace("2K", "4K").replace("0x20000800", "0x20001000"))
+    silent = aidge_build("explain-link", "--hook", "--", *undefined)
+    assert (silent.exit_code, silent.stdout) == (0, "")
+    assert "but: " in aidge_build("explain-link", "--", *undefined).stdout
+    missing = aidge_build("explain-link", "--launch", "--", "no-such-linker", "-o", "x")
+    assert missing.exit_code == 2 and "no-such-linker: cannot be run" in missing.stderr
+
+
+def test_our_own_build_explains_it_too(tmp_path):
+    code = model().replace(MAIN, f"static char picture[30000]; volatile int n;\n{MAIN} picture[n] = 1; n = picture[3];")
+    with pytest.raises(AidgeError) as caught:
+        build("microbit", code, tmp_path)
+    text = str(caught.value)
+    assert caught.value.code == "LINK_OVERFLOW" and "memory SRAM is too small by " in text and not (tmp_path / "app.elf").exists()
+    assert "Largest in SRAM: picture 30,000 B, the stack 2,048 B, kws_arena 512 B" in text
+
+
+def test_an_overflow_of_flash_names_the_largest_constants(tmp_path):
+    code = model().replace(MAIN, f"const char table[300000] = {{1}}; volatile int n;\n{MAIN} n = table[n];")
+    with pytest.raises(AidgeError, match=r"memory FLASH is too small by .*Largest in FLASH: table 300,000 B, ") as caught:
+        build("microbit", code, tmp_path)
+    assert "-Os" in caught.value.hint
+
+
+def test_the_arena_and_the_weights_of_a_model_are_called_so(tmp_path):
+    board = tmp_path / "tiny.toml"
+    board.write_text('extends = "microbit"\nstack_size = "256"\n[regions.SRAM]\norigin = 0x20000000\nlength = "1K"\nkind = "ram"\n'
+                     '[regions.FLASH]\norigin = 0\nlength = "8K"\nkind = "flash"\n')
+    digits = ROOT / "examples" / "digits"
+    compiled = aidge_build("compile", digits / "digits.onnx", "--name", "digits", "--out", tmp_path, "--board", "microbit")
+    assert compiled.exit_code == 0
+    sources = [digits / "main.c", digits / "test_images.c", tmp_path / "digits.c", tmp_path / "digits_weights.c"]
+    with pytest.raises(AidgeError) as caught:
+        build_program(load_board("tiny", [tmp_path]), sources, tmp_path / "app.elf", work_folder=tmp_path / "objects", include_folders=[tmp_path])
+    arena = json.loads((tmp_path / "digits.plan.json").read_text())["arena_bytes"]
+    assert f"Largest in SRAM: digits_arena {arena:,} B, the stack 256 B" in str(caught.value)
+    assert f"a smaller model: its arena is {arena:,} B (`aidge-build plan` says" in caught.value.hint
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("ld: region `FLASH' overflowed by 38484 bytes\nld: region `RAM' overflowed by 1 byte\n", (Overflow("FLASH", 38484), Overflow("RAM", 1))),
+    ("ld.lld: error: section '.data' will not fit in region 'RAM': overflowed by 4 bytes\n"
+     "ld.lld: error: section '.bss' will not fit in region 'RAM': overflowed by 64 bytes\n", (Overflow("RAM", 64),)),
+    ("undefined reference to `main'", ())])
+def test_the_messages_of_both_linkers_are_read(text, expected):
+    assert read_overflows(text) == expected
+
+
+def test_memories_without_attributes_are_known_by_their_names():
+    table = ("\nMemory Configuration\n\nName             Origin             Length             Attributes\n"
+             "IFLASH1          0x00400000         0x00080000\nSRAM_A           0x20000000         0x00004000\n"
+             "CODE             0x10000000         0x00001000         xr\n*default*        0x00000000         0xffffffff\n"
+             "\nLinker script and memory map\n\n.text 0x1 0x2\n")
+    assert [(memory.name, memory.origin, memory.length_bytes, memory.kind) for memory in read_memories(table)] == [
+        ("IFLASH1", 0x400000, 0x80000, "flash"), ("SRAM_A", 0x20000000, 0x4000, "ram"), ("CODE", 0x10000000, 0x1000, "flash")]
+
+
+@pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"] if os.environ.get("AIDGE_STRESS") else ["Ninja"])
+def test_a_project_of_cmake_gets_the_explanation_from_its_build(tmp_path, generator):
+    for program in ("cmake", "ninja" if generator == "Ninja" else "make"):
+        if shutil.which(program) is None:
+            pytest.skip(f"needs {program}")
+    (tmp_path / "app.ld").write_text(SCRIPT.replace("8K", "64K"))
+    (tmp_path / "main.c").write_text('#include "digits.h"\nint8_t in[DIGITS_INPUT_SIZE], out[DIGITS_OUTPUT_SIZE];\n'
+                                     "int main(void) { return digits_run(in, out); }\n")
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.20)\nproject(firmware LANGUAGES C)\nfind_package(aidge_build CONFIG REQUIRED)\n"
+        f"aidge_add_model(digits MODEL {ROOT}/examples/digits/digits.onnx BOARD stm32f4)\nadd_executable(app main.c)\n"
+        "target_link_libraries(app PRIVATE digits)\ntarget_link_options(app PRIVATE -nostartfiles -T ${CMAKE_SOURCE_DIR}/app.ld)\n"
+        "aidge_check_memory(app digits)\n")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    configured = subprocess.run(
+        ["cmake", "-S", tmp_path, "-B", tmp_path / "b", "-G", generator, "-DCMAKE_SYSTEM_NAME=Generic", "-DCMAKE_C_COMPILER=arm-none-eabi-gcc",
+         "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", "-DCMAKE_C_FLAGS=-mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard -O2",
+         f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build"], capture_output=True, text=True, env=environment)
+    assert configured.returncode == 0, configured.stderr
+    for _ in range(2):
+        built = subprocess.run(["cmake", "--build", tmp_path / "b"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+        assert built.returncode != 0
+        assert "app: error LINK_OVERFLOW: memory RAM is too small by " in built.stdout and "largest:     digits_arena " in built.stdout

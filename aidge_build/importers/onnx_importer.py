@@ -12,6 +12,7 @@ from aidge_build.backend.evaluate import evaluate
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view, topological
+from aidge_build.importers import old_opset
 from aidge_build.importers.dims import Binding, check_elements
 from aidge_build.importers.onnx_node import OnnxNode
 from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo, check_node, read_model
@@ -106,6 +107,10 @@ class _Import:
         types = [self._tensors[read].dtype if read else None for read in node.inputs]
         opset = self._opset(node)
         check_node(node, opset, types)
+        if opset <= old_opset.OLD and not node.domain:
+            node, made = old_opset.modern(node, self._tensors)
+            opset = old_opset.NEW
+            self._tensors |= {} if made is None else {made.name: made}
         made = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self._tensors, self._read, self._declared))
         operator, reads = made if isinstance(made, tuple) else (made, _trimmed(node.inputs))
         inputs = [self._tensors[read] if read else None for read in reads]

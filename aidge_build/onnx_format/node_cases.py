@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import numpy
 import onnx
@@ -41,15 +42,40 @@ def node_cases() -> Mapping[str, NodeCase]:
         return {case.name: found for case in collect_testcases(None) if (found := _plain(case)) is not None}
 
 
+@cache
+def stored_cases(kind: str) -> Mapping[str, NodeCase]:
+    """The models with inputs and expected outputs that the package stores as files, by name; `kind` is "pytorch-converted", for example."""
+    from onnx.backend.test.loader import load_model_tests
+
+    return {case.name: _stored(case) for case in sorted(load_model_tests(kind=kind), key=lambda case: case.name)}
+
+
 def _plain(case) -> NodeCase | None:
     inputs, expected = case.data_sets[0]
     if any(isinstance(value, list | dict) for value in (*inputs, *expected)):
         return None
-    graph = case.model.graph
-    given = {value.name for value in graph.input}
+    return _case(case, case.model, inputs, expected)
+
+
+def _stored(case) -> NodeCase:
+    folder = Path(case.model_dir)
+    model = onnx.load(folder / "model.onnx")
+    inputs, expected = ([onnx.load_tensor(path) for path in sorted((folder / "test_data_set_0").glob(f"{kind}_*.pb"), key=_number)]
+                        for kind in ("input", "output"))
+    return _case(case, model, inputs, expected)
+
+
+def _number(path: Path) -> int:
+    return int(path.stem.rpartition("_")[2])
+
+
+def _case(case, model: onnx.ModelProto, inputs, expected) -> NodeCase:
+    graph = model.graph
+    constant = {tensor.name for tensor in graph.initializer}
+    given = [value.name for value in graph.input if value.name not in constant]
     reads = tuple((node.op_type, position, name) for node in graph.node for position, name in enumerate(node.input) if name in given)
-    return NodeCase(case.name, case.model.SerializeToString(), dict(zip((value.name for value in graph.input), map(_array, inputs))),
-                    tuple(map(_array, expected)), case.rtol, case.atol, reads)
+    return NodeCase(case.name, model.SerializeToString(), dict(zip(given, map(_array, inputs))), tuple(map(_array, expected)),
+                    case.rtol, case.atol, reads)
 
 
 def _array(value) -> numpy.ndarray:

@@ -12,13 +12,14 @@ from google.protobuf.message import DecodeError
 from aidge_build.errors import AidgeError
 from aidge_build.onnx_format.kinds import refuse_other_files
 from aidge_build.onnx_format.model import AttributeValue, ModelNode, OnnxModel, ValueInfo
+from aidge_build.onnx_format.schema import means_the_same
 from aidge_build.onnx_format.tensors import external_location, read_tensor
 from aidge_build.onnx_format.text import text_of
 from aidge_build.onnx_format.types import dtype_of
 from aidge_build.onnx_format.wire import check_wire
 
 OLDEST_IR = 3
-OLDEST_OPSET = 7  # numpy-style broadcasting since then
+OLDEST_OPSET = 6
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
 _CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
 _Kind = onnx.AttributeProto.AttributeType
@@ -96,11 +97,7 @@ def _versions(model: onnx.ModelProto) -> dict[str, int]:
 
 def _unchanged(model: onnx.ModelProto, version: int) -> bool:
     """Whether every operator of the model means the same in this old opset and in the oldest one that is supported."""
-    try:
-        return all(onnx.defs.get_schema(node.op_type, version).since_version == onnx.defs.get_schema(node.op_type, OLDEST_OPSET).since_version
-                   for node in model.graph.node if not plain_domain(text_of(node.domain)))
-    except onnx.defs.SchemaError:
-        return False
+    return all(means_the_same(node.op_type, version, OLDEST_OPSET) for node in model.graph.node if not plain_domain(text_of(node.domain)))
 
 
 def plain_domain(domain: str) -> str:

@@ -48,6 +48,14 @@ def check_node(node: ModelNode, opset: int, types: Sequence[DType | None]) -> No
     _check_types(node, schema, types)
 
 
+def means_the_same(operator: str, opset: int, other: int) -> bool:
+    """Whether the operator of the default domain has one definition in both opsets."""
+    try:
+        return onnx.defs.get_schema(operator, opset).since_version == onnx.defs.get_schema(operator, other).since_version
+    except onnx.defs.SchemaError:
+        return False
+
+
 def _check_attributes(node: ModelNode, schema) -> None:
     for name in sorted(node.attributes):
         if name not in schema.attributes:

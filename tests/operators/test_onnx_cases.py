@@ -26,13 +26,6 @@ REFUSED = (
     (r"test_center_crop_pad.*_expanded|test_(blackman|hamming|hann)window_.*expanded", "must be constant"),
 )
 
-STORED_REFUSED = (
-    (r"test_BatchNorm\dd_.*", "unknown attribute 'is_test'"),
-    (r"test_Linear|test_Softsign|test_operator_(addconstant|addmm|mm)", "unknown attribute 'broadcast'"),
-    (r"test_operator_add_(broadcast|size1_.*)", "unknown attribute 'axis'"),
-    (r"test_PReLU_\dd_multiparam", "do not broadcast"),  # opset 6: one slope per channel, whatever the rank
-)
-
 
 def _refusal(name: str, table: Iterable[tuple[str, str]]) -> str | None:
     return next((reason for pattern, reason in table if re.fullmatch(pattern, name)), None)
@@ -55,15 +48,11 @@ def test_a_node_case_gives_the_expected_values(name):
 
 @pytest.mark.parametrize("name", sorted(stored_cases()))
 def test_a_stored_pytorch_model_gives_the_expected_values(name):
-    case = stored_cases()[name]
-    _verdict(STORED_REFUSED, name, lambda: _check_stored(case))
+    _check_stored(stored_cases()[name])
 
 
 def _check_stored(case) -> None:
     model = onnx.load(f"{case.model_dir}/model.onnx")
-    for entry in model.opset_import:
-        # Stored with opset 6, which differs from 7 in old-style broadcasting only: those cases are in the table.
-        entry.version = max(entry.version, 7)
     inputs, outputs = (_data(case.model_dir, kind, count) for kind, count in (
         ("input", len(model.graph.input) - len(model.graph.initializer)), ("output", len(model.graph.output))))
     check(case.name, model, inputs, outputs, case.rtol, case.atol)

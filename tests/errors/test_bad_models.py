@@ -125,13 +125,13 @@ def test_flipped_bits_end_in_a_sentence_or_a_graph():
 def test_versions_that_are_not_known_are_refused_with_the_range():
     newest, newest_ir = onnx.defs.onnx_opset_version(), onnx.IR_VERSION
     assert refusal(model([relu()], opset=9999)) == (
-        f"m.onnx: opset 9999 is not supported (7 to {newest} are). "
+        f"m.onnx: opset 9999 is not supported (6 to {newest} are). "
         "Hint: convert the model: onnx.version_converter.convert_version(model, 17)")
-    assert refusal(model([relu()], opset=1)).startswith(f"m.onnx: opset 1 is not supported (7 to {newest} are)")
+    assert refusal(model([relu()], opset=1)).startswith(f"m.onnx: opset 1 is not supported (6 to {newest} are)")
     assert refusal(model([relu()], ir_version=99)) == f"m.onnx: IR version 99 is not supported (3 to {newest_ir} are)"
     without = model([relu()])
     del without.opset_import[:]
-    assert refusal(without) == f"m.onnx: the model imports no opset. Hint: opsets 7 to {newest} are supported"
+    assert refusal(without) == f"m.onnx: the model imports no opset. Hint: opsets 6 to {newest} are supported"
     twice = model([relu()], opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx", 12)])
     assert refusal(twice) == "m.onnx: two opset imports of the domain 'ai.onnx': 13 and 12"
     foreign = model([relu()], opset_imports=[helper.make_opsetid("ai.onnx.ml", 2)])

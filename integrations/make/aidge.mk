@@ -9,6 +9,7 @@
 #   main.o: $(AIDGE_HEADERS)
 #
 # The objects are compiled by your own rules; CPPFLAGS gets the folder of the headers. Paths must not contain spaces: make cannot.
+# A build in which nothing changed starts no process: make compares the times itself.
 AIDGE ?= aidge-build
 AIDGE_OUT ?= build/aidge
 CPPFLAGS += -I$(AIDGE_OUT)
@@ -36,6 +37,19 @@ $(AIDGE_OUT)/$(1).stamp: $(2) $(AIDGE_OUT)/$(1).options
 $$(AIDGE_FILES_$(1)): $(AIDGE_OUT)/$(1).stamp ;
 $(AIDGE_OUT)/$(1).o $(AIDGE_OUT)/$(1)_weights.o: $(AIDGE_OUT)/$(1).h
 -include $(AIDGE_OUT)/$(1).d
+
+# What the generator read. Make need not look for a rule that makes aidge_build itself (it would try a hundred names for each of its
+# files), and a file that is gone, there or in a folder of yours, is no error but a reason to generate.
+AIDGE_READ := $$(filter-out \ %: $(2),$$(file <$(AIDGE_OUT)/$(1).d))
+AIDGE_FOLDER := $$(patsubst %/__init__.py,%,$$(firstword $$(filter %/aidge_build/__init__.py,$$(AIDGE_READ))))
+AIDGE_PACKAGE := $$(filter $$(AIDGE_FOLDER)/% $$(patsubst %/aidge_build,%/kernels/%,$$(AIDGE_FOLDER)) $$(patsubst %/aidge_build,%/boards/%,$$(AIDGE_FOLDER)),$$(AIDGE_READ))
+ifneq ($$(filter-out $$(AIDGE_KNOWN),$$(AIDGE_PACKAGE)),)
+$$(filter-out $$(AIDGE_KNOWN),$$(AIDGE_PACKAGE)): ;
+endif
+ifneq ($$(filter-out $$(AIDGE_PACKAGE),$$(AIDGE_READ)),)
+$$(filter-out $$(AIDGE_PACKAGE),$$(AIDGE_READ)):
+endif
+AIDGE_KNOWN := $$(AIDGE_KNOWN) $$(filter-out $$(AIDGE_KNOWN),$$(AIDGE_PACKAGE))
 endef
 
 # The last line of the rule that links: proves the memory use, or removes the program and fails.

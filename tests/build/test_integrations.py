@@ -81,6 +81,28 @@ def test_make_runs_exactly_what_a_change_asks_for(firmware):
     assert make(firmware) == {"AIDGE kws.c", "CC kws.o", "LINK app.elf"} and make(firmware) == set()
 
 
+def test_make_starts_no_process_where_nothing_changed(firmware):
+    if shutil.which("make") is None:
+        pytest.skip("needs make")
+    firmware.write("Makefile", MAKEFILE)
+    make(firmware)
+    assert run(firmware, "make", "SHELL=/no/such/shell") == "make: Nothing to be done for 'all'.\n"
+
+
+def test_make_generates_again_where_a_file_of_the_kernels_or_of_the_tool_is_gone(firmware):
+    if shutil.which("make") is None:
+        pytest.skip("needs make")
+    firmware.write("kernels/used.h", "int used_header;\n")
+    firmware.write("Makefile", MAKEFILE.replace("--optimize=speed", "--kernel-path=kernels"))
+    make(firmware)
+    (firmware.folder / "kernels/used.h").unlink()
+    assert make(firmware) == {"AIDGE kws.c", "CC kws.o", "LINK app.elf"} and make(firmware) == set()
+    depfile = firmware.folder / "build/aidge/kws.d"
+    package = ["/older/aidge_build/__init__.py", "/older/aidge_build/gone.py", "/older/kernels/gone.h"]
+    depfile.write_text(depfile.read_text().rstrip("\n") + "".join(f" \\\n {path}" for path in package) + "\n")
+    assert make(firmware) == {"AIDGE kws.c"} and make(firmware) == set()
+
+
 @pytest.mark.parametrize("output", ["kws.h", "kws.c", "kws_weights.c", "kws.plan.json"])
 def test_make_restores_a_deleted_output(firmware, output):
     if shutil.which("make") is None:

@@ -51,6 +51,26 @@ if(MODELS)
   aidge_check_memory(app model0 model1 model2 model3 model4)
 endif()
 """
+MAKEFILE = """\
+BUILD = gnu$(MODELS)
+CPPFLAGS += -DMODELS=$(MODELS)
+OBJECTS = $(patsubst %.c,$(BUILD)/%.o,main.c $(wildcard file*.c))
+all: $(BUILD)/app
+ifneq ($(MODELS),0)
+AIDGE = {python} -m aidge_build
+AIDGE_OUT = $(BUILD)/aidge
+include {folder}/integrations/make/aidge.mk
+$(foreach index,0 1 2 3 4,$(eval $(call aidge_model,model$(index),model$(index).onnx,--board=host)))
+$(BUILD)/main.o: $(AIDGE_HEADERS)
+endif
+$(BUILD)/app: $(OBJECTS) $(AIDGE_OBJECTS)
+	$(CC) -o $@ $^ -lm
+	$(if $(AIDGE_OBJECTS),$(AIDGE_CHECK))
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) -c $(CPPFLAGS) -MMD -o $@ $<
+-include $(OBJECTS:.o=.d)
+"""
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +88,7 @@ def sources(tmp_path_factory) -> Path:
     for index in range(MODELS):
         shutil.copy(ROOT / "examples/digits/digits.onnx", folder / f"model{index}.onnx")
     (folder / "CMakeLists.txt").write_text(CMAKELISTS)
+    (folder / "Makefile").write_text(MAKEFILE.format(python=sys.executable, folder=ROOT))
     (folder / "SConstruct").write_text(SCONSTRUCT.format(path=os.environ["PATH"], files=FILES, models=MODELS, toolpath=scons_toolpath()))
     return folder
 
@@ -98,6 +119,18 @@ def test_the_null_build_of_scons_costs_at_most_15_percent_more(command, sources)
         assert run(words, sources).endswith("is up to date.\n")
     plain, with_models = cpu_seconds(commands, sources)
     print(f"scons: {plain:.3f} s without, {with_models:.3f} s with {MODELS} models: {with_models / plain:.3f}")
+    assert with_models <= 1.15 * plain
+
+
+def test_the_null_build_of_make_costs_at_most_15_percent_more(sources):
+    if not shutil.which("make"):
+        pytest.skip("needs make")
+    commands = [["make", f"MODELS={number}"] for number in (0, 1)]
+    for words in commands:
+        run([*words, "-j2"], sources)
+        assert run(words, sources) == "make: Nothing to be done for 'all'.\n"
+    plain, with_models = cpu_seconds(commands, sources)
+    print(f"make: {plain:.4f} s without, {with_models:.4f} s with {MODELS} models: {with_models / plain:.3f}")
     assert with_models <= 1.15 * plain
 
 

@@ -20,10 +20,12 @@ Construction variables:
 
 from __future__ import annotations
 
+import atexit
 import difflib
 import hashlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -66,6 +68,8 @@ def generate(env):
     env.AddMethod(aidge_check, "AidgeCheck")
     env.AddMethod(aidge_budget, "AidgeBudget")
     env.AddMethod(aidge_action, "AidgeAction")
+    atexit.unregister(_explain_failed_links)
+    atexit.register(_explain_failed_links)
 
 
 def exists(env):
@@ -474,6 +478,18 @@ def _prove(elf, env, words):
     if status != 0 and os.path.exists(str(elf)):
         os.remove(str(elf))
     return status
+
+
+def _explain_failed_links():
+    """Where a program with a model did not link, says which memory is too small, what is in it and what helps, if that is why."""
+    for failure in SCons.Script.GetBuildFailures():
+        # The words are as a shell reads them.
+        words = shlex.split(" ".join(map(str, failure.command))) if SCons.Util.is_List(failure.command) else []
+        if words and "-c" not in words and failure.node.has_builder() and _plans_of(failure.node):
+            env = failure.node.get_build_env()
+            sys.stdout.flush()
+            subprocess.call(_require_command(env) + ["explain-link", "--hook", "--"] + words, env=_process_environment(env),
+                            cwd=failure.node.fs.Top.get_abspath())
 
 
 def _process_environment(env):

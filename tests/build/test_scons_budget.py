@@ -69,3 +69,21 @@ def test_a_budget_needs_a_check(project):
     project.sconstruct("kws = env.AidgeModel('kws', 'kws.onnx')\nenv.AidgeBudget(env.Program('app.elf', ['main.c', kws]), max_flash=1)\n")
     run = project.scons()
     assert run.exit_code == 2 and "AidgeBudget: write env.AidgeCheck(app.elf) before it" in run.output
+
+
+@needs_cross_compiler
+def test_a_link_that_fails_for_want_of_memory_is_explained(tmp_path):
+    """The linker script is the user's own; there is no AidgeCheck: a model among the sources is enough."""
+    (tmp_path / "main.c").write_text(MAIN)
+    script = SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget={}).partition("env.AidgeCheck")[0]
+    (tmp_path / "SConstruct").write_text(script.replace(
+        "'board.ld'], LIBS", "'small.ld'], LIBS"))
+    small = aidge_build("link-script", "--board", "stm32f4", "--out", tmp_path / "small.ld")
+    assert small.exit_code == 0
+    text = (tmp_path / "small.ld").read_text()
+    (tmp_path / "small.ld").write_text(text.replace("LENGTH = 1048576", "LENGTH = 4096"))
+    done = subprocess.run([sys.executable, "-m", "SCons", "-Q", "app.elf"], cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, "PYTHONPATH": str(DIGITS.parents[1])})
+    assert done.returncode == 2 and not (tmp_path / "app.elf").exists()
+    assert "app.elf: error LINK_OVERFLOW: memory FLASH is too small by " in done.stdout and " B of 4,096 B\n" in done.stdout
+    assert "       largest:     digits_" in done.stdout and "       what helps:  " in done.stdout

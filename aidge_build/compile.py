@@ -22,8 +22,9 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.naming import layer_symbols
 from aidge_build.placement import Placed, check_memory, plan_memory
-from aidge_build.program import Layer, Place, Program
+from aidge_build.program import Layer, Options, Place, Program
 from aidge_build.recipes import simplify
+from aidge_build.recipes.remove_constant_channels import remove_constant_channels
 from aidge_build.request import CompileRequest
 from aidge_build.schedule.schedule import Schedule
 from aidge_build.sources import Sources
@@ -36,24 +37,39 @@ def compile(request: CompileRequest) -> Sources:
 
 def build_program(request: CompileRequest) -> Program:
     """Import, simplify, adapt, schedule, plan and check; the result is ready to be printed."""
-    view, notices = import_model(request)
+    whole, notices = _simplified(request)
+    macs = sum(NodeView.of(whole, node).multiply_accumulates for node in whole.nodes)
     try:
+        view = _reduced(whole, request.options)
         assignment = adapt_to_backend(view, request.libraries, request.target)
         show(2, "assignment", f"{assignment.view}\n{assignment}")
         demands = partial(demands_of, assignment)
         schedule, placed = plan_memory(assignment, demands, request.options, request.board)
         show(3, "schedule", schedule)
         check_memory(schedule, placed, assignment, demands)
-        return make_program(request, assignment, schedule, placed, notices)
+        return make_program(request, assignment, schedule, placed, notices, macs)
     except AidgeError as error:
         raise error.within(request.file_name)
 
 
 def import_model(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
-    """The simplified graph of the model, and one-line notices for the user."""
+    """The simplified graph of the model without the channels that need not be computed, and one-line notices for the user."""
+    view, notices = _simplified(request)
+    return _reduced(view, request.options), notices
+
+
+def _simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     view, notices = import_onnx(request.model, request.file_name, request.operators, request.bind, request.external)
     show(2, "imported", view)
     return simplify(fuse_meta(view, request.libraries, request.target, first_only=True)), notices
+
+
+def _reduced(view: GraphView, options: Options) -> GraphView:
+    if options.constant_channels == "off":
+        return view
+    view = remove_constant_channels(view)
+    show(2, "after remove_constant_channels", view)
+    return view
 
 
 def demands_of(assignment: Assignment, node: Node) -> Demands:
@@ -72,7 +88,8 @@ def _brought(layers: list[Layer], library: Library) -> dict[str, bytes]:
     return {path: data for layer in layers if layer.kernel.library == library.name for path, data in layer.call.files.items()}
 
 
-def make_program(request: CompileRequest, assignment: Assignment, schedule: Schedule, placed: Placed, notices: tuple[str, ...]) -> Program:
+def make_program(request: CompileRequest, assignment: Assignment, schedule: Schedule, placed: Placed, notices: tuple[str, ...],
+                 model_macs: int | None = None) -> Program:
     symbols = layer_symbols(request.name, [(node.name, node.type) for node in schedule.steps])
     layers = []
     for node, symbol in zip(schedule.steps, symbols):
@@ -99,6 +116,7 @@ def make_program(request: CompileRequest, assignment: Assignment, schedule: Sche
         target=request.target_name,
         library_files={library.name: {**library.files, **_brought(layers, library)} for library in request.libraries},
         notices=notices,
+        model_macs=sum(layer.macs for layer in layers) if model_macs is None else model_macs,
         region=placed.region,
         language="c++" if any(library.language == "c++" for library in request.libraries) else "c",
         order=schedule.order,

@@ -89,6 +89,7 @@ class Program:
     target: str  # "stm32f7" or "cortex-m7"
     library_files: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)  # library name -> path -> bytes
     notices: tuple[str, ...] = ()
+    model_macs: int = 0  # multiply-accumulates of the model as its file states it; layers may compute fewer
     region: str = ""  # of the arena; "" when no board is known
     language: str = "c"  # "c++" when a library that was named needs it
     order: Order | None = None  # how good the order of the layers is

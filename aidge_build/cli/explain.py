@@ -9,6 +9,7 @@ from aidge_build.backend.adapt import adapt_to_backend
 from aidge_build.backend.assignment import Assignment
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import import_model
+from aidge_build.emit.manifest import channels_removed
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import Node
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
@@ -46,6 +47,7 @@ def _describe(assignment: Assignment, node: Node, rounding: str) -> dict:
         "name": node.name, "op": node.type, "kernel": kernel.name if kernel else "view", "library": kernel.library if kernel else "",
         "rounding": kernel.spec.rounding if kernel else rounding, "format": str(seen.outputs[0].storage),
         "dtype": seen.outputs[0].dtype.name, "dims": list(seen.outputs[0].dims), "macs": seen.multiply_accumulates,
+        "channels_removed": channels_removed(seen.inputs, seen.outputs),
         "rule": choice.rule, "origin": list(node.origin),
         "rejected": [{"kernel": name, "reason": reason} for name, reason in choice.rejected],
     }
@@ -55,5 +57,8 @@ def _line(entry: dict) -> str:
     shape = "x".join(map(str, entry["dims"]))
     text = (f"{entry['name'][:40]:<40} {entry['op']:<18} {entry['library'] + ' ' + entry['kernel']:<28} {entry['rounding']:<6} "
             f"{entry['dtype']} {shape} {entry['format']}: {entry['rule']}")
+    removed = entry["channels_removed"]
+    if any(removed.values()):
+        text += f"; channels left out: {removed['inputs']} of the inputs, {removed['outputs']} of the outputs"
     reasons = "; ".join(f"{rejected['kernel']} ({rejected['reason']})" for rejected in entry["rejected"])
     return f"{text}. Rejected: {reasons}" if reasons else text

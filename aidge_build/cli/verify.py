@@ -106,7 +106,7 @@ def _data(program: Program, board: str, vectors: Vectors, execution: Execution, 
         "max_difference": max(difference.max_difference for difference in differences),
         "top1_equal": top1, "outputs": [difference.as_json() for difference in differences], "first_difference": first,
         "instructions_per_inference": None if result.run_instructions is None else round(result.run_instructions / count),
-        "macs": macs, "macs_executed": macs,
+        "macs": program.model_macs, "macs_executed": macs,
         "layers": [{"name": layer.node.name, "op": layer.node.type, "kernel": f"{layer.kernel.library} {layer.kernel.name}",
                     "macs": layer.macs, "instructions": _per_vector(per_layer.get(layer.symbol), count)} for layer in program.layers],
         "peak_bytes": program.peak.peak_bytes, "arena_bytes": program.arena.peak_bytes,
@@ -124,7 +124,7 @@ def _text(arguments: argparse.Namespace, data: dict, passed: bool) -> str:
     lines = [f"{arguments.model} on {data['board']}: {data['differing_values']} of {data['values']:,} values differ from {against}"
              f" (largest difference {data['max_difference']:g}), {data['vectors']} vectors, rounding {data['rounding']}"]
     if data["instructions_per_inference"] is not None:
-        total, macs = data["instructions_per_inference"], data["macs"]
+        total, macs = data["instructions_per_inference"], data["macs_executed"]
         lines.append(f"{total:,} instructions per inference" + (f", {total / macs:.2f} per MAC" if macs else ""))
         for layer in data["layers"]:
             if layer["instructions"] is not None:

@@ -152,12 +152,18 @@ class _LayerPrinter:
         """Type, shape and place, but no scale: new weights must leave the code as it is."""
         place = self.program.places[tensor.name] if tensor.name in self.program.places else None
         where = "in flash" if place is not None and place.kind == "constant" else self.places.described(tensor, self.layer)
-        return f"'{comment_text(tensor.name)}' {tensor.dtype.name} {list(tensor.dims)} {tensor.storage}: {where}"
+        return f"'{comment_text(tensor.name)}' {tensor.dtype.name} {list(tensor.dims)} {tensor.storage}: {where}{_removed(tensor)}"
 
     def _traces(self) -> tuple[Trace, ...]:
         return tuple(Trace(self.first_output + index, self.places.pointer(tensor, self.layer, written=True, arena=RUN_ARENA),
                            tensor.size_bytes)
                      for index, tensor in enumerate(self.layer.outputs))
+
+
+def _removed(tensor: Tensor) -> str:
+    if not tensor.removed_channels:
+        return ""
+    return f"; {tensor.removed_channels} of {tensor.kept.count} channels are constant or unread, and left out"
 
 
 def _struct(struct: Struct, position: int) -> StructText:

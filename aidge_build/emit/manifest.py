@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.layers import LayerText
@@ -42,7 +42,7 @@ def manifest_of(program: Program, ports: tuple[Port, ...], arrays: Arrays, layer
             "tensors": {**{port.tensor.name: _port_symbol(program, port) for port in ports},
                         **{name: array.symbol for name, array in arrays.of_tensor.items()}}},
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
-        "macs": sum(layer.macs for layer in program.layers),
+        "macs": program.model_macs, "macs_executed": sum(layer.macs for layer in program.layers),
         "weights_bytes": arrays.size_bytes,
         **_memory(program),
     }
@@ -109,10 +109,17 @@ def _layer(layer: Layer, text: LayerText, places: Places, constants_sha256: str)
         "facts": dict(sorted(layer.call.facts.items())),
         "macs": layer.macs, "constants_sha256": constants_sha256, "code_sha256": text.digest(),
         "scratch_offset_bytes": layer.scratch_offset_bytes,
+        "channels_removed": channels_removed(layer.inputs, layer.outputs),
         "inputs": [_tensor(tensor, layer, places) for tensor in layer.inputs
                    if tensor is not None and tensor.name in places.program.places],
         "outputs": [_tensor(tensor, layer, places) for tensor in layer.outputs],
     }
+
+
+def channels_removed(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> dict[str, int]:
+    """How many channels of the model a layer neither reads nor computes."""
+    return {"inputs": sum(tensor.removed_channels for tensor in inputs if tensor is not None),
+            "outputs": sum(tensor.removed_channels for tensor in outputs)}
 
 
 def _tensor(tensor: Tensor, layer: Layer, places: Places) -> dict:

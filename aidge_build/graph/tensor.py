@@ -12,6 +12,14 @@ from aidge_build.graph.format import Format, Layout, layout, row_major
 from aidge_build.graph.quantization import Quantization
 
 
+@dataclass(frozen=True)
+class KeptChannels:
+    """Of `count` channels (axis 1) that the model's tensor has, the positions of those that this one still holds."""
+
+    channels: tuple[int, ...]
+    count: int
+
+
 @dataclass(frozen=True, eq=False)
 class Tensor:
     """`dims` and `data` are in the operator's logical (ONNX) order; `format` says how the bytes are stored."""
@@ -22,6 +30,7 @@ class Tensor:
     data: numpy.ndarray | None = None
     quantization: Quantization | None = None
     format: Format | None = None  # None until adaptation: row-major
+    kept: KeptChannels | None = None  # None: all channels
 
     @property
     def rank(self) -> int:
@@ -30,6 +39,11 @@ class Tensor:
     @property
     def is_constant(self) -> bool:
         return self.data is not None
+
+    @property
+    def removed_channels(self) -> int:
+        """How many channels of the model's tensor this one lacks."""
+        return self.kept.count - len(self.kept.channels) if self.kept else 0
 
     @property
     def storage(self) -> Format:

@@ -95,7 +95,8 @@ def _reach(view: GraphView, node: Node, output: Tensor, found: Mapping[str, Reac
     if len(node.outputs) == 1 and computed and all(tensor.name in found for tensor in computed):
         if isinstance(node.operator, Conv | FC):
             sums = linear_sums(node.operator, inputs, output, found[computed[0].name]) if is_quantized_linear(inputs) else None
-            return everything(output) if sums is None else Reach(*(stored(node.operator, inputs, output, end) for end in (sums.low, sums.high)))
+            return everything(output) if sums is None else Reach(stored(node.operator, inputs, output, sums.low),
+                                                                 stored(node.operator, inputs, output, sums.high))
         if isinstance(node.operator, Unary):
             return _reach_of_table(node, computed[0], output, found[computed[0].name])
         if is_by_channel(node.operator):
@@ -164,7 +165,8 @@ def _reach_of_corners(node: Node, inputs: tuple[Tensor | None, ...], output: Ten
     A tensor that is read twice counts as two: the square of x is bounded as the product of any two values.
     """
     moving = [index for index, tensor in enumerate(inputs) if tensor is not None and not tensor.is_constant]
-    corners = itertools.product((0, 1), repeat=len(moving)) if isinstance(node.operator, _STRAIGHT) else [(end,) * len(moving) for end in (0, 1)]
+    together = [(end,) * len(moving) for end in (0, 1)]
+    corners = itertools.product((0, 1), repeat=len(moving)) if isinstance(node.operator, _STRAIGHT) else together
     axes = tuple(axis for axis in range(output.rank) if axis != CHANNEL_AXIS)
     lows, highs = [], []
     for corner in corners:

@@ -14,7 +14,8 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.rearrange import Concat
-from aidge_build.recipes.channel_reach import CHANNEL_AXIS, Reach, has_channels, is_by_channel, is_quantized_linear, keeps_order, split_and_joined
+from aidge_build.recipes.channel_reach import (CHANNEL_AXIS, Reach, has_channels, is_by_channel, is_quantized_linear, keeps_order,
+                                                split_and_joined)
 
 WORD = 4  # channels: a tensor keeps a multiple of it, so that its pixels stay whole words
 
@@ -51,7 +52,8 @@ class ChannelUse:
         for node in view.nodes:
             if not self._understands(node):
                 whole |= {name for name in (*node.inputs, *node.outputs) if name in self._of_tensor}
-        self._classes = {name: numpy.array([self._root(each) for each in members], numpy.int64) for name, members in self._of_tensor.items()}
+        self._classes = {name: numpy.array([self._root(each) for each in members], numpy.int64)
+                         for name, members in self._of_tensor.items()}
         self.needed = numpy.zeros(len(self._parent), bool)
         for name in whole & self._of_tensor.keys():
             self.needed[self._classes[name]] = True
@@ -115,19 +117,18 @@ class ChannelUse:
         return True
 
     def _by_channel(self, inputs: tuple[Tensor | None, ...], output: Tensor) -> bool:
-        channels = output.dims[CHANNEL_AXIS]
-        for tensor in inputs:
-            if tensor is not None and not tensor.is_constant and (tensor.rank != output.rank or tensor.dims[CHANNEL_AXIS] != channels):
-                return False
-        for tensor in inputs:
-            if tensor is not None and not tensor.is_constant:
-                self._join(self._of_tensor[tensor.name], self._of_tensor[output.name])
+        computed = [tensor for tensor in inputs if tensor is not None and not tensor.is_constant]
+        if any(tensor.rank != output.rank or tensor.dims[CHANNEL_AXIS] != output.dims[CHANNEL_AXIS] for tensor in computed):
+            return False
+        for tensor in computed:
+            self._join(self._of_tensor[tensor.name], self._of_tensor[output.name])
         return True
 
     def _renamed(self, data: Tensor, output: Tensor) -> bool:
         parts, joined = split_and_joined(data, output)
         if parts:
-            self._join(numpy.repeat(self._of_tensor[data.name], parts).tolist(), numpy.repeat(self._of_tensor[output.name], joined).tolist())
+            self._join(numpy.repeat(self._of_tensor[data.name], parts).tolist(),
+                       numpy.repeat(self._of_tensor[output.name], joined).tolist())
         return parts > 0
 
     def _spread(self) -> None:

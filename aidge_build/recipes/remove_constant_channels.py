@@ -86,7 +86,7 @@ def _reduced_linear(view: GraphView, rewrite: Rewrite, node: Node, use: ChannelU
         sums = centred(weights.data, weights.quantization).sum(axis=tuple(range(2, weights.rank)))
         always = numpy.where(reach[data.name].is_constant & ~columns, reach[data.name].low - data.quantization.zero_point, 0)
         bias = numpy.where(fixed, bias, bias + sums @ always)
-        zeros = numpy.broadcast_to(weights.quantization.along(weights.quantization.zero_points, weights.rank, weights.data.dtype), weights.dims)
+        zeros = weights.quantization.along(weights.quantization.zero_points, weights.rank, weights.data.dtype)
         values = numpy.where(fixed.reshape(-1, *(1,) * (weights.rank - 1)), zeros, weights.data)[rows][:, columns]
     names = [node.inputs[0], rewrite.add_tensor(constant(f"{weights.name}_kept", values, _of_rows(weights.quantization, rows)))]
     if bias.any() or len(inputs) > 2 and inputs[2] is not None:

@@ -13,16 +13,35 @@ from aidge_build.export.library import Kernel
 
 SCHEMA = 1
 _TABLE_KEYS = {"schema", "name", "version", "unit", "cost"}
-_ENTRY_KEYS = {"library", "kernel", "op", "fixed", "per_mac", "per_element"}
+_ENTRY_KEYS = {"library", "kernel", "op", "shape", "fixed", "per_mac", "per_element"}
+
+
+def shape_class(view: NodeView) -> str:
+    """The class of shapes of a node: powers of two at most its products per output ("terms") and its outputs.
+
+    Layers of a class cost about the same per multiply-accumulate with the same kernel.
+    """
+    elements = sum(tensor.elements for tensor in view.outputs)
+    terms = view.multiply_accumulates // max(1, elements)
+    return f"terms {_power(terms)}, outputs {_power(elements)}" if terms else f"outputs {_power(elements)}"
+
+
+def _power(number: int) -> int:
+    """The largest power of two that is not above the number; 0 for 0."""
+    return 1 << (number.bit_length() - 1) if number else 0
 
 
 @dataclass(frozen=True)
 class CostEntry:
-    """A kernel of a library (for one operator type, or "" for all) costs fixed + per_mac * MACs + per_element * output elements."""
+    """A kernel of a library costs fixed + per_mac * MACs + per_element * output elements.
+
+    `op` and `shape` say for which operator type and class of shapes ("" for all).
+    """
 
     library: str
     kernel: str
     op: str = ""
+    shape: str = ""
     fixed: float = 0.0
     per_mac: float = 0.0
     per_element: float = 0.0
@@ -42,12 +61,13 @@ class CostTable:
         return f"{self.name} version {self.version} ({self.digest[:12]})"
 
     def cost(self, kernel: Kernel, view: NodeView) -> float | None:
-        """What the kernel costs at this node; None when the table does not know it."""
+        """What the kernel costs at this node, by the entry for its class of shapes if there is one; None when the table does not know it."""
         fits = [entry for entry in self.entries if (entry.library, entry.kernel) == (kernel.library, kernel.name)
                 and entry.op in ("", kernel.type)]
+        fits = [entry for entry in fits if not entry.shape or entry.shape == shape_class(view)]
         if not fits:
             return None
-        entry = max(fits, key=lambda one: bool(one.op))
+        entry = max(fits, key=lambda one: (bool(one.shape), bool(one.op)))
         return entry.fixed + entry.per_mac * view.multiply_accumulates + entry.per_element * sum(tensor.elements for tensor in view.outputs)
 
 
@@ -63,10 +83,10 @@ def read_cost_table(data: bytes, where: str) -> CostTable:
         raise AidgeError(what, where=where, code="COST", hint='schema = 1, name = "...", version = "...", unit = "instructions", [[cost]] ...')
     entries = tuple(_entry(entry, where) for entry in table.get("cost", ()))
     _refuse_unknown(table, _TABLE_KEYS, where)
-    pairs = [(entry.library, entry.kernel, entry.op) for entry in entries]
+    pairs = [(entry.library, entry.kernel, entry.op, entry.shape) for entry in entries]
     twice = next((pair for pair in pairs if pairs.count(pair) > 1), None)
     if twice:
-        raise AidgeError(f"two entries for {' '.join(twice)}", where=where, code="COST")
+        raise AidgeError(f"two entries for {' '.join(filter(None, twice))}", where=where, code="COST")
     return CostTable(str(table["name"]), str(table["version"]), str(table["unit"]), entries, hashlib.sha256(data).hexdigest())
 
 
@@ -77,7 +97,7 @@ def _entry(entry: dict, where: str) -> CostEntry:
     if bad or "library" not in entry or "kernel" not in entry:
         what = f"{bad} is {numbers[bad]!r}" if bad else "an entry has no library or no kernel"
         raise AidgeError(what, where=where, code="COST", hint="numbers are finite and not negative")
-    return CostEntry(str(entry["library"]), str(entry["kernel"]), str(entry.get("op", "")), **numbers)
+    return CostEntry(str(entry["library"]), str(entry["kernel"]), str(entry.get("op", "")), str(entry.get("shape", "")), **numbers)
 
 
 def _refuse_unknown(table: dict, known: set[str], where: str) -> None:

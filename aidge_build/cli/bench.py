@@ -5,99 +5,130 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from aidge_build.bench.costs import UNITS, cost_table, measure_alternatives, require_one_board
+from aidge_build.bench.figures import Figures
+from aidge_build.bench.measure import DATA_ENDING, ENDINGS, Case, cases_in, measure
+from aidge_build.bench.page import render_page
+from aidge_build.bench.peers import Peers, read_peers
+from aidge_build.bench.record import Comparison, compare_with, read_record, record_text, require_same_compiler
+from aidge_build.bench.table import page_with, tables
 from aidge_build.boards import Board, load_board
-from aidge_build.cli.outcome import Outcome
-from aidge_build.compile import build_program
-from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.cli.outcome import SCHEMA, Outcome
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, MissingTool
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.machine import CROSS_COMPILER
-from aidge_build.verify.compare import compare
-from aidge_build.verify.firmware import execute
-from aidge_build.verify.vectors import model_inputs, read_npz, reference_outputs
+from aidge_build.output import write_files
+from aidge_build.request import CompileRequest
 
 SUMMARY = "instructions and bytes of a folder of models on emulated boards"
-MODEL_ENDING, DATA_ENDING = "_int8_qdq.onnx", "_io.npz"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", help=f"holds NAME{MODEL_ENDING} and NAME{DATA_ENDING}")
+    parser.add_argument("folder", metavar="DIR", type=Path, help=f"holds NAME{' or NAME'.join(ENDINGS.values())}, with NAME{DATA_ENDING}")
     parser.add_argument("--boards", default="mps2-an386", metavar="A,B", help="emulated boards (default: mps2-an386)")
-    parser.add_argument("--reference", default="y_ort_qdq", metavar="KEY", help="the references in the NPZ files")
-    parser.add_argument("--peers", metavar="F.json", help="figures of other systems: instructions, arena, flash")
-    parser.add_argument("--out", metavar="F.json", help="record the figures there")
-    parser.add_argument("--check", metavar="F.json", help="fail when an instruction count is above the recorded one")
+    parser.add_argument("--models", metavar="A,B", help="only these names (default: all of the folder)")
+    parser.add_argument("--data", default=",".join(ENDINGS), metavar="A,B", help=f"only these of {', '.join(ENDINGS)}")
+    parser.add_argument("--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's)")
+    parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
+    parser.add_argument("--cost-table", metavar="F.toml", help="choose kernels by this table (--select cost)")
+    parser.add_argument("--vectors", type=int, metavar="N", help="only the first N test vectors of each model")
+    parser.add_argument("--reference", default="y_ort_qdq", metavar="KEY", help="the references in the NPZ files (default: y_ort_qdq)")
+    parser.add_argument("--peers", metavar="F.json", type=Path, help="figures of other systems: instructions, arena, flash")
+    parser.add_argument("--out", metavar="F.json", type=Path, help="write all figures there, with every layer")
+    parser.add_argument("--html", metavar="F.html", type=Path, help="write a page, too, with a bar for each layer")
+    parser.add_argument("--costs", metavar="F.toml", type=Path,
+                        help="measure every kernel that accepts a layer instead, and write the table for --select cost")
+    parser.add_argument("--unit", default="instructions", choices=UNITS, help="of --costs (default: instructions)")
+    record = parser.add_mutually_exclusive_group()
+    record.add_argument("--check", metavar="F.json", type=Path, help="fail when an instruction count is above the recorded one")
+    record.add_argument("--update", metavar="F.json", type=Path, help="record the figures there, and the tables in F.md beside it")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    folder = Path(arguments.folder)
-    names = sorted(path.name.removesuffix(MODEL_ENDING) for path in folder.glob(f"*{MODEL_ENDING}"))
-    if not names:
-        raise AidgeError(f"holds no NAME{MODEL_ENDING}", where=str(folder), code="BENCH")
-    boards = [load_board(name, []) for name in arguments.boards.split(",")]
-    recorded = json.loads(Path(arguments.check).read_text()) if arguments.check else None
+    cases, boards = _cases(arguments), [load_board(name, []) for name in arguments.boards.split(",")]
     compiler = f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}"
-    if recorded and recorded["compiler"] != compiler:
-        raise MissingTool(f"the figures were recorded with {recorded['compiler']}, this is {compiler}: they cannot be compared",
-                          where=arguments.check, hint="record new ones with --out", code="BENCH")
-    results = [_measure(folder, name, board, arguments.reference) for name in names for board in boards]
-    data = {"compiler": compiler, "results": results}
-    if arguments.out:
-        Path(arguments.out).write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
-    peers = json.loads(Path(arguments.peers).read_text())["tflm_cmsis_nn"] if arguments.peers else {}
-    lines = [_HEAD, *(_line(result, peers) for result in results)]
-    worse = _worse(results, recorded["results"]) if recorded else []
-    wrong = [f"{result['model']} on {result['board']}: {result['differing_values']} values differ" for result in results
-             if result["differing_values"]]
-    return Outcome("\n".join([*lines, *worse, *wrong]), data, 1 if worse or wrong else 0)
+    if arguments.costs:
+        return _costs(arguments, cases, boards, compiler)
+    record = read_record(arguments.check) if arguments.check else None
+    if record:
+        require_same_compiler(record, compiler, str(arguments.check))
+    peers = read_peers(arguments.peers)
+    work = [(case, board) for case in cases for board in boards]
+    figures = [measure(case, _request(arguments, case, board), board, arguments.reference, arguments.vectors)
+               for case, board in _with_progress(work)]
+    data = {"compiler": compiler, "results": [entry.as_json() for entry in figures]}
+    _write(arguments, figures, peers, compiler, data)
+    wrong = [f"{entry.title}: {entry.differing_values} values differ" for entry in figures if entry.differing_values]
+    found = compare_with(record, figures) if record else Comparison((), (), ())
+    lines = [tables(figures, peers), "", *_verdict(found, bool(record)), *wrong]
+    return Outcome("\n".join(lines).rstrip(), {**data, "worse": list(found.worse), "better": list(found.better), "unknown": list(found.unknown)},
+                   EXIT_CHECK_FAILED if found.worse or wrong else 0)
 
 
-def _measure(folder: Path, name: str, board: Board, reference: str) -> dict:
+def _cases(arguments: argparse.Namespace) -> tuple[Case, ...]:
+    folder = arguments.folder
+    if not folder.is_dir():
+        raise MissingTool("the folder of models is not there", where=str(folder), code="BENCH",
+                          hint="it lies beside the checkout where there is one; or name a folder of your own")
+    found = [case for case in cases_in(folder) if case.data in arguments.data.split(",")]
+    wanted = arguments.models.split(",") if arguments.models else sorted({case.model for case in found})
+    missing = sorted(set(wanted) - {case.model for case in found})
+    if missing or not found:
+        raise AidgeError(f"holds no model '{missing[0]}' with vectors" if missing else f"holds no NAME{' and no NAME'.join(ENDINGS.values())}",
+                         where=str(folder), tried=sorted({case.model for case in found}), code="BENCH")
+    return tuple(case for case in found if case.model in wanted)
+
+
+def _request(arguments: argparse.Namespace, case: Case, board: Board) -> CompileRequest:
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
-    program = build_program(load(parser.parse_args([str(folder / f"{name}{MODEL_ENDING}"), "--board", board.name]),
-                                 NAME_TO_LOOK_AT))
-    arrays = read_npz(folder / f"{name}{DATA_ENDING}")
-    vectors = model_inputs(arrays, program.view)
-    count = len(next(iter(vectors.values())))
-    wanted = reference_outputs(arrays, reference, program.view, count)
-    with tempfile.TemporaryDirectory() as temporary:
-        execution = execute(program, board, vectors, Path(temporary))
-    macs = sum(layer.macs for layer in program.layers)
-    instructions = round(execution.result.run_instructions / count)
-    return {
-        "model": name, "board": board.name, "cpu": board.cpu, "instructions": instructions, "macs": macs,
-        "differing_values": sum(compare(output, execution.outputs[output], wanted[output]).differing_values
-                                for output in program.view.outputs),
-        "peak_bytes": program.peak.peak_bytes, "arena_bytes": program.arena.peak_bytes,
-        "code_bytes": execution.code_bytes, "weights_bytes": execution.weights_bytes,
-    }
+    words = [str(case.path), "--board", board.name, "--optimize", arguments.optimize, *(["--lib", arguments.lib] if arguments.lib else []),
+             *(["--select", "cost", "--cost-table", arguments.cost_table] if arguments.cost_table else [])]
+    return load(parser.parse_args(words), NAME_TO_LOOK_AT)
 
 
-_HEAD = ("| model | core | instructions | per MAC | CMSIS-NN | ratio | RAM with inputs and outputs | its arena | code "
-         "| constants |\n"
-         "|---|---|---|---|---|---|---|---|---|---|")
+def _with_progress(work: Sequence[tuple[Case, Board]]):
+    """The work, one by one; where it is goes to the terminal's line, or a line each."""
+    ends = "\r" if sys.stderr.isatty() else "\n"
+    for index, (case, board) in enumerate(work, 1):
+        print("\033[K" * (ends == "\r") + f"BENCH  {index:3}/{len(work)}  {case.model} {case.data} on {board.name}", end=ends, file=sys.stderr, flush=True)
+        yield case, board
+    if ends == "\r":
+        print("\033[K", end="", file=sys.stderr, flush=True)
 
 
-def _line(result: dict, peers: dict) -> str:
-    other = peers.get("instructions", {}).get(_peer_core(result["cpu"]), {}).get(result["model"])
-    arena = peers.get("arena_bytes", {}).get(_peer_core(result["cpu"]), {}).get(result["model"])
-    figures = (result["model"], result["cpu"], f"{result['instructions']:,}",
-               f"{result['instructions'] / max(1, result['macs']):.2f}",
-               f"{other:,}" if other else "-", f"{other / result['instructions']:.2f}" if other else "-",
-               f"{result['peak_bytes']:,}",
-               f"{arena:,}" if arena else "-", f"{result['code_bytes']:,}", f"{result['weights_bytes']:,}")
-    return f"| {' | '.join(figures)} |"
+def _write(arguments: argparse.Namespace, figures: Sequence[Figures], peers: Peers, compiler: str, data: dict) -> None:
+    files = {}
+    if arguments.out:
+        files[arguments.out] = json.dumps({"schema": SCHEMA, **data}, indent=1) + "\n"
+    if arguments.html:
+        files[arguments.html] = render_page(figures, peers, compiler)
+    if arguments.update:
+        files[arguments.update] = record_text(compiler, figures)
+        page = arguments.update.with_suffix(".md")
+        if page.is_file():
+            files[page] = page_with(page.read_text(), tables(figures, peers), str(page))
+    write_files({path: text.encode() for path, text in files.items()})
 
 
-def _peer_core(cpu: str) -> str:
-    """The core on which the other systems were counted: code for M4, M7 and M33 is the same."""
-    return "cortex-m4" if cpu in ("cortex-m7", "cortex-m33") else cpu
+def _verdict(found: Comparison, is_checked: bool) -> list[str]:
+    if not is_checked:
+        return []
+    lines = [*(f"WORSE   {line}" for line in found.worse), *(f"better  {line}" for line in found.better), *(f"new     {line}" for line in found.unknown)]
+    if found.better or found.unknown:
+        lines.append("record what became better or is new: ./sconsw bench --update")
+    return [*lines, f"{len(found.worse)} counts became worse" if found.worse else "no count became worse"]
 
 
-def _worse(results: list[dict], recorded: list[dict]) -> list[str]:
-    before = {(entry["model"], entry["board"]): entry["instructions"] for entry in recorded}
-    return [f"{entry['model']} on {entry['board']}: {entry['instructions']:,} instructions, recorded {before[key]:,}"
-            for entry in results if (key := (entry["model"], entry["board"])) in before and entry["instructions"] > before[key]]
+def _costs(arguments: argparse.Namespace, cases: Sequence[Case], boards: Sequence[Board], compiler: str) -> Outcome:
+    board = require_one_board(boards, arguments.unit)
+    figures = []
+    for case, board in _with_progress([(case, board) for case in cases]):
+        figures += measure_alternatives(case, _request(arguments, case, board), board, arguments.reference, arguments.vectors or 1)
+    text = cost_table(figures, board, arguments.unit, compiler)
+    write_files({arguments.costs: text.encode()})
+    return Outcome(f"{arguments.costs}: {text.count('[[cost]]')} entries from {len(figures)} builds", {"file": str(arguments.costs)})

@@ -14,14 +14,14 @@ PACKAGE = ROOT / "aidge_build"
 # A module imports only from its own row or a row above it (docs/architecture.md).
 ROWS = (
     ("version", "errors", "debug", "render", "installed", "machine"),
-    ("graph", "boards", "naming", "sources"),
+    ("graph", "boards", "cores", "naming", "sources"),
     ("arithmetic", "backend.spec", "elf", "output"),
     ("operators", "onnx_format"),
     ("backend", "importers", "recipes", "export"),
     ("schedule", "memory"),
     ("program", "placement", "emit"),
     ("request", "compile", "inputs", "export_folder"),
-    ("toolchain", "emulate", "report", "verify", "conformance"),
+    ("toolchain", "emulate", "report", "verify", "conformance", "bench"),
     ("cli", "__main__", "scons", "compat"),
 )
 ONLY_IMPORTER = {"onnx": "onnx_format", "jinja2": "render", "unicorn": "emulate"}

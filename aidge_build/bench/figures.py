@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""What is measured of a model on a board, and how it is kept as JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class LayerFigures:
+    """One layer per inference. `cycles` are estimated, or None; `facts` are what its kernel says of itself."""
+
+    name: str
+    operator: str
+    library: str
+    kernel: str
+    macs: int
+    elements: int  # of all outputs
+    shape: str  # its class of shapes (backend/cost.py)
+    instructions: int
+    cycles: int | None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def per_mac(self) -> float | None:
+        return self.instructions / self.macs if self.macs else None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """A model on a board; instructions and cycles per inference, the mean over `vectors` inputs; sizes in bytes.
+
+    `data` is the element type of the files' names (int8, float). `stack_bytes` is the proved bound of one inference, None where
+    there is none; `flash_bytes` the whole image, the program that feeds the vectors included; `peak_bytes` counts graph inputs
+    and outputs, `arena_bytes` is what is linked.
+    """
+
+    model: str
+    data: str
+    board: str
+    cpu: str
+    vectors: int
+    differing_values: int
+    instructions: int
+    cycles: int | None
+    macs: int
+    peak_bytes: int
+    arena_bytes: int
+    scratch_bytes: int
+    stack_bytes: int | None
+    code_bytes: int
+    weights_bytes: int
+    flash_bytes: int
+    start_up_instructions: int | None
+    layers: tuple[LayerFigures, ...]
+
+    @property
+    def title(self) -> str:
+        return f"{self.model} {self.data} on {self.board}"
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        return self.model, self.data, self.board
+
+    @property
+    def per_mac(self) -> float:
+        return self.instructions / max(1, self.macs)
+
+    def as_json(self) -> dict:
+        return dataclasses.asdict(self)

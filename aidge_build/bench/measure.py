@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""Builds a model for a board, runs it in the emulator, and reads the ELF."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+from aidge_build.backend import cpu
+from aidge_build.backend.cost import shape_class
+from aidge_build.backend.spec import NodeView
+from aidge_build.bench.figures import Figures, LayerFigures
+from aidge_build.boards import Board
+from aidge_build.compile import build_program
+from aidge_build.elf import read_disassembly, read_image, region_use, stack_use
+from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.program import Layer, Program
+from aidge_build.request import CompileRequest
+from aidge_build.toolchain import disassemble
+from aidge_build.verify.compare import compare
+from aidge_build.verify.firmware import Execution, execute
+from aidge_build.verify.vectors import Vectors, model_inputs, read_npz, reference_outputs
+
+ENDINGS = {"int8": "_int8_qdq.onnx", "float": "_float.onnx"}
+DATA_ENDING = "_io.npz"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model file and the file of its test vectors."""
+
+    model: str
+    data: str
+    path: Path
+    vectors: Path
+
+
+def cases_in(folder: Path) -> tuple[Case, ...]:
+    """The models of a folder that have vectors, by element type and name."""
+    return tuple(Case(name, data, path, folder / f"{name}{DATA_ENDING}") for data, ending in ENDINGS.items()
+                 for path in sorted(folder.glob(f"*{ending}")) for name in [path.name.removesuffix(ending)]
+                 if (folder / f"{name}{DATA_ENDING}").is_file())
+
+
+def measure(case: Case, request: CompileRequest, board: Board, reference: str, most_vectors: int | None = None) -> Figures:
+    """All figures of a case; AidgeError where it cannot be built, run or counted."""
+    program = build_program(request)
+    arrays = read_npz(case.vectors)
+    vectors = {name: values[:most_vectors] for name, values in model_inputs(arrays, program.view).items()}
+    count = len(next(iter(vectors.values())))
+    with tempfile.TemporaryDirectory() as temporary:
+        execution = execute(program, board, vectors, Path(temporary), estimates=True)
+        stack, flash = _stack_bytes(execution.elf, f"{program.name}_run"), _flash_bytes(execution.elf, board)
+    result = execution.result
+    if result.run_instructions is None:
+        raise MissingTool("instructions cannot be counted", where=f"board {board.name}", code="BENCH",
+                          hint="the emulators' counters need a C compiler of this machine")
+    return Figures(
+        model=case.model, data=case.data, board=board.name, cpu=board.cpu, vectors=count,
+        differing_values=_differing(program, execution, _wanted(program, arrays, vectors, reference, count)),
+        instructions=round(result.run_instructions / count), cycles=_mean(result.run_cycles, count),
+        macs=sum(layer.macs for layer in program.layers), peak_bytes=program.peak.peak_bytes, arena_bytes=program.arena.peak_bytes,
+        scratch_bytes=max((placement.buffer.size_bytes for placement in program.arena.placements if placement.buffer.kind == "scratch"),
+                          default=0),
+        stack_bytes=stack, code_bytes=execution.code_bytes, weights_bytes=execution.weights_bytes, flash_bytes=flash,
+        start_up_instructions=result.start_up_instructions,
+        layers=tuple(_layer(program, layer, counts.instructions, counts.cycles, count)
+                     for layer, counts in zip(program.layers, result.layers, strict=True)))
+
+
+def _layer(program: Program, layer: Layer, instructions: int | None, cycles: int | None, count: int) -> LayerFigures:
+    shape = shape_class(NodeView(layer.node, layer.inputs, layer.outputs, program.view))
+    return LayerFigures(layer.node.name, layer.node.type, layer.kernel.library, layer.kernel.name, layer.macs,
+                        sum(tensor.elements for tensor in layer.outputs), shape, _mean(instructions, count) or 0,
+                        _mean(cycles, count), dict(layer.call.facts))
+
+
+def _mean(number: int | None, count: int) -> int | None:
+    return None if number is None else round(number / count)
+
+
+def _wanted(program: Program, arrays: Vectors, vectors: Vectors, reference: str, count: int) -> Vectors:
+    """The stored references where they are of the outputs' type, else what the numpy backend says."""
+    try:
+        stored = reference_outputs({key: values[:count] if values.ndim else values for key, values in arrays.items()},
+                                   reference, program.view, count)
+    except AidgeError:
+        stored = {}
+    if stored and all(values.dtype == program.view.tensor(name).dtype.numpy for name, values in stored.items()):
+        return stored
+    runs = [cpu.run(program.view, {name: values[index] for name, values in vectors.items()}) for index in range(count)]
+    return {name: numpy.stack([values[name] for values in runs]) for name in program.view.outputs}
+
+
+def _differing(program: Program, execution: Execution, wanted: Vectors) -> int:
+    return sum(compare(name, execution.outputs[name], wanted[name]).differing_values for name in program.view.outputs)
+
+
+def _stack_bytes(elf: Path, run: str) -> int | None:
+    use = stack_use(read_image(elf), read_disassembly(disassemble(elf)), (run,))
+    return use.runs[run].bytes if run in use.runs else None
+
+
+def _flash_bytes(elf: Path, board: Board) -> int:
+    uses, _ = region_use(read_image(elf), board.regions)
+    return sum(use.used_bytes for use in uses if use.region.kind == "flash")

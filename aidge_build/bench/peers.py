@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""Figures of other systems on the same models, from a file: what TensorFlow Lite Micro with CMSIS-NN needs, published cycles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from aidge_build.bench.figures import Figures
+from aidge_build.errors import AidgeError
+
+# Code for these cores is that for the Cortex-M4, on which the others were counted.
+_SAME_CODE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
+
+
+@dataclass(frozen=True)
+class Peers:
+    """The file's numbers; every question has the answer None where the file has no number."""
+
+    data: Mapping = field(default_factory=dict)
+
+    def counted(self, figure: str, entry: Figures) -> int | None:
+        """`figure` of the interpreter on this model ("instructions", "arena_bytes", ...); it was counted for int8 only."""
+        cores = self.data.get("tflm_cmsis_nn", {}).get(figure, {})
+        return cores.get(_SAME_CODE.get(entry.cpu, entry.cpu), {}).get(entry.model) if entry.data == "int8" else None
+
+    def published_cycles(self, entry: Figures) -> int | None:
+        """The fewest that anybody has published for a Cortex-M4 with this int8 model."""
+        if entry.data != "int8" or entry.cpu != "cortex-m4":
+            return None
+        return min((found[entry.model] for found in self.data.get("published_cycles_cortex_m4", {}).values() if entry.model in found),
+                   default=None)
+
+    def float_per_mac(self, entry: Figures) -> float | None:
+        """Another generator's float32 C, in instructions per multiply-accumulate on a model of this kind."""
+        if entry.data != "float" or _SAME_CODE.get(entry.cpu, entry.cpu) != "cortex-m4":
+            return None
+        found = self.data.get("onnx2c_float32_instructions_per_mac_cortex_m4", {})
+        return next((number for name, number in sorted(found.items()) if entry.model.startswith(name.removesuffix("_like"))), None)
+
+    def instruction_ratio(self, entry: Figures) -> float | None:
+        """How many times more instructions the other system needs."""
+        other = self.counted("instructions", entry)
+        if other is not None:
+            return other / entry.instructions
+        per_mac = self.float_per_mac(entry)
+        return per_mac / entry.per_mac if per_mac is not None else None
+
+
+def read_peers(path: Path | None) -> Peers:
+    """The figures of a file, or none."""
+    if path is None:
+        return Peers()
+    try:
+        found = json.loads(path.read_text())
+    except OSError as error:
+        raise AidgeError(f"cannot be read: {error.strerror}", where=str(path), code="BENCH") from error
+    except ValueError as error:
+        raise AidgeError(f"is no JSON: {error}", where=str(path), code="BENCH") from error
+    if not isinstance(found, dict):
+        raise AidgeError("holds no object", where=str(path), code="BENCH")
+    return Peers(found)

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""The recorded figures: a file for each compiler version, and what became better or worse since."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from aidge_build.bench.figures import Figures
+from aidge_build.errors import AidgeError, MissingTool
+
+SCHEMA = 2
+_KEPT = ("model", "data", "board", "cpu", "vectors", "differing_values", "instructions", "cycles", "macs", "peak_bytes", "arena_bytes",
+         "scratch_bytes", "stack_bytes", "code_bytes", "weights_bytes", "flash_bytes", "start_up_instructions")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Lines for people; only `worse` is a failure. `unknown` were not recorded."""
+
+    worse: tuple[str, ...]
+    better: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+def record_text(compiler: str, figures: Sequence[Figures]) -> str:
+    """The file: one line for each model on a board, so that a difference reads well."""
+    lines = [json.dumps({**{key: getattr(entry, key) for key in _KEPT},
+                         "layers": [[layer.name, f"{layer.library} {layer.kernel}", layer.instructions] for layer in entry.layers]})
+             for entry in figures]
+    return f'{{"schema": {SCHEMA}, "compiler": {json.dumps(compiler)}, "results": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def read_record(path: Path) -> dict:
+    """The record; AidgeError when the file is none."""
+    try:
+        record = json.loads(path.read_text())
+        if record["schema"] != SCHEMA or not isinstance(record["compiler"], str):
+            raise ValueError(f"schema {record['schema']}, this version reads {SCHEMA}")
+        for entry in record["results"]:
+            entry["key"] = (entry["model"], entry["data"], entry["board"])
+            entry["instructions"] = int(entry["instructions"])
+    except OSError as error:
+        raise AidgeError(f"cannot be read: {error.strerror}", where=str(path), hint="record the figures with --update", code="BENCH") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise AidgeError(f"is no record of figures: {error}", where=str(path), hint="record new ones with --update", code="BENCH") from error
+    return record
+
+
+def require_same_compiler(record: dict, compiler: str, where: str) -> None:
+    """Instruction counts of another compiler say nothing: MissingTool (exit code 3)."""
+    if record["compiler"] != compiler:
+        raise MissingTool(f"the figures were recorded with {record['compiler']}, this is {compiler}: they are not comparable",
+                          where=where, hint="record new ones with --update", code="BENCH")
+
+
+def compare_with(record: dict, figures: Sequence[Figures]) -> Comparison:
+    """Every count against the recorded one; one instruction more is a regression."""
+    before = {entry["key"]: entry for entry in record["results"]}
+    worse, better, unknown = [], [], []
+    for entry in figures:
+        old = before.get(entry.key)
+        if old is None:
+            unknown.append(f"{entry.title}: not recorded")
+        elif entry.instructions != old["instructions"]:
+            text = (f"{entry.title}: {entry.instructions:,} instructions, recorded {old['instructions']:,} "
+                    f"({entry.instructions - old['instructions']:+,})")
+            if entry.instructions > old["instructions"]:
+                worse.append(f"{text}{_grown(old, entry)}")
+            else:
+                better.append(text)
+    return Comparison(tuple(worse), tuple(better), tuple(unknown))
+
+
+def _grown(old: dict, entry: Figures) -> str:
+    """The layer that grew most, if the layers are the same ones."""
+    counts = {name: count for name, _, count in old.get("layers", ())}
+    growth = [(layer.instructions - counts[layer.name], layer) for layer in entry.layers if layer.name in counts]
+    if len(growth) != len(counts) or not growth:
+        return ""
+    most, layer = max(growth, key=lambda pair: pair[0])
+    return f"; most in '{layer.name}' ({layer.library} {layer.kernel}, {most:+,})" if most > 0 else ""

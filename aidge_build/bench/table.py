@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""The figures as tables that people read, in Markdown; and the page of the documentation that contains them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from aidge_build.bench.figures import Figures
+from aidge_build.bench.peers import Peers
+from aidge_build.elf.cycles import cycle_model
+from aidge_build.errors import AidgeError
+
+BEGIN, END = "<!-- figures: begin (written by `./sconsw bench --update`) -->", "<!-- figures: end -->"
+Column = tuple[str, Callable[[Figures, Peers], object]]
+
+_NAMES: tuple[Column, ...] = (("model", lambda entry, _: entry.model), ("core", lambda entry, _: entry.cpu))
+_SPEED: tuple[Column, ...] = (
+    *_NAMES, ("instructions", lambda entry, _: entry.instructions), ("per MAC", lambda entry, _: entry.per_mac),
+    ("CMSIS-NN", lambda entry, peers: peers.counted("instructions", entry)), ("ratio", lambda entry, peers: peers.instruction_ratio(entry)),
+    ("estimated cycles", lambda entry, _: entry.cycles), ("published", lambda entry, peers: peers.published_cycles(entry)),
+    ("values that differ", lambda entry, _: entry.differing_values))
+_FLOAT: tuple[Column, ...] = (
+    *_NAMES, ("instructions", lambda entry, _: entry.instructions), ("per MAC", lambda entry, _: entry.per_mac),
+    ("onnx2c per MAC", lambda entry, peers: peers.float_per_mac(entry)), ("ratio", lambda entry, peers: peers.instruction_ratio(entry)),
+    ("estimated cycles", lambda entry, _: entry.cycles), ("values that differ", lambda entry, _: entry.differing_values))
+_MEMORY: tuple[Column, ...] = (
+    *_NAMES, ("RAM with inputs, outputs", lambda entry, _: entry.peak_bytes), ("scratch in it", lambda entry, _: entry.scratch_bytes),
+    ("TFLM arena", lambda entry, peers: peers.counted("arena_bytes", entry)), ("stack bound", lambda entry, _: entry.stack_bytes),
+    ("code", lambda entry, _: entry.code_bytes), ("weights", lambda entry, _: entry.weights_bytes),
+    ("whole image", lambda entry, _: entry.flash_bytes), ("TFLM image", lambda entry, peers: peers.counted("flash_bytes_total", entry)),
+    ("start-up", lambda entry, _: entry.start_up_instructions),
+    ("TFLM start-up", lambda entry, peers: peers.counted("start_up_instructions", entry)))
+
+
+def tables(figures: Sequence[Figures], peers: Peers) -> str:
+    """Instructions of the int8 models and of the float models, then memory and start-up of all."""
+    parts = []
+    for data, title, columns in (("int8", "int8: instructions of one inference", _SPEED), ("float", "float32: instructions of one inference", _FLOAT)):
+        chosen = [entry for entry in figures if entry.data == data]
+        if chosen:
+            parts.append(f"### {title}\n\n{_table(chosen, peers, columns)}")
+            parts.append(f"### {data if data == 'int8' else 'float32'}: bytes, and instructions from reset to main\n\n"
+                         f"{_table(chosen, peers, _MEMORY)}")
+    labels = sorted({f"{entry.cpu}: {model.validation}" for entry in figures for model in [cycle_model(entry.cpu)] if model})
+    if labels:
+        parts.append(f"Estimated cycles: {'; '.join(labels)}. Other cores have no estimate (two issue slots, caches, vectors).")
+    return "\n\n".join(parts)
+
+
+def page_with(text: str, tables_text: str, where: str) -> str:
+    """The page with new tables between its markers; what people wrote around them stays."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise AidgeError(f"has no lines '{BEGIN}' and '{END}' for the tables", where=where, code="BENCH")
+    return f"{before}{BEGIN}\n\n{tables_text}\n\n{END}{after}"
+
+
+def _table(figures: Sequence[Figures], peers: Peers, columns: Sequence[Column]) -> str:
+    rows = [[_cell(value(entry, peers)) for _, value in columns] for entry in figures]
+    kept = [index for index, (title, _) in enumerate(columns) if any(row[index] != "-" for row in rows)]
+    lines = [[columns[index][0] for index in kept], ["---" if index < len(_NAMES) else "--:" for index in kept],
+             *([row[index] for index in kept] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from aidge_build.cores import CPU_FEATURES
 from aidge_build.errors import AidgeError
 from aidge_build.installed import board_folder
 
 HOST = "host"
 _KINDS = ("flash", "ram")
-_FEATURES = ("dsp", "fpu", "mve")
 _RUNNERS = ("openocd", "pyocd", "probe-rs", "uf2")
 _EMULATORS = ("unicorn", "qemu", "native")
 _SIZE = re.compile(r"(\d+)([KM]?)")
@@ -224,7 +224,7 @@ class _Reader:
             cpu=self._get("cpu"),
             fpu=self._get("fpu", ""),
             float_abi=self._get("float_abi", ""),
-            features=frozenset(self._choice("features", item, _FEATURES) for item in self._get("features", [])),
+            features=frozenset(self._choice("features", item, CPU_FEATURES) for item in self._get("features", [])),
             regions=regions,
             arena_regions=tuple(by_name[self._region_name("arena", item)] for item in self._get("arena", [])),
             libs=self._libs(),

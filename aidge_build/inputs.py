@@ -13,8 +13,9 @@ from pathlib import Path
 from aidge_build.backend.cost import CostTable, read_cost_table
 from aidge_build.backend.match import Target
 from aidge_build.boards import Board, load_board
+from aidge_build.cores import core_features
 from aidge_build.errors import AidgeError
-from aidge_build.export.library import MANIFEST, Library, load_library
+from aidge_build.export.library import MANIFEST, Library, default_features, load_library
 from aidge_build.installed import kernel_folder
 from aidge_build.naming import check_model_name
 from aidge_build.onnx_format import external_locations, read_external
@@ -25,10 +26,6 @@ from aidge_build.request import CompileRequest
 LARGEST_MODEL_BYTES = 1 << 31
 NAME_TO_LOOK_AT = "model"  # of models that are not generated for a firmware: plan, explain, verify
 LARGEST_KERNEL_FILE_BYTES = 16 << 20
-FEATURES = {
-    "cortex-m0": "", "cortex-m0plus": "", "cortex-m1": "", "cortex-m3": "", "cortex-m4": "dsp", "cortex-m7": "dsp",
-    "cortex-m23": "", "cortex-m33": "dsp", "cortex-m52": "dsp mve", "cortex-m55": "dsp mve", "cortex-m85": "dsp mve", "host": "",
-}
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,9 +33,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help="the ONNX file")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--board", help="a board of `aidge-build boards`")
-    where.add_argument("--cpu", help="a core such as cortex-m7, when no board is named")
+    where.add_argument("--cpu", help="a core such as cortex-m7 or cortex-m33+nodsp, when no board is named")
     parser.add_argument("--fpu", help="with --cpu: the FPU, e.g. fpv5-sp-d16")
-    parser.add_argument("--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's)")
+    parser.add_argument("--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's, or those made for the core)")
     parser.add_argument("--rounding", default="onnx", choices=("onnx", "any"),
                         help="the numerical contract; any: also kernels that round as their own library does")
     parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
@@ -65,7 +62,12 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     model = read_regular(path, LARGEST_MODEL_BYTES)
     board = load_board(arguments.board, [Path(folder) for folder in arguments.board_path]) if arguments.board else None
     library_folders = find_libraries([Path(folder) for folder in arguments.kernel_path])
-    wanted = arguments.lib.split(",") if arguments.lib else list(board.libs if board else ("ref",))
+    features = _features(board, arguments)
+    if arguments.lib or board:
+        wanted, looked_at = arguments.lib.split(",") if arguments.lib else list(board.libs), []
+    else:
+        wanted, looked_at = default_libraries(library_folders, features), [*arguments.kernel_path, str(kernel_folder())]
+        looked_at += [str(folder / MANIFEST) for folder in library_folders.values()]
     libraries, read = load_libraries(wanted, library_folders, _checkouts(arguments.checkout))
     try:
         external = read_external(path, external_locations(model))
@@ -75,7 +77,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     operators = dict(builtin_operators())
     for library in libraries:
         operators |= {onnx_name: operator for operator in library.operators for onnx_name in operator.onnx_names}
-    dependencies = [str(path), *(str(path.parent / location) for location in sorted(external)), *read, *(board.files if board else ()),
+    dependencies = [str(path), *(str(path.parent / location) for location in sorted(external)), *read, *looked_at, *(board.files if board else ()),
                     *([arguments.cost_table] if table else ())]
     return CompileRequest(
         name=name,
@@ -83,7 +85,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         file_name=str(path),
         libraries=libraries,
         operators=operators,
-        target=Target(_features(board, arguments), arguments.rounding, arguments.optimize, table),
+        target=Target(features, arguments.rounding, arguments.optimize, table),
         target_name=board.name if board else arguments.cpu or "any",
         board=board,
         external=external,
@@ -124,11 +126,7 @@ def _features(board: Board | None, arguments: argparse.Namespace) -> frozenset[s
         if arguments.fpu:
             raise AidgeError("--fpu belongs to --cpu, a board has its own", where=f"--fpu {arguments.fpu}", code="USAGE")
         return board.features
-    if arguments.cpu is None:
-        return frozenset()
-    if arguments.cpu not in FEATURES:
-        raise AidgeError(f"unknown core {arguments.cpu!r}", where="--cpu", tried=sorted(FEATURES), code="USAGE")
-    return frozenset(FEATURES[arguments.cpu].split()) | ({"fpu"} if arguments.fpu else set())
+    return core_features(arguments.cpu, arguments.fpu or "") if arguments.cpu else frozenset()
 
 
 def _bindings(texts: Sequence[str]) -> dict[str, int]:
@@ -151,6 +149,19 @@ def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
         for candidate in candidates:
             found.setdefault(candidate.resolve().name, candidate)
     return found
+
+
+def default_libraries(folders: Mapping[str, Path], features: frozenset[str]) -> list[str]:
+    """The libraries for a core that no board describes.
+
+    A library says in library.toml what it is made for (`default_for`). Those that ask for most of what the core has come
+    first, those for every core last; others are only taken where they are named.
+    """
+    wanted = {name: default_features({MANIFEST: read_regular(folder / MANIFEST, LARGEST_KERNEL_FILE_BYTES)}, str(folder))
+              for name, folder in folders.items()}
+    able = {name: len(needs) for name, needs in wanted.items() if needs is not None and needs <= features}
+    best = max(able.values(), default=0)
+    return [name for name in able if able[name] == best and best] + [name for name in able if not able[name]]
 
 
 def _checkouts(texts: Sequence[str]) -> dict[str, Path]:

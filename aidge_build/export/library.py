@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import ModuleType
 
 from aidge_build.backend.spec import ImplSpec
+from aidge_build.cores import CPU_FEATURES
 from aidge_build.errors import AidgeError
 from aidge_build.export.attributes import identifier
 from aidge_build.export.export_lib import ExportLib
@@ -26,7 +27,7 @@ from aidge_build.operators.base import Operator
 
 MANIFEST = "library.toml"
 LANGUAGES = ("c", "c++")
-_KEYS = {"name", "language", "description", "checkout"}
+_KEYS = {"name", "language", "description", "checkout", "default_for"}
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,12 @@ def library_of(lib: type[ExportLib], language: str = "c") -> Library:
                    tuple(lib.generic_operators.values()))
 
 
+def default_features(files: Mapping[str, bytes], where: str) -> frozenset[str] | None:
+    """What a core must have so that this library is taken without being named; None: it never is."""
+    wanted = _manifest(files, where).get("default_for")
+    return None if wanted is None else frozenset(wanted)
+
+
 def _require_name(lib: type[ExportLib], name: str, where: str) -> None:
     if lib._name != name:
         raise AidgeError(f"{lib.__name__} has the _name {lib._name!r}, {MANIFEST} says {name!r}", where=where, code="LIBRARY")
@@ -113,7 +120,17 @@ def _manifest(files: Mapping[str, bytes], where: str) -> dict:
     if unknown or not str(manifest.get("name", "")).isidentifier():
         what = f"unknown key {unknown[0]!r}" if unknown else "`name` must be an identifier"
         raise AidgeError(what, where=f"{where}/{MANIFEST}", code="LIBRARY", hint=f"keys: {', '.join(sorted(_KEYS))}")
+    _check_default(manifest, f"{where}/{MANIFEST}")
     return manifest
+
+
+def _check_default(manifest: Mapping, where: str) -> None:
+    wanted = manifest.get("default_for", [])
+    if not isinstance(wanted, list) or any(feature not in CPU_FEATURES for feature in wanted):
+        raise AidgeError(f"`default_for` wants a list of what a core must have, got {wanted!r}", where=where, code="LIBRARY", tried=CPU_FEATURES)
+    if "default_for" in manifest and manifest.get("language", "c") != "c":
+        raise AidgeError("a library in C++ is only taken where it is named: the name of the code file depends on it", where=where, code="LIBRARY",
+                         hint="leave out `default_for`")
 
 
 def _refuse_duplicates(kernels: Sequence[Kernel], where: str) -> None:

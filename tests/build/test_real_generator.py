@@ -14,6 +14,8 @@ import onnx
 import onnxruntime
 import pytest
 
+from tests.programs import needs_cross_compiler
+
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
 COMMAND = f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom aidge_build.cli import main\nsys.exit(main())\n"
@@ -96,3 +98,15 @@ def test_the_depfile_names_everything_that_was_read(tmp_path):
                 package / "templates/model.c.j2", package / "operators", package / "operators/conv.py"]
     assert {str(path) for path in expected} - read == set()
     assert not [path for path in read if not Path(path).exists()]
+
+
+@needs_cross_compiler
+def test_a_foreign_firmware_gets_the_kernels_for_the_core_that_its_flags_name(firmware):
+    firmware.write("main.c", '#include "digits.h"\nint main(void) { return digits_run((const int8_t *)0, (int8_t *)0); }\n')
+    machine = ["-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"]
+    text = firmware.read("SConstruct").partition("app =")[0]
+    for flags, kernels in ((machine, {"cortexm", "ref"}), (machine[:2], {"ref"})):
+        firmware.write("SConstruct", text + f"env.Replace(CC='arm-none-eabi-gcc', CCFLAGS={flags} + ['-O1'], LINKFLAGS={flags} + ['--specs=nosys.specs'])\n"
+                       "app = env.Program('app.elf', ['main.c', 'digits.onnx'])\nenv.AidgeCheck(app)\n")
+        assert "CHECK app.elf" in firmware.build()
+        assert {layer["library"] for layer in json.loads(firmware.read("digits.plan.json"))["layers"]} == kernels

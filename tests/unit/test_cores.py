@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""A core without a board: its features, and the libraries that are made for it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from aidge_build.boards import list_boards, load_board
+from aidge_build.cores import core_features
+from aidge_build.errors import AidgeError
+from aidge_build.inputs import add_model_arguments, default_libraries, find_libraries, load
+
+DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
+
+
+def libraries(*words: str) -> list[str]:
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    return [library.name for library in load(parser.parse_args([*words, str(DIGITS)]), "digits").libraries]
+
+
+@pytest.mark.parametrize("cpu, fpu, features", [
+    ("cortex-m0", "", ""), ("cortex-m4", "", "dsp"), ("cortex-m4", "fpv4-sp-d16", "dsp fpu"), ("cortex-m33+nodsp", "", ""),
+    ("cortex-m33+nodsp+nofp", "auto", ""), ("cortex-m7+nofp.dp", "auto", "dsp fpu"), ("cortex-m55", "auto", "dsp fpu mve"),
+    ("cortex-m55+nomve.fp", "auto", "dsp fpu"), ("cortex-m85+nopacbti", "auto", "dsp fpu mve"),
+])
+def test_features_follow_from_the_core_its_extensions_and_the_fpu(cpu, fpu, features):
+    assert core_features(cpu, fpu) == frozenset(features.split())
+
+
+@pytest.mark.parametrize("cpu, message", [("cortex-a9", "unknown core 'cortex-a9'"), ("cortex-m4+turbo", "unknown extension 'turbo'")])
+def test_an_unknown_core_or_extension_is_refused(cpu, message):
+    with pytest.raises(AidgeError, match=message):
+        core_features(cpu)
+
+
+@pytest.mark.parametrize("name", [name for name in list_boards() if name != "host"])
+def test_a_core_gets_the_libraries_of_the_boards_that_have_it(name):
+    board = load_board(name)
+    assert core_features(board.cpu, board.fpu) == board.features
+    assert libraries(f"--cpu={board.cpu}", *([f"--fpu={board.fpu}"] if board.fpu else [])) == list(board.libs)
+
+
+def test_a_core_without_the_fpu_that_kernels_ask_for_gets_the_portable_ones():
+    assert libraries("--cpu=cortex-m4") == libraries("--cpu=cortex-m3") == ["ref"]
+
+
+def test_a_named_library_comes_before_the_features():
+    assert libraries("--cpu=cortex-m4", "--fpu=auto", "--lib=ref") == ["ref"]
+
+
+def write(folder: Path, name: str, line: str) -> None:
+    (folder / name).mkdir()
+    (folder / name / "library.toml").write_text(f'name = "{name}"\n{line}\n')
+
+
+def test_a_library_of_the_users_says_itself_which_cores_it_is_for(tmp_path):
+    for name, line in {"fast": 'default_for = ["dsp", "fpu"]', "less": 'default_for = ["dsp"]', "anywhere": "default_for = []", "silent": ""}.items():
+        write(tmp_path, name, line)
+    found = find_libraries([tmp_path])
+    assert default_libraries(found, core_features("cortex-m4", "auto")) == ["fast", "cortexm", "anywhere", "ref"]
+    assert default_libraries(found, core_features("cortex-m4")) == ["less", "anywhere", "ref"]
+    assert default_libraries(found, core_features("cortex-m0")) == ["anywhere", "ref"]
+
+
+@pytest.mark.parametrize("line, message", [
+    ('default_for = ["simd"]', "wants a list of what a core must have"), ('default_for = "dsp"', "wants a list"),
+    ('language = "c++"\ndefault_for = []', "only taken where it is named"),
+])
+def test_what_a_library_says_about_cores_is_checked(tmp_path, line, message):
+    write(tmp_path, "mine", line)
+    with pytest.raises(AidgeError, match=message):
+        default_libraries(find_libraries([tmp_path]), frozenset())
+
+
+def test_a_library_that_is_added_or_changes_its_mind_is_a_dependency(tmp_path):
+    write(tmp_path, "mine", 'default_for = ["mve"]')
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    request = load(parser.parse_args(["--cpu=cortex-m4", f"--kernel-path={tmp_path}", str(DIGITS)]), "digits")
+    assert {str(tmp_path), str(tmp_path / "mine/library.toml")} <= set(request.dependencies)
+    assert "mine" not in [library.name for library in request.libraries]

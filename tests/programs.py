@@ -9,8 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from aidge_build.boards import load_board
+from aidge_build.boards import Board, load_board
 from aidge_build.toolchain import build_program
+from tests.command import aidge_build
+
+ROOT = Path(__file__).resolve().parents[1]
+# The firmware projects of this repository; some build systems' examples build the same firmware in another way.
+EXAMPLES = tuple(sorted(script.parent.name for script in ROOT.glob("examples/*/SConscript")))
 
 needs_cross_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 needs_qemu = pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="needs qemu-system-arm")
@@ -63,3 +68,14 @@ def build(board_name: str, text: str, folder: Path, *, flags: tuple[str, ...] = 
     source.write_text(text)
     board = load_board(board_name)
     return build_program(board, [source], folder / f"{name}.elf", work_folder=folder / "objects", extra_flags=flags)
+
+
+def build_example(name: str, board: Board, folder: Path, *, flags: tuple[str, ...] = (), board_path: Path | None = None) -> Path:
+    """The ELF file of an example, with the sources that its user builds; the plans of its models are beside it."""
+    example = ROOT / "examples" / name
+    where = ["--board", board.name, *(["--board-path", board_path] if board_path else [])]
+    for model_file in sorted(example.glob("*.onnx")):
+        compiled = aidge_build("compile", model_file, "--name", model_file.stem, "--out", folder, *where)
+        assert compiled.exit_code == 0, compiled.stderr
+    return build_program(board, [*sorted(example.glob("*.c")), *sorted(folder.glob("*.c"))], folder / "app.elf", work_folder=folder / "objects",
+                         include_folders=[folder], extra_flags=flags)

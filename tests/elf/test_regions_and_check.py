@@ -4,20 +4,16 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import subprocess
 
 import pytest
 
-from aidge_build.boards import list_boards, load_board
 from aidge_build.cli import main
-from aidge_build.elf import read_claims, read_image, region_use
+from aidge_build.elf import read_claims, read_image
 from tests.programs import CLAIM, SHA256, build, model, needs_cross_compiler
 
 pytestmark = needs_cross_compiler
-_LINE = re.compile(r"^\s*(\w+):\s+(\d+) (B|KB|MB|GB)\s", re.MULTILINE)
-_UNIT = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
 def check(capsys, elf, *arguments: str) -> tuple[int, dict]:
@@ -33,32 +29,6 @@ def write_plan(folder, **changes):
     path = folder / "kws.plan.json"
     path.write_text(json.dumps({"model": "kws", "model_sha256": SHA256, "arena_bytes": 512, **changes}))
     return str(path)
-
-
-@pytest.mark.parametrize("flags", [(), ("-Os", "-flto")], ids=["plain", "lto"])
-@pytest.mark.parametrize("board", [name for name in list_boards() if name != "host"])
-def test_region_figures_equal_those_of_the_linker(tmp_path, monkeypatch, board, flags):
-    from aidge_build.toolchain.compiler import Compiler
-
-    printed = []
-
-    def run(self, driver, arguments, where):
-        printed.append(subprocess.run([driver, *arguments], capture_output=True, text=True, check=True).stdout)
-
-    monkeypatch.setattr(Compiler, "run", run)
-    arena = load_board(board).arena_regions[0].name
-    elf = build(board, model(arena), tmp_path, flags=(*flags, "-Wl,--print-memory-usage"))
-    by_linker = {name: int(number) * _UNIT[unit] for name, number, unit in _LINE.findall(printed[-1])}
-    uses, homeless = region_use(read_image(elf), load_board(board).regions)
-    assert {use.region.name: use.used_bytes for use in uses} == by_linker and homeless == ()
-    assert by_linker[arena] >= 512
-
-
-def test_used_flash_equals_the_size_of_the_flash_image(tmp_path):
-    elf = build("stm32f7", model("DTCM", weights=""), tmp_path)
-    subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", str(elf), str(tmp_path / "image")], check=True)
-    uses, _ = region_use(read_image(elf), load_board("stm32f7").regions)
-    assert uses[0].used_bytes == (tmp_path / "image").stat().st_size
 
 
 @pytest.mark.parametrize("flags", [(), ("-O3", "-flto")], ids=["plain", "lto"])

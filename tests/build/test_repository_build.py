@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy
 import pytest
 
 from tests.build.checkout import ROOT, copy_of_checkout
+from tests.models import model
 from tests.programs import needs_cross_compiler
 
 
@@ -26,7 +29,7 @@ def build(tmp_path) -> str:
 def test_a_misspelled_option_is_an_error_with_the_valid_ones(build):
     done = scons("bord=stm32f7", build)
     assert done.returncode == 2
-    assert done.stderr == "SConstruct: there is no option 'bord'; did you mean 'board'? options: board, boards, build, cache, example, models, part, verbose\n"
+    assert done.stderr == "SConstruct: there is no option 'bord'; did you mean 'board'? options: board, boards, build, cache, check, example, models, part, update, verbose\n"
 
 
 def test_a_misspelled_board_is_an_error_with_the_valid_ones(build):
@@ -87,3 +90,22 @@ def test_a_matrix_is_shared_out_without_gaps_and_without_doubles(command, build)
 def test_a_wrong_matrix_is_refused_in_one_line(build, words, message):
     done = scons("matrix", *words, build)
     assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+@needs_cross_compiler
+def test_the_verb_bench_compares_with_the_recorded_figures_and_ends_with_its_own_exit_code(tmp_path):
+    """In a copy whose neighbour is a folder with one tiny model: SCons alone would end with 2 whatever happened."""
+    folder = copy_of_checkout(tmp_path / "main")
+    assert scons("bench", "boards=mps2-an386", folder=folder).returncode == 3  # nothing lies beside the checkout
+    models = tmp_path / "shared" / "models" / "mlperf_tiny"
+    models.mkdir(parents=True)
+    (models / "toy_float.onnx").write_bytes(model("y = Relu(x)", inputs="float[1,40] x", outputs="float[1,40] y"))
+    numpy.savez(models / "toy_io.npz", x=numpy.linspace(-3, 3, 40, dtype=numpy.float32).reshape(1, 1, 40))
+    updated = scons("bench", "boards=mps2-an386", "--update", folder=folder)
+    record = folder / "docs" / "benchmarks.json"
+    assert updated.returncode == 0 and "toy" in (folder / "docs" / "benchmarks.md").read_text(), updated.stderr
+    assert (folder / "build" / "bench.json").is_file() and "toy" in (folder / "build" / "bench.html").read_text()
+    count = json.loads(record.read_text())["results"][0]["instructions"]
+    record.write_text(record.read_text().replace(f'"instructions": {count}', f'"instructions": {count - 1}'))
+    worse = scons("bench", "boards=mps2-an386", "--check", folder=folder)
+    assert worse.returncode == 1 and "(+1)" in worse.stdout

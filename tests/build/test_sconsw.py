@@ -52,6 +52,7 @@ def absent(log: Path | None = None) -> machine.Tool:
     ("board=stm32f7 run", ["arm-none-eabi-gcc", "newlib", "cc"]),
     ("board=mps3-an547 run", ["arm-none-eabi-gcc", "newlib", "cc", "qemu-system-arm"]),
     ("test", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
+    ("bench --check", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
 ])
 def test_a_command_needs_only_what_it_uses(bootstrap, words, names):
     assert [tool.name for tool in bootstrap.needed_tools(words.split())] == names

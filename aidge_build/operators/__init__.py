@@ -22,6 +22,19 @@ def builtin_operators() -> Mapping[str, type[Operator]]:
     return MappingProxyType(found)
 
 
+@cache
+def operator_classes() -> tuple[type[Operator], ...]:
+    """Every operator of this folder that can stand in a graph, by name: the registered ones, and those that they become."""
+    builtin_operators()
+    found, waiting = set(), [Operator]
+    while waiting:
+        cls = waiting.pop()
+        waiting += cls.__subclasses__()
+        if cls.__module__.startswith(f"{__name__}.") and ("onnx_names" in vars(cls) or not cls.__subclasses__()):
+            found.add(cls)
+    return tuple(sorted(found - {Operator}, key=lambda cls: cls.__name__))
+
+
 def collect(module: ModuleType) -> dict[str, type[Operator]]:
     """The operators that a module defines (not those that it imports), by their ONNX names."""
     found: dict[str, type[Operator]] = {}

@@ -10,9 +10,10 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.operators.base import Activated, Operator, TensorType, require
-from aidge_build.operators.broadcasting import broadcast_dims
+from aidge_build.operators.broadcasting import broadcast_dims, summed_to
 from aidge_build.operators.kinds import ElementWise
-from aidge_build.operators.register import operator
+from aidge_build.operators.register import attribute, operator
+from aidge_build.operators.sample import Sample, numbers
 
 
 @operator("Relu")
@@ -21,6 +22,9 @@ class ReLU(ElementWise):
 
     def forward(self, data):
         return numpy.maximum(data, 0)
+
+    def derivative(self, data, result):
+        return data > 0
 
 
 @operator("Clip")
@@ -52,6 +56,13 @@ class Clip(Activated):
         # numpy refuses bounds that the type cannot hold.
         return numpy.minimum(numpy.maximum(data, _within(self.minimum, limits)), _within(self.maximum, limits))
 
+    def backward(self, gradients, inputs, outputs):
+        return (self.unclamp(gradients[0], outputs[0]),)
+
+    @classmethod
+    def samples(cls):
+        return (Sample(cls(minimum=-0.7, maximum=0.9), (numbers(2, 7, kinks=(-0.7, 0.9)),)),)
+
 
 @dataclass(frozen=True)
 class ClipBetween(Operator):
@@ -67,6 +78,16 @@ class ClipBetween(Operator):
         result = data if low is None else numpy.maximum(data, low.reshape(()))
         return result if high is None else numpy.minimum(result, high.reshape(()))
 
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (data, *bounds) = gradients, inputs
+        held = [gradient * (outputs[0] == bound) if bound is not None else 0 for bound in bounds]
+        return gradient - sum(held), *(None if bound is None else part.sum().reshape(bound.shape) for part, bound in zip(held, bounds))
+
+    @classmethod
+    def samples(cls):
+        low, high, data = numpy.array(-0.7), numpy.array(0.9), numbers(2, 7, kinks=(-0.7, 0.9))
+        return tuple(Sample(cls(), (data, *bounds)) for bounds in ((low, high), (None, high), (low,)))
+
 
 def _bound(source, index: int, default: float) -> float:
     values = source.optional_constant(index)
@@ -81,22 +102,16 @@ def _within(bound: float, limits) -> int:
 
 
 @operator("LeakyRelu")
-class LeakyReLU(Operator):
+class LeakyReLU(ElementWise):
     """y = x for x >= 0, else alpha * x. Source: ONNX operator LeakyRelu."""
 
-    alpha: float = 0.01
-
-    @classmethod
-    def from_onnx(cls, source):
-        source.expect_attributes("alpha")
-        return cls(source.real("alpha", float(numpy.float32(0.01))))
-
-    def infer(self, inputs):
-        (data,) = inputs
-        return (TensorType(data.dims, data.dtype),)
+    alpha: float = attribute(0.01)
 
     def forward(self, data):
         return numpy.where(data < 0, data * self.alpha, data)
+
+    def derivative(self, data, result):
+        return numpy.where(data < 0, self.alpha, 1)
 
 
 @operator("PRelu")
@@ -111,24 +126,26 @@ class PReLU(Operator):
     def forward(self, data, slope):
         return numpy.where(data < 0, data * slope, data)
 
-
-@operator("Elu")
-class Elu(Operator):
-    """y = x for x >= 0, else alpha * (e^x - 1). Source: ONNX operator Elu."""
-
-    alpha: float = 1.0
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (data, slope) = gradients, inputs
+        return gradient * numpy.where(data < 0, slope, 1), summed_to(gradient * numpy.minimum(data, 0), slope.shape)
 
     @classmethod
-    def from_onnx(cls, source):
-        source.expect_attributes("alpha")
-        return cls(source.real("alpha", 1.0))
+    def samples(cls):
+        return tuple(Sample(cls(), (numbers(2, 3, 4), numbers(*dims, seed=1))) for dims in ((1,), (3, 1), (2, 3, 4)))
 
-    def infer(self, inputs):
-        (data,) = inputs
-        return (TensorType(data.dims, data.dtype),)
+
+@operator("Elu")
+class Elu(ElementWise):
+    """y = x for x >= 0, else alpha * (e^x - 1). Source: ONNX operator Elu."""
+
+    alpha: float = attribute(1.0)
 
     def forward(self, data):
         return numpy.where(data < 0, self.alpha * numpy.expm1(numpy.minimum(data, 0)), data)
+
+    def derivative(self, data, result):
+        return numpy.where(data < 0, self.alpha * numpy.exp(numpy.minimum(data, 0)), 1)
 
 
 @operator("Sigmoid")
@@ -139,6 +156,9 @@ class Sigmoid(ElementWise):
         small = numpy.exp(-numpy.abs(data))  # never overflows
         return numpy.where(data >= 0, 1 / (1 + small), small / (1 + small))
 
+    def derivative(self, data, result):
+        return result * (1 - result)
+
 
 @operator("Tanh")
 class Tanh(ElementWise):
@@ -146,30 +166,36 @@ class Tanh(ElementWise):
 
     function: ClassVar = staticmethod(numpy.tanh)
 
+    def derivative(self, data, result):
+        return 1 - result * result
+
 
 @operator("HardSigmoid")
-class HardSigmoid(Operator):
+class HardSigmoid(ElementWise):
     """y = max(0, min(1, alpha * x + beta)). Source: ONNX operator HardSigmoid."""
 
-    alpha: float = float(numpy.float32(0.2))
-    beta: float = 0.5
+    domain: ClassVar = (-4.0, 4.0)
+    kinks: ClassVar = (-2.5, 2.5)
 
-    @classmethod
-    def from_onnx(cls, source):
-        source.expect_attributes("alpha", "beta")
-        return cls(source.real("alpha", cls.alpha), source.real("beta", cls.beta))
-
-    def infer(self, inputs):
-        (data,) = inputs
-        return (TensorType(data.dims, data.dtype),)
+    alpha: float = attribute(0.2)
+    beta: float = attribute(0.5)
 
     def forward(self, data):
         return numpy.clip(self.alpha * data + self.beta, 0, 1)
+
+    def derivative(self, data, result):
+        return numpy.where((result > 0) & (result < 1), self.alpha, 0)
 
 
 @operator("HardSwish")
 class HardSwish(ElementWise):
     """y = x * max(0, min(1, x / 6 + 1/2)). Source: ONNX operator HardSwish."""
 
+    domain: ClassVar = (-4.0, 4.0)
+    kinks: ClassVar = (-3.0, 3.0)
+
     def forward(self, data):
         return data * numpy.clip(data / 6 + 0.5, 0, 1)
+
+    def derivative(self, data, result):
+        return numpy.clip(data / 6 + 0.5, 0, 1) + numpy.where(numpy.abs(data) < 3, data / 6, 0)

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.axes import counted_axis
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.kinds import Moved
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 
 @operator("CumSum")
@@ -41,6 +44,13 @@ class CumSum(Operator):
         if self.exclusive:
             sums = sums - turned
         return numpy.flip(sums, self.axis) if self.reverse else sums
+
+    def backward(self, gradients, inputs, outputs):
+        return (replace(self, reverse=not self.reverse).forward(gradients[0]),)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(cls(1, exclusive, reverse), (numbers(2, 4),)) for exclusive in (False, True) for reverse in (False, True))
 
 
 @operator("OneHot")
@@ -75,7 +85,7 @@ class OneHot(Operator):
 
 
 @operator("Trilu")
-class Trilu(Operator):
+class Trilu(Moved):
     """The upper or lower triangle of matrices, from the diagonal `shift` on; zeros elsewhere. Source: ONNX operator Trilu."""
 
     empties: ClassVar = True
@@ -97,3 +107,7 @@ class Trilu(Operator):
 
     def forward(self, data):
         return (numpy.triu if self.upper else numpy.tril)(data, self.shift)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(cls(upper, shift), (numbers(2, 3, 4),)) for upper in (True, False) for shift in (-1, 0, 2))

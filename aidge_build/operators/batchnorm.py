@@ -9,6 +9,7 @@ import numpy
 from aidge_build.operators.base import Activated, TensorType, require
 from aidge_build.operators.normalize import BatchNormalizationTraining
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 
 @operator("BatchNormalization")
@@ -39,3 +40,17 @@ class BatchNormalization(Activated):
         along = (1, -1, *(1,) * (data.ndim - 2)) if data.ndim > 1 else (-1,)
         scale, bias, mean, variance = (values.reshape(along) for values in (scale, bias, mean, variance))
         return self.clamp((data - mean) / numpy.sqrt(variance + self.epsilon) * scale + bias)
+
+    def backward(self, gradients, inputs, outputs):
+        data, scale, _, mean, variance = inputs
+        axes, along = tuple(axis for axis in range(data.ndim) if axis != min(1, data.ndim - 1)), (-1, *(1,) * (data.ndim - 2))
+        gradient, inverse = self.unclamp(gradients[0], outputs[0]), 1 / numpy.sqrt(variance + self.epsilon)
+        by_bias = gradient.sum(axes)
+        by_scale = (gradient * (data - mean.reshape(along))).sum(axes) * inverse
+        return (gradient * (scale * inverse).reshape(along), by_scale, by_bias, -by_bias * scale * inverse,
+                -by_scale * scale * inverse ** 2 / 2)
+
+    @classmethod
+    def samples(cls):
+        channels = (numbers(3, seed=1), numbers(3, seed=2), numbers(3, seed=3), numbers(3, low=0.3, seed=4))
+        return Sample(cls(), (numbers(2, 3, 2, 2), *channels)), Sample(cls(minimum=-1.1, maximum=1.4), (numbers(5, 3), *channels))

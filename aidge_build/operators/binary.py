@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,9 +11,10 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Activated, Operator, TensorType, require
-from aidge_build.operators.broadcasting import broadcast_dims
+from aidge_build.operators.broadcasting import broadcast_dims, summed_to
 from aidge_build.operators.kinds import Broadcast
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 
 @dataclass(frozen=True)
@@ -23,12 +24,22 @@ class Arithmetic(Activated, Broadcast):
     def forward(self, first, second):
         return self.clamp(type(self).function(first, second))
 
+    def backward(self, gradients, inputs, outputs):
+        return super().backward((self.unclamp(gradients[0], outputs[0]),), inputs, outputs)
+
+    @classmethod
+    def examples(cls):
+        return cls(), cls(minimum=-0.61, maximum=1.03)
+
 
 @operator("Add")
 class Add(Arithmetic):
     """y = clamp(a + b). Source: ONNX operator Add."""
 
     function: ClassVar = staticmethod(numpy.add)
+
+    def derivatives(self, first, second, result):
+        return 1.0, 1.0
 
 
 @operator("Sub")
@@ -37,12 +48,18 @@ class Sub(Arithmetic):
 
     function: ClassVar = staticmethod(numpy.subtract)
 
+    def derivatives(self, first, second, result):
+        return 1.0, -1.0
+
 
 @operator("Mul")
 class Mul(Arithmetic):
     """y = clamp(a * b). Source: ONNX operator Mul."""
 
     function: ClassVar = staticmethod(numpy.multiply)
+
+    def derivatives(self, first, second, result):
+        return second, first
 
 
 def _quotient(first: numpy.ndarray, second: numpy.ndarray) -> numpy.ndarray:
@@ -62,6 +79,10 @@ class Div(Arithmetic):
     """y = clamp(a / b); integers are divided towards zero. Source: ONNX operator Div."""
 
     function: ClassVar = staticmethod(_quotient)
+    other_domain: ClassVar = (0.3, 2.0)
+
+    def derivatives(self, first, second, result):
+        return 1 / second, -first / second ** 2
 
 
 @operator("Pow")
@@ -75,6 +96,18 @@ class Pow(Operator):
     def forward(self, base, exponent):
         exact = base.dtype.kind in "iu" and exponent.dtype.kind in "iu" and bool((exponent >= 0).all())
         return numpy.power(base, exponent) if exact else numpy.power(base.astype(numpy.float64), exponent)
+
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (base, exponent) = gradients, inputs
+        result = numpy.power(base, exponent)
+        below = exponent * numpy.power(base, exponent - 1)
+        # The exponent counts only where the base is positive; at others y is defined for whole exponents alone.
+        by_exponent = numpy.where(base > 0, result * numpy.log(numpy.where(base > 0, base, 1)), 0)
+        return summed_to(gradient * below, base.shape), summed_to(gradient * by_exponent, exponent.shape)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(cls(), (numbers(*first, low=0.3), numbers(*second, seed=1))) for first, second in Broadcast.sample_pairs())
 
 
 @operator("Mod")
@@ -93,6 +126,13 @@ class Mod(Broadcast):
     def forward(self, first, second):
         require(first.dtype.kind == "f" or bool((second != 0).all()), "an integer is divided by zero")
         return (numpy.fmod if self.fmod else numpy.mod)(first, second)
+
+    def derivatives(self, first, second, result):
+        return 1.0, (result - first) / second
+
+    @classmethod
+    def examples(cls):
+        return (cls(fmod=True),)
 
 
 @dataclass(frozen=True)
@@ -144,6 +184,10 @@ class And(Comparison):
 
     function: ClassVar = staticmethod(numpy.logical_and)
 
+    @classmethod
+    def sample_values(cls, *dims, second=False):
+        return super().sample_values(*dims, second=second) > 0
+
 
 @operator("Or")
 class Or(Comparison):
@@ -151,12 +195,20 @@ class Or(Comparison):
 
     function: ClassVar = staticmethod(numpy.logical_or)
 
+    @classmethod
+    def sample_values(cls, *dims, second=False):
+        return super().sample_values(*dims, second=second) > 0
+
 
 @operator("Xor")
 class Xor(Comparison):
     """Either a or b. Source: ONNX operator Xor."""
 
     function: ClassVar = staticmethod(numpy.logical_xor)
+
+    @classmethod
+    def sample_values(cls, *dims, second=False):
+        return super().sample_values(*dims, second=second) > 0
 
 
 @dataclass(frozen=True)
@@ -175,12 +227,42 @@ class Variadic(Operator):
             result = type(self).function(result, other)
         return result
 
+    def shares(self, inputs: Sequence[numpy.ndarray], result: numpy.ndarray) -> Iterator[numpy.ndarray | float]:
+        """dy / dx at each element of the result, for one input after another."""
+        raise NotImplementedError
+
+    def backward(self, gradients, inputs, outputs):
+        shape = outputs[0].shape
+        return tuple(summed_to(numpy.broadcast_to(gradients[0] * share, shape), value.shape)
+                     for share, value in zip(self.shares(inputs, outputs[0]), inputs))
+
+    @classmethod
+    def has_backward(cls):
+        return cls.shares is not Variadic.shares
+
+    @classmethod
+    def samples(cls):
+        dims = ((2, 3), (2, 3), (3,), (2, 1))
+        return tuple(Sample(cls(), tuple(numbers(*dims[index], seed=index) for index in range(count))) for count in (1, 2, 4))
+
+
+def first_equal(inputs: Sequence[numpy.ndarray], result: numpy.ndarray) -> Iterator[numpy.ndarray]:
+    """For each input where it is the first that equals the result: of equal ones the first gets the gradient."""
+    free = numpy.ones(result.shape, bool)
+    for value in inputs:
+        taken = free & (value == result)
+        free &= ~taken
+        yield taken
+
 
 @operator("Max")
 class Max(Variadic):
     """The largest of the inputs. Source: ONNX operator Max."""
 
     function: ClassVar = staticmethod(numpy.maximum)
+
+    def shares(self, inputs, result):
+        yield from first_equal(inputs, result)
 
 
 @operator("Min")
@@ -189,12 +271,18 @@ class Min(Variadic):
 
     function: ClassVar = staticmethod(numpy.minimum)
 
+    def shares(self, inputs, result):
+        yield from first_equal(inputs, result)
+
 
 @operator("Sum")
 class Sum(Variadic):
     """The sum of the inputs. Source: ONNX operator Sum."""
 
     function: ClassVar = staticmethod(numpy.add)
+
+    def shares(self, inputs, result):
+        return (1.0 for _ in inputs)
 
 
 @operator("Mean")
@@ -205,6 +293,9 @@ class Mean(Variadic):
 
     def forward(self, *inputs):
         return super().forward(*inputs) / len(inputs)
+
+    def shares(self, inputs, result):
+        return (1 / len(inputs) for _ in inputs)
 
 
 @operator("Where")
@@ -217,3 +308,11 @@ class Where(Operator):
 
     def forward(self, condition, first, second):
         return numpy.where(condition, first, second)
+
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (condition, first, second) = gradients, inputs
+        return None, summed_to(gradient * condition, first.shape), summed_to(gradient * ~condition, second.shape)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(cls(), (numbers(*dims) > 0, numbers(2, 3), numbers(3, seed=1))) for dims in ((2, 3), (2, 1), (4, 1, 1)))

@@ -19,6 +19,12 @@ class BitwiseAnd(Broadcast):
     """Each bit of a and b. Source: ONNX operator BitwiseAnd."""
 
     function: ClassVar = staticmethod(numpy.bitwise_and)
+    domain: ClassVar = (-90.0, 90.0)
+    other_domain: ClassVar = (-50.0, 70.0)
+
+    @classmethod
+    def sample_values(cls, *dims, second=False):
+        return super().sample_values(*dims, second=second).astype(numpy.int32)
 
 
 @operator("BitwiseOr")
@@ -26,6 +32,12 @@ class BitwiseOr(Broadcast):
     """Each bit of a or b. Source: ONNX operator BitwiseOr."""
 
     function: ClassVar = staticmethod(numpy.bitwise_or)
+    domain: ClassVar = (-90.0, 90.0)
+    other_domain: ClassVar = (-50.0, 70.0)
+
+    @classmethod
+    def sample_values(cls, *dims, second=False):
+        return super().sample_values(*dims, second=second).astype(numpy.int32)
 
 
 @operator("BitwiseXor")
@@ -33,6 +45,12 @@ class BitwiseXor(Broadcast):
     """Each bit of either a or b. Source: ONNX operator BitwiseXor."""
 
     function: ClassVar = staticmethod(numpy.bitwise_xor)
+    domain: ClassVar = (-90.0, 90.0)
+    other_domain: ClassVar = (-50.0, 70.0)
+
+    @classmethod
+    def sample_values(cls, *dims, second=False):
+        return super().sample_values(*dims, second=second).astype(numpy.int32)
 
 
 @operator("BitwiseNot")
@@ -40,6 +58,11 @@ class BitwiseNot(ElementWise):
     """Every bit the other way. Source: ONNX operator BitwiseNot."""
 
     function: ClassVar = staticmethod(numpy.invert)
+    domain: ClassVar = (-90.0, 90.0)
+
+    @classmethod
+    def sample_values(cls, *dims):
+        return super().sample_values(*dims).astype(numpy.int32)
 
 
 @operator("BitShift")
@@ -66,6 +89,14 @@ class BitShift(Broadcast):
         if self.left:
             return numpy.where(beyond, 0, numpy.left_shift(first, places)).astype(first.dtype)
         return numpy.where(beyond, numpy.where(first < 0, -1, 0), numpy.right_shift(first, places)).astype(first.dtype)
+
+    @classmethod
+    def examples(cls):
+        return cls(left=True), cls(left=False)
+
+    @classmethod
+    def sample_values(cls, *dims, second=False):
+        return numpy.abs(4 * super().sample_values(*dims, second=second)).astype(numpy.uint32)
 
 
 @dataclass(frozen=True)

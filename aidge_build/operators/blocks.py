@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.base import TensorType, require
+from aidge_build.operators.kinds import Moved
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 
 @dataclass(frozen=True)
-class Blocks(Operator):
+class Blocks(Moved):
     """Base: square blocks of `size`; `depth_first` says that the block's rows and columns are the slowest part of the channels."""
 
     size: int = 1
@@ -47,6 +49,10 @@ class DepthToSpace(Blocks):
             moved = data.reshape(batch, rest, size, size, height, width).transpose(0, 1, 4, 2, 5, 3)
         return moved.reshape(batch, rest, height * size, width * size)
 
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(cls(2, depth_first), (numbers(1, 8, 2, 3),)) for depth_first in (True, False))
+
 
 @operator("SpaceToDepth")
 class SpaceToDepth(Blocks):
@@ -65,3 +71,7 @@ class SpaceToDepth(Blocks):
         parts = data.reshape(batch, channels, height // size, size, width // size, size)
         moved = parts.transpose(0, 3, 5, 1, 2, 4) if self.depth_first else parts.transpose(0, 1, 3, 5, 2, 4)
         return numpy.ascontiguousarray(moved).reshape(batch, channels * size * size, height // size, width // size)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(cls(2, depth_first), (numbers(1, 2, 4, 6),)) for depth_first in (True, False))

@@ -9,6 +9,7 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 
 @operator("Cast")
@@ -32,3 +33,10 @@ class Cast(Operator):
         require(data.dtype.kind != "f" or bool(numpy.isfinite(data).all()) or self.to is DType.bool,
                 f"NaN or infinity has no value in {self.to.name}")
         return data.astype(self.to.numpy)
+
+    def backward(self, gradients, inputs, outputs):
+        return (gradients[0] if self.to.is_float and inputs[0].dtype.kind == "f" else None,)
+
+    @classmethod
+    def samples(cls):
+        return Sample(cls(DType.float64), (numbers(2, 3),)), Sample(cls(DType.int32), (numbers(2, 3).astype(numpy.int8),))

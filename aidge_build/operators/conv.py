@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy
 
@@ -13,35 +14,19 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Activated, TensorType, require
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.register import operator
-from aidge_build.operators.window import Window, windows
+from aidge_build.operators.sample import Sample, numbers
+from aidge_build.operators.window import Window, overlaid, windows
 
 PATCH_ELEMENTS = 1 << 20  # of one copy of input patches
 
 
-@operator("Conv")
-class Conv(LinearQuantized, Activated):
-    """Y[n, m, ...] = clamp(B[m] + sum over c, k of X[n, c, ... * stride + k * dilation - pad] * W[m, c, k]).
-
-    Inputs: X [N, C, spatial...], W [M, C / groups, kernel...], optional B [M]; output [N, M, spatial...].
-    Source: ONNX operator Conv.
-    """
+@dataclass(frozen=True)
+class Convolution(LinearQuantized, Activated):
+    """Base: each window of X [N, C, spatial...] times the weights W [M, C / groups, kernel...], plus an optional bias [M]."""
 
     window: Window = Window((1,), (1,), (1,), (0,), (0,))
     groups: int = 1
     depthwise: bool = False  # groups == C == M
-
-    @property
-    def type(self) -> str:
-        return f"{'ConvDepthWise' if self.depthwise else 'Conv'}{self.window.rank}D"
-
-    @classmethod
-    def from_onnx(cls, source):
-        source.expect_attributes("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-        data, weights = source.input(0), source.input(1)
-        require(data.rank == weights.rank and data.rank >= 3, f"the input has rank {data.rank}, the weights {weights.rank}")
-        window = Window.from_onnx(source, data.dims[2:], kernel=weights.dims[2:])
-        groups = source.integer("group", 1)
-        return cls(window=window, groups=groups, depthwise=groups > 1 and groups == data.dims[1] == weights.dims[0])
 
     def infer(self, inputs: Sequence[Tensor | None]) -> tuple[TensorType, ...]:
         data, weights, *bias = inputs
@@ -83,5 +68,55 @@ class Conv(LinearQuantized, Activated):
             result = result + bias.reshape(1, -1, *(1,) * rank)
         return result
 
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (data, weights, *bias) = gradients, inputs
+        gradient, rank = self.unclamp(gradient, outputs[0]), self.window.rank
+        patches = windows(data, self.window, 0)
+        if self.depthwise:
+            axes = "xyz"[:rank], "ijk"[:rank]
+            by_weights = numpy.einsum(f"nc{axes[0]},nc{axes[0]}{axes[1]}->c{axes[1]}", gradient, patches)[:, None]
+            by_patches = gradient[(..., *(None,) * rank)] * weights[:, 0].reshape(-1, *(1,) * rank, *self.window.kernel)
+        else:
+            by_weights, by_patches = numpy.empty(weights.shape), numpy.empty(patches.shape)
+            for group, rows, part in zip(range(self.groups), numpy.split(weights, self.groups), numpy.split(gradient, self.groups, 1)):
+                channels = slice(group * rows.shape[1], (group + 1) * rows.shape[1])
+                every = (0, *range(2, 2 + rank))  # the batch and all places of the output
+                by_weights[group * len(rows):(group + 1) * len(rows)] = numpy.tensordot(part, patches[:, channels], (every, every))
+                by_patches[:, channels] = numpy.moveaxis(numpy.tensordot(part, rows, (1, 0)), 1 + rank, 1)
+        by_bias = gradient.sum((0, *range(2, 2 + rank)))
+        return (overlaid(by_patches, self.window, data.shape), by_weights, *(None if value is None else by_bias for value in bias))
+
+    @classmethod
+    def samples(cls):
+        plain, wide = Window((3, 2), (1, 1), (1, 1), (0, 0), (0, 0)), Window((3, 2), (2, 1), (1, 2), (1, 0), (2, 1))
+        long = Window((3,), (2,), (1,), (1,), (1,))
+        data, bias = numbers(2, 4, 6, 5), numbers(4, seed=2)
+        return (Sample(cls(window=plain), (data, numbers(3, 4, 3, 2, seed=1))),
+                Sample(cls(window=wide, groups=2, minimum=-2.05, maximum=1.53), (data, numbers(4, 2, 3, 2, seed=1), bias)),
+                Sample(cls(window=wide, groups=4, depthwise=True), (data, numbers(4, 1, 3, 2, seed=1), bias)),
+                Sample(cls(window=long), (numbers(1, 2, 7), numbers(3, 2, 3, seed=1), None)))
+
     def multiply_accumulates(self, inputs, outputs):
         return outputs[0].elements * math.prod(inputs[1].dims[1:])
+
+
+@operator("Conv")
+class Conv(Convolution):
+    """Y[n, m, ...] = clamp(B[m] + sum over c, k of X[n, c, ... * stride + k * dilation - pad] * W[m, c, k]).
+
+    Inputs: X [N, C, spatial...], W [M, C / groups, kernel...], optional B [M]; output [N, M, spatial...].
+    Source: ONNX operator Conv.
+    """
+
+    @property
+    def type(self) -> str:
+        return f"{'ConvDepthWise' if self.depthwise else 'Conv'}{self.window.rank}D"
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+        data, weights = source.input(0), source.input(1)
+        require(data.rank == weights.rank and data.rank >= 3, f"the input has rank {data.rank}, the weights {weights.rank}")
+        window = Window.from_onnx(source, data.dims[2:], kernel=weights.dims[2:])
+        groups = source.integer("group", 1)
+        return cls(window=window, groups=groups, depthwise=groups > 1 and groups == data.dims[1] == weights.dims[0])

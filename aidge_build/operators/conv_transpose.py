@@ -9,6 +9,7 @@ import numpy
 
 from aidge_build.operators.base import Activated, TensorType, require
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 from aidge_build.operators.window import LARGEST
 
 
@@ -83,6 +84,32 @@ class ConvTranspose(Activated):
         cut = tuple(slice(begin, begin + size) for begin, size in zip(self.pads_begin, self.spatial))
         result = result[(slice(None), slice(None), *cut)]
         return self.clamp(result if bias is None else result + bias.reshape(1, -1, *(1,) * len(self.spatial)))
+
+    def backward(self, gradients, inputs, outputs):
+        data, weights, *bias = inputs
+        gradient = self.unclamp(gradients[0], outputs[0])
+        inner, outer = weights.shape[0] // self.groups, weights.shape[1]
+        full = [stride * (size - 1) + (taps - 1) * dilation + 1
+                for stride, size, taps, dilation in zip(self.strides, data.shape[2:], self.kernel, self.dilations)]
+        room = [max(size, begin + wanted) for size, begin, wanted in zip(full, self.pads_begin, self.spatial)]
+        whole = numpy.zeros((data.shape[0], outer * self.groups, *room))
+        whole[(slice(None), slice(None), *(slice(begin, begin + size) for begin, size in zip(self.pads_begin, self.spatial)))] = gradient
+        by_data, by_weights, every = numpy.zeros(data.shape), numpy.zeros(weights.shape), (0, *range(2, data.ndim))
+        for group, taps in itertools.product(range(self.groups), itertools.product(*map(range, self.kernel))):
+            inputs_of, tap = slice(group * inner, (group + 1) * inner), (slice(group * inner, (group + 1) * inner), slice(None), *taps)
+            places = tuple(slice(tap * dilation, tap * dilation + stride * (size - 1) + 1, stride)
+                           for tap, dilation, stride, size in zip(taps, self.dilations, self.strides, data.shape[2:]))
+            part = whole[(slice(None), slice(group * outer, (group + 1) * outer), *places)]
+            by_data[:, inputs_of] += numpy.moveaxis(numpy.tensordot(part, weights[tap], ((1,), (1,))), -1, 1)
+            by_weights[tap] = numpy.tensordot(data[:, inputs_of], part, (every, every))
+        return (by_data, by_weights, *(None if value is None else gradient.sum(every) for value in bias))
+
+    @classmethod
+    def samples(cls):
+        plain = cls(kernel=(3, 2), strides=(1, 1), dilations=(1, 1), pads_begin=(0, 0), spatial=(6, 4))
+        wide = cls(kernel=(3, 2), strides=(2, 3), dilations=(1, 2), pads_begin=(1, 0), spatial=(8, 9), groups=2, minimum=-1.37)
+        return (Sample(plain, (numbers(2, 2, 4, 3), numbers(2, 3, 3, 2, seed=1))),
+                Sample(wide, (numbers(1, 4, 4, 3), numbers(4, 2, 3, 2, seed=1), numbers(4, seed=2))))
 
     def multiply_accumulates(self, inputs, outputs):
         return inputs[0].elements * weights_per_element(inputs[1])

@@ -10,6 +10,7 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 from aidge_build.operators.view import Identity
 
 DEFAULT_RATIO = 0.5
@@ -46,6 +47,13 @@ class DropoutWithMask(Operator):
     def forward(self, data):
         return data, numpy.ones(data.shape, self.mask.numpy)
 
+    def backward(self, gradients, inputs, outputs):
+        return (gradients[0],)
+
+    @classmethod
+    def samples(cls):
+        return (Sample(cls(), (numbers(2, 3),)),)
+
 
 @dataclass(frozen=True)
 class DropoutInTraining(Operator):
@@ -66,9 +74,25 @@ class DropoutInTraining(Operator):
         return (TensorType(data.dims, data.dtype), *mask)
 
     def forward(self, data, ratio, mode):
+        mask, kept = self._mask(data.shape, ratio, mode)
+        result = numpy.where(mask, data / kept, 0) if mode.reshape(()) else data
+        return (result, mask) if self.masked else result
+
+    def backward(self, gradients, inputs, outputs):
+        data, ratio, mode = inputs
+        mask, kept = self._mask(data.shape, ratio, mode)
+        by_kept = -(gradients[0] * mask * data).sum() / kept ** 2 if mode.reshape(()) else 0.0
+        return gradients[0] * mask / kept, None if ratio is None else numpy.full(ratio.shape, -by_kept), None
+
+    def _mask(self, shape: tuple[int, ...], ratio: numpy.ndarray | None, mode: numpy.ndarray) -> tuple[numpy.ndarray, float]:
+        """What is kept, and the share of it (1 where the training mode is off)."""
+        if not mode.reshape(()):
+            return numpy.ones(shape, bool), 1.0
         share = DEFAULT_RATIO if ratio is None else float(ratio.reshape(()))
-        mask = numpy.ones(data.shape, bool)
-        if mode.reshape(()):
-            mask = numpy.random.RandomState(self.seed).uniform(size=data.shape) >= share
-            data = numpy.where(mask, data / (1 - share), 0)
-        return (data, mask) if self.masked else data
+        return numpy.random.RandomState(self.seed).uniform(size=shape) >= share, 1 - share
+
+    @classmethod
+    def samples(cls):
+        data, ratio = numbers(2, 5), numpy.array(0.3)
+        return (Sample(cls(3, True), (data, ratio, numpy.array(True))), Sample(cls(3), (data, None, numpy.array(True))),
+                Sample(cls(3), (data, ratio, numpy.array(False))))

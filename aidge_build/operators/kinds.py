@@ -196,7 +196,7 @@ class Moved(Operator):
         moved = len(inputs) if self.joins else 1
         sizes = [value.size for value in inputs[:moved]]
         firsts = numpy.cumsum([1, *sizes])  # 0 stands for what comes from nowhere
-        places = [numpy.arange(first, first + value.size, dtype=numpy.float64).reshape(value.shape) for first, value in zip(firsts, inputs)]
+        places = [numpy.arange(first, first + value.size, dtype=numpy.float64).reshape(value.shape) for first, value in zip(firsts, inputs[:moved])]
         sums = numpy.zeros(firsts[-1])
         for gradient, taken in zip(gradients, self.number_places(*places, *inputs[moved:])):
             sums += numpy.bincount(taken.astype(numpy.intp).reshape(-1), gradient.reshape(-1), firsts[-1])

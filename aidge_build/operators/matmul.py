@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.operators.base import Activated, Operator, TensorType, require
-from aidge_build.operators.broadcasting import broadcast_dims
+from aidge_build.operators.broadcasting import broadcast_dims, summed_to
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 
 @operator("MatMul")
@@ -28,6 +29,19 @@ class MatMul(Operator):
 
     def forward(self, first, second):
         return first @ second
+
+    def backward(self, gradients, inputs, outputs):
+        first, second = inputs
+        rows, columns = first.ndim == 1, second.ndim == 1  # vectors: a row, a column
+        left, right = (first[None] if rows else first), (second[:, None] if columns else second)
+        gradient = numpy.expand_dims(gradients[0], (*(-2,) * rows, *(-1,) * columns))
+        by_left, by_right = gradient @ numpy.swapaxes(right, -1, -2), numpy.swapaxes(left, -1, -2) @ gradient
+        return summed_to(by_left, left.shape).reshape(first.shape), summed_to(by_right, right.shape).reshape(second.shape)
+
+    @classmethod
+    def samples(cls):
+        pairs = ((3, 4), (4, 2)), ((2, 3, 4), (4, 2)), ((2, 1, 3, 4), (5, 4, 2)), ((4,), (4, 2)), ((3, 4), (4,)), ((4,), (4,))
+        return tuple(Sample(cls(), (numbers(*first), numbers(*second, seed=1))) for first, second in pairs)
 
     def multiply_accumulates(self, inputs, outputs):
         return outputs[0].elements * inputs[0].dims[-1]
@@ -66,6 +80,25 @@ class Gemm(Operator):
         require(self.alpha == self.beta == 1, "alpha and beta must be 1 for integers")
         return product if third is None else product + third
 
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (first, second, *third) = gradients, inputs
+        left, right = (first.T if self.transpose_a else first), (second.T if self.transpose_b else second)
+        by_left, by_right = self.alpha * gradient @ right.T, self.alpha * left.T @ gradient
+        return (by_left.T if self.transpose_a else by_left, by_right.T if self.transpose_b else by_right,
+                *(None if value is None else summed_to(self.beta * gradient, value.shape) for value in third))
+
+    @classmethod
+    def examples(cls):
+        return tuple(cls(alpha, beta, a, b) for alpha, beta in ((1.0, 1.0), (0.7, 1.3)) for a in (False, True) for b in (False, True))
+
+    @classmethod
+    def samples(cls):
+        found = []
+        for one in cls.examples():
+            first, second = numbers(*((4, 3) if one.transpose_a else (3, 4))), numbers(*((2, 4) if one.transpose_b else (4, 2)), seed=1)
+            found += [Sample(one, (first, second, *third)) for third in ((), (numbers(2, seed=2),), (numbers(3, 1, seed=2),))]
+        return tuple(found)
+
     def multiply_accumulates(self, inputs, outputs):
         return outputs[0].elements * inputs[0].dims[0 if self.transpose_a else 1]
 
@@ -91,6 +124,16 @@ class FC(LinearQuantized, Activated):
     def accumulate(self, data, weights, bias=None):
         product = data @ weights.T
         return product if bias is None else product + bias
+
+    def backward(self, gradients, inputs, outputs):
+        data, weights, *bias = inputs
+        gradient = self.unclamp(gradients[0], outputs[0])
+        return (gradient @ weights, gradient.T @ data, *(None if value is None else gradient.sum(0) for value in bias))
+
+    @classmethod
+    def samples(cls):
+        return (Sample(cls(), (numbers(3, 4), numbers(2, 4, seed=1))),
+                Sample(cls(minimum=-0.5, maximum=2.5), (numbers(3, 4), numbers(2, 4, seed=1), numbers(2, seed=2))))
 
     def multiply_accumulates(self, inputs, outputs):
         return outputs[0].elements * inputs[1].dims[1]

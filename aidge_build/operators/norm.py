@@ -18,6 +18,9 @@ class ReduceL1(Reduce):
     function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.abs(data).sum(axis=axis, keepdims=keepdims))
     needs_elements: ClassVar = False
 
+    def derivative(self, data, result):
+        return numpy.sign(data)
+
 
 @operator("ReduceL2")
 class ReduceL2(Reduce):
@@ -27,6 +30,9 @@ class ReduceL2(Reduce):
         numpy.square(data.astype(numpy.float64)).sum(axis=axis, keepdims=keepdims)))
     needs_elements: ClassVar = False
 
+    def derivative(self, data, result):
+        return data / result
+
 
 @operator("ReduceSumSquare")
 class ReduceSumSquare(Reduce):
@@ -34,6 +40,9 @@ class ReduceSumSquare(Reduce):
 
     function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.square(data).sum(axis=axis, keepdims=keepdims))
     needs_elements: ClassVar = False
+
+    def derivative(self, data, result):
+        return 2 * data
 
 
 @operator("ReduceLogSum")
@@ -43,6 +52,10 @@ class ReduceLogSum(Reduce):
     function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.log(
         data.astype(numpy.float64).sum(axis=axis, keepdims=keepdims)))
     needs_elements: ClassVar = False
+    domain: ClassVar = (0.3, 2.0)
+
+    def derivative(self, data, result):
+        return numpy.exp(-result)
 
 
 def _log_sum_exp(data: numpy.ndarray, axis: tuple[int, ...], keepdims: bool) -> numpy.ndarray:
@@ -61,3 +74,6 @@ class ReduceLogSumExp(Reduce):
 
     function: ClassVar = staticmethod(_log_sum_exp)
     needs_elements: ClassVar = False
+
+    def derivative(self, data, result):
+        return numpy.exp(data - result)

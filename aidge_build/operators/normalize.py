@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy
 
@@ -12,8 +13,19 @@ from aidge_build.graph.dtype import DType
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 EPSILON = float(numpy.float32(1e-5))
+
+
+def normalized_backward(gradient: numpy.ndarray, normal: numpy.ndarray, inverse: numpy.ndarray, axes: tuple[int, ...],
+                        centred: bool = True) -> numpy.ndarray:
+    """The gradient of x, given that of normal = (x - mean) * inverse over these axes, with inverse = 1 / sqrt(variance + epsilon).
+
+    Not `centred`: normal = x / sqrt(mean(x^2) + epsilon).
+    """
+    result = gradient - normal * (gradient * normal).mean(axes, keepdims=True)
+    return inverse * (result - gradient.mean(axes, keepdims=True) if centred else result)
 
 
 @operator("RMSNormalization")
@@ -38,6 +50,17 @@ class RMSNormalization(Operator):
     def forward(self, data, scale):
         axes = tuple(range(self.axis, data.ndim))
         return data / numpy.sqrt(numpy.square(data).mean(axes, keepdims=True) + self.epsilon) * scale
+
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (data, scale) = gradients, inputs
+        axes = tuple(range(self.axis, data.ndim))
+        inverse = 1 / numpy.sqrt(numpy.square(data).mean(axes, keepdims=True) + self.epsilon)
+        return (normalized_backward(gradient * scale, data * inverse, inverse, axes, centred=False),
+                (gradient * data * inverse).sum(tuple(range(self.axis))))
+
+    @classmethod
+    def samples(cls):
+        return (Sample(cls(2, 0.3), (numbers(2, 3, 4), numbers(4, seed=1))), Sample(cls(1), (numbers(2, 3, 4), numbers(3, 4, seed=1))))
 
 
 @operator("LayerNormalization")
@@ -65,6 +88,23 @@ class LayerNormalization(RMSNormalization):
         inverse = 1 / numpy.sqrt(data.var(axes, keepdims=True) + self.epsilon)
         result = (data - mean) * inverse * scale + (0 if bias is None else bias)
         return (result, mean, inverse) if self.has_statistics else result
+
+    def backward(self, gradients, inputs, outputs):
+        (gradient, *statistics), (data, scale, *bias) = gradients, inputs
+        axes, others = tuple(range(self.axis, data.ndim)), tuple(range(self.axis))
+        inverse = 1 / numpy.sqrt(data.var(axes, keepdims=True) + self.epsilon)
+        normal = (data - data.mean(axes, keepdims=True)) * inverse
+        by_data = normalized_backward(gradient * scale, normal, inverse, axes)
+        if statistics:
+            by_mean, by_inverse = statistics
+            by_data = by_data + (by_mean - by_inverse * inverse ** 2 * normal) / math.prod(data.shape[self.axis:])
+        return (by_data, (gradient * normal).sum(others), *(None if value is None else gradient.sum(others) for value in bias))
+
+    @classmethod
+    def samples(cls):
+        data, scale, bias = numbers(2, 3, 4), numbers(4, seed=1), numbers(4, seed=2)
+        return (Sample(cls(2, 0.3), (data, scale)), Sample(cls(2, has_statistics=True), (data, scale, bias)),
+                Sample(cls(1), (data, numbers(3, 4, seed=1), numbers(3, 4, seed=2))))
 
 
 @operator("GroupNormalization")
@@ -101,6 +141,30 @@ class GroupNormalization(Operator):
         scale, bias = (numpy.repeat(values, data.shape[1] // values.size).reshape(-1, *(1,) * (data.ndim - 2)) for values in (scale, bias))
         return normal.reshape(data.shape) * scale + bias
 
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (data, scale, _) = gradients, inputs
+        groups, per_value = self.group_count(data.shape), data.shape[1] // scale.size
+        inverse = 1 / numpy.sqrt(data.reshape(data.shape[0], groups, -1).var(2, keepdims=True) + self.epsilon)
+        parts = data.reshape(data.shape[0], groups, -1)
+        normal = (parts - parts.mean(2, keepdims=True)) * inverse
+        scaled = gradient * numpy.repeat(scale, per_value).reshape(-1, *(1,) * (data.ndim - 2))
+        others = (0, *range(2, data.ndim))
+
+        def per_scale(values: numpy.ndarray) -> numpy.ndarray:
+            return values.sum(others).reshape(scale.size, per_value).sum(1)
+
+        return (normalized_backward(scaled.reshape(parts.shape), normal, inverse, (2,)).reshape(data.shape),
+                per_scale(gradient * normal.reshape(data.shape)), per_scale(gradient))
+
+    @classmethod
+    def examples(cls):
+        return cls(2), cls(1, 0.3)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(one, (numbers(2, 4, 3), numbers(size, seed=1), numbers(size, seed=2)))
+                     for one in cls.examples() for size in sorted({one.group_count((2, 4, 3)), 4}))
+
 
 @operator("InstanceNormalization")
 class InstanceNormalization(GroupNormalization):
@@ -113,6 +177,10 @@ class InstanceNormalization(GroupNormalization):
 
     def group_count(self, dims):
         return dims[1]
+
+    @classmethod
+    def examples(cls):
+        return cls(), cls(epsilon=0.3)
 
 
 @operator("MeanVarianceNormalization")
@@ -132,6 +200,17 @@ class MeanVarianceNormalization(Operator):
 
     def forward(self, data):
         return (data - data.mean(self.axes, keepdims=True)) / (data.std(self.axes, keepdims=True) + 1e-9)
+
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (data,), (result,) = gradients, inputs, outputs
+        deviation = data.std(self.axes, keepdims=True)
+        moved = gradient - gradient.mean(self.axes, keepdims=True)
+        along = numpy.where(deviation == 0, 0, (data - data.mean(self.axes, keepdims=True)) / numpy.where(deviation == 0, 1, deviation))
+        return ((moved - along * (gradient * result).mean(self.axes, keepdims=True)) / (deviation + 1e-9),)
+
+    @classmethod
+    def samples(cls):
+        return Sample(cls(), (numbers(2, 3, 2, 2),)), Sample(cls((1,)), (numbers(3, 4),))
 
 
 @operator("LpNormalization")
@@ -155,6 +234,17 @@ class LpNormalization(Operator):
     def forward(self, data):
         norm = numpy.linalg.norm(data, self.order, self.axis, keepdims=True)
         return numpy.where(norm == 0, 0, data / numpy.where(norm == 0, 1, norm))
+
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (data,), (result,) = gradients, inputs, outputs
+        norm = numpy.linalg.norm(data, self.order, self.axis, keepdims=True)
+        steep = result if self.order == 2 else numpy.sign(data)
+        shared = gradient - steep * (gradient * result).sum(self.axis, keepdims=True)
+        return (numpy.where(norm == 0, 0, shared / numpy.where(norm == 0, 1, norm)),)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(cls(axis, order), (numbers(3, 4),)) for axis in (-1, 0) for order in (1, 2))
 
 
 @operator("LRN")
@@ -186,6 +276,22 @@ class LRN(Operator):
             sums[:, channel] = squares[:, max(0, first):min(channels, last + 1)].sum(1)
         return data / (self.bias + self.alpha / self.size * sums) ** self.beta
 
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (data,) = gradients, inputs
+        channels, sums = data.shape[1], numpy.zeros(data.shape)
+        squares = numpy.square(data)
+        ranges = [slice(max(0, channel - (self.size - 1) // 2), min(channels, channel + math.ceil((self.size - 1) / 2) + 1))
+                  for channel in range(channels)]
+        bases = self.bias + self.alpha / self.size * numpy.stack([squares[:, near].sum(1) for near in ranges], 1)
+        below = gradient * data * bases ** (-self.beta - 1)
+        for channel, near in enumerate(ranges):
+            sums[:, near] += below[:, channel:channel + 1]
+        return (gradient * bases ** -self.beta - 2 * self.alpha * self.beta / self.size * data * sums,)
+
+    @classmethod
+    def samples(cls):
+        return Sample(cls(3, 0.7, 0.75, 1.2), (numbers(2, 5, 3),)), Sample(cls(4, 0.3, 1.5), (numbers(2, 4),))
+
 
 @dataclass(frozen=True)
 class BatchNormalizationTraining(Operator):
@@ -193,6 +299,8 @@ class BatchNormalizationTraining(Operator):
 
     Source: ONNX operator BatchNormalization with training_mode.
     """
+
+    overwrites: ClassVar = ((1, 3), (2, 4))  # the running mean and variance
 
     epsilon: float = EPSILON
     momentum: float = float(numpy.float32(0.9))
@@ -210,3 +318,18 @@ class BatchNormalizationTraining(Operator):
         normal = (data - own_mean.reshape(along)) / numpy.sqrt(own_variance.reshape(along) + self.epsilon)
         running = (mean * self.momentum + own_mean * (1 - self.momentum), variance * self.momentum + own_variance * (1 - self.momentum))
         return normal * scale.reshape(along) + bias.reshape(along), *running
+
+    def backward(self, gradients, inputs, outputs):
+        (gradient, by_mean, by_variance), (data, scale, *_) = gradients, inputs
+        axes, along = (0, *range(2, data.ndim)), (1, -1, *(1,) * (data.ndim - 2))
+        inverse = 1 / numpy.sqrt(data.var(axes).reshape(along) + self.epsilon)
+        centred = data - data.mean(axes).reshape(along)
+        new, count = 1 - self.momentum, data.size // data.shape[1]
+        by_data = normalized_backward(gradient * scale.reshape(along), centred * inverse, inverse, axes)
+        by_data = by_data + new / count * (by_mean.reshape(along) + 2 * by_variance.reshape(along) * centred)
+        return by_data, (gradient * centred * inverse).sum(axes), gradient.sum(axes), self.momentum * by_mean, self.momentum * by_variance
+
+    @classmethod
+    def samples(cls):
+        channels = (numbers(3, seed=1), numbers(3, seed=2), numbers(3, seed=3), numbers(3, low=0.3, seed=4))
+        return Sample(cls(), (numbers(2, 3, 2, 2), *channels)), Sample(cls(0.3, 0.6), (numbers(5, 3), *channels))

@@ -9,15 +9,17 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.operators.axes import counted_axes
-from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.base import TensorType, require
+from aidge_build.operators.kinds import Moved
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 MODES = ("constant", "reflect", "edge", "wrap")
 LARGEST = 1 << 24
 
 
 @operator("Pad")
-class Pad(Operator):
+class Pad(Moved):
     """Elements before and after each axis; negative pads cut. Source: ONNX operator Pad, with constant pads and value."""
 
     moves: ClassVar = True
@@ -69,6 +71,14 @@ class Pad(Operator):
         more = {"constant_values": self.value} if self.mode == "constant" else {}
         return numpy.pad(data[cut], pads, self.mode, **more)
 
+    def number_places(self, data):
+        return (replace(self, value=0).forward(data),)
+
+    @classmethod
+    def samples(cls):
+        given = numbers(3, 4)
+        return (*(Sample(cls((1, 2), (2, 0), mode), (given,)) for mode in MODES), Sample(cls((-1, 1), (0, -2), value=1.5), (given,)))
+
 
 @dataclass(frozen=True)
 class PadByInput(Pad):
@@ -81,6 +91,18 @@ class PadByInput(Pad):
 
     def forward(self, data, value):
         return replace(Pad(self.pads_begin, self.pads_end), value=value.reshape(()).item()).forward(data)
+
+    def number_places(self, data, value):
+        return (self.forward(data, numpy.zeros(1)),)
+
+    def backward(self, gradients, inputs, outputs):
+        by_data, _ = super().backward(gradients, inputs, outputs)
+        (kept,) = self.number_places(numpy.ones(inputs[0].shape), inputs[1])
+        return by_data, (gradients[0] * (kept == 0)).sum().reshape(inputs[1].shape)
+
+    @classmethod
+    def samples(cls):
+        return (Sample(cls((1, -1), (2, 1)), (numbers(3, 4), numpy.array([0.7]))),)
 
 
 def _value(values: numpy.ndarray | None):

@@ -10,8 +10,10 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Activated, TensorType, require
+from aidge_build.operators.reduce import first_in_rows
 from aidge_build.operators.register import operator
-from aidge_build.operators.window import Window, windows
+from aidge_build.operators.sample import Sample, numbers
+from aidge_build.operators.window import Window, overlaid, windows
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,28 @@ class Pool(Activated):
         for axis, (size, count) in enumerate(zip(data.dims[2:], dims)):
             require(not self._misses_input(axis, size, count), "a window looks only at pads, through the gaps of its dilation")
         return (TensorType((*data.dims[:2], *dims), data.dtype),)
+
+    def shares(self, shown: numpy.ndarray, data: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray:
+        """dy / dx for each place of each window [N, C, out..., kernel...], given what the windows show (zeros in pads)."""
+        raise NotImplementedError
+
+    def backward(self, gradients, inputs, outputs):
+        gradient, shown = self.unclamp(gradients[0], outputs[0]), windows(inputs[0], self.window, 0)
+        wide = (..., *(None,) * self.window.rank)
+        return (overlaid(gradient[wide] * self.shares(shown, inputs[0], outputs[0][wide]), self.window, inputs[0].shape),)
+
+    @classmethod
+    def has_backward(cls):
+        return cls.shares is not Pool.shares
+
+    @classmethod
+    def examples(cls):
+        plain, wide = Window((2, 2), (2, 2), (1, 1), (0, 0), (0, 0)), Window((3, 2), (2, 1), (1, 2), (1, 0), (0, 1), True)
+        return cls(window=plain), cls(window=wide, minimum=-0.61, maximum=1.33), cls(window=Window((3,), (1,), (2,), (2,), (2,)))
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(one, (numbers(*((2, 2, 5, 6), (2, 2, 9))[one.window.rank == 1]),)) for one in cls.examples())
 
     def _misses_input(self, axis: int, size: int, count: int) -> bool:
         """Whether one of the `count` windows has no position inside the axis.
@@ -71,6 +95,11 @@ class MaxPooling(Pool):
     def forward(self, data):
         lowest = -numpy.inf if data.dtype.kind == "f" else numpy.iinfo(data.dtype).min
         return self.clamp(windows(data, self.window, lowest).max(axis=self._kernel_axes))
+
+    def shares(self, shown, data, result):
+        shown = windows(data, self.window, -numpy.inf)
+        rows = shown.reshape(*shown.shape[:2 + self.window.rank], -1)
+        return (rows.argmax(-1)[..., None] == numpy.arange(rows.shape[-1])).reshape(shown.shape)
 
 
 @dataclass(frozen=True)
@@ -123,6 +152,9 @@ class LpPooling(Pool):
         sums = (numpy.abs(windows(data, self.window, 0)) ** self.order).sum(axis=self._kernel_axes)
         return self.clamp(sums ** (1 / self.order))
 
+    def shares(self, shown, data, result):
+        return numpy.sign(shown) * (numpy.abs(shown) / numpy.where(result == 0, 1, result)) ** (self.order - 1)
+
 
 @operator("AveragePool")
 class AvgPooling(Pool):
@@ -161,6 +193,9 @@ class AvgPooling(Pool):
     def forward(self, data):
         return self.clamp(windows(data, self.window, 0).sum(axis=self._kernel_axes) / self.counts(data.shape[2:]))
 
+    def shares(self, shown, data, result):
+        return numpy.broadcast_to(1 / self.counts(data.shape[2:])[(..., *(None,) * self.window.rank)], shown.shape)
+
 
 @dataclass(frozen=True)
 class GlobalPooling(Activated):
@@ -171,6 +206,10 @@ class GlobalPooling(Activated):
         require(data.rank >= 3, f"the input has rank {data.rank}, wants at least 3")
         return (TensorType((*data.dims[:2], *(1,) * (data.rank - 2)), data.dtype),)
 
+    @classmethod
+    def samples(cls):
+        return Sample(cls(), (numbers(2, 3, 4, 3),)), Sample(cls(maximum=0.3), (numbers(2, 3, 5),))
+
 
 @operator("GlobalAveragePool")
 class GlobalAveragePooling(GlobalPooling):
@@ -180,6 +219,10 @@ class GlobalAveragePooling(GlobalPooling):
         axes = tuple(range(2, data.ndim))
         return self.clamp(data.sum(axis=axes, keepdims=True) / math.prod(data.shape[2:]))
 
+    def backward(self, gradients, inputs, outputs):
+        shape = inputs[0].shape
+        return (numpy.broadcast_to(self.unclamp(gradients[0], outputs[0]) / math.prod(shape[2:]), shape),)
+
 
 @operator("GlobalMaxPool")
 class GlobalMaxPooling(GlobalPooling):
@@ -187,3 +230,8 @@ class GlobalMaxPooling(GlobalPooling):
 
     def forward(self, data):
         return self.clamp(data.max(axis=tuple(range(2, data.ndim)), keepdims=True))
+
+    def backward(self, gradients, inputs, outputs):
+        axes = tuple(range(2, inputs[0].ndim))
+        largest = inputs[0] == inputs[0].max(axis=axes, keepdims=True)
+        return (self.unclamp(gradients[0], outputs[0]) * first_in_rows(largest, axes),)

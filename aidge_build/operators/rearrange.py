@@ -8,16 +8,20 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.operators.axes import counted_axes
-from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.base import TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims
+from aidge_build.operators.kinds import Moved
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 LARGEST_RANGE = (1 << 63) - 1
 
 
 @operator("Concat")
-class Concat(Operator):
+class Concat(Moved):
     """The inputs one after another along `axis`. Source: ONNX operator Concat."""
+
+    joins: ClassVar = True
 
     axis: int = 0
 
@@ -40,9 +44,13 @@ class Concat(Operator):
     def forward(self, *inputs):
         return numpy.concatenate(inputs, self.axis)
 
+    @classmethod
+    def samples(cls):
+        return (Sample(cls(1), (numbers(2, 3), numbers(2, 1, seed=1), numbers(2, 2, seed=2))), Sample(cls(0), (numbers(3), numbers(4, seed=1))))
+
 
 @operator("Split")
-class Split(Operator):
+class Split(Moved):
     """Pieces of these sizes along `axis`. Source: ONNX operator Split, with constant sizes."""
 
     empties: ClassVar = True
@@ -76,9 +84,13 @@ class Split(Operator):
     def forward(self, data):
         return tuple(numpy.split(data, numpy.cumsum(self.sizes)[:-1], self.axis))
 
+    @classmethod
+    def samples(cls):
+        return Sample(cls(1, (1, 3)), (numbers(2, 4),)), Sample(cls(0, (2, 1, 2)), (numbers(5),))
+
 
 @operator("Slice")
-class Slice(Operator):
+class Slice(Moved):
     """Elements start, start + step, ... (count of them) of each axis. Source: ONNX operator Slice, with constant bounds."""
 
     empties: ClassVar = True
@@ -119,6 +131,10 @@ class Slice(Operator):
             cuts.append(slice(start, end if end >= 0 else None, step) if count else slice(0, 0))
         return data[tuple(cuts)]
 
+    @classmethod
+    def samples(cls):
+        return (Sample(cls((1, 3), (1, 2), (1, -2)), (numbers(2, 5),)), Sample(cls((0,), (3,), (2,)), (numbers(6),)))
+
 
 def _clamped(start: int, end: int, step: int, size: int) -> tuple[int, int, int]:
     """ONNX bounds of one axis as a Python range; -1 as a bound after clamping means "before the first element"."""
@@ -129,7 +145,7 @@ def _clamped(start: int, end: int, step: int, size: int) -> tuple[int, int, int]
 
 
 @operator("Gather")
-class Gather(Operator):
+class Gather(Moved):
     """The slices of the data along `axis` that the indices name. Source: ONNX operator Gather."""
 
     moves: ClassVar = True
@@ -156,9 +172,13 @@ class Gather(Operator):
                 f"an index is out of range for axis {self.axis} of length {size}")
         return numpy.take(data, indices, self.axis)
 
+    @classmethod
+    def samples(cls):
+        return (Sample(cls(1), (numbers(2, 4), numpy.array([[3, 0, 3], [-1, 2, 0]]))), Sample(cls(0), (numbers(4, 2), numpy.array(1))))
+
 
 @operator("Expand")
-class Expand(Operator):
+class Expand(Moved):
     """The data broadcast to (at least) these dims. Source: ONNX operator Expand, with a constant shape."""
 
     moves: ClassVar = True
@@ -179,9 +199,13 @@ class Expand(Operator):
     def forward(self, data):
         return numpy.broadcast_to(data, self.dims)
 
+    @classmethod
+    def samples(cls):
+        return Sample(cls((2, 3, 4)), (numbers(3, 1),)), Sample(cls((2, 3)), (numbers(2, 3),))
+
 
 @operator("Tile")
-class Tile(Operator):
+class Tile(Moved):
     """The data repeated along each axis. Source: ONNX operator Tile, with constant repeats."""
 
     moves: ClassVar = True
@@ -201,3 +225,7 @@ class Tile(Operator):
 
     def forward(self, data):
         return numpy.tile(data, self.repeats)
+
+    @classmethod
+    def samples(cls):
+        return Sample(cls((2, 1)), (numbers(2, 3),)), Sample(cls((3,)), (numbers(2),))

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -11,24 +10,21 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.axes import counted_axes
-from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.base import require
+from aidge_build.operators.kinds import ReduceAxis
 from aidge_build.operators.register import operator
 
 
 @dataclass(frozen=True)
-class Reduce(Operator):
-    """y = function over `axes`; they stay with length 1 if `keep` is set.
+class Reduce(ReduceAxis):
+    """Base of ONNX's reductions over axes; they stay with length 1 if `keep` is set.
 
     Axes are an attribute, or an input since opset 18 (ReduceSum: 13).
     """
 
     empties: ClassVar = True
-    function: ClassVar[Callable]
     axes_are_input_since: ClassVar[int] = 18
     needs_elements: ClassVar[bool] = True
-
-    axes: tuple[int, ...] = ()
-    keep: bool = True
 
     @classmethod
     def from_onnx(cls, source):
@@ -47,8 +43,7 @@ class Reduce(Operator):
         (data,) = inputs
         require(not self.needs_elements or all(data.dims[axis] for axis in self.axes),
                 f"an axis of {list(data.dims)} has no element")
-        dims = (1 if axis in self.axes else size for axis, size in enumerate(data.dims) if self.keep or axis not in self.axes)
-        return (TensorType(tuple(dims), data.dtype),)
+        return super().infer(inputs)
 
     def value_of_nothing(self, dtype):
         """What a reduction over no element gives, where numpy refuses to say; None where it says."""
@@ -57,7 +52,7 @@ class Reduce(Operator):
     def forward(self, data):
         if not data.size and (value := self.value_of_nothing(DType(data.dtype.name))) is not None:
             return numpy.full(numpy.sum(data, axis=self.axes, keepdims=self.keep).shape, value, data.dtype)
-        result = type(self).function(data, axis=self.axes, keepdims=self.keep)
+        result = super().forward(data)
         return result.astype(data.dtype) if data.dtype.kind != "f" else result
 
 
@@ -72,6 +67,9 @@ class ReduceMean(Reduce):
 
     function: ClassVar = staticmethod(_mean)
 
+    def derivative(self, data, result):
+        return result.size / data.size
+
 
 @operator("ReduceSum")
 class ReduceSum(Reduce):
@@ -81,6 +79,9 @@ class ReduceSum(Reduce):
     axes_are_input_since: ClassVar = 13
     needs_elements: ClassVar = False
 
+    def derivative(self, data, result):
+        return 1.0
+
 
 @operator("ReduceProd")
 class ReduceProd(Reduce):
@@ -88,6 +89,19 @@ class ReduceProd(Reduce):
 
     function: ClassVar = staticmethod(numpy.prod)
     needs_elements: ClassVar = False
+    domain: ClassVar = (0.5, 2.0)
+
+    def derivative(self, data, result):
+        return result / data
+
+
+def first_in_rows(found: numpy.ndarray, axes: tuple[int, ...]) -> numpy.ndarray:
+    """Only the first truth along the axes: of equal elements the first gets the gradient."""
+    last = tuple(range(-len(axes), 0))
+    moved = numpy.moveaxis(found, axes, last)
+    rows = moved.reshape(*moved.shape[:moved.ndim - len(axes)], -1)
+    first = (numpy.arange(rows.shape[-1]) == rows.argmax(-1)[..., None]) & rows
+    return numpy.moveaxis(first.reshape(moved.shape), last, axes)
 
 
 @operator("ReduceMax")
@@ -100,6 +114,9 @@ class ReduceMax(Reduce):
     def value_of_nothing(self, dtype):
         return -numpy.inf if dtype.is_float else False if dtype is DType.bool else dtype.range[0]
 
+    def derivative(self, data, result):
+        return first_in_rows(data == result, self.axes)
+
 
 @operator("ReduceMin")
 class ReduceMin(Reduce):
@@ -110,3 +127,6 @@ class ReduceMin(Reduce):
 
     def value_of_nothing(self, dtype):
         return numpy.inf if dtype.is_float else True if dtype is DType.bool else dtype.range[1]
+
+    def derivative(self, data, result):
+        return first_in_rows(data == result, self.axes)

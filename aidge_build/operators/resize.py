@@ -11,6 +11,7 @@ import numpy
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 MODES = ("nearest", "linear", "cubic")
 COORDINATES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", "tf_crop_and_resize")
@@ -177,12 +178,35 @@ class Resize(Operator):
         limits = numpy.iinfo(data.dtype)
         return numpy.clip(numpy.rint(result), limits.min, limits.max).astype(data.dtype)
 
+    def backward(self, gradients, inputs, outputs):
+        (result,), data = gradients, inputs[0]
+        for axis, size in enumerate(data.shape):
+            indices, weights = self.taps(axis, size)
+            matrix = numpy.zeros((len(indices), size))
+            numpy.add.at(matrix, (numpy.arange(len(indices))[:, None], indices), weights)
+            matrix[indices[:, 0] < 0] = 0  # the extrapolation value
+            result = numpy.moveaxis(numpy.tensordot(result, matrix, (axis, 0)), -1, axis)
+        return (result,)
+
+    @classmethod
+    def examples(cls):
+        larger, smaller, none = ((1, 5, 7), (1.0, 5 / 3, 7 / 4)), ((1, 2, 3), (1.0, 2 / 3, 3 / 4)), ()
+        return (*(cls(*size, mode, coordinates) for size in (larger, smaller) for mode in MODES for coordinates in COORDINATES[:5]),
+                cls(*smaller, "linear", antialias=True), cls(*smaller, "cubic", antialias=True, exclude_outside=True),
+                cls(*larger, "linear", "tf_crop_and_resize", extrapolation=1.5, begin=(0.0, -0.2, 0.1), end=(1.0, 1.3, 0.9)))
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(one, (numbers(1, 3, 4),)) for one in cls.examples())
+
 
 @dataclass(frozen=True)
 class CropAndResize(Resize):
     """Resize with tf_crop_and_resize whose roi is computed at run time. Inputs: data, roi: the begins along `roi_axes`, then the ends."""
 
     roi_axes: tuple[int, ...] = ()
+
+    backward = Operator.backward  # the roi has a gradient, too, and nobody trains it
 
     def infer(self, inputs):
         _, roi = inputs
@@ -193,6 +217,11 @@ class CropAndResize(Resize):
     def forward(self, data, roi):
         fixed = {field.name: getattr(self, field.name) for field in fields(Resize)}
         return Resize(**fixed | _crop(roi, self.roi_axes, data.ndim)).forward(data)
+
+    @classmethod
+    def samples(cls):
+        one = cls((1, 5, 7), (1.0, 5 / 3, 7 / 4), "linear", "tf_crop_and_resize", extrapolation=1.5, roi_axes=(1, 2))
+        return (Sample(one, (numbers(1, 3, 4), numpy.array([-0.2, 0.1, 1.3, 0.9]))),)
 
 
 @operator("Upsample")

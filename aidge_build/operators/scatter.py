@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.kinds import Moved
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 REDUCTIONS = {"none": None, "add": numpy.add, "mul": numpy.multiply, "max": numpy.maximum, "min": numpy.minimum}
 
@@ -20,7 +22,7 @@ def _counted(indices: numpy.ndarray, size) -> numpy.ndarray:
 
 
 @operator("GatherElements")
-class GatherElements(Operator):
+class GatherElements(Moved):
     """y[i, j, ...] = x at the same place, but at the index along `axis`. Source: ONNX operator GatherElements."""
 
     axis: int = 0
@@ -42,9 +44,13 @@ class GatherElements(Operator):
         places[self.axis] = _counted(indices, data.shape[self.axis])
         return data[tuple(places)]
 
+    @classmethod
+    def samples(cls):
+        return (Sample(cls(1), (numbers(2, 3), numpy.array([[2, 0], [-1, -1]]))),)
+
 
 @operator("GatherND")
-class GatherND(Operator):
+class GatherND(Moved):
     """Slices of the data that tuples of indices name, after `batch_axes` common axes. Source: ONNX operator GatherND."""
 
     batch_axes: int = 0
@@ -71,6 +77,10 @@ class GatherND(Operator):
         common = tuple(axis.reshape(*axis.shape, *(1,) * (len(shape) - batch)) for axis in common)
         return data[(*common, *places)]
 
+    @classmethod
+    def samples(cls):
+        return (Sample(cls(), (numbers(2, 3), numpy.array([[1], [0], [1]]))), Sample(cls(1), (numbers(2, 3), numpy.array([[2], [0]]))))
+
 
 @dataclass(frozen=True)
 class Scatter(Operator):
@@ -84,14 +94,35 @@ class Scatter(Operator):
         require(data.dtype is updates.dtype, f"the data is {data.dtype.name}, the updates {updates.dtype.name}")
         return (TensorType(data.dims, data.dtype),)
 
-    def _into(self, data, places, updates):
-        result = data.copy()
+    def places(self, data: numpy.ndarray, indices: numpy.ndarray) -> tuple[numpy.ndarray, ...]:
+        """Where the updates go, as numpy indexes it."""
+        raise NotImplementedError
+
+    def forward(self, data, indices, updates):
+        places, result = self.places(data, indices), data.copy()
         function = REDUCTIONS[self.reduction]
         if function is None:
             result[places] = updates
         else:
             function.at(result, places, updates)
         return result
+
+    def backward(self, gradients, inputs, outputs):
+        (gradient,), (data, indices, updates) = gradients, inputs
+        require(self.reduction in ("none", "add"), f"{self.type} with the reduction {self.reduction} has no backward")
+        places, kept = self.places(data, indices), gradient.copy()
+        by_updates = gradient[places]
+        if self.reduction == "none":
+            kept[places] = 0
+            last = numpy.zeros(data.shape, numpy.int64)  # of several updates of one place only the last counts
+            numbers_of = numpy.arange(1, updates.size + 1).reshape(updates.shape)
+            last[places] = numbers_of
+            by_updates = by_updates * (last[places] == numbers_of)
+        return kept, None, by_updates
+
+    @classmethod
+    def examples(cls):
+        return cls("none"), cls("add")
 
 
 @operator("ScatterElements", "Scatter")
@@ -116,10 +147,15 @@ class ScatterElements(Scatter):
                 f"the indices {list(indices.dims)} reach beyond {list(data.dims)}")
         return super().infer(inputs)
 
-    def forward(self, data, indices, updates):
+    def places(self, data, indices):
         places = list(numpy.indices(indices.shape))
         places[self.axis] = _counted(indices, data.shape[self.axis])
-        return self._into(data, tuple(places), updates)
+        return tuple(places)
+
+    @classmethod
+    def samples(cls):
+        indices = numpy.array([[2, 0], [0, -1], [2, 3]])
+        return tuple(Sample(one, (numbers(4, 3), indices, numbers(3, 2, seed=1))) for one in cls.examples())
 
 
 @operator("ScatterND")
@@ -138,5 +174,10 @@ class ScatterND(Scatter):
         require(updates.dims == wanted, f"the updates have the dims {list(updates.dims)}, want {list(wanted)}")
         return super().infer(inputs)
 
-    def forward(self, data, indices, updates):
-        return self._into(data, tuple(_counted(indices[..., k], data.shape[k]) for k in range(indices.shape[-1])), updates)
+    def places(self, data, indices):
+        return tuple(_counted(indices[..., k], data.shape[k]) for k in range(indices.shape[-1]))
+
+    @classmethod
+    def samples(cls):
+        indices = numpy.array([[1], [-1], [1]])
+        return tuple(Sample(one, (numbers(4, 3), indices, numbers(3, 3, seed=1))) for one in cls.examples())

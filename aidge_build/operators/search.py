@@ -9,6 +9,7 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 
 @operator("ArgMax")
@@ -86,3 +87,12 @@ class TopK(Operator):
             order = numpy.argsort(data, self.axis, kind="stable")
         order = numpy.take(order, range(self.count), self.axis)
         return numpy.take_along_axis(data, order, self.axis), order.astype(numpy.int64)
+
+    def backward(self, gradients, inputs, outputs):
+        result = numpy.zeros(inputs[0].shape)
+        numpy.put_along_axis(result, outputs[1], gradients[0], self.axis)
+        return (result,)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(cls(axis, 2, largest), (numbers(3, 4),)) for axis in (0, 1) for largest in (False, True))

@@ -15,6 +15,10 @@ class Acos(ElementWise):
     """The angle in 0..pi whose cosine is x. Source: ONNX operator Acos."""
 
     function: ClassVar = staticmethod(numpy.arccos)
+    domain: ClassVar = (-0.9, 0.9)
+
+    def derivative(self, data, result):
+        return -1 / numpy.sqrt(1 - data * data)
 
 
 @operator("Acosh")
@@ -22,6 +26,10 @@ class Acosh(ElementWise):
     """The inverse of cosh for x >= 1. Source: ONNX operator Acosh."""
 
     function: ClassVar = staticmethod(numpy.arccosh)
+    domain: ClassVar = (1.2, 3.0)
+
+    def derivative(self, data, result):
+        return 1 / numpy.sqrt(data * data - 1)
 
 
 @operator("Asin")
@@ -29,6 +37,10 @@ class Asin(ElementWise):
     """The angle in -pi/2..pi/2 whose sine is x. Source: ONNX operator Asin."""
 
     function: ClassVar = staticmethod(numpy.arcsin)
+    domain: ClassVar = (-0.9, 0.9)
+
+    def derivative(self, data, result):
+        return 1 / numpy.sqrt(1 - data * data)
 
 
 @operator("Asinh")
@@ -37,6 +49,9 @@ class Asinh(ElementWise):
 
     function: ClassVar = staticmethod(numpy.arcsinh)
 
+    def derivative(self, data, result):
+        return 1 / numpy.sqrt(data * data + 1)
+
 
 @operator("Atan")
 class Atan(ElementWise):
@@ -44,12 +59,19 @@ class Atan(ElementWise):
 
     function: ClassVar = staticmethod(numpy.arctan)
 
+    def derivative(self, data, result):
+        return 1 / (1 + data * data)
+
 
 @operator("Atanh")
 class Atanh(ElementWise):
     """The inverse of tanh. Source: ONNX operator Atanh."""
 
     function: ClassVar = staticmethod(numpy.arctanh)
+    domain: ClassVar = (-0.9, 0.9)
+
+    def derivative(self, data, result):
+        return 1 / (1 - data * data)
 
 
 @operator("Cos")
@@ -58,12 +80,18 @@ class Cos(ElementWise):
 
     function: ClassVar = staticmethod(numpy.cos)
 
+    def derivative(self, data, result):
+        return -numpy.sin(data)
+
 
 @operator("Cosh")
 class Cosh(ElementWise):
     """y = cosh(x). Source: ONNX operator Cosh."""
 
     function: ClassVar = staticmethod(numpy.cosh)
+
+    def derivative(self, data, result):
+        return numpy.sinh(data)
 
 
 @operator("Sin")
@@ -72,6 +100,9 @@ class Sin(ElementWise):
 
     function: ClassVar = staticmethod(numpy.sin)
 
+    def derivative(self, data, result):
+        return numpy.cos(data)
+
 
 @operator("Sinh")
 class Sinh(ElementWise):
@@ -79,9 +110,16 @@ class Sinh(ElementWise):
 
     function: ClassVar = staticmethod(numpy.sinh)
 
+    def derivative(self, data, result):
+        return numpy.cosh(data)
+
 
 @operator("Tan")
 class Tan(ElementWise):
     """y = tan(x), x in radians. Source: ONNX operator Tan."""
 
     function: ClassVar = staticmethod(numpy.tan)
+    domain: ClassVar = (-1.2, 1.2)
+
+    def derivative(self, data, result):
+        return 1 + result * result

@@ -21,6 +21,9 @@ class Abs(ElementWise):
 
     function: ClassVar = staticmethod(numpy.abs)
 
+    def derivative(self, data, result):
+        return numpy.sign(data)
+
 
 @operator("Neg")
 class Neg(ElementWise):
@@ -28,12 +31,19 @@ class Neg(ElementWise):
 
     function: ClassVar = staticmethod(numpy.negative)
 
+    def derivative(self, data, result):
+        return -1.0
+
 
 @operator("Sqrt")
 class Sqrt(ElementWise):
     """y = square root of x, NaN below zero. Source: ONNX operator Sqrt."""
 
     function: ClassVar = staticmethod(numpy.sqrt)
+    domain: ClassVar = (0.2, 3.0)
+
+    def derivative(self, data, result):
+        return 0.5 / result
 
 
 @operator("Exp")
@@ -42,12 +52,19 @@ class Exp(ElementWise):
 
     function: ClassVar = staticmethod(numpy.exp)
 
+    def derivative(self, data, result):
+        return result
+
 
 @operator("Log")
 class Log(ElementWise):
     """y = natural logarithm of x. Source: ONNX operator Log."""
 
     function: ClassVar = staticmethod(numpy.log)
+    domain: ClassVar = (0.2, 3.0)
+
+    def derivative(self, data, result):
+        return 1 / data
 
 
 @operator("Floor")
@@ -55,6 +72,11 @@ class Floor(ElementWise):
     """The largest integer that is not above x. Source: ONNX operator Floor."""
 
     function: ClassVar = staticmethod(numpy.floor)
+    domain: ClassVar = (-2.0, 2.0)
+    kinks: ClassVar = (-2, -1, 0, 1, 2)
+
+    def derivative(self, data, result):
+        return 0.0
 
 
 @operator("Ceil")
@@ -62,6 +84,11 @@ class Ceil(ElementWise):
     """The smallest integer that is not below x. Source: ONNX operator Ceil."""
 
     function: ClassVar = staticmethod(numpy.ceil)
+    domain: ClassVar = (-2.0, 2.0)
+    kinks: ClassVar = (-2, -1, 0, 1, 2)
+
+    def derivative(self, data, result):
+        return 0.0
 
 
 @operator("Round")
@@ -69,6 +96,11 @@ class Round(ElementWise):
     """The nearest integer, ties to even. Source: ONNX operator Round."""
 
     function: ClassVar = staticmethod(numpy.rint)
+    domain: ClassVar = (-2.0, 2.0)
+    kinks: ClassVar = (-1.5, -0.5, 0.5, 1.5)
+
+    def derivative(self, data, result):
+        return 0.0
 
 
 @operator("Reciprocal")
@@ -76,6 +108,10 @@ class Reciprocal(ElementWise):
     """y = 1 / x. Source: ONNX operator Reciprocal."""
 
     function: ClassVar = staticmethod(lambda data: 1.0 / data)
+    domain: ClassVar = (0.3, 2.0)
+
+    def derivative(self, data, result):
+        return -result * result
 
 
 @operator("Erf")
@@ -84,6 +120,9 @@ class Erf(ElementWise):
 
     function: ClassVar = staticmethod(numpy.vectorize(math.erf, otypes=[numpy.float64]))
 
+    def derivative(self, data, result):
+        return 2 / math.sqrt(math.pi) * numpy.exp(-data * data)
+
 
 @operator("Not")
 class Not(ElementWise):
@@ -91,9 +130,16 @@ class Not(ElementWise):
 
     function: ClassVar = staticmethod(numpy.logical_not)
 
+    @classmethod
+    def sample_values(cls, *dims):
+        return super().sample_values(*dims) > 0
+
 
 @operator("Sign")
 class Sign(ElementWise):
     """-1, 0 or 1, as x is negative, zero or positive. Source: ONNX operator Sign."""
 
     function: ClassVar = staticmethod(numpy.sign)
+
+    def derivative(self, data, result):
+        return 0.0

@@ -12,6 +12,7 @@ import numpy
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,13 @@ class View(Operator):
 
     views: ClassVar = True
     empties: ClassVar = True
+
+    def backward(self, gradients, inputs, outputs):
+        return (gradients[0].reshape(inputs[0].shape),)
+
+    @classmethod
+    def samples(cls):
+        return tuple(Sample(one, (numbers(2, 1, 6),)) for one in cls.examples())
 
     def forward_quantized(self, values, inputs, outputs):
         """The stored values move as they are when both sides have the same quantization."""
@@ -48,6 +56,10 @@ class Reshape(View):
 
     def forward(self, data):
         return data.reshape(self.dims)
+
+    @classmethod
+    def examples(cls):
+        return cls((3, 4)), cls((2, 2, 3, 1))
 
 
 def resolved_dims(dims: tuple[int, ...], wanted: tuple[int, ...], allow_zero: bool) -> tuple[int, ...]:
@@ -89,6 +101,10 @@ class Flatten(View):
     def _dims(self, dims):
         return math.prod(dims[:self.axis]), math.prod(dims[self.axis:])
 
+    @classmethod
+    def examples(cls):
+        return cls(), cls(0), cls(3)
+
 
 def _axes(source) -> tuple[int, ...] | None:
     """The axes of Squeeze and Unsqueeze: an attribute before opset 13, an input since."""
@@ -121,6 +137,10 @@ class Squeeze(View):
     def forward(self, data):
         return numpy.squeeze(data, self.axes)
 
+    @classmethod
+    def examples(cls):
+        return (cls((1,)),)
+
 
 @operator("Unsqueeze")
 class Unsqueeze(View):
@@ -144,6 +164,10 @@ class Unsqueeze(View):
     def forward(self, data):
         return numpy.expand_dims(data, self.axes)
 
+    @classmethod
+    def examples(cls):
+        return cls((0,)), cls((1, 4))
+
 
 @operator("Transpose")
 class Transpose(View):
@@ -165,6 +189,13 @@ class Transpose(View):
 
     def forward(self, data):
         return numpy.transpose(data, self.permutation)
+
+    def backward(self, gradients, inputs, outputs):
+        return (numpy.transpose(gradients[0], numpy.argsort(self.permutation)),)
+
+    @classmethod
+    def examples(cls):
+        return cls((2, 0, 1)), cls((0, 1, 2))
 
 
 @operator("Identity")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -85,13 +86,7 @@ def windows(data: numpy.ndarray, window: Window, fill: float) -> numpy.ndarray:
     """A view [N, C, out..., kernel...] of the padded input [N, C, spatial...]; pads hold `fill`."""
     rank = window.rank
     out = window.output_dims(data.shape[2:])
-    # With ceil_mode the last window may reach beyond the end pad.
-    after = [
-        max(end, (count - 1) * stride + extent - size - begin)
-        for end, count, stride, extent, size, begin in zip(window.pads_end, out, window.strides, window.extents,
-                                                           data.shape[2:], window.pads_begin)
-    ]
-    pads = ((0, 0), (0, 0), *zip(window.pads_begin, after))
+    pads = ((0, 0), (0, 0), *_pads(window, data.shape[2:]))
     elements = math.prod(size + sum(pad) for size, pad in zip(data.shape, pads))
     require(elements <= MOST_ELEMENTS, f"the padded input has {elements} elements, too many to evaluate")
     padded = numpy.pad(data, pads, constant_values=fill) if any(map(any, pads)) else data
@@ -99,3 +94,25 @@ def windows(data: numpy.ndarray, window: Window, fill: float) -> numpy.ndarray:
     steps = (slice(None), slice(None), *(slice(0, (n - 1) * s + 1, s) for n, s in zip(out, window.strides)),
              *(slice(None, None, d) for d in window.dilations))
     return view[steps]
+
+
+def overlaid(parts: numpy.ndarray, window: Window, shape: tuple[int, ...]) -> numpy.ndarray:
+    """What lies in windows [N, C, out..., kernel...] added up at its places of an input of this shape: the adjoint of `windows`."""
+    pads = _pads(window, shape[2:])
+    padded = numpy.zeros((*shape[:2], *(size + sum(pad) for size, pad in zip(shape[2:], pads))))
+    out = parts.shape[2:2 + window.rank]
+    for taps in itertools.product(*map(range, window.kernel)):
+        places = (slice(tap * dilation, tap * dilation + (count - 1) * stride + 1, stride)
+                  for tap, dilation, count, stride in zip(taps, window.dilations, out, window.strides))
+        padded[(slice(None), slice(None), *places)] += parts[(..., *taps)]
+    return padded[(slice(None), slice(None), *(slice(begin, begin + size) for (begin, _), size in zip(pads, shape[2:])))]
+
+
+def _pads(window: Window, spatial: tuple[int, ...]) -> list[tuple[int, int]]:
+    """Pads before and after each axis; with ceil_mode the last window may reach beyond the end pad."""
+    after = [
+        max(end, (count - 1) * stride + extent - size - begin)
+        for end, count, stride, extent, size, begin in zip(window.pads_end, window.output_dims(spatial), window.strides, window.extents,
+                                                           spatial, window.pads_begin)
+    ]
+    return list(zip(window.pads_begin, after))

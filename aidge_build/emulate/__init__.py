@@ -33,7 +33,7 @@ def run_program(
     The program sees the command line "stem arguments..." and, by semihosting, the files of `work_folder` (Unicorn refuses
     others; QEMU serves files itself and does not). `count` asks for exact instruction counts: of the program, of all calls of
     `run_symbol` together, and of each of `layer_symbols` within them.
-    `watched_symbols` are variables (arenas): how many of their bytes the runs wrote; only Unicorn knows. `cycles`
+    `watched_symbols` are variables (arenas): how many of their bytes the runs wrote. `cycles`
     asks for an estimate with these numbers, in Unicorn and where this machine has a C compiler.
     `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build.boards import Board
-from aidge_build.elf.image import Image
+from aidge_build.elf.image import Image, Symbol
 from aidge_build.errors import CheckFailed
 
 # A bound on instructions and not on time, so that the verdict is the same on every machine. Minutes of emulation.
@@ -96,6 +96,10 @@ class Program:
         counted = {name: number for (_, name), number in zip(slots, instructions, strict=True)}
         estimated = {name: number for (_, name), number in zip(slots, cycles, strict=True)} if cycles is not None else {}
         return tuple(LayerCount(name, counted.get(name), estimated.get(name)) for name in self.layer_symbols)
+
+    def watched(self) -> tuple[Symbol, ...]:
+        """The watched variables that are in the program."""
+        return tuple(symbol for symbol in map(self.image.symbol, self.watched_symbols) if symbol and symbol.size_bytes)
 
     def stack(self) -> tuple[int, int]:
         """The lowest address of the stack and the first above it; (0, 0) when the linker script names none."""

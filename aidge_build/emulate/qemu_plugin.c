@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A TCG plug-in for QEMU (plug-in API version 1): exact instruction counts and the lowest stack address that was written.
+/* A TCG plug-in for QEMU (plug-in API version 1): exact instruction counts, the lowest stack address that was written, and how
+ * many bytes of stretches of memory (arenas) the runs wrote.
  * Arguments: out=FILE run=ADDRESS stack=LOW:HIGH main=ADDRESS limit=N and layer=ADDRESS, sorted by address, once per layer.
  * Do not combine with -icount: its restarts of a block would be counted twice. */
 #include "counting.h"
@@ -30,6 +31,7 @@ extern struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin
 extern uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *);
 extern size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *);
 extern const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *);
+extern unsigned qemu_plugin_mem_size_shift(uint32_t);
 
 #define PUBLIC __attribute__((visibility("default")))
 PUBLIC int qemu_plugin_version = 1;
@@ -45,8 +47,23 @@ static struct counting counting = {.limit = UINT64_MAX, .run_address = ~0u, .mai
 static const struct block *previous;
 static const char *result_path;
 static uint32_t stack_low, stack_high, lowest_write;
+/* What runs write: one byte per byte of a stretch of memory. */
+struct watch {
+    uint32_t origin, length;
+    uint8_t *written;
+};
+static struct watch *watches;
+static uint32_t watch_count;
 /* Set when a run was entered by a jump: its return address is then unknown, and so is the count inside. */
 static bool entered_by_jump;
+
+static uint32_t written_bytes(const struct watch *watch)
+{
+    uint32_t sum = 0;
+    for (uint32_t index = 0; index < watch->length; index++)
+        sum += watch->written[index];
+    return sum;
+}
 
 static void write_result(void)
 {
@@ -60,6 +77,8 @@ static void write_result(void)
     fprintf(file, "over_limit %u\n", counting.over_limit);
     for (uint32_t index = 0; index < counting.layer_count; index++)
         fprintf(file, "layer %" PRIu64 "\n", counting.layers[index].instructions);
+    for (uint32_t index = 0; index < watch_count; index++)
+        fprintf(file, "written %u\n", written_bytes(&watches[index]));
     fclose(file);
 }
 
@@ -87,9 +106,14 @@ static void on_execute(unsigned cpu, void *data)
 
 static void on_write(unsigned cpu, uint32_t info, uint64_t address, void *data)
 {
-    (void)cpu, (void)info, (void)data;
+    uint32_t size = 1u << qemu_plugin_mem_size_shift(info);
+    (void)cpu, (void)data;
     if (address >= stack_low && address < lowest_write)
         lowest_write = (uint32_t)address;
+    for (uint32_t index = 0; counting.running && index < watch_count; index++)
+        for (uint32_t at = (uint32_t)address - watches[index].origin, end = at + size; at != end; at++)
+            if (at < watches[index].length)
+                watches[index].written[at] = 1;
 }
 
 static bool is_call(const uint8_t *bytes, size_t size)
@@ -114,7 +138,7 @@ static void on_translate(plugin_id id, struct qemu_plugin_tb *code)
     block->calls = is_call(bytes, size);
     block->endless = count == 1 && size == 2 && bytes[0] == 0xFE && bytes[1] == 0xE7; /* "b ." */
     qemu_plugin_register_vcpu_tb_exec_cb(code, on_execute, NO_REGISTERS, block);
-    for (size_t index = 0; index < count && stack_high != stack_low; index++)
+    for (size_t index = 0; index < count && (stack_high != stack_low || watch_count != 0); index++)
         qemu_plugin_register_vcpu_mem_cb(qemu_plugin_tb_get_insn(code, index), on_write, NO_REGISTERS, MEMORY_WRITES, NULL);
 }
 
@@ -128,6 +152,12 @@ static void add_layer(uint32_t address)
 {
     counting.layers = realloc(counting.layers, (counting.layer_count + 1) * sizeof *counting.layers);
     counting.layers[counting.layer_count++] = (struct layer){.address = address};
+}
+
+static void add_watch(uint32_t origin, uint32_t length)
+{
+    watches = realloc(watches, (watch_count + 1) * sizeof *watches);
+    watches[watch_count++] = (struct watch){.origin = origin, .length = length, .written = calloc(length, 1)};
 }
 
 PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char **arguments)
@@ -151,6 +181,9 @@ PUBLIC int qemu_plugin_install(plugin_id id, const void *info, int count, char *
         else if (strncmp(arguments[index], "stack=", 6) == 0) {
             stack_low = (uint32_t)strtoul(value, &value, 0);
             stack_high = (uint32_t)strtoul(value + 1, NULL, 0);
+        } else if (strncmp(arguments[index], "watch=", 6) == 0) {
+            uint32_t origin = (uint32_t)strtoul(value, &value, 0);
+            add_watch(origin, (uint32_t)strtoul(value + 1, NULL, 0));
         }
     }
     lowest_write = stack_high;

@@ -74,7 +74,7 @@ class _Machine:
         slots = program.layer_slots()
         code = [(region.origin, memory) for region, memory in self.memories.items() if region is not _SYSTEM]
         counter = make_counter(self.machine, code, program, [address for address, _ in slots]) if program.count else None
-        watched = [symbol for symbol in map(program.image.symbol, program.watched_symbols) if symbol and symbol.size_bytes and counter]
+        watched = program.watched() if counter else ()
         written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in watched]
         stack_pointer, entry = (int.from_bytes(self._read(self._vectors() + at, 4), "little") for at in (0, 4))
         self.machine.reg_write(arm_const.UC_ARM_REG_SP, stack_pointer)

@@ -65,10 +65,10 @@ def test_a_program_finds_memory_arguments_files_and_floats_on_every_board(tmp_pa
 @pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=["O2", "O3", "lto"])
 def test_both_emulators_count_the_same(tmp_path, name, flags):
     elf = build(name, model(load_board(name).arena_regions[0].name), tmp_path, flags=flags)
-    counted = [run(name, elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, emulator=emulator)
-               for emulator in ("unicorn", "qemu")]
-    assert dataclasses.replace(counted[0], emulator="") == dataclasses.replace(counted[1], emulator="")
-    assert counted[0].stdout == "384\n" and counted[0].runs == 2
+    counted = [run(name, elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, emulator=emulator, watched_symbols=["kws_arena"])
+               for emulator in ("unicorn", "qemu", "unicorn", "qemu")]
+    assert len({dataclasses.replace(result, emulator="") for result in counted}) == 1
+    assert counted[0].stdout == "384\n" and counted[0].runs == 2 and counted[0].written_bytes == 64
 
 
 def test_a_layer_is_counted_with_the_kernels_that_it_calls(tmp_path):
@@ -104,9 +104,11 @@ def test_the_counter_in_python_counts_the_same_as_the_one_in_c(tmp_path, monkeyp
     assert run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, watched_symbols=["kws_arena"]) == reference
 
 
-def test_the_bytes_of_the_arena_that_inferences_write_are_known(tmp_path, capsys):
-    elf = build("stm32f7", model("DTCM").replace("int main(void) {", "int main(void) { kws_arena[300] = 1;"), tmp_path)
-    assert main(["run", str(elf), "--board", "stm32f7", "--json"]) == 0
+@pytest.mark.parametrize("board", ["stm32f7", "mps3-an547"])
+def test_the_bytes_of_the_arena_that_inferences_write_are_known(tmp_path, capsys, board):
+    code = model(load_board(board).arena_regions[0].name).replace("int main(void) {", "int main(void) { kws_arena[300] = 1;")
+    elf = build(board, code, tmp_path)
+    assert main(["run", str(elf), "--board", board, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["arena_written_bytes"], found["arena_bytes"]) == (64, 512)
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from random import Random
 
 import numpy
@@ -60,6 +61,18 @@ def test_a_network_that_fits_no_memory_alone_is_spread_linked_run_and_checked(ma
     for region in plan["regions"]:
         symbol = read_image(elf).symbol(f"model_arena_{region['name'].lower()}")
         assert symbol.size_bytes == region["used_bytes"]
+
+
+@needs_cross_compiler
+def test_the_bytes_that_a_run_writes_are_those_of_the_plan_in_every_memory(made, tmp_path):
+    path, vectors = made(2, 18, 4)
+    assert aidge_build("verify", path, "--board", "stm32f7", "--io-data", vectors, "--keep", tmp_path / "kept").exit_code == 0
+    plan = json.loads((tmp_path / "kept" / "model.plan.json").read_text())
+    planned = {(buffer["region"], byte) for buffer in plan["buffers"]
+               for byte in range(buffer["offset_bytes"], buffer["offset_bytes"] + buffer["size_bytes"])}
+    ran = aidge_build("run", tmp_path / "kept" / "model.elf", "--board", "stm32f7", "--folder", tmp_path / "kept", "--json").json
+    assert ran["arena_bytes"] == plan["arena_bytes"] and len({region for region, _ in planned}) > 1
+    assert ran["arena_written_bytes"] == len(planned) <= plan["arena_bytes"]
 
 
 @needs_cross_compiler

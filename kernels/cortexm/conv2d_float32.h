@@ -4,6 +4,7 @@
 typedef struct {
     int32_t batches, in_height, in_width, channels, out_height, out_width, out_channels;
     int32_t kernel_height, kernel_width, stride_height, stride_width, dilation_height, dilation_width, pad_top, pad_left;
+    int32_t whole_turns; /* values of a pixel in whole turns of the loop over the column */
     int32_t stream_words;
 } aidge_cortexm_conv2d_float32;
 
@@ -13,86 +14,158 @@ typedef struct {
     int32_t length;
 } aidge_cortexm_run_float32;
 
-/* 4 pixels: where their results go, and their runs. What the assembly reads, in this order. */
+/* 4 pixels: where their results go, the column and the end of its whole turns, runs. What the assembly reads, in this order. */
 typedef struct {
     float *output[4];
+    float *column, *end_of_turns;
     aidge_cortexm_run_float32 runs[1];
 } aidge_cortexm_table_float32;
 
-static void aidge_cortexm_pixels_float32(const aidge_cortexm_table_float32 *table, const int32_t *stream, int32_t runs,
-                                         const int32_t *end, const float *limits);
+/* The next pixel: its result, and the place of its window in the image. */
+typedef struct {
+    float *output;
+    int32_t top, left, columns; /* columns: that are left in the row of outputs */
+} aidge_cortexm_walk_float32;
 
-/* The runs of one row of the window at 4 pixels; a tap outside of the image reads zeros. Returns the end of the runs. */
-static aidge_cortexm_run_float32 *aidge_cortexm_row_float32(aidge_cortexm_run_float32 *run, const float *const *rows,
-                                                            const int32_t *left, const float *zeros, const aidge_cortexm_conv2d_float32 *shape)
+AIDGE_CORTEXM_INLINE float *aidge_cortexm_zeros_float32(aidge_cortexm_table_float32 *table, const aidge_cortexm_conv2d_float32 *shape)
 {
-    const int32_t channels = shape->channels;
+    return (float *)(void *)(table->runs + shape->kernel_height * shape->kernel_width);
+}
+
+/* The table at the beginning of the scratch; zeros for taps outside of the image and the column lie behind it. */
+static aidge_cortexm_table_float32 *aidge_cortexm_table_of_float32(void *scratch, const aidge_cortexm_conv2d_float32 *shape)
+{
+    aidge_cortexm_table_float32 *const table = (aidge_cortexm_table_float32 *)scratch;
+    float *zeros = aidge_cortexm_zeros_float32(table, shape);
+    int32_t i;
+    for (i = shape->kernel_width * shape->channels; i > 0; i--) {
+        *zeros++ = 0.0f;
+    }
+    table->column = zeros;
+    table->end_of_turns = zeros + 4 * shape->whole_turns;
+    return table;
+}
+
+static aidge_cortexm_walk_float32 aidge_cortexm_walk_of_float32(float *output, const aidge_cortexm_conv2d_float32 *shape)
+{
+    aidge_cortexm_walk_float32 walk;
+    walk.output = output;
+    walk.top = -shape->pad_top;
+    walk.left = -shape->pad_left;
+    walk.columns = shape->out_width;
+    return walk;
+}
+
+/* The runs of 4 pixels at windows that see pads: a tap outside of the image reads zeros. */
+static int32_t aidge_cortexm_border_runs_float32(aidge_cortexm_table_float32 *table, const float *input, const int32_t *top,
+                                                 const int32_t *left, const aidge_cortexm_conv2d_float32 *shape)
+{
+    const float *const zeros = aidge_cortexm_zeros_float32(table, shape);
+    aidge_cortexm_run_float32 *run = table->runs;
     int32_t together = shape->dilation_width == 1 ? shape->kernel_width : 1;
-    int32_t tap, pixel;
+    int32_t row, tap, pixel;
     for (pixel = 0; pixel < 4; pixel++) {
-        if ((rows[pixel] == zeros) || (left[pixel] < 0) || (left[pixel] + shape->kernel_width > shape->in_width)) {
+        if ((left[pixel] < 0) || (left[pixel] + shape->kernel_width > shape->in_width)) {
             together = 1;
         }
     }
-    for (tap = 0; tap < shape->kernel_width; tap += together) {
-        for (pixel = 0; pixel < 4; pixel++) {
-            const int32_t x = left[pixel] + tap * shape->dilation_width;
-            const int inside = (rows[pixel] != zeros) && (x >= 0) && (x < shape->in_width);
-            run->source[pixel] = inside ? rows[pixel] + x * channels : zeros;
+    for (row = 0; row < shape->kernel_height; row++) {
+        for (tap = 0; tap < shape->kernel_width; tap += together) {
+            for (pixel = 0; pixel < 4; pixel++) {
+                const int32_t y = top[pixel] + row * shape->dilation_height;
+                const int32_t x = left[pixel] + tap * shape->dilation_width;
+                const int inside = (y >= 0) && (y < shape->in_height) && (x >= 0) && (x < shape->in_width);
+                run->source[pixel] = inside ? input + (y * shape->in_width + x) * shape->channels : zeros;
+            }
+            run->length = together * shape->channels;
+            run++;
         }
-        run->length = together * channels;
-        run++;
     }
-    return run;
+    return (int32_t)(run - table->runs);
 }
 
-/*
- * Convolution of float32, channels last: 4 pixels x 4 channels at a time. Scratch: the table of 4 pixels, then zeros for
- * taps outside of the image.
- */
-static void aidge_cortexm_conv2d_f32(const float *input, float *output, const int32_t *stream, const float *limits, void *scratch,
-                                     const aidge_cortexm_conv2d_float32 *shape)
+/* The runs of 4 neighbouring pixels whose windows lie inside the image; `corner`: the first value of the first. */
+static int32_t aidge_cortexm_inner_runs_float32(aidge_cortexm_table_float32 *table, const float *corner,
+                                                const aidge_cortexm_conv2d_float32 *shape)
 {
-    aidge_cortexm_table_float32 *const table = (aidge_cortexm_table_float32 *)scratch;
-    float *const zeros = (float *)(void *)(table->runs + shape->kernel_height * shape->kernel_width);
-    const int32_t row_floats = shape->in_width * shape->channels;
-    const int32_t pixels = shape->out_height * shape->out_width;
-    int32_t batch, first, i;
-    for (i = 0; i < shape->channels; i++) {
-        zeros[i] = 0.0f;
-    }
-    for (batch = 0; batch < shape->batches; batch++) {
-        for (first = 0; first < pixels; first += 4) {
-            aidge_cortexm_run_float32 *run = table->runs;
-            int32_t top[4];
-            int32_t left[4];
-            const float *rows[4];
-            int32_t tap, pixel;
-            for (pixel = 0; pixel < 4; pixel++) { /* the last pixel stands in for those behind it */
-                const int32_t at = first + pixel < pixels ? first + pixel : pixels - 1;
-                const int32_t y = at / shape->out_width;
-                top[pixel] = y * shape->stride_height - shape->pad_top;
-                left[pixel] = (at - y * shape->out_width) * shape->stride_width - shape->pad_left;
-                table->output[pixel] = output + at * shape->out_channels;
-            }
-            for (tap = 0; tap < shape->kernel_height; tap++) {
-                for (pixel = 0; pixel < 4; pixel++) {
-                    const int32_t y = top[pixel] + tap * shape->dilation_height;
-                    rows[pixel] = (y >= 0) && (y < shape->in_height) ? input + y * row_floats : zeros;
-                }
-                run = aidge_cortexm_row_float32(run, rows, left, zeros, shape);
-            }
-            aidge_cortexm_pixels_float32(table, stream, (int32_t)(run - table->runs), stream + shape->stream_words, limits);
+    const int32_t together = shape->dilation_width == 1 ? shape->kernel_width : 1;
+    const int32_t length = together * shape->channels;
+    const int32_t step = shape->stride_width * shape->channels;
+    aidge_cortexm_run_float32 *run = table->runs;
+    int32_t row, tap;
+    for (row = shape->kernel_height; row > 0; row--) {
+        const float *source = corner;
+        for (tap = shape->kernel_width; tap > 0; tap -= together) {
+            run->source[0] = source;
+            run->source[1] = source + step;
+            run->source[2] = source + 2 * step;
+            run->source[3] = source + 3 * step;
+            run->length = length;
+            source += shape->dilation_width * shape->channels;
+            run++;
         }
-        input += shape->in_height * row_floats;
-        output += pixels * shape->out_channels;
+        corner += shape->dilation_height * shape->in_width * shape->channels;
+    }
+    return (int32_t)(run - table->runs);
+}
+
+/* To the next pixel. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_step_float32(aidge_cortexm_walk_float32 *walk, const aidge_cortexm_conv2d_float32 *shape)
+{
+    walk->output += shape->out_channels;
+    walk->left += shape->stride_width;
+    walk->columns -= 1;
+    if (walk->columns == 0) {
+        walk->columns = shape->out_width;
+        walk->left = -shape->pad_left;
+        walk->top += shape->stride_height;
     }
 }
 
-#if !AIDGE_CORTEXM_ASSEMBLY
-/* All groups of channels of 4 pixels: the C version of the assembly of this name. */
-static void aidge_cortexm_pixels_float32(const aidge_cortexm_table_float32 *table, const int32_t *stream, int32_t runs,
-                                         const int32_t *end, const float *limits)
+/* The same for any 4 pixels: the last of those that are left stands in for those behind it. */
+static int32_t aidge_cortexm_any_runs_float32(aidge_cortexm_walk_float32 *walk, aidge_cortexm_table_float32 *table,
+                                              const float *input, int32_t pixels, const aidge_cortexm_conv2d_float32 *shape)
+{
+    int32_t top[4];
+    int32_t left[4];
+    int32_t pixel;
+    for (pixel = 0; pixel < 4; pixel++) {
+        top[pixel] = walk->top;
+        left[pixel] = walk->left;
+        table->output[pixel] = walk->output;
+        if (pixel + 1 < pixels) {
+            aidge_cortexm_step_float32(walk, shape);
+        }
+    }
+    return aidge_cortexm_border_runs_float32(table, input, top, left, shape);
+}
+
+/* Fills the table for the next 4 of the pixels that are left. Returns the runs. */
+static int32_t aidge_cortexm_next_runs_float32(aidge_cortexm_walk_float32 *walk, aidge_cortexm_table_float32 *table,
+                                               const float *input, int32_t pixels, const aidge_cortexm_conv2d_float32 *shape)
+{
+    const int32_t bottom = walk->top + (shape->kernel_height - 1) * shape->dilation_height;
+    const int32_t right = walk->left + 3 * shape->stride_width + (shape->kernel_width - 1) * shape->dilation_width;
+    float *output = walk->output;
+    const float *corner;
+    if ((walk->columns < 4) || (walk->top < 0) || (walk->left < 0) || (bottom >= shape->in_height) || (right >= shape->in_width)) {
+        return aidge_cortexm_any_runs_float32(walk, table, input, pixels, shape);
+    }
+    corner = input + (walk->top * shape->in_width + walk->left) * shape->channels;
+    table->output[0] = output;
+    table->output[1] = output + shape->out_channels;
+    table->output[2] = output + 2 * shape->out_channels;
+    table->output[3] = output + 3 * shape->out_channels;
+    walk->output = output + 3 * shape->out_channels;
+    walk->left += 3 * shape->stride_width;
+    walk->columns -= 3;
+    aidge_cortexm_step_float32(walk, shape);
+    return aidge_cortexm_inner_runs_float32(table, corner, shape);
+}
+
+/* All groups of channels of 4 pixels: the C version of the assembly. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_pixels_float32(const aidge_cortexm_table_float32 *table, const int32_t *stream, int32_t runs,
+                                                       const int32_t *end, const float *limits)
 {
     while (stream != end) {
         const int32_t channel = *stream++ / 4;
@@ -121,4 +194,3 @@ static void aidge_cortexm_pixels_float32(const aidge_cortexm_table_float32 *tabl
         }
     }
 }
-#endif

@@ -3,16 +3,45 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Call, Input, Output, Scratch, Struct, computed
 from aidge_build.export.node import kernel
 
 from .conditions import ENOUGH_CHANNELS, GROUP, ONE_GROUP
-from .float32 import LinearFloat32, float_spec, pixels_text
+from .float32 import LinearFloat32, float_spec
 from .packing import taps_last_channels
-from .window import plane_of_view
+from .pixels_float32 import AT_ONCE, OUTPUTS_BYTES, column_text, direct_text
+from .window import SCRATCH_BYTES, Plane, plane_of_view
 
 POINTER_BYTES = 4
+VALUE_BYTES = 4 * 4  # of a value of 4 pixels in the column
+RUN_BYTES = 4 * POINTER_BYTES + 4
+
+
+def _values(plane: Plane) -> int:
+    return plane.kernel[0] * plane.kernel[1] * plane.in_channels
+
+
+def _column_bytes(plane: Plane) -> int:
+    """0 where the column would be too large: then the groups of channels read the image."""
+    size = VALUE_BYTES * _values(plane)
+    return size if size <= SCRATCH_BYTES - _table_bytes(plane) else 0
+
+
+def _table_bytes(plane: Plane) -> int:
+    """Where the pixels go, the column, the runs, and zeros as long as a run."""
+    runs = plane.kernel[0] * plane.kernel[1]
+    return OUTPUTS_BYTES + 2 * POINTER_BYTES + runs * RUN_BYTES + 4 * plane.kernel[1] * plane.in_channels
+
+
+def _flat(plane: Plane) -> Plane:
+    """A pointwise layer as one row of pixels: no block of 4 goes across the end of a row."""
+    if (plane.kernel, plane.strides, plane.pads) != ((1, 1), (1, 1), (0, 0)) or plane.in_size != plane.out_size:
+        return plane
+    size = (1, plane.batches * plane.in_size[0] * plane.in_size[1])
+    return replace(plane, batches=1, in_size=size, out_size=size)
 
 
 @kernel(("Conv1D", "Conv2D"), float_spec(ENOUGH_CHANNELS, ONE_GROUP))
@@ -20,18 +49,45 @@ class Conv2dFloat32(LinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         plane = plane_of_view(view)
-        runs = plane.kernel[0] * plane.kernel[1]
-        return Demands(scratch_bytes=4 * POINTER_BYTES + runs * (4 * POINTER_BYTES + 4) + 4 * plane.in_channels)
+        return Demands(scratch_bytes=_table_bytes(plane) + _column_bytes(plane))
 
     def call(self) -> Call:
-        plane, stream = plane_of_view(self.view), self.stream(taps_last_channels(self.inputs[1].data), GROUP)
+        plane, stream = _flat(plane_of_view(self.view)), self.stream(taps_last_channels(self.inputs[1].data), GROUP)
+        values = _values(plane)
+        has_column = _column_bytes(plane) > 0
+        pixels, text = column_text(values, self.clamp) if has_column else direct_text(self.clamp)
         shape = Struct("aidge_cortexm_conv2d_float32", {
             "batches": plane.batches, "in_height": plane.in_size[0], "in_width": plane.in_size[1], "channels": plane.in_channels,
             "out_height": plane.out_size[0], "out_width": plane.out_size[1], "out_channels": plane.out_channels,
             "kernel_height": plane.kernel[0], "kernel_width": plane.kernel[1],
             "stride_height": plane.strides[0], "stride_width": plane.strides[1],
             "dilation_height": plane.dilations[0], "dilation_width": plane.dilations[1],
-            "pad_top": plane.pads[0], "pad_left": plane.pads[1], "stream_words": stream.values.size})
-        return Call("aidge_cortexm_conv2d_f32", ("conv2d_float32.h",), (Input(0), Output(0), stream, self.limits(), Scratch(),
-                                                                        shape),
-                    texts=(pixels_text(),), facts=computed("4 pixels x 4 channels"))
+            "pad_top": plane.pads[0], "pad_left": plane.pads[1], "whole_turns": values - values % AT_ONCE,
+            "stream_words": stream.values.size})
+        name = pixels.replace("pixels", "conv2d", 1)
+        return Call(name, ("conv2d_float32.h",), (Input(0), Output(0), stream, self.limits(), Scratch(), shape),
+                    texts=(text, _layer(name, pixels)),
+                    facts=computed(f"4 pixels x 4 channels{' through a column' if has_column else ''}"))
+
+
+def _layer(name: str, pixels: str) -> str:
+    """The C function around the assembly."""
+    return f"""/* Convolution of float32, channels last: 4 pixels at a time. */
+static void {name}(
+    const float *input, float *output, const int32_t *stream, const float *limits, void *scratch,
+    const aidge_cortexm_conv2d_float32 *shape)
+{{
+    aidge_cortexm_table_float32 *const table = aidge_cortexm_table_of_float32(scratch, shape);
+    const int32_t in_floats = shape->in_height * shape->in_width * shape->channels;
+    const int32_t pixels = shape->out_height * shape->out_width;
+    int32_t batch, left;
+    for (batch = shape->batches; batch > 0; batch--) {{
+        aidge_cortexm_walk_float32 walk = aidge_cortexm_walk_of_float32(output, shape);
+        for (left = pixels; left > 0; left -= 4) {{
+            const int32_t runs = aidge_cortexm_next_runs_float32(&walk, table, input, left, shape);
+            {pixels}(table, stream, runs, stream + shape->stream_words, limits);
+        }}
+        input += in_floats;
+        output += pixels * shape->out_channels;
+    }}
+}}"""

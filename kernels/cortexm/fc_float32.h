@@ -1,24 +1,9 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "float32.h"
 
-static void aidge_cortexm_row_of_fc_float32(const float *input, float *output, const int32_t *stream, int32_t features,
-                                            const int32_t *end, const float *limits);
-
-/* A fully connected layer of float32: 8 outputs at a time. */
-static void aidge_cortexm_fc_f32(const float *input, float *output, const int32_t *stream, const float *limits, int32_t rows,
-                                 int32_t features, int32_t outputs, int32_t stream_words)
-{
-    for (; rows > 0; rows--) {
-        aidge_cortexm_row_of_fc_float32(input, output, stream, features, stream + stream_words, limits);
-        input += features;
-        output += outputs;
-    }
-}
-
-#if !AIDGE_CORTEXM_ASSEMBLY
-/* One row: the C version of the assembly of this name. */
-static void aidge_cortexm_row_of_fc_float32(const float *input, float *output, const int32_t *stream, int32_t features,
-                                            const int32_t *end, const float *limits)
+/* One row: the C version of the assembly. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_row_of_fc_float32_c(const float *input, float *output, const int32_t *stream, int32_t features,
+                                                            const int32_t *end, const float *limits)
 {
     while (stream != end) {
         const int32_t channel = *stream++ / 4;
@@ -39,4 +24,3 @@ static void aidge_cortexm_row_of_fc_float32(const float *input, float *output, c
         }
     }
 }
-#endif

@@ -7,8 +7,11 @@ from aidge_build.backend.spec import ROW_MAJOR, NodeView, Predicate
 from aidge_build.export.call import Call, Input, Literal, Output, computed
 from aidge_build.export.node import kernel
 
-from .float32 import LinearFloat32, float_spec, row_text
+from .assembly import Routine
+from .float32 import SAVED_BYTES, LinearFloat32, Limits, float_spec
 
+PARAMETERS = ("const float *input, float *output, const int32_t *stream, int32_t features, const int32_t *end, "
+              "const float *limits")
 OUTPUTS = 8
 
 
@@ -23,6 +26,68 @@ class FcFloat32(LinearFloat32):
         stream = self.stream(self.inputs[1].data, OUTPUTS)
         outputs, features = self.inputs[1].dims
         numbers = (self.inputs[0].dims[0], features, outputs, stream.values.size)
-        return Call("aidge_cortexm_fc_f32", ("fc_float32.h",), (Input(0), Output(0), stream, self.limits(),
-                                                                *map(Literal, numbers)),
-                    texts=(row_text(),), facts=computed("1 row x 8 outputs"))
+        row, text = row_text(self.clamp)
+        name = row.replace("row_of_", "", 1)
+        return Call(name, ("fc_float32.h",), (Input(0), Output(0), stream, self.limits(), *map(Literal, numbers)),
+                    texts=(text, _layer(name, row)), facts=computed("1 row x 8 outputs"))
+
+
+def _layer(name: str, row: str) -> str:
+    """The C function around the assembly."""
+    return f"""/* A fully connected layer of float32: 8 outputs at a time. */
+static void {name}(
+    const float *input, float *output, const int32_t *stream, const float *limits, int32_t rows, int32_t features,
+    int32_t outputs, int32_t stream_words)
+{{
+    for (; rows > 0; rows--) {{
+        {row}(input, output, stream, features, stream + stream_words, limits);
+        input += features;
+        output += outputs;
+    }}
+}}"""
+
+
+def row_text(limits: Limits) -> tuple[str, str]:
+    """Name and text of one row, 8 outputs at a time."""
+    name = f"aidge_cortexm_row_of_fc_float32{limits.suffix}"
+    code = Routine({})
+    code("push {{r4-r11, lr}}")
+    code("vpush {{s16-s31}}")
+    code(f"ldr r12, [sp, #{SAVED_BYTES}]", "end")
+    code(f"ldr r11, [sp, #{SAVED_BYTES + 4}]", "limits")
+    code.label(1, "a group of 8 outputs")
+    code("ldr r10, [r2], #4", "4 * first output")
+    code("vldmia r2!, {{s24-s31}}", "biases")
+    code("mov r4, r0")
+    code("subs r5, r3, #4")
+    code("blo 4f")
+    code.label(3, "4 inputs")
+    code("vldmia r4!, {{s0-s3}}")
+    for pair in range(2):
+        code("vldmia r2!, {{s4-s19}}", "weights of 2 inputs for 8 outputs")
+        for value in range(2):
+            for output in range(OUTPUTS):
+                code(f"vfma.f32 s{24 + output}, s{2 * pair + value}, s{4 + 8 * value + output}")
+    code("subs r5, r5, #4")
+    code("bhs 3b")
+    code.label(4)
+    code("adds r5, r5, #4")
+    code("beq 6f")
+    code.label(5, "the inputs left over")
+    code("vldmia r4!, {{s0}}")
+    code("vldmia r2!, {{s4-s11}}")
+    for output in range(OUTPUTS):
+        code(f"vfma.f32 s{24 + output}, s0, s{4 + output}")
+    code("subs r5, r5, #1")
+    code("bne 5b")
+    code.label(6)
+    limits.load(code, "r11")
+    limits.apply(code, range(24, 32))
+    code("add r4, r1, r10")
+    limits.store(code, range(24, 32), "r4", ("r6", "r7"))
+    code("cmp r2, r12")
+    code("bne 1b")
+    code("vpop {{s16-s31}}")
+    code("pop {{r4-r11, pc}}")
+    return name, code.function(name, PARAMETERS, "A row of inputs x 8 outputs of float32.",
+                               "aidge_cortexm_row_of_fc_float32_c(input, output, stream, features, end, limits);")

@@ -2,9 +2,8 @@
 #include "target.h"
 
 /*
- * The stream of words of a float32 layer: for each group of output channels its first channel, biases, then for each tap
- * one weight for each channel of the group; floats as their bits. limits: {lowest, highest} of the output, and
- * for each 1 if it is finite.
+ * The stream of words of a float32 layer: for each group of output channels 4 * its first channel, biases, then for each tap
+ * one weight for each channel of the group; floats as their bits. limits: {lowest, highest} of the output.
  */
 AIDGE_CORTEXM_INLINE float aidge_cortexm_real(int32_t bits)
 {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""float32 convolutions and fully connected layers of `cortexm` against their numpy meaning, within 1e-5 of the largest value."""
+"""float32 layers of `cortexm` against their numpy meaning, within 1e-5 of the largest value."""
 
 from __future__ import annotations
 
@@ -32,8 +32,34 @@ EDGES = [
     (1, 4, (9, 1), 5, (3, 1), 1, 1, (0, 0)),
 ]
 
+# batch, channels, spatial, kernel, strides, dilations, pads (begin, end); of depthwise layers
+DEPTHWISE = [
+    (1, 1, (1, 1), (1, 1), (1, 1), (1, 1), (0, 0)),
+    (1, 8, (5, 6), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (2, 17, (7, 5), (3, 3), (2, 1), (1, 1), (1, 0)),
+    (1, 24, (6, 9), (3, 3), (1, 2), (1, 1), (0, 1)),
+    (1, 3, (9, 9), (3, 3), (1, 1), (2, 2), (2, 2)),
+    (1, 5, (1, 1), (5, 5), (1, 1), (1, 1), (2, 2)),
+    (2, 12, (8, 7), (5, 3), (1, 3), (1, 1), (2, 1)),
+    (1, 16, (30,), (10,), (1,), (1,), (0, 0)),
+    (2, 9, (13,), (3,), (2,), (3,), (5, 6)),
+    (1, 64, (4, 4), (2, 2), (1, 1), (1, 1), (0, 1)),
+    (1, 7, (11, 1), (3, 1), (1, 1), (1, 1), (1, 1)),
+]
+
+
+def depthwise_cases():
+    clamps = ((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5), (-math.inf, 0.5))
+    for seed, (batch, channels, spatial, kernel, strides, dilations, pads) in enumerate(DEPTHWISE * 2):
+        random, rank, (low, high) = Randomness(seed), len(kernel), clamps[seed % len(clamps)]
+        window = Window(kernel, strides, dilations, (pads[0],) * rank, (pads[1],) * rank)
+        data, weights = random.real(batch, channels, *spatial), constant("w", random.float32(channels, 1, *kernel))
+        yield case(Conv(minimum=low, maximum=high, window=window, groups=channels, depthwise=True),
+                   [data, weights, random.bias(channels, "float32")], [random.float32(*data.dims)])
+
 
 def cases():
+    yield from depthwise_cases()
     for seed, (batch, channels, spatial, outputs, kernel, stride, dilation, pads) in enumerate(EDGES * 2):
         random, rank = Randomness(seed), len(kernel)
         low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5), (-math.inf, 0.5))

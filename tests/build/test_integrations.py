@@ -161,14 +161,14 @@ def test_platformio_without_a_model_is_left_alone(firmware):
 
 BUILDING = """\
 import os
-from SCons.Script import Dir, Glob, SConscript, Return, Split
+from SCons.Script import Dir, File, Glob, SConscript, Return, Split
 Env, Groups = None, []
 
 def GetCurrentDir():
     return Dir('.').srcnode().abspath
 
 def DefineGroup(name, src, depend, **parameters):
-    Groups.append([Env.Object(source) for source in src])
+    Groups.append([File(source) for source in set(src)])
     Env.Append(CPPPATH=parameters.get('CPPPATH', []))
     return Groups[-1]
 """
@@ -180,6 +180,7 @@ building.Env = Environment(tools=['gcc', 'gnulink'], ENV={{'PATH': os.environ['P
                            CCCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
 objects = [SConscript(folder + '/SConscript', variant_dir='build/' + folder, duplicate=0) for folder in ('models', 'applications')]
 building.Env.Program('app.elf', objects)
+building.Env.AidgeCheck('app.elf')
 """
 
 

@@ -34,7 +34,7 @@ class Figures:
 
     `data` is the element type of the files' names (int8, float). `stack_bytes` is the proved bound of one inference, None where
     there is none; `flash_bytes` the whole image, the program that feeds the vectors included; `peak_bytes` counts graph inputs
-    and outputs, `arena_bytes` is what is linked.
+    and outputs, `arena_bytes` is what is linked. `macs` are those of the model's file, of which some need not be executed.
     """
 
     model: str
@@ -46,6 +46,7 @@ class Figures:
     instructions: int
     cycles: int | None
     macs: int
+    macs_executed: int
     peak_bytes: int
     arena_bytes: int
     scratch_bytes: int
@@ -66,7 +67,7 @@ class Figures:
 
     @property
     def per_mac(self) -> float:
-        return self.instructions / max(1, self.macs)
+        return self.instructions / max(1, self.macs_executed)
 
     def as_json(self) -> dict:
         return dataclasses.asdict(self)

@@ -59,7 +59,7 @@ def _model(entry: Figures, peers: Peers, colours: dict[str, int]) -> dict:
 def _facts(entry: Figures, peers: Peers) -> list[dict]:
     """What stands above the layers: name, number, the other system's number."""
     found = [("instructions", entry.instructions, peers.counted("instructions", entry)),
-             ("estimated cycles", entry.cycles, peers.published_cycles(entry)), ("MACs", entry.macs, None),
+             ("estimated cycles", entry.cycles, peers.published_cycles(entry)), ("MACs executed", entry.macs_executed, entry.macs if entry.macs != entry.macs_executed else None),
              ("RAM with inputs, outputs", entry.peak_bytes, peers.counted("arena_bytes", entry)), ("stack bound", entry.stack_bytes, None),
              ("code", entry.code_bytes, None), ("weights", entry.weights_bytes, None),
              ("whole image", entry.flash_bytes, peers.counted("flash_bytes_total", entry)),

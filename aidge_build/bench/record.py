@@ -12,7 +12,7 @@ from aidge_build.bench.figures import Figures
 from aidge_build.errors import AidgeError, MissingTool
 
 SCHEMA = 2
-_KEPT = ("model", "data", "board", "cpu", "vectors", "differing_values", "instructions", "cycles", "macs", "peak_bytes", "arena_bytes",
+_KEPT = ("model", "data", "board", "cpu", "vectors", "differing_values", "instructions", "cycles", "macs", "macs_executed", "peak_bytes", "arena_bytes",
          "scratch_bytes", "stack_bytes", "code_bytes", "weights_bytes", "flash_bytes", "start_up_instructions")
 
 

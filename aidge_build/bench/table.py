@@ -15,7 +15,7 @@ Column = tuple[str, Callable[[Figures, Peers], object]]
 
 _NAMES: tuple[Column, ...] = (("model", lambda entry, _: entry.model), ("core", lambda entry, _: entry.cpu))
 _SPEED: tuple[Column, ...] = (
-    *_NAMES, ("instructions", lambda entry, _: entry.instructions), ("per MAC", lambda entry, _: entry.per_mac),
+    *_NAMES, ("instructions", lambda entry, _: entry.instructions), ("MACs executed", lambda entry, _: entry.macs_executed), ("per MAC", lambda entry, _: entry.per_mac),
     ("CMSIS-NN", lambda entry, peers: peers.counted("instructions", entry)), ("ratio", lambda entry, peers: peers.instruction_ratio(entry)),
     ("estimated cycles", lambda entry, _: entry.cycles), ("published", lambda entry, peers: peers.published_cycles(entry)),
     ("values that differ", lambda entry, _: entry.differing_values))

@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""The verb `explain`: which kernel each node got, which rule decided, and why every other one was rejected."""
+"""The verb `explain`: which kernel each node got, which rule decided, how it computes, and why every other one was rejected."""
 
 from __future__ import annotations
 
 import argparse
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from aidge_build.backend.adapt import adapt_to_backend
 from aidge_build.backend.assignment import Assignment
 from aidge_build.cli.outcome import Outcome
-from aidge_build.compile import import_model
+from aidge_build.compile import build_program, import_model
 from aidge_build.emit.manifest import channels_removed
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import Node
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.naming import layer_symbols
+from aidge_build.request import CompileRequest
+from aidge_build.verify.firmware import execute
+from aidge_build.verify.vectors import model_inputs, random_vectors, read_npz
 
 SUMMARY = "which kernel each node got, and why"
 
@@ -20,45 +28,104 @@ SUMMARY = "which kernel each node got, and why"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     parser.add_argument("node", nargs="?", metavar="NODE", help="only this node, with every rejection")
+    parser.add_argument("--measure", action="store_true", help="run the model in the board's emulator: instructions per multiply-accumulate")
+    parser.add_argument("--io-data", metavar="F.npz", help="with --measure: input vectors as `verify` reads them (default: a seeded random one)")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     request = load(arguments, NAME_TO_LOOK_AT)
+    if arguments.measure and (request.board is None or request.board.emulator is None or request.board.is_host):
+        raise AidgeError("nothing counts instructions there", where=f"--measure on {request.target_name}", code="USAGE",
+                         hint="name a board that has an emulator with --board")
+    if arguments.io_data and not arguments.measure:
+        raise AidgeError("input vectors are for --measure", where="--io-data", code="USAGE")
     view, notices = import_model(request)
     try:
         assignment = adapt_to_backend(view, request.libraries, request.target)
     except AidgeError as error:
         raise error.within(request.file_name)
-    nodes = assignment.view.nodes
-    if arguments.node is not None:
-        nodes = tuple(node for node in nodes if arguments.node == node.name or arguments.node in node.origin)
-        if not nodes:
-            raise AidgeError(f"there is no node '{arguments.node}'", where=request.file_name, code="USAGE",
-                             tried=[node.name for node in assignment.view.nodes][:40])
-    described = [_describe(assignment, node, request.target.rounding) for node in nodes]
-    lines = [*(f"{request.file_name}: {notice}" for notice in notices), *(_line(entry) for entry in described)]
+    chosen = _chosen(arguments.node, assignment, request.file_name)
+    counts = _measured(request, arguments.io_data) if arguments.measure else {}
+    symbols = layer_symbols(NAME_TO_LOOK_AT, [(node.name, node.type) for node in assignment.view.nodes])
+    described = [_describe(assignment, node, symbol, request, counts)
+                 for node, symbol in zip(assignment.view.nodes, symbols, strict=True) if node.name in chosen]
+    lines = [*(f"{request.file_name}: {notice}" for notice in notices), *(_text(entry) for entry in described)]
     return Outcome("\n".join(lines), {"nodes": described})
 
 
-def _describe(assignment: Assignment, node: Node, rounding: str) -> dict:
+def _chosen(name: str | None, assignment: Assignment, file_name: str) -> set[str]:
+    """The names of the nodes to explain."""
+    nodes = assignment.view.nodes
+    found = {node.name for node in nodes if name is None or name == node.name or name in node.origin}
+    if name is not None and not found:
+        raise AidgeError(f"there is no node '{name}'", where=file_name, code="USAGE", tried=[node.name for node in nodes][:40])
+    return found
+
+
+def _measured(request: CompileRequest, io_data: str | None) -> dict[str, int]:
+    """The mean instructions of each layer, by the node's name."""
+    program = build_program(request)
+    vectors = model_inputs(read_npz(Path(io_data)), program.view) if io_data else random_vectors(program.view, 1, seed=0)
+    with tempfile.TemporaryDirectory() as temporary:
+        result = execute(program, request.board, vectors, Path(temporary)).result
+    return {layer.node.name: round(count.instructions / result.runs) for layer, count in zip(program.layers, result.layers, strict=True)
+            if count.instructions is not None and result.runs}
+
+
+def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileRequest, counts: Mapping[str, int]) -> dict:
     choice, seen = assignment.choices[node.name], assignment.node_view(node)
-    kernel = choice.kernel
+    kernel, macs = choice.kernel, seen.multiply_accumulates
+    instructions, source = counts.get(node.name), "measured"
+    table = request.target.cost_table
+    if instructions is None and kernel and table and table.unit == "instructions":
+        cost = table.cost(kernel, seen)
+        instructions, source = None if cost is None else round(cost), "cost table"
     return {
         "name": node.name, "op": node.type, "kernel": kernel.name if kernel else "view", "library": kernel.library if kernel else "",
-        "rounding": kernel.spec.rounding if kernel else rounding, "format": str(seen.outputs[0].storage),
-        "dtype": seen.outputs[0].dtype.name, "dims": list(seen.outputs[0].dims), "macs": seen.multiply_accumulates,
+        "rounding": kernel.spec.rounding if kernel else request.target.rounding, "format": str(seen.outputs[0].storage),
+        "dtype": seen.outputs[0].dtype.name, "dims": list(seen.outputs[0].dims), "macs": macs,
+        "instructions": instructions, "instructions_from": source if instructions is not None else None,
+        "instructions_per_mac": round(instructions / macs, 3) if macs and instructions is not None else None,
+        **_facts(assignment, node, symbol),
         "channels_removed": channels_removed(seen.inputs, seen.outputs),
         "rule": choice.rule, "origin": list(node.origin),
         "rejected": [{"kernel": name, "reason": reason} for name, reason in choice.rejected],
     }
 
 
-def _line(entry: dict) -> str:
+def _facts(assignment: Assignment, node: Node, symbol: str) -> dict:
+    """What the kernel says of itself at this node, or why it cannot be called there after all."""
+    kernel = assignment.choices[node.name].kernel
+    if kernel is None:
+        return {"facts": {}, "refused": ""}
+    try:
+        call = kernel.node_class(replace(assignment.node_view(node), symbol=symbol), None).call()
+    except AidgeError as error:
+        return {"facts": {}, "refused": str(error)}
+    return {"facts": dict(sorted(call.facts.items())), "refused": ""}
+
+
+def _text(entry: dict) -> str:
     shape = "x".join(map(str, entry["dims"]))
     text = (f"{entry['name'][:40]:<40} {entry['op']:<18} {entry['library'] + ' ' + entry['kernel']:<28} {entry['rounding']:<6} "
             f"{entry['dtype']} {shape} {entry['format']}: {entry['rule']}")
-    removed = entry["channels_removed"]
-    if any(removed.values()):
-        text += f"; channels left out: {removed['inputs']} of the inputs, {removed['outputs']} of the outputs"
     reasons = "; ".join(f"{rejected['kernel']} ({rejected['reason']})" for rejected in entry["rejected"])
-    return f"{text}. Rejected: {reasons}" if reasons else text
+    text = f"{text}. Rejected: {reasons}" if reasons else text
+    details = _details(entry) if entry["kernel"] != "view" else ""
+    return f"{text}\n    {details}" if details else text
+
+
+def _details(entry: dict) -> str:
+    """How the layer is computed: block, epilogue, channels, instructions; a dash where nobody has counted them."""
+    facts, removed = entry["facts"], entry["channels_removed"]
+    parts = [f"{key} {facts[key]}" for key in (*(key for key in ("block", "epilogue") if key in facts), *sorted(facts.keys() - {"block", "epilogue"}))]
+    if any(removed.values()):
+        parts.append(f"channels left out: {removed['inputs']} of the inputs, {removed['outputs']} of the outputs")
+    if entry["macs"]:
+        per_mac, source = entry["instructions_per_mac"], entry["instructions_from"]
+        parts.append(f"{'-' if per_mac is None else f'{per_mac:.2f}'} instructions per MAC" + (f" ({source})" if source else ""))
+    elif entry["instructions"] is not None:
+        parts.append(f"{entry['instructions']:,} instructions ({entry['instructions_from']})")
+    if entry["refused"]:
+        parts.append(f"refused: {entry['refused']}")
+    return "; ".join(parts)

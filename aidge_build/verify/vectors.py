@@ -68,6 +68,21 @@ def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: Graph
     return found
 
 
+def random_vectors(view: GraphView, count: int, seed: int) -> Vectors:
+    """Seeded inputs: integers over their type's whole range, floats between -1 and 1. The same seed gives the same ones everywhere."""
+    random = numpy.random.Generator(numpy.random.PCG64(seed))
+    made = {}
+    for name in view.inputs:
+        tensor = view.tensor(name)
+        kind, dims = tensor.dtype.numpy, (count, *tensor.dims)
+        if kind.kind in "iu":
+            limits = numpy.iinfo(kind)
+            made[name] = random.integers(limits.min, limits.max, dims, dtype=kind, endpoint=True)
+        else:
+            made[name] = (random.random(dims) * 2 - 1).astype(kind) if kind.kind == "f" else random.random(dims) < 0.5
+    return made
+
+
 def perturbed(vectors: Vectors, count: int, seed: int) -> Vectors:
     """`count` vectors made from the given ones: a random tenth of the elements is moved, by up to the type's range.
 

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""`explain` says how a layer is computed, what it costs, and why no faster kernel takes it; what no fast kernel takes is right all the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy
+import pytest
+
+from tests.command import aidge_build
+from tests.models import model
+from tests.programs import needs_cross_compiler, needs_qemu
+
+pytestmark = [needs_cross_compiler, needs_qemu]
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
+
+# Convolutions in two groups around a depthwise one with a window of eight rows and strides of three.
+UNUSUAL = """
+r = DequantizeLinear(x, xs, zero)
+wa = DequantizeLinear(qa, ws, zero)
+a = Conv<group = 2, pads = [1, 1, 1, 1]>(r, wa)
+b = QuantizeLinear(a, as, zero) c = DequantizeLinear(b, as, zero)
+wd = DequantizeLinear(qd, ws, zero)
+d = Conv<group = 6, strides = [3, 3], pads = [3, 3, 3, 3]>(c, wd)
+e = QuantizeLinear(d, as, zero) f = DequantizeLinear(e, as, zero)
+wg = DequantizeLinear(qg, ws, zero)
+g = Conv<group = 2>(f, wg)
+y = QuantizeLinear(g, as, zero)
+"""
+
+
+@pytest.fixture
+def unusual(tmp_path) -> Path:
+    random = numpy.random.Generator(numpy.random.PCG64(3))
+    constants = {name: random.integers(-127, 128, dims).astype(numpy.int8)
+                 for name, dims in {"qa": (6, 2, 3, 3), "qd": (6, 1, 8, 8), "qg": (4, 3, 2, 2)}.items()}
+    scales = {"xs": 0.03, "ws": 0.01, "as": 0.05}
+    made = model(UNUSUAL, inputs="int8[1,4,13,11] x", outputs="int8[1,4,h,w] y",
+                 constants={**constants, **{name: numpy.float32(scale) for name, scale in scales.items()}, "zero": numpy.int8(0)})
+    (tmp_path / "unusual.onnx").write_bytes(made)
+    numpy.savez(tmp_path / "io.npz", x=random.integers(-128, 128, (3, 1, 4, 13, 11)).astype(numpy.int8))
+    return tmp_path / "unusual.onnx"
+
+
+@pytest.mark.parametrize("board, library, reasons", [
+    ("mps2-an386", "cortexm", ("2 groups, wants 1", "steps 3 columns")), ("mps3-an547", "helium", ("2 groups", "a window of 8 x 8 taps"))])
+def test_what_no_fast_kernel_takes_is_built_and_right_and_the_reasons_are_said(unusual, board, library, reasons):
+    nodes = [node for node in aidge_build("explain", unusual, "--board", board, "--json").json["nodes"] if node["macs"]]
+    assert [node["library"] for node in nodes] == ["ref"] * 3
+    grouped, depthwise = reasons
+    for node, reason in zip(nodes, (grouped, depthwise, grouped), strict=True):
+        said = [entry["reason"] for entry in node["rejected"] if entry["kernel"].startswith(f"{library} ")]
+        assert said and any(reason in text for text in said), node["rejected"]
+    assert grouped in aidge_build("explain", unusual, "--board", board).stdout
+    verified = aidge_build("verify", unusual, "--board", board, "--io-data", unusual.parent / "io.npz", "--perturb", 6, "--layers", "--json")
+    assert verified.exit_code == 0 and verified.json["differing_values"] == 0 and verified.json["values"] > 100
+
+
+def test_explain_says_block_and_epilogue_and_the_plan_says_the_same(tmp_path):
+    explained = {node["name"]: node for node in aidge_build("explain", DIGITS, "--board", "mps2-an386", "--json").json["nodes"]}
+    assert explained["conv2"]["facts"]["block"] == "2 pixels x 4 channels" and "integer" in explained["conv2"]["facts"]["epilogue"]
+    assert explained["conv2"]["instructions_per_mac"] is None and explained["flatten"]["facts"] == {}
+    text = aidge_build("explain", DIGITS, "conv2", "--board", "mps2-an386").stdout
+    assert "block 2 pixels x 4 channels; epilogue integer" in text and "- instructions per MAC" in text and text.count("\n") == 2
+    assert aidge_build("compile", DIGITS, "--out", tmp_path, "--board", "mps2-an386").exit_code == 0
+    planned = json.loads((tmp_path / "digits.plan.json").read_text())["layers"]
+    assert {layer["name"]: layer["facts"] for layer in planned} == {name: node["facts"] for name, node in explained.items() if node["kernel"] != "view"}
+
+
+def test_explain_measures_each_layer_where_there_is_an_emulator(unusual, tmp_path):
+    measured = {words: aidge_build("explain", unusual, "--board", "mps2-an386", "--measure", *words, "--json").json["nodes"]
+                for words in ((), ("--io-data", tmp_path / "io.npz"))}
+    for nodes in measured.values():
+        for node in filter(lambda node: node["macs"], nodes):
+            assert node["instructions_from"] == "measured" and node["instructions"] > node["macs"]
+            assert node["instructions_per_mac"] == round(node["instructions"] / node["macs"], 3)
+    assert aidge_build("explain", unusual, "--board", "mps2-an386", "--measure", "--json").json["nodes"] == measured[()]
+    for words in (("--board", "host"), ("--cpu", "cortex-m4")):
+        refused = aidge_build("explain", unusual, *words, "--measure")
+        assert refused.exit_code == 2 and "--board" in refused.stderr
+
+
+def test_explain_reads_what_a_layer_costs_from_the_table(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(model("y = Relu(x)", inputs="float[1,40] x", outputs="float[1,40] y"))
+    (tmp_path / "costs.toml").write_text('schema = 1\nname = "t"\nversion = "1"\nunit = "instructions"\n'
+                                         '[[cost]]\nlibrary = "ref"\nkernel = "unary_float32"\nop = "ReLU"\nper_element = 7\n')
+    nodes = aidge_build("explain", tmp_path / "net.onnx", "--select", "cost", "--cost-table", tmp_path / "costs.toml", "--json").json["nodes"]
+    assert [(node["instructions"], node["instructions_from"]) for node in nodes] == [(280, "cost table")], nodes

@@ -39,6 +39,9 @@ def check_image(image: Image, claims: Sequence[Claim], plans: Sequence[Plan], us
     regions = [use.region for use in uses]
     findings = [*_check_regions(uses, homeless)]
     for claim in claims:
+        if not claim.from_note:
+            findings.append(Finding("MEM04", WARNING, f"the linker script discarded the note of model {claim.model}: its hash, weights and layers "
+                                                      "are unknown. Hint: .note.aidge 0 : { KEEP(*(.note.aidge)) }"))
         findings += _check_buffer(image, claim, _Buffer("arena", claim.arena_symbol, claim.arena_bytes), regions)
         for part in claim.arenas:
             findings += _check_buffer(image, claim, _Buffer("arena", part.symbol, part.size_bytes, part.region), regions)
@@ -125,9 +128,7 @@ def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
         yield Finding("MEM04", ERROR, f"{plan.file} plans model {plan.model}, of which the program holds no claim: "
                                       "cannot verify it")
         return
-    if not claim.from_note:
-        yield Finding("MEM04", WARNING, f"the linker script discarded the note of model {plan.model}: its model hash is unknown")
-    elif claim.model_sha256 != plan.model_sha256:
+    if claim.from_note and claim.model_sha256 != plan.model_sha256:
         yield Finding("MEM04", ERROR, f"model {plan.model} in the program has hash {claim.model_sha256[:12]}, "
                                       f"{plan.file} has {plan.model_sha256[:12]}: stale link")
     compared = (("arena", claim.arena_bytes, plan.arena_bytes), ("weights", claim.weights_bytes, plan.weights_bytes),

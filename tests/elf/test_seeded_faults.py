@@ -13,7 +13,7 @@ from aidge_build.boards import load_board
 from aidge_build.elf import read_image, region_use
 from aidge_build.toolchain import build_program
 from tests.command import aidge_build
-from tests.programs import SHA256, build, model, needs_cross_compiler
+from tests.programs import ROOT, SHA256, build, model, needs_cross_compiler
 
 pytestmark = needs_cross_compiler
 MAIN = "int main(void) {"
@@ -29,7 +29,8 @@ class Fault:
     flags: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     plan: dict = field(default_factory=dict)
-    objcopy: tuple[str, ...] = ()
+    boot_loader: bool = False
+    link_script: tuple[str, str] = ("", "")  # what stands there instead of what
 
 
 GOOD = model("DTCM")
@@ -46,19 +47,17 @@ FAULTS = {
     "recursion": Fault("STK02", "warning", "volatile int n; int rec(int k) { return k ? n * rec(k - 1) + 1 : 0; }\n" + GOOD.replace(
         MAIN, f"{MAIN} n = rec(n);"), ("-fno-optimize-sibling-calls",)),
     "double arithmetic in software": Fault("MEM09", "warning", "volatile float x = 1.0f;\n" + GOOD.replace(MAIN, f"{MAIN} x = x * 1.7;")),
-    "headers in a segment": Fault("MEM11", "warning", GOOD, ("-Wl,-z,max-page-size=0x10000",)),
+    "headers in a segment": Fault("MEM11", "warning", GOOD, ("-Wl,-z,max-page-size=0x10000",), boot_loader=True),
     "a layer that link-time optimisation removed": Fault("MEM07", "warning", GOOD.replace("__attribute__((noinline, noclone)) static void kws_conv", (
         "static inline __attribute__((always_inline)) void kws_conv")), ("-O2", "-flto")),
-    "a note that was discarded": Fault("MEM04", "warning", GOOD, objcopy=("--remove-section=.note.aidge",), plan={"model": "kws"}),
+    "a note that was discarded": Fault("MEM04", "warning", GOOD, link_script=("    .note.aidge 0 : { KEEP(*(.note.aidge)) }", "    /DISCARD/ : { *(.note*) }")),
 }
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_seeded_fault_is_found(tmp_path, name):
     fault = FAULTS[name]
-    elf = offset_build(fault.program, tmp_path, fault.flags) if fault.code == "MEM11" else build("stm32f7", fault.program, tmp_path, flags=fault.flags)
-    if fault.objcopy:
-        subprocess.run(["arm-none-eabi-objcopy", *fault.objcopy, str(elf)], check=True)
+    elf = own_build(fault.program, tmp_path, fault.flags, fault.boot_loader, fault.link_script)
     options = list(fault.options) or ["--board", "stm32f7"]
     if fault.plan:
         (tmp_path / "kws.plan.json").write_text(json.dumps({"model": "kws", "model_sha256": SHA256, "arena_bytes": 512, **fault.plan}))
@@ -76,24 +75,29 @@ def test_without_a_fault_nothing_is_found(tmp_path):
         assert result.exit_code == 0 and result.json["findings"] == []
 
 
-def offset_build(program: str, folder, flags=()):
-    """A program behind a boot loader of 16 KB."""
-    (folder / "behind.toml").write_text(
-        'extends = "stm32f7"\n[regions.FLASH]\norigin = 0x08004000\nlength = "1008K"\nkind = "flash"\n')
+def own_build(program: str, folder, flags=(), boot_loader=True, link_script=("", "")):
+    """A program of an STM32F7, behind a boot loader of 16 KB or not, with a linker script that differs in a line."""
+    script = (ROOT / "boards" / "link.ld.j2").read_text()
+    assert link_script[0] in script
+    (folder / "own.ld.j2").write_text(script.replace(*link_script) if link_script[0] else script)
+    flash = '[regions.FLASH]\norigin = 0x08004000\nlength = "1008K"\nkind = "flash"\n' if boot_loader else ""
+    (folder / "own.toml").write_text(f'extends = "stm32f7"\nlink_script = "own.ld.j2"\n{flash}')
     (folder / "app.c").write_text(program)
-    return build_program(load_board("behind", [folder]), [folder / "app.c"], folder / "app.elf", work_folder=folder / "objects", extra_flags=flags)
+    return build_program(load_board("own", [folder]), [folder / "app.c"], folder / "app.elf", work_folder=folder / "objects", extra_flags=flags)
 
 
 def test_headers_in_a_segment_are_no_part_of_the_figures(tmp_path):
-    elf = offset_build(GOOD, tmp_path, ("-Wl,-z,max-page-size=0x10000",))
+    elf = own_build(GOOD, tmp_path, ("-Wl,-z,max-page-size=0x10000",))
     subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", str(elf), str(tmp_path / "image")], check=True)
-    uses, homeless = region_use(read_image(elf), load_board("behind", [tmp_path]).regions)
+    uses, homeless = region_use(read_image(elf), load_board("own", [tmp_path]).regions)
     assert uses[0].used_bytes == (tmp_path / "image").stat().st_size and homeless == ()
 
 
 def test_a_clone_that_link_time_optimisation_renamed_is_the_layer(tmp_path):
-    elf = build("stm32f7", GOOD, tmp_path)
-    subprocess.run(["arm-none-eabi-objcopy", "--redefine-sym=kws_conv=kws_conv.constprop.0.isra.0", str(elf)], check=True)
+    code = GOOD.replace("__attribute__((noinline, noclone)) static void kws_conv(void) { kernel(kws_arena, 1);",
+                        "__attribute__((noinline)) static void kws_conv(int step) { kernel(kws_arena, step);").replace("kws_conv();", "kws_conv(1);")
+    elf = build("stm32f7", code, tmp_path, flags=("-O3", "-flto"))
+    assert read_image(elf).symbol("kws_conv").linked_name.startswith("kws_conv.constprop")
     assert aidge_build("check", elf, "--board", "stm32f7", "--json").json["findings"] == []
 
 

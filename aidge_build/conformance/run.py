@@ -19,7 +19,7 @@ from aidge_build.onnx_format.node_cases import NodeCase
 from aidge_build.output import write_sources
 from aidge_build.toolchain import build_program
 
-WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wno-unused-function", "-Werror")
+WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-g1")
 MOST_CASES = 60  # of one program
 MOST_BYTES = 1 << 20  # of the tensors and arenas of one program
@@ -27,13 +27,16 @@ MOST_BYTES = 1 << 20  # of the tensors and arenas of one program
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a case: "pass", "folded", "refused" or "wrong". `ulps` is the largest distance in units in the last place."""
+    """What became of a case: "pass", "folded", "refused" or "wrong". `distance` is the largest one to the expected values: in units
+    in the last place ("ULP") of float32 outputs; integers and truth values must be equal, so theirs is 0 ("LSB").
+    """
 
     name: str
     verdict: str
     reason: str = ""
     bound: tuple[str, ...] = ()
-    ulps: int = 0
+    distance: int = 0
+    unit: str = "ULP"
 
 
 def verdicts(prepared: Sequence[Prepared], board: Board, folder: Path, flags: tuple[str, ...] = ()) -> list[Verdict]:
@@ -84,7 +87,8 @@ def _batch(batch: Sequence[Prepared], board: Board, folder: Path, flags: tuple[s
             position += tensor.size_bytes
         reason, ulps = _difference(one.case, values)
         verdict = "wrong" if reason else "folded" if one.folded else "pass"
-        found.append(Verdict(one.case.name, verdict, reason, one.bound, ulps))
+        unit = "ULP" if any(value.dtype.kind == "f" for value in values) else "LSB"
+        found.append(Verdict(one.case.name, verdict, reason, one.bound, ulps, unit))
     return found
 
 

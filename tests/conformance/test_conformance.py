@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A fixed sample of the ONNX node cases as generated C on the host and an emulated Cortex-M4; `./sconsw conformance` runs all of them."""
+"""A fixed sample of the ONNX cases as generated C on the host and an emulated Cortex-M4; `./sconsw conformance` runs all of them."""
 
 from __future__ import annotations
 
@@ -10,42 +10,64 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.cli.conformance import run_cases
 from aidge_build.conformance.cases import listed_names
 from aidge_build.conformance.run import _difference
-from aidge_build.conformance.table import page, summary
-from aidge_build.onnx_format.node_cases import node_cases
+from aidge_build.conformance.suites import COLLECTIONS, SANITIZED, run_cases
+from aidge_build.conformance.table import Suite, page
+from aidge_build.onnx_format.node_cases import node_cases, stored_cases
 from tests.programs import needs_cross_compiler, needs_qemu
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
-ROW = re.compile(r"^\| (test_\w+) \| (\w+) \|", re.M)
-LARGE = re.compile("3d_d|lppool_3d|maxpool_3d|averagepool_3d|_mish")  # too large for the time of the suite on the emulator
+ROW = re.compile(r"^\| (test_\w+) \| (\w+) \| [^|]* \| ([^|]+) \| ([^|]+) \| ([^|]+) \|", re.M)
+PYTORCH = "pytorch-converted"
+DISTANCE = re.compile(r"\d+ (ULP|LSB)")
+BOUND_TO_FOLD = re.compile(r"test_(constant|shape(_\w+)?|size(_example)?)")  # their outputs are known from the model alone
 
 
 def table() -> dict[str, str]:
     """The verdict of every case in the committed table."""
-    return dict(ROW.findall(TABLE.read_text()))
+    return {name: verdict for name, verdict, *_ in ROW.findall(TABLE.read_text())}
 
 
 def test_the_committed_table_lists_every_case_and_none_is_wrong():
     found = table()
-    assert list(found) == list(listed_names())
-    counts = Counter(found.values())
-    assert counts["wrong"] == 0 and counts["pass"] >= 747 and counts["pass"] + counts["folded"] >= 774
+    assert list(found) == [*listed_names(), *stored_cases(PYTORCH)]
+    assert Counter(found[name] for name in listed_names()) == {"pass": 779, "folded": 14}
+    assert {name for name in found if found[name] == "folded"} == {name for name in listed_names() if BOUND_TO_FOLD.fullmatch(name)}
+    assert Counter(found[name] for name in stored_cases(PYTORCH)) == {"pass": 82}
+
+
+def test_the_committed_table_gives_the_distance_on_the_host_under_sanitizers_and_on_a_cortex_m4():
+    text = TABLE.read_text()
+    assert "| host | mps2-an386 | sanitized |" in text
+    assert all(DISTANCE.fullmatch(cell) for _, _, *cells in ROW.findall(text) for cell in cells)
+
+
+def verdicts_of(machine: str, names: list[str], folder: Path, suite: str = "mcu-793") -> dict[str, str]:
+    return {one.name: one.verdict for one in run_cases(machine, None, names, 2, str(folder), suite)}
 
 
 def test_a_sample_of_the_cases_has_the_verdicts_of_the_table(tmp_path):
     known, names = table(), list(listed_names())[::8]
-    found = run_cases("host", None, names, (), 2, str(tmp_path))
-    assert {one.name: one.verdict for one in found} == {name: known[name] for name in names}
+    assert verdicts_of("host", names, tmp_path) == {name: known[name] for name in names}
+
+
+def test_a_sample_of_the_cases_is_clean_under_sanitizers(tmp_path):
+    known, names = table(), list(listed_names())[4::16]
+    assert verdicts_of(SANITIZED, names, tmp_path) == {name: known[name] for name in names}
 
 
 @needs_cross_compiler
 @needs_qemu
-def test_a_sample_of_the_cases_passes_on_an_emulated_cortex_m4(tmp_path):
-    names = [name for name, verdict in table().items() if verdict == "pass" and not LARGE.search(name)][::7]
-    found = run_cases("mps2-an386", None, names, (), 2, str(tmp_path))
-    assert [one for one in found if one.verdict != "pass"] == []
+def test_half_of_the_cases_have_the_verdicts_of_the_table_on_an_emulated_cortex_m4(tmp_path):
+    known, names = table(), list(listed_names())[::2]
+    found = verdicts_of("mps2-an386", names, tmp_path)
+    assert found == {name: known[name] for name in names} and Counter(found.values())["pass"] >= 300
+
+
+def test_a_sample_of_the_models_converted_from_pytorch_passes(tmp_path):
+    names = list(stored_cases(PYTORCH))[::3]
+    assert set(verdicts_of("host", names, tmp_path, PYTORCH).values()) == {"pass"}
 
 
 def test_a_wrong_value_is_seen():
@@ -57,7 +79,8 @@ def test_a_wrong_value_is_seen():
     assert "float64" in _difference(case, [expected.astype(numpy.float64)])[0]
 
 
-@pytest.mark.parametrize("kind, count", [("pass", 1), ("wrong", 0)])
-def test_the_page_counts_the_verdicts(kind, count, tmp_path):
-    found = run_cases("host", None, ["test_abs"], (), 1, str(tmp_path))
-    assert f"{count} {kind}" in summary(found) and "| test_abs | pass |" in page(found, "host")
+@pytest.mark.parametrize("name, cells", [("test_abs", "pass |  | 0 ULP"), ("test_add_int8", "pass |  | 0 LSB")])
+def test_the_page_counts_the_verdicts(name, cells, tmp_path):
+    suite = Suite("One", COLLECTIONS["mcu-793"].text, {"host": run_cases("host", None, [name], 1, str(tmp_path))})
+    assert "1 pass" in suite.summary() and "0 wrong" in suite.summary()
+    assert f"| {name} | {cells} |" in page([suite])

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -69,6 +70,28 @@ def test_a_budget_needs_a_check(project):
     project.sconstruct("kws = env.AidgeModel('kws', 'kws.onnx')\nenv.AidgeBudget(env.Program('app.elf', ['main.c', kws]), max_flash=1)\n")
     run = project.scons()
     assert run.exit_code == 2 and "AidgeBudget: write env.AidgeCheck(app.elf) before it" in run.output
+
+
+@needs_cross_compiler
+def test_a_plan_falsified_by_one_byte_fails_the_program_that_is_asked_for_by_name_until_it_is_right_again(tmp_path):
+    (tmp_path / "main.c").write_text(MAIN)
+    (tmp_path / "SConstruct").write_text(SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget={}))
+
+    def scons():
+        return subprocess.run([sys.executable, "-m", "SCons", "-Q", "app.elf"], cwd=tmp_path, capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(DIGITS.parents[1])})
+
+    assert scons().returncode == 0
+    plan = tmp_path / "digits.plan.json"
+    right = plan.read_text()
+    number = json.loads(right)["arena_bytes"]
+    plan.write_text(right.replace(f'"arena_bytes": {number},', f'"arena_bytes": {number + 1},'))
+    for _ in range(2):
+        failed = scons()
+        assert failed.returncode == 2 and "error MEM02: the arena of model digits claims " in failed.stdout, failed.stdout + failed.stderr
+        assert not (tmp_path / "app.elf").exists() and not json.loads((tmp_path / "app.elf.check.json").read_text())["ok"]
+    plan.write_text(right)
+    assert scons().returncode == 0 and (tmp_path / "app.elf").exists()
 
 
 @needs_cross_compiler

@@ -18,14 +18,14 @@ def evaluate(operator: Operator, values: Sequence[numpy.ndarray | None], inputs:
     Float tensors are evaluated in float64 and rounded once to their type.
     """
     with numpy.errstate(all="ignore"):  # overflow to infinity and NaN are results, not accidents
-        if _is_quantized(inputs, outputs):
+        if is_quantized(inputs, outputs):
             results = operator.forward_quantized(values, inputs, outputs)
         else:
             results = as_tuple(operator.forward(*(None if value is None else as_evaluated(value) for value in values)))
         return tuple(_as_declared(_own(result, values), tensor) for result, tensor in zip(results, outputs, strict=True))
 
 
-def _is_quantized(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> bool:
+def is_quantized(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> bool:
     """Whether the node is one that computes on quantized tensors.
 
     A node that only reads or only writes one (an integer operator of the file) means the stored values themselves.

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""What one execution of a graph works on: parameters, inputs, results, gradients, and parameters that the graph itself renews."""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+from dataclasses import dataclass, field
+
+import numpy
+
+
+@dataclass(eq=False)
+class Context:
+    """Values by tensor name. `params` belong to the caller: forward and backward never change them.
+
+    `instances` are the inputs of the present pass, `hidden` what forward computed from them. `gradients` are added up, never
+    overwritten: those of parameters over passes until `clear_gradients`, those of instances and hidden values within a pass.
+    `overwritten_params` are the next values of parameters that an operator renews (a running mean) until `keep_overwritten`.
+    """
+
+    params: MutableMapping[str, numpy.ndarray]
+    instances: dict[str, numpy.ndarray] = field(default_factory=dict)
+    hidden: dict[str, numpy.ndarray] = field(default_factory=dict)
+    gradients: dict[str, numpy.ndarray] = field(default_factory=dict)
+    overwritten_params: dict[str, numpy.ndarray] = field(default_factory=dict)
+
+    def begin(self, instances: dict[str, numpy.ndarray]) -> None:
+        """Start a pass: forget the values of the last one and all gradients but those of parameters."""
+        self.instances, self.hidden = dict(instances), {}
+        self.gradients = {name: gradient for name, gradient in self.gradients.items() if name in self.params}
+
+    def __getitem__(self, name: str) -> numpy.ndarray:
+        """The value of a tensor in the present pass."""
+        for values in (self.hidden, self.instances, self.params):
+            if name in values:
+                return values[name]
+        raise KeyError(name)
+
+    def accumulate(self, name: str, gradient: numpy.ndarray) -> None:
+        """Add a gradient to that which the tensor has already."""
+        known = self.gradients.get(name)
+        self.gradients[name] = numpy.array(gradient) if known is None else known + gradient
+
+    def clear_gradients(self) -> None:
+        """Forget all gradients: a new step of training begins."""
+        self.gradients = {}
+
+    def keep_overwritten(self) -> None:
+        """Make the values that operators computed for parameters the parameters' own."""
+        self.params.update(self.overwritten_params)
+        self.overwritten_params = {}

@@ -7,15 +7,19 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy
 import pytest
 
 from aidge_build.boards import Board, load_board
 from aidge_build.toolchain import build_program
 from tests.command import aidge_build
+from tests.shared import int8_model, vectors
 
 ROOT = Path(__file__).resolve().parents[1]
 # The firmware projects of this repository; some build systems' examples build the same firmware in another way.
 EXAMPLES = tuple(sorted(script.parent.name for script in ROOT.glob("examples/*/SConscript")))
+# The firmware of an example runs hundreds of inputs; `build_model` makes one that runs one.
+EXAMPLE_MODELS = {"digits.onnx": ROOT / "examples" / "digits" / "digits.onnx"}
 
 needs_cross_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 needs_qemu = pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="needs qemu-system-arm")
@@ -79,3 +83,17 @@ def build_example(name: str, board: Board, folder: Path, *, flags: tuple[str, ..
         assert compiled.exit_code == 0, compiled.stderr
     return build_program(board, [*sorted(example.glob("*.c")), *sorted(folder.glob("*.c"))], folder / "app.elf", work_folder=folder / "objects",
                          include_folders=[folder], extra_flags=flags)
+
+
+def build_model(name: str, board: Board, folder: Path, *, flags: tuple[str, ...] = ()) -> Path:
+    """The ELF file of a program that runs a model once: one of EXAMPLE_MODELS, or one that lies beside the checkout."""
+    if name in EXAMPLE_MODELS:
+        path, stored = EXAMPLE_MODELS[name], {"x": numpy.zeros((1, 1, 1, 8, 8), numpy.int8)}
+    else:
+        path, stored = int8_model(name), {key: value[:1] if value.ndim else value for key, value in numpy.load(vectors(name)).items()}
+    numpy.savez(folder / "io.npz", **stored)
+    verified = aidge_build("verify", path, "--board", board.name, "--io-data", folder / "io.npz", "--keep", folder,
+                           *(f"--flag={flag}" for flag in flags))
+    assert verified.exit_code == 0, verified.stderr
+    elf, = folder.glob("*.elf")
+    return elf

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 
 import pytest
 
 from aidge_build.boards import list_boards, load_board
 from aidge_build.cli import main
+from aidge_build.elf import read_claims, read_image
 from aidge_build.emulate import block_counter, native_code, run_program
 from aidge_build.errors import AidgeError, CheckFailed, MissingTool
 from aidge_build.toolchain import build_program
-from tests.programs import build, model, needs_cross_compiler, needs_qemu
+from tests.programs import build, build_model, model, needs_cross_compiler, needs_qemu
+from tests.shared import MODELS
 
 pytestmark = [needs_cross_compiler, needs_qemu]
 QEMU_TOO = ("microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "netduinoplus2")
@@ -69,6 +72,19 @@ def test_both_emulators_count_the_same(tmp_path, name, flags):
                for emulator in ("unicorn", "qemu", "unicorn", "qemu")]
     assert len({dataclasses.replace(result, emulator="") for result in counted}) == 1
     assert counted[0].stdout == "384\n" and counted[0].runs == 2 and counted[0].written_bytes == 64
+
+
+@pytest.mark.parametrize("name", ["digits.onnx", *(MODELS if os.environ.get("AIDGE_STRESS") else ("ad_toycar", "kws_dscnn"))])
+def test_both_emulators_count_generated_models_the_same_layer_by_layer_and_every_time(tmp_path, name):
+    board = load_board("mps2-an386")
+    elf = build_model(name, board, tmp_path, flags=("-O3",))
+    claim, = read_claims(read_image(elf))
+    counted = [run_program(elf, board, work_folder=tmp_path, run_symbol=f"{claim.model}_run", layer_symbols=claim.layers, emulator=emulator,
+                           watched_symbols=[claim.arena_symbol]) for emulator in ("unicorn", "qemu") * 2]
+    assert len({dataclasses.replace(result, emulator="") for result in counted}) == 1
+    layers = [layer.instructions for layer in counted[0].layers]
+    assert all(layers) and 0.95 * counted[0].run_instructions < sum(layers) <= counted[0].run_instructions
+    assert counted[0].written_bytes <= claim.arena_bytes
 
 
 def test_a_layer_is_counted_with_the_kernels_that_it_calls(tmp_path):

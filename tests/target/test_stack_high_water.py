@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import itertools
 import os
-from pathlib import Path
 
-import numpy
 import pytest
 
-from aidge_build.boards import Board, load_board
+from aidge_build.boards import load_board
 from aidge_build.emulate import run_program
 from tests.command import aidge_build
-from tests.programs import EXAMPLES, ROOT, build_example, needs_cross_compiler, needs_qemu
-from tests.shared import MODELS, int8_model, vectors
+from tests.programs import EXAMPLE_MODELS, EXAMPLES, build_example, build_model, needs_cross_compiler, needs_qemu
+from tests.shared import MODELS
 
 pytestmark = [needs_cross_compiler, needs_qemu]
 
-# The firmware of the example runs hundreds of images; this one runs one.
-EXAMPLE_MODELS = {"digits.onnx": ROOT / "examples" / "digits" / "digits.onnx"}
 BOARDS = ("microbit", "mps2-an385", "mps2-an386", "stm32f7", "mps2-an505", "mps3-an547")
 FLAGS = ("-O0", "-O2", "-O3", "-Os", "-O2 -flto")
 SAMPLE = (("digits.onnx", "microbit", "-O0"), ("digits.onnx", "microbit", "-O2 -flto"), ("digits", "stm32f7", "-O3"),
@@ -33,20 +29,6 @@ TOO_LARGE = {("microbit", name) for name in MODELS}
 WHOLE = tuple(case for case in itertools.product((*EXAMPLES, *EXAMPLE_MODELS, *MODELS), BOARDS, FLAGS)
               if (case[1], case[0]) not in TOO_LARGE)
 CASES = WHOLE if os.environ.get("AIDGE_STRESS") else SAMPLE
-
-
-def build_model(name: str, board: Board, folder: Path, *, flags: tuple[str, ...]) -> Path:
-    """A program that runs the model once."""
-    if name in EXAMPLE_MODELS:
-        path, stored = EXAMPLE_MODELS[name], {"x": numpy.zeros((1, 1, 1, 8, 8), numpy.int8)}
-    else:
-        path, stored = int8_model(name), {key: value[:1] if value.ndim else value for key, value in numpy.load(vectors(name)).items()}
-    numpy.savez(folder / "io.npz", **stored)
-    verified = aidge_build("verify", path, "--board", board.name, "--io-data", folder / "io.npz", "--keep", folder,
-                           *(f"--flag={flag}" for flag in flags))
-    assert verified.exit_code == 0, verified.stderr
-    elf, = folder.glob("*.elf")
-    return elf
 
 
 @pytest.mark.parametrize("name, board_name, flags", CASES, ids=lambda value: value.replace(" ", ""))

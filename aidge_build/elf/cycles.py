@@ -39,11 +39,11 @@ _M3_SLOW = {"sdiv": 6, "udiv": 6, "mla": 2, "mls": 2, "umull": 4, "smull": 4, "u
             "isb": 3, "dsb": 3}
 _M0_SLOW = {"mrs": 4, "msr": 4, "isb": 4, "dsb": 4}
 _MODELS = {
-    "cortex-m0": CycleModel(2, f"{_BIAS}; not validated on this core", False, 2, 2, 2, _M0_SLOW),
-    "cortex-m0plus": CycleModel(1, f"{_BIAS}; not validated on this core", False, 2, 2, 2, _M0_SLOW),
-    "cortex-m3": CycleModel(2, f"{_BIAS}; not validated on this core", True, 1, 1, 1, _M3_SLOW),
+    "cortex-m0": CycleModel(2, f"{_BIAS}; not validated on this core, its bias is unknown", False, 2, 2, 2, _M0_SLOW),
+    "cortex-m0plus": CycleModel(1, f"{_BIAS}; not validated on this core, its bias is unknown", False, 2, 2, 2, _M0_SLOW),
+    "cortex-m3": CycleModel(2, f"{_BIAS}; not validated on this core, its bias is unknown", True, 1, 1, 1, _M3_SLOW),
     "cortex-m4": CycleModel(2, f"{_BIAS}; 0.8 to 3.3 % below 18 published STM32L4R5 counts of ML-KEM", True, 1, 1, 1, _M4_SLOW),
-    "cortex-m33": CycleModel(2, f"{_BIAS}; the Cortex-M4's rules, not validated on this core", True, 1, 1, 1, _M4_SLOW),
+    "cortex-m33": CycleModel(2, f"{_BIAS}; the Cortex-M4's rules, not validated on this core, its bias is unknown", True, 1, 1, 1, _M4_SLOW),
 }
 
 

@@ -85,7 +85,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         file_name=str(path),
         libraries=libraries,
         operators=operators,
-        target=Target(features, arguments.rounding, arguments.optimize, table),
+        target=Target(features, arguments.rounding, arguments.optimize, table, board.flash_wait_states if board else 0),
         target_name=board.name if board else arguments.cpu or "any",
         board=board,
         external=external,

@@ -12,8 +12,10 @@ from aidge_build.errors import AidgeError
 from aidge_build.export.library import Kernel
 
 SCHEMA = 1
+CYCLES = "cycles"  # the unit to which wait states can be added
 _TABLE_KEYS = {"schema", "name", "version", "unit", "cost"}
-_ENTRY_KEYS = {"library", "kernel", "op", "shape", "fixed", "per_mac", "per_element"}
+_NUMBERS = ("per_mac", "per_element", "lines_per_mac", "lines_per_element")
+_ENTRY_KEYS = {"library", "kernel", "op", "shape", "fixed", *_NUMBERS}
 
 
 def shape_class(view: NodeView) -> str:
@@ -35,7 +37,8 @@ def _power(number: int) -> int:
 class CostEntry:
     """A kernel of a library costs fixed + per_mac * MACs + per_element * output elements.
 
-    `op` and `shape` say for which operator type and class of shapes ("" for all).
+    `op` and `shape` say for which operator type and class of shapes ("" for all). `lines_per_...`: how often its constants come
+    from another line of flash, each time with the board's wait states.
     """
 
     library: str
@@ -45,6 +48,8 @@ class CostEntry:
     fixed: float = 0.0
     per_mac: float = 0.0
     per_element: float = 0.0
+    lines_per_mac: float = 0.0
+    lines_per_element: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,7 @@ class CostTable:
     def __str__(self) -> str:
         return f"{self.name} version {self.version} ({self.digest[:12]})"
 
-    def cost(self, kernel: Kernel, view: NodeView) -> float | None:
+    def cost(self, kernel: Kernel, view: NodeView, flash_wait_states: int = 0) -> float | None:
         """What the kernel costs at this node, by the entry for its class of shapes if there is one; None when the table does not know it."""
         fits = [entry for entry in self.entries if (entry.library, entry.kernel) == (kernel.library, kernel.name)
                 and entry.op in ("", kernel.type)]
@@ -68,7 +73,9 @@ class CostTable:
         if not fits:
             return None
         entry = max(fits, key=lambda one: (bool(one.shape), bool(one.op)))
-        return entry.fixed + entry.per_mac * view.multiply_accumulates + entry.per_element * sum(tensor.elements for tensor in view.outputs)
+        waits = flash_wait_states if self.unit == CYCLES else 0
+        return (entry.fixed + (entry.per_mac + waits * entry.lines_per_mac) * view.multiply_accumulates
+                + (entry.per_element + waits * entry.lines_per_element) * sum(tensor.elements for tensor in view.outputs))
 
 
 def read_cost_table(data: bytes, where: str) -> CostTable:
@@ -92,7 +99,7 @@ def read_cost_table(data: bytes, where: str) -> CostTable:
 
 def _entry(entry: dict, where: str) -> CostEntry:
     _refuse_unknown(entry, _ENTRY_KEYS, where)
-    numbers = {key: entry.get(key, 0) for key in ("fixed", "per_mac", "per_element")}
+    numbers = {key: entry.get(key, 0) for key in ("fixed", *_NUMBERS)}
     bad = next((key for key, value in numbers.items() if type(value) not in (int, float) or not 0 <= value < float("inf")), None)
     if bad or "library" not in entry or "kernel" not in entry:
         what = f"{bad} is {numbers[bad]!r}" if bad else "an entry has no library or no kernel"

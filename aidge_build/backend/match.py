@@ -15,13 +15,15 @@ from aidge_build.export.library import Kernel, Library
 class Target:
     """What a kernel may rely on: the CPU's features, the rounding and the objective of the build.
 
-    With a cost table the cheapest kernel of all libraries is chosen, without one the libraries' order comes first.
+    With a cost table the cheapest kernel of all libraries is chosen, without one the libraries' order comes first;
+    `flash_wait_states` are those of the board, for tables in cycles.
     """
 
     features: frozenset[str] = frozenset()
     rounding: str = "onnx"
     objective: str = "balanced"
     cost_table: CostTable | None = None
+    flash_wait_states: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
             else:
                 accepted.append(kernel)
     if target.cost_table is not None:
-        found = _cheapest(view, accepted, target.cost_table, rejected)
+        found = _cheapest(view, accepted, target, rejected)
         if found is not None:
             return found
     chosen = tuple(kernel for kernel in accepted if kernel.library == accepted[0].library)
@@ -60,9 +62,11 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     return Match(chosen, tuple(rejected))
 
 
-def _cheapest(view: NodeView, accepted: Sequence[Kernel], table: CostTable, rejected: list[tuple[str, str]]) -> Match | None:
+def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, rejected: list[tuple[str, str]]) -> Match | None:
     """The cheapest kernel by the table; None when it knows none of them."""
-    costs = [(cost, position, kernel) for position, kernel in enumerate(accepted) for cost in [table.cost(kernel, view)] if cost is not None]
+    table = target.cost_table
+    costs = [(cost, position, kernel) for position, kernel in enumerate(accepted)
+             for cost in [table.cost(kernel, view, target.flash_wait_states)] if cost is not None]
     if not costs:
         return None
     best, _, chosen = min(costs, key=lambda entry: entry[:2])

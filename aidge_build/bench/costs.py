@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from aidge_build.backend.adapt import adapt_to_backend
-from aidge_build.backend.cost import SCHEMA, CostEntry, CostTable
+from aidge_build.backend.cost import CYCLES, SCHEMA, CostEntry, CostTable
 from aidge_build.bench.figures import Figures, LayerFigures
 from aidge_build.bench.measure import Case, measure
 from aidge_build.boards import Board
@@ -18,7 +18,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView
 from aidge_build.request import CompileRequest
 
-UNITS = ("instructions", "cycles")
+UNITS = ("instructions", CYCLES)
 
 
 def measure_alternatives(case: Case, request: CompileRequest, board: Board, reference: str, most_vectors: int) -> list[Figures]:
@@ -51,24 +51,26 @@ class _Sum:
     """What the layers of a class cost together."""
 
     cost: int = 0
+    lines: int = 0
     macs: int = 0
     elements: int = 0
 
     def add(self, cost: int, layer: LayerFigures) -> None:
-        self.cost, self.macs, self.elements = self.cost + cost, self.macs + layer.macs, self.elements + layer.elements
+        self.cost, self.lines = self.cost + cost, self.lines + (layer.flash_lines or 0)
+        self.macs, self.elements = self.macs + layer.macs, self.elements + layer.elements
 
-    @property
-    def entry(self) -> tuple[str, float]:
-        """The key of the entry and the number: per multiply-accumulate where there are any, else per output."""
+    def numbers(self, unit: str) -> str:
+        """Lines of the entry: per multiply-accumulate where there are any, else per output."""
         key, count = ("per_mac", self.macs) if self.macs else ("per_element", self.elements)
-        return key, float(f"{self.cost / max(1, count):.5g}")
+        text = f"\n{key} = {self.cost / max(1, count):.5g}"
+        return text + (f"\nlines_{key} = {self.lines / max(1, count):.5g}" if unit == CYCLES else "")
 
 
 def require_one_board(boards: Sequence[Board], unit: str) -> Board:
     """The board that a table is for; AidgeError for several, and for one whose core has no cycles."""
     if len(boards) != 1:
         raise AidgeError(f"a table of costs is for one board, not for {', '.join(board.name for board in boards)}", where="--boards", code="USAGE")
-    if unit == "cycles" and cycle_model(boards[0].cpu) is None:
+    if unit == CYCLES and cycle_model(boards[0].cpu) is None:
         raise AidgeError("cycles of this core are not estimated", where=f"board {boards[0].name}", hint="--unit instructions", code="BENCH")
     return boards[0]
 
@@ -83,7 +85,7 @@ def cost_table(figures: Sequence[Figures], board: Board, unit: str, compiler: st
     models = ", ".join(sorted({f"{entry.model} {entry.data}" for entry in figures}))
     head = ["# SPDX-License-Identifier: MIT", f"# Written by `aidge-build bench --costs` from the layers of: {models}.",
             f"schema = {SCHEMA}", f"name = {json.dumps(board.name)}", f"version = {json.dumps(compiler)}", f"unit = {json.dumps(unit)}"]
-    return "\n".join([*head, *(_entry(key, total) for key, total in sorted(sums.items()))]) + "\n"
+    return "\n".join([*head, *(_entry(key, total, unit) for key, total in sorted(sums.items()))]) + "\n"
 
 
 def _distinct(figures: Sequence[Figures]) -> Iterator[LayerFigures]:
@@ -97,8 +99,7 @@ def _distinct(figures: Sequence[Figures]) -> Iterator[LayerFigures]:
                 yield layer
 
 
-def _entry(key: tuple[str, str, str, str], total: _Sum) -> str:
+def _entry(key: tuple[str, str, str, str], total: _Sum, unit: str) -> str:
     library, kernel, operator, shape = map(json.dumps, key)
-    name, number = total.entry
     where = f"\nshape = {shape}" if key[3] else ""
-    return f"\n[[cost]]\nlibrary = {library}\nkernel = {kernel}\nop = {operator}{where}\n{name} = {number}"
+    return f"\n[[cost]]\nlibrary = {library}\nkernel = {kernel}\nop = {operator}{where}{total.numbers(unit)}"

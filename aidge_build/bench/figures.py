@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class LayerFigures:
-    """One layer per inference. `cycles` are estimated, or None; `facts` are what its kernel says of itself."""
+    """One layer per inference. `cycles` are estimated, or None; `flash_lines`: how often its constants come from another line of flash; `facts` are what its kernel says of itself."""
 
     name: str
     operator: str
@@ -21,6 +21,7 @@ class LayerFigures:
     shape: str  # its class of shapes (backend/cost.py)
     instructions: int
     cycles: int | None
+    flash_lines: int | None
     facts: Mapping[str, str] = field(default_factory=dict)
 
     @property

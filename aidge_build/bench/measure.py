@@ -16,6 +16,7 @@ from aidge_build.bench.figures import Figures, LayerFigures
 from aidge_build.boards import Board
 from aidge_build.compile import build_program
 from aidge_build.elf import read_disassembly, read_image, region_use, stack_use
+from aidge_build.emulate import LayerCount
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.program import Layer, Program
 from aidge_build.request import CompileRequest
@@ -67,15 +68,15 @@ def measure(case: Case, request: CompileRequest, board: Board, reference: str, m
                           default=0),
         stack_bytes=stack, code_bytes=execution.code_bytes, weights_bytes=execution.weights_bytes, flash_bytes=flash,
         start_up_instructions=result.start_up_instructions,
-        layers=tuple(_layer(program, layer, counts.instructions, counts.cycles, count)
+        layers=tuple(_layer(program, layer, counts, count)
                      for layer, counts in zip(program.layers, result.layers, strict=True)))
 
 
-def _layer(program: Program, layer: Layer, instructions: int | None, cycles: int | None, count: int) -> LayerFigures:
+def _layer(program: Program, layer: Layer, counts: LayerCount, runs: int) -> LayerFigures:
     shape = shape_class(NodeView(layer.node, layer.inputs, layer.outputs, program.view))
     return LayerFigures(layer.node.name, layer.node.type, layer.kernel.library, layer.kernel.name, layer.macs,
-                        sum(tensor.elements for tensor in layer.outputs), shape, _mean(instructions, count) or 0,
-                        _mean(cycles, count), dict(layer.call.facts))
+                        sum(tensor.elements for tensor in layer.outputs), shape, _mean(counts.instructions, runs) or 0,
+                        _mean(counts.cycles, runs), _mean(counts.flash_lines, runs), dict(layer.call.facts))
 
 
 def _mean(number: int | None, count: int) -> int | None:

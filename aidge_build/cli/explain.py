@@ -78,7 +78,7 @@ def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileR
     instructions, source = counts.get(node.name), "measured"
     table = request.target.cost_table
     if instructions is None and kernel and table and table.unit == "instructions":
-        cost = table.cost(kernel, seen)
+        cost = table.cost(kernel, seen, request.target.flash_wait_states)
         instructions, source = None if cost is None else round(cost), "cost table"
     return {
         "name": node.name, "op": node.type, "kernel": kernel.name if kernel else "view", "library": kernel.library if kernel else "",

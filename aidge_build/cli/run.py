@@ -92,8 +92,7 @@ def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, cla
         lines.append(f"{result.instructions:,} instructions{per_run} on {board.title} ({_where(result)})")
     model = cycle_model(board.cpu)
     if result.run_cycles is not None and result.runs:
-        stalls = ", plus flash stalls" if board.flash_wait_states else ""
-        lines.append(f"~{round(result.run_cycles / result.runs):,} cycles per inference{stalls} ({model.validation})")
+        lines.append(f"~{round(result.run_cycles / result.runs):,} cycles per inference{_stalls(result, board)} ({model.validation})")
     if result.exit_code != 0:
         lines.append(f"exit code {result.exit_code}")
     excess = _over_budget(result, arguments.max_instructions)
@@ -103,8 +102,9 @@ def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, cla
         "board": board.name, "emulator": result.emulator, "exit_code": result.exit_code, "stdout": result.stdout,
         "instructions": result.instructions, "models": [claim.model for claim in claims],
         "run_cycles_estimated": result.run_cycles, "cycles_validation": model.validation if model else "not estimated: two issue slots or caches",
-        "run_instructions": result.run_instructions, "runs": result.runs,
-        "layers": [{"name": layer.symbol, "instructions": layer.instructions, "cycles_estimated": layer.cycles} for layer in result.layers],
+        "run_instructions": result.run_instructions, "runs": result.runs, "run_flash_lines": result.flash_lines,
+        "layers": [{"name": layer.symbol, "instructions": layer.instructions, "cycles_estimated": layer.cycles,
+                    "flash_lines": layer.flash_lines} for layer in result.layers],
         "outputs_sha256": outputs, "stack_high_water_bytes": result.stack_high_water_bytes,
         "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None, "arena_written_bytes": result.written_bytes,
     }
@@ -113,6 +113,14 @@ def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, cla
         content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
     return Outcome("\n".join(lines), data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _stalls(result: RunResult, board: Board) -> str:
+    """What the board's flash adds. Constants are read line by line; how often fetching code stalls depends on its buffers."""
+    if not board.flash_wait_states or result.flash_lines is None:
+        return ""
+    waits = round(result.flash_lines * board.flash_wait_states / result.runs)
+    return f", plus flash stalls: ~{waits:,} for constants with {board.flash_wait_states} wait states, and those of fetching code"
 
 
 def _over_budget(result: RunResult, budget: int | None) -> str:

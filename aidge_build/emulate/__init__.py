@@ -34,7 +34,8 @@ def run_program(
     others; QEMU serves files itself and does not). `count` asks for exact instruction counts: of the program, of all calls of
     `run_symbol` together, and of each of `layer_symbols` within them.
     `watched_symbols` are variables (arenas): how many of their bytes the runs wrote. `cycles`
-    asks for an estimate with these numbers, in Unicorn and where this machine has a C compiler.
+    asks for an estimate with these numbers, and for the lines of flash that data are read from, in Unicorn and where this
+    machine has a C compiler.
     `emulator` overrides the board's ("unicorn" or "qemu", for a second opinion).
 
     Raises CheckFailed (RUN) when the program leaves the board's memories, faults, or does not end within `instruction_limit`;

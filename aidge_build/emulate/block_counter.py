@@ -49,7 +49,10 @@ class _PythonCounter:
         machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, on_write, None, origin, origin + length - 1)
         return written
 
-    cycles = None
+    cycles = flash_lines = None
+
+    def count_lines(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
+        """Only the counter in C does."""
 
     def __getattr__(self, name: str):
         return getattr(self.counting, name)
@@ -97,6 +100,10 @@ class _Watch(ctypes.Structure):
     _fields_ = [("counting", ctypes.c_void_p), ("origin", ctypes.c_uint32), ("length", ctypes.c_uint32), ("written", ctypes.c_void_p)]
 
 
+class _Lines(ctypes.Structure):
+    _fields_ = [("counting", ctypes.c_void_p), ("total", ctypes.c_uint64), ("layer", ctypes.POINTER(ctypes.c_uint64)), ("last", ctypes.c_uint32)]
+
+
 class _NativeCounter:
     def __init__(self, machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program,
                  layer_addresses: Sequence[int], library: ctypes.CDLL):
@@ -116,6 +123,9 @@ class _NativeCounter:
                            _function_address(engine.uc_reg_read), _function_address(engine.uc_emu_stop))
         self._library = library
         self._watches: list[_Watch] = []
+        self._line_counts = (ctypes.c_uint64 * max(len(layer_addresses), 1))()
+        self._lines = _Lines(ctypes.addressof(self._hook.counting), 0, self._line_counts, 0)
+        self._counts_lines = False
         _add_hook(machine, unicorn.UC_HOOK_BLOCK, library.aidge_block_hook, self._hook, 1, 0)
 
     def watch(self, machine: unicorn.Uc, origin: int, length: int) -> mmap.mmap:
@@ -124,6 +134,19 @@ class _NativeCounter:
         self._watches.append(_Watch(ctypes.addressof(self._hook.counting), origin, length, _address_of(written)))
         _add_hook(machine, unicorn.UC_HOOK_MEM_WRITE, self._library.aidge_write_hook, self._watches[-1], origin, origin + length - 1)
         return written
+
+    def count_lines(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
+        """From now on counts the lines of these regions (first address, last address) from which data are read."""
+        self._counts_lines = True
+        for first, last in regions:
+            _add_hook(machine, unicorn.UC_HOOK_MEM_READ, self._library.aidge_line_hook, self._lines, first, last)
+
+    @property
+    def flash_lines(self) -> tuple[int, list[int]] | None:
+        """Lines inside the runs, and per layer address; None where they are not counted."""
+        if not self._counts_lines:
+            return None
+        return self._lines.total, [self._line_counts[index] for index in range(self._hook.counting.layer_count)]
 
     @property
     def layers(self) -> list[int]:

@@ -26,11 +26,13 @@ class InstructionCycles:
 
 @dataclass(frozen=True)
 class LayerCount:
-    """The instructions of one layer, summed over all runs; None when its function is not in the program. `cycles` are estimated."""
+    """The instructions of one layer, summed over all runs; None when its function is not in the program. `cycles` are estimated,
+    `flash_lines` how often its data came from another 16 bytes of flash than before."""
 
     symbol: str
     instructions: int | None
     cycles: int | None = None
+    flash_lines: int | None = None
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,8 @@ class RunResult:
     """What a program did. Counts are None where they are not available (host, no compiler for the counter, `count=False`).
 
     `instructions` is the whole program; `run_instructions` all `runs` calls of the run symbol together; `written_bytes` how many
-    bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main.
+    bytes of the watched symbols these calls wrote; `start_up_instructions` what ran from reset to main; `flash_lines` are
+    those of all runs.
     """
 
     exit_code: int
@@ -52,6 +55,7 @@ class RunResult:
     written_bytes: int | None = None
     run_cycles: int | None = None
     start_up_instructions: int | None = None
+    flash_lines: int | None = None
 
     @property
     def instructions_per_run(self) -> float | None:
@@ -91,11 +95,12 @@ class Program:
         found = [(self.image.symbol(name), name) for name in self.layer_symbols]
         return tuple(sorted(((symbol.address, name) for symbol, name in found if symbol), key=lambda slot: slot[0]))
 
-    def layer_counts(self, slots: tuple[tuple[int, str], ...], instructions: list[int], cycles: list[int] | None = None) -> tuple[LayerCount, ...]:
+    def layer_counts(self, slots: tuple[tuple[int, str], ...], instructions: list[int], cycles: list[int] | None = None,
+                     flash_lines: list[int] | None = None) -> tuple[LayerCount, ...]:
         """The counts of `slots` in the order of `layer_symbols`."""
-        counted = {name: number for (_, name), number in zip(slots, instructions, strict=True)}
-        estimated = {name: number for (_, name), number in zip(slots, cycles, strict=True)} if cycles is not None else {}
-        return tuple(LayerCount(name, counted.get(name), estimated.get(name)) for name in self.layer_symbols)
+        columns = [{name: number for (_, name), number in zip(slots, numbers, strict=True)} if numbers is not None else {}
+                   for numbers in (instructions, cycles, flash_lines)]
+        return tuple(LayerCount(name, *(column.get(name) for column in columns)) for name in self.layer_symbols)
 
     def watched(self) -> tuple[Symbol, ...]:
         """The watched variables that are in the program."""

@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+enum { LINE_BYTES = 16 }; /* what a flash of 128 bits hands over at once */
+
 struct memory {
     uint32_t origin, length;
     const uint8_t *bytes;
@@ -92,6 +94,27 @@ void aidge_write_hook(void *machine, int access, uint64_t address, int size, int
     for (int index = 0; watch->counting->running && index < size; index++)
         if (offset + (uint32_t)index < watch->length)
             watch->written[offset + (uint32_t)index] = 1;
+}
+
+/* Lines of flash that inferences read data from, one after another: a line that follows itself is read once. */
+struct lines {
+    const struct counting *counting;
+    uint64_t total;
+    uint64_t *layer; /* one per layer */
+    uint32_t last;
+};
+
+void aidge_line_hook(void *machine, int access, uint64_t address, int size, int64_t value, void *data)
+{
+    struct lines *lines = data;
+    uint32_t line = (uint32_t)address / LINE_BYTES;
+    (void)machine, (void)access, (void)size, (void)value;
+    if (!lines->counting->running || line == lines->last)
+        return;
+    lines->last = line;
+    lines->total++;
+    if (lines->counting->current != NO_LAYER)
+        lines->layer[lines->counting->current]++;
 }
 
 void aidge_block_hook(void *machine, uint64_t address, uint32_t size, void *data)

@@ -76,6 +76,8 @@ class _Machine:
         counter = make_counter(self.machine, code, program, [address for address, _ in slots]) if program.count else None
         watched = program.watched() if counter else ()
         written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in watched]
+        if counter and program.cycles:
+            counter.count_lines(self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "flash"])
         stack_pointer, entry = (int.from_bytes(self._read(self._vectors() + at, 4), "little") for at in (0, 4))
         self.machine.reg_write(arm_const.UC_ARM_REG_SP, stack_pointer)
         try:
@@ -88,13 +90,15 @@ class _Machine:
             self.semihosting.close()
         if self.semihosting.exit_code is None:
             self._explain_stop(counter)
-        cycles = counter.cycles if counter else None
-        layers = program.layer_counts(slots, counter.layers, cycles[1] if cycles else None) if counter else program.layer_counts((), [])
+        cycles, lines = (counter.cycles, counter.flash_lines) if counter else (None, None)
+        layers = (program.layer_counts(slots, counter.layers, cycles[1] if cycles else None, lines[1] if lines else None) if counter
+                  else program.layer_counts((), []))
         return RunResult(
             self.semihosting.exit_code, self.semihosting.stdout, counter.total if counter else None,
             counter.inside_run if counter and counter.runs else None, counter.runs if counter else None,
             layers, self._stack_high_water(), "unicorn", sum(sum(bytes(part)) for part in written) if written else None,
             cycles[0] if cycles and counter.runs else None, counter.before_main or None if counter else None,
+            lines[0] if lines and counter.runs else None,
         )
 
     def release(self) -> None:

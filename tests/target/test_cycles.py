@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from aidge_build.boards import list_boards, load_board
@@ -50,10 +52,22 @@ def test_the_cortex_m0_is_slower_at_loads_and_calls(tmp_path):
     assert cycles("microbit", "ldr r1, [r0]\\n ldr r2, [r0]\\n str r2, [r0]\\n bx lr", tmp_path)[0] == 2 + 2 + 2 + 3
 
 
+def test_lines_of_flash_are_counted_where_data_come_from_another_one_than_before(tmp_path):
+    """Eight words of constants are two lines; read one by one from both ends, every read but the middle ones changes the line."""
+    constants = "static const int words[8] __attribute__((aligned(16), used)) = {1, 2, 3, 4, 5, 6, 7, 8};\n"
+    claimed = constants + model().split("static uint8_t", 1)[0]
+    main = FUNCTION.replace("word[8]", "unused").replace("kws_run(word)", "kws_run((int *)words)")
+    for name, offsets, lines in (("in_order", range(0, 32, 4), 2), ("from_both_ends", (0, 28, 4, 24, 8, 20, 12, 16), 8), ("again", (0, 4, 0, 4), 1)):
+        code = "\n".join(["movs r2, #0", *(f"ldr r1, [r0, #{offset}]" for offset in offsets), "bx lr"]).replace("\n", "\\n ")
+        result = aidge_build("run", build("stm32f4", claimed + main.format(code), tmp_path, name=name), "--board", "stm32f4", "--json")
+        assert result.json["run_flash_lines"] == lines, result.stderr
+
+
 def test_an_estimate_says_how_far_it_can_be_trusted(tmp_path):
     elf = build("stm32f4", model("CCM"), tmp_path)
     printed = aidge_build("run", elf, "--board", "stm32f4").stdout
-    assert " cycles per inference, plus flash stalls (estimated without wait states; 0.8 to 3.3 % below 18 published" in printed
+    assert re.search(r" cycles per inference, plus flash stalls: ~\d+ for constants with 5 wait states, and those of fetching code "
+                     r"\(estimated without wait states; 0\.8 to 3\.3 % below 18 published", printed)
     found = aidge_build("run", elf, "--board", "stm32f4", "--json").json
     assert found["run_instructions"] < found["run_cycles_estimated"] < 3 * found["run_instructions"]
     layers = sum(layer["cycles_estimated"] for layer in found["layers"])

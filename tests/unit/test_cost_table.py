@@ -80,3 +80,29 @@ def test_the_manifest_names_table_and_rule_and_the_depfile_the_file(tmp_path):
     assert manifest["layers"][0]["library"] == "fast" and manifest["options"]["cost_table"].startswith("bench version 7 (")
     assert "cheapest by cost table bench" in manifest["layers"][0]["rule"] and "costs.toml" in (tmp_path / "d").read_text()
     assert aidge_build(*arguments, "--select", "cost").exit_code == 2
+
+
+WAITS = b"""schema = 1
+name = "waits"
+version = "1"
+unit = "UNIT"
+cost = [{library = "slow", kernel = "kernels", per_element = 2}, {library = "fast", kernel = "kernels", per_element = 1, lines_per_element = 0.5}]
+"""
+
+
+@pytest.mark.parametrize("unit, states, library", [("cycles", 0, "fast"), ("cycles", 1, "fast"), ("cycles", 5, "slow"), ("instructions", 5, "fast")])
+def test_wait_states_of_the_flash_count_in_a_table_of_cycles(unit, states, library):
+    """One cycle and half a line of constants per element, beside two cycles: even at two wait states."""
+    table = read_cost_table(WAITS.replace(b"UNIT", unit.encode()), "t.toml")
+    view = graph("y = Relu(x)", inputs="float[100] x", outputs="float[100] y")
+    choice = adapt_to_backend(view, libraries("slow", "fast"), Target(cost_table=table, flash_wait_states=states)).choices["Relu_0"]
+    assert choice.kernel.library == library
+
+
+def test_the_entry_for_the_class_of_shapes_goes_before_the_one_for_all():
+    entry = b'{library = "fast", kernel = "kernels", op = "ReLU", shape = "outputs 512", per_element = 9}'
+    table = read_cost_table(TABLE.replace(b"cost = [", b"cost = [" + entry + b", "), "t.toml")
+    for size, cost in ((1000, 9000), (1024, 1124), (511, 611)):
+        view = graph("y = Relu(x)", inputs=f"float[{size}] x", outputs=f"float[{size}] y")
+        rejected = adapt_to_backend(view, libraries("fast", "slow"), Target(cost_table=table)).choices["Relu_0"]
+        assert f"{cost:,} instructions" in rejected.rule or ("fast kernels", f"costs {cost:,} instructions") in rejected.rejected

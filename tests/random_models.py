@@ -61,6 +61,8 @@ class RandomNetwork:
         elif kind == "pool" and min(h, w) >= 4:
             window = {"kernel_shape": self.pick([2, 2], [3, 3], [3, 2]), "strides": self.pick([1, 1], [2, 2], [2, 1]), "ceil_mode": int(self.pick(0, 1))}
             padding = self.pick({}, {"pads": [1, 1, 1, 1]}, {"pads": [0, 1, 1, 0]})
+            if self.window_in_the_pads((h, w), **window, **padding):
+                window["ceil_mode"] = 0
             if self.pick(True, False):
                 self.inferred("MaxPool", [source], **window, **padding)
             else:
@@ -78,6 +80,12 @@ class RandomNetwork:
             self.add(self.pick("Mul", "Add", "Sub"), [source, self.constant(self.pick(self.floats(1), self.floats(1, c, 1, 1)))], [n, c, h, w])
         elif kind == "pad":
             self.add("Pad", [source, self.constant(numpy.array([0, 0, 1, 0, 0, 0, 0, 1]))], [n, c, h + 1, w + 1])
+
+    @staticmethod
+    def window_in_the_pads(sizes, kernel_shape, strides, pads=(0, 0, 0, 0), **_) -> bool:
+        """Whether ceil_mode lets a window start in the pads behind the data: ONNX leaves it out, but its shape inference counts it."""
+        return any(-(-(size + before + behind - kernel) // stride) * stride >= size + before
+                   for size, kernel, stride, before, behind in zip(sizes, kernel_shape, strides, pads[:2], pads[2:]))
 
     def convolve(self, source, c, h, w, kind) -> str:
         groups = c if kind == "depthwise" else 1

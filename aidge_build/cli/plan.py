@@ -25,7 +25,7 @@ SUMMARY = "the memory plan of a model, or of a problem file of the planner"
 KEYS = ("peak_bytes", "lower_bound_bytes", "bound_node", "order_peak_bytes", "order_lower_bound_bytes", "order_proved_optimal",
         "order_states", "offsets_proved_optimal", "scratch_bytes", "state_bytes", "io_bytes", "arena_bytes", "regions", "order",
         "buffers", "peak_buffers")
-PROBLEM_NODES = 300_000  # of the exhaustive search: somebody who asks for a plan alone waits longer than a build
+PROBLEM_NODES = 1_000_000  # of the exhaustive search: somebody who asks for a plan alone waits longer than a build
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from enum import Enum
 
 from aidge_build.memory.problem import Problem
+from aidge_build.memory.stack import least_padding
 
 
 class Outcome(Enum):
@@ -45,7 +46,10 @@ class _LimitReached(Exception):
 
 RANKINGS = (("total", "sections", "area"), ("total", "area", "sections"), ("total", "steps", "stretch"), ("sections", "area", "total"))
 FIRST_ATTEMPT_NODES_PER_BUFFER = 4
-VISITS_PER_NODE = 1_000
+VISITS_PER_NODE = 300
+LONGEST_STACK = 12  # buffers whose least padding is looked for
+STACK_LINKS = 1_000
+STACK_VISITS = 600
 
 
 def search(problem: Problem, capacity_bytes: int, budget: NodeBudget) -> tuple[Outcome, tuple[int, ...]]:
@@ -53,7 +57,8 @@ def search(problem: Problem, capacity_bytes: int, budget: NodeBudget) -> tuple[O
 
     The rankings take turns with doubled node limits, because which of them is quick differs widely between questions.
     """
-    attempt_nodes = FIRST_ATTEMPT_NODES_PER_BUFFER * len(problem)
+    one_descent = len(problem) + 3 * sum([len(members) ** 2 for members in problem.sections]) // (2 * VISITS_PER_NODE)
+    attempt_nodes = max(FIRST_ATTEMPT_NODES_PER_BUFFER * len(problem), one_descent)
     while budget.left > 0:
         for ranking in RANKINGS:
             nodes = min(attempt_nodes, budget.left)
@@ -79,7 +84,12 @@ class _Attempt:
         self.exact_capacity = capacity_bytes
         common = min(problem.alignments, default=1)
         self.sizes = [-(-size // common) * common for size in problem.sizes]
+        self.holes = [rounded - size for rounded, size in zip(self.sizes, problem.sizes)]
         self.capacity = -(-capacity_bytes // common) * common
+        self.cycle = max(problem.alignments, default=1)
+        self.most_padding = self.cycle - common
+        self.kinds = [(-alignment, size % self.cycle) for size, alignment in zip(self.sizes, problem.alignments)]
+        self.paddings: dict[tuple[tuple[tuple[int, int], ...], int], int] = {}
         self.visits_left = nodes * VISITS_PER_NODE - sum(map(len, problem.sections))
         self.trail: list[tuple[list[int], int, int]] = []
         self.offsets = [-1] * count
@@ -214,18 +224,33 @@ class _Attempt:
         return self._sections_hold(range(affected_begin, affected_end))
 
     def _sections_hold(self, affected: Iterable[int]) -> bool:
-        capacity, offsets, lowest, sizes = self.capacity, self.offsets, self.lowest, self.sizes
+        capacity, exact, offsets, lowest, sizes, holes = self.capacity, self.exact_capacity, self.offsets, self.lowest, self.sizes, self.holes
         for section in affected:
             self._visit(len(self.members[section]))
-            waiting = sorted([(lowest[index], sizes[index]) for index in self.members[section] if offsets[index] < 0])
+            waiting = sorted([(lowest[index], sizes[index], holes[index]) for index in self.members[section] if offsets[index] < 0])
             height = 0
-            for start, size in waiting:
+            for start, size, _ in waiting:
                 height = (start if start > height else height) + size
-            if height > capacity:
+            if height > exact and waiting and height - max([hole for _, _, hole in waiting]) > exact:
+                return False
+            if height > capacity or height + self.most_padding * len(waiting) > capacity and self._too_much_padding(section):
                 return False
             if waiting and waiting[0][0] > self.floor[section]:
                 self._set(self.floor, section, waiting[0][0])
         return True
+
+    def _too_much_padding(self, section: int) -> bool:
+        """Whether the padding that no order of the waiting buffers avoids exceeds the room above what is placed."""
+        waiting = [index for index in self.members[section] if self.offsets[index] < 0]
+        if len(waiting) > LONGEST_STACK:
+            return False
+        base = max(self.floor[section], min([self.lowest[index] for index in waiting]))
+        kinds = tuple(sorted([self.kinds[index] for index in waiting]))
+        key = (kinds, base % self.cycle)
+        if key not in self.paddings:
+            self._visit(STACK_VISITS)
+            self.paddings[key] = least_padding(kinds, (1,) * len(kinds), base, self.cycle, STACK_LINKS)
+        return base + self.total[section] + self.paddings[key] > self.capacity
 
     def _visit(self, count: int) -> None:
         self.visits_left -= count

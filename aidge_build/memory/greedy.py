@@ -68,6 +68,7 @@ def orders(problem: Problem) -> tuple[tuple[int, ...], ...]:
         tuple(sorted(indices, key=lambda i: (-lifetimes[i], -sizes[i], i))),
         tuple(indices),
         tuple(sorted(indices, key=lambda i: (-problem.lasts[i], -sizes[i], i))),
+        *((by_padding(problem),) if any(size % max(problem.alignments) for size in sizes) else ()),
     )
 
 
@@ -78,6 +79,21 @@ def by_breadth(problem: Problem) -> tuple[int, ...]:
     for _, live in fullest:
         order.update(dict.fromkeys(sorted(live, key=lambda i: (-problem.sizes[i], i))))
     return tuple(order)
+
+
+def by_padding(problem: Problem) -> tuple[int, ...]:
+    """The fullest moment as a stack with little padding, the longest-lived first; then the others by breadth."""
+    step = problem.lower_bound[1]
+    waiting = [index for moment, live in problem.live_sets if moment == step for index in live]
+    waiting.sort(key=lambda i: (problem.firsts[i] - problem.lasts[i], -problem.sizes[i], i))
+    order: dict[int, None] = {}
+    end = 0
+    while waiting:
+        position = min(range(len(waiting)), key=lambda p: (-end % problem.alignments[waiting[p]], p))
+        index = waiting.pop(position)
+        end += -end % problem.alignments[index] + problem.sizes[index]
+        order[index] = None
+    return tuple(order | dict.fromkeys(by_breadth(problem)))
 
 
 def best_greedy(problem: Problem) -> Arrangement:

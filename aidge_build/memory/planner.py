@@ -14,7 +14,7 @@ from aidge_build.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.memory.problem import Problem
 
 
-NODES = 20_000
+NODES = 30_000
 PROBE_NODES = 500
 CAPACITY_SHARE = 8  # the part of the nodes that the bound gets while a capacity is not reached
 BISECTIONS = 6

@@ -9,6 +9,7 @@ from functools import cached_property
 from math import gcd
 
 from aidge_build.memory.buffer import Buffer, Overlap, require_distinct_names
+from aidge_build.memory.stack import stack_bytes
 
 
 @dataclass(frozen=True)
@@ -99,20 +100,26 @@ class Problem:
     def lower_bound(self) -> tuple[int, int]:
         """(bytes, step) of the largest moment, the earliest of several; (0, 0) without buffers."""
         best = (0, 0)
-        for step, live in self.live_sets:
-            needed = self._bytes_at_once(live) if self.is_rectangular else self._bytes_shared(live, step)
-            if needed > best[0]:
-                best = (needed, step)
+        if self.overlaps:
+            for step, live in self.live_sets:
+                best = max(best, (self._bytes_shared(live, step), -step))
+            return best[0], -best[1]
+        cycle = max(self.alignments, default=1)
+        moments = [(step, [self._live_part(index, step) for index in live]) for step, live in self.live_sets]
+        moments.sort(key=lambda moment: (-sum(size for size, _ in moment[1]), moment[0]))
+        for step, parts in moments:
+            live_bytes = sum(size for size, _ in parts)
+            if live_bytes + len(parts) * (cycle - 1) > best[0]:
+                needed = stack_bytes([size for size, _ in parts], [alignment for _, alignment in parts])
+                best = best if needed <= best[0] else (needed, step)
         return best
 
-    def _bytes_at_once(self, live: tuple[int, ...]) -> int:
-        """No arena holds `live` in less: their sum, and, for those that are aligned, the padding below all but the topmost."""
-        needed = sum(self.sizes[index] for index in live)
-        for alignment in sorted({self.alignments[index] for index in live}):
-            aligned = [self.sizes[index] for index in live if self.alignments[index] >= alignment]
-            padding = [-size % alignment for size in aligned]
-            needed = max(needed, sum(aligned) + sum(padding) - max(padding))
-        return needed
+    def _live_part(self, index: int, step: int) -> tuple[int, int]:
+        """(live bytes, alignment of their beginning) of a buffer."""
+        if not self.buffers[index].windows:
+            return self.sizes[index], self.alignments[index]
+        low, high = self.buffers[index].live_bytes(step)
+        return high - low, 1 if low else self.alignments[index]
 
     def _bytes_shared(self, live: tuple[int, ...], step: int) -> int:
         """The live bytes of a step, less what overlaps may save in it; padding is not counted."""

@@ -235,7 +235,7 @@ def test_a_search_finds_an_arrangement_exactly_where_one_exists(rows, slack):
 @pytest.mark.parametrize("name", ["C.1048576", "F.1048576", "G.1048576"])
 def test_an_accelerator_trace_is_packed_to_its_bound(name):
     instance = minimalloc(name)
-    found = plan(instance, capacity_bytes=1_048_576)
+    found = plan(instance, capacity_bytes=1_048_576, nodes=300_000)
     check(found, instance, capacity_bytes=1_048_576)
     assert found.peak_bytes == found.lower_bound_bytes
 

@@ -10,11 +10,11 @@ from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.export.call import Call, Constant, Input, Literal, Output
 from aidge_build.export.node import kernel
+from aidge_build.export.pooling import PoolNode
+from aidge_build.export.raster import raster_demands
 from aidge_build.graph.dtype import DType
 
 from .conditions import ALL_QUANTIZED
-from .pooling import PoolNode
-from .raster import raster_demands
 from .rescaling import rescale_constant
 
 

@@ -9,6 +9,7 @@ from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, N
 from aidge_build.export.call import Call, Constant, Input, Output
 from aidge_build.export.node import ExportNode, kernel
 from aidge_build.export.residual import RESIDUAL, RESIDUAL_TYPE, residual_condition, residual_convolution
+from aidge_build.export.window2d import window2d
 from aidge_build.graph.dtype import DType
 
 from .add_int8 import AddInt8
@@ -16,7 +17,6 @@ from .binary_int8 import BINARY_INT8
 from .conv2d_int8 import Conv2dInt8
 from .linear_int8 import linear_spec
 from .packing import blocked, taps_last_channels
-from .window2d import window2d
 
 
 def _wide(view: NodeView) -> str:

@@ -7,10 +7,10 @@ import math
 
 from aidge_build.export.call import Call
 from aidge_build.export.node import kernel
+from aidge_build.export.window2d import is_pointwise, window2d
 
 from .linear_float32 import LinearFloat32, linear_spec
 from .packing import blocked, fc_shape, taps_last_channels
-from .window2d import is_pointwise, window2d
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec())

@@ -8,11 +8,11 @@ import math
 from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Call, computed
 from aidge_build.export.node import kernel
+from aidge_build.export.raster import raster_demands
+from aidge_build.export.window2d import is_pointwise, window2d
 
 from .linear_int8 import LinearInt8, linear_spec
 from .packing import BLOCK, blocked, fc_shape, taps_last_channels
-from .raster import raster_demands
-from .window2d import is_pointwise, window2d
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec())

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from aidge_build.export.call import Call
 from aidge_build.export.node import kernel
+from aidge_build.export.window2d import window2d
 
 from .linear_float32 import LinearFloat32, linear_spec
 from .packing import taps_last_channels
-from .window2d import window2d
 
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())

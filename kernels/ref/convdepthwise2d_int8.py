@@ -6,11 +6,11 @@ from __future__ import annotations
 from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Call, computed
 from aidge_build.export.node import kernel
+from aidge_build.export.raster import raster_demands
+from aidge_build.export.window2d import window2d
 
 from .linear_int8 import LinearInt8, linear_spec
 from .packing import taps_last_channels
-from .raster import raster_demands
-from .window2d import window2d
 
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())

@@ -6,10 +6,10 @@ from __future__ import annotations
 from aidge_build.backend.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Input, Output
 from aidge_build.export.node import kernel
+from aidge_build.export.pooling import PoolNode
 from aidge_build.graph.dtype import DType
 
 from .linear_float32 import bounds
-from .pooling import PoolNode
 
 
 @kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"),

@@ -9,11 +9,11 @@ from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.export.call import Call, Constant, Input, Output
 from aidge_build.export.node import kernel
+from aidge_build.export.pooling import PoolNode
+from aidge_build.export.raster import raster_demands
 from aidge_build.graph.dtype import DType
 
 from .conditions import ALL_QUANTIZED, SAME_QUANTIZATION
-from .pooling import PoolNode
-from .raster import raster_demands
 
 
 @kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"),

@@ -10,9 +10,8 @@ import numpy
 from aidge_build.errors import AidgeError
 from aidge_build.export.call import Literal, Struct
 from aidge_build.export.node import ExportNode
+from aidge_build.export.window2d import two_axes, window2d
 from aidge_build.operators.window import Window
-
-from .window2d import two_axes, window2d
 
 
 class PoolNode(ExportNode):

@@ -17,7 +17,7 @@ from aidge_build.graph.tensor import Tensor
 
 
 def raster_demands(shape: Mapping[str, int], data: Tensor, output: Tensor) -> Demands:
-    """The overlap that a kernel on the struct `aidge_ref_window2d` allows; nothing where it would save nothing."""
+    """The overlap that a kernel on the struct `aidge_ref_window2d` (ref/window2d.h) allows; nothing where it would save nothing."""
     lead = lead_bytes(shape, data.dtype.size_bytes, output.dtype.size_bytes)
     return Demands(overlap=((0, lead),)) if lead < output.size_bytes else Demands()
 

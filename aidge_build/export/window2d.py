@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The struct of window2d.h: a window over one or two spatial axes (one axis is an image of height 1)."""
+"""The struct of ref/window2d.h: a window over one or two spatial axes (one axis is an image of height 1)."""
 
 from __future__ import annotations
 

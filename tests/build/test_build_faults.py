@@ -93,6 +93,32 @@ def test_a_killed_build_is_completed_by_the_next_one(firmware):
         assert finished(*firmware) == expected[content]
 
 
+def test_ctrl_c_ends_with_130_and_the_next_build_is_that_of_a_new_checkout(command, tmp_path):
+    words = [sys.executable, "-m", "SCons", "-Q", "board=host"]
+    folder, expected = tmp_path / "interrupted", tmp_path / "expected"
+    for step in ("AIDGE ", "CC "):
+        process = subprocess.Popen([*words, f"build={folder}"], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        next(line for line in process.stdout if line.startswith(step))
+        os.killpg(process.pid, signal.SIGINT)
+        output = process.stdout.read()
+        assert process.wait() == 130 and "Traceback" not in output and "LINK" not in output, output
+        assert not [path for path in folder.rglob("*") if path.name.endswith(".tmp")]
+    for place in (folder, expected):
+        assert run([*words, f"build={place}"], ROOT).returncode == 0
+    files = [{path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.suffix in (".c", ".h", ".json")}
+             for place in (folder, expected)]
+    assert files[0] == files[1]
+
+
+def test_ctrl_c_ends_the_generator_with_130_and_leaves_nothing(tmp_path):
+    process = subprocess.Popen([sys.executable, "-X", "importtime", "-m", "aidge_build", "compile", str(DIGITS), "--board=host", f"--out={tmp_path / 'out'}"],
+                               cwd=ROOT, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    next(line for line in process.stderr if line.endswith(".conv2d_int8\n"))  # while the kernels are loaded
+    process.send_signal(signal.SIGINT)
+    assert "Traceback" not in process.stderr.read() and process.wait() == 130
+    assert not (tmp_path / "out").exists()
+
+
 def test_two_builds_at_once_are_completed_by_the_next_one(firmware):
     """Compilers of two builds write the same objects, so that one of the builds may fail; nothing wrong may stay."""
     folder, build, command = firmware

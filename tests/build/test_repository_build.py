@@ -84,6 +84,15 @@ def test_a_matrix_is_shared_out_without_gaps_and_without_doubles(command, build)
     assert first | second == cells("1/1") == {"host/digits", "stm32f4/digits", "stm32f7/digits"} and not first & second
 
 
+def test_a_matrix_says_how_far_it_is_also_where_firmware_is_up_to_date(command, build, tmp_path):
+    words = ["matrix", "boards=host", build]
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.onnx").write_bytes((ROOT / "examples/digits/digits.onnx").read_bytes())
+    assert re.findall(r"^CHECK .*one.elf   (.*)$", scons(*words, f"models={tmp_path}/one.onnx").stdout, re.MULTILINE) == ["1 of 1"]
+    both = scons(*words, f"models={tmp_path}/*.onnx")
+    assert re.findall(r"^CHECK .*/(\w+).elf   (.*)$", both.stdout, re.MULTILINE) == [("two", "2 of 2")], both.stderr
+
+
 @pytest.mark.parametrize("words, message", [
     (["part=3/2"], "part=3/2 is no share; write part=2/4"), (["models=*.x"], "models=*.x names no file"),
     (["boards=host,stm32f8"], "there is no board 'stm32f8'; did you mean 'stm32f")])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from aidge_build.boards import Region
@@ -12,13 +12,15 @@ from aidge_build.elf import Claim, Image, Section, Symbol
 
 GROUPS = ("arena", "weights", "layer code", "kernels", "stack", "libc/libgcc", "other", "padding", "free")
 
-_ALIGNMENT = 16
+# Of variables, and of functions of libraries; what fills it up is zero, nop, nop.w, or mov r8, r8.
+_ALIGNMENT, _CODE_ALIGNMENT = 16, 64
+_FILLER = re.compile(rb"(\x00|\x00\xbf|\xaf\xf3\x00\x80|\xc0\x46)*")
 _LIBRARY = re.compile(
     r"_.*|(mem|str|wcs)[a-z]+|(v?f?s?n?i?printf|puts|putchar|malloc|calloc|realloc|free|abort|exit|atexit|rand|srand|qsort|abs|labs|div|errno)"
     r"|(a?(sin|cos|tan)h?|atan2|exp|exp2|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|erf|erfc|floor|ceil|trunc|l?l?round|l?l?rint|nearbyint|fabs"
     r"|fmod|fmin|fmax|fma|ldexp|scalbn|frexp|modf|copysign|hypot|remainder|roundeven|tgamma|lgamma|isnan|finite|with_errno|checkint|specialcase)[fl]?|.*_data")
 # Names of these are our start-up code's, not kernels.
-_START_UP = ("aidge_start", "aidge_vectors")
+_START_UP = ("aidge_start", "aidge_vectors", "aidge_copied_", "aidge_cleared_", "aidge_constructors_")
 
 
 @dataclass(frozen=True)
@@ -101,20 +103,28 @@ def _pieces(image: Image, section: Section, owners: _Owners, skip: int) -> Itera
         if end <= position:
             continue
         if symbol.address > position:
-            yield _gap(section, owners, position, symbol.address, unsized.get(position))
+            yield from _gaps(section, owners, position, symbol.address, unsized)
         names = aliases[symbol.address, symbol.size_bytes]
         chosen = owners.best(names)
         yield owners.group(chosen, symbol, section), Item(chosen, end - max(position, symbol.address), section.name,
                                                           tuple(name for name in names if name != chosen))
         position = end
     if position < section.end:
-        yield _gap(section, owners, position, section.end, unsized.get(position))
+        yield from _gaps(section, owners, position, section.end, unsized)
+
+
+def _gaps(section: Section, owners: _Owners, begin: int, end: int, unsized: Mapping[int, Symbol]) -> Iterator[tuple[str, Item]]:
+    """What lies between two sized symbols, cut at the labels in it: assembler code often says no size."""
+    cuts = [begin, *(address for address in sorted(unsized) if begin < address < end), end]
+    for first, last in zip(cuts, cuts[1:]):
+        yield _gap(section, owners, first, last, unsized.get(first))
 
 
 def _gap(section: Section, owners: _Owners, begin: int, end: int, label: Symbol | None) -> tuple[str, Item]:
     """Bytes without a sized symbol: alignment, assembler code, string literals, the stack."""
     content = section.content[begin - section.address:end - section.address]
-    if label is None and end - begin < _ALIGNMENT and not any(content.replace(b"\x00\xbf", b"")):
+    alignment = _CODE_ALIGNMENT if section.executable else _ALIGNMENT
+    if label is None and end - begin < alignment and _FILLER.fullmatch(content):
         return "padding", Item(f"in {section.name}", end - begin, section.name)
     if section.name.lstrip("._").startswith(("stack", "heap", "user_heap_stack")):
         return "stack", Item(section.name, end - begin, section.name)
@@ -142,7 +152,7 @@ class _Owners:
         source = name if name in self.groups else symbol.name
         if source in self.groups:
             return self.groups[source]
-        if source.startswith("aidge_") and source not in _START_UP:
+        if source.startswith("aidge_") and not source.startswith(_START_UP):
             return "kernels"
         if source.startswith(tuple(f"{model}_" for model in self.models)) or symbol.file in {f"{model}.c" for model in self.models}:
             return "layer code"

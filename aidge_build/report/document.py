@@ -15,14 +15,23 @@ def make_document(image: Image, claims: Sequence[Claim], memories: Sequence[Memo
                   stack: StackUse | None) -> dict:
     """`plans` are plan files as parsed, `run` is what `run --json` printed; both may be missing, then their columns are None."""
     by_model = {plan["model"]: plan for plan in plans}
-    kernels = sum(group.size_bytes for memory in memories for group in memory.groups if group.name == "kernels")
+    # Of several models nobody knows which kernels and tables are whose.
+    sizes = _group_sizes(memories) if len(claims) == 1 else {}
     return {
         "schema": SCHEMA,
         "regions": [_region(memory) for memory in memories],
-        "models": [_model(image, claim, by_model.get(claim.model), run, kernels if len(claims) == 1 else None) for claim in claims],
+        "models": [_model(image, claim, by_model.get(claim.model), run, sizes) for claim in claims],
         "stack_bound_bytes": stack.program.bytes if stack else None,
         "stack_reserved_bytes": stack.reserved_bytes if stack else None,
     }
+
+
+def _group_sizes(memories: Sequence[Memory]) -> dict[str, int]:
+    """The bytes of each group in all memories."""
+    sizes: dict[str, int] = {"kernels": 0, "layer code": 0}
+    for group in (group for memory in memories for group in memory.groups):
+        sizes[group.name] = sizes.get(group.name, 0) + group.size_bytes
+    return sizes
 
 
 def _region(memory: Memory) -> dict:
@@ -36,7 +45,7 @@ def _region(memory: Memory) -> dict:
     }
 
 
-def _model(image: Image, claim: Claim, plan: dict | None, run: dict | None, kernel_bytes: int | None) -> dict:
+def _model(image: Image, claim: Claim, plan: dict | None, run: dict | None, sizes: dict[str, int]) -> dict:
     planned = {layer["symbol"]: layer for layer in plan["layers"]} if plan else {}
     names = list(planned) or list(claim.layers)
     measured = run if run and run.get("models") == [claim.model] else {}
@@ -51,7 +60,10 @@ def _model(image: Image, claim: Claim, plan: dict | None, run: dict | None, kern
         "cycles_validation": measured.get("cycles_validation", ""),
         "lower_bound_bytes": plan.get("lower_bound_bytes") if plan else None,
         "layers": layers,
-        "kernel_bytes": kernel_bytes, "other_weights_bytes": _linked_weights(image, claim) - sum(weights.values()),
+        "kernel_bytes": sizes.get("kernels"), "other_weights_bytes": _linked_weights(image, claim) - sum(weights.values()),
+        "other_code_bytes": sizes["layer code"] - _code_bytes(image, names) if sizes else None,
+        "other_instructions": _rest(measured.get("run_instructions"), measured.get("runs"), layers, "instructions"),
+        "other_cycles_estimated": _rest(measured.get("run_cycles_estimated"), measured.get("runs"), layers, "cycles_estimated"),
         "buffers": _buffers(plan) if plan else [],
     }
 
@@ -68,6 +80,17 @@ def _layer(image: Image, name: str, planned: dict, weights_bytes: int, live_byte
 
 def _mean(number: int | None, runs: int | None) -> int | None:
     return round(number / runs) if number is not None and runs else None
+
+
+def _rest(whole: int | None, runs: int | None, layers: Sequence[dict], key: str) -> int | None:
+    """What an inference takes before its first layer, so that the column adds up to the whole inference."""
+    mean, counted = _mean(whole, runs), [layer[key] for layer in layers if layer[key] is not None]
+    return max(mean - sum(counted), 0) if mean is not None and counted else None
+
+
+def _code_bytes(image: Image, layers: Sequence[str]) -> int:
+    """The bytes of the layers' functions; those that the linker merged count once."""
+    return sum({symbol.address: symbol.size_bytes for symbol in filter(None, map(image.symbol, layers))}.values())
 
 
 def _linked_weights(image: Image, claim: Claim) -> int:

@@ -54,6 +54,9 @@ def table_rows(model: dict) -> list[dict]:
     """The layers, and rows for what several of them share, so that the columns add up."""
     nothing = {"node": "", "operator": "", "kernel": "", "library": "", **{key: None for _, key in COLUMNS}}
     rows = list(model["layers"])
+    rest = {"code_bytes": model["other_code_bytes"], "instructions": model["other_instructions"], "cycles_estimated": model["other_cycles_estimated"]}
+    if any(rest.values()):
+        rows.append({**nothing, "symbol": "around the layers", **rest})
     if model["kernel_bytes"]:
         rows.append({**nothing, "symbol": "kernels", "code_bytes": model["kernel_bytes"]})
     if model["other_weights_bytes"]:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -13,12 +15,13 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.boards import load_board
+from aidge_build.boards import list_boards, load_board
 from aidge_build.elf import read_image, region_use
 from aidge_build.errors import EXIT_BAD_INPUT
+from aidge_build.report.text import table_rows
 from aidge_build.report.treemap import Rectangle, squarify
 from tests.command import aidge_build
-from tests.programs import CLAIM, build, model, needs_cross_compiler
+from tests.programs import CLAIM, EXAMPLES, build, build_example, model, needs_cross_compiler
 
 pytestmark = needs_cross_compiler
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
@@ -88,6 +91,34 @@ def test_a_generated_model_adds_up_and_shows_its_layers(digits):
     assert weights == groups(document, "FLASH")["weights"]
     assert all(layer["instructions"] > 0 for layer in found["layers"])
     assert len(found["buffers"]) == len(planned["buffers"])
+
+
+EVERYWHERE = tuple(itertools.product(EXAMPLES, [name for name in list_boards() if name != "host"], ("-O0", "-O2", "-Os -flto")))
+CASES = EVERYWHERE if os.environ.get("AIDGE_STRESS") else [(example, board, flags) for example in EXAMPLES for board, flags in (
+    ("stm32f7", "-Os -flto"), ("mps3-an547", "-O0"))]
+
+
+@pytest.mark.parametrize("example, name, flags", CASES, ids=lambda value: value.replace(" ", ""))
+def test_the_report_of_an_example_adds_up_with_plan_and_counts(tmp_path, example, name, flags):
+    elf = build_example(example, load_board(name), tmp_path, flags=tuple(flags.split()))
+    plans = [word for plan in sorted(tmp_path.glob("*.plan.json")) for word in ("--plan", plan)]
+    ran = aidge_build("run", elf, "--board", name, "--folder", tmp_path, "--out", tmp_path / "run.json", "--json")
+    assert ran.exit_code == 0, ran.stdout
+    document = report(elf, name, *plans, "--counts", tmp_path / "run.json")
+    assert_adds_up(document, elf, name)
+    assert not [item["name"] for region in document["regions"] for group in region["groups"] if group["name"] == "other" for item in group["items"]
+                if item["section"] == ".text" and "without a name" in item["name"]]
+    sizes = {}
+    for region in document["regions"]:
+        for group in region["groups"]:
+            sizes[group["name"]] = sizes.get(group["name"], 0) + group["size_bytes"]
+    found, = document["models"]
+    columns = {key: sum(row[key] or 0 for row in table_rows(found)) for key in ("code_bytes", "weights_bytes", "instructions", "cycles_estimated")}
+    assert columns["code_bytes"] == sizes["layer code"] + sizes.get("kernels", 0) and columns["weights_bytes"] == sizes["weights"]
+    assert all((row[key] or 0) >= 0 for row in table_rows(found) for key in columns)
+    if found["runs"]:  # link-time optimisation may have inlined the run function
+        assert columns["instructions"] == pytest.approx(ran.json["run_instructions"] / found["runs"], abs=len(found["layers"]))
+        assert columns["cycles_estimated"] == pytest.approx((ran.json["run_cycles_estimated"] or 0) / found["runs"], abs=len(found["layers"]))
 
 
 def test_several_names_of_the_same_bytes_count_once(tmp_path):

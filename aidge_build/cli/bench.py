@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from aidge_build.bench.record import Comparison, compare_with, read_record, reco
 from aidge_build.bench.table import page_with, tables
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.outcome import SCHEMA, Outcome
+from aidge_build.cli.progress import with_progress
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, MissingTool
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.machine import CROSS_COMPILER
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     peers = read_peers(arguments.peers)
     work = [(case, board) for case in cases for board in boards]
     figures = [measure(case, _request(arguments, case, board), board, arguments.reference, arguments.vectors)
-               for case, board in _with_progress(work)]
+               for case, board in with_progress("BENCH", work, _title)]
     data = {"compiler": compiler, "results": [entry.as_json() for entry in figures]}
     _write(arguments, figures, peers, compiler, data)
     wrong = [f"{entry.title}: {entry.differing_values} values differ" for entry in figures if entry.differing_values]
@@ -91,14 +91,9 @@ def _request(arguments: argparse.Namespace, case: Case, board: Board) -> Compile
     return load(parser.parse_args(words), NAME_TO_LOOK_AT)
 
 
-def _with_progress(work: Sequence[tuple[Case, Board]]):
-    """The work, one by one; where it is goes to the terminal's line, or a line each."""
-    ends = "\r" if sys.stderr.isatty() else "\n"
-    for index, (case, board) in enumerate(work, 1):
-        print("\033[K" * (ends == "\r") + f"BENCH  {index:3}/{len(work)}  {case.model} {case.data} on {board.name}", end=ends, file=sys.stderr, flush=True)
-        yield case, board
-    if ends == "\r":
-        print("\033[K", end="", file=sys.stderr, flush=True)
+def _title(task: tuple[Case, Board]) -> str:
+    case, board = task
+    return f"{case.model} {case.data} on {board.name}"
 
 
 def _write(arguments: argparse.Namespace, figures: Sequence[Figures], peers: Peers, compiler: str, data: dict) -> None:
@@ -127,7 +122,7 @@ def _verdict(found: Comparison, is_checked: bool) -> list[str]:
 def _costs(arguments: argparse.Namespace, cases: Sequence[Case], boards: Sequence[Board], compiler: str) -> Outcome:
     board = require_one_board(boards, arguments.unit)
     figures = []
-    for case, board in _with_progress([(case, board) for case in cases]):
+    for case, board in with_progress("BENCH", [(case, board) for case in cases], _title):
         figures += measure_alternatives(case, _request(arguments, case, board), board, arguments.reference, arguments.vectors or 1)
     text = cost_table(figures, board, arguments.unit, compiler)
     write_files({arguments.costs: text.encode()})

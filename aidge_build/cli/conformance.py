@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from aidge_build.cli.outcome import Outcome
+from aidge_build.cli.progress import with_progress
 from aidge_build.conformance.suites import COLLECTIONS, SANITIZED, run_cases
 from aidge_build.conformance.table import VERDICTS, Suite, page
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
@@ -34,7 +35,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         if key not in COLLECTIONS:
             raise AidgeError(f"there is no suite '{key}'", code="USAGE", hint=f"suites: {', '.join(COLLECTIONS)}")
         names = [name for name in COLLECTIONS[key].names() if re.search(arguments.only, name)][::arguments.every]
-        found = {machine: run_cases(machine, arguments.lib, names, arguments.jobs, arguments.work, key) for machine in machines}
+        announced = with_progress("CASES", machines, lambda machine, key=key, names=names: f"{len(names)} of {key} on {machine}")
+        found = {machine: run_cases(machine, arguments.lib, names, arguments.jobs, arguments.work, key) for machine in announced}
         suites.append(Suite(COLLECTIONS[key].title, COLLECTIONS[key].text, found))
     if arguments.out:
         Path(arguments.out).write_text(page(suites))

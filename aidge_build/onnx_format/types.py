@@ -22,6 +22,14 @@ ONNX_TYPE_NAMES = {
 }
 
 
+_NUMBERS = {dtype: number for number, dtype in _DTYPES.items()}
+
+
+def number_of(dtype: DType) -> int:
+    """The ONNX element type number of our type."""
+    return _NUMBERS[dtype]
+
+
 def dtype_of(number: int) -> DType:
     """Our type for an ONNX element type number; others are refused by their ONNX name."""
     if number in _DTYPES:

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: MIT
+"""A graph under construction: it grows node by node, and every shape is known as soon as its node stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import GraphView, Node, graph_view
+from aidge_build.importers.dims import check_elements
+from aidge_build.importers.onnx_node import OnnxNode
+from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo, check_node, ir_version_of, write_model
+from aidge_build.operators import builtin_operators
+from aidge_build.operators.base import Operator
+
+OPSET = 21  # of the default domain, unless the graph says otherwise
+
+
+@dataclass(frozen=True)
+class Value:
+    """A tensor of a graph under construction."""
+
+    graph: "Graph"
+    name: str
+
+    @property
+    def tensor(self) -> Tensor:
+        return self.graph.tensor(self.name)
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        return self.tensor.dims
+
+    @property
+    def dtype(self) -> DType:
+        return self.tensor.dtype
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.tensor}"
+
+
+class Graph:
+    """A graph under construction. `operators` are those of libraries, by ONNX name, beside the built-in ones."""
+
+    def __init__(self, name: str = "net", opset: int = OPSET, operators: Mapping[str, type[Operator]] | None = None):
+        self.name = name
+        self.opset = opset
+        self._operators = {**builtin_operators(), **(operators or {})}
+        self._tensors: dict[str, Tensor] = {}
+        self._sources: list[ModelNode] = []
+        self._nodes: list[Node] = []
+        self._inputs: list[str] = []
+        self._outputs: list[str] = []
+        self._parameters: list[str] = []
+
+    def tensor(self, name: str) -> Tensor:
+        return self._tensors[name]
+
+    def input(self, name: str, dims: Sequence[int], dtype: DType = DType.float32) -> Value:
+        """An input of the model."""
+        self._inputs.append(name)
+        return self._add(Tensor(name, tuple(int(size) for size in dims), dtype))
+
+    def parameter(self, name: str, values: numpy.ndarray) -> Value:
+        """A constant that training changes; float64 becomes float32, which the model computes in."""
+        values = numpy.asarray(values)
+        self._parameters.append(name)
+        return self._add(constant(name, values.astype(numpy.float32) if values.dtype == numpy.float64 else values))
+
+    def constant(self, values, name: str = "") -> Value:
+        """A constant that stays as it is: an array, or numbers (integers become int64, others float32)."""
+        if not isinstance(values, numpy.ndarray | numpy.generic):
+            values = numpy.asarray(values)
+            values = values.astype({"f": numpy.float32, "i": numpy.int64}.get(values.dtype.kind, values.dtype))
+        return self._add(constant(name or self._free("constant"), numpy.asarray(values)))
+
+    def output(self, value: Value, name: str = "") -> Value:
+        """Make the value an output of the model, under another name if one is given."""
+        self._require_own(value)
+        if name and name != value.name:
+            self._rename(value.name, name)
+            value = Value(self, name)
+        self._outputs.append(value.name)
+        return value
+
+    def parameters(self) -> dict[str, numpy.ndarray]:
+        """A copy of the parameters' values, by name."""
+        return {name: numpy.array(self._tensors[name].data) for name in self._parameters}
+
+    def set_parameters(self, values: Mapping[str, numpy.ndarray]) -> None:
+        """Give parameters new values, as training found them; names that the graph does not have are passed over."""
+        for name in self._parameters:
+            if name in values:
+                known, new = self._tensors[name], numpy.asarray(values[name])
+                if new.shape != known.dims:
+                    raise AidgeError(f"the parameter '{name}' has the dims {list(known.dims)}, not {list(new.shape)}")
+                self._tensors[name] = constant(name, new.astype(known.dtype.numpy))
+
+    def node(self, full_type: str, inputs: Sequence[Value | None], attributes: Mapping[str, object], outputs: int = 1,
+             name: str = "") -> tuple[Value, ...]:
+        """Append a node ("Conv", "my.domain::Twice"); AidgeError when its inputs or attributes do not fit."""
+        domain, _, op_type = full_type.rpartition("::")
+        reads = tuple("" if value is None else self._require_own(value).name for value in inputs)
+        name = name or self._free(op_type)
+        names = tuple(self._free(name if index == 0 else f"{name}_{index}") for index in range(outputs))
+        source = ModelNode(len(self._sources), op_type, domain, name, _without_end(reads), names,
+                           {key: attributes[key] for key in sorted(attributes)})
+        try:
+            return self._append(source)
+        except AidgeError as error:
+            raise error.within(source.where())
+
+    def _append(self, source: ModelNode) -> tuple[Value, ...]:
+        if source.full_type not in self._operators:
+            raise AidgeError(f"no operator is registered for {source.full_type}", code="OPERATOR", hint="'aidge-build ops' lists them")
+        opset = 1 if source.domain else self.opset
+        check_node(source, opset, [self._tensors[read].dtype if read else None for read in source.inputs])
+        made = self._operators[source.full_type].from_onnx(OnnxNode(source, opset, self._tensors))
+        operator, reads = made if isinstance(made, tuple) else (made, source.inputs)
+        reads = _without_end(tuple(reads))
+        types = operator.infer([self._tensors[read] if read else None for read in reads])
+        if len(types) < len(source.outputs):
+            raise AidgeError(f"it has {len(types)} outputs, not {len(source.outputs)}", code="OPERATOR")
+        names = (*source.outputs, *(self._free(f"{source.name}_unused_{index}") for index in range(len(source.outputs), len(types))))
+        for output, found in zip(names, types):
+            check_elements(f"its output '{output}'", found.dims)
+        self._nodes.append(Node(source.name, operator, reads, names, (source.name,)))
+        self._sources.append(source)
+        return tuple(self._add(Tensor(output, found.dims, found.dtype)) for output, found in zip(names, types))[:len(source.outputs)]
+
+    def copy(self, name: str = "") -> "Graph":
+        """The same graph again, to be continued in another way; nodes and tensors are values that both may hold."""
+        made = Graph(name or self.name, self.opset, self._operators)
+        for part in ("_tensors", "_sources", "_nodes", "_inputs", "_outputs", "_parameters"):
+            setattr(made, part, getattr(self, part).copy())
+        return made
+
+    def value(self, name: str) -> Value:
+        """A tensor that the graph has, for instance in a copy."""
+        if name not in self._tensors:
+            raise AidgeError(f"the graph has no tensor '{name}'", code="GRAPH")
+        return Value(self, name)
+
+    def view(self) -> GraphView:
+        """The finished graph; what no output needs is left out."""
+        return graph_view(self.name, self._nodes, self._tensors, self._inputs, self._required_outputs())
+
+    def onnx(self) -> bytes:
+        """The finished graph as an ONNX file."""
+        read = {name for node in self._sources for name in node.inputs}
+        domains = {node.domain: 1 for node in self._sources if node.domain}
+        values = {name: tensor.data for name, tensor in self._tensors.items() if tensor.is_constant and name in read}
+        return write_model(OnnxModel(ir_version_of(self.opset), {**domains, "": self.opset}, self.name, tuple(self._sources), values,
+                                     tuple(map(self._declared, self._inputs)), tuple(map(self._declared, self._required_outputs()))))
+
+    def _declared(self, name: str) -> ValueInfo:
+        tensor = self._tensors[name]
+        return ValueInfo(name, tensor.dtype, tensor.dims)
+
+    def _required_outputs(self) -> list[str]:
+        if not self._outputs:
+            raise AidgeError("the graph has no output", code="GRAPH", hint="graph.output(value)")
+        return self._outputs
+
+    def _require_own(self, value: Value) -> Value:
+        if not isinstance(value, Value) or value.graph is not self:
+            raise AidgeError(f"{value!r} is no value of this graph", code="GRAPH")
+        return value
+
+    def _add(self, tensor: Tensor) -> Value:
+        if not tensor.name or tensor.name in self._tensors:
+            raise AidgeError(f"the graph has a tensor '{tensor.name}' already" if tensor.name else "a tensor needs a name", code="GRAPH")
+        self._tensors[tensor.name] = tensor
+        return Value(self, tensor.name)
+
+    def _free(self, stem: str) -> str:
+        """A name that no tensor and no node has: the stem, or with a number behind it."""
+        taken = self._tensors.keys() | {node.name for node in self._sources}
+        count, name = 1, stem
+        while name in taken:
+            count += 1
+            name = f"{stem}_{count}"
+        return name
+
+    def _rename(self, old: str, new: str) -> None:
+        self._add(self._tensors[old].with_(name=new))
+        if self._tensors[old].is_constant or old in self._inputs:
+            raise AidgeError(f"'{old}' is an input or a constant and keeps its name", code="GRAPH")
+        del self._tensors[old]
+
+        def renamed(names: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(new if name == old else name for name in names)
+
+        self._nodes = [node.with_(inputs=renamed(node.inputs), outputs=renamed(node.outputs)) for node in self._nodes]
+        self._sources = [ModelNode(node.index, node.op_type, node.domain, node.name, renamed(node.inputs), renamed(node.outputs),
+                                   node.attributes) for node in self._sources]
+
+
+def _without_end(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names without those at the end that are not given."""
+    last = max((index for index, name in enumerate(names) if name), default=-1)
+    return names[:last + 1]

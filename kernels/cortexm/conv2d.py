@@ -12,6 +12,19 @@ LARGEST_OFFSET = 4095  # of LDR
 LARGEST_PAIR_OFFSET = 1020  # of LDRD
 
 
+LOAD_PLANES = """\
+                    int32_t row;
+                    for (row = aidge_cortexm_move_rows(&rows, shape, top); row < shape->rows; row++) {{
+                        const aidge_cortexm_piece piece = aidge_cortexm_piece_of(&rows, shape, row);
+                        if (piece.pixels > 0) {{
+                            {unpack}(piece.source, piece.target, piece.pixels);
+                        }}
+                    }}"""
+LOAD_LINES = "                    aidge_cortexm_load_lines(&rows, shape, top);"
+UNPACKED_AHEAD = 16  # words of a pixel that are unpacked without a loop
+UNPACKED_TOGETHER = 4
+
+
 def tap_order(plane: Plane) -> list[int]:
     """The order of the taps of a row in which neighbouring pixels share the most loads."""
     step, second = plane.dilations[1], plane.strides[1]
@@ -32,56 +45,66 @@ def plane_taps(plane: Plane) -> list[int]:
             for tap in tap_order(plane) for step in pair]
 
 
-def planes_texts(stream: Stream, buffer: Buffer, unroll: int, unroll_of_more: int) -> tuple[str, tuple[str, str]]:
-    """Name and texts of a layer that reads planes; up to `unroll` planes are computed without a loop, of more planes at most
-    `unroll_of_more` in one turn."""
+def planes_texts(stream: Stream, buffer: Buffer, unroll: int) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of a layer that reads planes; at most `unroll` planes stand in the text."""
     plane = buffer.plane
     planes, span = plane.kernel[0] * plane.in_channels // 2, 4 * buffer.span
-    count = planes if planes <= unroll else max(size for size in range(1, unroll_of_more + 1) if planes % size == 0)
+    ahead, body = dense.split_steps(planes, unroll)
     second = 4 * plane.strides[1] if plane.out_size[1] > 1 else 0
     taps = [plane.dilations[1] * tap for tap in tap_order(plane)]
     name = (f"aidge_cortexm_conv2d_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
-            f"{'' if second else '_alone'}_{stream.variant}_u{count}")
+            f"{'' if second else '_alone'}_{stream.variant}_u{unroll}")
     code = Routine(dense.REGISTERS)
     begin_row(code)
     code.label(1, "two pixels")
     code("vmov {column}, {input}")
-    if count < planes:
+    if body:
         code.constant("r4", planes * span)
         code("add r4, r4, {column}")
         code("vmov {column_end}, r4")
     code("vmov {base}, {column}")
-    dense.groups(code, stream, lambda: _sums(code, stream, planes, count, span, [(4 * tap, 4 * tap + second) for tap in taps]))
+    places = [(4 * tap, 4 * tap + second) for tap in taps]
+    dense.groups(code, stream, lambda: _sums(code, stream, planes, ahead, body, span, places))
     end_row(code)
     offsets = ", ".join(map(str, taps))
     portable = (f"static const int32_t offsets[] = {{{offsets}}};\n"
                 f"    const aidge_cortexm_taps taps = {{{planes}, {buffer.span}, {len(taps)}, offsets}};\n    (void)column;\n"
-                f"    aidge_cortexm_planes_row(words, output, stream, run, &taps, {stream.is_packed:d}, {stream.shift});")
+                f"    aidge_cortexm_planes_row(words, output, stream, run, &taps, {stream.numbers});")
     row = code.function(f"{name}_row", ROW_PARAMETERS,
                         f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable)
     fill = "aidge_cortexm_even_bytes((uint32_t)stream[2])"
-    return name, (row, whole_layer(name, "planes", fill, "rows.words"))
+    unpack, unpacking = unpack_text(plane.in_channels, buffer.span)
+    return name, (unpacking, row, whole_layer(name, LOAD_PLANES.format(unpack=unpack), fill, "rows.words"))
 
 
-def _sums(code: Routine, stream: Stream, planes: int, count: int, span: int, taps: list[tuple[int, int]]) -> None:
-    """All planes of one group, `count` of them in each turn of the loop; label 4."""
+def _sums(code: Routine, stream: Stream, planes: int, ahead: int, body: int, span: int, taps: list[tuple[int, int]]) -> None:
+    """All planes of one group: `ahead` of them, and the others `body` in each turn of a loop; label 4."""
+    _neighbours(code, stream, ahead, span, taps, True, body > 0)
+    if not body:
+        return
+    if not ahead:
+        dense.biases_to_pixel_0(code)
+    code.label(4, f"{(planes - ahead) // body} times {body} planes")
+    _neighbours(code, stream, body, span, taps, False, True)
+    code("vmov {x0}, {column_end}")
+    code("cmp {column}, {x0}")
+    code("bne 4b")
+
+
+def _neighbours(code: Routine, stream: Stream, count: int, span: int, taps: list[tuple[int, int]], is_first: bool,
+                goes_on: bool) -> None:
+    """`count` planes one after another; `goes_on`: the column ends behind them."""
     furthest = max(max(tap) for tap in taps)
     loads_pairs = taps[0][1] == taps[0][0] + 4
-    if count < planes:
-        dense.biases_to_pixel_0(code)
-        code.label(4, f"{planes // count} times {count} planes")
     offset = 0
     for index in range(count):
         if offset + furthest > LARGEST_OFFSET or (offset > LARGEST_PAIR_OFFSET and loads_pairs):
             _advance(code, offset)
             offset = 0
-        _plane(code, stream, offset, taps, count == planes and index == 0)
+        _plane(code, stream, offset, taps, is_first and index == 0)
         offset += span
-    if count < planes:
-        code("vmov {x0}, {column_end}")
+    if goes_on:
         _advance(code, offset)
-        code("cmp {column}, {x0}")
-        code("bne 4b")
 
 
 def _advance(code: Routine, offset: int) -> None:
@@ -109,6 +132,51 @@ def _plane(code: Routine, stream: Stream, offset: int, taps: list[tuple[int, int
                     held[register] = place
             registers.append(register)
         dense.multiply(code, stream.is_packed, is_first and index == 0, (registers[0], registers[1]))
+
+
+def unpack_text(channels: int, span: int) -> tuple[str, str]:
+    """Name and text of a function that unpacks pixels of a multiple of 4 channels into planes of `span` words."""
+    name = f"aidge_cortexm_unpack_pixels_{channels}_i{span}"
+    words, step = channels // 4, 8 * span
+    looped = words > UNPACKED_AHEAD or words * step > LARGEST_OFFSET
+    together = next(size for size in range(UNPACKED_TOGETHER, 0, -1)
+                    if words % size == 0 and (size == 1 or size * step <= LARGEST_OFFSET))
+    code = Routine({"source": "r0", "target": "r1", "pixels": "r2", "words": "r3", "place": "r12", "even": "r4", "odd": "r5"})
+    code("push {{r4, r5}}")
+    if looped:
+        code("push {{r6, r7}}")
+        code.constant("r6", together * step)
+        code.constant("r7", 4 * span)
+    code.label(1, "a pixel")
+    if looped:
+        code("mov {place}, {target}")
+        code.constant("r3", words // together)
+        code.label(2, f"{4 * together} channels")
+    for index in range(together if looped else words):
+        place = "place" if looped else "target"
+        code("ldr {odd}, [{source}], #4")
+        code("sxtb16 {even}, {odd}")
+        code("sxtb16 {odd}, {odd}, ror #8")
+        if index * step + 4 * span <= LARGEST_OFFSET:
+            code(f"str {{even}}, [{{{place}}}, #{index * step}]")
+            code(f"str {{odd}}, [{{{place}}}, #{index * step + 4 * span}]")
+        else:
+            code(f"str {{even}}, [{{{place}}}]")
+            code(f"str {{odd}}, [{{{place}}}, r7]")
+    if looped:
+        code("add {place}, {place}, r6")
+        code("subs {words}, {words}, #1")
+        code("bne 2b")
+    code("adds {target}, {target}, #4")
+    code("subs {pixels}, {pixels}, #1")
+    code("bne 1b")
+    if looped:
+        code("pop {{r6, r7}}")
+    code("pop {{r4, r5}}")
+    code("bx lr")
+    portable = f"aidge_cortexm_unpack_pixels(source, target, pixels, {channels}, {span});"
+    return name, code.function(name, "const int8_t *source, uint32_t *target, int32_t pixels",
+                               f"{channels} int8 channels of each pixel to planes of pairs.", portable)
 
 
 def line_taps(plane: Plane, buffer: Buffer) -> tuple[list[int], list[int]]:
@@ -156,11 +224,10 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     end_row(code)
     table = ", ".join(map(str, places))
     portable = (f"static const int16_t gather[] = {{{table}}};\n"
-                f"    aidge_cortexm_lines_row(words, output, stream, run, column, gather, {len(order)}, {stream.is_packed:d}, "
-                f"{stream.shift});")
+                f"    aidge_cortexm_lines_row(words, output, stream, run, column, gather, {len(order)}, {stream.numbers});")
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.", portable)
     column = "rows.words + shape->rows * shape->row_words"
-    return name, (row, whole_layer(name, "lines", "(uint32_t)stream[2]", column))
+    return name, (row, whole_layer(name, LOAD_LINES, "(uint32_t)stream[2]", column))
 
 
 def _gather(code: Routine, places: list[int]) -> None:

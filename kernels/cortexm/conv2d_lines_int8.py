@@ -27,7 +27,7 @@ def _no_lines(view: NodeView) -> str:
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("few taps that lie close together", _no_lines)))
 class Conv2dLinesInt8(LinearNode):
-    unroll = 32
+    unroll = 36  # pairs of taps in the text: 1.6 KB
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -40,5 +40,5 @@ class Conv2dLinesInt8(LinearNode):
         stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), order)
         function, texts = lines_texts(stream, buffer, order, places, self.unroll)
         return Call(function, ("lines.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(),
-                                             buffer.struct(stream.words.nbytes)), note=stream.note, texts=texts,
+                                             buffer.struct(stream)), note=stream.note, texts=texts,
                     facts=stream.facts())

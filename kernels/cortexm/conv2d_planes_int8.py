@@ -24,8 +24,7 @@ def _no_planes(view: NodeView) -> str:
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS,
                                           Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)))
 class Conv2dPlanesInt8(LinearNode):
-    unroll = 24  # planes without a loop: 3.4 KB
-    unroll_of_more = 12
+    unroll = 24  # planes in the text: 3.4 KB
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -34,7 +33,7 @@ class Conv2dPlanesInt8(LinearNode):
     def call(self) -> Call:
         buffer = plane_buffer(plane_of_view(self.view))
         stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), plane_taps(buffer.plane))
-        function, texts = planes_texts(stream, buffer, self.unroll, self.unroll_of_more)
+        function, texts = planes_texts(stream, buffer, self.unroll)
         return Call(function, ("planes.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(),
-                                              buffer.struct(stream.words.nbytes)), note=stream.note, texts=texts,
+                                              buffer.struct(stream)), note=stream.note, texts=texts,
                     facts=stream.facts())

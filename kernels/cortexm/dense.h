@@ -9,6 +9,7 @@
  * in each byte.
  * Then for each group of 4 output channels: 4 biases; for each pair of taps 2 words (packed) or 4 words (wide);
  * 2 * first channel + form; 4 float multipliers (form 0), or for each pair of channels 2 multipliers and a constant (form 1).
+ * Where all groups have one form and follow each other, the word before the multipliers is left out (`form` >= 0 below).
  * Packed: each halfword is 256 * (weight of the odd channel) + weight of the even channel; the bias of an odd channel is
  *   256 * its own + offset + that of the even channel, so that the sum modulo 2^32 separates exactly.
  * Wide: a word per channel, a halfword per tap.
@@ -60,7 +61,7 @@ typedef struct {
 /* One group of channels at one pixel. Returns the end of the group. Not every model that has this header calls it. */
 __attribute__((unused))
 static const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_cortexm_taps *taps, const int32_t *group,
-                                          int8_t *output, const int32_t *head, int32_t packed, int32_t shift)
+                                          int8_t *output, const int32_t *head, int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t pairs = taps->planes * taps->count;
     int32_t pair, tap = 0;
@@ -68,7 +69,6 @@ static const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_co
     uint32_t sum1 = (uint32_t)group[1];
     uint32_t sum2 = (uint32_t)group[2];
     uint32_t sum3 = (uint32_t)group[3];
-    int32_t form;
     group += 4;
     for (pair = 0; pair < pairs; pair++) {
         const uint32_t x = column[taps->taps[tap]];
@@ -97,8 +97,10 @@ static const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_co
         sum1 -= sum0;
         sum3 -= sum2;
     }
-    form = *group & 1;
-    output += *group++ >> 1;
+    if (form < 0) {
+        form = *group & 1;
+        output += *group++ >> 1;
+    }
     if (form != 0) {
         const int32_t high_shift = packed != 0 ? shift + 8 : shift;
         output[0] = aidge_cortexm_proved((int32_t)sum0, group[0], group[2], shift);

@@ -18,7 +18,7 @@ REGISTERS = {
     "column": "r0", "stream": "r1", "x0": "r2", "x1": "r3", **{f"a{index}": f"r{4 + index}" for index in range(4)},
     **{f"b{index}": f"r{8 + index}" for index in range(4)}, "w0": "r12", "w1": "lr",
     # waiting in FPU registers; s0-s7 are for the requantization
-    "output": "s8", "second_output": "s9", "end": "s10", "begin": "s11", "base": "s12", "column_end": "s13", "zero": "s14",
+    "output": "s8", "second_output": "s9", "end": "s10", "base": "s11", "begin": "s12", "column_end": "s13", "zero": "s14",
     "limits": "s15", "input": "s17", "second_input": "s18", "pairs": "s19", "back_input": "s20", "back_output": "s21",
     "output_step": "s22", "input_step": "s23",
 }
@@ -58,17 +58,28 @@ def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], is_first: boo
             code(f"smlad {{{pixel}{channel}}}, {{{weight}}}, {{{tap}}}, {{{addend}}}")
 
 
+def split_steps(steps: int, limit: int, fewest: int = 1) -> tuple[int, int]:
+    """How many steps stand in front of the loop, and how many in it, both together at most `limit` unless all fit: few turns of
+    the loop, and `fewest` steps in front of it, the first of which takes the biases without instructions of its own."""
+    if steps <= limit:
+        return steps, 0
+    choices = [(steps - turns * body, body, turns) for body in range(1, limit + 1) for turns in [(steps - fewest) // body]
+               if steps - turns * body + body <= limit]
+    ahead, body, _ = min(choices or [(steps % limit, limit, 0)], key=lambda choice: (choice[2], choice[0] + choice[1]))
+    return ahead, body
+
+
 def all_steps(code: Routine, pairs: int, is_packed: bool, unroll: int) -> None:
     """All pairs of taps; loop label 4. The biases stand in b0..b3."""
-    ahead = pairs if pairs <= unroll else pairs % unroll
+    ahead, body = split_steps(pairs, unroll)
     for index in range(ahead):
         step(code, is_packed, index == 0)
-    if ahead == pairs:
+    if not body:
         return
     if not ahead:
         biases_to_pixel_0(code)
-    code.label(4, f"{pairs // unroll} times {unroll} pairs of taps")
-    for _ in range(unroll):
+    code.label(4, f"{(pairs - ahead) // body} times {body} pairs of taps")
+    for _ in range(body):
         step(code, is_packed)
     code("vmov {x0}, {column_end}")
     code("cmp {column}, {x0}")
@@ -77,14 +88,23 @@ def all_steps(code: Routine, pairs: int, is_packed: bool, unroll: int) -> None:
 
 def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     """Requantize and store 4 sums of each pixel; labels 5 and 6."""
-    code("ldr {x0}, [{stream}], #4", "2 * first channel + 1 if the integer form is proved")
-    code("vmov {column}, {output}")
     if stream.is_packed:
         for pixel in pixels:
             for channel in (1, 3):
                 code(f"sub {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel - 1}}}")
     if "b" in pixels:
-        code("vmov {w1}, {second_output}")
+        code("vmov {column}, {w1}, {output}, {second_output}")
+    else:
+        code("vmov {column}, {output}")
+    if not stream.is_stated:
+        if stream.form:
+            _integer_form(code, stream, pixels)
+        else:
+            _float_form(code, stream, pixels)
+            code("adds {column}, {column}, #4")
+        code("vmov {output}, {column}")
+        return
+    code("ldr {x0}, [{stream}], #4", "2 * first channel + 1 if the integer form is proved")
     code("lsrs {x0}, {x0}, #1")
     code("add {column}, {column}, {x0}", "where pixel 0 goes")
     code("bcs 5f")
@@ -143,8 +163,12 @@ def _integer_form(code: Routine, stream: Stream, pixels: str) -> None:
             code(f"smmul {odd}, {odd}, {{x1}}" if stream.is_packed else f"smmla {odd}, {odd}, {{x1}}, {{w0}}")
             code(f"ssat {even}, #8, {even}, asr #{stream.shift}")
             code(f"ssat {odd}, #8, {odd}, asr #{stream.shift + (HIGH_SHIFT if stream.is_packed else 0)}")
-            code(f"strb {even}, [{{{target}}}, #{channel}]")
-            code(f"strb {odd}, [{{{target}}}, #{channel + 1}]")
+            if stream.is_stated:
+                code(f"strb {even}, [{{{target}}}, #{channel}]")
+                code(f"strb {odd}, [{{{target}}}, #{channel + 1}]")
+            else:
+                code(f"strb {even}, [{{{target}}}], #1")
+                code(f"strb {odd}, [{{{target}}}], #1")
 
 
 def load_head(code: Routine) -> None:
@@ -161,7 +185,6 @@ def groups(code: Routine, stream: Stream, sums: Callable[[], None]) -> None:
     code("ldm {stream}!, {{r8-r11}}", "their biases")
     sums()
     epilogue(code, stream)
-    code("vmov {x0}, {end}")
-    code("vmov {column}, {base}")
+    code("vmov {x0}, {column}, {end}, {base}")
     code("cmp {stream}, {x0}")
     code("bne 3b")

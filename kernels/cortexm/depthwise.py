@@ -9,8 +9,11 @@ their windows lie in the same words, the second one a halfword further.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from .assembly import Routine
+from .dense import split_steps
+from .depthwise_gather import gather_text
 from .depthwise_layout import LARGEST_OFFSET, Depthwise, places
 from .linear_int8 import HIGH_SHIFT
 
@@ -20,35 +23,43 @@ REGISTERS = {
     **{f"w{index}": f"r{4 + index}" for index in range(6)},
 }
 LARGEST_PAIR_OFFSET = 1020  # of a load of two words
-UNROLLED_PAIRS, UNROLLED_LOOP = 6, 4  # pairs of outputs without a loop, and in one turn of it
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
-GATHER_PARAMETERS = "const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill"
 
 
-def texts(layer: Depthwise, shift: int, is_clamped: bool) -> tuple[str, tuple[str, ...]]:
+@dataclass(frozen=True)
+class Form:
+    """How sums become outputs, and at most how many pairs of outputs stand in the text."""
+
+    shift: int
+    is_clamped: bool
+    has_integers: bool
+    has_floats: bool
+    together: int
+
+    @property
+    def is_mixed(self) -> bool:
+        return self.has_integers and self.has_floats
+
+    @property
+    def variant(self) -> str:
+        """What the text depends on, for its name."""
+        kind = "" if self.is_mixed else "_integer" if self.has_integers else "_float"
+        return f"_s{self.shift}{'_clamped' if self.is_clamped else ''}{kind}_u{self.together}"
+
+
+def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
     """Name and texts of the layer's functions."""
     plane = layer.plane
     (height, width), pads = plane.kernel, plane.pads
     gather = f"aidge_cortexm_depthwise_gather_{plane.in_channels}x{plane.in_size[1]}_p{pads[1]}_w{layer.pairs}"
     band = (f"aidge_cortexm_depthwise_band_{plane.in_channels}x{plane.out_size[1]}_k{height}x{width}"
-            f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}_s{shift}"
-            f"{'_clamped' if is_clamped else ''}")
-    name = band.replace("_band_", "_int8_") + f"_i{plane.in_size[1]}p{pads[1]}"
-    return name, (_gather_text(layer, gather), _band_text(layer, band, shift, is_clamped), _layer_text(name, gather, band))
+            f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{form.variant}"
+            f"{'_single' if plane.out_size[0] == 1 else ''}")
+    name = band.replace("_band_", "_int8_") + f"_i{plane.in_size[1]}p{pads[1]}{'' if layer.is_one_band else '_bands'}"
+    return name, (gather_text(layer, gather), _band_text(layer, band, form), _layer_text(layer, name, gather, band))
 
 
-def _layer_text(name: str, gather: str, band: str) -> str:
-    return f"""/* All groups of 4 channels, band by band. */
-static void {name}(
-    const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_depthwise *shape)
-{{
-    uint32_t *const words = (uint32_t *)scratch;
-    const uint32_t fill = aidge_cortexm_even_bytes((uint32_t)stream[2]);
-    const int32_t *const end = stream + shape->stream_words;
-    const int32_t *group;
-    int32_t batch, y;
-    for (batch = 0; batch < shape->batches; batch++) {{
-        for (group = stream + AIDGE_CORTEXM_HEAD_WORDS; group != end; group += shape->group_words) {{
+_BANDS = """\
             for (y = 0; y < shape->out_height; y += shape->band) {{
                 const int32_t left = shape->out_height - y;
                 const int32_t lines = left < shape->band ? left : shape->band;
@@ -57,7 +68,28 @@ static void {name}(
                     {gather}(input + band.source + group[0], band.target, band.count, (uint32_t)stream[2]);
                 }}
                 {band}(words, output + y * shape->out_width * shape->channels + group[0], group + 1, lines, stream);
-            }}
+            }}"""
+_ONE_BAND = """\
+            {gather}(input + whole.source + group[0], whole.target, whole.count, (uint32_t)stream[2]);
+            {band}(words, output + group[0], group + 1, shape->out_height, stream);"""
+
+
+def _layer_text(layer: Depthwise, name: str, gather: str, band: str) -> str:
+    """With one band the rows outside the image are filled once: no group of channels writes there."""
+    once = "        const aidge_cortexm_band whole = aidge_cortexm_band_of(shape, words, fill, 0, shape->out_height);\n"
+    once = once if layer.is_one_band else ""
+    return f"""/* All groups of 4 channels{'' if layer.is_one_band else ', band by band'}. */
+static void {name}(
+    const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_depthwise *shape)
+{{
+    uint32_t *const words = (uint32_t *)scratch;
+    const uint32_t fill = aidge_cortexm_even_bytes((uint32_t)stream[2]);
+    const int32_t *const end = stream + shape->stream_words;
+    const int32_t *group;
+    int32_t batch{'' if layer.is_one_band else ', y'};
+    for (batch = 0; batch < shape->batches; batch++) {{
+{once}        for (group = stream + AIDGE_CORTEXM_HEAD_WORDS; group != end; group += shape->group_words) {{
+{(_ONE_BAND if layer.is_one_band else _BANDS).format(gather=gather, band=band)}
         }}
         input += shape->in_height * shape->in_width * shape->channels;
         output += shape->out_height * shape->out_width * shape->channels;
@@ -65,186 +97,139 @@ static void {name}(
 }}"""
 
 
-def _gather_text(layer: Depthwise, name: str) -> str:
+def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     plane = layer.plane
-    width, pad, channels = plane.in_size[1], plane.pads[1], plane.in_channels
-    columns = min(width, 2 * layer.pairs - pad)  # of a row that anything reads
-    positions = [None] * pad + list(range(columns)) + [None] * (2 * layer.pairs - pad - columns)
-    quads = [positions[first:first + 4] for first in range(0, len(positions), 4)]
-    code = Routine({"source": "r0", "target": "r1", "t0": "r2", "t1": "r3", "pads": "lr", "rows": "r12"})
-    code("push {{r4-r11, lr}}")
-    code("mov {rows}, r2")
-    code("mov {pads}, r3", "the input's zero point in each byte")
-    code.label(1, "a row")
-    index = advanced = 0
-    while index < len(quads):
-        alike = index
-        while alike < len(quads) and len(quads[alike]) == 4 and None not in quads[alike]:
-            alike += 1
-        count = alike - index
-        if count > 3:
-            code.constant("r2", 8 * count)
-            code("add r2, r2, {target}")
-            code("vmov s1, r2")
-            code.label(2, f"{count} times 4 pixels")
-            _gather_quad(code, quads[index], 8 * index - advanced, layer.pairs, channels)
-            code("vmov r2, s1")
-            code("add {target}, {target}, #8")
-            code("cmp {target}, r2")
-            code("bne 2b")
-            advanced += 8 * count
-            index = alike
-        else:
-            _gather_quad(code, quads[index], 8 * index - advanced, layer.pairs, channels)
-            index += 1
-    _add(code, "source", (width - columns) * channels)
-    _add(code, "target", 4 * layer.row_words - advanced)
-    code("subs {rows}, {rows}, #1")
-    code("bne 1b")
-    code("pop {{r4-r11, pc}}")
-    portable = f"aidge_cortexm_depthwise_gather(source, target, rows, fill, {channels}, {width}, {pad}, {layer.pairs});"
-    return code.function(name, GATHER_PARAMETERS, f"Rows of 4 of {channels} channels as pairs of pixels.", portable)
-
-
-def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int, channels: int) -> None:
-    """4 (or 2) pixels of 4 channels to `offset` in the planes of the channels."""
-    loads = [index for index, position in enumerate(quad) if position is not None]
-    after = channels <= 255
-    for number, index in enumerate(loads):
-        place = f"], #{channels}" if after else f", #{number * channels}]" if number else "]"
-        code(f"ldr r{4 + index}, [{{source}}{place}")
-    if not after:
-        _add(code, "source", len(loads) * channels)
-    pixel = [f"r{4 + index}" if position is not None else "{pads}" for index, position in enumerate(quad)]
-    code(f"pkhbt r8, {pixel[0]}, {pixel[1]}, lsl #16")
-    code(f"pkhtb r10, {pixel[1]}, {pixel[0]}, asr #16")
-    if len(quad) == 4:
-        code(f"pkhbt r9, {pixel[2]}, {pixel[3]}, lsl #16")
-        code(f"pkhtb r11, {pixel[3]}, {pixel[2]}, asr #16")
-    for channel, (pair, rotation) in enumerate(((8, ""), (8, ", ror #8"), (10, ""), (10, ", ror #8"))):
-        place = offset + 4 * pairs * channel
-        code(f"sxtb16 {{t0}}, r{pair}{rotation}")
-        if len(quad) == 4:
-            code(f"sxtb16 {{t1}}, r{pair + 1}{rotation}")
-        if len(quad) == 4 and place <= LARGEST_PAIR_OFFSET:
-            code(f"strd {{t0}}, {{t1}}, [{{target}}, #{place}]")
-        else:
-            code(f"str {{t0}}, [{{target}}, #{place}]")
-            if len(quad) == 4:
-                code(f"str {{t1}}, [{{target}}, #{place + 4}]")
-
-
-def _add(code: Routine, register: str, value: int) -> None:
-    while value:
-        part = min(value, LARGEST_OFFSET)
-        code(f"addw {{{register}}}, {{{register}}}, #{part}")
-        value -= part
-
-
-def _band_text(layer: Depthwise, name: str, shift: int, is_clamped: bool) -> str:
-    plane = layer.plane
-    outputs = plane.out_size[1]
     code = Routine(REGISTERS)
     code("ldr r12, [sp]", "head")
     code("push {{r4-r11, lr}}")
     code("vldmia r12, {{s5-s6}}", "zero point, limits")
-    code("vmov s8, r0")
-    code("vmov s9, r1")
+    code("vmov s8, s9, r0, r1")
     code("mov r10, r2")
-    code("vmov s11, r3")
-    code("movs r4, #4")
-    code("vmov s12, r4")
+    code.constant("r5", 16 * (2 + layer.weight_words))
+    code("add r5, r5, r10")
+    code("vmov s11, r5", "the end of the group")
+    code.constant("r4", plane.out_size[1] * plane.in_channels)
+    code("mul r4, r4, r3")
+    code("vmov s12, r4", "bytes of the output rows")
     code.label(1, "a channel")
-    code("ldr r11, [r10], #4", "bias")
-    code("ldr {factor}, [r10], #4")
+    code("ldrd r11, {factor}, [r10], #8", "bias, multiplier")
     if layer.in_registers:
         code(f"ldm r10!, {{{{r4-r{3 + layer.weight_words}}}}}" if layer.weight_words > 1 else "ldr r4, [r10], #4")
     else:
         code("mov {weights}, r10")
         _plus(code, "r10", 4 * layer.weight_words)
     code("vmov s10, r10")
-    code("vmov s0, r11")
-    code("vmov s1, r11")
-    code("vmov {words}, s8")
-    code("vmov {output}, s9")
-    code("vmov s13, s11")
-    code("cmp {factor}, #0")
-    code("blt 5f", "the multiplier is a float")
-    _rows(code, layer, 2, layer.most_together, lambda two, pair: _integer_form(code, shift, two, 2 * pair * plane.in_channels,
-                                                                               plane.in_channels))
-    code("b 8f")
-    code.label(5)
-    code("bic {factor}, {factor}, #0x80000000")
-    code("vmov s4, {factor}")
-    code("vmov {factor}, s5")
-    code("sxth {factor}, {factor}")
-    code("sub {factor}, {factor}, #128", "zero point")
-    _rows(code, layer, 6, 1, lambda two, pair: _float_form(code, is_clamped, two, 2 * pair * plane.in_channels,
-                                                           plane.in_channels))
-    code.label(8)
-    code("vmov r0, s8")
-    code("vmov r1, s9")
-    code("vmov r4, s12")
-    code("vmov r10, s10")
+    code("vmov s0, s1, r11, r11")
+    code("vmov {words}, {output}, s8, s9")
+    rows = _Rows(code, layer)
+    rows.begin()
+    if form.is_mixed:
+        code("cmp {factor}, #0")
+        code("blt 5f", "the multiplier is a float")
+    if form.has_integers:
+        rows.print(2, form.together,
+                   lambda two, pair: _integer_form(code, form.shift, two, 2 * pair * plane.in_channels, plane.in_channels))
+    if form.is_mixed:
+        code("b 8f")
+        code.label(5)
+    if form.has_floats:
+        code("bic {factor}, {factor}, #0x80000000")
+        code("vmov s4, {factor}")
+        code("vmov {factor}, s5")
+        code("sxth {factor}, {factor}")
+        code("sub {factor}, {factor}, #128", "zero point")
+        rows.print(6, 1 if form.is_mixed else form.together,
+                   lambda two, pair: _float_form(code, form.is_clamped, two, 2 * pair * plane.in_channels, plane.in_channels))
+    if form.is_mixed:
+        code.label(8)
+    code("vmov r0, r1, s8, s9")
+    code("vmov r10, r11, s10, s11")
     _plus(code, "r0", 4 * layer.pairs)
-    code("add r1, r1, #1")
-    code("vmov s8, r0")
-    code("vmov s9, r1")
-    code("subs r4, r4, #1")
-    code("vmov s12, r4")
+    code("adds r1, r1, #1")
+    code("vmov s8, s9, r0, r1")
+    code("cmp r10, r11")
     code("bne 1b")
     code("pop {{r4-r11, pc}}")
     table = ", ".join(map(str, places(layer)))
-    numbers = (plane.in_channels, outputs, *plane.kernel, *plane.strides, plane.dilations[0], layer.row_words, layer.pairs,
-               layer.weight_words)
+    numbers = (plane.in_channels, plane.out_size[1], *plane.kernel, *plane.strides, plane.dilations[0], layer.row_words,
+               layer.pairs, layer.weight_words)
     portable = (f"static const int16_t places[] = {{{table}}};\n"
                 f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
-                f"    aidge_cortexm_depthwise_band(words, output, constants, rows, head, &geometry, {shift});")
+                f"    aidge_cortexm_depthwise_band(words, output, constants, rows, head, &geometry, {form.shift});")
     return code.function(name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.",
                          portable)
 
 
 def _plus(code: Routine, register: str, value: int) -> None:
-    while value:
+    while value > 0:
         part = min(value, LARGEST_OFFSET)
         code(f"addw {register}, {register}, #{part}")
         value -= part
+    while value < 0:
+        part = min(-value, LARGEST_OFFSET)
+        code(f"subw {register}, {register}, #{part}")
+        value += part
 
 
-def _rows(code: Routine, layer: Depthwise, label: int, most: int, requantize: Callable[[bool, int], None]) -> None:
-    """The rows of one channel, at most `most` pairs of outputs without a loop; labels `label` and `label + 1`."""
-    plane = layer.plane
-    outputs, pair_bytes = plane.out_size[1], 4 * plane.strides[1]
-    pairs = outputs // 2
-    together = pairs if pairs <= min(most, UNROLLED_PAIRS) else max(
-        count for count in range(1, min(most, UNROLLED_LOOP) + 1) if pairs % count == 0)
-    code.label(label, "an output row")
-    if pairs > together:
-        code.constant("{end}".format_map(REGISTERS), pairs * pair_bytes)
-        code("add {end}, {end}, {words}")
-        code.label(label + 1, f"{2 * together} outputs")
-    for pair in range(together):
-        _sums(code, layer, True, pair * pair_bytes)
-        requantize(True, pair)
-    _plus(code, "r0", together * pair_bytes)
-    _plus(code, "r1", 2 * together * plane.in_channels)
-    if pairs > together:
-        code("cmp {words}, {end}")
-        code(f"bne {label + 1}b")
-    if outputs % 2:
-        _sums(code, layer, False, 0)
-        requantize(False, 0)
-        _plus(code, "r1", plane.in_channels)
-    back = 4 * plane.strides[0] * layer.row_words - pairs * pair_bytes
-    if back >= 0:
-        _plus(code, "r0", back)
+class _Rows:
+    """The output rows of one channel; with a single row there is no loop over them."""
+
+    def __init__(self, code: Routine, layer: Depthwise):
+        self.code, self.layer = code, layer
+        self.is_single = layer.plane.out_size[0] == 1
+
+    def begin(self) -> None:
+        """Where the rows end, into s13; the end of a row without a loop stays in a register, too."""
+        if not self.is_single:
+            self.code("vmov r11, s12")
+            self.code("add {end}, {output}, r11")
+            self.code("vmov s13, {end}")
+
+    def print(self, label: int, together: int, requantize: Callable[[bool, int], None]) -> None:
+        """The rows, with at most `together` pairs of outputs in the text; labels `label` and `label + 1`."""
+        code, layer, plane = self.code, self.layer, self.layer.plane
+        pair_bytes, channels = 4 * plane.strides[1], plane.in_channels
+        pairs = plane.out_size[1] // 2
+        ahead, body = split_steps(pairs, min(together, layer.most_together), 0)
+        done = ahead
+        if not self.is_single:
+            code.label(label, "an output row")
+        if body:
+            _end_of_row(code, pairs * pair_bytes)
+        for pair in range(ahead):
+            _sums(code, layer, True, pair * pair_bytes)
+            requantize(True, pair)
+        if body:
+            _plus(code, "r0", ahead * pair_bytes)
+            _plus(code, "r1", 2 * ahead * channels)
+            code.label(label + 1, f"{2 * body} outputs")
+            for pair in range(body):
+                _sums(code, layer, True, pair * pair_bytes)
+                requantize(True, pair)
+            _plus(code, "r0", body * pair_bytes)
+            _plus(code, "r1", 2 * body * channels)
+            code("cmp {words}, {end}")
+            code(f"bne {label + 1}b")
+            done = 0
+        if plane.out_size[1] % 2:
+            _sums(code, layer, False, done * pair_bytes)
+            requantize(False, done)
+        if self.is_single:
+            return
+        _plus(code, "r0", 4 * plane.strides[0] * layer.row_words - (pairs - done) * pair_bytes)
+        _plus(code, "r1", (plane.out_size[1] - 2 * (pairs - done)) * channels)
+        if body:
+            code("vmov {end}, s13")
+        code("cmp {output}, {end}")
+        code(f"bne {label}b")
+
+
+def _end_of_row(code: Routine, size: int) -> None:
+    if size <= LARGEST_OFFSET:
+        code(f"addw {{end}}, {{words}}, #{size}")
     else:
-        code.constant("r10", -back)
-        code("sub r0, r0, r10")
-    code("vmov r10, s13")
-    code("subs r10, r10, #1")
-    code("vmov s13, r10")
-    code(f"bne {label}b")
+        code.constant("{end}".format_map(REGISTERS), size)
+        code("add {end}, {end}, {words}")
 
 
 def _sums(code: Routine, layer: Depthwise, two: bool, place: int) -> None:

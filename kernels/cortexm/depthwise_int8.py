@@ -8,7 +8,7 @@ from aidge_build.export.call import Call, Constant, Input, Output, Scratch, comp
 from aidge_build.export.node import kernel
 
 from .conditions import linear_spec
-from .depthwise import texts
+from .depthwise import Form, texts
 from .depthwise_layout import LARGEST_OFFSET, depthwise_of, pack, struct
 from .linear_int8 import LinearNode, best_form, integer_forms
 from .packing import taps_last_channels
@@ -33,6 +33,8 @@ def _unfit(view: NodeView) -> str:
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"),
         linear_spec(Predicate("strides of at most 2, columns not dilated, near rows", _unfit)))
 class DepthwiseInt8(LinearNode):
+    together = 8  # pairs of outputs in the text
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return Demands(scratch_bytes=depthwise_of(plane_of_view(view)).scratch_bytes)
@@ -42,7 +44,8 @@ class DepthwiseInt8(LinearNode):
         form = best_form(integer_forms(linear, low=False), lambda candidate: int((candidate.high.multipliers > 0).sum()),
                          len(linear.rows))
         stream, proved = pack(linear, layer, form)
-        function, functions = texts(layer, form.shift, linear.is_clamped)
+        function, functions = texts(layer, Form(form.shift, linear.is_clamped, has_integers=proved > 0,
+                                                has_floats=proved < len(linear.rows), together=self.together))
         return Call(function, ("depthwise.h",), (Input(0), Output(0), Constant("stream", stream), Scratch(),
                                                  struct(layer, len(stream))),
                     note=f"requantization of {proved} of {len(linear.rows)} channels proved in integers, of the others in float",

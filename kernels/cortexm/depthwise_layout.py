@@ -43,6 +43,11 @@ class Depthwise:
         return 4 * (self.plane.extent(0, self.band) * self.row_words + self.slack_words)
 
     @property
+    def is_one_band(self) -> bool:
+        """Whether the buffer holds all rows, some of them inside the image."""
+        return self.band == self.plane.out_size[0] and -self.plane.pads[0] + self.plane.extent(0, self.band) > 0
+
+    @property
     def wide_stride(self) -> bool:
         return self.plane.strides[1] == 2
 

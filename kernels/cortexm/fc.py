@@ -42,18 +42,19 @@ def routine(stream: Stream, features: int, unroll: int) -> tuple[str, str]:
     code("vmov {x0}, {end}")
     code("cmp {stream}, {x0}")
     code("bne 3b")
-    code("vmov r2, {output}")
-    code("vmov r4, {output_step}")
+    if stream.is_stated:
+        code("vmov r2, {output}")
+        code("vmov r4, {output_step}")
+        code("add r2, r2, r4")
+        code("vmov {output}, r2")
     code("vmov r5, {pairs}")
     code("vmov r0, {input}")
-    code("add r2, r2, r4")
-    code("vmov {output}, r2")
     code("subs r5, r5, #1")
     code("vmov {pairs}, r5")
     code("bne 1b")
     code(f"vpop {{{{{dense.SAVED}}}}}")
     code("pop {{r4-r11, pc}}")
-    portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {features}, {stream.is_packed:d}, {stream.shift});"
+    portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {features}, {stream.numbers});"
     return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs.", portable)
 
 
@@ -89,14 +90,14 @@ def _unpack(code: Routine, features: int) -> None:
 
 
 def _all_steps(code: Routine, quads: int, is_packed: bool, unroll: int) -> None:
-    ahead = quads if quads <= unroll else quads % unroll
+    ahead, body = dense.split_steps(quads, unroll, 0)
     for _ in range(ahead):
         _step(code, is_packed)
-    if ahead == quads:
+    if not body:
         return
     code("vmov {w0}, {column_end}")
-    code.label(4, f"{quads // unroll} times {4 * unroll} inputs")
-    for _ in range(unroll):
+    code.label(4, f"{(quads - ahead) // body} times {4 * body} inputs")
+    for _ in range(body):
         _step(code, is_packed)
     code("cmp {column}, {w0}")
     code("bne 4b")

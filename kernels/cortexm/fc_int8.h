@@ -8,7 +8,7 @@ typedef struct {
 #if !AIDGE_CORTEXM_ASSEMBLY
 /* A fully connected layer: the C version of the generated functions of this name. Scratch: a row of inputs as int16. */
 static void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
-                                  const aidge_cortexm_fc *shape, int32_t features, int32_t packed, int32_t shift)
+                                  const aidge_cortexm_fc *shape, int32_t features, int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t *const end = stream + shape->stream_bytes / 4;
     uint32_t *const column = (uint32_t *)scratch;
@@ -26,10 +26,11 @@ static void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, const int
             column[2 * i + 1] = aidge_cortexm_odd_bytes(word);
         }
         while (group != end) {
-            group = aidge_cortexm_group(column, &taps, group, output, stream, packed, shift);
+            group = aidge_cortexm_group(column, &taps, group, output, stream, packed, shift, form);
+            output += form < 0 ? 0 : 4;
         }
         input += features;
-        output += shape->outputs;
+        output += form < 0 ? shape->outputs : 0;
     }
 }
 #endif

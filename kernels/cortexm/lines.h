@@ -37,7 +37,8 @@ static void aidge_cortexm_load_lines(aidge_cortexm_rows *rows, const aidge_corte
 /* One row of pairs from lines: the C version of the generated functions of this name. `gather` [taps]: the byte of each tap
  * relative to the pixel, or -1 for none. */
 static void aidge_cortexm_lines_row(const uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run,
-                                    uint32_t *column, const int16_t *gather, int32_t taps, int32_t packed, int32_t shift)
+                                    uint32_t *column, const int16_t *gather, int32_t taps, int32_t packed, int32_t shift,
+                                    int32_t form)
 {
     const int32_t *const end = stream + run->stream_bytes / 4;
     const int8_t *source = (const int8_t *)words;
@@ -58,8 +59,9 @@ static void aidge_cortexm_lines_row(const uint32_t *words, int8_t *output, const
             column[i + 1] = aidge_cortexm_pair(second[gather[i]], odd < 0 ? 0 : second[odd]);
         }
         while (group != end) {
-            (void)aidge_cortexm_group(column, &order, group, output, stream, packed, shift);
-            group = aidge_cortexm_group(column + 1, &order, group, output + run->second_output, stream, packed, shift);
+            (void)aidge_cortexm_group(column, &order, group, output, stream, packed, shift, form);
+            group = aidge_cortexm_group(column + 1, &order, group, output + run->second_output, stream, packed, shift, form);
+            output += form < 0 ? 0 : 4;
         }
         source += run->input_step;
         output += run->output_step;

@@ -13,12 +13,17 @@ from aidge_build.export.call import computed
 from .conditions import GROUP
 from .linear_int8 import IntegerForm, Linear, best_form, fits_fraction, integer_forms
 
+STATED = -1
 _LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """`words` as in dense.h; `is_packed`: two int8 weights share a halfword; `shift` of the integer form."""
+    """`words` as in dense.h; `is_packed`: two int8 weights share a halfword; `shift` of the integer form.
+
+    `form`: 1 or 0 where every group has the integer or the float form and no group overlaps another (the stream then does not
+    say it, and outputs follow each other), else STATED.
+    """
 
     words: numpy.ndarray
     is_packed: bool
@@ -26,11 +31,26 @@ class Stream:
     shift: int
     groups: int
     proved: int  # groups whose requantization is proved in integers
+    form: int
+
+    @property
+    def is_stated(self) -> bool:
+        return self.form == STATED
 
     @property
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
-        return f"{'packed' if self.is_packed else 'wide'}_s{self.shift}{'_clamped' if self.is_clamped else ''}"
+        form = "" if self.is_stated else "_integer" if self.form else "_float"
+        return f"{'packed' if self.is_packed else 'wide'}_s{self.shift}{'_clamped' if self.is_clamped else ''}{form}"
+
+    @property
+    def numbers(self) -> str:
+        """The last arguments of the C versions."""
+        return f"{self.is_packed:d}, {self.shift}, {self.form}"
+
+    def left_to_step(self, step: int, channels: int) -> int:
+        """How far the output still is from the next pixels', after all groups of `channels`, if it was `step` before the first."""
+        return step if self.is_stated else step - channels
 
     @property
     def note(self) -> str:
@@ -57,12 +77,11 @@ def pack(linear: Linear, order: list[int]) -> Stream:
                      lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts), len(starts))
     words = [_pair(linear.zero_point + 128, linear.zero_point + 128), _pair(linear.clamp[0] + 128, linear.clamp[1] + 128),
              (linear.input_zero_point & 0xFF) * 0x01010101]
-    proved = 0
-    for first in starts:
-        is_proved = _is_proved(form, first, is_packed)
-        proved += is_proved
-        words += _group(linear, rows, form, first, is_packed, is_proved)
-    return Stream(as_words(words), is_packed, linear.is_clamped, form.shift, len(starts), proved)
+    proofs = [_is_proved(form, first, is_packed) for first in starts]
+    stated = len(rows) % GROUP > 0 or len(set(proofs)) > 1
+    for first, is_proved in zip(starts, proofs):
+        words += _group(linear, rows, form, first, is_packed, is_proved, stated)
+    return Stream(as_words(words), is_packed, linear.is_clamped, form.shift, len(starts), sum(proofs), STATED if stated else int(proofs[0]))
 
 
 def _is_proved(form: IntegerForm, first: int, is_packed: bool) -> bool:
@@ -85,7 +104,8 @@ def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
     return bool((fits_fraction(linear) & rounded).all())
 
 
-def _group(linear: Linear, rows: numpy.ndarray, form: IntegerForm, first: int, is_packed: bool, is_proved: bool) -> list[int]:
+def _group(linear: Linear, rows: numpy.ndarray, form: IntegerForm, first: int, is_packed: bool, is_proved: bool,
+           is_stated: bool) -> list[int]:
     channels = [first + index for index in range(GROUP)]
     slots = _slots(form, is_packed)
     bias = [int(linear.bias[channel]) for channel in channels]
@@ -102,7 +122,8 @@ def _group(linear: Linear, rows: numpy.ndarray, form: IntegerForm, first: int, i
     else:
         scales = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
         factors = (linear.factors[first:first + GROUP] * scales).view(numpy.uint32).tolist()
-    return [*bias, *_weights(rows[first:first + GROUP], is_packed), first << 1 | int(is_proved), *factors]
+    statement = [first << 1 | int(is_proved)] if is_stated else []
+    return [*bias, *_weights(rows[first:first + GROUP], is_packed), *statement, *factors]
 
 
 def _weights(rows: numpy.ndarray, is_packed: bool) -> list[int]:

@@ -1,42 +1,55 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "window.h"
 
-/* Unpack the rows of the buffer from row `row` on: int16 pairs of channels (c, c + 2), (c + 1, c + 3), a plane per pair. */
-static void aidge_cortexm_load_planes(aidge_cortexm_rows *rows, const aidge_cortexm_window *shape, int32_t top)
+/* The part of a row of the buffer that lies inside the image. */
+typedef struct {
+    const int8_t *source;
+    uint32_t *target;
+    int32_t pixels;  /* 0: the row lies outside */
+} aidge_cortexm_piece;
+
+/* The part of row `row` that has to be unpacked; a row outside the image is filled. */
+static aidge_cortexm_piece aidge_cortexm_piece_of(const aidge_cortexm_rows *rows, const aidge_cortexm_window *shape, int32_t row)
 {
-    const int32_t span = shape->span;
-    const int32_t channels = shape->channels;
     const int32_t begin = rows->first < 0 ? -rows->first : 0;
     const int32_t room = shape->in_width - rows->first;
-    const int32_t end = room < span ? room : span;
-    int32_t row = aidge_cortexm_move_rows(rows, shape, top);
-    for (; row < shape->rows; row++) {
-        uint32_t *words = rows->words + row * shape->row_words;
-        const int32_t y = top + row;
-        if ((y < 0) || (y >= shape->in_height)) {
-            aidge_cortexm_fill(words, rows->fill, shape->row_words);
-        } else {
-            const int8_t *source = rows->input + (y * shape->in_width + rows->first + begin) * channels;
-            int32_t x;
-            for (x = begin; x < end; x++) {
-                uint32_t *target = words + x;
-                int32_t left;
-                for (left = channels; left > 0; left -= 4) {
-                    const uint32_t word = aidge_cortexm_load(source);
-                    source += 4;
-                    target[0] = aidge_cortexm_even_bytes(word);
-                    target[span] = aidge_cortexm_odd_bytes(word);
-                    target += 2 * span;
-                }
-            }
+    const int32_t y = rows->top + row;
+    aidge_cortexm_piece piece;
+    piece.target = rows->words + row * shape->row_words;
+    piece.source = rows->input;
+    piece.pixels = 0;
+    if ((y < 0) || (y >= shape->in_height)) {
+        aidge_cortexm_fill(piece.target, rows->fill, shape->row_words);
+    } else {
+        piece.source += (y * shape->in_width + rows->first + begin) * shape->channels;
+        piece.target += begin;
+        piece.pixels = (room < shape->span ? room : shape->span) - begin;
+    }
+    return piece;
+}
+
+#if !AIDGE_CORTEXM_ASSEMBLY
+/* Pixels as int16 pairs of channels (c, c + 2), (c + 1, c + 3), a plane of `span` words per pair: the C version of the generated
+ * functions of this name. */
+static void aidge_cortexm_unpack_pixels(const int8_t *source, uint32_t *target, int32_t pixels, int32_t channels, int32_t span)
+{
+    for (; pixels > 0; pixels--) {
+        uint32_t *place = target++;
+        int32_t left;
+        for (left = channels; left > 0; left -= 4) {
+            const uint32_t word = aidge_cortexm_load(source);
+            source += 4;
+            place[0] = aidge_cortexm_even_bytes(word);
+            place[span] = aidge_cortexm_odd_bytes(word);
+            place += 2 * span;
         }
     }
 }
 
-#if !AIDGE_CORTEXM_ASSEMBLY
 /* One row of pairs from planes: the C version of the generated functions of this name. */
 static void aidge_cortexm_planes_row(const uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run,
-                                     const aidge_cortexm_taps *taps, int32_t packed, int32_t shift)
+                                     const aidge_cortexm_taps *taps, int32_t packed, int32_t shift,
+                                     int32_t form)
 {
     const int32_t *const end = stream + run->stream_bytes / 4;
     int32_t pair;
@@ -47,9 +60,10 @@ static void aidge_cortexm_planes_row(const uint32_t *words, int8_t *output, cons
             output -= run->back_output;
         }
         while (group != end) {
-            (void)aidge_cortexm_group(words, taps, group, output, stream, packed, shift);
+            (void)aidge_cortexm_group(words, taps, group, output, stream, packed, shift, form);
             group = aidge_cortexm_group(words + run->second_input / 4, taps, group, output + run->second_output, stream, packed,
-                                        shift);
+                                        shift, form);
+            output += form < 0 ? 0 : 4;
         }
         words += run->input_step / 4;
         output += run->output_step;

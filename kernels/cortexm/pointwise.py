@@ -61,8 +61,7 @@ def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
     code("bne 1b")
     code(f"vpop {{{{{dense.SAVED}}}}}")
     code("pop {{r4-r11, pc}}")
-    numbers = f"{channels}, {stream.is_packed:d}, {stream.shift}"
-    portable = f"aidge_cortexm_pointwise_int8(input, output, stream, scratch, shape, {numbers});"
+    portable = f"aidge_cortexm_pointwise_int8(input, output, stream, scratch, shape, {channels}, {stream.numbers});"
     return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {channels} channels.", portable)
 
 

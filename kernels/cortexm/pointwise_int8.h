@@ -6,14 +6,14 @@ typedef struct {
     int32_t pairs;
     int32_t second_input, second_output;  /* bytes from the first pixel of a pair to the second */
     int32_t back_input, back_output;      /* bytes that the last pair goes back */
-    int32_t output_step;                  /* bytes from pair to pair */
+    int32_t output_step;                  /* bytes from pair to pair, less those that the groups have advanced */
     int32_t stream_bytes;
 } aidge_cortexm_pointwise;
 
 #if !AIDGE_CORTEXM_ASSEMBLY
 /* A pointwise convolution: the C version of the generated functions of this name. Scratch: the column of two pixels. */
 static void aidge_cortexm_pointwise_int8(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
-                                         const aidge_cortexm_pointwise *shape, int32_t channels, int32_t packed, int32_t shift)
+                                         const aidge_cortexm_pointwise *shape, int32_t channels, int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t *const end = stream + shape->stream_bytes / 4;
     uint32_t *const columns = (uint32_t *)scratch;
@@ -37,8 +37,9 @@ static void aidge_cortexm_pointwise_int8(const int8_t *input, int8_t *output, co
             columns[i + 3] = aidge_cortexm_odd_bytes(y);
         }
         while (group != end) {
-            (void)aidge_cortexm_group(columns, &taps, group, output, stream, packed, shift);
-            group = aidge_cortexm_group(columns + 1, &taps, group, output + shape->second_output, stream, packed, shift);
+            (void)aidge_cortexm_group(columns, &taps, group, output, stream, packed, shift, form);
+            group = aidge_cortexm_group(columns + 1, &taps, group, output + shape->second_output, stream, packed, shift, form);
+            output += form < 0 ? 0 : 4;
         }
         input = second + channels;
         output += shape->output_step;

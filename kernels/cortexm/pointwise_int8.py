@@ -10,7 +10,7 @@ from aidge_build.export.node import kernel
 from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, linear_spec
 from .fc_int8 import FcInt8, fc_call, fc_scratch_bytes
 from .linear_int8 import LinearNode
-from .packing import pack, quads
+from .packing import Stream, pack, quads
 from .pointwise import routine
 
 
@@ -30,7 +30,7 @@ def _moves(view: NodeView) -> str:
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, Predicate("a window of one pixel", _window),
                                           Predicate("no strides, no pads", _moves)))
 class PointwiseInt8(LinearNode):
-    unroll = 32
+    unroll = 36  # pairs of taps in the text: 1.6 KB
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -44,15 +44,15 @@ class PointwiseInt8(LinearNode):
         channels, outputs = data.dims[1], output.dims[1]
         stream = pack(self.linear(self.inputs[1].data.reshape(outputs, channels)), quads(channels))
         function, text = routine(stream, channels, self.unroll)
-        shape = pixel_pairs(_pixels(self.view), channels, outputs, stream.words.nbytes)
+        shape = pixel_pairs(_pixels(self.view), channels, outputs, stream)
         return Call(function, ("pointwise_int8.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
                     note=stream.note, texts=(text,), facts=stream.facts())
 
 
-def pixel_pairs(pixels: int, channels: int, outputs: int, stream_bytes: int) -> Struct:
+def pixel_pairs(pixels: int, channels: int, outputs: int, stream: Stream) -> Struct:
     """The struct of pointwise_int8.h for at least 2 pixels."""
     odd = pixels % 2
     return Struct("aidge_cortexm_pointwise", {
         "pairs": (pixels + 1) // 2, "second_input": channels, "second_output": outputs,
-        "back_input": channels if odd else 0, "back_output": outputs if odd else 0, "output_step": 2 * outputs,
-        "stream_bytes": stream_bytes})
+        "back_input": channels if odd else 0, "back_output": outputs if odd else 0, 
+        "output_step": stream.left_to_step(2 * outputs, outputs), "stream_bytes": stream.words.nbytes})

@@ -10,6 +10,7 @@ typedef struct {
     int32_t lines;                  /* output rows that are computed together: 1 or 2 */
     int32_t second_input;           /* bytes in the buffer from the first pixel of a pair to the second */
     int32_t input_step;             /* bytes in the buffer from pair to pair */
+    int32_t advanced;               /* bytes of the output that the groups of channels advance by themselves */
     int32_t stream_bytes;
 } aidge_cortexm_window;
 
@@ -38,7 +39,7 @@ static aidge_cortexm_run aidge_cortexm_run_of(const aidge_cortexm_window *shape,
     if (shape->lines > 1) {
         run.pairs = width;
         run.second_output = shape->out_width * shape->out_channels;
-        run.output_step = shape->out_channels;
+        run.output_step = shape->out_channels - shape->advanced;
         run.back_input = 0;
         run.back_output = 0;
     } else {
@@ -46,7 +47,7 @@ static aidge_cortexm_run aidge_cortexm_run_of(const aidge_cortexm_window *shape,
         run.pairs = (width + 1) / 2;
         run.second_output = width > 1 ? shape->out_channels : 0;
         run.second_input = width > 1 ? shape->second_input : 0;
-        run.output_step = 2 * shape->out_channels;
+        run.output_step = 2 * shape->out_channels - shape->advanced;
         run.back_input = odd * shape->second_input;
         run.back_output = odd * shape->out_channels;
     }
@@ -75,9 +76,32 @@ static aidge_cortexm_rows aidge_cortexm_rows_of(const int8_t *input, void *scrat
     return rows;
 }
 
-typedef struct {
-    uint32_t words[8];
-} aidge_cortexm_block;
+/* Blocks of 8 words, forwards. */
+#if AIDGE_CORTEXM_ASSEMBLY
+AIDGE_CORTEXM_NAKED void aidge_cortexm_move_blocks(AIDGE_CORTEXM_PASSED uint32_t *target, AIDGE_CORTEXM_PASSED const uint32_t *source,
+                                                   AIDGE_CORTEXM_PASSED int32_t blocks)
+{
+    __asm__(
+        ".syntax unified\n"
+        "    push {r4-r10}\n"
+        "1:\n"
+        "    ldm r1!, {r3-r10}\n"
+        "    stm r0!, {r3-r10}\n"
+        "    subs r2, r2, #1\n"
+        "    bne 1b\n"
+        "    pop {r4-r10}\n"
+        "    bx lr\n"
+    );
+}
+#else
+static void aidge_cortexm_move_blocks(uint32_t *target, const uint32_t *source, int32_t blocks)
+{
+    int32_t count;
+    for (count = 8 * blocks; count > 0; count--) {
+        *target++ = *source++;
+    }
+}
+#endif
 
 /* Make `top` the first row of the buffer: rows that it already holds move up. Returns how many of them are right. */
 static int32_t aidge_cortexm_move_rows(aidge_cortexm_rows *rows, const aidge_cortexm_window *shape, int32_t top)
@@ -88,12 +112,13 @@ static int32_t aidge_cortexm_move_rows(aidge_cortexm_rows *rows, const aidge_cor
         const uint32_t *source = rows->words + gone * shape->row_words;
         uint32_t *target = rows->words;
         int32_t count = kept * shape->row_words;
-        for (; count >= 8; count -= 8) {
-            *(aidge_cortexm_block *)target = *(const aidge_cortexm_block *)source;
-            target += 8;
-            source += 8;
+        const int32_t blocks = count / 8;
+        if (blocks > 0) {
+            aidge_cortexm_move_blocks(target, source, blocks);
+            target += 8 * blocks;
+            source += 8 * blocks;
         }
-        for (; count > 0; count--) {
+        for (count -= 8 * blocks; count > 0; count--) {
             *target++ = *source++;
         }
     }

@@ -12,6 +12,7 @@ from aidge_build.operators.window import Window
 
 from . import dense
 from .assembly import Routine
+from .packing import Stream
 
 ROW_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run, uint32_t *column"
 SCRATCH_BYTES = 4096  # wished for; a single pair of pixels may need more
@@ -72,7 +73,7 @@ class Buffer:
     def size_bytes(self) -> int:
         return 4 * self.rows * self.row_words
 
-    def struct(self, stream_bytes: int) -> Struct:
+    def struct(self, stream: Stream) -> Struct:
         """The struct of window.h."""
         plane = self.plane
         return Struct("aidge_cortexm_window", {
@@ -81,7 +82,8 @@ class Buffer:
             "stride_height": plane.strides[0], "stride_width": plane.strides[1], "pad_top": plane.pads[0],
                                                "pad_left": plane.pads[1],
             "rows": self.rows, "row_words": self.row_words, "span": self.span, "tile": self.tile, "lines": self.lines,
-            "second_input": self.second_input, "input_step": self.input_step, "stream_bytes": stream_bytes})
+            "second_input": self.second_input, "input_step": self.input_step,
+            "advanced": 0 if stream.is_stated else plane.out_channels, "stream_bytes": stream.words.nbytes})
 
 
 def plane_buffer(plane: Plane) -> Buffer:
@@ -112,9 +114,10 @@ def line_buffer(plane: Plane) -> Buffer:
     return Buffer(plane, rows, row_words, span, width, 1, step, 2 * step)
 
 
-def whole_layer(name: str, kind: str, fill: str, column: str) -> str:
-    """The C function around `<name>_row`: tiles, rows of the buffer, output rows. `kind`: planes or lines."""
-    return f"""/* Loads rows of {kind} and computes output rows from them. */
+def whole_layer(name: str, load: str, fill: str, column: str) -> str:
+    """The C function around `<name>_row`: tiles, rows of the buffer, output rows. `load` are the statements that make `top` the
+    first row of the buffer."""
+    return f"""/* Loads rows of the input and computes output rows from them. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_window *shape)
 {{
     int32_t batch, x, y;
@@ -124,7 +127,10 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, v
             aidge_cortexm_rows rows = aidge_cortexm_rows_of(input, scratch, {fill}, shape, x);
             for (y = 0; y < shape->out_height; y += shape->lines) {{
                 y = y + shape->lines > shape->out_height ? shape->out_height - shape->lines : y;
-                aidge_cortexm_load_{kind}(&rows, shape, y * shape->stride_height - shape->pad_top);
+                {{
+                    const int32_t top = y * shape->stride_height - shape->pad_top;
+{load}
+                }}
                 {name}_row(rows.words, output + (y * shape->out_width + x) * shape->out_channels, stream, &run, {column});
             }}
         }}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""The gathering of a depthwise layer in assembly: rows of 4 channels become planes of pixel pairs."""
+
+from __future__ import annotations
+
+from .assembly import Routine
+from .depthwise_layout import LARGEST_OFFSET, Depthwise
+
+GATHER_PARAMETERS = "const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill"
+LARGEST_PAIR_OFFSET = 1020  # of a store of two words
+
+
+def gather_text(layer: Depthwise, name: str) -> str:
+    """A function that unpacks rows of 4 channels into planes of pixel pairs."""
+    plane = layer.plane
+    width, pad, channels = plane.in_size[1], plane.pads[1], plane.in_channels
+    columns = min(width, 2 * layer.pairs - pad)  # of a row that anything reads
+    positions = [None] * pad + list(range(columns)) + [None] * (2 * layer.pairs - pad - columns)
+    quads = [positions[first:first + 4] for first in range(0, len(positions), 4)]
+    code = Routine({"source": "r0", "target": "r1", "t0": "r2", "t1": "r3", "pads": "lr", "rows": "r12"})
+    code("push {{r4-r11, lr}}")
+    code("mov {rows}, r2")
+    code("mov {pads}, r3", "the input's zero point in each byte")
+    code.label(1, "a row")
+    index = advanced = 0
+    while index < len(quads):
+        alike = index
+        while alike < len(quads) and len(quads[alike]) == 4 and None not in quads[alike]:
+            alike += 1
+        count = alike - index
+        if count > 3:
+            code.constant("r2", 8 * count)
+            code("add r2, r2, {target}")
+            code("vmov s1, r2")
+            code.label(2, f"{count} times 4 pixels")
+            _gather_quad(code, quads[index], 8 * index - advanced, layer.pairs, channels)
+            code("vmov r2, s1")
+            code("add {target}, {target}, #8")
+            code("cmp {target}, r2")
+            code("bne 2b")
+            advanced += 8 * count
+            index = alike
+        else:
+            _gather_quad(code, quads[index], 8 * index - advanced, layer.pairs, channels)
+            index += 1
+    _add(code, "source", (width - columns) * channels)
+    _add(code, "target", 4 * layer.row_words - advanced)
+    code("subs {rows}, {rows}, #1")
+    code("bne 1b")
+    code("pop {{r4-r11, pc}}")
+    portable = f"aidge_cortexm_depthwise_gather(source, target, rows, fill, {channels}, {width}, {pad}, {layer.pairs});"
+    return code.function(name, GATHER_PARAMETERS, f"Rows of 4 of {channels} channels as pairs of pixels.", portable)
+
+
+def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int, channels: int) -> None:
+    """4 (or 2) pixels of 4 channels to `offset` in the planes of the channels."""
+    loads = [index for index, position in enumerate(quad) if position is not None]
+    after = channels <= 255
+    for number, index in enumerate(loads):
+        place = f"], #{channels}" if after else f", #{number * channels}]" if number else "]"
+        code(f"ldr r{4 + index}, [{{source}}{place}")
+    if not after:
+        _add(code, "source", len(loads) * channels)
+    pixel = [f"r{4 + index}" if position is not None else "{pads}" for index, position in enumerate(quad)]
+    code(f"pkhbt r8, {pixel[0]}, {pixel[1]}, lsl #16")
+    code(f"pkhtb r10, {pixel[1]}, {pixel[0]}, asr #16")
+    if len(quad) == 4:
+        code(f"pkhbt r9, {pixel[2]}, {pixel[3]}, lsl #16")
+        code(f"pkhtb r11, {pixel[3]}, {pixel[2]}, asr #16")
+    for channel, (pair, rotation) in enumerate(((8, ""), (8, ", ror #8"), (10, ""), (10, ", ror #8"))):
+        place = offset + 4 * pairs * channel
+        code(f"sxtb16 {{t0}}, r{pair}{rotation}")
+        if len(quad) == 4:
+            code(f"sxtb16 {{t1}}, r{pair + 1}{rotation}")
+        if len(quad) == 4 and place <= LARGEST_PAIR_OFFSET:
+            code(f"strd {{t0}}, {{t1}}, [{{target}}, #{place}]")
+        else:
+            code(f"str {{t0}}, [{{target}}, #{place}]")
+            if len(quad) == 4:
+                code(f"str {{t1}}, [{{target}}, #{place + 4}]")
+
+
+def _add(code: Routine, register: str, value: int) -> None:
+    while value:
+        part = min(value, LARGEST_OFFSET)
+        code(f"addw {{{register}}}, {{{register}}}, #{part}")
+        value -= part

@@ -12,7 +12,7 @@ from aidge_build.memory.climb import climb, moves_for
 from aidge_build.memory.greedy import Arrangement, best_greedy
 from aidge_build.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.memory.problem import Problem
-
+from aidge_build.memory.settle import settle
 
 NODES = 30_000
 PROBE_NODES = 500
@@ -46,7 +46,7 @@ def _search(problem: Problem, capacity_bytes: int | None, nodes: int) -> tuple[A
     """The best arrangement and the bytes below which none exists; cheap methods first, each only while these two differ."""
     found, proved_bytes = best_greedy(problem), problem.lower_bound[0]
     if not problem.is_rectangular:
-        return climb(problem, found, moves_for(problem)), proved_bytes
+        return settle(problem, climb(problem, found, moves_for(problem)), proved_bytes)
     if proved_bytes < found.peak_bytes:
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, min(nodes, PROBE_NODES))
     if proved_bytes < found.peak_bytes:

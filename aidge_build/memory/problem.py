@@ -59,6 +59,22 @@ class Problem:
                     if one.first < other.last and other.first < one.last), default=0)
 
     @cached_property
+    def separations(self) -> tuple[tuple[int, int, int, int], ...]:
+        """(one, bytes, other, bytes): `other` begins at least the first bytes above the beginning of `one`, or `one` the second
+        bytes above that of `other`. All of them together are what makes an arrangement legal."""
+        found = []
+        leads = {(overlap.lower, overlap.upper): overlap.lead_bytes for overlap in self.overlaps}
+        for index, others in enumerate(self.conflicts):
+            for other in others:
+                if other > index:
+                    one, two = self.buffers[index], self.buffers[other]
+                    leads_here = leads.get((one.name, two.name), one.size_bytes), leads.get((two.name, one.name), two.size_bytes)
+                    ways = {(min(first.high_bytes - second.low_bytes, leads_here[0]), min(second.high_bytes - first.low_bytes, leads_here[1]))
+                            for first in one.extents for second in two.extents if first.first < second.last and second.first < first.last}
+                    found += [(index, upward, other, downward) for upward, downward in sorted(ways)]
+        return tuple(found)
+
+    @cached_property
     def conflicts(self) -> tuple[tuple[int, ...], ...]:
         """Per buffer the indices of those that are live at the same time, ascending."""
         found: list[list[int]] = [[] for _ in self.buffers]

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Exhaustive search for buffers that may overlap: which of two lies above the other is decided pair by pair, within a limit of visits.
+
+Where two buffers are live together, one begins far enough above the other (`Problem.separations`): that is a question of
+disjunctive scheduling. Heads are the lowest offsets under what is decided, tails the bytes from a buffer's first one to the
+highest of all; a decision that leaves no room between them is impossible and decides the pair (Carlier and Pinson 1989).
+Branching takes the pair whose decision costs most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aidge_build.memory.greedy import Arrangement
+from aidge_build.memory.problem import Problem
+
+VISITS = 600_000
+MOST_PAIRS = 600
+
+
+def settle(problem: Problem, found: Arrangement, proved_bytes: int, visits: int = VISITS) -> tuple[Arrangement, int]:
+    """The best arrangement from `found` on, and the bytes below which none exists: its peak, where the search has ended."""
+    if found.peak_bytes == proved_bytes or len(problem.separations) > MOST_PAIRS:
+        return found, proved_bytes
+    search = _Settling(problem, found, proved_bytes, visits)
+    ended = search.run()
+    return search.best, search.best.peak_bytes if ended else proved_bytes
+
+
+class _Impossible(Exception):
+    """No arrangement below the best one has these decisions."""
+
+
+class _LimitReached(Exception):
+    """The visits are used up."""
+
+
+class _Settling:
+    def __init__(self, problem: Problem, found: Arrangement, enough_bytes: int, visits: int):
+        count = len(problem)
+        self.problem, self.best, self.enough_bytes, self.visits_left = problem, found, enough_bytes, visits
+        self.heads, self.tails = [0] * count, list(problem.sizes)
+        self.above: list[list[tuple[int, int]]] = [[] for _ in range(count)]  # (upper, bytes)
+        self.below: list[list[tuple[int, int]]] = [[] for _ in range(count)]
+        self.trail: list[tuple[list, int | None, int]] = []
+
+    def run(self) -> bool:
+        """Whether everything was searched, or nothing better can exist."""
+        try:
+            self._branch(list(self.problem.separations))
+        except _Impossible:
+            return True
+        except _LimitReached:
+            return False
+        return True
+
+    def _branch(self, open_pairs: Sequence[tuple[int, int, int, int]]) -> None:
+        """Search all that is below the best; raises `_Impossible` where decisions contradict, returns when all is searched."""
+        open_pairs = self._propagated(open_pairs)
+        chosen = self._costliest(open_pairs)
+        if chosen is None:
+            self.best = Arrangement.of(self.problem, self.heads)
+            if self.best.peak_bytes <= self.enough_bytes:
+                raise _Impossible
+            return
+        one, one_bytes, other, other_bytes = chosen
+        rest = [pair for pair in open_pairs if pair is not chosen]
+        sides = [(self._rise(one, one_bytes, other), one, one_bytes, other), (self._rise(other, other_bytes, one), other, other_bytes, one)]
+        for _, lower, distance, upper in sorted(sides):
+            mark = len(self.trail)
+            try:
+                self._decide(lower, distance, upper)
+                self._branch(rest)
+            except _Impossible:
+                if self.best.peak_bytes <= self.enough_bytes:
+                    raise
+            finally:
+                self._take_back(mark)
+
+    def _propagated(self, pairs: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+        """Decide what has one way left, until nothing follows; the pairs that stay open."""
+        changed = True
+        while changed:
+            changed, left = False, []
+            self._visit(len(pairs))
+            for pair in pairs:
+                one, one_bytes, other, other_bytes = pair
+                upward, downward = self._fits(one, one_bytes, other), self._fits(other, other_bytes, one)
+                if not upward and not downward:
+                    raise _Impossible
+                if upward and downward:
+                    left.append(pair)
+                    continue
+                changed = True
+                self._decide(*((one, one_bytes, other) if upward else (other, other_bytes, one)))
+            pairs = left
+        return pairs
+
+    def _fits(self, lower: int, distance: int, upper: int) -> bool:
+        return self.heads[lower] + distance + self.tails[upper] < self.best.peak_bytes
+
+    def _costliest(self, pairs: Sequence[tuple[int, int, int, int]]) -> tuple[int, int, int, int] | None:
+        """Of the pairs that collide at the heads the one whose cheaper decision raises most; None when none collides."""
+        worst, chosen = 0, None
+        for pair in pairs:
+            one, one_bytes, other, other_bytes = pair
+            cost = min(self._rise(one, one_bytes, other), self._rise(other, other_bytes, one))
+            if cost > worst:
+                worst, chosen = cost, pair
+        return chosen
+
+    def _rise(self, lower: int, distance: int, upper: int) -> int:
+        return self.heads[lower] + distance - self.heads[upper]
+
+    def _decide(self, lower: int, distance: int, upper: int) -> None:
+        """`upper` begins at least `distance` above the beginning of `lower`; raises what follows from it."""
+        for entries, entry in ((self.above[lower], (upper, distance)), (self.below[upper], (lower, distance))):
+            entries.append(entry)
+            self.trail.append((entries, None, 0))
+        waiting = [lower]
+        while waiting:
+            index = waiting.pop()
+            for other, bytes_between in self.above[index]:
+                mask = self.problem.alignments[other] - 1
+                if self._raised(self.heads, other, (self.heads[index] + bytes_between + mask) & ~mask):
+                    waiting.append(other)
+        waiting = [upper]
+        while waiting:
+            index = waiting.pop()
+            for other, bytes_between in self.below[index]:
+                if self._raised(self.tails, other, bytes_between + self.tails[index]):
+                    waiting.append(other)
+
+    def _raised(self, values: list[int], index: int, value: int) -> bool:
+        self._visit(1)
+        if value <= values[index]:
+            return False
+        self.trail.append((values, index, values[index]))
+        values[index] = value
+        if self.heads[index] + self.tails[index] >= self.best.peak_bytes:
+            raise _Impossible
+        return True
+
+    def _visit(self, count: int) -> None:
+        self.visits_left -= count
+        if self.visits_left < 0:
+            raise _LimitReached
+
+    def _take_back(self, mark: int) -> None:
+        while len(self.trail) > mark:
+            values, index, value = self.trail.pop()
+            if index is None:
+                values.pop()
+            else:
+                values[index] = value

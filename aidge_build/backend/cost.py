@@ -66,7 +66,7 @@ class CostTable:
         return f"{self.name} version {self.version} ({self.digest[:12]})"
 
     def cost(self, kernel: Kernel, view: NodeView, flash_wait_states: int = 0) -> float | None:
-        """What the kernel costs at this node, by the entry for its class of shapes if there is one; None when the table does not know it."""
+        """What the kernel costs at this node, by the entry for its class of shapes if there is one; None when it has no entry."""
         fits = [entry for entry in self.entries if (entry.library, entry.kernel) == (kernel.library, kernel.name)
                 and entry.op in ("", kernel.type)]
         fits = [entry for entry in fits if not entry.shape or entry.shape == shape_class(view)]
@@ -104,7 +104,8 @@ def _entry(entry: dict, where: str) -> CostEntry:
     if bad or "library" not in entry or "kernel" not in entry:
         what = f"{bad} is {numbers[bad]!r}" if bad else "an entry has no library or no kernel"
         raise AidgeError(what, where=where, code="COST", hint="numbers are finite and not negative")
-    return CostEntry(str(entry["library"]), str(entry["kernel"]), str(entry.get("op", "")), str(entry.get("shape", "")), **numbers)
+    return CostEntry(str(entry["library"]), str(entry["kernel"]), str(entry.get("op", "")), str(entry.get("shape", "")),
+                     **numbers)
 
 
 def _refuse_unknown(table: dict, known: set[str], where: str) -> None:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class LayerFigures:
-    """One layer per inference. `cycles` are estimated, or None; `flash_lines`: how often its constants come from another line of flash; `facts` are what its kernel says of itself."""
+    """One layer per inference. `cycles` are estimated, or None; `flash_lines`: how often its constants come from another line
+    of flash; `shape` is its class of shapes (backend/cost.py), `facts` are what its kernel says of itself."""
 
     name: str
     operator: str
@@ -18,7 +19,7 @@ class LayerFigures:
     kernel: str
     macs: int
     elements: int  # of all outputs
-    shape: str  # its class of shapes (backend/cost.py)
+    shape: str
     instructions: int
     cycles: int | None
     flash_lines: int | None

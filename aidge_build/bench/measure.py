@@ -63,9 +63,10 @@ def measure(case: Case, request: CompileRequest, board: Board, reference: str, m
         model=case.model, data=case.data, board=board.name, cpu=board.cpu, vectors=count,
         differing_values=_differing(program, execution, _wanted(program, arrays, vectors, reference, count)),
         instructions=round(result.run_instructions / count), cycles=_mean(result.run_cycles, count),
-        macs=program.model_macs, macs_executed=sum(layer.macs for layer in program.layers), peak_bytes=program.peak.peak_bytes, arena_bytes=program.arena.peak_bytes,
-        scratch_bytes=max((placement.buffer.size_bytes for placement in program.arena.placements if placement.buffer.kind == "scratch"),
-                          default=0),
+        macs=program.model_macs, macs_executed=sum(layer.macs for layer in program.layers),
+        peak_bytes=program.peak.peak_bytes, arena_bytes=program.arena.peak_bytes,
+        scratch_bytes=max((placement.buffer.size_bytes for placement in program.arena.placements
+                           if placement.buffer.kind == "scratch"), default=0),
         stack_bytes=stack, code_bytes=execution.code_bytes, weights_bytes=execution.weights_bytes, flash_bytes=flash,
         start_up_instructions=result.start_up_instructions,
         layers=tuple(_layer(program, layer, counts, count)

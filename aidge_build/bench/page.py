@@ -59,8 +59,10 @@ def _model(entry: Figures, peers: Peers, colours: dict[str, int]) -> dict:
 def _facts(entry: Figures, peers: Peers) -> list[dict]:
     """What stands above the layers: name, number, the other system's number."""
     found = [("instructions", entry.instructions, peers.counted("instructions", entry)),
-             ("estimated cycles", entry.cycles, peers.published_cycles(entry)), ("MACs executed", entry.macs_executed, entry.macs if entry.macs != entry.macs_executed else None),
-             ("RAM with inputs, outputs", entry.peak_bytes, peers.counted("arena_bytes", entry)), ("stack bound", entry.stack_bytes, None),
+             ("estimated cycles", entry.cycles, peers.published_cycles(entry)),
+             ("MACs executed", entry.macs_executed, entry.macs if entry.macs != entry.macs_executed else None),
+             ("RAM with inputs, outputs", entry.peak_bytes, peers.counted("arena_bytes", entry)),
+             ("stack bound", entry.stack_bytes, None),
              ("code", entry.code_bytes, None), ("weights", entry.weights_bytes, None),
              ("whole image", entry.flash_bytes, peers.counted("flash_bytes_total", entry)),
              ("start-up", entry.start_up_instructions, peers.counted("start_up_instructions", entry))]
@@ -71,7 +73,8 @@ def _facts(entry: Figures, peers: Peers) -> list[dict]:
 def _layer(index: int, layer: LayerFigures, entry: Figures, colours: dict[str, int], most: int, most_per_mac: float) -> dict:
     return {"index": index, "name": escape(layer.name), "operator": escape(layer.operator), "kernel": escape(layer.kernel),
             "library": escape(layer.library), "colour": colours[layer.library], "instructions": _number(layer.instructions),
-            "width": f"{100 * layer.instructions / most:.2f}", "share": f"{100 * layer.instructions / max(1, entry.instructions):.1f}",
+            "width": f"{100 * layer.instructions / most:.2f}",
+            "share": f"{100 * layer.instructions / max(1, entry.instructions):.1f}",
             "macs": _number(layer.macs), "per_mac": f"{layer.per_mac:.2f}" if layer.macs else "",
             "per_mac_width": f"{100 * (layer.per_mac or 0.0) / most_per_mac:.2f}",
             "block": escape(layer.facts.get("block", "")), "epilogue": escape(layer.facts.get("epilogue", ""))}

@@ -30,15 +30,16 @@ class Peers:
         """The fewest that anybody has published for a Cortex-M4 with this int8 model."""
         if entry.data != "int8" or entry.cpu != "cortex-m4":
             return None
-        return min((found[entry.model] for found in self.data.get("published_cycles_cortex_m4", {}).values() if entry.model in found),
-                   default=None)
+        published = self.data.get("published_cycles_cortex_m4", {}).values()
+        return min((found[entry.model] for found in published if entry.model in found), default=None)
 
     def float_per_mac(self, entry: Figures) -> float | None:
         """Another generator's float32 C, in instructions per multiply-accumulate on a model of this kind."""
         if entry.data != "float" or _SAME_CODE.get(entry.cpu, entry.cpu) != "cortex-m4":
             return None
         found = self.data.get("onnx2c_float32_instructions_per_mac_cortex_m4", {})
-        return next((number for name, number in sorted(found.items()) if entry.model.startswith(name.removesuffix("_like"))), None)
+        return next((number for name, number in sorted(found.items())
+                     if entry.model.startswith(name.removesuffix("_like"))), None)
 
     def instruction_ratio(self, entry: Figures) -> float | None:
         """How many times more instructions the other system needs."""

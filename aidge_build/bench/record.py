@@ -12,8 +12,9 @@ from aidge_build.bench.figures import Figures
 from aidge_build.errors import AidgeError, MissingTool
 
 SCHEMA = 2
-_KEPT = ("model", "data", "board", "cpu", "vectors", "differing_values", "instructions", "cycles", "macs", "macs_executed", "peak_bytes", "arena_bytes",
-         "scratch_bytes", "stack_bytes", "code_bytes", "weights_bytes", "flash_bytes", "start_up_instructions")
+_KEPT = ("model", "data", "board", "cpu", "vectors", "differing_values", "instructions", "cycles", "macs", "macs_executed",
+         "peak_bytes", "arena_bytes", "scratch_bytes", "stack_bytes", "code_bytes", "weights_bytes", "flash_bytes",
+         "start_up_instructions")
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,8 @@ class Comparison:
 def record_text(compiler: str, figures: Sequence[Figures]) -> str:
     """The file: one line for each model on a board, so that a difference reads well."""
     lines = [json.dumps({**{key: getattr(entry, key) for key in _KEPT},
-                         "layers": [[layer.name, f"{layer.library} {layer.kernel}", layer.instructions] for layer in entry.layers]})
+                         "layers": [[layer.name, f"{layer.library} {layer.kernel}", layer.instructions]
+                                    for layer in entry.layers]})
              for entry in figures]
     return f'{{"schema": {SCHEMA}, "compiler": {json.dumps(compiler)}, "results": [\n' + ",\n".join(lines) + "\n]}\n"
 
@@ -43,9 +45,11 @@ def read_record(path: Path) -> dict:
             entry["key"] = (entry["model"], entry["data"], entry["board"])
             entry["instructions"] = int(entry["instructions"])
     except OSError as error:
-        raise AidgeError(f"cannot be read: {error.strerror}", where=str(path), hint="record the figures with --update", code="BENCH") from error
+        raise AidgeError(f"cannot be read: {error.strerror}", where=str(path), hint="record the figures with --update",
+                         code="BENCH") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise AidgeError(f"is no record of figures: {error}", where=str(path), hint="record new ones with --update", code="BENCH") from error
+        raise AidgeError(f"is no record of figures: {error}", where=str(path), hint="record new ones with --update",
+                         code="BENCH") from error
     return record
 
 

@@ -14,20 +14,22 @@ BEGIN, END = "<!-- figures: begin (written by `./sconsw bench --update`) -->", "
 Column = tuple[str, Callable[[Figures, Peers], object]]
 
 _NAMES: tuple[Column, ...] = (("model", lambda entry, _: entry.model), ("core", lambda entry, _: entry.cpu))
-_SPEED: tuple[Column, ...] = (
-    *_NAMES, ("instructions", lambda entry, _: entry.instructions), ("MACs executed", lambda entry, _: entry.macs_executed), ("per MAC", lambda entry, _: entry.per_mac),
-    ("CMSIS-NN", lambda entry, peers: peers.counted("instructions", entry)), ("ratio", lambda entry, peers: peers.instruction_ratio(entry)),
-    ("estimated cycles", lambda entry, _: entry.cycles), ("published", lambda entry, peers: peers.published_cycles(entry)),
+_COUNTS: tuple[Column, ...] = (
+    *_NAMES, ("instructions", lambda entry, _: entry.instructions), ("MACs executed", lambda entry, _: entry.macs_executed),
+    ("per MAC", lambda entry, _: entry.per_mac))
+_ENDING: tuple[Column, ...] = (
+    ("ratio", lambda entry, peers: peers.instruction_ratio(entry)), ("estimated cycles", lambda entry, _: entry.cycles),
+    ("published", lambda entry, peers: peers.published_cycles(entry)),
     ("values that differ", lambda entry, _: entry.differing_values))
-_FLOAT: tuple[Column, ...] = (
-    *_NAMES, ("instructions", lambda entry, _: entry.instructions), ("per MAC", lambda entry, _: entry.per_mac),
-    ("onnx2c per MAC", lambda entry, peers: peers.float_per_mac(entry)), ("ratio", lambda entry, peers: peers.instruction_ratio(entry)),
-    ("estimated cycles", lambda entry, _: entry.cycles), ("values that differ", lambda entry, _: entry.differing_values))
+_SPEED: tuple[Column, ...] = (*_COUNTS, ("CMSIS-NN", lambda entry, peers: peers.counted("instructions", entry)), *_ENDING)
+_FLOAT: tuple[Column, ...] = (*_COUNTS, ("onnx2c per MAC", lambda entry, peers: peers.float_per_mac(entry)), *_ENDING)
 _MEMORY: tuple[Column, ...] = (
-    *_NAMES, ("RAM with inputs, outputs", lambda entry, _: entry.peak_bytes), ("scratch in it", lambda entry, _: entry.scratch_bytes),
-    ("TFLM arena", lambda entry, peers: peers.counted("arena_bytes", entry)), ("stack bound", lambda entry, _: entry.stack_bytes),
-    ("code", lambda entry, _: entry.code_bytes), ("weights", lambda entry, _: entry.weights_bytes),
-    ("whole image", lambda entry, _: entry.flash_bytes), ("TFLM image", lambda entry, peers: peers.counted("flash_bytes_total", entry)),
+    *_NAMES, ("RAM with inputs, outputs", lambda entry, _: entry.peak_bytes),
+    ("scratch in it", lambda entry, _: entry.scratch_bytes),
+    ("TFLM arena", lambda entry, peers: peers.counted("arena_bytes", entry)),
+    ("stack bound", lambda entry, _: entry.stack_bytes), ("code", lambda entry, _: entry.code_bytes),
+    ("weights", lambda entry, _: entry.weights_bytes), ("whole image", lambda entry, _: entry.flash_bytes),
+    ("TFLM image", lambda entry, peers: peers.counted("flash_bytes_total", entry)),
     ("start-up", lambda entry, _: entry.start_up_instructions),
     ("TFLM start-up", lambda entry, peers: peers.counted("start_up_instructions", entry)))
 
@@ -35,12 +37,11 @@ _MEMORY: tuple[Column, ...] = (
 def tables(figures: Sequence[Figures], peers: Peers) -> str:
     """Instructions of the int8 models and of the float models, then memory and start-up of all."""
     parts = []
-    for data, title, columns in (("int8", "int8: instructions of one inference", _SPEED), ("float", "float32: instructions of one inference", _FLOAT)):
+    for data, title, columns in (("int8", "int8", _SPEED), ("float", "float32", _FLOAT)):
         chosen = [entry for entry in figures if entry.data == data]
         if chosen:
-            parts.append(f"### {title}\n\n{_table(chosen, peers, columns)}")
-            parts.append(f"### {data if data == 'int8' else 'float32'}: bytes, and instructions from reset to main\n\n"
-                         f"{_table(chosen, peers, _MEMORY)}")
+            parts += [f"### {title}: instructions of one inference", _table(chosen, peers, columns),
+                      f"### {title}: bytes, and instructions from reset to main", _table(chosen, peers, _MEMORY)]
     labels = sorted({f"{entry.cpu}: {model.validation}" for entry in figures for model in [cycle_model(entry.cpu)] if model})
     if labels:
         parts.append(f"Estimated cycles: {'; '.join(labels)}. Other cores have no estimate (two issue slots, caches, vectors).")

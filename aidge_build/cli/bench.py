@@ -28,7 +28,8 @@ SUMMARY = "instructions and bytes of a folder of models on emulated boards"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", type=Path, help=f"holds NAME{' or NAME'.join(ENDINGS.values())}, with NAME{DATA_ENDING}")
+    parser.add_argument("folder", metavar="DIR", type=Path,
+                        help=f"holds NAME{' or NAME'.join(ENDINGS.values())}, with NAME{DATA_ENDING}")
     parser.add_argument("--boards", default="mps2-an386", metavar="A,B", help="emulated boards (default: mps2-an386)")
     parser.add_argument("--models", metavar="A,B", help="only these names (default: all of the folder)")
     parser.add_argument("--data", default=",".join(ENDINGS), metavar="A,B", help=f"only these of {', '.join(ENDINGS)}")
@@ -36,7 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
     parser.add_argument("--cost-table", metavar="F.toml", help="choose kernels by this table (--select cost)")
     parser.add_argument("--vectors", type=int, metavar="N", help="only the first N test vectors of each model")
-    parser.add_argument("--reference", default="y_ort_qdq", metavar="KEY", help="the references in the NPZ files (default: y_ort_qdq)")
+    parser.add_argument("--reference", default="y_ort_qdq", metavar="KEY",
+                        help="the references in the NPZ files (default: y_ort_qdq; where there are none: the numpy backend)")
     parser.add_argument("--peers", metavar="F.json", type=Path, help="figures of other systems: instructions, arena, flash")
     parser.add_argument("--out", metavar="F.json", type=Path, help="write all figures there, with every layer")
     parser.add_argument("--html", metavar="F.html", type=Path, help="write a page, too, with a bar for each layer")
@@ -45,7 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--unit", default="instructions", choices=UNITS, help="of --costs (default: instructions)")
     record = parser.add_mutually_exclusive_group()
     record.add_argument("--check", metavar="F.json", type=Path, help="fail when an instruction count is above the recorded one")
-    record.add_argument("--update", metavar="F.json", type=Path, help="record the figures there, and the tables in F.md beside it")
+    record.add_argument("--update", metavar="F.json", type=Path,
+                        help="record the figures there, and the tables in F.md beside it")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
@@ -65,8 +68,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     wrong = [f"{entry.title}: {entry.differing_values} values differ" for entry in figures if entry.differing_values]
     found = compare_with(record, figures) if record else Comparison((), (), ())
     lines = [tables(figures, peers), "", *_verdict(found, bool(record)), *wrong]
-    return Outcome("\n".join(lines).rstrip(), {**data, "worse": list(found.worse), "better": list(found.better), "unknown": list(found.unknown)},
-                   EXIT_CHECK_FAILED if found.worse or wrong else 0)
+    data |= {"worse": list(found.worse), "better": list(found.better), "unknown": list(found.unknown)}
+    return Outcome("\n".join(lines).rstrip(), data, EXIT_CHECK_FAILED if found.worse or wrong else 0)
 
 
 def _cases(arguments: argparse.Namespace) -> tuple[Case, ...]:
@@ -78,15 +81,16 @@ def _cases(arguments: argparse.Namespace) -> tuple[Case, ...]:
     wanted = arguments.models.split(",") if arguments.models else sorted({case.model for case in found})
     missing = sorted(set(wanted) - {case.model for case in found})
     if missing or not found:
-        raise AidgeError(f"holds no model '{missing[0]}' with vectors" if missing else f"holds no NAME{' and no NAME'.join(ENDINGS.values())}",
-                         where=str(folder), tried=sorted({case.model for case in found}), code="BENCH")
+        what = f"model '{missing[0]}' with vectors" if missing else f"NAME{' and no NAME'.join(ENDINGS.values())}"
+        raise AidgeError(f"holds no {what}", where=str(folder), tried=sorted({case.model for case in found}), code="BENCH")
     return tuple(case for case in found if case.model in wanted)
 
 
 def _request(arguments: argparse.Namespace, case: Case, board: Board) -> CompileRequest:
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
-    words = [str(case.path), "--board", board.name, "--optimize", arguments.optimize, *(["--lib", arguments.lib] if arguments.lib else []),
+    words = [str(case.path), "--board", board.name, "--optimize", arguments.optimize,
+             *(["--lib", arguments.lib] if arguments.lib else []),
              *(["--select", "cost", "--cost-table", arguments.cost_table] if arguments.cost_table else [])]
     return load(parser.parse_args(words), NAME_TO_LOOK_AT)
 
@@ -113,7 +117,8 @@ def _write(arguments: argparse.Namespace, figures: Sequence[Figures], peers: Pee
 def _verdict(found: Comparison, is_checked: bool) -> list[str]:
     if not is_checked:
         return []
-    lines = [*(f"WORSE   {line}" for line in found.worse), *(f"better  {line}" for line in found.better), *(f"new     {line}" for line in found.unknown)]
+    kinds = {"WORSE ": found.worse, "better": found.better, "new   ": found.unknown}
+    lines = [f"{kind}  {line}" for kind, those in kinds.items() for line in those]
     if found.better or found.unknown:
         lines.append("record what became better or is new: ./sconsw bench --update")
     return [*lines, f"{len(found.worse)} counts became worse" if found.worse else "no count became worse"]
@@ -123,7 +128,9 @@ def _costs(arguments: argparse.Namespace, cases: Sequence[Case], boards: Sequenc
     board = require_one_board(boards, arguments.unit)
     figures = []
     for case, board in with_progress("BENCH", [(case, board) for case in cases], _title):
-        figures += measure_alternatives(case, _request(arguments, case, board), board, arguments.reference, arguments.vectors or 1)
+        figures += measure_alternatives(case, _request(arguments, case, board), board, arguments.reference,
+                                        arguments.vectors or 1)
     text = cost_table(figures, board, arguments.unit, compiler)
     write_files({arguments.costs: text.encode()})
-    return Outcome(f"{arguments.costs}: {text.count('[[cost]]')} entries from {len(figures)} builds", {"file": str(arguments.costs)})
+    return Outcome(f"{arguments.costs}: {text.count('[[cost]]')} entries from {len(figures)} builds",
+                   {"file": str(arguments.costs)})

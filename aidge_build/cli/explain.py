@@ -28,8 +28,10 @@ SUMMARY = "which kernel each node got, and why"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     parser.add_argument("node", nargs="?", metavar="NODE", help="only this node, with every rejection")
-    parser.add_argument("--measure", action="store_true", help="run the model in the board's emulator: instructions per multiply-accumulate")
-    parser.add_argument("--io-data", metavar="F.npz", help="with --measure: input vectors as `verify` reads them (default: a seeded random one)")
+    parser.add_argument("--measure", action="store_true",
+                        help="run the model in the board's emulator: instructions per multiply-accumulate")
+    parser.add_argument("--io-data", metavar="F.npz",
+                        help="with --measure: input vectors as `verify` reads them (default: a seeded random one)")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
@@ -68,7 +70,8 @@ def _measured(request: CompileRequest, io_data: str | None) -> dict[str, int]:
     vectors = model_inputs(read_npz(Path(io_data)), program.view) if io_data else random_vectors(program.view, 1, seed=0)
     with tempfile.TemporaryDirectory() as temporary:
         result = execute(program, request.board, vectors, Path(temporary)).result
-    return {layer.node.name: round(count.instructions / result.runs) for layer, count in zip(program.layers, result.layers, strict=True)
+    return {layer.node.name: round(count.instructions / result.runs)
+            for layer, count in zip(program.layers, result.layers, strict=True)
             if count.instructions is not None and result.runs}
 
 
@@ -81,7 +84,8 @@ def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileR
         cost = table.cost(kernel, seen, request.target.flash_wait_states)
         instructions, source = None if cost is None else round(cost), "cost table"
     return {
-        "name": node.name, "op": node.type, "kernel": kernel.name if kernel else "view", "library": kernel.library if kernel else "",
+        "name": node.name, "op": node.type,
+        "kernel": kernel.name if kernel else "view", "library": kernel.library if kernel else "",
         "rounding": kernel.spec.rounding if kernel else request.target.rounding, "format": str(seen.outputs[0].storage),
         "dtype": seen.outputs[0].dtype.name, "dims": list(seen.outputs[0].dims), "macs": macs,
         "instructions": instructions, "instructions_from": source if instructions is not None else None,
@@ -118,7 +122,7 @@ def _text(entry: dict) -> str:
 def _details(entry: dict) -> str:
     """How the layer is computed: block, epilogue, channels, instructions; a dash where nobody has counted them."""
     facts, removed = entry["facts"], entry["channels_removed"]
-    parts = [f"{key} {facts[key]}" for key in (*(key for key in ("block", "epilogue") if key in facts), *sorted(facts.keys() - {"block", "epilogue"}))]
+    parts = [f"{key} {facts[key]}" for key in sorted(facts, key=lambda key: (key not in ("block", "epilogue"), key))]
     if any(removed.values()):
         parts.append(f"channels left out: {removed['inputs']} of the inputs, {removed['outputs']} of the outputs")
     if entry["macs"]:

@@ -22,7 +22,8 @@ from aidge_build.emulate.program import InstructionCycles, Program
 def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program, layer_addresses: Sequence[int]):
     """A counter that watches `machine`; `code` is (origin, content) of each memory that may hold code.
 
-    It has the attributes total, inside_run, before_main, runs, layers (a list), endless_loop (the address of a branch to itself), over_limit.
+    It has the attributes total, inside_run, before_main, runs, layers (a list), endless_loop (the address of a branch to itself),
+    over_limit.
     """
     library = shared_library("unicorn_hook", program.work_folder)
     if library is None:
@@ -75,7 +76,8 @@ class _Layer(ctypes.Structure):
 
 class _Counting(ctypes.Structure):
     _fields_ = [("total", ctypes.c_uint64), ("inside_run", ctypes.c_uint64), ("limit", ctypes.c_uint64),
-                ("before_main", ctypes.c_uint64), ("run_address", ctypes.c_uint32), ("main_address", ctypes.c_uint32), ("runs", ctypes.c_uint32), ("return_address", ctypes.c_uint32),
+                ("before_main", ctypes.c_uint64), ("run_address", ctypes.c_uint32), ("main_address", ctypes.c_uint32),
+                ("runs", ctypes.c_uint32), ("return_address", ctypes.c_uint32),
                 ("running", ctypes.c_uint32), ("endless_loop", ctypes.c_uint32), ("over_limit", ctypes.c_uint32),
                 ("current", ctypes.c_int32), ("layer_count", ctypes.c_uint32), ("layers", ctypes.POINTER(_Layer))]
 
@@ -101,7 +103,8 @@ class _Watch(ctypes.Structure):
 
 
 class _Lines(ctypes.Structure):
-    _fields_ = [("counting", ctypes.c_void_p), ("total", ctypes.c_uint64), ("layer", ctypes.POINTER(ctypes.c_uint64)), ("last", ctypes.c_uint32)]
+    _fields_ = [("counting", ctypes.c_void_p), ("total", ctypes.c_uint64), ("layer", ctypes.POINTER(ctypes.c_uint64)),
+                ("last", ctypes.c_uint32)]
 
 
 class _NativeCounter:
@@ -115,8 +118,8 @@ class _NativeCounter:
             _Memory(origin, len(content), _address_of(content), _address_of(table), _address_of(self._cycles[index]) if self._cycles else None)
             for index, ((origin, content), table) in enumerate(zip(code, self._tables, strict=True))))
         self._layer_cycles = (ctypes.c_uint64 * max(len(layer_addresses), 1))()
-        counting = _Counting(limit=program.instruction_limit, run_address=program.run_address, main_address=program.main_address, current=-1,
-                             layer_count=len(layer_addresses), layers=self._layers)
+        counting = _Counting(limit=program.instruction_limit, run_address=program.run_address,
+                             main_address=program.main_address, current=-1, layer_count=len(layer_addresses), layers=self._layers)
         engine = unicorn_library.uclib
         taken = program.cycles.taken_cycles if program.cycles else 0
         self._hook = _Hook(counting, 0, self._layer_cycles, taken, 0, len(code), arm_const.UC_ARM_REG_LR, self._memories,

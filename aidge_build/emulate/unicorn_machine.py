@@ -77,7 +77,8 @@ class _Machine:
         watched = program.watched() if counter else ()
         written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in watched]
         if counter and program.cycles:
-            counter.count_lines(self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "flash"])
+            counter.count_lines(self.machine, [(region.origin, region.end - 1) for region in program.board.regions
+                                               if region.kind == "flash"])
         stack_pointer, entry = (int.from_bytes(self._read(self._vectors() + at, 4), "little") for at in (0, 4))
         self.machine.reg_write(arm_const.UC_ARM_REG_SP, stack_pointer)
         try:
@@ -91,8 +92,8 @@ class _Machine:
         if self.semihosting.exit_code is None:
             self._explain_stop(counter)
         cycles, lines = (counter.cycles, counter.flash_lines) if counter else (None, None)
-        layers = (program.layer_counts(slots, counter.layers, cycles[1] if cycles else None, lines[1] if lines else None) if counter
-                  else program.layer_counts((), []))
+        per_layer = [numbers[1] if numbers else None for numbers in (cycles, lines)]
+        layers = program.layer_counts(slots, counter.layers, *per_layer) if counter else program.layer_counts((), [])
         return RunResult(
             self.semihosting.exit_code, self.semihosting.stdout, counter.total if counter else None,
             counter.inside_run if counter and counter.runs else None, counter.runs if counter else None,

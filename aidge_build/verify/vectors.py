@@ -69,7 +69,7 @@ def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: Graph
 
 
 def random_vectors(view: GraphView, count: int, seed: int) -> Vectors:
-    """Seeded inputs: integers over their type's whole range, floats between -1 and 1. The same seed gives the same ones everywhere."""
+    """Seeded inputs, the same ones everywhere: integers over their type's whole range, floats between -1 and 1."""
     random = numpy.random.Generator(numpy.random.PCG64(seed))
     made = {}
     for name in view.inputs:

@@ -54,7 +54,8 @@ def test_figures_are_recorded_and_one_more_instruction_is_a_failure(float_folder
     (entry,) = measured(folder, "--update", record)["results"]
     assert entry["differing_values"] == 0 and entry["cycles"] > entry["instructions"] > 80 and entry["model"] == "toy"
     assert sum(layer["instructions"] for layer in entry["layers"]) <= entry["instructions"]
-    assert page.read_text().startswith("before\n") and page.read_text().endswith("after\n") and f"{entry['instructions']:,}" in page.read_text()
+    assert page.read_text().startswith("before\n") and page.read_text().endswith("after\n")
+    assert f"{entry['instructions']:,}" in page.read_text()
     kept = json.loads(record.read_text())
 
     def checked(instructions: int, compiler: str = kept["compiler"]):
@@ -85,11 +86,13 @@ def test_the_page_shows_every_layer_and_needs_nothing_from_elsewhere(folder):
     peers.write_text('{"tflm_cmsis_nn": {"instructions": {"cortex-m4": {"digits": 1234567}}}}')
     found = measured(folder, "--boards", "mps2-an386,mps3-an547", "--html", page, "--out", figures, "--peers", peers)
     text = page.read_text()
-    assert json.loads(figures.read_text())["results"] == found["results"] and [entry["cpu"] for entry in found["results"]] == ["cortex-m4", "cortex-m55"]
+    assert json.loads(figures.read_text())["results"] == found["results"]
+    assert [entry["cpu"] for entry in found["results"]] == ["cortex-m4", "cortex-m55"]
     for entry in found["results"]:
         assert all(f"{layer['instructions']:,}" in text and layer["kernel"] in text for layer in entry["layers"])
     assert text.count('class="bars"') >= sum(len(entry["layers"]) for entry in found["results"])
-    assert not re.search(r"https?:|<script|<link|url\(", text) and "CMSIS-NN 1,234,567" in text and "prefers-color-scheme: dark" in text
+    assert not re.search(r"https?:|<script|<link|url\(", text)
+    assert "CMSIS-NN 1,234,567" in text and "prefers-color-scheme: dark" in text
 
 
 def test_measured_costs_choose_kernels(folder):
@@ -100,15 +103,18 @@ def test_measured_costs_choose_kernels(folder):
     assert 'library = "ref"' in text and 'library = "cortexm"' in text and "shape = " in text
     usual, portable, chosen = (measured(folder, "--lib", libraries, *words)["results"][0] for libraries, words in (
         ("cortexm,ref", ()), ("ref,cortexm", ()), ("ref,cortexm", ("--cost-table", table))))
-    assert {layer["library"] for layer in portable["layers"]} == {"ref"} and "cortexm" in {layer["library"] for layer in chosen["layers"]}
+    assert {layer["library"] for layer in portable["layers"]} == {"ref"}
+    assert "cortexm" in {layer["library"] for layer in chosen["layers"]}
     assert chosen["instructions"] <= usual["instructions"] < portable["instructions"] and chosen["differing_values"] == 0
-    nodes = aidge_build("explain", folder / "digits_int8_qdq.onnx", "--board", "mps2-an386", "--select", "cost", "--cost-table", table, "--json").json["nodes"]
+    nodes = aidge_build("explain", folder / "digits_int8_qdq.onnx", "--board", "mps2-an386", "--select", "cost",
+                        "--cost-table", table, "--json").json["nodes"]
     assert all("cheapest by cost table mps2-an386" in node["rule"] for node in nodes if node["macs"])
 
 
 def test_a_table_of_costs_is_for_one_board_whose_unit_is_known(float_folder):
     folder = float_folder
-    for words, message in ((("--boards", "mps2-an386,mps2-an500"), "for one board"), (("--boards", "mps2-an500", "--unit", "cycles"), "not estimated")):
+    for words, message in ((("--boards", "mps2-an386,mps2-an500"), "for one board"),
+                           (("--boards", "mps2-an500", "--unit", "cycles"), "not estimated")):
         result = aidge_build("bench", folder, *words, "--costs", folder / "costs.toml")
         assert result.exit_code == 2 and message in result.stderr and not (folder / "costs.toml").exists()
 
@@ -118,8 +124,8 @@ def test_the_recorded_figures_still_hold():
     record = json.loads(RECORD.read_text())
     if record["compiler"] != f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}":
         pytest.skip(f"the figures were recorded with {record['compiler']}")
-    result = aidge_build("bench", shared(MLPERF_TINY), "--models", "sww_dscnn1d", "--boards", "mps2-an386,mps2-an500,mps2-an505,mps3-an547",
-                         "--check", RECORD, "--json")
+    result = aidge_build("bench", shared(MLPERF_TINY), "--models", "sww_dscnn1d",
+                         "--boards", "mps2-an386,mps2-an500,mps2-an505,mps3-an547", "--check", RECORD, "--json")
     print("\n".join(result.json["better"]))
     assert result.exit_code == 0, "\n".join(result.json["worse"])
     counts = {entry["cpu"]: entry["instructions"] for entry in result.json["results"]}

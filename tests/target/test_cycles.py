@@ -57,7 +57,8 @@ def test_lines_of_flash_are_counted_where_data_come_from_another_one_than_before
     constants = "static const int words[8] __attribute__((aligned(16), used)) = {1, 2, 3, 4, 5, 6, 7, 8};\n"
     claimed = constants + model().split("static uint8_t", 1)[0]
     main = FUNCTION.replace("word[8]", "unused").replace("kws_run(word)", "kws_run((int *)words)")
-    for name, offsets, lines in (("in_order", range(0, 32, 4), 2), ("from_both_ends", (0, 28, 4, 24, 8, 20, 12, 16), 8), ("again", (0, 4, 0, 4), 1)):
+    orders = {"in_order": (range(0, 32, 4), 2), "from_both_ends": ((0, 28, 4, 24, 8, 20, 12, 16), 8), "again": ((0, 4, 0, 4), 1)}
+    for name, (offsets, lines) in orders.items():
         code = "\n".join(["movs r2, #0", *(f"ldr r1, [r0, #{offset}]" for offset in offsets), "bx lr"]).replace("\n", "\\n ")
         result = aidge_build("run", build("stm32f4", claimed + main.format(code), tmp_path, name=name), "--board", "stm32f4", "--json")
         assert result.json["run_flash_lines"] == lines, result.stderr

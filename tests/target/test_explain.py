@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`explain` says how a layer is computed, what it costs, and why no faster kernel takes it; what no fast kernel takes is right all the same."""
+"""`explain` says how a layer is computed, what it costs, and why no fast kernel takes it; such a layer is right all the same."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def unusual(tmp_path) -> Path:
 
 
 @pytest.mark.parametrize("board, library, reasons", [
-    ("mps2-an386", "cortexm", ("2 groups, wants 1", "steps 3 columns")), ("mps3-an547", "helium", ("2 groups", "a window of 8 x 8 taps"))])
+    ("mps2-an386", "cortexm", ("2 groups, wants 1", "steps 3 columns")),
+    ("mps3-an547", "helium", ("2 groups", "a window of 8 x 8 taps"))])
 def test_what_no_fast_kernel_takes_is_built_and_right_and_the_reasons_are_said(unusual, board, library, reasons):
     nodes = [node for node in aidge_build("explain", unusual, "--board", board, "--json").json["nodes"] if node["macs"]]
     assert [node["library"] for node in nodes] == ["ref"] * 3
@@ -54,19 +55,22 @@ def test_what_no_fast_kernel_takes_is_built_and_right_and_the_reasons_are_said(u
         said = [entry["reason"] for entry in node["rejected"] if entry["kernel"].startswith(f"{library} ")]
         assert said and any(reason in text for text in said), node["rejected"]
     assert grouped in aidge_build("explain", unusual, "--board", board).stdout
-    verified = aidge_build("verify", unusual, "--board", board, "--io-data", unusual.parent / "io.npz", "--perturb", 6, "--layers", "--json")
+    verified = aidge_build("verify", unusual, "--board", board, "--io-data", unusual.parent / "io.npz", "--perturb", 6,
+                           "--layers", "--json")
     assert verified.exit_code == 0 and verified.json["differing_values"] == 0 and verified.json["values"] > 100
 
 
 def test_explain_says_block_and_epilogue_and_the_plan_says_the_same(tmp_path):
     explained = {node["name"]: node for node in aidge_build("explain", DIGITS, "--board", "mps2-an386", "--json").json["nodes"]}
-    assert explained["conv2"]["facts"]["block"] == "2 pixels x 4 channels" and "integer" in explained["conv2"]["facts"]["epilogue"]
+    facts = explained["conv2"]["facts"]
+    assert facts["block"] == "2 pixels x 4 channels" and "integer" in facts["epilogue"]
     assert explained["conv2"]["instructions_per_mac"] is None and explained["flatten"]["facts"] == {}
     text = aidge_build("explain", DIGITS, "conv2", "--board", "mps2-an386").stdout
     assert "block 2 pixels x 4 channels; epilogue integer" in text and "- instructions per MAC" in text and text.count("\n") == 2
     assert aidge_build("compile", DIGITS, "--out", tmp_path, "--board", "mps2-an386").exit_code == 0
     planned = json.loads((tmp_path / "digits.plan.json").read_text())["layers"]
-    assert {layer["name"]: layer["facts"] for layer in planned} == {name: node["facts"] for name, node in explained.items() if node["kernel"] != "view"}
+    assert {layer["name"]: layer["facts"] for layer in planned} == {
+        name: node["facts"] for name, node in explained.items() if node["kernel"] != "view"}
 
 
 def test_explain_measures_each_layer_where_there_is_an_emulator(unusual, tmp_path):
@@ -86,5 +90,6 @@ def test_explain_reads_what_a_layer_costs_from_the_table(tmp_path):
     (tmp_path / "net.onnx").write_bytes(model("y = Relu(x)", inputs="float[1,40] x", outputs="float[1,40] y"))
     (tmp_path / "costs.toml").write_text('schema = 1\nname = "t"\nversion = "1"\nunit = "instructions"\n'
                                          '[[cost]]\nlibrary = "ref"\nkernel = "unary_float32"\nop = "ReLU"\nper_element = 7\n')
-    nodes = aidge_build("explain", tmp_path / "net.onnx", "--select", "cost", "--cost-table", tmp_path / "costs.toml", "--json").json["nodes"]
+    nodes = aidge_build("explain", tmp_path / "net.onnx", "--select", "cost", "--cost-table", tmp_path / "costs.toml",
+                        "--json").json["nodes"]
     assert [(node["instructions"], node["instructions_from"]) for node in nodes] == [(280, "cost table")], nodes

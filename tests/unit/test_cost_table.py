@@ -86,17 +86,19 @@ WAITS = b"""schema = 1
 name = "waits"
 version = "1"
 unit = "UNIT"
-cost = [{library = "slow", kernel = "kernels", per_element = 2}, {library = "fast", kernel = "kernels", per_element = 1, lines_per_element = 0.5}]
+cost = [{library = "slow", kernel = "kernels", per_element = 2},
+        {library = "fast", kernel = "kernels", per_element = 1, lines_per_element = 0.5}]
 """
 
 
-@pytest.mark.parametrize("unit, states, library", [("cycles", 0, "fast"), ("cycles", 1, "fast"), ("cycles", 5, "slow"), ("instructions", 5, "fast")])
+@pytest.mark.parametrize("unit, states, library", [
+    ("cycles", 0, "fast"), ("cycles", 1, "fast"), ("cycles", 5, "slow"), ("instructions", 5, "fast")])
 def test_wait_states_of_the_flash_count_in_a_table_of_cycles(unit, states, library):
     """One cycle and half a line of constants per element, beside two cycles: even at two wait states."""
     table = read_cost_table(WAITS.replace(b"UNIT", unit.encode()), "t.toml")
     view = graph("y = Relu(x)", inputs="float[100] x", outputs="float[100] y")
-    choice = adapt_to_backend(view, libraries("slow", "fast"), Target(cost_table=table, flash_wait_states=states)).choices["Relu_0"]
-    assert choice.kernel.library == library
+    target = Target(cost_table=table, flash_wait_states=states)
+    assert adapt_to_backend(view, libraries("slow", "fast"), target).choices["Relu_0"].kernel.library == library
 
 
 def test_the_entry_for_the_class_of_shapes_goes_before_the_one_for_all():

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from aidge_build.boards import Region
-from aidge_build.elf.image import Image, Section
+from aidge_build.elf.image import Image
+from aidge_build.elf.regions import places
 
 # GNU ld: "region `FLASH' overflowed by 12 bytes"; LLVM's: "section '.bss' will not fit in region 'RAM': overflowed by 12 bytes".
 _OVERFLOW = re.compile(r"region [`']([^`']+)':? overflowed by (\d+) bytes?")
@@ -56,17 +56,9 @@ def overfull(image: Image, region: Region, missing_bytes: int) -> tuple[Image, R
     Behind its end another memory may begin: a section there belongs to this one if it goes on where the last one ended.
     """
     chosen, position, wanted = set(), region.origin, replace(region, length_bytes=region.length_bytes + missing_bytes)
-    for begin, section in sorted(_places(image), key=lambda place: (place[0], place[1].name)):
+    for section, begin, end in sorted(places(image), key=lambda place: (place[1], place[0].name)):
         goes_on = position >= region.end and position <= begin < min(position + _LARGEST_GAP, wanted.end)
         if region.origin <= begin < region.end or goes_on:
             chosen.add(section.name)
-            position = max(position, begin + section.size_bytes)
+            position = max(position, end)
     return replace(image, sections=tuple(section for section in image.sections if section.name in chosen)), wanted
-
-
-def _places(image: Image) -> Iterator[tuple[int, Section]]:
-    for section in image.sections:
-        if section.size_bytes:
-            yield section.address, section
-            if section.load_address not in (None, section.address):
-                yield section.load_address, section

@@ -27,14 +27,15 @@ def region_use(image: Image, regions: Sequence[Region]) -> tuple[tuple[RegionUse
     """
     uses, placed = [], set()
     for region in regions:
-        parts = [(section, end) for section, begin, end in _places(image) if region.origin <= begin < region.end]
+        parts = [(section, end) for section, begin, end in places(image) if region.origin <= begin < region.end]
         placed.update(section.name for section, _ in parts)
         used = max((end for _, end in parts), default=region.origin) - region.origin
         uses.append(RegionUse(region, used, _largest(image, region)))
     return tuple(uses), tuple(section for section in image.sections if section.size_bytes and section.name not in placed)
 
 
-def _places(image: Image) -> Iterator[tuple[Section, int, int]]:
+def places(image: Image) -> Iterator[tuple[Section, int, int]]:
+    """Each section with its first address and the one behind it: where it runs and, if that is elsewhere, where it is stored."""
     for section in image.sections:
         if section.size_bytes:
             yield section, section.address, section.end

@@ -102,8 +102,8 @@ def test_wait_states_of_the_flash_count_in_a_table_of_cycles(unit, states, libra
 
 
 def test_the_entry_for_the_class_of_shapes_goes_before_the_one_for_all():
-    entry = b'{library = "fast", kernel = "kernels", op = "ReLU", shape = "outputs 512", per_element = 9}'
-    table = read_cost_table(TABLE.replace(b"cost = [", b"cost = [" + entry + b", "), "t.toml")
+    entry = b', {library = "fast", kernel = "kernels", shape = "outputs 512", per_element = 9}]'
+    table = read_cost_table(TABLE.replace(b"]", entry), "t.toml")
     for size, cost in ((1000, 9000), (1024, 1124), (511, 611)):
         view = graph("y = Relu(x)", inputs=f"float[{size}] x", outputs=f"float[{size}] y")
         rejected = adapt_to_backend(view, libraries("fast", "slow"), Target(cost_table=table)).choices["Relu_0"]

@@ -17,6 +17,14 @@ from aidge_build.operators.axes import counted_axis
 _MISSING = object()
 
 
+class NotConstant(AidgeError):
+    """A tensor is computed at run time, but must be constant; `tensor` names it, for callers who know its value."""
+
+    def __init__(self, what: str, tensor: str):
+        super().__init__(what, code="OPERATOR", hint="export the model with static shapes, or simplify it with onnxsim")
+        self.tensor = tensor
+
+
 @dataclass(frozen=True, eq=False)
 class OnnxNode:
     """The node with its input tensors, whose types are all known. All methods raise AidgeError with a reason.
@@ -81,8 +89,7 @@ class OnnxNode:
         """The values of an input that must be given and constant."""
         tensor = self.input(index)
         if tensor.data is None:
-            raise AidgeError(f"input {index} ('{tensor.name}') must be constant, but it is computed at run time", code="OPERATOR",
-                             hint="export the model with static shapes, or simplify it with onnxsim")
+            raise NotConstant(f"input {index} ('{tensor.name}') must be constant, but it is computed at run time", tensor.name)
         return tensor.data
 
     def optional_constant(self, index: int) -> numpy.ndarray | None:

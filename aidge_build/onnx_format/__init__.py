@@ -3,11 +3,12 @@
 
 from aidge_build.onnx_format.external import read_external
 from aidge_build.onnx_format.model import ModelNode, OnnxModel, ValueInfo
-from aidge_build.onnx_format.reader import external_locations, read_model
+from aidge_build.onnx_format.reader import external_locations, read_model, read_node
 from aidge_build.onnx_format.schema import check_node, means_the_same
 from aidge_build.onnx_format.signature import AttributeRule, NodeSignature, Parameter, signature_of
 from aidge_build.onnx_format.types import dtype_of, number_of
-from aidge_build.onnx_format.writer import ir_version_of, write_model
+from aidge_build.onnx_format.writer import ir_version_of, specialised, write_model
 
 __all__ = ["AttributeRule", "ModelNode", "NodeSignature", "OnnxModel", "Parameter", "ValueInfo", "check_node", "dtype_of",
-           "external_locations", "ir_version_of", "means_the_same", "number_of", "read_external", "read_model", "signature_of", "write_model"]
+           "external_locations", "ir_version_of", "means_the_same", "number_of", "read_external", "read_model", "read_node", "signature_of", "specialised",
+           "write_model"]

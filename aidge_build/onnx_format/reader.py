@@ -123,6 +123,14 @@ def _node(index: int, node: onnx.NodeProto, external: Mapping[str, bytes]) -> Mo
     return read
 
 
+def read_node(data: bytes) -> ModelNode:
+    """A node by itself, from the bytes of a NodeProto."""
+    try:
+        return _node(0, onnx.NodeProto.FromString(data), {})
+    except DecodeError:
+        raise AidgeError("not an ONNX node (the protobuf message is damaged)", code="MODEL") from None
+
+
 def _no_subgraphs(what: str) -> AidgeError:
     return AidgeError(f"{what}: nodes with sub-graphs (If, Loop, Scan) are not supported", code="MODEL",
                       hint="export the model without control flow that depends on data")

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
+import numpy
 import onnx
 
 from aidge_build.onnx_format.model import ModelNode, OnnxModel, ValueInfo
@@ -18,6 +21,21 @@ def write_model(model: OnnxModel) -> bytes:
     made = onnx.helper.make_model(graph, opset_imports=opsets, producer_name="aidge-build")
     made.ir_version = model.ir_version
     return made.SerializeToString(deterministic=True)
+
+
+def specialised(data: bytes, values: Mapping[str, numpy.ndarray], constants: Collection[str]) -> bytes:
+    """The model for inputs of exactly these dims; those that `constants` names become initialisers with their values."""
+    model = onnx.ModelProto.FromString(data)
+    changed = False
+    for value in model.graph.input:
+        if value.name in values:
+            exact = onnx.helper.make_tensor_value_info(value.name, value.type.tensor_type.elem_type, values[value.name].shape)
+            changed |= exact.type != value.type
+            value.CopyFrom(exact)
+    for value in model.graph.output if changed else ():
+        value.type.tensor_type.ClearField("shape")  # it follows from the inputs
+    model.graph.initializer.extend(onnx.numpy_helper.from_array(values[name], name) for name in sorted(constants))
+    return model.SerializeToString()
 
 
 def ir_version_of(opset: int) -> int:

@@ -40,3 +40,13 @@ class Cast(Operator):
     @classmethod
     def samples(cls):
         return Sample(cls(DType.float64), (numbers(2, 3),)), Sample(cls(DType.int32), (numbers(2, 3).astype(numpy.int8),))
+
+
+@operator("CastLike")
+class CastLike(Cast):
+    """The values in the type of another tensor; it becomes a Cast to that type. Source: ONNX operator CastLike."""
+
+    @classmethod
+    def from_onnx(cls, source):
+        source.expect_attributes("round_mode", "saturate")
+        return Cast(source.input(1).dtype), source.input_names[:1]

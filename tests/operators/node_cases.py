@@ -42,13 +42,13 @@ def _full_type(node: onnx.NodeProto) -> str:
     return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}::{node.op_type}"
 
 
-def check_case(case) -> tuple[str, ...]:
+def check_case(case, relative: float) -> tuple[str, ...]:
     """Import, run and compare one node case; returns the inputs that had to be bound as constants.
 
     AidgeError where we refuse the model, AssertionError where our result is wrong.
     """
     inputs, expected = (tuple(map(_array, values)) for values in case.data_sets[0])
-    return check(case.name, case.model, inputs, expected, case.rtol, case.atol)
+    return check(case.name, case.model, inputs, expected, relative, case.atol)
 
 
 def check(name: str, model: onnx.ModelProto, inputs, expected, rtol: float, atol: float) -> tuple[str, ...]:

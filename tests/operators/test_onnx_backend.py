@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""The ONNX project's own backend test runner drives the numpy backend.
+
+A sample of its node tests runs here; all of them with AIDGE_ONNX_BACKEND=all. No result may be wrong, and what is not supported must
+be refused with a reason.
+"""
+
+from __future__ import annotations
+
+import os
+import unittest
+import warnings
+
+import numpy
+import onnx
+import pytest
+from onnx import helper, parser
+
+from aidge_build import onnx_backend
+from aidge_build.errors import AidgeError
+
+EVERY = 1 if os.environ.get("AIDGE_ONNX_BACKEND") == "all" else 16
+ONE_UNIT_APART = ("test_attention_4d_causal_fp16_expanded_cpu",)  # of float16, after many steps of which we round each once
+LEAST = {"Node": 0.6, "PyTorchConverted": 1.0, "PyTorchOperator": 1.0, "Simple": 0.3}  # the share that passes; the rest is refused
+
+
+def runner_tests(kind: str) -> list[unittest.TestCase]:
+    """The runner's tests of one kind for the CPU, by name."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import onnx.backend.test
+
+        cases = onnx.backend.test.BackendTest(onnx_backend, __name__).test_cases[f"OnnxBackend{kind}ModelTest"]
+    return [cases(name) for name in sorted(vars(cases)) if name.startswith("test_") and name.endswith("_cpu")]
+
+
+@pytest.mark.parametrize("kind", sorted(LEAST))
+def test_the_runner_of_the_onnx_project_finds_nothing_wrong(kind):
+    chosen = [one for one in runner_tests(kind) if one.id().rpartition(".")[2] not in ONE_UNIT_APART][::EVERY]
+    result = unittest.TestResult()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        unittest.TestSuite(chosen).run(result)
+    assert result.testsRun == len(chosen) > 0 and result.failures == []
+    assert [text for _, text in result.errors if "aidge_build.errors.AidgeError: " not in text and "NotConstant: " not in text] == []
+    passed = len(chosen) - len(result.errors) - len(result.skipped)
+    print(f"{kind}: {passed} of {len(chosen)} pass, {len(result.errors)} refused, {len(result.skipped)} not compatible")
+    assert passed >= LEAST[kind] * len(chosen)
+
+
+def model(text: str) -> onnx.ModelProto:
+    return parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+
+
+def test_symbolic_dims_take_the_numbers_of_the_inputs_and_shapes_the_values():
+    rep = onnx_backend.prepare(model("g (float[N, M] x, int64[R] shape) => (float[A, B] y) { a = Reshape(x, shape)  y = Relu(a) }"))
+    for dims, shape in (((2, 6), (3, 4)), ((1, 4), (2, 2)), ((2, 6), (4, -1))):
+        x = numpy.linspace(-1, 1, dims[0] * dims[1], dtype=numpy.float32).reshape(dims)
+        (y,) = rep.run([x, numpy.array(shape)])
+        assert y.tolist() == numpy.maximum(x.reshape(shape), 0).tolist()
+    assert rep.run({"x": x, "shape": numpy.array([12, 1])})[0].shape == (12, 1)
+
+
+def test_a_node_runs_by_itself():
+    node = helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)
+    (y,) = onnx_backend.run_node(node, [numpy.ones((2, 3), numpy.float32), numpy.array([1])])
+    assert y.tolist() == [3, 3]
+    assert onnx_backend.run_model(model("g (float[2] x) => (float[2] y) { y = Neg(x) }"), [numpy.ones(2, numpy.float32)])[0].tolist() == [-1, -1]
+
+
+def test_what_is_not_supported_is_said():
+    assert onnx_backend.supports_device("CPU") and not onnx_backend.supports_device("CUDA")
+    strings = model("g (float[1] x) => (float[1] y) { y = Bernoulli(x) }")
+    assert not onnx_backend.is_compatible(strings)
+    with pytest.raises(AidgeError, match="^unsupported operator Bernoulli"):
+        onnx_backend.prepare(strings)
+    with pytest.raises(AidgeError, match="the device CUDA is not supported"):
+        onnx_backend.prepare(strings, "CUDA")
+    rep = onnx_backend.prepare(model("g (float[2] x) => (float[2] y) { y = Neg(x) }"))
+    for inputs, message in (([], "0 inputs are given, the model has 1"), ([[1.0, 2.0]], "an input is no tensor"),
+                            ([numpy.ones(2)], "the input 'x' is float64")):
+        with pytest.raises(AidgeError, match=message):
+            rep.run(inputs)

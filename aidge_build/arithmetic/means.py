@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""The mean of int8 values in integers, proved equal to the real formula for every sum that can occur."""
+"""The mean of int8 values in integers or in float32, proved equal to the real formula for every sum that can occur."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 import numpy
 
 from aidge_build.arithmetic.fixed_point import Rescale, equal_over_range, exact_ratio, proved_rescale
-from aidge_build.arithmetic.requantize import quantize
+from aidge_build.arithmetic.requantize import quantize, requantize
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
+
+MOST_LEVEL = 32000  # so that a mean with a zero point fits 16 bits
 
 
 def proved_mean(count: int, data: Quantization, result: Quantization, clamp: Callable[[numpy.ndarray], numpy.ndarray],
@@ -18,9 +21,7 @@ def proved_mean(count: int, data: Quantization, result: Quantization, clamp: Cal
     """The rescaling of a sum of `count` values minus zero points; `clamp` limits real means, `bounds` the stored result."""
     smallest, largest = (count * (level - data.zero_point) for level in DType.int8.range)
 
-    def exact(sums: numpy.ndarray) -> numpy.ndarray:
-        means = sums.astype(numpy.float64) * numpy.float64(data.scale) / count
-        return quantize(clamp(means), result, DType.int8).astype(numpy.int64)
+    exact = _exact_levels(count, data, result, clamp)
 
     def levels_of(candidate: Rescale) -> Callable[[numpy.ndarray], numpy.ndarray]:
         return lambda sums: numpy.clip(candidate.apply(sums) + result.zero_point, *bounds)
@@ -28,3 +29,30 @@ def proved_mean(count: int, data: Quantization, result: Quantization, clamp: Cal
     return proved_rescale(exact_ratio(data.scale, count, result.scale), max(abs(smallest), abs(largest)),
                           lambda candidate: equal_over_range(exact, levels_of(candidate), smallest, largest),
                           f"the mean of {count} values")
+
+
+@functools.lru_cache(256)
+def float_mean(count: int, data: Quantization, result: Quantization, clamp: Callable[[numpy.ndarray], numpy.ndarray],
+               bounds: tuple[int, int]) -> numpy.float32 | None:
+    """A float32 multiplier so that requantizing the sum of `count` values minus zero points gives their quantized mean, for every
+    sum; None when there is none, or when a mean lies beyond 16 bits."""
+    smallest, largest = (count * (level - data.zero_point) for level in DType.int8.range)
+    candidate = numpy.float32(float(exact_ratio(data.scale, count, result.scale)))
+    if max(abs(smallest), abs(largest)) * float(candidate) >= MOST_LEVEL:
+        return None
+    exact = _exact_levels(count, data, result, clamp)
+    neighbours = [numpy.nextafter(candidate, numpy.float32(end)) for end in (0, numpy.inf)]
+    for multiplier in (candidate, *neighbours):
+        if equal_over_range(exact, lambda sums, m=multiplier: requantize(sums, m, result.zero_point, *bounds), smallest, largest):
+            return multiplier
+    return None
+
+
+def _exact_levels(count: int, data: Quantization, result: Quantization,
+                  clamp: Callable[[numpy.ndarray], numpy.ndarray]) -> Callable[[numpy.ndarray], numpy.ndarray]:
+    """The real formula: stored means of sums."""
+    def exact(sums: numpy.ndarray) -> numpy.ndarray:
+        means = sums.astype(numpy.float64) * numpy.float64(data.scale) / count
+        return quantize(clamp(means), result, DType.int8).astype(numpy.int64)
+
+    return exact

@@ -7,6 +7,7 @@ import math
 
 import numpy
 
+from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.errors import AidgeError
 from aidge_build.export.call import Literal, Struct
 from aidge_build.export.node import ExportNode
@@ -26,6 +27,11 @@ class PoolNode(ExportNode):
         row, point = (tensor.with_(dims=(*tensor.dims[:2], count), format=None)
                       for tensor, count in ((data, length), (output, 1)))
         return window2d(row, point, Window((length,), (1,), (1,), (0,), (0,)))
+
+    def levels(self) -> tuple[int, int]:
+        """Lowest and highest stored value of the output."""
+        (output,) = self.outputs
+        return clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
 
     def counts(self) -> tuple[int, ...]:
         """The numbers of positions that the windows of a mean count, each once."""

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "ref/rounding.h"
-#include "target.h"
+#include "lanes.h"
 
 typedef struct {
     int32_t batches, pixels, channels;
@@ -8,20 +8,8 @@ typedef struct {
 
 #define AIDGE_CORTEXM_MOST_PIXELS 255 /* whose sums fit int16 */
 
-/* Both halves of sums plus bytes 0 and 2 of the word: SXTAB16. */
-AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_add_even_bytes(uint32_t sums, uint32_t word)
-{
-#if AIDGE_CORTEXM_DSP
-    return (uint32_t)__sxtab16((int16x2_t)sums, (int8x4_t)word);
-#else
-    const uint32_t bytes = aidge_cortexm_even_bytes(word);
-    return aidge_cortexm_pair(aidge_cortexm_low(sums) + aidge_cortexm_low(bytes),
-                              aidge_cortexm_high(sums) + aidge_cortexm_high(bytes));
-#endif
-}
-
 /*
- * The mean over all pixels, int8, channels last, a multiple of 4 channels.
+ * The mean over all pixels, int8, channels last, at least 4 channels.
  *
  * rescale: as in rounding.h; levels: {lowest, highest, zero point} of the output, pixels * zero point of the input.
  * The generator has proved the result equal to the real formula for every sum that can occur.
@@ -33,7 +21,8 @@ static void aidge_cortexm_mean_int8(const int8_t *input, int8_t *output, const i
     int32_t batch, channel;
     for (batch = 0; batch < shape->batches; batch++) {
         for (channel = 0; channel < channels; channel += 4) {
-            const int8_t *source = input + channel;
+            const int32_t place = channel + 4 <= channels ? channel : channels - 4; /* the last 4 overlap those before */
+            const int8_t *source = input + place;
             int32_t sums[4] = {0, 0, 0, 0};
             int32_t left = shape->pixels;
             int32_t i;
@@ -48,17 +37,17 @@ static void aidge_cortexm_mean_int8(const int8_t *input, int8_t *output, const i
                     const uint32_t last = aidge_cortexm_load(source + 2 * channels);
                     source += 3 * channels;
                     even = aidge_cortexm_add_even_bytes(even, word);
-                    odd = aidge_cortexm_add_even_bytes(odd, (word >> 8) | (word << 24));
+                    odd = aidge_cortexm_add_odd_bytes(odd, word);
                     even = aidge_cortexm_add_even_bytes(even, next);
-                    odd = aidge_cortexm_add_even_bytes(odd, (next >> 8) | (next << 24));
+                    odd = aidge_cortexm_add_odd_bytes(odd, next);
                     even = aidge_cortexm_add_even_bytes(even, last);
-                    odd = aidge_cortexm_add_even_bytes(odd, (last >> 8) | (last << 24));
+                    odd = aidge_cortexm_add_odd_bytes(odd, last);
                 }
                 for (; count > 0; count--) {
                     const uint32_t word = aidge_cortexm_load(source);
                     source += channels;
                     even = aidge_cortexm_add_even_bytes(even, word);
-                    odd = aidge_cortexm_add_even_bytes(odd, (word >> 8) | (word << 24));
+                    odd = aidge_cortexm_add_odd_bytes(odd, word);
                 }
                 sums[0] += aidge_cortexm_low(even);
                 sums[1] += aidge_cortexm_low(odd);
@@ -66,9 +55,10 @@ static void aidge_cortexm_mean_int8(const int8_t *input, int8_t *output, const i
                 sums[3] += aidge_cortexm_high(odd);
             }
             for (i = 0; i < 4; i++) {
-                *output++ = aidge_ref_saturate(aidge_ref_rescale(sums[i] - levels[3], rescale), levels);
+                output[place + i] = aidge_ref_saturate(aidge_ref_rescale(sums[i] - levels[3], rescale), levels);
             }
         }
         input += shape->pixels * channels;
+        output += channels;
     }
 }

@@ -14,7 +14,7 @@ from aidge_build.export.call import Call, Constant, Input, Output, Struct, compu
 from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
 
-from .conditions import QUADS_OF_CHANNELS
+from .pools import A_WORD_OF_CHANNELS
 
 
 def _unquantized(view: NodeView) -> str:
@@ -33,7 +33,7 @@ def _partial(view: NodeView) -> str:
 
 @kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"), ImplSpec(
     inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),), features=frozenset({"dsp"}),
-    predicates=(Predicate("one scale each", _unquantized), QUADS_OF_CHANNELS, Predicate("the mean of the whole map", _partial))))
+    predicates=(Predicate("one scale each", _unquantized), A_WORD_OF_CHANNELS, Predicate("the mean of the whole map", _partial))))
 class MeanInt8(ExportNode):
     def call(self) -> Call:
         data, output = self.inputs[0], self.outputs[0]

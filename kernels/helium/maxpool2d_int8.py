@@ -7,14 +7,14 @@ import numpy
 
 from aidge_build.export.call import Call, Constant, Input, Output, computed
 from aidge_build.export.conditions import SAME_QUANTIZATION
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.export.node import kernel
 
-from .pooling import pool_geometry, pool_levels, pool_spec, pool_struct
+from .pooling import VectorsPool, pool_spec
 
 
 @kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"), pool_spec(SAME_QUANTIZATION))
-class MaxPool2dInt8(ExportNode):
+class MaxPool2dInt8(VectorsPool):
     def call(self) -> Call:
         return Call("aidge_helium_maxpool2d", ("maxpool2d.h",),
-                    (Input(0), Output(0), Constant("levels", numpy.array(pool_levels(self.view), numpy.int8)),
-                     pool_struct(pool_geometry(self.view))), "16 channels in lanes", facts=computed("16 channels"))
+                    (Input(0), Output(0), Constant("levels", numpy.array(self.levels(), numpy.int8)),
+                     self.shape()), "16 channels in lanes", facts=computed("16 channels"))

@@ -10,7 +10,7 @@ import numpy
 
 from aidge_build.arithmetic.affine import FIRST, SECOND
 from aidge_build.arithmetic.fixed_point import exact_ratio
-from aidge_build.arithmetic.requantize import quantize, requantize
+from aidge_build.arithmetic.requantize import quantize
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 
@@ -18,7 +18,6 @@ NARROWED = 16  # bits that the first narrowing drops; the second one rounds
 SHIFTS = (21, 22, 20, 19, 18, 17)  # the first one serves nearly all scales: it stands in the code
 NUDGES = sorted(itertools.product(range(-3, 4), range(-3, 4), (0, -40, 40, -100, 100, -200, 200, -400, 400)),
                 key=lambda nudge: (abs(nudge[0]) + abs(nudge[1]) + abs(nudge[2]) / 100, nudge))
-MOST_SUMS = 1 << 22
 
 
 @functools.lru_cache(maxsize=256)
@@ -55,20 +54,3 @@ def _meaning(scales, zero_points, sign: int, low: int, high: int) -> numpy.ndarr
                      for values, zero_point, scale in zip((FIRST, SECOND), zero_points, scales))
     result = quantize(first + sign * second, per_tensor(scales[2], zero_points[2]), DType.int8)
     return numpy.clip(result.astype(numpy.int64), low, high)
-
-
-@functools.lru_cache(maxsize=256)
-def proved_mean(scales: tuple[float, float], zero_points: tuple[int, int], count: int, low: int, high: int) -> float | None:
-    """A float32 multiplier so that requantizing the sum of `count` centred values gives their quantized mean, for every sum;
-    None when there is none."""
-    if count * 256 > MOST_SUMS:
-        return None
-    sums = numpy.arange(count * (-128 - zero_points[0]), count * (127 - zero_points[0]) + 1)
-    means = sums.astype(numpy.float64) * numpy.float64(numpy.float32(scales[0])) / count
-    wanted = numpy.clip(quantize(means, per_tensor(scales[1], zero_points[1]), DType.int8).astype(numpy.int64), low, high)
-    candidate = numpy.float32(float(exact_ratio(scales[0], count, scales[1])))
-    neighbours = [numpy.nextafter(candidate, numpy.float32(end)) for end in (0, numpy.inf)]
-    for multiplier in (candidate, *neighbours):
-        if numpy.array_equal(requantize(sums, multiplier, zero_points[1], low, high), wanted):
-            return float(multiplier)
-    return None

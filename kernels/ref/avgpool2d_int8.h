@@ -16,7 +16,7 @@ static void aidge_ref_avgpool2d_int8(const int8_t *input, int8_t *output, const 
 {
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
-    int32_t batch, y, x, channel, row, column, kind;
+    int32_t batch, y, x, channel, row, column;
     for (batch = 0; batch < shape->batches; batch++) {
         for (y = 0; y < shape->out_height; y++) {
             const int32_t top = y * shape->stride_height - shape->pad_top;
@@ -30,13 +30,8 @@ static void aidge_ref_avgpool2d_int8(const int8_t *input, int8_t *output, const 
                 const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
                 const int32_t offset = rows * columns * levels[3];
-                const int32_t count = counted_height == 0 ? rows * columns
-                    : aidge_ref_end_tap(top, shape->dilation_height, counted_height, shape->kernel_height)
-                      * aidge_ref_end_tap(left, shape->dilation_width, counted_width, shape->kernel_width);
-                kind = 0;
-                while ((kind + 1 < count_kinds) && (counts[kind] != count)) {
-                    kind++;
-                }
+                const int32_t kind = aidge_ref_kind_of_count(
+                    aidge_ref_count_of_taps(rows * columns, top, left, counted_height, counted_width, shape), counts, count_kinds);
                 for (channel = 0; channel < channels; channel++) {
                     int32_t sum = -offset;
                     for (row = 0; row < rows; row++) {

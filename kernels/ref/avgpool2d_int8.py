@@ -6,7 +6,6 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.arithmetic.means import proved_mean
-from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.export.call import Call, Constant, Input, Literal, Output
 from aidge_build.export.node import kernel
@@ -29,7 +28,7 @@ class AvgPool2dInt8(PoolNode):
     def call(self) -> Call:
         counts = self.counts()
         data, result = self.inputs[0].quantization, self.outputs[0].quantization
-        low, high = clamp_levels(self.operator.minimum, self.operator.maximum, result, DType.int8)
+        low, high = self.levels()
         levels = numpy.array([low, high, result.zero_point, data.zero_point], numpy.int32)
         rescales = [proved_mean(count, data, result, self.operator.clamp, (low, high)) for count in counts]
         return Call("aidge_ref_avgpool2d_int8", ("avgpool2d_int8.h",),

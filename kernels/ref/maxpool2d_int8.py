@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.export.call import Call, Constant, Input, Output
 from aidge_build.export.node import kernel
@@ -25,6 +24,5 @@ class MaxPool2dInt8(PoolNode):
         return raster_demands(cls(view).shape().fields, view.inputs[0], view.outputs[0])
 
     def call(self) -> Call:
-        levels = clamp_levels(self.operator.minimum, self.operator.maximum, self.outputs[0].quantization, DType.int8)
         return Call("aidge_ref_maxpool2d_int8", ("maxpool2d_int8.h",),
-                    (Input(0), Output(0), Constant("levels", numpy.array(levels, numpy.int8)), self.shape()))
+                    (Input(0), Output(0), Constant("levels", numpy.array(self.levels(), numpy.int8)), self.shape()))

@@ -29,3 +29,22 @@ static inline int32_t aidge_ref_end_tap(int32_t start, int32_t dilation, int32_t
     room = dilation == 1 ? room : room <= 0 ? 0 : (room + dilation - 1) / dilation;
     return room < taps ? room : taps;
 }
+
+/* How many taps of the window at (top, left) a mean counts: those inside the image, or if counted_height is not 0, those above and
+ * left of (counted_height, counted_width). */
+static inline int32_t aidge_ref_count_of_taps(int32_t inside, int32_t top, int32_t left, int32_t counted_height,
+                                              int32_t counted_width, const aidge_ref_window2d *shape)
+{
+    return counted_height == 0 ? inside : aidge_ref_end_tap(top, shape->dilation_height, counted_height, shape->kernel_height)
+                                          * aidge_ref_end_tap(left, shape->dilation_width, counted_width, shape->kernel_width);
+}
+
+/* Which of the counts it is; the last one if none before it. */
+static inline int32_t aidge_ref_kind_of_count(int32_t count, const int32_t *counts, int32_t kinds)
+{
+    int32_t kind = 0;
+    while ((kind + 1 < kinds) && (counts[kind] != count)) {
+        kind++;
+    }
+    return kind;
+}

@@ -8,11 +8,11 @@ import shutil
 
 import pytest
 from cortexm_harness import BOARD, PORTABLE, accepted, case, run
+from helium_harness import RANDOM_CASES
+from pool_cases import edge_pools, random_pool
 from random_tensors import Randomness
 
 from aidge_build.operators.binary import Add, Sub
-from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling
-from aidge_build.operators.window import Window
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
@@ -26,20 +26,16 @@ def sums():
         yield case(operator, [first, second], [random.int8(*dims), random.int8(*dims)], quantization=random.quantization(0.08))
 
 
-def means():
-    for seed, (batch, channels, *spatial) in enumerate([(1, 4, 1, 1), (2, 8, 3, 3), (1, 64, 8, 8), (1, 12, 25, 5),
-                                                        (1, 4, 17, 31), (3, 4, 7)] * 3):
-        random, rank = Randomness(seed), len(spatial)
-        window = Window(tuple(spatial), (1,) * rank, (1,) * rank, (0,) * rank, (0,) * rank)
-        operator = AvgPooling(window=window) if seed % 2 else GlobalAveragePooling(minimum=random.choice(-math.inf, 0.0))
-        data = random.data(batch, channels, *spatial)
-        yield case(operator, [data], [random.int8(*data.dims)], quantization=random.quantization(0.05))
+def pools():
+    return accepted([*edge_pools(case), *(random_pool(case, seed) for seed in range(4000, 4000 + RANDOM_CASES))])
 
 
 @needs_compiler
-@pytest.mark.parametrize("flags", [(), ("-O3",)])
-def test_means_equal_the_meaning_on_the_emulated_core(flags):
-    assert run(list(means()), *flags, board=BOARD) == []
+@pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto"), ("-O0",), PORTABLE], ids=lambda flags: " ".join(flags) or "usual")
+def test_pools_equal_the_meaning_on_the_emulated_core(flags):
+    cases = pools()
+    assert len({entry.call.function for entry in cases}) == 3 and len(cases) > 30
+    assert run(cases, *flags, board=BOARD) == []
 
 
 @needs_compiler
@@ -51,5 +47,5 @@ def test_sums_equal_the_meaning_on_the_emulated_core(flags):
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():
-    assert run([*accepted(list(sums())), *means()], "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef",
+    assert run([*accepted(list(sums())), *pools()], "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef",
                "-Werror", board="host") == []

@@ -9,16 +9,13 @@ import math
 import numpy
 import pytest
 from helium_harness import FEATURES, RANDOM_CASES, case, library, needs_emulator, run
+from pool_cases import CLAMPS, edge_pools, random_pool
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.binary import Add, Sub
 from aidge_build.operators.matmul import FC
-from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling, GlobalMaxPooling, MaxPooling
-from aidge_build.operators.window import Window
-
-CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (-1.0, 1.5))
 
 
 def fully_connected(seed, batch, features, outputs):
@@ -45,24 +42,6 @@ def addition(seed, *dims, operator=Add):
                 quantization=random.quantization(0.08))
 
 
-def pool(seed, operator_class, batch, channels, spatial, kernel, stride, dilation=1, pads=(0, 0)):
-    random, rank = Randomness(seed), len(spatial)
-    low, high = random.choice(*CLAMPS)
-    data = random.data(batch, channels, *spatial)
-    window = kernel and Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
-    fields = {"window": window} if window else {}
-    quantization = data.quantization if operator_class in (MaxPooling, GlobalMaxPooling) else random.quantization(0.03)
-    return case(operator_class(minimum=low, maximum=high, **fields), [data], [random.int8(*data.dims)], quantization=quantization)
-
-
-def random_pool(seed):
-    random = Randomness(seed)
-    kernel = (random.integer(1, 4), random.integer(1, 4))
-    spatial = tuple(size + random.integer(0, 6) for size in kernel)
-    shape = (random.choice(1, 2), random.choice(1, 3, 16, 17, 32, 37), spatial, kernel, random.integer(1, 3))
-    return pool(seed, random.choice(AvgPooling, MaxPooling), *shape)
-
-
 def some_cases():
     shapes = [(1, 1, 1), (1, 7, 4), (3, 64, 10), (1, 640, 24), (2, 5, 3), (1, 33, 17), (1, 16, 8), (1, 200, 9), (1, 256, 2),
               (1, 785, 16)]
@@ -71,14 +50,11 @@ def some_cases():
     dims_of_sums = [(1,), (1, 3), (1, 16, 1, 1), (2, 5, 3, 7), (1, 17, 31), (1, 64, 8, 8)]
     cases += [addition(seed, *dims) for seed, dims in enumerate(dims_of_sums)]
     cases += [addition(seed + 50, 1, 37, operator=Sub) for seed in range(4)]
-    cases += [pool(1, GlobalAveragePooling, 1, 64, (8, 8), None, 1), pool(2, GlobalMaxPooling, 2, 19, (5, 3), None, 1),
-              pool(3, AvgPooling, 1, 70, (25, 5), (25, 5), 1), pool(4, MaxPooling, 1, 16, (9, 9), (3, 3), 2, 1, (1, 1)),
-              pool(5, MaxPooling, 1, 5, (9, 9), (3, 3), 1, 2, (2, 2)), pool(6, AvgPooling, 2, 6, (12,), (3,), 3),
-              pool(7, AvgPooling, 1, 4, (9, 9), (2, 3), 2, 2), pool(8, MaxPooling, 1, 3, (1, 1), (1, 1), 1)]
+    cases += edge_pools(case)
     for seed in range(3000, 3000 + RANDOM_CASES):
         random = Randomness(seed)
         cases += [fully_connected(seed, random.choice(1, 1, 3), random.integer(1, 300), random.integer(1, 40)),
-                  addition(seed, random.integer(1, 100), random.integer(1, 9)), random_pool(seed)]
+                  addition(seed, random.integer(1, 100), random.integer(1, 9)), random_pool(case, seed)]
     return cases
 
 

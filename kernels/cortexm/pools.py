@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""What the pools of this library share."""
+
+from __future__ import annotations
+
+from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.export.conditions import ALL_QUANTIZED
+from aidge_build.export.pooling import PoolNode
+from aidge_build.export.raster import raster_demands
+from aidge_build.graph.dtype import DType
+
+
+def _narrow(view: NodeView) -> str:
+    channels = view.inputs[0].dims[1]
+    return "" if channels >= 4 else f"{channels} channels, wants at least 4"
+
+
+A_WORD_OF_CHANNELS = Predicate("at least 4 channels", _narrow)
+
+
+def pool_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
+    """int8, channels last, one scale each, at least a word of channels."""
+    return ImplSpec(inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),), features=features,
+                    predicates=(ALL_QUANTIZED, A_WORD_OF_CHANNELS, *predicates))
+
+
+class WordsPool(PoolNode):
+    """A pool that finishes pixel by pixel."""
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return raster_demands(cls(view).shape().fields, view.inputs[0], view.outputs[0])

@@ -162,11 +162,18 @@ def _store(state: State, name: str, operands: tuple[str, ...], address: Value | 
     if address is None or address[0] == "offset":
         state.forget_variables()
     elif address[0] == "stack":
-        size = 16 if name.startswith("v") else 8 if name == "strd" else 4
-        for at in [at for at in state.slots if address[1] - 3 <= at < address[1] + size]:
+        for at in [at for at in state.slots if address[1] - 3 <= at < address[1] + _stored_bytes(name, operands)]:
             del state.slots[at]
         for index, register in enumerate(operands[:{"str": 1, "strd": 2}.get(name, 0)]):
             _set_slot(state, address[1] + 4 * index, state.value(register))
+
+
+def _stored_bytes(name: str, operands: tuple[str, ...]) -> int:
+    """At most how many bytes a store to one address writes; interleaving stores of vectors (vst4) write all their registers."""
+    if name.startswith("v"):
+        lists = [operand for operand in operands if not operand.startswith(("[", "#"))]
+        return sum(register_bytes(register) for operand in lists for register in register_list(operand))
+    return 8 if name in ("strd", "strexd", "stlexd") else 4
 
 
 def _assign(state: State, instruction: Instruction, name: str, address: Value | None,

@@ -106,6 +106,17 @@ def test_what_cannot_be_proved_has_no_number_but_a_reason(tmp_path, name):
     assert bound.bytes is None and reason in bound.reason and bound.path[0] == "Reset_Handler"
 
 
+@pytest.mark.parametrize("board", ["microbit", "mps2-an385", "mps2-an386", "stm32f7", "mps2-an505", "mps3-an547"])
+def test_the_functions_of_libm_that_generated_code_calls_have_bounds(tmp_path, board):
+    names = ("tanhf", "sinhf", "coshf", "expf", "logf", "powf", "erff", "sqrtf", "sinf", "cosf", "tanf", "asinf", "acosf", "atanf", "asinhf",
+             "acoshf", "atanhf", "floorf", "ceilf", "roundf", "rintf", "fabsf", "fmodf", "fmaxf", "fminf", "expm1f", "log1pf")
+    calls = " ".join(f"f = {name}(f{', g' if name in ('powf', 'fmodf', 'fmaxf', 'fminf') else ''});" for name in names)
+    elf = build(board, f"#include <math.h>\nvolatile float f = 0.5f, g = 1.5f; int main(void) {{ {calls} return 0; }}", tmp_path)
+    bound = bounds(elf).program
+    assert bound.bytes is not None, bound
+    assert run_program(elf, load_board(board), work_folder=tmp_path).stack_high_water_bytes <= bound.bytes
+
+
 def test_large_frames_of_thumb1_are_exact(tmp_path):
     code = "volatile int n; __attribute__((noinline)) int f(void) { volatile char b[1200]; b[n] = 1; return b[n]; } int main(void) { return f() - 1; }"
     bound = bound_of(tmp_path, code, board="microbit")

@@ -37,6 +37,11 @@ class ExportNode:
         """Everything that a template may ask for; a class may add entries of its own."""
         return node_attributes(self.view, self.mem_info, self.conversion_map)
 
+    @property
+    def output_gap(self) -> int:
+        """Elements to leave out behind each position of output 0: not 0 only where `demands` said `output_stride`."""
+        return self.mem_info[0].gap_bytes // self.outputs[0].dtype.size_bytes if self.mem_info else 0
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         """What the kernel asks of the planner for this node."""

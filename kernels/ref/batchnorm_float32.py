@@ -7,12 +7,12 @@ import numpy
 
 from aidge_build.backend.spec import ANY, SAME, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Constant, Input, Output
+from aidge_build.export.elementwise import ElementWise
 from aidge_build.export.node import kernel
 from aidge_build.graph.dtype import DType
 
 from .channels import channels_shape
 from .conditions import CONSTANT_PARAMETERS
-from .elementwise import ElementWise
 from .linear_float32 import bounds
 
 

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
+from aidge_build.export.broadcast import broadcast, operand
 from aidge_build.export.call import Call, Output
+from aidge_build.export.elementwise import ElementWise
 from aidge_build.export.node import kernel
 from aidge_build.graph.dtype import DType
 
-from .broadcast import broadcast, operand
-from .elementwise import ElementWise
 from .linear_float32 import bounds
 
 

@@ -8,12 +8,12 @@ import numpy
 from aidge_build.backend.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.export.call import Call, Constant
 from aidge_build.export.node import kernel
+from aidge_build.export.tables import table_of
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.view import Identity
 
 from .concat import FEW_INPUTS, ConcatNode
 from .conditions import ALL_QUANTIZED
-from .tables import table_of
 
 
 def _equal(view: NodeView) -> str:

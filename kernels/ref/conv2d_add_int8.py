@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.export.binary_int8 import BINARY_INT8
 from aidge_build.export.call import Call, Constant, Input, Output
 from aidge_build.export.node import ExportNode, kernel
 from aidge_build.export.residual import RESIDUAL, RESIDUAL_TYPE, residual_condition, residual_convolution
@@ -13,7 +14,6 @@ from aidge_build.export.window2d import window2d
 from aidge_build.graph.dtype import DType
 
 from .add_int8 import AddInt8
-from .binary_int8 import BINARY_INT8
 from .conv2d_int8 import Conv2dInt8
 from .linear_int8 import linear_spec
 from .packing import blocked, taps_last_channels

@@ -60,9 +60,10 @@ AIDGE_REF_NOINLINE void aidge_ref_conv2d_float32_pixel(const float *source, floa
  * weights: for each group, for each block of 4 output channels [kernel_height][kernel_width][channels][4]; the last
  *   (out_channels / groups) % 4 channels of a group follow one by one as [kernel_height][kernel_width][channels].
  * bias: [out_channels]; bounds: {lowest, highest}.
+ * output_gap: values that are left as they are behind the channels of each pixel.
  */
 static void aidge_ref_conv2d_float32(const float *input, float *output, const float *weights, const float *bias,
-                                     const float *bounds, const aidge_ref_window2d *shape)
+                                     const float *bounds, int32_t output_gap, const aidge_ref_window2d *shape)
 {
     const int32_t channels = shape->in_channels / shape->groups;
     const int32_t outputs = shape->out_channels / shape->groups;
@@ -95,6 +96,7 @@ static void aidge_ref_conv2d_float32(const float *input, float *output, const fl
                                                    bias + group * outputs, bounds, taps, outputs, first_tap, &patch);
                     output += outputs;
                 }
+                output += output_gap;
             }
         }
         input += shape->in_height * in_row;

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.export.call import Call
+from aidge_build.backend.spec import Demands, NodeView
+from aidge_build.export.call import Call, Literal
 from aidge_build.export.node import kernel
 from aidge_build.export.window2d import is_pointwise, window2d
 
@@ -15,12 +16,16 @@ from .packing import blocked, fc_shape, taps_last_channels
 
 @kernel(("Conv1D", "Conv2D"), linear_spec())
 class Conv2dFloat32(LinearFloat32):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(output_stride=True)
+
     def call(self) -> Call:
         data, window, groups = self.inputs[0], self.operator.window, self.operator.groups
         rows = taps_last_channels(self.inputs[1].data)
         arguments = self.arguments(blocked(rows, groups))
-        if groups == 1 and is_pointwise(window):
+        if groups == 1 and is_pointwise(window) and not self.output_gap:
             pixels = data.dims[0] * math.prod(data.dims[2:])
             return Call("aidge_ref_fc_float32", ("fc_float32.h",), (*arguments, fc_shape(pixels, rows)))
         return Call("aidge_ref_conv2d_float32", ("conv2d_float32.h",),
-                    (*arguments, window2d(data, self.outputs[0], window, groups)))
+                    (*arguments, Literal(self.output_gap), window2d(data, self.outputs[0], window, groups)))

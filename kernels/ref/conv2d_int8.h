@@ -9,11 +9,12 @@
  * bias: [2][out_channels], as it is, and less (input zero point) * (sum of the weights) for pixels that see every tap;
  * multipliers: [out_channels], or one for all if multiplier_step is 0;
  * levels: {input zero point, lowest - zero point, highest - zero point, zero point} (the last three of the output).
+ * output_gap: values that are left as they are behind the channels of each pixel.
  * Ranges: the generator has proved that no accumulator leaves int32.
  */
 static void aidge_ref_conv2d_int8(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
                                   const float *multipliers, const int32_t *levels, int32_t multiplier_step,
-                                  const aidge_ref_window2d *shape)
+                                  int32_t output_gap, const aidge_ref_window2d *shape)
 {
     const int32_t outputs = shape->out_channels / shape->groups;
     aidge_ref_patch_int8 patch = aidge_ref_conv2d_int8_steps(shape);
@@ -30,6 +31,7 @@ static void aidge_ref_conv2d_int8(const int8_t *input, int8_t *output, const int
                                                 levels, multiplier_step, outputs, &patch);
                     output += outputs;
                 }
+                output += output_gap;
             }
         }
         input += shape->in_height * shape->in_width * shape->in_channels;

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from aidge_build.backend.spec import Demands, NodeView
-from aidge_build.export.call import Call, computed
+from aidge_build.export.call import Call, Literal, computed
 from aidge_build.export.node import kernel
 from aidge_build.export.raster import raster_demands
 from aidge_build.export.window2d import is_pointwise, window2d
@@ -20,15 +21,16 @@ class Conv2dInt8(LinearInt8):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         data, (output,) = view.inputs[0], view.outputs
-        return raster_demands(window2d(data, output, view.operator.window, view.operator.groups).fields, data, output)
+        found = raster_demands(window2d(data, output, view.operator.window, view.operator.groups).fields, data, output)
+        return replace(found, output_stride=True)
 
     def call(self) -> Call:
         data, window, groups = self.inputs[0], self.operator.window, self.operator.groups
         rows = taps_last_channels(self.inputs[1].data)
         packed, facts = blocked(rows, groups), computed(f"1 pixel x {BLOCK} channels", 0)
-        if groups == 1 and is_pointwise(window):
+        if groups == 1 and is_pointwise(window) and not self.output_gap:
             pixels = data.dims[0] * math.prod(data.dims[2:])
             return Call("aidge_ref_fc_int8", ("fc_int8.h",), (*self.arguments(rows, packed, False), fc_shape(pixels, rows)),
                         facts=facts)
         return Call("aidge_ref_conv2d_int8", ("conv2d_int8.h",),
-                    (*self.arguments(rows, packed, True), window2d(data, self.outputs[0], window, groups)), facts=facts)
+                    (*self.arguments(rows, packed, True), Literal(self.output_gap), window2d(data, self.outputs[0], window, groups)), facts=facts)

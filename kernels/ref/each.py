@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.errors import AidgeError
+from aidge_build.export.broadcast import operand
 from aidge_build.export.call import Argument, Call, Constant, Output, Struct
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import layout
 from aidge_build.graph.tensor import Tensor
 
-from .broadcast import operand
 
 OUTER_AXES = 5
 LETTERS = "abcdefghijklmnopqrstuvw"

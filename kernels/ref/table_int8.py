@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Constant, Input, Literal, Output
+from aidge_build.export.elementwise import ElementWise
 from aidge_build.export.node import kernel
+from aidge_build.export.tables import table_of
 from aidge_build.graph.dtype import DType
 
 from .conditions import ALL_QUANTIZED
-from .elementwise import ElementWise
-from .tables import table_of
 
 TYPES = ("Abs", "Ceil", "Clip", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "HardSwish", "LeakyReLU", "Log", "Neg", "ReLU",
          "Reciprocal", "Round", "Sigmoid", "Sqrt", "Tanh")

@@ -9,10 +9,10 @@ import numpy
 
 from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Constant, Input, Literal, Output
+from aidge_build.export.elementwise import ElementWise
 from aidge_build.export.node import kernel
 from aidge_build.graph.dtype import DType
 
-from .elementwise import ElementWise
 
 # Operator type: the C function, and its parameters.
 FUNCTIONS = {

@@ -9,12 +9,11 @@ from aidge_build.arithmetic.affine import FIRST, SECOND
 from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.evaluate import evaluate
 from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
+from aidge_build.export.broadcast import broadcast, operand
 from aidge_build.export.call import Argument, Constant, Output, Struct
+from aidge_build.export.conditions import ALL_QUANTIZED
+from aidge_build.export.elementwise import ElementWise
 from aidge_build.graph.dtype import DType
-
-from .broadcast import broadcast, operand
-from .conditions import ALL_QUANTIZED
-from .elementwise import ElementWise
 
 BINARY_INT8 = ImplSpec(inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.int8, SAME)), outputs=(IOSpec(DType.int8, SAME),),
                        predicates=(ALL_QUANTIZED,))

@@ -17,6 +17,7 @@ from aidge_build.recipes.fuse_pad import fuse_pad
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.remove_identities import remove_identities
+from aidge_build.recipes.signed_tensors import signed_tensors
 
 RECIPES: tuple[Callable[[GraphView], GraphView], ...] = (
     remove_identities,
@@ -29,6 +30,7 @@ RECIPES: tuple[Callable[[GraphView], GraphView], ...] = (
     fuse_activations,
     quantize_islands,
     fuse_activations,
+    signed_tensors,
     dequantize_constants,
 )
 

@@ -21,7 +21,7 @@ Operand = tuple[str, str, str]  # values, scale, zero point ("": none)
 
 
 def expand_qlinear(view: GraphView) -> GraphView:
-    """1. The com.microsoft operators QLinear... and QGemm. 2. QLinearConv and QLinearMatMul of int8 with symmetric weights; others of
+    """1. The com.microsoft operators QLinear... and QGemm. 2. QLinearConv and QLinearMatMul with constant weights; others of
     these two stay: they are computed in integers as they are. All wants constant scales and zero points.
     """
     rewrite = Rewrite(view)
@@ -33,11 +33,11 @@ def expand_qlinear(view: GraphView) -> GraphView:
                     tuple(inputs[place] for place in operator.result))
         elif isinstance(operator, QGemm):
             _expand_linear(view, rewrite, node, operator.inner, inputs, inputs[6], 1 if not operator.inner.transpose_b else 0)
-        elif isinstance(operator, QLinearConv) and _is_plain_int8(view, node, 0):
+        elif isinstance(operator, QLinearConv) and _has_constant_weights(view, node, 0):
             weights = view.tensor(node.inputs[3])
             channels = view.tensor(node.inputs[0]).dims[1], weights.dims[0]
             _expand_linear(view, rewrite, node, operator.conv(channels), (*inputs[:6], inputs[8], *inputs[6:8]), inputs[8], 0)
-        elif isinstance(operator, QLinearMatMul) and _is_plain_int8(view, node, 1):
+        elif isinstance(operator, QLinearMatMul) and _has_constant_weights(view, node, 1):
             _expand_linear(view, rewrite, node, MatMul(), (*inputs[:6], "", *inputs[6:8]), "", 1)
     return rewrite.finish()
 
@@ -46,13 +46,10 @@ def _operand(inputs: Sequence[str], values: int, scale: int, zero_point: int) ->
     return inputs[values], inputs[scale], inputs[zero_point] if zero_point < len(inputs) else ""
 
 
-def _is_plain_int8(view: GraphView, node: Node, axis: int) -> bool:
-    """int8 everywhere, constant symmetric weights; scales per channel only along `axis` of a matrix or of convolution weights."""
+def _has_constant_weights(view: GraphView, node: Node, axis: int) -> bool:
+    """Everything but the data is constant; scales per channel only along `axis` of a matrix or of convolution weights."""
     tensors = [view.tensor(name) for name in node.inputs[:8]]
-    if not all(tensor.is_constant for index, tensor in enumerate(tensors) if index != 0):
-        return False
-    return all(tensors[index].dtype is DType.int8 for index in (0, 2, 3, 5, 7)) and not tensors[5].data.any() and (
-        tensors[4].elements == 1 or tensors[3].rank == 2 or axis == 0)
+    return all(tensor.is_constant for tensor in tensors[1:]) and (tensors[4].elements == 1 or tensors[3].rank == 2 or axis == 0)
 
 
 def _expand(view: GraphView, rewrite: Rewrite, node: Node, inner: Operator, operands: Sequence[Operand], result: tuple[str, str],

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
 #include <stdint.h>
+#include "float_model.h"
 
 /* The Mersenne Twister (Matsumoto and Nishimura 1998): 624 words of state, then the place of the next one. */
 static void aidge_ref_twister_begin(uint32_t *state, uint32_t seed)

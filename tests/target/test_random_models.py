@@ -10,6 +10,7 @@ import onnx
 import pytest
 
 from tests.command import aidge_build
+from tests.dialects import SPELLINGS, quantized
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.random_models import RandomNetwork
 
@@ -42,28 +43,17 @@ def test_a_random_float_network_matches_onnxruntime(seed, tmp_path):
     assert result.exit_code == 0, result.stderr or result.stdout
 
 
-def quantized(seed: int, folder) -> None:
-    """int8.onnx and io.npz in the folder."""
-    from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
-
-    class Reader(CalibrationDataReader):
-        def __init__(self, vectors):
-            self.left = iter([{"x": vector} for vector in vectors])
-
-        def get_next(self):
-            return next(self.left, None)
-
+def quantized_network(seed: int, folder) -> None:
+    """quantized.onnx, in the spelling that the seed chooses, and io.npz in the folder."""
     inputs = network(seed, folder)
-    quantize_static(str(folder / "float.onnx"), str(folder / "int8.onnx"), Reader(inputs), quant_format=QuantFormat.QDQ,
-                    activation_type=QuantType.QInt8, weight_type=QuantType.QInt8, per_channel=bool(seed % 2),
-                    extra_options={"ActivationSymmetric": seed % 3 == 0})
+    quantized(folder / "float.onnx", folder / "quantized.onnx", SPELLINGS[seed % 8], inputs, ActivationSymmetric=seed % 3 == 0)
     numpy.savez(folder / "io.npz", x=inputs)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_random_int8_network_equals_the_numpy_backend_layer_by_layer(seed, tmp_path):
-    quantized(seed, tmp_path)
-    result = aidge_build("verify", tmp_path / "int8.onnx", "--io-data", tmp_path / "io.npz", "--lib", "ref", "--layers", "--json")
+def test_a_random_quantized_network_equals_the_numpy_backend_layer_by_layer(seed, tmp_path):
+    quantized_network(seed, tmp_path)
+    result = aidge_build("verify", tmp_path / "quantized.onnx", "--io-data", tmp_path / "io.npz", "--lib", "ref", "--layers", "--json")
     assert result.exit_code == 0, result.stderr or result.stdout
 
 
@@ -71,7 +61,7 @@ def test_a_random_int8_network_equals_the_numpy_backend_layer_by_layer(seed, tmp
 @needs_qemu
 @pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
 @pytest.mark.parametrize("seed", ON_BOARDS)
-def test_a_random_int8_network_on_a_board_with_its_libraries_equals_the_numpy_backend(seed, board, tmp_path):
-    quantized(seed, tmp_path)
-    result = aidge_build("verify", tmp_path / "int8.onnx", "--io-data", tmp_path / "io.npz", "--board", board, "--layers", "--json")
+def test_a_random_quantized_network_on_a_board_with_its_libraries_equals_the_numpy_backend(seed, board, tmp_path):
+    quantized_network(seed, tmp_path)
+    result = aidge_build("verify", tmp_path / "quantized.onnx", "--io-data", tmp_path / "io.npz", "--board", board, "--layers", "--json")
     assert result.exit_code == 0, result.stderr or result.stdout

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""The same quantized numbers in the other type of 8 bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.operators.base import Operator, TensorType, require
+
+FLIPPED = {DType.uint8: DType.int8, DType.int8: DType.uint8}
+
+
+@dataclass(frozen=True)
+class FlipSign(Operator):
+    """uint8 to int8 with 128 taken off, or int8 to uint8 with 128 added: the zero point moves along. A recipe makes it."""
+
+    def infer(self, inputs):
+        (data,) = inputs
+        require(data.dtype in FLIPPED, f"the input is {data.dtype.name}, wants int8 or uint8")
+        return (TensorType(data.dims, FLIPPED[data.dtype]),)
+
+    def forward(self, data):
+        return flipped(data)
+
+    def forward_quantized(self, values, inputs, outputs):
+        """Stored values, whatever the tensors carry."""
+        return (self.forward(*values),)
+
+
+def flipped(values: numpy.ndarray) -> numpy.ndarray:
+    """The numbers of one type as numbers of the other: the highest bit changes."""
+    return (values.view(numpy.uint8) ^ numpy.uint8(0x80)).view(FLIPPED[DType(values.dtype.name)].numpy)

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""Quantized uint8 tensors become int8 ones whose zero point is 128 less; constant weights lose their zero point where they fit without it.
+
+Both are exact: stored value minus zero point, which is all that an operator on quantized tensors looks at, stays the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.flip_sign import FlipSign, flipped
+from aidge_build.operators.linear import LinearQuantized
+
+SHIFT = 128
+_STATED = ("QuantizeLinear", "DequantizeLinear")  # they state scale and zero point by inputs of their own
+
+
+def signed_tensors(view: GraphView) -> GraphView:
+    """1. Computed and constant tensors, so that int8 kernels take their nodes. 2. QuantizeLinear and DequantizeLinear beside them state
+    the new zero point. 3. Graph inputs and outputs keep their type: one node converts them; those that only these two
+    operators touch stay as they are. 4. Weights of linear operators whose values less the zero point fit int8 are stored so.
+    """
+    rewrite = Rewrite(view)
+    inside = {name: _name_inside(view, rewrite, name) for name in view.tensors if _is_unsigned(view, name)}
+    for node in view.nodes:
+        reads, writes = (tuple(inside.get(name, name) for name in names) for names in (node.inputs, node.outputs))
+        if (reads, writes) != (node.inputs, node.outputs) or _touches(node, inside):
+            rewrite.replace_node(node, _restated(rewrite, node.with_(inputs=reads, outputs=writes), node, inside))
+    for name in view.inputs:
+        if name in inside:
+            rewrite.append_node(Node(f"{name}_signed", FlipSign(), (name,), (inside[name],)))
+    for name in view.outputs:
+        if name in inside:
+            rewrite.append_node(Node(f"{name}_unsigned", FlipSign(), (inside[name],), (name,)))
+    return _without_zero_points(rewrite.finish())
+
+
+def _is_unsigned(view: GraphView, name: str) -> bool:
+    tensor = view.tensor(name)
+    if tensor.dtype is not DType.uint8 or tensor.quantization is None:
+        return False
+    if name in view.inputs or name in view.outputs:
+        users = (view.producer(name), *view.consumers(name))
+        return any(node is not None and node.type not in _STATED for node in users)
+    return True
+
+
+def _name_inside(view: GraphView, rewrite: Rewrite, name: str) -> str:
+    """The tensor in int8: itself, or a new one beside a graph input or output."""
+    tensor = view.tensor(name)
+    made = tensor.with_(dtype=DType.int8, quantization=_lowered(tensor.quantization), data=None if tensor.data is None else flipped(tensor.data))
+    if name in view.inputs or name in view.outputs:
+        return rewrite.add_tensor(made.with_(name=f"{name}_int8"))
+    rewrite.update_tensor(name, dtype=made.dtype, quantization=made.quantization, data=made.data)
+    return name
+
+
+def _lowered(quantization: Quantization) -> Quantization:
+    return replace(quantization, zero_points=tuple(point - SHIFT for point in quantization.zero_points))
+
+
+def _touches(node: Node, inside: dict[str, str]) -> bool:
+    return node.type in _STATED and (node.inputs[0] in inside or node.outputs[0] in inside)
+
+
+def _restated(rewrite: Rewrite, node: Node, old: Node, inside: dict[str, str]) -> Node:
+    """QuantizeLinear and DequantizeLinear with the zero point of the int8 tensor; any other node as it is."""
+    if not _touches(old, inside):
+        return node
+    scale = rewrite.tensors[node.inputs[1]]
+    stated = rewrite.tensors[node.inputs[2]].data if len(node.inputs) > 2 and node.inputs[2] else numpy.zeros(scale.dims, numpy.uint8)
+    point = rewrite.add_tensor(constant(f"{node.name}_zero_point", flipped(numpy.ascontiguousarray(stated))))
+    node = node.with_(inputs=(*node.inputs[:2], point))
+    return replace(node, operator=replace(node.operator, dtype=DType.int8)) if node.type == "QuantizeLinear" else node
+
+
+def _without_zero_points(view: GraphView) -> GraphView:
+    rewrite = Rewrite(view)
+    made: dict[str, str] = {}
+    for node in view.nodes:
+        if not isinstance(node.operator, LinearQuantized) or len(node.inputs) < 2 or any(
+                tensor.quantization is None for tensor in view.output_tensors(node)):
+            continue
+        name = node.inputs[1]
+        centred = _centred(view.tensor(name))
+        if centred is not None:
+            made[name] = made.get(name) or rewrite.add_tensor(centred)
+            rewrite.replace_node(node, node.with_(inputs=(node.inputs[0], made[name], *node.inputs[2:])))
+    return rewrite.finish()
+
+
+def _centred(weights: Tensor) -> Tensor | None:
+    """The weights with zero point 0; None where they have it, or where a value would not fit."""
+    quantization = weights.quantization
+    if not weights.is_constant or weights.dtype is not DType.int8 or quantization is None or not any(quantization.zero_points):
+        return None
+    points = numpy.array(quantization.zero_points, numpy.int16).reshape([-1 if axis == quantization.axis else 1 for axis in range(weights.rank)])
+    values = weights.data.astype(numpy.int16) - points
+    low, high = DType.int8.range
+    if values.min(initial=0) < low or values.max(initial=0) > high:
+        return None
+    return weights.with_(name=f"{weights.name}_centred", data=values.astype(numpy.int8),
+                         quantization=replace(quantization, zero_points=(0,) * len(quantization.zero_points)))

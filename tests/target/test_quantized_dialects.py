@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Two float models quantized by onnxruntime as QDQ and QOperator, int8 and uint8, per tensor and per channel: in integers, and right."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy
+import onnx
+import pytest
+
+from aidge_build.backend.cpu import run
+from aidge_build.backend.match import Target
+from aidge_build.boards import load_board
+from aidge_build.compile import build_program, import_model
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.view import GraphView
+from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.operators import builtin_operators
+from aidge_build.program import Program
+from aidge_build.request import CompileRequest
+from aidge_build.verify.firmware import execute
+from tests.dialects import SPELLINGS, distances, every_tensor, quantized
+from tests.programs import needs_cross_compiler, needs_qemu
+from tests.shared import float_model
+
+pytest.importorskip("onnxruntime")
+MODELS = ("kws_dscnn", "ic_resnet8")
+CALIBRATION, VECTORS = 4, 6
+MOST_OFF = 0.001  # of a tensor's values may be off by one level, or a single one: onnxruntime computes QDQ nodes in float
+
+
+@cache
+def vectors_of(name: str) -> numpy.ndarray:
+    dims = [size.dim_value or 1 for size in onnx.load(float_model(name)).graph.input[0].type.tensor_type.shape.dim]
+    return numpy.random.default_rng(1).normal(size=(VECTORS, *dims)).astype(numpy.float32)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("dialects")
+
+
+def model_of(name: str, spelling: str, folder: Path) -> Path:
+    path = folder / f"{name}_{spelling}.onnx"
+    return path if path.exists() else quantized(float_model(name), path, spelling, vectors_of(name)[:CALIBRATION])
+
+
+def request_of(path: Path, board_name: str) -> CompileRequest:
+    board = load_board(board_name)
+    libraries, _ = load_libraries(list(board.libs), find_libraries([]))
+    return CompileRequest("net", path.read_bytes(), path.name, libraries, builtin_operators(), Target(board.features), board_name)
+
+
+def program_of(path: Path, board_name: str) -> Program:
+    return build_program(request_of(path, board_name))
+
+
+def view_of(path: Path) -> GraphView:
+    """The graph before libraries fuse nodes."""
+    return import_model(request_of(path, "host"))[0]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("name", MODELS)
+def test_everything_between_the_first_and_the_last_node_is_computed_in_integers(name, spelling, folder):
+    layers = program_of(model_of(name, spelling, folder), "mps2-an386").layers
+    floats = [layer.node.type for layer in layers if any(
+        tensor is not None and tensor.dtype.is_float and not tensor.is_constant for tensor in (*layer.inputs, *layer.outputs))]
+    assert floats == ["QuantizeLinear", "DequantizeLinear"]
+    assert {tensor.dtype for layer in layers for tensor in layer.outputs} == {DType.int8, DType.float32}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("name", MODELS)
+def test_each_layer_equals_onnxruntime_without_optimisations(name, spelling, folder):
+    path = model_of(name, spelling, folder)
+    view = view_of(path)
+    off: dict[str, list[numpy.ndarray]] = {}
+    for vector in vectors_of(name):
+        for tensor, distance in distances(view, every_tensor(path, vector)).items():
+            off.setdefault(tensor, []).append(distance)
+    assert len(off) >= len([node for node in view.nodes if not node.operator.views]) - 2
+    for tensor, found in off.items():
+        every = numpy.concatenate([distance.reshape(-1) for distance in found])
+        allowed = 0 if "QOperator" in spelling else max(1, MOST_OFF * every.size)
+        assert every.max() <= 1 and every.sum() <= allowed, f"{tensor}: {numpy.bincount(every).tolist()}"
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_the_whole_network_chooses_the_same_class_as_onnxruntime(spelling, folder):
+    path = model_of("kws_dscnn", spelling, folder)
+    view = view_of(path)
+    (source,), (result,) = view.inputs, view.outputs
+    for vector in vectors_of("kws_dscnn"):
+        theirs = every_tensor(path, vector)[result].reshape(-1)
+        ours = run(view, {source: vector})[result].reshape(-1)
+        first, second = numpy.sort(theirs)[::-1][:2]
+        assert first - second <= 1 / 256 or ours.argmax() == theirs.argmax()
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_generated_code_equals_the_numpy_backend(spelling, folder, tmp_path):
+    check_code("kws_dscnn", spelling, "host", folder, tmp_path)
+
+
+@needs_cross_compiler
+@needs_qemu
+@pytest.mark.parametrize("name, spelling, board", [
+    ("kws_dscnn", "QOperator-QUInt8-per_tensor", "mps2-an386"), ("kws_dscnn", "QDQ-QUInt8-per_channel", "mps3-an547"),
+    ("ic_resnet8", "QOperator-QUInt8-per_channel", "mps2-an386")])
+def test_generated_code_equals_the_numpy_backend_on_emulated_boards(name, spelling, board, folder, tmp_path):
+    check_code(name, spelling, board, folder, tmp_path)
+
+
+def check_code(name: str, spelling: str, board: str, folder: Path, work: Path) -> None:
+    program = program_of(model_of(name, spelling, folder), board)
+    (source,), vectors = program.view.inputs, vectors_of(name)[:2]
+    found = execute(program, load_board(board), {source: vectors}, work, trace=True)
+    for index, vector in enumerate(vectors):
+        wanted = run(program.view, {source: vector})
+        for tensor, values in {**found.trace, **found.outputs}.items():
+            if program.view.tensor(tensor).dtype.is_float:
+                numpy.testing.assert_allclose(values[index], wanted[tensor], rtol=1e-6)
+            else:
+                assert numpy.array_equal(values[index], wanted[tensor]), tensor

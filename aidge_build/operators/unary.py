@@ -12,9 +12,6 @@ from aidge_build.operators.kinds import ElementWise
 from aidge_build.operators.register import operator
 
 
-Unary = ElementWise  # for a moment: the name that recipes in the making import
-
-
 @operator("Abs")
 class Abs(ElementWise):
     """y = |x|. Source: ONNX operator Abs."""

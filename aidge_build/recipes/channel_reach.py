@@ -18,10 +18,10 @@ from aidge_build.operators.activation import Clip
 from aidge_build.operators.base import Operator
 from aidge_build.operators.binary import Add, Max, Min, Mul, Sub
 from aidge_build.operators.conv import Conv
+from aidge_build.operators.kinds import ElementWise
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling, GlobalMaxPooling, MaxPooling, MaxPoolingIndices
 from aidge_build.operators.rearrange import Concat
-from aidge_build.operators.unary import Unary
 from aidge_build.operators.view import Transpose
 
 CHANNEL_AXIS = 1
@@ -61,7 +61,7 @@ def has_channels(tensor: Tensor | None) -> bool:
 
 def is_by_channel(operator: Operator) -> bool:
     """Whether channel c of the output depends on channel c of the inputs alone (Concat aside: on one channel of one input)."""
-    return isinstance(operator, (*_RISING, *_STRAIGHT, Unary)) and not isinstance(operator, MaxPoolingIndices)
+    return isinstance(operator, (*_RISING, *_STRAIGHT, ElementWise)) and not isinstance(operator, MaxPoolingIndices)
 
 
 def keeps_order(operator: Operator) -> bool:
@@ -97,7 +97,7 @@ def _reach(view: GraphView, node: Node, output: Tensor, found: Mapping[str, Reac
             sums = linear_sums(node.operator, inputs, output, found[computed[0].name]) if is_quantized_linear(inputs) else None
             return everything(output) if sums is None else Reach(stored(node.operator, inputs, output, sums.low),
                                                                  stored(node.operator, inputs, output, sums.high))
-        if isinstance(node.operator, Unary):
+        if isinstance(node.operator, ElementWise):
             return _reach_of_table(node, computed[0], output, found[computed[0].name])
         if is_by_channel(node.operator):
             return _reach_of_corners(node, inputs, output, found)

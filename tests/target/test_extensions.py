@@ -18,27 +18,15 @@ title = "Toy board"
 libs = ["toy", "ref"]
 """
 OPERATOR = '''# SPDX-License-Identifier: MIT
-from dataclasses import dataclass
-from typing import ClassVar
-
-from aidge_build.operators.base import Operator, TensorType
+from aidge_build.operators.kinds import ElementWise
+from aidge_build.operators.register import attribute, operator
 
 
-@dataclass(frozen=True)
-class TimesPlusOne(Operator):
+@operator("toy.domain::TimesPlusOne")
+class TimesPlusOne(ElementWise):
     """y = factor * x + 1."""
 
-    onnx_names: ClassVar = ("toy.domain::TimesPlusOne",)
-
-    factor: float = 1.0
-
-    @classmethod
-    def from_onnx(cls, source):
-        source.expect_attributes("factor")
-        return cls(source.real("factor", 1.0))
-
-    def infer(self, inputs):
-        return (TensorType(inputs[0].dims, inputs[0].dtype),)
+    factor: float = attribute(1.0)
 
     def forward(self, data):
         return data * self.factor + 1

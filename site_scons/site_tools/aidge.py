@@ -50,6 +50,7 @@ OPTIONS = {
 }
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
 HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
+LAUNCHER = re.compile(r"(ccache|sccache|distcc|icecc)(\.exe)?$")  # before the compiler: CC='ccache arm-none-eabi-gcc'
 # In an ONNX file: the key "location" of a tensor's external data, and the length of the file name that follows.
 EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
 
@@ -269,7 +270,7 @@ def _target_arguments(env):
     if cpu:
         has_fpu = float_abi in ("hard", "softfp") or any("-mhard-float" in _words(env, variable) for variable in FLAG_VARIABLES)
         return ["--cpu=" + cpu] + (["--fpu=" + (fpu or "auto")] if has_fpu else [])
-    compiler = os.path.basename((_words(env, "CC") or [""])[0])
+    compiler = os.path.basename(_compiler(env))
     if HOST_COMPILER.match(compiler) and "-mthumb" not in _words(env, "CCFLAGS"):
         return ["--board=host"]
     raise SCons.Errors.UserError("aidge: the flags of this environment (CC is '%s') name no -mcpu. Name the target: "
@@ -292,7 +293,12 @@ def _machine_flag(env, flag):
 
 def _words(env, variable):
     """The flags in a variable, be it a list or a string."""
-    return SCons.Util.CLVar(env.subst("$" + variable))
+    return [str(word) for line in env.subst_list("$" + variable) for word in line]
+
+
+def _compiler(env):
+    """The compiler as the environment calls it, without what starts it."""
+    return next((word for word in _words(env, "CC") if not LAUNCHER.match(os.path.basename(word))), "")
 
 
 def _refuse_other_cpu(env, options):
@@ -495,7 +501,7 @@ def _explain_failed_links():
 def _process_environment(env):
     """SCons' own environment, with the folder of the compiler: the check reads the ELF with the toolchain's programs."""
     variables = {name: str(value) for name, value in env["ENV"].items()}
-    compiler = shutil.which((_words(env, "CC") or ["cc"])[0])
+    compiler = shutil.which(_compiler(env) or "cc")
     if compiler:
         variables["PATH"] = variables.get("PATH", "") + os.pathsep + os.path.dirname(compiler)
     return variables

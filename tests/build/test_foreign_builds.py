@@ -66,3 +66,11 @@ def test_flags_given_as_strings_stay_as_they_are(project):
     project.write("main.c", '#include "kws.h"\nint main(void) { return kws_run() == A ? 0 : 1; }\n')
     assert "LINK app.elf" in project.build()
     assert project.build() == []
+
+
+def test_a_compiler_cache_or_a_distributor_before_the_compiler_sees_the_generated_files(project):
+    launcher = project.write("bin/ccache", '#!/bin/sh\necho "$*" >>log\nexec "$@"\n')
+    launcher.chmod(0o755)
+    project.sconstruct("env['CC'] = [File('bin/ccache').abspath, 'cc']\n" + MODEL_LINES + "env.AidgeCheck(app)")
+    assert project.build()[-1:] == ["CHECK app.elf"]
+    assert sum(line.startswith("cc -o kws") and " -c " in line for line in project.read("log").splitlines()) == 2

@@ -44,8 +44,13 @@ def test_without_a_hard_float_abi_there_is_no_fpu(project):
     assert "--fpu" not in command(project, "env.Append(CCFLAGS=['-mcpu=cortex-m4', '-mfpu=fpv4-sp-d16'])")
 
 
-def test_a_native_compiler_means_this_machine(project):
-    assert "--board=host" in command(project, "")
+@pytest.mark.parametrize("settings", ["", "env['CC'] = 'ccache gcc'", "env['CC'] = ['/usr/bin/distcc', 'gcc-12']"])
+def test_a_native_compiler_means_this_machine(project, settings):
+    assert "--board=host" in command(project, settings)
+
+
+def test_a_launcher_before_a_cross_compiler_is_not_the_compiler(project):
+    assert "CC is 'arm-none-eabi-gcc'" in refusal(project, "env['CC'] = 'ccache arm-none-eabi-gcc'")
 
 
 def test_a_named_board_is_handed_on(project):

@@ -93,7 +93,8 @@ def make_program(request: CompileRequest, assignment: Assignment, schedule: Sche
     symbols = layer_symbols(request.name, [(node.name, node.type) for node in schedule.steps])
     layers = []
     for node, symbol in zip(schedule.steps, symbols):
-        choice, seen = assignment.choices[node.name], assignment.node_view(node)
+        choice = assignment.choices[node.name]
+        seen = replace(assignment.node_view(node), objective=request.target.objective)
         try:
             call = export_node(choice.kernel, seen, symbol, placed.places).call()
         except AidgeError as error:

@@ -53,7 +53,8 @@ SAME = DFormat.any_1  # any format, but the same for every input and output of t
 class NodeView:
     """What a plug-in sees of a node: the node and its tensors (None for an optional input that is not given).
 
-    `graph` leads to its neighbours; `symbol` is a C identifier that no other layer has ("" before layers are named).
+    `graph` leads to its neighbours; `symbol` is a C identifier that no other layer has ("" before layers are named). `objective`
+    is the build's --optimize: a kernel may unroll more for "speed", and share code between layers for "size".
     """
 
     node: Node
@@ -61,6 +62,7 @@ class NodeView:
     outputs: tuple[Tensor, ...]
     graph: GraphView | None = None
     symbol: str = ""
+    objective: str = "balanced"
 
     @classmethod
     def of(cls, view: GraphView, node: Node) -> "NodeView":

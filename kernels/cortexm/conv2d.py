@@ -45,15 +45,16 @@ def plane_taps(plane: Plane) -> list[int]:
             for tap in tap_order(plane) for step in pair]
 
 
-def planes_texts(stream: Stream, buffer: Buffer, unroll: int) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a layer that reads planes; at most `unroll` planes stand in the text."""
+def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of a layer that reads planes; up to `unroll` planes are computed without a loop, of more
+    planes at most `looped` stand in the text."""
     plane = buffer.plane
     planes, span = plane.kernel[0] * plane.in_channels // 2, 4 * buffer.span
-    ahead, body = dense.split_steps(planes, unroll)
+    ahead, body = (planes, 0) if planes <= unroll else dense.split_steps(planes, looped)
     second = 4 * plane.strides[1] if plane.out_size[1] > 1 else 0
     taps = [plane.dilations[1] * tap for tap in tap_order(plane)]
     name = (f"aidge_cortexm_conv2d_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
-            f"{'' if second else '_alone'}_{stream.variant}_u{unroll}")
+            f"{'' if second else '_alone'}_{stream.variant}_u{ahead}_{body}")
     code = Routine(dense.REGISTERS)
     begin_row(code)
     code.label(1, "two pixels")
@@ -220,7 +221,7 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     code("add {x1}, {x1}, {x0}")
     _gather(code, places)
     code("vmov {column}, {base}")
-    dense.groups(code, stream, lambda: dense.all_steps(code, len(order) // 2, stream.is_packed, unroll))
+    dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *dense.split_steps(len(order) // 2, unroll)))
     end_row(code)
     table = ", ".join(map(str, places))
     portable = (f"static const int16_t gather[] = {{{table}}};\n"

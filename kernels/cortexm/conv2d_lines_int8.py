@@ -27,7 +27,7 @@ def _no_lines(view: NodeView) -> str:
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("few taps that lie close together", _no_lines)))
 class Conv2dLinesInt8(LinearNode):
-    unroll = 36  # pairs of taps in the text: 1.6 KB
+    unroll = {"speed": 80, "balanced": 36, "size": 8}  # pairs of taps in the text, of 44 B
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -38,7 +38,7 @@ class Conv2dLinesInt8(LinearNode):
         buffer = line_buffer(plane_of_view(self.view))
         order, places = line_taps(buffer.plane, buffer)
         stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), order)
-        function, texts = lines_texts(stream, buffer, order, places, self.unroll)
+        function, texts = lines_texts(stream, buffer, order, places, self.unroll[self.view.objective])
         return Call(function, ("lines.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(),
                                              buffer.struct(stream)), note=stream.note, texts=texts,
                     facts=stream.facts())

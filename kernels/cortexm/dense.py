@@ -58,27 +58,32 @@ def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], is_first: boo
             code(f"smlad {{{pixel}{channel}}}, {{{weight}}}, {{{tap}}}, {{{addend}}}")
 
 
-def split_steps(steps: int, limit: int, fewest: int = 1) -> tuple[int, int]:
-    """How many steps stand in front of the loop, and how many in it, both together at most `limit` unless all fit: few turns of
-    the loop, and `fewest` steps in front of it, the first of which takes the biases without instructions of its own."""
+TURN = 3  # instructions of one turn of a loop beside its steps
+START = 4  # instructions that move the biases where no first step takes them
+
+
+def split_steps(steps: int, limit: int, start: int = START) -> tuple[int, int]:
+    """How many steps stand in front of a loop, and how many in it, both together at most `limit` unless all fit: what costs the
+    fewest instructions. `start` is what it costs to have nothing in front of the loop."""
     if steps <= limit:
         return steps, 0
-    choices = [(steps - turns * body, body, turns) for body in range(1, limit + 1) for turns in [(steps - fewest) // body]
-               if steps - turns * body + body <= limit]
-    ahead, body, _ = min(choices or [(steps % limit, limit, 0)], key=lambda choice: (choice[2], choice[0] + choice[1]))
-    return ahead, body
+
+    def cost(ahead: int, body: int) -> tuple[int, int]:
+        return (steps - ahead) // body * TURN + (0 if ahead else start), ahead + body
+
+    choices = [(ahead, body) for body in range(1, limit + 1) for ahead in range(limit - body + 1) if (steps - ahead) % body == 0]
+    return min(choices, key=lambda choice: cost(*choice))
 
 
-def all_steps(code: Routine, pairs: int, is_packed: bool, unroll: int) -> None:
-    """All pairs of taps; loop label 4. The biases stand in b0..b3."""
-    ahead, body = split_steps(pairs, unroll)
+def all_steps(code: Routine, is_packed: bool, ahead: int, body: int) -> None:
+    """All pairs of taps: `ahead` of them, and `body` in each turn of a loop; label 4. The biases stand in b0..b3."""
     for index in range(ahead):
         step(code, is_packed, index == 0)
     if not body:
         return
     if not ahead:
         biases_to_pixel_0(code)
-    code.label(4, f"{(pairs - ahead) // body} times {body} pairs of taps")
+    code.label(4, f"{body} pairs of taps")
     for _ in range(body):
         step(code, is_packed)
     code("vmov {x0}, {column_end}")

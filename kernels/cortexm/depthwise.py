@@ -190,7 +190,7 @@ class _Rows:
         code, layer, plane = self.code, self.layer, self.layer.plane
         pair_bytes, channels = 4 * plane.strides[1], plane.in_channels
         pairs = plane.out_size[1] // 2
-        ahead, body = split_steps(pairs, min(together, layer.most_together), 0)
+        ahead, body = split_steps(pairs, min(together, layer.most_together), start=0)
         done = ahead
         if not self.is_single:
             code.label(label, "an output row")

@@ -33,7 +33,7 @@ def _unfit(view: NodeView) -> str:
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"),
         linear_spec(Predicate("strides of at most 2, columns not dilated, near rows", _unfit)))
 class DepthwiseInt8(LinearNode):
-    together = 8  # pairs of outputs in the text
+    together = {"speed": 14, "balanced": 8, "size": 1}  # pairs of outputs in the text
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -44,8 +44,9 @@ class DepthwiseInt8(LinearNode):
         form = best_form(integer_forms(linear, low=False), lambda candidate: int((candidate.high.multipliers > 0).sum()),
                          len(linear.rows))
         stream, proved = pack(linear, layer, form)
+        together = self.together[self.view.objective]
         function, functions = texts(layer, Form(form.shift, linear.is_clamped, has_integers=proved > 0,
-                                                has_floats=proved < len(linear.rows), together=self.together))
+                                                has_floats=proved < len(linear.rows), together=together))
         return Call(function, ("depthwise.h",), (Input(0), Output(0), Constant("stream", stream), Scratch(),
                                                  struct(layer, len(stream))),
                     note=f"requantization of {proved} of {len(linear.rows)} channels proved in integers, of the others in float",

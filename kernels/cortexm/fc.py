@@ -90,7 +90,7 @@ def _unpack(code: Routine, features: int) -> None:
 
 
 def _all_steps(code: Routine, quads: int, is_packed: bool, unroll: int) -> None:
-    ahead, body = dense.split_steps(quads, unroll, 0)
+    ahead, body = dense.split_steps(quads, unroll, start=0)
     for _ in range(ahead):
         _step(code, is_packed)
     if not body:

@@ -15,14 +15,14 @@ from .packing import pack, quads
 
 @kernel("FC", linear_spec(form=ROW_MAJOR))
 class FcInt8(LinearNode):
-    unroll = 16  # steps in the text: 0.9 KB
+    unroll = {"speed": 40, "balanced": 16, "size": 2}  # steps in the text, of 56 B
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return Demands(scratch_bytes=fc_scratch_bytes(view.inputs[1].dims[1]))
 
     def call(self) -> Call:
-        return fc_call(self, self.inputs[0].dims[0], self.unroll)
+        return fc_call(self, self.inputs[0].dims[0], self.unroll[self.view.objective])
 
 
 def fc_scratch_bytes(features: int) -> int:

@@ -12,8 +12,9 @@ UNPACKED_AHEAD = 16  # words of 4 taps that are unpacked without a loop
 
 
 def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
-    """Name and text for pixels of `channels` int8 values, a multiple of 4."""
-    name = f"aidge_cortexm_pointwise_int8_{channels}_{stream.variant}_u{unroll}"
+    """Name and text for pixels of `channels` int8 values, a multiple of 4; `unroll` 0: layers of other channels share the text."""
+    shared = 8 if channels % 8 == 0 else 4  # channels in one turn of its loops
+    name = f"aidge_cortexm_pointwise_int8_{channels if unroll else f'by_{shared}'}_{stream.variant}_u{unroll}"
     code = Routine(dense.REGISTERS)
     code("push {{r4-r11, lr}}")
     code(f"vpush {{{{{dense.SAVED}}}}}")
@@ -22,13 +23,16 @@ def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
     code("mov {stream}, r2")
     code("vmov {base}, r3")
     code("ldr r4, [sp, #68]", "shape")
-    code("ldm r4, {{r5-r11}}", "pairs, second_input, second_output, back_input, back_output, output_step, stream_bytes")
+    code("ldm r4!, {{r5-r11}}", "pairs, second_input, second_output, back_input, back_output, output_step, stream_bytes")
     for state, register in zip(("pairs", "second_input", "second_output", "back_input", "back_output", "output_step"),
                                range(5, 11)):
         code(f"vmov {{{state}}}, r{register}")
     code("add r11, r11, {stream}")
     code("vmov {end}, r11")
-    code.constant("r4", 4 * channels)
+    if unroll:
+        code.constant("r4", 4 * channels)
+    else:
+        code("ldr r4, [r4]", "column_bytes")
     code("add r3, r3, r4")
     code("vmov {column_end}, r3")
     dense.load_head(code)
@@ -37,10 +41,11 @@ def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
     code("vmov {x0}, {input}")
     code("vmov {x1}, {second_input}")
     code("add {x1}, {x1}, {x0}")
-    _unpack(code, channels)
+    _unpack(code, *_turns(channels // 4) if unroll else (shared // 4, True))
     code("vmov {input}, {x1}", "the next pixel")
     code("vmov {column}, {base}")
-    dense.groups(code, stream, lambda: dense.all_steps(code, channels // 2, stream.is_packed, unroll))
+    steps = dense.split_steps(channels // 2, unroll) if unroll else (0, shared // 2)
+    dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *steps))
     code("vmov r2, {output}")
     code("vmov r3, {output_step}")
     code("vmov r4, {pairs}")
@@ -61,15 +66,19 @@ def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
     code("bne 1b")
     code(f"vpop {{{{{dense.SAVED}}}}}")
     code("pop {{r4-r11, pc}}")
-    portable = f"aidge_cortexm_pointwise_int8(input, output, stream, scratch, shape, {channels}, {stream.numbers});"
-    return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {channels} channels.", portable)
+    portable = f"aidge_cortexm_pointwise_int8(input, output, stream, scratch, shape, {stream.numbers});"
+    number = str(channels) if unroll else f"a multiple of {shared}"
+    return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {number} channels.", portable)
 
 
-def _unpack(code: Routine, channels: int) -> None:
-    """Pixels at x0 and x1 as int16 into the column; x0 and x1 end behind them. Label 2."""
-    words = channels // 4
+def _turns(words: int) -> tuple[int, bool]:
+    """How many words of each pixel stand in the text, and whether that is a loop."""
     looped = words > UNPACKED_AHEAD
-    count = next(size for size in (8, 4, 2, 1) if words % size == 0) if looped else words
+    return (next(size for size in (8, 4, 2, 1) if words % size == 0) if looped else words), looped
+
+
+def _unpack(code: Routine, count: int, looped: bool) -> None:
+    """Pixels at x0 and x1 as int16 into the column; x0 and x1 end behind them. Label 2."""
     if looped:
         code("vmov {a0}, {column_end}")
         code.label(2, f"{count} words of each pixel")

@@ -8,15 +8,17 @@ typedef struct {
     int32_t back_input, back_output;      /* bytes that the last pair goes back */
     int32_t output_step;                  /* bytes from pair to pair, less those that the groups have advanced */
     int32_t stream_bytes;
+    int32_t column_bytes;                 /* of two pixels as int16 */
 } aidge_cortexm_pointwise;
 
 #if !AIDGE_CORTEXM_ASSEMBLY
 /* A pointwise convolution: the C version of the generated functions of this name. Scratch: the column of two pixels. */
 static void aidge_cortexm_pointwise_int8(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
-                                         const aidge_cortexm_pointwise *shape, int32_t channels, int32_t packed, int32_t shift, int32_t form)
+                                         const aidge_cortexm_pointwise *shape, int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t *const end = stream + shape->stream_bytes / 4;
     uint32_t *const columns = (uint32_t *)scratch;
+    const int32_t channels = shape->column_bytes / 4;
     const int32_t tap = 0;
     const aidge_cortexm_taps taps = {channels / 2, 2, 1, &tap};
     int32_t pair, i;

@@ -30,7 +30,7 @@ def _moves(view: NodeView) -> str:
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, Predicate("a window of one pixel", _window),
                                           Predicate("no strides, no pads", _moves)))
 class PointwiseInt8(LinearNode):
-    unroll = 36  # pairs of taps in the text: 1.6 KB
+    unroll = {"speed": 80, "balanced": 36, "size": 0}  # pairs of taps in the text, of 44 B; 0: it is shared
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -39,11 +39,11 @@ class PointwiseInt8(LinearNode):
 
     def call(self) -> Call:
         if _pixels(self.view) == 1:
-            return fc_call(self, 1, FcInt8.unroll)
+            return fc_call(self, 1, FcInt8.unroll[self.view.objective])
         data, (output,) = self.inputs[0], self.outputs
         channels, outputs = data.dims[1], output.dims[1]
         stream = pack(self.linear(self.inputs[1].data.reshape(outputs, channels)), quads(channels))
-        function, text = routine(stream, channels, self.unroll)
+        function, text = routine(stream, channels, self.unroll[self.view.objective])
         shape = pixel_pairs(_pixels(self.view), channels, outputs, stream)
         return Call(function, ("pointwise_int8.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
                     note=stream.note, texts=(text,), facts=stream.facts())
@@ -55,4 +55,5 @@ def pixel_pairs(pixels: int, channels: int, outputs: int, stream: Stream) -> Str
     return Struct("aidge_cortexm_pointwise", {
         "pairs": (pixels + 1) // 2, "second_input": channels, "second_output": outputs,
         "back_input": channels if odd else 0, "back_output": outputs if odd else 0, 
-        "output_step": stream.left_to_step(2 * outputs, outputs), "stream_bytes": stream.words.nbytes})
+        "output_step": stream.left_to_step(2 * outputs, outputs), "stream_bytes": stream.words.nbytes,
+        "column_bytes": 4 * channels})

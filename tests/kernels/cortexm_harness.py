@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import harness
 import helium_harness
 from helium_harness import run
@@ -22,6 +24,11 @@ def case(*arguments, **output) -> Case:
     return Case(made.view, made.values)
 
 
+def built_for(entry: Case, objective: str) -> Case:
+    """The case as a build with this --optimize has it."""
+    return Case(replace(entry.view, objective=objective), entry.values)
+
+
 def accepted(cases: list[Case]) -> list[Case]:
     """The cases that a kernel of the library accepts."""
     found = []
@@ -35,4 +42,4 @@ def accepted(cases: list[Case]) -> list[Case]:
     return found
 
 
-__all__ = ["BOARD", "PORTABLE", "accepted", "case", "run"]
+__all__ = ["BOARD", "PORTABLE", "accepted", "built_for", "case", "run"]

@@ -71,7 +71,8 @@ class Case:
             return tensor.with_(format=side.format_for(tensor.rank) or open_format(tensor.rank))
 
         return NodeView(view.node, tuple(with_format(spec.input_spec(i), tensor) for i, tensor in enumerate(view.inputs)),
-                        tuple(with_format(spec.output_spec(i), tensor) for i, tensor in enumerate(view.outputs)))
+                        tuple(with_format(spec.output_spec(i), tensor) for i, tensor in enumerate(view.outputs)),
+                        objective=view.objective)
 
     @functools.cached_property
     def call(self) -> Call:

@@ -10,7 +10,7 @@ import shutil
 
 import numpy
 import pytest
-from cortexm_harness import BOARD, PORTABLE, accepted, case, run
+from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -130,9 +130,12 @@ def extreme_cases():
 
 
 def sample():
-    edges = [int8_case(seed, *edge) for edge in EDGES for seed in (0, 1)]
+    """Every objective has its share."""
+    edges = [built_for(int8_case(0, *edge), "balanced") for edge in EDGES]
+    edges += [built_for(int8_case(1, *edge), ("size", "speed")[index % 2]) for index, edge in enumerate(EDGES)]
     randoms = [int8_case(seed, *edge) for seed, edge in enumerate(map(random_edge, range(3000, 3000 + RANDOM_CASES))) if edge]
-    return accepted([*edges, *randoms, *fc_cases(), *extreme_cases()])
+    others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
+    return accepted([*edges, *others, *extreme_cases()])
 
 
 @needs_compiler
@@ -149,7 +152,7 @@ def test_the_c_versions_equal_the_meaning_on_this_machine():
 
 
 @needs_compiler
-@pytest.mark.parametrize("flags", [("-O0",), ("-O3",), ("-Os",), ("-O2", "-flto")])
-def test_the_result_does_not_depend_on_compiler_options(flags):
-    cases = accepted([int8_case(2, *edge) for edge in EDGES])
+@pytest.mark.parametrize("objective, flags", [("balanced", ("-O0",)), ("speed", ("-O3",)), ("size", ("-Os",)), ("balanced", ("-O2", "-flto"))])
+def test_the_result_does_not_depend_on_compiler_options(objective, flags):
+    cases = accepted([built_for(int8_case(2, *edge), objective) for edge in EDGES])
     assert run(cases, *flags, board=BOARD) == []

@@ -16,10 +16,12 @@ from aidge_build.memory.checker import check
 from aidge_build.memory.plan import MemoryPlan, Placement
 from aidge_build.memory.planner import plan
 from aidge_build.memory.regions import NoSpread, Room, spread
-from aidge_build.memory.replay import Move, Span, replay
+from aidge_build.memory.replay import Joint, Move, Piece, Span, replay
 from aidge_build.program import ArenaPart, Options, Place
-from aidge_build.schedule.schedule import Schedule, make_schedule
+from aidge_build.schedule.joint import Joining, Part, candidates, compatible
+from aidge_build.schedule.schedule import Schedule, buffers_of, make_schedule
 
+MOST_JOININGS = 24  # concatenations and splits that are tried without a copy
 ARENA_ALIGNMENT = 16  # bytes: enough for every core's widest access
 
 
@@ -46,7 +48,28 @@ def plan_memory(assignment: Assignment, demands: Callable[[Node], Demands], opti
     peaks = [(schedule, plan(schedule.buffers, overlaps=schedule.overlaps))
              for schedule in ((shared, plain) if shared.in_place or shared.overlaps else (plain,))]
     schedule, peak = min(peaks, key=lambda entry: entry[1].peak_bytes)
+    if options.memory_model == "default":
+        schedule, peak = _join(assignment, demands, outside, schedule, peak)
     return schedule, place(schedule, peak, assignment.view, options, board)
+
+
+def _join(assignment: Assignment, demands: Callable[[Node], Demands], outside: bool, schedule: Schedule,
+          peak: MemoryPlan) -> tuple[Schedule, MemoryPlan]:
+    """Leave out concatenations and splits, one after the other, as long as neither the peak nor the linked arena grows."""
+    taken: list[Joining] = []
+    for joining in candidates(assignment, demands, buffers_of(assignment))[:MOST_JOININGS]:
+        if not compatible(taken, joining):
+            continue
+        trial = make_schedule(assignment, demands, "shared", io_outside=outside, joined=[*taken, joining])
+        found = plan(trial.buffers, overlaps=trial.overlaps)
+        if found.peak_bytes <= peak.peak_bytes and _linked(trial, outside) <= _linked(schedule, outside):
+            taken, schedule, peak = [*taken, joining], trial, found
+    return schedule, peak
+
+
+def _linked(schedule: Schedule, outside: bool) -> int:
+    """The bytes of the arena, without the inputs and outputs that the firmware owns."""
+    return plan([buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io")], overlaps=schedule.overlaps).peak_bytes
 
 
 def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:
@@ -54,19 +77,35 @@ def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, dem
     check(placed.peak, schedule.buffers)
     check(placed.arena, placed.arena_buffers)
     view = assignment.view
-    views = {node.outputs[0]: node.inputs[0] for node in view.nodes if assignment.choices[node.name].kernel is None}
+    unwritten: dict[str, Piece | Joint] = {node.outputs[0]: Piece(node.inputs[0]) for node in view.nodes
+                                           if assignment.choices[node.name].kernel is None}
+    nodes = {node.name: node for node in view.nodes}
+    for joining in schedule.joined:
+        unwritten |= _parts_of(nodes[joining.node], joining, view)
     for plan_of, outside in ((placed.peak, False), (placed.arena, len(placed.arena_buffers) < len(schedule.buffers))):
-        _replay(schedule, plan_of, view, views, demands, outside)
+        _replay(schedule, plan_of, view, unwritten, demands, outside)
 
 
-def _replay(schedule: Schedule, arena: MemoryPlan, view: GraphView, views: Mapping[str, str],
+def _parts_of(node: Node, joining: Joining, view: GraphView) -> dict[str, Piece | Joint]:
+    """What a concatenation or split that does not run means for the bytes of its tensors."""
+    if joining.merges:
+        return {node.outputs[0]: Joint(node.inputs, next(iter(joining.parts.values())).rows)}
+    pieces, first = {}, 0
+    for name in node.outputs:
+        pieces[name] = Piece(node.inputs[0], first)
+        first += view.tensor(name).size_bytes
+    return pieces
+
+
+def _replay(schedule: Schedule, arena: MemoryPlan, view: GraphView, unwritten: Mapping[str, Piece | Joint],
             demands: Callable[[Node], Demands], outside: bool) -> None:
     moving = {name: tensor for name, tensor in view.tensors.items() if not tensor.is_constant}
     io = {schedule.buffer_of[name] for name in (*view.inputs, *view.outputs)} if outside else set()
     spans = {}
     for name, tensor in moving.items():
-        buffer = schedule.buffer_of[name]
-        spans[name] = Span(buffer, 0, tensor.size_bytes) if buffer in io else Span("the arena", arena.offset_of(buffer), tensor.size_bytes)
+        buffer, part = schedule.buffer_of[name], schedule.parts.get(name, Part("", 0, tensor.size_bytes))
+        memory, start = (buffer, 0) if buffer in io else ("the arena", arena.offset_of(buffer))
+        spans[name] = Span(memory, start + part.offset_bytes, tensor.size_bytes, part.rows, part.stride_bytes)
     memories = {"the arena": arena.peak_bytes, **{name: view.tensor(name).size_bytes for name in sorted(io)}}
     moves = []
     for node in schedule.steps:
@@ -77,7 +116,7 @@ def _replay(schedule: Schedule, arena: MemoryPlan, view: GraphView, views: Mappi
                           Span("the arena", arena.offset_of(scratch), wanted.scratch_bytes) if scratch else None,
                           tuple(positions[index] for index in wanted.in_place if index in positions),
                           tuple((positions[index], lead) for index, lead in wanted.overlap if index in positions)))
-    replay(moves, spans, memories, views, view.inputs, view.outputs)
+    replay(moves, spans, memories, unwritten, view.inputs, view.outputs)
 
 
 def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Options, board: Board | None) -> Placed:
@@ -103,7 +142,8 @@ def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: b
         elif outside and schedule.buffer_of[name] in io:
             places[name] = io[schedule.buffer_of[name]]
         else:
-            places[name] = Place("arena", 0, arena.offset_of(schedule.buffer_of[name]))
+            part = schedule.parts.get(name, Part("", 0, tensor.size_bytes))
+            places[name] = Place("arena", 0, arena.offset_of(schedule.buffer_of[name]) + part.offset_bytes, part.rows, part.stride_bytes)
     return places
 
 

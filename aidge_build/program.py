@@ -33,11 +33,17 @@ class Options:
 @dataclass(frozen=True)
 class Place:
     """Where a tensor lies: kind "input" or "output" (index: position in the signature), "arena" (offset_bytes) or
-    "constant" (in flash)."""
+    "constant" (in flash). A member of a concatenation may lie there in `rows` that begin `stride_bytes` apart."""
 
     kind: str
     index: int = 0
     offset_bytes: int = 0
+    rows: int = 1
+    stride_bytes: int = 0
+
+    def extent_bytes(self, size_bytes: int) -> int:
+        """From the first to the last byte of a tensor of this size, with what lies between its rows."""
+        return self.stride_bytes * (self.rows - 1) + size_bytes // self.rows
 
 
 @dataclass(frozen=True)

@@ -306,13 +306,15 @@ class Demands:
 
     `in_place` lists the inputs whose bytes output 0 may overwrite while the kernel runs (output 0 then begins where the input
     begins), wherever the input is read here for the last time. `overlap` allows more with (input, lead_bytes): output 0 may
-    overlap that input as long as it begins at least `lead_bytes` before it.
+    overlap that input as long as it begins at least `lead_bytes` before it. `output_stride` says that the kernel can write output 0
+    with gaps between its positions (pixels), as a member of a concatenation: its `mem_info` then says so (`gap_bytes`).
     """
 
     scratch_bytes: int = 0
     scratch_alignment: int = 4
     in_place: tuple[int, ...] = ()
     overlap: tuple[tuple[int, int], ...] = ()
+    output_stride: bool = False
 
 
 def tensors_that_move(tensors: Sequence[Tensor | None]) -> list[int]:

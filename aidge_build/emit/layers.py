@@ -30,11 +30,13 @@ class StructText:
 
 @dataclass(frozen=True)
 class Trace:
-    """One report of a layer's output: (index over all outputs in order, pointer, bytes)."""
+    """One report of a layer's output: (index over all outputs in order, pointer, bytes), or of each of its rows."""
 
     index: int
     pointer: str
     size_bytes: int
+    rows: int = 1
+    stride_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -155,9 +157,12 @@ class _LayerPrinter:
         return f"'{comment_text(tensor.name)}' {tensor.dtype.name} {list(tensor.dims)} {tensor.storage}: {where}{_removed(tensor)}"
 
     def _traces(self) -> tuple[Trace, ...]:
-        return tuple(Trace(self.first_output + index, self.places.pointer(tensor, self.layer, written=True, arena=RUN_ARENA),
-                           tensor.size_bytes)
-                     for index, tensor in enumerate(self.layer.outputs))
+        return tuple(self._trace(self.first_output + index, tensor) for index, tensor in enumerate(self.layer.outputs))
+
+    def _trace(self, index: int, tensor: Tensor) -> Trace:
+        place = self.program.places[tensor.name]
+        pointer = self.places.pointer(tensor, self.layer, written=True, arena=RUN_ARENA)
+        return Trace(index, pointer, tensor.size_bytes // place.rows, place.rows, place.stride_bytes)
 
 
 def _removed(tensor: Tensor) -> str:

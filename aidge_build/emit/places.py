@@ -54,7 +54,8 @@ class Places:
             self._require(place.offset_bytes, tensor, port.tensor.size_bytes, port.parameter, layer)
             return Spot(place.offset_bytes, port)
         part = self.program.part_at(place.offset_bytes)
-        self._require(place.offset_bytes, tensor, part.start_bytes + part.size_bytes, "the arena", layer)
+        gaps = place.extent_bytes(tensor.size_bytes) - tensor.size_bytes
+        self._require(place.offset_bytes, tensor, part.start_bytes + part.size_bytes - gaps, "the arena", layer)
         return Spot(place.offset_bytes)
 
     def _port(self, place: Place, tensor: Tensor, layer: Layer) -> Port:
@@ -102,7 +103,9 @@ class Places:
         if spot.in_arena:
             part = self.program.part_at(spot.offset_bytes)
             first = spot.offset_bytes - part.start_bytes
-            return f"arena{part.ending} bytes {first}..{first + tensor.size_bytes - 1}"
+            place = self.program.places[tensor.name]
+            rows = f", {place.rows} rows of {tensor.size_bytes // place.rows}" if place.rows > 1 else ""
+            return f"arena{part.ending} bytes {first}..{first + place.extent_bytes(tensor.size_bytes) - 1}{rows}"
         return f"argument {spot.port.parameter}" + (f" from byte {spot.offset_bytes}" if spot.offset_bytes else "")
 
 

@@ -35,6 +35,11 @@ class MemInfo:
         """From the first byte to the end of the last position (the gap behind it belongs to somebody else)."""
         return self.stride * (self.length * self.count - 1) + self.size
 
+    @property
+    def gap_bytes(self) -> int:
+        """Between the end of a position and the beginning of the next one."""
+        return self.stride - self.size
+
     @classmethod
     def of(cls, given: "MemInfo | Mapping[str, int]") -> "MemInfo":
         """A memory manager may say it as a dict; further keys of it are ignored."""
@@ -46,12 +51,16 @@ class MemInfo:
         return cls(**{entry.name: int(given[entry.name]) for entry in fields(cls) if entry.name in given})
 
 
-def mem_info_of(tensor: Tensor, offset_bytes: int) -> MemInfo:
-    """The plane of a tensor that lies in one piece from this byte of the arena on."""
+def mem_info_of(tensor: Tensor, offset_bytes: int, stride_bytes: int = 0) -> MemInfo:
+    """The plane of a tensor from this byte of the arena on: in one piece, or with its positions `stride_bytes` apart."""
     pixels = tensor.rank > 2 and tensor.storage == channels_last(tensor.rank)
     total = tensor.size_bytes
-    if not pixels:
+    if not pixels and not stride_bytes:
         return MemInfo(total, offset_bytes, total, 1, 1, total, offset_bytes, offset_bytes)
-    width = tensor.dims[-1]
-    size = tensor.dims[1] * tensor.dtype.size_bytes
-    return MemInfo(size, offset_bytes, size, width, math.prod(tensor.dims) // max(1, tensor.dims[1] * width), total, offset_bytes, offset_bytes)
+    inner = tensor.layout.stored_dims[-1]
+    width = tensor.layout.stored_dims[-2]
+    size = inner * tensor.dtype.size_bytes
+    stride = stride_bytes or size
+    count = math.prod(tensor.dims) // max(1, inner * width)
+    extent = stride * (width * count - 1) + size if stride_bytes else total
+    return MemInfo(size, offset_bytes, stride, width, count, extent, offset_bytes, offset_bytes)

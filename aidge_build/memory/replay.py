@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Replays a schedule byte by byte: every byte remembers which tensor wrote it last. Shares no code with the planner.
+"""Replays a schedule byte by byte: every byte remembers which byte of which tensor was written last. Shares no code with the planner.
 
 Refused are a read of bytes that something else has overwritten, an output or scratch that meets the bytes that the same step
 still reads (unless its kernel allows that), bytes outside of their memory, and a graph output that is not whole at the end.
@@ -14,22 +14,55 @@ import numpy
 
 from aidge_build.errors import CheckFailed
 
+OWNER_SHIFT = 32  # the number of a tensor stands above the position of its byte
+
 
 @dataclass(frozen=True)
 class Span:
-    """Bytes `[offset_bytes, offset_bytes + size_bytes)` of one memory (an arena, or an array of the firmware)."""
+    """`size_bytes` from `offset_bytes` on in one memory (an arena, or an array of the firmware): in one piece, or in equal rows
+    whose beginnings are `stride_bytes` apart."""
 
     memory: str
     offset_bytes: int
     size_bytes: int
+    rows: int = 1
+    stride_bytes: int = 0
+
+    @property
+    def row_bytes(self) -> int:
+        return self.size_bytes // self.rows
 
     @property
     def end_bytes(self) -> int:
-        return self.offset_bytes + self.size_bytes
+        """One past the last byte."""
+        return self.offset_bytes + self.stride_bytes * (self.rows - 1) + self.row_bytes
+
+    @property
+    def positions(self) -> numpy.ndarray:
+        """Where each byte lies in the memory."""
+        return (self.offset_bytes + self.stride_bytes * numpy.arange(self.rows)[:, None] + numpy.arange(self.row_bytes)).ravel()
 
     def meets(self, other: Span) -> bool:
         """Whether both have a byte in common."""
-        return self.memory == other.memory and self.offset_bytes < other.end_bytes and other.offset_bytes < self.end_bytes
+        if self.memory != other.memory or self.offset_bytes >= other.end_bytes or other.offset_bytes >= self.end_bytes:
+            return False
+        return self.rows == other.rows == 1 or bool(numpy.isin(self.positions, other.positions).any())
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A tensor that nobody writes as a whole: each of its `rows` holds the rows of `members` one after the other."""
+
+    members: tuple[str, ...]
+    rows: int = 1
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A tensor that nobody writes: the bytes of `source` from `first_byte` on."""
+
+    source: str
+    first_byte: int = 0
 
 
 @dataclass(frozen=True)
@@ -45,45 +78,63 @@ class Move:
     leads: tuple[tuple[int, int], ...] = ()
 
 
-def replay(moves: Sequence[Move], spans: Mapping[str, Span], memories: Mapping[str, int], views: Mapping[str, str],
+def replay(moves: Sequence[Move], spans: Mapping[str, Span], memories: Mapping[str, int], unwritten: Mapping[str, Piece | Joint],
            inputs: Sequence[str], outputs: Sequence[str]) -> None:
     """Raise `CheckFailed` (PLAN02) unless every tensor keeps its bytes from its writing to its last reading.
 
-    `memories` are bytes by name, `views` maps a tensor to the one whose bytes it names.
+    `memories` are bytes by name; `unwritten` says of what tensors that no step writes consist.
     """
-    owners = {memory: numpy.zeros(size, numpy.int32) for memory, size in memories.items()}
-    numbers = {name: number for number, name in enumerate(spans, 1)}
-
-    def content(name: str) -> int:
-        while name in views:
-            name = views[name]
-        return numbers[name]
-
-    def bytes_of(name: str, span: Span, step: str) -> numpy.ndarray:
-        if span.memory not in owners or span.offset_bytes < 0 or span.end_bytes > len(owners[span.memory]):
-            raise CheckFailed(f"'{name}' lies outside of {span.memory}", where=f"memory plan, {step}", code="PLAN02")
-        return owners[span.memory][span.offset_bytes:span.end_bytes]
-
-    def require_whole(name: str, step: str) -> None:
-        held = bytes_of(name, spans[name], step)
-        wrong = numpy.flatnonzero(held != content(name))
-        if len(wrong):
-            other = next((tensor for tensor, number in numbers.items() if number == held[wrong[0]]), "scratch or nothing")
-            raise CheckFailed(f"byte {wrong[0]:,} of '{name}' holds '{other}'", where=f"memory plan, {step}", code="PLAN02")
-
+    state = _Replay(spans, memories, unwritten)
     for name in inputs:
-        bytes_of(name, spans[name], "start")[:] = content(name)
+        state.write(name, spans[name], state.content(name), "start")
     for move in moves:
         step = f"step '{move.name}'"
         for name in move.reads:
-            require_whole(name, step)
+            state.require_whole(name, step)
         _require_apart(move, spans, step)
         if move.scratch is not None:
-            bytes_of("scratch", move.scratch, step)[:] = -1
+            state.write("scratch", move.scratch, numpy.full(move.scratch.size_bytes, -1), step)
         for name in move.writes:
-            bytes_of(name, spans[name], step)[:] = content(name)
+            state.write(name, spans[name], state.content(name), step)
     for name in outputs:
-        require_whole(name, "end")
+        state.require_whole(name, "end")
+
+
+class _Replay:
+    """The bytes of all memories: the number of the tensor that owns each, and which of its bytes it is."""
+
+    def __init__(self, spans: Mapping[str, Span], memories: Mapping[str, int], unwritten: Mapping[str, Piece | Joint]):
+        self.spans, self.unwritten = spans, unwritten
+        self.owners = {memory: numpy.zeros(size, numpy.int64) for memory, size in memories.items()}
+        self.numbers = {name: number for number, name in enumerate(spans, 1)}
+
+    def content(self, name: str) -> numpy.ndarray:
+        """What each byte of a tensor must be."""
+        match self.unwritten.get(name):
+            case Piece(source, first):
+                return self.content(source)[first:first + self.spans[name].size_bytes]
+            case Joint(members, rows):
+                return numpy.concatenate([self.content(member).reshape(rows, -1) for member in members], axis=1).ravel()
+        return (self.numbers[name] << OWNER_SHIFT) + numpy.arange(self.spans[name].size_bytes)
+
+    def write(self, name: str, span: Span, content: numpy.ndarray, step: str) -> None:
+        positions = self._positions(name, span, step)
+        self.owners[span.memory][positions] = content
+
+    def require_whole(self, name: str, step: str) -> None:
+        span = self.spans[name]
+        positions = self._positions(name, span, step)
+        held = self.owners[span.memory][positions]
+        wrong = numpy.flatnonzero(held != self.content(name))
+        if len(wrong):
+            number = held[wrong[0]] >> OWNER_SHIFT
+            other = next((tensor for tensor, own in self.numbers.items() if own == number), "scratch or nothing")
+            raise CheckFailed(f"byte {wrong[0]:,} of '{name}' holds '{other}'", where=f"memory plan, {step}", code="PLAN02")
+
+    def _positions(self, name: str, span: Span, step: str) -> numpy.ndarray | slice:
+        if span.memory not in self.owners or span.offset_bytes < 0 or span.end_bytes > len(self.owners[span.memory]):
+            raise CheckFailed(f"'{name}' lies outside of {span.memory}", where=f"memory plan, {step}", code="PLAN02")
+        return span.positions if span.rows > 1 else slice(span.offset_bytes, span.end_bytes)
 
 
 def _require_apart(move: Move, spans: Mapping[str, Span], step: str) -> None:

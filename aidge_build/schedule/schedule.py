@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from aidge_build.backend.assignment import Assignment
 from aidge_build.backend.spec import Demands
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.buffer import Buffer, Overlap
+from aidge_build.schedule.joint import Joined, Joining, Part
 from aidge_build.schedule.order import Order, best_order
 from aidge_build.schedule.sharing import question_of
 from aidge_build.schedule.takeover import Lives, take_over
@@ -25,7 +26,7 @@ class Schedule:
     the tensor that is written) that holds its bytes, from its first byte on; graph inputs and outputs have buffers of kind io.
 
     `in_place` names, per node that overwrites an input, that input. `overlaps` are what kernels allow beyond. `order` says
-    how good the order is.
+    how good the order is. `joined` are concatenations and splits that do not run: what is in `parts` lies elsewhere in its buffer.
     """
 
     steps: tuple[Node, ...]
@@ -35,6 +36,8 @@ class Schedule:
     order: Order
     overlaps: tuple[Overlap, ...] = ()
     in_place: Mapping[str, str] = field(default_factory=dict)
+    joined: tuple[Joining, ...] = ()
+    parts: Mapping[str, Part] = field(default_factory=dict)  # by tensor
 
     def __str__(self) -> str:
         lines = [f"  {index}: {node.name} ({node.type})" for index, node in enumerate(self.steps)]
@@ -44,25 +47,31 @@ class Schedule:
 
 
 def make_schedule(assignment: Assignment, demands: Callable[[Node], Demands], reuse: Reuse = "plain",
-                  *, io_outside: bool = True) -> Schedule:
+                  *, io_outside: bool = True, joined: Sequence[Joining] = ()) -> Schedule:
     """The best order that is found, with half-open lifetimes: inputs live from step 0, outputs to the end.
 
     With `reuse` "shared" an output takes over the bytes of an input wherever the kernel allows it and is its last reader;
-    with `io_outside` the firmware owns the graph's inputs and outputs, which then share nothing.
+    with `io_outside` the firmware owns the graph's inputs and outputs, which then share nothing. Nodes in `joined` do not run.
     """
     view = assignment.view
-    given = tuple(node for node in view.nodes if assignment.choices[node.name].kernel is not None)
+    left_out, parts = {joining.node for joining in joined}, Joined.of(joined)
+    given = tuple(node for node in view.nodes if assignment.choices[node.name].kernel is not None and node.name not in left_out)
     wanted = {node.name: demands(node) for node in given}
-    buffer_of = _buffer_of(assignment)
-    fixed = {buffer_of[name] for name in (*view.inputs, *view.outputs)} if io_outside else set()
+    alone = buffers_of(assignment)
+    fixed = {alone[name] for name in (*view.inputs, *view.outputs)} if io_outside else set()
     sharing = wanted if reuse == "shared" else {name: Demands(each.scratch_bytes, each.scratch_alignment) for name, each in wanted.items()}
-    order = best_order(question_of(view, given, buffer_of, sharing, fixed))
+    order = best_order(question_of(view, given, alone, sharing, {*fixed, *parts.places, *parts.wholes}, parts.atoms_of))
     steps = tuple(given[index] for index in order.order)
-    lives = Lives(_sizes(view, buffer_of), _spans(view, steps, buffer_of), {buffer_of[name] for name in view.outputs})
-    taken = take_over(steps, buffer_of, sharing, lives, fixed)
+    spans = _spans(view, steps, {name: parts.atoms_of(buffer) for name, buffer in alone.items()})
+    buffer_of = {name: parts.home(buffer) for name, buffer in alone.items()}
+    whole_spans = {whole: _together(spans[atom] for atom in parts.atoms_of(whole)) for whole in parts.wholes}
+    lives = Lives(_sizes(view, buffer_of), {**{name: span for name, span in spans.items() if name not in parts.places}, **whole_spans},
+                  {buffer_of[name] for name in view.outputs})
+    taken = take_over(steps, buffer_of, sharing, lives, {*fixed, *parts.wholes})
     io = {buffer_of[name] for name in (*view.inputs, *view.outputs)}
     buffers = [chain.buffer(_alignment(view, chain.members), "io" if io & set(chain.members) else "activation")
                for chain in taken.chains]
+    buffers = [replace(buffer, windows=parts.windows(buffer.name, spans)) if buffer.name in parts.wholes else buffer for buffer in buffers]
     scratch_of = {}
     for index, node in enumerate(steps):
         each = wanted[node.name]
@@ -70,10 +79,17 @@ def make_schedule(assignment: Assignment, demands: Callable[[Node], Demands], re
             scratch_of[node.name] = f"scratch of {node.name}"
             buffers.append(Buffer(scratch_of[node.name], each.scratch_bytes, each.scratch_alignment, index, index + 1, "scratch"))
     merged = {name: taken.chain_of[buffer] for name, buffer in buffer_of.items()}
-    return Schedule(steps, tuple(buffers), merged, scratch_of, order, taken.overlaps, taken.in_place)
+    return Schedule(steps, tuple(buffers), merged, scratch_of, order, taken.overlaps, taken.in_place, tuple(joined),
+                    {name: parts.places[buffer] for name, buffer in alone.items() if buffer in parts.places})
 
 
-def _buffer_of(assignment: Assignment) -> dict[str, str]:
+def _together(spans: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """From the first beginning to the last end."""
+    firsts, lasts = zip(*spans)
+    return min(firsts), max(lasts)
+
+
+def buffers_of(assignment: Assignment) -> dict[str, str]:
     """Tensor to the tensor whose bytes it names: itself, or the source of a view."""
     view = assignment.view
     buffer_of = {name: name for name, tensor in view.tensors.items() if not tensor.is_constant}
@@ -104,18 +120,21 @@ def _alignment(view: GraphView, members: tuple[str, ...]) -> int:
     return max(ALIGNMENT, *(view.tensor(name).dtype.size_bytes for name in members))
 
 
-def _spans(view: GraphView, steps: tuple[Node, ...], buffer_of: Mapping[str, str]) -> dict[str, tuple[int, int]]:
+def _spans(view: GraphView, steps: tuple[Node, ...], atoms_of: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[int, int]]:
+    """Lifetimes of what the steps write; `atoms_of` names it per tensor."""
     end = max(1, len(steps))
-    first = {buffer_of[name]: 0 for name in view.inputs}
-    read = {buffer_of.get(name) for node in steps for name in node.inputs}
-    last = {buffer: 1 if buffer in read else end for buffer in first}
+    first = {atom: 0 for name in view.inputs for atom in atoms_of[name]}
+    read = {atom for node in steps for name in node.inputs if name in atoms_of for atom in atoms_of[name]}
+    last = {atom: 1 if atom in read else end for atom in first}
     for index, node in enumerate(steps):
         for name in node.outputs:
-            first.setdefault(buffer_of[name], index)
-            last[buffer_of[name]] = max(last.get(buffer_of[name], 0), index + 1)
+            for atom in atoms_of[name]:
+                first.setdefault(atom, index)
+                last[atom] = max(last.get(atom, 0), index + 1)
         for name in node.inputs:
-            if name in buffer_of:
-                last[buffer_of[name]] = max(last[buffer_of[name]], index + 1)
+            for atom in atoms_of.get(name, ()):
+                last[atom] = max(last[atom], index + 1)
     for name in view.outputs:
-        last[buffer_of[name]] = end
+        for atom in atoms_of[name]:
+            last[atom] = end
     return {name: (first[name], last[name]) for name in first}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from aidge_build.backend.spec import Demands
 from aidge_build.graph.view import GraphView, Node
@@ -11,13 +11,14 @@ from aidge_build.schedule.question import Operation, OrderQuestion
 
 
 def question_of(view: GraphView, steps: Sequence[Node], buffer_of: Mapping[str, str], demands: Mapping[str, Demands],
-                fixed: Collection[str]) -> OrderQuestion:
-    """The question in terms of buffers; those in `fixed` share no bytes."""
-    numbers = {buffer: number for number, buffer in enumerate(dict.fromkeys(buffer_of.values()))}
+                fixed: Collection[str], atoms_of: Callable[[str], tuple[str, ...]]) -> OrderQuestion:
+    """The question in terms of buffers; those in `fixed` share no bytes, and `atoms_of` names what each consists of."""
+    atoms = {buffer: atoms_of(buffer) for buffer in dict.fromkeys(buffer_of.values())}
+    numbers = {atom: number for number, atom in enumerate(dict.fromkeys(atom for found in atoms.values() for atom in found))}
     sizes = tuple(view.tensor(buffer).size_bytes for buffer in numbers)
     operations = []
     for node in steps:
-        inputs = tuple(dict.fromkeys(numbers[buffer_of[name]] for name in node.inputs if name in buffer_of))
+        inputs = tuple(dict.fromkeys(numbers[atom] for name in node.inputs if name in buffer_of for atom in atoms[buffer_of[name]]))
         outputs = tuple(dict.fromkeys(numbers[buffer_of[name]] for name in node.outputs))
         shared = [(numbers[entry.buffer], entry.shared_bytes(sizes[numbers[entry.buffer]], sizes[outputs[0]]))
                   for entry in permissions(node, buffer_of, demands[node.name]) if not {entry.buffer, buffer_of[node.outputs[0]]} & set(fixed)]

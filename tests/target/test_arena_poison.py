@@ -85,7 +85,8 @@ def program_of(path, *options) -> Program:
 def touched(program: Program, layer: Layer) -> list[tuple[int, int]]:
     """Offset and bytes of what the layer may read or write in the arena."""
     tensors = [tensor for tensor in (*layer.inputs, *layer.outputs) if tensor is not None and tensor.name in program.places]
-    found = [(program.places[tensor.name].offset_bytes, tensor.size_bytes) for tensor in tensors if program.places[tensor.name].kind == "arena"]
+    places = [(program.places[tensor.name], tensor.size_bytes) for tensor in tensors if program.places[tensor.name].kind == "arena"]
+    found = [(place.offset_bytes + row * place.stride_bytes, size // place.rows) for place, size in places for row in range(place.rows)]
     if layer.scratch_offset_bytes is not None:
         (scratch,) = [p for p in program.arena.placements if p.buffer.name == f"scratch of {layer.node.name}"]
         found.append((layer.scratch_offset_bytes, scratch.buffer.size_bytes))

@@ -33,7 +33,7 @@ def quantized(source: Path, target: Path, spelling: str, vectors: numpy.ndarray,
             return next(self.left, None)
 
     quantize_static(str(source), str(target), Reader(), quant_format=QuantFormat[form], per_channel=channels == "per_channel",
-                    activation_type=QuantType[kind], weight_type=QuantType[kind], extra_options=options)
+                    activation_type=QuantType[kind], weight_type=QuantType.QInt8 if kind == "QInt16" else QuantType[kind], extra_options=options)
     return target
 
 

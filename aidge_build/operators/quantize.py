@@ -60,10 +60,6 @@ class QuantizationNode(Operator):
         points = (0,) * len(scales) if zero_point is None else tuple(int(value) for value in zero_point.data.reshape(-1))
         return Quantization(scales, points, self.axis if len(scales) > 1 else None)
 
-    def forward_quantized(self, values, inputs, outputs):
-        """These nodes speak about stored values themselves, whatever quantization the tensors carry."""
-        return (self.forward(*values),)
-
     def _along(self, values: numpy.ndarray, rank: int) -> numpy.ndarray:
         if values.size == 1:
             return values.reshape(())
@@ -72,9 +68,9 @@ class QuantizationNode(Operator):
         return values.reshape(shape)
 
 
-@operator("QuantizeLinear")
+@operator("QuantizeLinear", "com.microsoft::QuantizeLinear")
 class QuantizeLinear(QuantizationNode):
-    """y = saturate(rint_half_even(float32(x / scale)) + zero point). Source: ONNX operator QuantizeLinear."""
+    """y = saturate(rint_half_even(float32(x / scale)) + zero point). Source: ONNX operator QuantizeLinear (and that of com.microsoft)."""
 
     dtype: DType = DType.uint8
 
@@ -107,9 +103,9 @@ class QuantizeLinear(QuantizationNode):
         return numpy.clip(levels + shift, low, high).astype(self.dtype.numpy)
 
 
-@operator("DequantizeLinear")
+@operator("DequantizeLinear", "com.microsoft::DequantizeLinear")
 class DequantizeLinear(QuantizationNode):
-    """y = (x - zero point) * scale in float32. Source: ONNX operator DequantizeLinear."""
+    """y = (x - zero point) * scale in float32. Source: ONNX operator DequantizeLinear (and that of com.microsoft)."""
 
     @classmethod
     def from_onnx(cls, source):

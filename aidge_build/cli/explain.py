@@ -90,20 +90,20 @@ def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileR
         "dtype": seen.outputs[0].dtype.name, "dims": list(seen.outputs[0].dims), "macs": macs,
         "instructions": instructions, "instructions_from": source if instructions is not None else None,
         "instructions_per_mac": round(instructions / macs, 3) if macs and instructions is not None else None,
-        **_facts(assignment, node, symbol),
+        **_facts(assignment, node, symbol, request.target.objective),
         "channels_removed": channels_removed(seen.inputs, seen.outputs),
         "rule": choice.rule, "origin": list(node.origin),
         "rejected": [{"kernel": name, "reason": reason} for name, reason in choice.rejected],
     }
 
 
-def _facts(assignment: Assignment, node: Node, symbol: str) -> dict:
+def _facts(assignment: Assignment, node: Node, symbol: str, objective: str) -> dict:
     """What the kernel says of itself at this node, or why it cannot be called there after all."""
     kernel = assignment.choices[node.name].kernel
     if kernel is None:
         return {"facts": {}, "refused": ""}
     try:
-        call = kernel.node_class(replace(assignment.node_view(node), symbol=symbol), None).call()
+        call = kernel.node_class(replace(assignment.node_view(node), symbol=symbol, objective=objective), None).call()
     except AidgeError as error:
         return {"facts": {}, "refused": str(error)}
     return {"facts": dict(sorted(call.facts.items())), "refused": ""}

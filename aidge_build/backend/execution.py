@@ -37,7 +37,8 @@ class Step:
         if self.impl is not None:
             return self.impl.backward(values, gradients)
         if is_quantized(self.seen.inputs, self.seen.outputs):
-            raise AidgeError("it computes on quantized tensors, which have no gradients", code="TRAINING", hint="train the float model")
+            raise AidgeError("it computes on quantized tensors, which have no gradients", code="TRAINING",
+                             hint="train the float model")
         with numpy.errstate(all="ignore"):
             return self.seen.operator.backward(gradients, values, results)
 
@@ -46,19 +47,22 @@ class Execution:
     """A prepared graph. It holds no values: contexts do, so that one execution serves many."""
 
     def __init__(self, view: GraphView, backends: Sequence[HostBackend] = (), exact: bool = False):
-        """With `exact` floats stay in float64 from node to node, as training wants it; else each result is rounded to its type."""
+        """With `exact` floats stay float64 from node to node, as training wants it; else each result is rounded to its type."""
         self.view = _in_float64(view) if exact else view
         self._dtype = numpy.float64 if exact else None
-        self._steps = tuple(Step(node, seen, _accepting(seen, backends)) for node in self.view.nodes for seen in (NodeView.of(self.view, node),))
+        seen = ((node, NodeView.of(self.view, node)) for node in self.view.nodes)
+        self._steps = tuple(Step(node, one, _accepting(one, backends)) for node, one in seen)
         self._renewed = frozenset(node.inputs[index] for node in view.nodes for _, index in node.operator.overwrites)
 
     def context(self, params: MutableMapping[str, numpy.ndarray] | None = None) -> Context:
-        """A context with these parameters: by default copies of all float constants. Names that are missing stay the constants of the graph."""
+        """A context with these parameters, by default copies of all float constants; constants that are missing stay the graph's."""
         if params is None:
-            params = {name: numpy.array(tensor.data) for name, tensor in self.view.tensors.items() if tensor.is_constant and tensor.dtype.is_float}
+            params = {name: numpy.array(tensor.data) for name, tensor in self.view.tensors.items()
+                      if tensor.is_constant and tensor.dtype.is_float}
         for name, value in params.items():
-            if name in self.view.tensors and value.shape != self.view.tensor(name).dims:
-                raise AidgeError(f"the parameter '{name}' has the dims {list(value.shape)}, the graph wants {list(self.view.tensor(name).dims)}")
+            wanted = self.view.tensor(name).dims if name in self.view.tensors else value.shape
+            if value.shape != wanted:
+                raise AidgeError(f"the parameter '{name}' has the dims {list(value.shape)}, the graph wants {list(wanted)}")
         return Context(params)
 
     def forward(self, context: Context, inputs: Mapping[str, numpy.ndarray]) -> Context:
@@ -77,12 +81,13 @@ class Execution:
         return context
 
     def backward(self, context: Context, gradients: Mapping[str, numpy.ndarray]) -> Context:
-        """Add up the gradients of parameters, inputs and results, given those of some tensors, after a forward; returns the same context."""
+        """Add up the gradients of all tensors, given those of some, after a forward; returns the same context."""
         for name, gradient in gradients.items():
             context.accumulate(name, numpy.broadcast_to(gradient, context[name].shape))
         wanted = self._reaching({*context.params, *context.instances} - self._renewed)
         for step in reversed(self._steps):
-            if not any(name in context.gradients for name in step.node.outputs) or not any(name in wanted for name in step.node.inputs):
+            has_gradient = any(name in context.gradients for name in step.node.outputs)
+            if not has_gradient or not any(name in wanted for name in step.node.inputs):
                 continue
             values = [_real(self._value(context, name)) if name else None for name in step.node.inputs]
             results = [_real(context[name]) for name in step.node.outputs]
@@ -121,7 +126,7 @@ class Execution:
 
 
 def prepare(view: GraphView, backends: Sequence[HostBackend] = (), exact: bool = False) -> Execution:
-    """The graph, ready to be executed often; each node runs in the first of the `backends` that accepts it, and in numpy where none does."""
+    """The graph, ready to be executed often; each node runs in the first of the `backends` that accepts it, else in numpy."""
     return Execution(view, backends, exact)
 
 
@@ -137,7 +142,8 @@ def _in_float64(view: GraphView) -> GraphView:
             return tensor
         return tensor.with_(dtype=DType.float64, data=None if tensor.data is None else tensor.data.astype(numpy.float64))
 
-    return GraphView(view.name, view.nodes, {name: widened(tensor) for name, tensor in view.tensors.items()}, view.inputs, view.outputs)
+    tensors = {name: widened(tensor) for name, tensor in view.tensors.items()}
+    return GraphView(view.name, view.nodes, tensors, view.inputs, view.outputs)
 
 
 def _real(values: numpy.ndarray) -> numpy.ndarray:

@@ -19,8 +19,8 @@ PAGE_HEAD = """<!-- SPDX-License-Identifier: MIT -->
 <!-- Written by `aidge-build ops --markdown > docs/operators.md`: do not edit. -->
 # Operators
 
-Every operator that can be imported, built with `aidge_build.net` and executed by the numpy backend `cpu`; those with kernels also become C.
-`aidge-build ops` is the table, `aidge-build ops NAME` one page. How an operator is made: [kit.md](kit.md).
+Every operator that can be imported, built with `aidge_build.net` and executed by the numpy backend `cpu`; those with kernels also
+become C. `aidge-build ops` is the table, `aidge-build ops NAME` one page. How an operator is made: [kit.md](kit.md).
 """
 MOST_EXAMPLES = 3
 
@@ -47,7 +47,8 @@ def manual(onnx_name: str, operator: type[Operator], backends: Mapping[str, Sequ
 
 def _plain(signature: inspect.Signature) -> str:
     """The signature without types, which stand below it."""
-    return str(signature.replace(parameters=[entry.replace(annotation=inspect.Parameter.empty) for entry in signature.parameters.values()]))
+    plain = [entry.replace(annotation=inspect.Parameter.empty) for entry in signature.parameters.values()]
+    return str(signature.replace(parameters=plain))
 
 
 def _gradient(operator: type[Operator]) -> str:
@@ -73,10 +74,9 @@ def _refusals(operator: type[Operator]) -> Iterator[str]:
         except OSError:  # a class of a library that was run from bytes
             continue
         for call in ast.walk(ast.parse(source)):
-            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "require" and len(call.args) > 1:
-                message = _message(call.args[1])
-                if message:
-                    yield message
+            is_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
+            if is_call and call.func.id == "require" and len(call.args) > 1 and (message := _message(call.args[1])):
+                yield message
 
 
 def _message(node: ast.expr) -> str:

@@ -27,9 +27,10 @@ _SHORT = {"float": "f", "uint": "u", "int": "i"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("operator", nargs="?", metavar="NAME", help="show the manual page of this operator (ONNX name, or our type)")
+    parser.add_argument("operator", nargs="?", metavar="NAME", help="the manual page of this operator (ONNX name, or our type)")
     parser.add_argument("--kernel-path", action="append", default=[], metavar="DIR", help="a folder of libraries, or a library")
-    parser.add_argument("--check", action="store_true", help="try the samples of the operator, or of all: shape, type, numeric gradient")
+    parser.add_argument("--check", action="store_true",
+                        help="try the samples of the operator, or of all: shape, type, numeric gradient")
     parser.add_argument("--markdown", action="store_true", help="print the manual pages of all operators: docs/operators.md")
 
 
@@ -39,12 +40,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
     operators = dict(builtin_operators())
     for library in libraries:
         operators |= {onnx_name: operator for operator in library.operators for onnx_name in operator.onnx_names}
+    chosen = _chosen(arguments.operator, operators) if arguments.operator else sorted(operators)
     if arguments.check:
-        return _checked([operators[name] for name in (_chosen(arguments.operator, operators) if arguments.operator else sorted(operators))])
+        return _checked([operators[name] for name in chosen])
     if arguments.operator:
-        chosen = _chosen(arguments.operator, operators)
         pages = {name: manual(name, operators[name], _backends(name, operators[name], libraries)) for name in chosen}
-        return Outcome("\n".join(pages.values()), {"operators": [_row(name, operators[name], libraries) | {"manual": pages[name]} for name in chosen]})
+        rows = [_row(name, operators[name], libraries) | {"manual": pages[name]} for name in chosen]
+        return Outcome("\n".join(pages.values()), {"operators": rows})
     if arguments.markdown:
         pages = [manual(name, operator, _backends(name, operator, libraries)) for name, operator in sorted(operators.items())]
         return Outcome("\n".join([PAGE_HEAD, *pages]).rstrip())
@@ -66,21 +68,23 @@ def _checked(operators: Sequence[type[Operator]]) -> Outcome:
 
 def _chosen(wanted: str, operators: dict[str, type[Operator]]) -> list[str]:
     """The ONNX names that are meant: by name, by name without domain, or by our type."""
-    found = [name for name, operator in sorted(operators.items()) if wanted in (name, name.rpartition("::")[2], operator.__name__)]
+    found = [name for name, operator in sorted(operators.items())
+             if wanted in (name, name.rpartition("::")[2], operator.__name__)]
     if not found:
         near = difflib.get_close_matches(wanted, operators, n=3, cutoff=0.5)
-        raise AidgeError(f"no operator is called {wanted!r}", code="OPERATOR", hint=f"did you mean {', '.join(near)}?" if near else "'aidge-build ops' lists them")
+        hint = f"did you mean {', '.join(near)}?" if near else "'aidge-build ops' lists them"
+        raise AidgeError(f"no operator is called {wanted!r}", code="OPERATOR", hint=hint)
     return found
 
 
 def _row(onnx_name: str, operator: type[Operator], libraries: Sequence[Library]) -> dict:
     types = _backends(onnx_name, operator, libraries)
-    return {"onnx": onnx_name, "type": operator.__name__, "backends": list(types), "dtypes": types, "backward": operator.has_backward(),
-            "summary": inspect.getdoc(operator).splitlines()[0]}
+    return {"onnx": onnx_name, "type": operator.__name__, "backends": list(types), "dtypes": types,
+            "backward": operator.has_backward(), "summary": inspect.getdoc(operator).splitlines()[0]}
 
 
 def _backends(onnx_name: str, operator: type[Operator], libraries: Sequence[Library]) -> dict[str, list[str]]:
-    """For each backend that runs the operator, the types of its data: what the standard allows in numpy, what kernels want elsewhere."""
+    """For each backend that runs the operator, the types of its data: what the standard allows in numpy, else what kernels want."""
     rules = signature_of(onnx_name, OPSET)
     allowed = rules.inputs[0].dtypes if rules is not None and rules.inputs else (DType.any,)
     found = {"cpu": [dtype.name for dtype in allowed]}
@@ -98,7 +102,8 @@ def _ordered(dtypes: Iterable[DType]) -> list[str]:
 
 def _belongs(kernel_type: str, family: str) -> bool:
     """Whether a kernel's operator type (Conv2D, ConvDepthWise1D) is one of the operator class (Conv)."""
-    return kernel_type == family or (kernel_type.startswith(family) and kernel_type[len(family):].removeprefix("DepthWise") in ("1D", "2D", "3D"))
+    rest = kernel_type[len(family):].removeprefix("DepthWise")
+    return kernel_type == family or (kernel_type.startswith(family) and rest in ("1D", "2D", "3D"))
 
 
 def _line(row: dict) -> str:

@@ -117,7 +117,8 @@ class Graph:
 
     def _append(self, source: ModelNode) -> tuple[Value, ...]:
         if source.full_type not in self._operators:
-            raise AidgeError(f"no operator is registered for {source.full_type}", code="OPERATOR", hint="'aidge-build ops' lists them")
+            raise AidgeError(f"no operator is registered for {source.full_type}", code="OPERATOR",
+                             hint="'aidge-build ops' lists them")
         opset = 1 if source.domain else self.opset
         check_node(source, opset, [self._tensors[read].dtype if read else None for read in source.inputs])
         made = self._operators[source.full_type].from_onnx(OnnxNode(source, opset, self._tensors))
@@ -126,12 +127,13 @@ class Graph:
         types = operator.infer([self._tensors[read] if read else None for read in reads])
         if len(types) < len(source.outputs):
             raise AidgeError(f"it has {len(types)} outputs, not {len(source.outputs)}", code="OPERATOR")
-        names = (*source.outputs, *(self._free(f"{source.name}_unused_{index}") for index in range(len(source.outputs), len(types))))
+        wanted = len(source.outputs)
+        names = (*source.outputs, *(self._free(f"{source.name}_unused_{index}") for index in range(wanted, len(types))))
         for output, found in zip(names, types):
             check_elements(f"its output '{output}'", found.dims)
         self._nodes.append(Node(source.name, operator, reads, names, (source.name,)))
         self._sources.append(source)
-        return tuple(self._add(Tensor(output, found.dims, found.dtype)) for output, found in zip(names, types))[:len(source.outputs)]
+        return tuple(self._add(Tensor(output, found.dims, found.dtype)) for output, found in zip(names, types))[:wanted]
 
     def copy(self, name: str = "") -> "Graph":
         """The same graph again, to be continued in another way; nodes and tensors are values that both may hold."""
@@ -155,8 +157,9 @@ class Graph:
         read = {name for node in self._sources for name in node.inputs}
         domains = {node.domain: 1 for node in self._sources if node.domain}
         values = {name: tensor.data for name, tensor in self._tensors.items() if tensor.is_constant and name in read}
+        inputs, outputs = (tuple(map(self._declared, names)) for names in (self._inputs, self._required_outputs()))
         return write_model(OnnxModel(ir_version_of(self.opset), {**domains, "": self.opset}, self.name, tuple(self._sources), values,
-                                     tuple(map(self._declared, self._inputs)), tuple(map(self._declared, self._required_outputs()))))
+                                     inputs, outputs))
 
     def _declared(self, name: str) -> ValueInfo:
         tensor = self._tensors[name]
@@ -174,7 +177,8 @@ class Graph:
 
     def _add(self, tensor: Tensor) -> Value:
         if not tensor.name or tensor.name in self._tensors:
-            raise AidgeError(f"the graph has a tensor '{tensor.name}' already" if tensor.name else "a tensor needs a name", code="GRAPH")
+            what = f"the graph has a tensor '{tensor.name}' already" if tensor.name else "a tensor needs a name"
+            raise AidgeError(what, code="GRAPH")
         self._tensors[tensor.name] = tensor
         return Value(self, tensor.name)
 

@@ -49,13 +49,14 @@ class NodeSignature:
 
 
 def signature_of(full_type: str, opset: int) -> NodeSignature | None:
-    """The signature of "Conv" in this opset, or in the newest one where this has none; None for other domains and withdrawn operators."""
+    """The signature of "Conv" in this opset, or in the newest where this has none; None for other domains and withdrawn operators."""
     found = (_schema(full_type, opset), _schema(full_type, onnx.defs.onnx_opset_version()))
     schema = next((one for one in found if one is not None and not one.deprecated), None)
     if schema is None:
         return None
     attributes = tuple(_rule(schema.attributes[name]) for name in sorted(schema.attributes))
-    return NodeSignature(schema.since_version, tuple(map(_parameter, schema.inputs)), tuple(map(_parameter, schema.outputs)), attributes)
+    inputs, outputs = (tuple(map(_parameter, formal)) for formal in (schema.inputs, schema.outputs))
+    return NodeSignature(schema.since_version, inputs, outputs, attributes)
 
 
 def _schema(full_type: str, opset: int):
@@ -74,4 +75,5 @@ def _rule(attribute) -> AttributeRule:
     default = onnx.helper.get_attribute_value(attribute.default_value) if attribute.default_value.type else None
     if isinstance(default, bytes):
         default = default.decode()
-    return AttributeRule(attribute.name, attribute.type.name, attribute.required, tuple(default) if isinstance(default, list) else default)
+    default = tuple(default) if isinstance(default, list) else default
+    return AttributeRule(attribute.name, attribute.type.name, attribute.required, default)

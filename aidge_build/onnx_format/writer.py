@@ -44,7 +44,8 @@ def ir_version_of(opset: int) -> int:
 
 
 def _node(node: ModelNode) -> onnx.NodeProto:
-    made = onnx.helper.make_node(node.op_type, list(node.inputs), list(node.outputs), node.name or None, domain=node.domain or None)
+    made = onnx.helper.make_node(node.op_type, list(node.inputs), list(node.outputs), node.name or None,
+                                 domain=node.domain or None)
     made.attribute.extend(_attribute(name, value) for name, value in sorted(node.attributes.items()))
     return made
 
@@ -56,4 +57,5 @@ def _attribute(name: str, value) -> onnx.AttributeProto:
 
 
 def _value(value: ValueInfo) -> onnx.ValueInfoProto:
-    return onnx.helper.make_tensor_value_info(value.name, number_of(value.dtype), None if value.dims is None else list(value.dims))
+    dims = None if value.dims is None else list(value.dims)
+    return onnx.helper.make_tensor_value_info(value.name, number_of(value.dtype), dims)

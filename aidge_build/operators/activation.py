@@ -81,7 +81,8 @@ class ClipBetween(Operator):
     def backward(self, gradients, inputs, outputs):
         (gradient,), (data, *bounds) = gradients, inputs
         held = [gradient * (outputs[0] == bound) if bound is not None else 0 for bound in bounds]
-        return gradient - sum(held), *(None if bound is None else part.sum().reshape(bound.shape) for part, bound in zip(held, bounds))
+        by_bounds = (None if bound is None else part.sum().reshape(bound.shape) for part, bound in zip(held, bounds))
+        return gradient - sum(held), *by_bounds
 
     @classmethod
     def samples(cls):

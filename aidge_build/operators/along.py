@@ -50,7 +50,8 @@ class CumSum(Operator):
 
     @classmethod
     def samples(cls):
-        return tuple(Sample(cls(1, exclusive, reverse), (numbers(2, 4),)) for exclusive in (False, True) for reverse in (False, True))
+        forms = ((False, False), (False, True), (True, False), (True, True))
+        return tuple(Sample(cls(1, exclusive, reverse), (numbers(2, 4),)) for exclusive, reverse in forms)
 
 
 @operator("OneHot")

@@ -107,7 +107,8 @@ class Pow(Operator):
 
     @classmethod
     def samples(cls):
-        return tuple(Sample(cls(), (numbers(*first, low=0.3), numbers(*second, seed=1))) for first, second in Broadcast.sample_pairs())
+        return tuple(Sample(cls(), (numbers(*first, low=0.3), numbers(*second, seed=1)))
+                     for first, second in Broadcast.sample_pairs())
 
 
 @operator("Mod")
@@ -315,4 +316,5 @@ class Where(Operator):
 
     @classmethod
     def samples(cls):
-        return tuple(Sample(cls(), (numbers(*dims) > 0, numbers(2, 3), numbers(3, seed=1))) for dims in ((2, 3), (2, 1), (4, 1, 1)))
+        return tuple(Sample(cls(), (numbers(*dims) > 0, numbers(2, 3), numbers(3, seed=1)))
+                     for dims in ((2, 3), (2, 1), (4, 1, 1)))

@@ -78,13 +78,16 @@ class Convolution(LinearQuantized, Activated):
             by_patches = gradient[(..., *(None,) * rank)] * weights[:, 0].reshape(-1, *(1,) * rank, *self.window.kernel)
         else:
             by_weights, by_patches = numpy.empty(weights.shape), numpy.empty(patches.shape)
-            for group, rows, part in zip(range(self.groups), numpy.split(weights, self.groups), numpy.split(gradient, self.groups, 1)):
+            parts = zip(numpy.split(weights, self.groups), numpy.split(gradient, self.groups, 1))
+            for group, (rows, part) in enumerate(parts):
                 channels = slice(group * rows.shape[1], (group + 1) * rows.shape[1])
                 every = (0, *range(2, 2 + rank))  # the batch and all places of the output
-                by_weights[group * len(rows):(group + 1) * len(rows)] = numpy.tensordot(part, patches[:, channels], (every, every))
+                product = numpy.tensordot(part, patches[:, channels], (every, every))
+                by_weights[group * len(rows):(group + 1) * len(rows)] = product
                 by_patches[:, channels] = numpy.moveaxis(numpy.tensordot(part, rows, (1, 0)), 1 + rank, 1)
         by_bias = gradient.sum((0, *range(2, 2 + rank)))
-        return (overlaid(by_patches, self.window, data.shape), by_weights, *(None if value is None else by_bias for value in bias))
+        by_data = overlaid(by_patches, self.window, data.shape)
+        return (by_data, by_weights, *(None if value is None else by_bias for value in bias))
 
     @classmethod
     def samples(cls):

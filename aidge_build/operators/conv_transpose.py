@@ -93,10 +93,12 @@ class ConvTranspose(Activated):
                 for stride, size, taps, dilation in zip(self.strides, data.shape[2:], self.kernel, self.dilations)]
         room = [max(size, begin + wanted) for size, begin, wanted in zip(full, self.pads_begin, self.spatial)]
         whole = numpy.zeros((data.shape[0], outer * self.groups, *room))
-        whole[(slice(None), slice(None), *(slice(begin, begin + size) for begin, size in zip(self.pads_begin, self.spatial)))] = gradient
+        shown = (slice(begin, begin + size) for begin, size in zip(self.pads_begin, self.spatial))
+        whole[(slice(None), slice(None), *shown)] = gradient
         by_data, by_weights, every = numpy.zeros(data.shape), numpy.zeros(weights.shape), (0, *range(2, data.ndim))
         for group, taps in itertools.product(range(self.groups), itertools.product(*map(range, self.kernel))):
-            inputs_of, tap = slice(group * inner, (group + 1) * inner), (slice(group * inner, (group + 1) * inner), slice(None), *taps)
+            inputs_of = slice(group * inner, (group + 1) * inner)
+            tap = (inputs_of, slice(None), *taps)
             places = tuple(slice(tap * dilation, tap * dilation + stride * (size - 1) + 1, stride)
                            for tap, dilation, stride, size in zip(taps, self.dilations, self.strides, data.shape[2:]))
             part = whole[(slice(None), slice(group * outer, (group + 1) * outer), *places)]

@@ -78,7 +78,7 @@ class ElementWise(Unary):
 
     @classmethod
     def samples(cls):
-        return tuple(Sample(operator, (cls.sample_values(*dims),)) for operator in cls.examples() for dims in ((2, 3, 4), (7,), ()))
+        return tuple(Sample(one, (cls.sample_values(*dims),)) for one in cls.examples() for dims in ((2, 3, 4), (7,), ()))
 
     def takes_over(self, inputs, outputs):
         return (0,)
@@ -196,7 +196,8 @@ class Moved(Operator):
         moved = len(inputs) if self.joins else 1
         sizes = [value.size for value in inputs[:moved]]
         firsts = numpy.cumsum([1, *sizes])  # 0 stands for what comes from nowhere
-        places = [numpy.arange(first, first + value.size, dtype=numpy.float64).reshape(value.shape) for first, value in zip(firsts, inputs[:moved])]
+        places = [numpy.arange(first, first + value.size, dtype=numpy.float64).reshape(value.shape)
+                  for first, value in zip(firsts, inputs[:moved])]
         sums = numpy.zeros(firsts[-1])
         for gradient, taken in zip(gradients, self.number_places(*places, *inputs[moved:])):
             sums += numpy.bincount(taken.astype(numpy.intp).reshape(-1), gradient.reshape(-1), firsts[-1])

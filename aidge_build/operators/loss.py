@@ -37,7 +37,8 @@ class ClassLoss(Operator):
         rows, labels, *weights = inputs
         require(rows.rank >= 2 and labels.dims == (rows.dims[0], *rows.dims[2:]),
                 f"the labels {list(labels.dims)} do not fit the rows {list(rows.dims)}")
-        require(not weights or weights[0] is None or weights[0].dims == rows.dims[1:2], f"the weights must have the dims [{rows.dims[1]}]")
+        require(not weights or weights[0] is None or weights[0].dims == rows.dims[1:2],
+                f"the weights must have the dims [{rows.dims[1]}]")
         return (TensorType(labels.dims if self.reduction == "none" else (), rows.dtype),)
 
     def _labels(self, rows, labels, weights) -> tuple[numpy.ndarray, numpy.ndarray]:

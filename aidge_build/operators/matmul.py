@@ -89,13 +89,15 @@ class Gemm(Operator):
 
     @classmethod
     def examples(cls):
-        return tuple(cls(alpha, beta, a, b) for alpha, beta in ((1.0, 1.0), (0.7, 1.3)) for a in (False, True) for b in (False, True))
+        transposes = ((False, False), (False, True), (True, False), (True, True))
+        return tuple(cls(alpha, beta, *both) for alpha, beta in ((1.0, 1.0), (0.7, 1.3)) for both in transposes)
 
     @classmethod
     def samples(cls):
         found = []
         for one in cls.examples():
-            first, second = numbers(*((4, 3) if one.transpose_a else (3, 4))), numbers(*((2, 4) if one.transpose_b else (4, 2)), seed=1)
+            first = numbers(*((4, 3) if one.transpose_a else (3, 4)))
+            second = numbers(*((2, 4) if one.transpose_b else (4, 2)), seed=1)
             found += [Sample(one, (first, second, *third)) for third in ((), (numbers(2, seed=2),), (numbers(3, 1, seed=2),))]
         return tuple(found)
 

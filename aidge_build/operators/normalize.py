@@ -20,9 +20,9 @@ EPSILON = float(numpy.float32(1e-5))
 
 def normalized_backward(gradient: numpy.ndarray, normal: numpy.ndarray, inverse: numpy.ndarray, axes: tuple[int, ...],
                         centred: bool = True) -> numpy.ndarray:
-    """The gradient of x, given that of normal = (x - mean) * inverse over these axes, with inverse = 1 / sqrt(variance + epsilon).
+    """The gradient of x, given that of normal = (x - mean) * inverse over these axes.
 
-    Not `centred`: normal = x / sqrt(mean(x^2) + epsilon).
+    There inverse = 1 / sqrt(variance + epsilon). Not `centred`: normal = x / sqrt(mean(x^2) + epsilon).
     """
     result = gradient - normal * (gradient * normal).mean(axes, keepdims=True)
     return inverse * (result - gradient.mean(axes, keepdims=True) if centred else result)
@@ -60,7 +60,8 @@ class RMSNormalization(Operator):
 
     @classmethod
     def samples(cls):
-        return (Sample(cls(2, 0.3), (numbers(2, 3, 4), numbers(4, seed=1))), Sample(cls(1), (numbers(2, 3, 4), numbers(3, 4, seed=1))))
+        return (Sample(cls(2, 0.3), (numbers(2, 3, 4), numbers(4, seed=1))),
+                Sample(cls(1), (numbers(2, 3, 4), numbers(3, 4, seed=1))))
 
 
 @operator("LayerNormalization")
@@ -205,7 +206,8 @@ class MeanVarianceNormalization(Operator):
         (gradient,), (data,), (result,) = gradients, inputs, outputs
         deviation = data.std(self.axes, keepdims=True)
         moved = gradient - gradient.mean(self.axes, keepdims=True)
-        along = numpy.where(deviation == 0, 0, (data - data.mean(self.axes, keepdims=True)) / numpy.where(deviation == 0, 1, deviation))
+        centred, level = data - data.mean(self.axes, keepdims=True), deviation == 0
+        along = numpy.where(level, 0, centred / numpy.where(level, 1, deviation))
         return ((moved - along * (gradient * result).mean(self.axes, keepdims=True)) / (deviation + 1e-9),)
 
     @classmethod
@@ -327,7 +329,8 @@ class BatchNormalizationTraining(Operator):
         new, count = 1 - self.momentum, data.size // data.shape[1]
         by_data = normalized_backward(gradient * scale.reshape(along), centred * inverse, inverse, axes)
         by_data = by_data + new / count * (by_mean.reshape(along) + 2 * by_variance.reshape(along) * centred)
-        return by_data, (gradient * centred * inverse).sum(axes), gradient.sum(axes), self.momentum * by_mean, self.momentum * by_variance
+        by_scale = (gradient * centred * inverse).sum(axes)
+        return by_data, by_scale, gradient.sum(axes), self.momentum * by_mean, self.momentum * by_variance
 
     @classmethod
     def samples(cls):

@@ -77,7 +77,8 @@ class Pad(Moved):
     @classmethod
     def samples(cls):
         given = numbers(3, 4)
-        return (*(Sample(cls((1, 2), (2, 0), mode), (given,)) for mode in MODES), Sample(cls((-1, 1), (0, -2), value=1.5), (given,)))
+        return (*(Sample(cls((1, 2), (2, 0), mode), (given,)) for mode in MODES),
+                Sample(cls((-1, 1), (0, -2), value=1.5), (given,)))
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,8 @@ class Concat(Moved):
 
     @classmethod
     def samples(cls):
-        return (Sample(cls(1), (numbers(2, 3), numbers(2, 1, seed=1), numbers(2, 2, seed=2))), Sample(cls(0), (numbers(3), numbers(4, seed=1))))
+        return (Sample(cls(1), (numbers(2, 3), numbers(2, 1, seed=1), numbers(2, 2, seed=2))),
+                Sample(cls(0), (numbers(3), numbers(4, seed=1))))
 
 
 @operator("Split")
@@ -174,7 +175,8 @@ class Gather(Moved):
 
     @classmethod
     def samples(cls):
-        return (Sample(cls(1), (numbers(2, 4), numpy.array([[3, 0, 3], [-1, 2, 0]]))), Sample(cls(0), (numbers(4, 2), numpy.array(1))))
+        return (Sample(cls(1), (numbers(2, 4), numpy.array([[3, 0, 3], [-1, 2, 0]]))),
+                Sample(cls(0), (numbers(4, 2), numpy.array(1))))
 
 
 @operator("Expand")

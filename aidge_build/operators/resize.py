@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, fields
 
@@ -190,8 +191,9 @@ class Resize(Operator):
 
     @classmethod
     def examples(cls):
-        larger, smaller, none = ((1, 5, 7), (1.0, 5 / 3, 7 / 4)), ((1, 2, 3), (1.0, 2 / 3, 3 / 4)), ()
-        return (*(cls(*size, mode, coordinates) for size in (larger, smaller) for mode in MODES for coordinates in COORDINATES[:5]),
+        larger, smaller = ((1, 5, 7), (1.0, 5 / 3, 7 / 4)), ((1, 2, 3), (1.0, 2 / 3, 3 / 4))
+        forms = itertools.product((larger, smaller), MODES, COORDINATES[:5])
+        return (*(cls(*size, mode, coordinates) for size, mode, coordinates in forms),
                 cls(*smaller, "linear", antialias=True), cls(*smaller, "cubic", antialias=True, exclude_outside=True),
                 cls(*larger, "linear", "tf_crop_and_resize", extrapolation=1.5, begin=(0.0, -0.2, 0.1), end=(1.0, 1.3, 0.9)))
 

@@ -79,7 +79,8 @@ class GatherND(Moved):
 
     @classmethod
     def samples(cls):
-        return (Sample(cls(), (numbers(2, 3), numpy.array([[1], [0], [1]]))), Sample(cls(1), (numbers(2, 3), numpy.array([[2], [0]]))))
+        return (Sample(cls(), (numbers(2, 3), numpy.array([[1], [0], [1]]))),
+                Sample(cls(1), (numbers(2, 3), numpy.array([[2], [0]]))))
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import numpy
 from aidge_build.operators.kinds import ElementWise
 from aidge_build.operators.register import operator
 
+
 @operator("Acos")
 class Acos(ElementWise):
     """The angle in 0..pi whose cosine is x. Source: ONNX operator Acos."""

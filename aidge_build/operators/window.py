@@ -97,7 +97,7 @@ def windows(data: numpy.ndarray, window: Window, fill: float) -> numpy.ndarray:
 
 
 def overlaid(parts: numpy.ndarray, window: Window, shape: tuple[int, ...]) -> numpy.ndarray:
-    """What lies in windows [N, C, out..., kernel...] added up at its places of an input of this shape: the adjoint of `windows`."""
+    """What lies in windows [N, C, out..., kernel...], added up at its places of an input of this shape: `windows` transposed."""
     pads = _pads(window, shape[2:])
     padded = numpy.zeros((*shape[:2], *(size + sum(pad) for size, pad in zip(shape[2:], pads))))
     out = parts.shape[2:2 + window.rank]
@@ -112,7 +112,7 @@ def _pads(window: Window, spatial: tuple[int, ...]) -> list[tuple[int, int]]:
     """Pads before and after each axis; with ceil_mode the last window may reach beyond the end pad."""
     after = [
         max(end, (count - 1) * stride + extent - size - begin)
-        for end, count, stride, extent, size, begin in zip(window.pads_end, window.output_dims(spatial), window.strides, window.extents,
-                                                           spatial, window.pads_begin)
+        for end, count, stride, extent, size, begin in zip(window.pads_end, window.output_dims(spatial), window.strides,
+                                                           window.extents, spatial, window.pads_begin)
     ]
     return list(zip(window.pads_begin, after))

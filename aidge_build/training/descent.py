@@ -13,7 +13,10 @@ from aidge_build.errors import AidgeError
 
 @dataclass(eq=False)
 class SGD:
-    """velocity = momentum * velocity + gradient + decay * value; value = value - rate * velocity. `rate` may be changed between steps."""
+    """velocity = momentum * velocity + gradient + decay * value; value = value - rate * velocity.
+
+    `rate` may be changed between steps.
+    """
 
     rate: float
     momentum: float = 0.0
@@ -25,7 +28,7 @@ class SGD:
             raise AidgeError(f"{self}: the rate and decay must not be negative, the momentum in 0..1 without 1", code="TRAINING")
 
     def step(self, context: Context) -> None:
-        """Change every parameter that has a gradient, and forget the gradients. The arrays themselves are replaced, not written to."""
+        """Change every parameter that has a gradient, and forget the gradients. Arrays are replaced, not written to."""
         for name in sorted(context.params.keys() & context.gradients.keys()):
             value, gradient = context.params[name], context.gradients[name]
             velocity = self.momentum * self._velocities.get(name, 0.0) + gradient + self.decay * value

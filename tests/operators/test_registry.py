@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What every operator gets for free: its samples are tried for shape, type, purity and gradient. No operator is named in the first tests."""
+"""What every operator gets for free: its samples are tried for shape, type, purity and gradient. No operator is named here."""
 
 from __future__ import annotations
 

@@ -30,7 +30,8 @@ def test_a_network_learns_the_digits_and_its_firmware_gives_the_same_answers(net
 
     (tmp_path / f"{network}.onnx").write_bytes(inference_graph(network, params).onnx())
     numpy.savez(tmp_path / "held.npz", x=held_images[:SHOWN, None], scores=scores[:SHOWN, None])
-    done = aidge_build("verify", tmp_path / f"{network}.onnx", "--io-data", tmp_path / "held.npz", "--reference", "scores", "--board", "host", "--json")
+    done = aidge_build("verify", tmp_path / f"{network}.onnx", "--io-data", tmp_path / "held.npz", "--reference", "scores",
+                       "--board", "host", "--json")
     assert done.exit_code == 0, done.stderr
     assert done.json["vectors"] == SHOWN and done.json["top1_equal"] == SHOWN and done.json["max_difference"] < 1e-4
 
@@ -45,7 +46,8 @@ def test_a_regression_with_the_mean_squared_error_finds_the_line():
     context, optimizer = execution.context({name: values.astype(float) for name, values in graph.parameters().items()}), SGD(0.2)
     batches = [{"x": part, "wanted": 3 * part - 2} for part in random.uniform(-1, 1, (200, 16, 1))]
     fit(execution, context, optimizer, batches)
-    assert context.params["slope"].item() == pytest.approx(3, abs=1e-6) and context.params["start"].item() == pytest.approx(-2, abs=1e-6)
+    assert context.params["slope"].item() == pytest.approx(3, abs=1e-6)
+    assert context.params["start"].item() == pytest.approx(-2, abs=1e-6)
 
 
 def test_momentum_and_decay_follow_their_formula_and_a_step_forgets_the_gradients():

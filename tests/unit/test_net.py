@@ -77,7 +77,8 @@ def test_new_values_of_parameters_reach_the_file():
 
 
 @pytest.mark.parametrize("wrong, message", [
-    (lambda g, y: net.Conv(y, numpy.ones((4, 2, 3, 3), numpy.float32)), r"^node 'Conv_2' \(Conv, number 3\): the input has 4 channels"),
+    (lambda g, y: net.Conv(y, numpy.ones((4, 2, 3, 3), numpy.float32)),
+     r"^node 'Conv_2' \(Conv, number 3\): the input has 4 channels"),
     (lambda g, y: net.Conv(y, y, padz=1), r"^Conv: got an unexpected keyword argument 'padz'. Hint: help\(net.Conv\)"),
     (lambda g, y: net.MaxPool(y), "^MaxPool: missing a required argument: 'kernel_shape'"),
     (lambda g, y: net.Relu(numpy.ones(3)), "^Relu: no input is a value of a graph"),
@@ -127,4 +128,5 @@ def test_an_operator_that_cannot_be_registered_is_refused_at_once(text, message)
     from aidge_build.operators.base import Operator
 
     with pytest.raises(AidgeError, match=message):
-        exec(f"@operator('A')\n{text}", {"operator": operator, "attribute": attribute, "ElementWise": ElementWise, "Operator": Operator})
+        names = {"operator": operator, "attribute": attribute, "ElementWise": ElementWise, "Operator": Operator}
+        exec(f"@operator('A')\n{text}", names)

@@ -56,20 +56,28 @@ def _instructions(text: str) -> Iterator[Instruction]:
         operands = tuple(_split(re.split(r"\s*[@;]", rest, maxsplit=1)[0].strip()))
         name = mnemonic.split(".")[0].strip()
         if mnemonic.startswith((";", "@", "<")):
-            name, operands = _conditional_selection(match[2]) or ("<undefined>", operands)
+            name, operands = _unknown_to_objdump(match[2]) or ("<undefined>", operands)
         yield Instruction(int(match[1], 16), len(match[2].replace(" ", "")) // 2, name, operands)
 
 
-def _conditional_selection(code: str) -> tuple[str, tuple[str, ...]] | None:
-    """`csinc r4, r4, r4, ne` and its sisters, which GNU objdump 2.40 does not know where both sources are one register.
+def _unknown_to_objdump(code: str) -> tuple[str, tuple[str, ...]] | None:
+    """Instructions of Armv8.1-M that GNU objdump 2.40 does not know, by the encodings of its manual (DDI 0553, C2.4).
 
-    Encoding T1 of the Armv8.1-M manual (DDI 0553, C2.4): 111010100101 Rn, 10 op Rd condition Rm; sp and pc are no destinations.
+    `csinc r4, r4, r4, ne` and its sisters where both sources are one register: 111010100101 Rn, 10 op Rd condition Rm.
+    `lsll r4, r5, ip` and its sisters, shifts of 64 bits by a register: 111010100101 RdaLo, Rm RdaHi 1 .0.0 1101.
+    sp and pc are no operands of either; a high half 15 says that the shift is one of 32 bits.
     """
     words = [int(word, 16) for word in code.split()]
-    if len(words) != 2 or words[0] & 0xFFF0 != 0xEA50 or words[1] & 0xC000 != 0x8000 or words[1] >> 8 & 15 in (13, 15) or words[1] >> 4 & 15 > 13:
+    if len(words) != 2 or words[0] & 0xFFF0 != 0xEA50:
         return None
-    registers = [_canonical(f"r{number}") for number in (words[1] >> 8 & 15, words[0] & 15, words[1] & 15)]
-    return _SELECTIONS[words[1] >> 12 & 3], (*registers, _ENCODED_CONDITIONS[words[1] >> 4 & 15])
+    first, (top, upper, middle, last) = words[0] & 15, (words[1] >> shift & 15 for shift in (12, 8, 4, 0))
+    if last == 13:
+        halves = [first & 14, upper] if upper != 15 else [first]
+        if upper & 1 and not middle & 5 and top not in (13, 15) and not {13, 15} & {first, *halves}:
+            return "lsll" if len(halves) == 2 else "uqrshl", tuple(_canonical(f"r{number}") for number in (*halves, top))
+    elif top >> 2 == 2 and upper not in (13, 15) and middle < len(_ENCODED_CONDITIONS) and first != 13:
+        return _SELECTIONS[top & 3], (*(_canonical(f"r{number}") for number in (upper, first, last)), _ENCODED_CONDITIONS[middle])
+    return None
 
 
 def _split(text: str) -> Iterator[str]:

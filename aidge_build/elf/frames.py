@@ -27,7 +27,10 @@ _ONE_DESTINATION = ("adc", "add", "adr", "and", "asr", "bfc", "bfi", "bic", "clz
                     "neg", "orn", "orr", "pkh", "qadd", "qsub", "rbit", "rev", "ror", "rrx", "rsb", "sbc", "sbfx", "sdiv", "sel", "sml",
                     "smmul", "smul", "smua", "smus", "ssat", "sub", "sxt", "uadd", "ubfx", "udiv", "usat", "usub", "uxt", "cs", "cinc",
                     "cset", "cinv", "cneg", "ldr", "sadd", "ssub", "uqadd", "mrs")
-_TWO_DESTINATIONS = ("ldrd", "ldrexd", "smlal", "smull", "umlal", "umull", "umaal", "smlsl")
+_TWO_DESTINATIONS = ("ldrd", "ldrexd", "smlal", "smull", "umlal", "umull", "umaal", "smlsl", "lsll", "asrl", "lsrl", "sqrshrl", "uqrshll", "sqshll",
+                     "srshrl", "uqshll", "urshrl")
+# Sums of a vector's lanes go to core registers, the other additions of vectors do not.
+_SUMS = ("vaddv", "vaddlv")
 _PUSHES = ("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx")
 _POPS = ("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "fldmiax")
 
@@ -182,7 +185,7 @@ def _assign(state: State, instruction: Instruction, name: str, address: Value | 
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
     if name.startswith(("ldm", "vldm", "stm")):
         written = {register for operand in operands if operand.startswith("{") for register in register_list(operand)}
-    elif name.startswith(_NO_DESTINATION):
+    elif name.startswith(_NO_DESTINATION) and not name.startswith(_SUMS):
         written = set()
     elif name.startswith(_TWO_DESTINATIONS):
         written = set(plain[:2])

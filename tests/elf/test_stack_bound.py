@@ -213,14 +213,13 @@ def test_a_program_of_this_machine_has_no_bound(tmp_path, capsys):
     assert main(["check", str(elf), "--max-stack", "100"]) == 2
 
 
-@pytest.mark.parametrize("line, name, operands", [
-    ("  b6:\tea54 9414 \t\t\t@ <UNDEFINED> instruction: 0xea549414", "csinc", ("r4", "r4", "r4", "ne")),
-    ("  b6:\tea5f a08f \t\t\t; <UNDEFINED> instruction: 0xea5fa08f", "csinv", ("r0", "pc", "pc", "hi")),
-    ("  b6:\tea54 9d14 \t\t\t@ <UNDEFINED> instruction: 0xea549d14", "<undefined>", ()),
-    ("  b6:\tea54 94e4 \t\t\t@ <UNDEFINED> instruction: 0xea5494e4", "<undefined>", ()),
-    ("  b6:\tea54 d414 \t\t\t@ <UNDEFINED> instruction: 0xea54d414", "<undefined>", ())])
-def test_a_selection_that_the_disassembler_does_not_know_is_decoded_here(line, name, operands):
-    instruction, = read_disassembly(line).values()
+@pytest.mark.parametrize("code, name, operands", [
+    ("ea54 9414", "csinc", ("r4", "r4", "r4", "ne")), ("ea5f a08f", "csinv", ("r0", "pc", "pc", "hi")),
+    ("ea54 c50d", "lsll", ("r4", "r5", "r12")), ("ea52 832d", "lsll", ("r2", "r3", "r8")), ("ea53 2f0d", "uqrshl", ("r3", "r2")),
+    ("ea54 9d14", "<undefined>", ()), ("ea54 94e4", "<undefined>", ()), ("ea54 d414", "<undefined>", ()), ("ea5d 9414", "<undefined>", ()),
+    ("ea5c cd0d", "<undefined>", ()), ("ea54 d50d", "<undefined>", ()), ("ea54 c51d", "<undefined>", ()), ("ea54 c40d", "<undefined>", ())])
+def test_what_the_disassembler_does_not_know_of_armv81m_is_decoded_here(code, name, operands):
+    instruction, = read_disassembly(f"  b6:\t{code} \t\t\t@ <UNDEFINED> instruction: 0x{code.replace(' ', '')}").values()
     assert (instruction.mnemonic, instruction.operands, instruction.size_bytes) == (name, operands, 4)
 
 
@@ -230,3 +229,10 @@ def test_code_for_the_m55_that_selects_by_condition_has_a_bound(tmp_path):
     elf = build("mps3-an547", code, tmp_path)
     result = run_program(elf, load_board("mps3-an547"), work_folder=tmp_path)
     assert result.exit_code == 0 and result.stack_high_water_bytes <= bounds(elf).program.bytes <= result.stack_high_water_bytes + 64
+
+
+@pytest.mark.parametrize("flags", ["-O0", "-O2", "-Os"])
+def test_shifts_of_64_bits_have_a_bound_on_every_core(tmp_path, flags):
+    code = "volatile long long q = 99; volatile int n = 5; int main(void) { long long v = q; v = v << n; v = v >> (n + 1); q = (v >> 3) + (v << 7); return 0; }"
+    for board in ("microbit", "mps2-an386", "mps3-an547"):
+        assert bound_of(tmp_path, code, flags, board=board).bytes is not None

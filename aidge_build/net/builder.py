@@ -27,13 +27,13 @@ _CALL = ("outputs", "name")  # what every function takes beside inputs and attri
 
 def builder_names() -> list[str]:
     """The functions there are: the ONNX names of the built-in operators, without their domains."""
-    return sorted(name.rpartition("::")[2] for name in builtin_operators() if name != "Constant")
+    return sorted({name.rpartition("::")[2] for name in builtin_operators()} - {"Constant"})
 
 
 @cache
 def builder(name: str) -> Callable[..., Value | tuple[Value, ...]]:
-    """The function of a built-in operator."""
-    found = [full for full in builtin_operators() if full.rpartition("::")[2] == name]
+    """The function of a built-in operator; the standard's own where another domain has one of that name, too."""
+    found = [name] if name in builtin_operators() else [full for full in builtin_operators() if full.rpartition("::")[2] == name]
     if len(found) != 1:
         raise AidgeError(f"{len(found)} operators are called {name}", code="OPERATOR", tried=sorted(found),
                          hint="'aidge-build ops' lists them")

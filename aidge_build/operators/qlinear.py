@@ -73,7 +73,7 @@ class QLinearBinary(QLinear):
 
 
 @operator("com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool",
-                            "com.microsoft::QLinearLeakyRelu", "com.microsoft::QLinearSigmoid", "com.microsoft::QLinearSoftmax")
+          "com.microsoft::QLinearLeakyRelu", "com.microsoft::QLinearSigmoid", "com.microsoft::QLinearSoftmax")
 class QLinearUnary(QLinear):
     """A function of one quantized tensor. Source: com.microsoft operators QLinearSigmoid, QLinearLeakyRelu, QLinearSoftmax,
     QLinearAveragePool and QLinearGlobalAveragePool.

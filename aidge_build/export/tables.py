@@ -10,6 +10,8 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Operator
 
+FUNCTIONS = ("Abs", "Ceil", "Clip", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "HardSwish", "LeakyReLU", "Log", "Neg", "ReLU",
+             "Reciprocal", "Round", "Sigmoid", "Sqrt", "Tanh")
 LEVELS = numpy.arange(-128, 128, dtype=numpy.int8)
 
 

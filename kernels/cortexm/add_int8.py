@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""int8 addition and subtraction of two tensors of the same size."""
+"""int8 addition and subtraction of two tensors."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from aidge_build.arithmetic.fixed_point import exact_ratio
 from aidge_build.arithmetic.halfword_sums import HalfwordSum, halfword_sum
 from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.evaluate import evaluate
-from aidge_build.backend.prod_conso import ProdConso
-from aidge_build.backend.spec import SAME, Demands, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Literal, Output, computed
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.backend.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
+from aidge_build.export.call import Call, Constant, computed
+from aidge_build.export.node import kernel
+from aidge_build.export.rows_int8 import RowsInt8, rows_spec
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
@@ -24,15 +24,6 @@ from aidge_build.operators.base import Operator
 from .add import WORDS, routine
 from .conditions import FEATURES
 from .linear_int8 import INT8
-
-
-def _tensors(view: NodeView) -> str:
-    tensors = (*view.inputs, *view.outputs)
-    if any(tensor.quantization is None or not tensor.quantization.per_tensor for tensor in tensors):
-        return "a tensor has no quantization, or several scales"
-    if any(tensor.is_constant for tensor in view.inputs) or len({tensor.dims for tensor in tensors}) > 1:
-        return "an input is constant or repeated, wants two computed tensors of the output's dims"
-    return ""
 
 
 def _clamp(view: NodeView) -> str:
@@ -60,20 +51,25 @@ def _search(operator: Operator, *quantizations: Quantization) -> HalfwordSum | N
                         tuple(quantization.zero_point for quantization in quantizations), meaning)
 
 
-@kernel(("Add", "Sub"), ImplSpec(
-    inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.int8, SAME)), outputs=(IOSpec(DType.int8, SAME),), features=FEATURES,
-    predicates=(Predicate("two computed tensors of the same dims, one scale each", _tensors),
-                Predicate("the output uses all of int8", _clamp),
-                Predicate("exact with 16 or 20 fraction bits", _unproved))))
-class AddInt8(ExportNode):
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        return ProdConso.in_place_model(view).demands
+CONDITIONS = (Predicate("the output uses all of int8", _clamp), Predicate("exact with 16 or 20 fraction bits", _unproved))
 
+
+@kernel(("Add", "Sub"), rows_spec(FEATURES, SAME, *CONDITIONS))
+class AddInt8(RowsInt8):
     def call(self) -> Call:
         found = _found(self.view)
-        function, text = routine(found.bits)
+        row, text = routine(found.bits)
         constants = numpy.array([found.first, found.second, found.offset], numpy.int32)
-        return Call(function, ("add_int8.h",), (Input(0), Input(1), Output(0), Constant("sum", constants),
-                                                Literal(self.outputs[0].elements)),
-                    note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values", texts=(text,), facts=computed(f"{4 * WORDS} values", 1))
+        return self.by_rows(row, "add_int8.h", Constant("sum", constants), text,
+                            note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values",
+                            facts=computed(f"{4 * WORDS} values", 1))
+
+
+@kernel(("Add", "Sub"), rows_spec(FEATURES, CHANNELS_LAST, *CONDITIONS))
+class AddPixelsInt8(AddInt8):
+    """One term repeats, pixel by pixel."""
+
+
+@kernel(("Add", "Sub"), rows_spec(FEATURES, ROW_MAJOR, *CONDITIONS))
+class AddRowsInt8(AddInt8):
+    """One term repeats, row by row."""

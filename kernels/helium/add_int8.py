@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""int8 addition and subtraction of two tensors of the same dims."""
+"""int8 addition and subtraction of two tensors."""
 
 from __future__ import annotations
 
 import numpy
 
 from aidge_build.arithmetic.requantize import clamp_levels
-from aidge_build.backend.prod_conso import ProdConso
-from aidge_build.backend.spec import SAME, Demands, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Literal, Output, computed
-from aidge_build.export.conditions import ALL_QUANTIZED
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.backend.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
+from aidge_build.export.call import Call, Constant, computed
+from aidge_build.export.node import kernel
+from aidge_build.export.rows_int8 import RowsInt8, rows_spec
 from aidge_build.graph.dtype import DType
 
 from .assembly import Assembler, function
@@ -18,15 +17,8 @@ from .conditions import MVE
 from .sums import NARROWED, proved_sum
 
 
-def _unlike(view: NodeView) -> str:
-    first, second = view.inputs
-    if first.is_constant or second.is_constant:
-        return "an input is constant"
-    return "" if first.dims == second.dims == view.outputs[0].dims else f"dims {list(first.dims)} and {list(second.dims)} differ"
-
-
 def _unproved(view: NodeView) -> str:
-    return "" if _unlike(view) or _constants(view) else "no sum in 32 bits is proved equal for these scales"
+    return "" if _constants(view) else "no sum in 32 bits is proved equal for these scales"
 
 
 def _constants(view: NodeView) -> tuple[int, int, int, int] | None:
@@ -41,26 +33,29 @@ def _levels(view: NodeView) -> tuple[int, int]:
     return clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
 
 
-SAME_DIMS = Predicate("two computed inputs of the same dims", _unlike)
 PROVED = Predicate("the sum in 32 bits is proved on all 65,536 pairs", _unproved)
 
 
-@kernel(("Add", "Sub"), ImplSpec(inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.int8, SAME)), outputs=(IOSpec(DType.int8, SAME),),
-                                 features=MVE, predicates=(ALL_QUANTIZED, SAME_DIMS, PROVED)))
-class AddInt8(ExportNode):
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        return ProdConso.in_place_model(view).demands
-
+@kernel(("Add", "Sub"), rows_spec(MVE, SAME, PROVED))
+class AddInt8(RowsInt8):
     def call(self) -> Call:
         first, second, offset, shift = _constants(self.view)
         low, high = _levels(self.view)
         clamps = (low, high) != DType.int8.range
         name = f"aidge_helium_add_shift_{shift}{'_clamped' if clamps else ''}"
-        numbers = numpy.array([first, second, offset, low, high], numpy.int32)
-        arguments = (Input(0), Input(1), Output(0), Constant("sum", numbers), Literal(self.outputs[0].elements))
-        return Call(name, ("helium.h",), arguments, "integers proved equal on all 65,536 pairs of values", (_text(name, shift, clamps),),
-                    facts=computed("4 values", 1))
+        numbers = Constant("sum", numpy.array([first, second, offset, low, high], numpy.int32))
+        return self.by_rows(name, "helium.h", numbers, _text(name, shift, clamps),
+                            note="integers proved equal on all 65,536 pairs of values", facts=computed("4 values", 1))
+
+
+@kernel(("Add", "Sub"), rows_spec(MVE, CHANNELS_LAST, PROVED))
+class AddPixelsInt8(AddInt8):
+    """One term repeats, pixel by pixel."""
+
+
+@kernel(("Add", "Sub"), rows_spec(MVE, ROW_MAJOR, PROVED))
+class AddRowsInt8(AddInt8):
+    """One term repeats, row by row."""
 
 
 def _text(name: str, shift: int, clamps: bool) -> str:

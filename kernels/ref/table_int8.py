@@ -7,16 +7,13 @@ from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Constant, Input, Literal, Output
 from aidge_build.export.elementwise import ElementWise
 from aidge_build.export.node import kernel
-from aidge_build.export.tables import table_of
+from aidge_build.export.tables import FUNCTIONS, table_of
 from aidge_build.graph.dtype import DType
 
 from .conditions import ALL_QUANTIZED
 
-TYPES = ("Abs", "Ceil", "Clip", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "HardSwish", "LeakyReLU", "Log", "Neg", "ReLU",
-         "Reciprocal", "Round", "Sigmoid", "Sqrt", "Tanh")
 
-
-@kernel(TYPES, ImplSpec(inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), predicates=(ALL_QUANTIZED,)))
+@kernel(FUNCTIONS, ImplSpec(inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), predicates=(ALL_QUANTIZED,)))
 class TableInt8(ElementWise):
     def call(self) -> Call:
         table = table_of(self.operator, self.inputs[0], self.outputs[0])

@@ -1,29 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Sums and pools of `cortexm` against their numpy meaning, bit for bit."""
+"""Sums, products and pools of `cortexm` against their numpy meaning, bit for bit."""
 
 from __future__ import annotations
 
-import math
 import shutil
 
 import pytest
+from binary_cases import binaries
 from cortexm_harness import BOARD, PORTABLE, accepted, case, run
 from helium_harness import RANDOM_CASES
 from pool_cases import edge_pools, random_pool
-from random_tensors import Randomness
-
-from aidge_build.operators.binary import Add, Sub
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+FLAGS = pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto"), ("-O0",), PORTABLE],
+                                ids=lambda flags: " ".join(flags) or "usual")
 
 
-def sums():
-    for seed in range(160):
-        random = Randomness(seed)
-        dims = random.choice((1, 5), (3, 7, 11), (1, 4, 3, 3), (1, 32), (2, 129), (1, 1))
-        operator = random.choice(Add, Sub)(minimum=random.choice(-math.inf, -math.inf, 0.0))
-        first, second = random.data(*dims, name="a"), random.data(*dims, name="b")
-        yield case(operator, [first, second], [random.int8(*dims), random.int8(*dims)], quantization=random.quantization(0.08))
+def sums_and_products():
+    return accepted(binaries(case, 160))
 
 
 def pools():
@@ -31,7 +25,7 @@ def pools():
 
 
 @needs_compiler
-@pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto"), ("-O0",), PORTABLE], ids=lambda flags: " ".join(flags) or "usual")
+@FLAGS
 def test_pools_equal_the_meaning_on_the_emulated_core(flags):
     cases = pools()
     assert len({entry.call.function for entry in cases}) == 3 and len(cases) > 30
@@ -39,13 +33,13 @@ def test_pools_equal_the_meaning_on_the_emulated_core(flags):
 
 
 @needs_compiler
-@pytest.mark.parametrize("flags", [(), PORTABLE, ("-O0",)], ids=["assembly", "portable", "unoptimized"])
-def test_sums_equal_the_meaning_on_the_emulated_core(flags):
-    cases = accepted(list(sums()))
-    assert len(cases) > 60 and len({entry.call.function for entry in cases}) == 2
+@FLAGS
+def test_sums_and_products_equal_the_meaning_on_the_emulated_core(flags):
+    cases = sums_and_products()
+    assert len(cases) > 100 and len({entry.call.function for entry in cases}) == 5
     assert run(cases, *flags, board=BOARD) == []
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():
-    assert run([*accepted(list(sums())), *pools()], "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef",
+    assert run([*sums_and_products(), *pools()], "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef",
                "-Werror", board="host") == []

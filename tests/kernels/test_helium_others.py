@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Fully connected layers, sums and pools of `helium` against their numpy meaning, bit for bit: the assembly on the emulated
+"""Fully connected layers, sums, products, functions and pools of `helium` against their numpy meaning, bit for bit: the assembly on the emulated
 Cortex-M55, and the plain C beside it on this machine."""
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ import math
 
 import numpy
 import pytest
+from binary_cases import binaries
 from helium_harness import FEATURES, RANDOM_CASES, case, library, needs_emulator, run
 from pool_cases import CLAMPS, edge_pools, random_pool
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
-from aidge_build.operators.binary import Add, Sub
+from aidge_build.operators.activation import HardSwish, LeakyReLU, Sigmoid, Tanh
 from aidge_build.operators.matmul import FC
 
 
@@ -34,12 +35,11 @@ def extreme_fully_connected(scales):
                 quantization=per_tensor(0.5, -3))
 
 
-def addition(seed, *dims, operator=Add):
+def function(seed, *dims):
     random = Randomness(seed)
-    low, high = random.choice(*CLAMPS)
-    first, second = random.data(*dims, name="a"), random.data(*dims, name="b")
-    return case(operator(minimum=low, maximum=high), [first, second], [random.int8(*dims), random.int8(*dims)],
-                quantization=random.quantization(0.08))
+    data = random.data(*dims)
+    operator = random.choice(Sigmoid(), Tanh(), HardSwish(), LeakyReLU(alpha=0.1))
+    return case(operator, [data], [random.int8(*dims)], quantization=random.quantization(0.02))
 
 
 def some_cases():
@@ -47,14 +47,11 @@ def some_cases():
               (1, 785, 16)]
     cases = [fully_connected(seed, *shape) for seed, shape in enumerate(shapes)]
     cases += [extreme_fully_connected((1e-30, 1e30, 2.0 ** -14)), extreme_fully_connected((1e-38,) + (2.0 ** -10,) * 8)]
-    dims_of_sums = [(1,), (1, 3), (1, 16, 1, 1), (2, 5, 3, 7), (1, 17, 31), (1, 64, 8, 8)]
-    cases += [addition(seed, *dims) for seed, dims in enumerate(dims_of_sums)]
-    cases += [addition(seed + 50, 1, 37, operator=Sub) for seed in range(4)]
+    cases += binaries(case, 60) + [function(seed, *dims) for seed, dims in enumerate(((1, 1), (1, 5), (1, 16), (2, 5, 3, 7), (1, 64, 9)))]
     cases += edge_pools(case)
     for seed in range(3000, 3000 + RANDOM_CASES):
         random = Randomness(seed)
-        cases += [fully_connected(seed, random.choice(1, 1, 3), random.integer(1, 300), random.integer(1, 40)),
-                  addition(seed, random.integer(1, 100), random.integer(1, 9)), random_pool(case, seed)]
+        cases += [fully_connected(seed, random.choice(1, 1, 3), random.integer(1, 300), random.integer(1, 40)), random_pool(case, seed)]
     return cases
 
 

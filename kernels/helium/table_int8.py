@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+"""Every function of one int8 value as a table, 16 values gathered at a time."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
+from aidge_build.export.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.export.conditions import ALL_QUANTIZED
+from aidge_build.export.elementwise import ElementWise
+from aidge_build.export.node import kernel
+from aidge_build.export.tables import FUNCTIONS, table_of
+from aidge_build.graph.dtype import DType
+
+from .conditions import MVE
+
+
+@kernel(FUNCTIONS, ImplSpec(inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), features=MVE,
+                            predicates=(ALL_QUANTIZED,)))
+class TableInt8(ElementWise):
+    def call(self) -> Call:
+        table = numpy.roll(table_of(self.operator, self.inputs[0], self.outputs[0]), 128)  # by the value's byte
+        return Call("aidge_helium_table_int8", ("table_int8.h",),
+                    (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)), facts=computed("16 values"))

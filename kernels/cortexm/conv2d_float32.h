@@ -27,7 +27,8 @@ typedef struct {
     int32_t top, left, columns; /* columns: that are left in the row of outputs */
 } aidge_cortexm_walk_float32;
 
-AIDGE_CORTEXM_INLINE float *aidge_cortexm_zeros_float32(aidge_cortexm_table_float32 *table, const aidge_cortexm_conv2d_float32 *shape)
+AIDGE_CORTEXM_INLINE float *aidge_cortexm_zeros_float32(aidge_cortexm_table_float32 *table,
+                                                        const aidge_cortexm_conv2d_float32 *shape)
 {
     return (float *)(void *)(table->runs + shape->kernel_height * shape->kernel_width);
 }
@@ -148,7 +149,8 @@ static int32_t aidge_cortexm_next_runs_float32(aidge_cortexm_walk_float32 *walk,
     const int32_t right = walk->left + 3 * shape->stride_width + (shape->kernel_width - 1) * shape->dilation_width;
     float *output = walk->output;
     const float *corner;
-    if ((walk->columns < 4) || (walk->top < 0) || (walk->left < 0) || (bottom >= shape->in_height) || (right >= shape->in_width)) {
+    if ((walk->columns < 4) || (walk->top < 0) || (walk->left < 0)
+        || (bottom >= shape->in_height) || (right >= shape->in_width)) {
         return aidge_cortexm_any_runs_float32(walk, table, input, pixels, shape);
     }
     corner = input + (walk->top * shape->in_width + walk->left) * shape->channels;
@@ -164,8 +166,8 @@ static int32_t aidge_cortexm_next_runs_float32(aidge_cortexm_walk_float32 *walk,
 }
 
 /* All groups of channels of 4 pixels: the C version of the assembly. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_pixels_float32(const aidge_cortexm_table_float32 *table, const int32_t *stream, int32_t runs,
-                                                       const int32_t *end, const float *limits)
+AIDGE_CORTEXM_INLINE void aidge_cortexm_pixels_float32(const aidge_cortexm_table_float32 *table, const int32_t *stream,
+                                                       int32_t runs, const int32_t *end, const float *limits)
 {
     while (stream != end) {
         const int32_t channel = *stream++ / 4;

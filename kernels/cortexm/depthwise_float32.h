@@ -57,7 +57,7 @@ static void aidge_cortexm_seen_float32(aidge_cortexm_sources_float32 *table, con
     }
 }
 
-/* How many outputs from column x on see no pad, if the rows of their windows see none; at least 1, as that one is computed alone. */
+/* How many outputs from column x on see no pad; 1 where the first does, as that one is computed alone. */
 static int32_t aidge_cortexm_together_float32(int32_t top, int32_t x, const aidge_cortexm_depthwise_float32 *shape)
 {
     const int32_t left = x * shape->stride_width - shape->pad_left;

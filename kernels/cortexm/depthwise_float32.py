@@ -14,8 +14,8 @@ from .float32 import SAVED_BYTES, LinearFloat32, Limits, float_spec, span
 from .packing import taps_last_channels
 from .window import Plane, plane_of_view
 
-PARAMETERS = ("float *output, const aidge_cortexm_sources_float32 *table, const float *stream, int32_t pixels, const float *limits, "
-              "const aidge_cortexm_depthwise_float32 *shape")
+PARAMETERS = ("float *output, const aidge_cortexm_sources_float32 *table, const float *stream, int32_t pixels, "
+              "const float *limits, const aidge_cortexm_depthwise_float32 *shape")
 PORTABLE = "aidge_cortexm_depthwise_pixels_float32(output, table, stream, pixels, limits, shape);"
 TOGETHER = 8  # channels
 POINTER_BYTES = 4
@@ -112,7 +112,10 @@ def _multiply(code: Routine, channels: int) -> None:
 
 def held_text(taps: int, whole: bool, rest: int, advances: bool, limits: Limits) -> tuple[str, str]:
     """Name and text for windows of at most 9 taps: a pointer to each stays in a register and moves on from channel to channel,
-    behind the last one of a pixel to the next pixel. `whole`: there is a group of 8 channels; `rest`: channels of the last group."""
+    behind the last one of a pixel to the next pixel.
+
+    `whole`: there is a group of 8 channels; `rest`: channels of the last group; `advances`: pixels lie apart.
+    """
     name = (f"aidge_cortexm_depthwise_pixels_float32_{taps}_taps_{'8' * whole}{'_' * bool(whole and rest)}{rest or ''}"
             f"{'_apart' if advances else ''}{limits.suffix}")
     pointers = HELD[:taps]

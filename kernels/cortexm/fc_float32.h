@@ -2,8 +2,8 @@
 #include "float32.h"
 
 /* One row: the C version of the assembly. */
-AIDGE_CORTEXM_INLINE void aidge_cortexm_row_of_fc_float32_c(const float *input, float *output, const int32_t *stream, int32_t features,
-                                                            const int32_t *end, const float *limits)
+AIDGE_CORTEXM_INLINE void aidge_cortexm_row_of_fc_float32_c(const float *input, float *output, const int32_t *stream,
+                                                            int32_t features, const int32_t *end, const float *limits)
 {
     while (stream != end) {
         const int32_t channel = *stream++ / 4;

@@ -8,7 +8,8 @@ typedef struct {
 } aidge_cortexm_taps2d;
 
 /* The largest of the window's values of 16 channels. */
-static void aidge_cortexm_largest_of_16(const int8_t *source, int8_t *output, uint32_t low, uint32_t high, const aidge_cortexm_taps2d *taps)
+static void aidge_cortexm_largest_of_16(const int8_t *source, int8_t *output, uint32_t low, uint32_t high,
+                                        const aidge_cortexm_taps2d *taps)
 {
     const int32_t step = taps->column_step;
     uint32_t a = low;
@@ -34,7 +35,8 @@ static void aidge_cortexm_largest_of_16(const int8_t *source, int8_t *output, ui
 }
 
 /* The same of 4 channels. */
-static void aidge_cortexm_largest_of_4(const int8_t *source, int8_t *output, uint32_t low, uint32_t high, const aidge_cortexm_taps2d *taps)
+static void aidge_cortexm_largest_of_4(const int8_t *source, int8_t *output, uint32_t low, uint32_t high,
+                                        const aidge_cortexm_taps2d *taps)
 {
     uint32_t a = low;
     int32_t row, column;
@@ -50,7 +52,8 @@ static void aidge_cortexm_largest_of_4(const int8_t *source, int8_t *output, uin
 }
 
 /* The largest value of each window, int8, channels last, at least 4; taps in the pads never win. levels: {lowest, highest}. */
-static void aidge_cortexm_maxpool2d_int8(const int8_t *input, int8_t *output, const int8_t *levels, const aidge_ref_window2d *shape)
+static void aidge_cortexm_maxpool2d_int8(const int8_t *input, int8_t *output, const int8_t *levels,
+                                         const aidge_ref_window2d *shape)
 {
     const uint32_t low = aidge_cortexm_four_bytes(levels[0]);
     const uint32_t high = aidge_cortexm_four_bytes(levels[1]);

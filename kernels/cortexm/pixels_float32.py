@@ -75,7 +75,7 @@ def column_text(values: int, limits: Limits) -> tuple[str, str]:
         code("vldmia r1!, {{s8-s11}}")
         _multiply(code, range(4), 8)
     _end(code, limits)
-    return name, code.function(name, PARAMETERS, "4 pixels x 4 channels of float32 through a column, fused multiply-add.", PORTABLE)
+    return name, code.function(name, PARAMETERS, "4 pixels x 4 channels of float32 through a column.", PORTABLE)
 
 
 def _begin() -> Routine:

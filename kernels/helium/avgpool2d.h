@@ -73,8 +73,8 @@ static void aidge_helium_avgpool2d(const int8_t *x, int8_t *y, const int32_t *le
                 const int8_t *source = x + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
                 const int32_t offset = -rows * columns * levels[3];
-                const float multiplier = multipliers[count_kinds == 1 ? 0 : aidge_ref_kind_of_count(
-                    aidge_ref_count_of_taps(rows * columns, top, left, counted_height, counted_width, shape), counts, count_kinds)];
+                const int32_t count = aidge_ref_count_of_taps(rows * columns, top, left, counted_height, counted_width, shape);
+                const float multiplier = multipliers[aidge_ref_kind_of_count(count, counts, count_kinds)];
                 channel = 0;
 #if AIDGE_HELIUM_ASSEMBLY
                 for (; channel + 16 <= channels; channel += 16) {

@@ -30,8 +30,8 @@ static void aidge_ref_avgpool2d_int8(const int8_t *input, int8_t *output, const 
                 const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
                 const int32_t offset = rows * columns * levels[3];
-                const int32_t kind = aidge_ref_kind_of_count(
-                    aidge_ref_count_of_taps(rows * columns, top, left, counted_height, counted_width, shape), counts, count_kinds);
+                const int32_t count = aidge_ref_count_of_taps(rows * columns, top, left, counted_height, counted_width, shape);
+                const int32_t kind = aidge_ref_kind_of_count(count, counts, count_kinds);
                 for (channel = 0; channel < channels; channel++) {
                     int32_t sum = -offset;
                     for (row = 0; row < rows; row++) {

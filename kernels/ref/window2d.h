@@ -30,8 +30,10 @@ static inline int32_t aidge_ref_end_tap(int32_t start, int32_t dilation, int32_t
     return room < taps ? room : taps;
 }
 
-/* How many taps of the window at (top, left) a mean counts: those inside the image, or if counted_height is not 0, those above and
- * left of (counted_height, counted_width). */
+/*
+ * How many taps of the window at (top, left) a mean counts: those inside the image, or if counted_height is not 0, those above
+ * and left of (counted_height, counted_width).
+ */
 static inline int32_t aidge_ref_count_of_taps(int32_t inside, int32_t top, int32_t left, int32_t counted_height,
                                               int32_t counted_width, const aidge_ref_window2d *shape)
 {

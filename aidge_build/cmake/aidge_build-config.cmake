@@ -95,8 +95,7 @@ function(aidge_add_model target)
   endif()
   _aidge_generate("${target}" "${out}" "${name}" "${model}" "${options}" "${files}")
 
-  add_library(${target} STATIC ${files})
-  add_dependencies(${target} ${target}_generate)
+  add_library(${target} STATIC ${files} "${out}/${name}.stamp")
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${out}>")
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C AIDGE_PLAN "${out}/${name}.plan.json" AIDGE_WHERE "${where};${board_path}")
   if(CMAKE_C_COMPILER_ID MATCHES "GNU|Clang")
@@ -167,15 +166,14 @@ function(_aidge_generate target out name model options files)
     # CMake's Make generator never forgets what stood in a depfile (seen in 3.25): without this, a file that is gone from the
     # kernels, or from a newer aidge_build, would make the step run in every build.
     set(forget COMMAND "${CMAKE_COMMAND}" -E rm -f
-               "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}_generate.dir/compiler_depend.internal")
+               "${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/compiler_depend.internal")
   else()
     set(byproducts BYPRODUCTS ${files})
     set(forget "")
   endif()
   add_custom_command(OUTPUT "${stamp}" ${byproducts} COMMAND ${command} ${forget} DEPENDS "${model}" "${out}/${name}.options"
                      DEPFILE "${out}/${name}.d" COMMENT "${comment}" VERBATIM)
-  add_custom_target(${target}_generate DEPENDS "${stamp}")
-  set_source_files_properties(${files} PROPERTIES GENERATED TRUE)
+  set_source_files_properties(${files} "${stamp}" PROPERTIES GENERATED TRUE)
 endfunction()
 
 # `--board=`, or `--cpu=` and `--fpu=`, as the caller says, or else as the flags of the project say.

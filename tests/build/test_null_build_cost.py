@@ -49,6 +49,13 @@ if(MODELS)
     target_link_libraries(app PRIVATE model${index})
   endforeach()
   aidge_check_memory(app model0 model1 model2 model3 model4)
+else()
+  foreach(index RANGE 4)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/model${index}.c "int model${index};")
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/model${index}_weights.c "int weights${index};")
+    add_library(model${index} STATIC ${CMAKE_CURRENT_BINARY_DIR}/model${index}.c ${CMAKE_CURRENT_BINARY_DIR}/model${index}_weights.c)
+    target_link_libraries(app PRIVATE model${index})
+  endforeach()
 endif()
 """
 MAKEFILE = """\
@@ -134,9 +141,9 @@ def test_the_null_build_of_make_costs_at_most_15_percent_more(sources):
     assert with_models <= 1.15 * plain
 
 
-@pytest.mark.parametrize("generator, program, seconds_per_target", [("Ninja", "ninja", 0.0), ("Unix Makefiles", "make", 0.025)])
-def test_the_null_build_of_cmake_costs_at_most_15_percent_more(sources, generator, program, seconds_per_target):
-    """CMake's Make generator starts two makes and a cmake for every target, whoever made it; a model is two targets."""
+@pytest.mark.parametrize("generator, program", [("Ninja", "ninja"), ("Unix Makefiles", "make")])
+def test_the_null_build_of_cmake_costs_at_most_15_percent_more(sources, generator, program):
+    """Than with five libraries of as many files: CMake's Make generator starts two makes and a cmake for every target, whoever made it."""
     if not (shutil.which("cmake") and shutil.which(program)):
         pytest.skip(f"needs cmake and {program}")
     for models in (0, 1):
@@ -147,7 +154,7 @@ def test_the_null_build_of_cmake_costs_at_most_15_percent_more(sources, generato
     seconds = cpu_seconds([["cmake", "--build", f"{program}{models}"] for models in (0, 1)], sources)
     print(f"{generator}: {seconds[0]:.3f} s without, {seconds[1]:.3f} s with {MODELS} models: {seconds[1] / seconds[0]:.3f}")
     # A few processes and hundredths of a second: the clock of the operating system counts in hundredths, too.
-    assert seconds[1] <= 1.15 * seconds[0] + 0.02 + 2 * MODELS * seconds_per_target
+    assert seconds[1] <= 1.15 * seconds[0] + 0.02
 
 
 def test_reading_the_tool_takes_at_most_20_milliseconds(sources):

@@ -11,13 +11,14 @@ import pytest
 
 from aidge_build.backend import cpu
 from aidge_build.backend.match import Target
-from aidge_build.boards import load_board
+from aidge_build.boards import Board, load_board
 from aidge_build.compile import build_program
 from aidge_build.inputs import find_libraries, load_libraries
 from aidge_build.operators import builtin_operators
 from aidge_build.request import CompileRequest
 from aidge_build.verify.firmware import execute
 from tests.command import aidge_build
+from tests.programs import needs_cross_compiler, needs_qemu
 from tests.shared import SHARED, shared
 
 WILD = SHARED / "models" / "wild"
@@ -28,17 +29,17 @@ QUANTIZED = {"kws_micro_m_int8_qdq": 2, "kws_micro_m_int8_qoperator": 2}  # the 
 VECTORS = 2
 
 
-def program_of(path: Path):
-    board = load_board("host")
+def program_of(path: Path, board: Board):
     libraries, _ = load_libraries(list(board.libs), find_libraries([]))
-    return build_program(CompileRequest("wild", path.read_bytes(), path.name, libraries, builtin_operators(), Target(), "host"))
+    return build_program(CompileRequest("wild", path.read_bytes(), path.name, libraries, builtin_operators(), Target(board.features), board.name,
+                                        board=None if board.is_host else board))
 
 
 def results(name: str, folder: Path):
     """(program, ours, numpy's, onnxruntime's): outputs by name, [vector, dims...]."""
     onnxruntime = pytest.importorskip("onnxruntime")
     path = shared(WILD / f"{name}.onnx")
-    program = program_of(path)
+    program = program_of(path, load_board("host"))
     random = numpy.random.default_rng(len(name))
     inputs = {tensor: random.random((VECTORS, *program.view.tensor(tensor).dims), numpy.float32) for tensor in program.view.inputs}
     ours = execute(program, load_board("host"), inputs, folder).outputs
@@ -77,6 +78,30 @@ def test_a_quantized_model_equals_its_meaning_and_nearly_onnxruntime(name, tmp_p
     for output in theirs:
         assert numpy.array_equal(ours[output], meaning[output])
         assert numpy.abs(ours[output] - theirs[output]).max() <= QUANTIZED[name] / 256
+
+
+# Images of 320 x 240 as floats: arrays of the firmware and arena do not fit the 4 MB that the board uses by itself.
+BOARD_WITH_LARGE_MEMORY = 'title = "AN386, data in the PSRAM"\nextends = "mps2-an386"\ndata = "PSRAM"\n'
+LARGE = ("ultraface_slim_320", "yunet_s_320")
+
+
+@needs_cross_compiler
+@needs_qemu
+@pytest.mark.parametrize("name", [*FLOAT, *INTEGER, *sorted(QUANTIZED)])
+def test_a_model_runs_on_an_emulated_cortex_m4_and_equals_its_meaning(name, tmp_path):
+    path = shared(WILD / f"{name}.onnx")
+    (tmp_path / "large.toml").write_text(BOARD_WITH_LARGE_MEMORY)
+    board = load_board("large", [tmp_path]) if name in LARGE else load_board("mps2-an386")
+    program = program_of(path, board)
+    random = numpy.random.default_rng(len(name))
+    inputs = {tensor: random.random((1, *program.view.tensor(tensor).dims), numpy.float32) for tensor in program.view.inputs}
+    ours = execute(program, board, inputs, tmp_path).outputs
+    meaning = cpu.run(program.view, {tensor: values[0] for tensor, values in inputs.items()})
+    for output in program.view.outputs:
+        if name in QUANTIZED:
+            assert numpy.array_equal(ours[output][0], meaning[output])
+        else:
+            assert relative(ours[output][0], meaning[output]) <= 2e-5
 
 
 @pytest.mark.parametrize("name, reason", [

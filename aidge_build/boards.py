@@ -31,20 +31,29 @@ _KEYS = {
     "stack": str, "arena": list, "regions": dict, "emulator": str, "qemu_machine": str,
     "runners": dict,
 }
-_REGION_KEYS = {"origin": int, "length": (int, str), "kind": str}
+_REGION_KEYS = {"origin": int, "length": (int, str), "kind": str, "access_cost": int, "dma": bool, "clock": dict}
+_REQUIRED_REGION_KEYS = ("origin", "length", "kind")
+_CLOCK_KEYS = {"register": int, "bits": int}
 _FILE_KEYS = ("sources", "link_script")
 _ROLES = ("vectors", "code", "constants", "data", "stack")
 
 
 @dataclass(frozen=True)
 class Region:
-    """A memory of the board: `length_bytes` from `origin`; `roles` says what the linker script puts there."""
+    """A memory of the board: `length_bytes` from `origin`; `roles` says what the linker script puts there.
+
+    `access_cost` compares regions (cycles per word, say). `dma`: whether peripherals reach it. `clock` is (register, bits) that the
+    start-up code sets before it uses the region; None where it is on after reset.
+    """
 
     name: str
     origin: int
     length_bytes: int
     kind: str
     roles: tuple[str, ...]
+    access_cost: int = 1
+    dma: bool = True
+    clock: tuple[int, int] | None = None
 
     @property
     def end(self) -> int:
@@ -187,7 +196,7 @@ def _check_keys(table: object, allowed: Mapping[str, type | tuple[type, ...]], w
             near = difflib.get_close_matches(key, allowed, n=1)
             guess = f"did you mean '{near[0]}'? " if near else ""
             raise AidgeError(f"unknown key '{key}'", where=where, hint=f"{guess}Keys: {', '.join(sorted(allowed))}", code="BOARD")
-        if not isinstance(value, allowed[key]) or isinstance(value, bool):
+        if not isinstance(value, allowed[key]) or isinstance(value, bool) and allowed[key] is not bool:
             raise AidgeError(f"key '{key}' has the wrong type of value: {value!r}", where=where, code="BOARD")
         if isinstance(value, list) and not all(isinstance(item, str) for item in value):
             raise AidgeError(f"key '{key}' must be a list of strings", where=where, code="BOARD")
@@ -311,7 +320,7 @@ class _Reader:
     def _region(self, name: str, table: dict, roles: tuple[str, ...]) -> Region:
         if not _REGION_NAME.fullmatch(name):
             raise self._error(f"region name '{name}' must be upper-case letters, digits and '_'")
-        for key in _REGION_KEYS:
+        for key in _REQUIRED_REGION_KEYS:
             if key not in table:
                 raise self._error(f"regions.{name}: key '{key}' is missing")
         length = self._size(f"regions.{name}.length", table["length"])
@@ -320,4 +329,18 @@ class _Reader:
         kind = self._choice(f"regions.{name}.kind", table["kind"], _KINDS)
         if kind == "flash" and {"data", "stack", "arena"} & set(roles):
             raise self._error(f"regions.{name} is flash and cannot hold {', '.join(roles)}")
-        return Region(name, table["origin"], length, kind, roles)
+        cost = table.get("access_cost", 1)
+        if cost < 1:
+            raise self._error(f"regions.{name}.access_cost is {cost}, wants at least 1")
+        return Region(name, table["origin"], length, kind, roles, cost, table.get("dma", True), self._clock(name, table.get("clock")))
+
+    def _clock(self, name: str, table: dict | None) -> tuple[int, int] | None:
+        if table is None:
+            return None
+        where = f"{self.where}: regions.{name}.clock"
+        _check_keys(table, _CLOCK_KEYS, where)
+        register, bits = table.get("register", -1), table.get("bits", 0)
+        if not (0 <= register < 1 << 32 and register % 4 == 0 and 0 < bits < 1 << 32):
+            raise AidgeError("wants a register's address and the bits to set in it", where=where, code="BOARD",
+                             hint="clock = { register = 0x580244DC, bits = 0x20000000 }")
+        return register, bits

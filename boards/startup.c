@@ -23,9 +23,11 @@ enum { EXIT_FAULT = 99 };
 
 struct copied { const uint32_t *from; uint32_t *first, *end; };
 struct cleared { uint32_t *first, *end; };
+struct clock { volatile uint32_t *control; uint32_t bits; };
 
 extern const struct copied aidge_copied_first[], aidge_copied_end[];
 extern const struct cleared aidge_cleared_first[], aidge_cleared_end[];
+extern const struct clock aidge_clocks_first[] __attribute__((weak)), aidge_clocks_end[] __attribute__((weak));
 extern void (*const aidge_constructors_first[])(void), (*const aidge_constructors_end[])(void);
 extern uint32_t __stack_top[];
 
@@ -47,6 +49,11 @@ __attribute__((noinline, used)) void aidge_start(void)
     REGISTER(FPDSCR) = FPSCR_DEFAULT;
     __asm__ volatile("vmsr fpscr, %0" : : "r"(FPSCR_DEFAULT));
 #endif
+    for (const struct clock *clock = aidge_clocks_first; clock < aidge_clocks_end; clock++) {
+        *clock->control |= clock->bits;
+        (void)*clock->control; /* the memory answers when the write has arrived */
+    }
+    __asm__ volatile("dsb" : : : "memory");
     for (const struct copied *range = aidge_copied_first; range < aidge_copied_end; range++) {
         const uint32_t *from = range->from;
         for (uint32_t *word = range->first; word < range->end; word++)

@@ -63,6 +63,8 @@ class _Machine:
         for region in board.regions:
             self._map(region)
         self._map(_SYSTEM)
+        self.asleep: dict[Region, int] = {region: 0 for region in board.regions if region.clock}  # with the hook that guards it
+        self._map_clocks()
         self._load()
         self.semihosting = Semihosting(program.work_folder, " ".join(program.arguments), self._read, self._write)
         self.fault = ""
@@ -116,6 +118,25 @@ class _Machine:
         self.memories[region] = memory
         if region.kind == "ram" and region is not _SYSTEM:
             memory[:] = bytes([_PAINT]) * size
+
+    def _map_clocks(self) -> None:
+        """Memories whose clock is off cannot be used before the program sets the bits of their register."""
+        for page in sorted({region.clock[0] // _PAGE * _PAGE for region in self.asleep}):
+            self.machine.mem_map(page, _PAGE)
+        for region in self.asleep:
+            self.asleep[region] = self.machine.hook_add(unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE, self._on_sleeping_memory,
+                                                        begin=region.origin, end=region.end - 1)
+        for register in sorted({region.clock[0] for region in self.asleep}):
+            self.machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, self._on_clock, begin=register, end=register + 3)
+
+    def _on_clock(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
+        for region in [region for region in self.asleep if region.clock[0] == address and value & region.clock[1] == region.clock[1]]:
+            machine.hook_del(self.asleep.pop(region))
+
+    def _on_sleeping_memory(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
+        if any(region.origin <= address < region.end for region in self.asleep):
+            self.fault = self.fault or f"accesses 0x{address:08x}, whose clock is off"
+            machine.emu_stop()
 
     def _load(self) -> None:
         """Copies the program to where the flasher would put it."""

@@ -268,6 +268,16 @@ def test_the_boards_own_set_up_is_skipped_in_emulation(tmp_path):
     assert run("stm32f7", build("stm32f7", code, tmp_path), tmp_path).exit_code == 5
 
 
+def test_a_memory_whose_clock_is_off_cannot_be_used_before_the_start_up_code_switches_it_on(tmp_path):
+    code = "int main(void) { volatile int *word = (volatile int *)0x30020010; *word = 6; return *word; }"
+    assert run("stm32h743", build("stm32h743", code, tmp_path), tmp_path).exit_code == 6
+    board = load_board("stm32h743")
+    forgetful = dataclasses.replace(board, regions=tuple(dataclasses.replace(region, clock=None) for region in board.regions))
+    elf = build_program(forgetful, [tmp_path / "app.c"], tmp_path / "app.elf", work_folder=tmp_path / "objects")
+    with pytest.raises(CheckFailed, match="accesses 0x30020010, whose clock is off, at main"):
+        run("stm32h743", elf, tmp_path)
+
+
 def test_a_memory_that_overflows_is_named_with_the_missing_bytes(tmp_path):
     code = "static char big[20000];\nint main(void) { for (int i = 0; i < 20000; i++) big[i] += (char)i; return big[3]; }"
     with pytest.raises(AidgeError, match=r"memory SRAM is too small by 5,\d\d\d B") as caught:

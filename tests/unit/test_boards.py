@@ -48,6 +48,18 @@ def test_the_stm32f746_has_the_memories_of_its_reference_manual():
     assert board.compiler_flags[:4] == ("-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard")
 
 
+def test_the_stm32h743_has_the_islands_of_its_reference_manual_and_switches_on_those_that_sleep_after_reset():
+    board = load_board("stm32h743")
+    enable = 0x580244DC  # RCC_AHB2ENR
+    assert [(region.name, region.length_bytes >> 10, region.dma, region.clock) for region in board.arena_regions] == [
+        ("DTCM", 128, False, None), ("AXI", 512, True, None), ("SRAM1", 128, True, (enable, 1 << 29)), ("SRAM2", 128, True, (enable, 1 << 30)),
+        ("SRAM3", 32, True, (enable, 1 << 31)), ("SRAM4", 64, True, None)]
+    costs = [region.access_cost for region in board.arena_regions]
+    assert costs == sorted(costs) and costs[0] < costs[1] < costs[2]
+    assert "LONG(0x580244DC) LONG(0x40000000) /* SRAM2 */" in render_link_script(board)
+    assert "LONG(0x580244DC)" not in render_link_script(load_board("stm32f7"))
+
+
 def test_a_misspelled_board_lists_the_valid_ones_and_guesses():
     with pytest.raises(AidgeError) as caught:
         load_board("smt32f7")
@@ -119,6 +131,20 @@ def test_a_cycle_is_refused_and_printed(tmp_path):
 ])
 def test_a_wrong_value_is_refused(tmp_path, text, fragment):
     assert fragment in refusal(write(tmp_path, "mine", text)).what
+
+
+@pytest.mark.parametrize("line, fragment", [
+    ("access_cost = 0", "wants at least 1"),
+    ("access_cost = true", "wrong type"),
+    ("dma = 1", "wrong type"),
+    ("clock = 3", "wrong type"),
+    ("clock = { bits = 4 }", "a register's address and the bits"),
+    ("clock = { register = 0x40000002, bits = 4 }", "a register's address and the bits"),
+    ("clock = { register = 0x40000000, bit = 4 }", "unknown key 'bit'"),
+])
+def test_a_wrong_value_of_a_region_is_refused(tmp_path, line, fragment):
+    region = f'[regions.X]\norigin = 0x60000000\nlength = "4K"\nkind = "ram"\n{line}\n'
+    assert fragment in refusal(write(tmp_path, "mine", f'extends = "stm32f7"\n{region}')).what
 
 
 def test_the_host_has_no_linker_script():

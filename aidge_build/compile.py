@@ -122,5 +122,6 @@ def make_program(request: CompileRequest, assignment: Assignment, schedule: Sche
         language="c++" if any(library.language == "c++" for library in request.libraries) else "c",
         order=schedule.order,
         split=placed.split,
+        split_proved=placed.split_proved,
         buffer_of=schedule.buffer_of,
     )

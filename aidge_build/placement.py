@@ -37,6 +37,7 @@ class Placed:
     alignment: int
     region: str
     split: tuple[ArenaPart, ...] = ()
+    split_proved: bool = False
 
 
 def plan_memory(assignment: Assignment, demands: Callable[[Node], Demands], options: Options,
@@ -124,12 +125,12 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     outside = options.io == "caller"
     buffers = tuple(buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io"))
     arena = plan(buffers, overlaps=schedule.overlaps) if outside else peak
-    region, split = "", ()
+    region, split, proved = "", (), False
     if options.arena == "static":
-        arena, region, split = _regions(arena, schedule, view, board)
+        arena, region, split, proved = _regions(arena, schedule, view, board)
     return Placed(arena, buffers, peak, places_of(schedule, view, arena, outside),
                   sum(view.tensor(name).size_bytes for name in dict.fromkeys((*view.inputs, *view.outputs))),
-                  max(ARENA_ALIGNMENT, arena.alignment), region, split)
+                  max(ARENA_ALIGNMENT, arena.alignment), region, split, proved)
 
 
 def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: bool) -> dict[str, Place]:
@@ -147,19 +148,21 @@ def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: b
     return places
 
 
-def _regions(arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board | None) -> tuple[MemoryPlan, str, tuple[ArenaPart, ...]]:
-    """The first region in the board's order of preference that holds the arena in one piece, else several that hold its parts."""
+def _regions(arena: MemoryPlan, schedule: Schedule, view: GraphView,
+             board: Board | None) -> tuple[MemoryPlan, str, tuple[ArenaPart, ...], bool]:
+    """The first region in the board's order of preference that holds the arena in one piece, else several that hold its parts;
+    and whether no arrangement over several has a lower access cost."""
     if board is None or not board.arena_regions or not arena.peak_bytes:
-        return arena, "", ()
-    rooms = [Room(region.name, region.length_bytes - (board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0))
-             for region in board.arena_regions]
+        return arena, "", (), False
+    rooms = [Room(region.name, region.length_bytes - (board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0),
+                  region.access_cost, region.dma) for region in board.arena_regions]
     for room in rooms:
-        if arena.peak_bytes <= room.size_bytes:
-            return arena, room.region, ()
+        if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
+            return arena, room.region, (), False
     found = spread([placement.buffer for placement in arena.placements], rooms, _accesses(schedule), arena.overlaps)
     if isinstance(found, NoSpread):
         raise _no_room(found, arena, schedule, view, board, rooms)
-    return _joined(found, arena), "", _parts(found)
+    return _joined(found.plans, arena), "", _parts(found.plans), found.proved
 
 
 def _accesses(schedule: Schedule) -> dict[str, int]:

@@ -101,6 +101,7 @@ class Program:
     order: Order | None = None  # how good the order of the layers is
     buffer_of: Mapping[str, str] = field(default_factory=dict)  # tensor -> the buffer that holds its bytes
     split: tuple[ArenaPart, ...] = ()  # the parts of an arena that lies in several regions
+    split_proved: bool = False  # whether no arrangement over the regions has a lower access cost
 
     @property
     def parts(self) -> tuple[ArenaPart, ...]:

@@ -49,7 +49,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     lines = [*(f"{arguments.model}: {notice}" for notice in program.notices), line,
              f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), scratch {data['scratch_bytes']:,} B"]
     if program.split:
-        lines.append(f"the arena in {', '.join(f'{part.region} {part.size_bytes:,} B' for part in program.split)}: not proven to be the least")
+        lines.append(f"the arena in {', '.join(f'{part.region} {part.size_bytes:,} B' for part in program.split)}: "
+                     + ("least access cost" if program.split_proved else "not proven to be the least access cost"))
     _draw(arguments, peak, steps, lines)
     data["live_at_peak"] = _live(peak, _tensors_of(program))
     lines += _why(data["live_at_peak"], peak) if arguments.why else [render_text(peak, max(1, len(steps)))]

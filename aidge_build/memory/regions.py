@@ -3,7 +3,8 @@
 
 Each buffer goes as a whole into one region. A region is filled up to its room by the live bytes of every step; then its buffers
 are packed by the planner, and where they do not fit packed, the room is made smaller and everything is spread again. That no
-arrangement exists is known only where the live bytes of a step, or a single buffer, exceed the rooms.
+arrangement exists is known only where the live bytes of a step, or a single buffer, exceed the rooms. Where the constraint solver
+of `cp_sat` is installed, it looks for a cheaper arrangement, or for any, and may prove that there is none.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from random import Random
 
 import numpy
 
+from aidge_build.memory import cp_sat
 from aidge_build.memory.buffer import Buffer, Overlap
-from aidge_build.memory.plan import CapacityExceeded, MemoryPlan
+from aidge_build.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.memory.planner import plan
+from aidge_build.memory.problem import Problem
 
 ROUNDS = 8
 SHUFFLES = 24
@@ -25,10 +28,27 @@ SEED = 20232
 
 @dataclass(frozen=True)
 class Room:
-    """The bytes of a region that buffers may use; rooms are listed with the preferred one first."""
+    """The bytes of a region that buffers may use; of rooms of equal `access_cost` the first is preferred. Without `dma`
+    peripherals do not reach it: inputs and outputs stay out."""
 
     region: str
     size_bytes: int
+    access_cost: int = 1
+    dma: bool = True
+
+    def takes(self, buffer: Buffer) -> bool:
+        """Whether the buffer may lie here, its size aside."""
+        return self.dma or buffer.kind != "io"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One plan per region that is used, in the order of the rooms. `cost` sums accesses x bytes x cost of the region;
+    `proved`: no arrangement of buffers as wholes costs less."""
+
+    plans: tuple[MemoryPlan, ...]
+    cost: int
+    proved: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,17 +61,56 @@ class NoSpread:
 
 
 def spread(buffers: Sequence[Buffer], rooms: Sequence[Room], accesses: Mapping[str, int],
-           overlaps: Sequence[Overlap] = ()) -> tuple[MemoryPlan, ...] | NoSpread:
-    """One plan per region that is used, in the order of `rooms`; `accesses` counts how often each byte of a buffer is touched."""
+           overlaps: Sequence[Overlap] = ()) -> Spread | NoSpread:
+    """The cheapest arrangement that is found; `accesses` counts how often each byte of a buffer is touched."""
     impossible = _impossible(buffers, rooms) if not overlaps else None
     if impossible:
         return impossible
-    for order in _orders(buffers, accesses):
-        found = _spread_in(order, rooms, overlaps)
-        if found:
-            return found
-    step, needed = _fullest(buffers)
-    return NoSpread(step, needed, proved=False)
+    cheapest = sorted(rooms, key=lambda room: room.access_cost)
+    plans = next(filter(None, (_spread_in(order, cheapest, overlaps) for order in _orders(buffers, accesses))), ())
+    found = Spread(_in_order(plans, rooms), _cost(plans, rooms, accesses)) if plans else None
+    if cp_sat.is_installed() and len(buffers) <= cp_sat.MOST_BUFFERS:
+        return _solved(buffers, rooms, accesses, overlaps, found)
+    return found or NoSpread(*_fullest(buffers), proved=False)
+
+
+def _solved(buffers: Sequence[Buffer], rooms: Sequence[Room], accesses: Mapping[str, int], overlaps: Sequence[Overlap],
+            known: Spread | None) -> Spread | NoSpread:
+    """What the constraint solver finds, starting from what is known; it takes buffers as whole and apart."""
+    numbers = {room.region: number for number, room in enumerate(rooms)}
+    hint = {placement.buffer.name: numbers[each.region] for each in (known.plans if known else ()) for placement in each.placements}
+    answer = cp_sat.solve(buffers, rooms, {buffer.name: accesses.get(buffer.name, 1) * buffer.size_bytes for buffer in buffers}, hint)
+    whole = not overlaps and not any(buffer.windows for buffer in buffers)
+    if not answer.places:
+        return known or NoSpread(*_fullest(buffers), proved=answer.proved and whole)
+    plans = []
+    for number, room in enumerate(rooms):
+        inside = [(buffer, offset) for buffer, (place, offset) in zip(buffers, answer.places, strict=True) if place == number]
+        if inside:
+            plans.append(_packed_or_as_given(inside, room, overlaps))
+    found = Spread(tuple(plans), _cost(plans, rooms, accesses), answer.proved and whole)
+    return known if known and known.cost < found.cost else found
+
+
+def _packed_or_as_given(inside: Sequence[tuple[Buffer, int]], room: Room, overlaps: Sequence[Overlap]) -> MemoryPlan:
+    buffers = [buffer for buffer, _ in inside]
+    try:
+        return _packed(buffers, room, overlaps)
+    except CapacityExceeded:
+        bound, step = Problem.of(buffers).lower_bound
+        placements = sorted((Placement(buffer, offset) for buffer, offset in inside), key=lambda p: (p.buffer.first, p.buffer.name))
+        return MemoryPlan(tuple(placements), max(p.end_bytes for p in placements), bound, step, False, room.region)
+
+
+def _in_order(plans: Sequence[MemoryPlan], rooms: Sequence[Room]) -> tuple[MemoryPlan, ...]:
+    by_region = {each.region: each for each in plans}
+    return tuple(by_region[room.region] for room in rooms if room.region in by_region)
+
+
+def _cost(plans: Sequence[MemoryPlan], rooms: Sequence[Room], accesses: Mapping[str, int]) -> int:
+    costs = {room.region: room.access_cost for room in rooms}
+    return sum(accesses.get(placement.buffer.name, 1) * placement.buffer.size_bytes * costs[each.region]
+               for each in plans for placement in each.placements)
 
 
 def _orders(buffers: Sequence[Buffer], accesses: Mapping[str, int]) -> list[list[Buffer]]:
@@ -96,7 +155,7 @@ def _assigned(order: Sequence[Buffer], rooms: Sequence[Room], limits: Mapping[st
     assigned: dict[str, list[Buffer]] = {room.region: [] for room in rooms}
     for buffer in order:
         padded = -(-buffer.size_bytes // buffer.alignment) * buffer.alignment
-        for room in rooms:
+        for room in [room for room in rooms if room.takes(buffer)]:
             span = live[room.region][buffer.first:buffer.last]
             if span.max() + padded <= limits[room.region]:
                 span += padded
@@ -109,9 +168,8 @@ def _assigned(order: Sequence[Buffer], rooms: Sequence[Room], limits: Mapping[st
 
 def _impossible(buffers: Sequence[Buffer], rooms: Sequence[Room]) -> NoSpread | None:
     """What no arrangement avoids: more live bytes than there are, or a buffer larger than every region."""
-    largest_room = max((room.size_bytes for room in rooms), default=0)
     for buffer in sorted(buffers, key=lambda b: (-b.size_bytes, b.first)):
-        if buffer.size_bytes > largest_room:
+        if buffer.size_bytes > max((room.size_bytes for room in rooms if room.takes(buffer)), default=0):
             return NoSpread(buffer.first, buffer.size_bytes, proved=True)
     step, needed = _fullest(buffers)
     return NoSpread(step, needed, proved=True) if needed > sum(room.size_bytes for room in rooms) else None

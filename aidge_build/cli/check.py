@@ -68,7 +68,7 @@ def _as_json(image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...
                "planned_bytes": claim.arena_bytes,
                "stack_bound_bytes": runs[f"{claim.model}_run"].bytes if f"{claim.model}_run" in runs else None} for claim in claims]
     return {
-        "findings": [{"code": finding.code, "severity": finding.severity, "text": finding.text} for finding in findings],
+        "findings": [{"code": finding.code, "severity": finding.severity, "text": finding.text, "hint": finding.hint} for finding in findings],
         "regions": [{"name": use.region.name, "used_bytes": use.used_bytes, "length_bytes": use.region.length_bytes}
                     for use in uses],
         "models": models,
@@ -96,7 +96,7 @@ def _text(elf: Path, image: Image, claims: tuple[Claim, ...], uses: tuple[Region
             share = 100 * use.used_bytes / use.region.length_bytes
             lines.append(f"       {use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %")
     lines += [f"       {line}" for line in (_stack_text(stack) if stack else ())]
-    lines += [f"{elf}: {finding.severity} {finding.code}: {finding.text}" for finding in findings]
+    lines += [finding.line(elf) for finding in findings]
     return "\n".join(lines)
 
 

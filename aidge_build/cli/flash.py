@@ -56,7 +56,7 @@ def _require_check(arguments: argparse.Namespace) -> None:
     outcome = check.run(options)
     if outcome.exit_code != 0:
         first = next(finding for finding in outcome.data["findings"] if finding["severity"] == "error")
-        raise CheckFailed(f"is not flashed: {first['code']}: {first['text']}", where=str(arguments.elf), hint="aidge-build check says more",
+        raise CheckFailed(f"is not flashed: {first['code']}: {first['text']}", where=str(arguments.elf), hint=first["hint"],
                           code="FLASH")
 
 

@@ -15,6 +15,7 @@ from aidge_build.cli.boards import add_board_path
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, read_claims, read_image
 from aidge_build.elf.cycles import cycle_model
+from aidge_build.elf.findings import ERROR, Finding
 from aidge_build.emulate import RunResult, run_program
 from aidge_build.emulate.estimate import cycles_of
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
@@ -93,11 +94,12 @@ def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, cla
     model = cycle_model(board.cpu)
     if result.run_cycles is not None and result.runs:
         lines.append(f"~{round(result.run_cycles / result.runs):,} cycles per inference{_stalls(result, board)} ({model.validation})")
+    lines += _memory_used(result, claims)
     if result.exit_code != 0:
         lines.append(f"exit code {result.exit_code}")
     excess = _over_budget(result, arguments.max_instructions)
     if excess:
-        lines.append(f"{arguments.elf}: error INS01: {excess}")
+        lines.append(excess.line(arguments.elf))
     data = {
         "board": board.name, "emulator": result.emulator, "exit_code": result.exit_code, "stdout": result.stdout,
         "instructions": result.instructions, "models": [claim.model for claim in claims],
@@ -115,6 +117,14 @@ def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, cla
     return Outcome("\n".join(lines), data, EXIT_CHECK_FAILED if failed else 0)
 
 
+def _memory_used(result: RunResult, claims: tuple[Claim, ...]) -> list[str]:
+    """What a run touched of what the plan and the linker reserved."""
+    parts = [] if result.stack_high_water_bytes is None else [f"stack {result.stack_high_water_bytes:,} B used"]
+    if result.written_bytes is not None and len(claims) == 1:
+        parts.append(f"arena {result.written_bytes:,} of {claims[0].arena_bytes:,} B written")
+    return [", ".join(parts)] if parts else []
+
+
 def _stalls(result: RunResult, board: Board) -> str:
     """What the board's flash adds. Constants are read line by line; how often fetching code stalls depends on its buffers."""
     if not board.flash_wait_states or result.flash_lines is None:
@@ -123,15 +133,17 @@ def _stalls(result: RunResult, board: Board) -> str:
     return f", plus flash stalls: ~{waits:,} for constants with {board.flash_wait_states} wait states, and those of fetching code"
 
 
-def _over_budget(result: RunResult, budget: int | None) -> str:
+def _over_budget(result: RunResult, budget: int | None) -> Finding | None:
     """Counts are exact, so a budget has no tolerance; one that cannot be compared is not kept."""
     if budget is None:
-        return ""
+        return None
     if result.run_instructions is None or not result.runs:
-        return "the budget of instructions cannot be checked: no inference was counted (one model per program, and a C compiler for QEMU)"
+        return Finding("INS01", ERROR, "the budget of instructions cannot be checked: no inference was counted",
+                       "a program with one model whose run function is called, and, for QEMU, a C compiler on this machine")
     excess = result.run_instructions - budget * result.runs
     mean = -(-result.run_instructions // result.runs)
-    return f"{mean:,} instructions per inference, the budget is {budget:,} (+{mean - budget:,})" if excess > 0 else ""
+    text = f"{mean:,} instructions per inference, the budget is {budget:,} (+{mean - budget:,})"
+    return Finding("INS01", ERROR, text) if excess > 0 else None
 
 
 def _where(result: RunResult) -> str:

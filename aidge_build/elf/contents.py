@@ -24,7 +24,7 @@ def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: 
     yield from _headroom(uses)
     yield from _linked(image, "MEM08", NOTE, _HEAP.__contains__, "the heap is linked; generated code never uses it")
     yield from _linked(image, "MEM09", WARNING, lambda name: bool(SOFT_DOUBLE.fullmatch(name)),
-                       "double arithmetic in software is linked: it costs flash, stack and time. Hint: is a literal 1.0 meant to be 1.0f?")
+                       "double arithmetic in software is linked: it costs flash, stack and time")
     if image.machine == "ARM":
         yield from _headers(image)
     if flash_budget_bytes is not None:
@@ -58,8 +58,7 @@ def _headers(image: Image) -> Iterator[Finding]:
         first = min((section.load_address for section in image.sections if section.load_address is not None and section.load_address >= address),
                     default=address)
         yield Finding("MEM11", WARNING, f"the ELF file's own headers are part of a segment that loads at 0x{address:08x}, {first - address:,} B before "
-                                        "the first section: a loader of whole segments overwrites what is there. Hint: link with -n, or "
-                                        "-Wl,-z,max-page-size=4")
+                                        "the first section: a loader of whole segments overwrites what is there")
 
 
 def _linked(image: Image, code: str, severity: str, wanted, text: str) -> Iterator[Finding]:
@@ -71,7 +70,7 @@ def _linked(image: Image, code: str, severity: str, wanted, text: str) -> Iterat
 def _flash(uses: Sequence[RegionUse], budget_bytes: int) -> Iterator[Finding]:
     used = sum(use.used_bytes for use in uses if use.region.kind == "flash")
     if not any(use.region.kind == "flash" for use in uses):
-        yield Finding("MEM10", ERROR, "the budget of flash cannot be checked: no memory is known to be flash. "
-                                      "Hint: --board, or --region NAME=ORIGIN,LENGTH,flash")
+        yield Finding("MEM10", ERROR, "the budget of flash cannot be checked: no memory is known to be flash",
+                      "--board, or --region NAME=ORIGIN,LENGTH,flash")
     elif used > budget_bytes:
         yield Finding("MEM10", ERROR, f"{used:,} B of flash are used, the budget is {budget_bytes:,} B (+{used - budget_bytes:,} B)")

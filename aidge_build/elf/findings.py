@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a check has to say about a program."""
+"""What a check has to say about a program, and what its codes mean."""
 
 from __future__ import annotations
 
@@ -10,12 +10,49 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
 @dataclass(frozen=True)
+class Rule:
+    """What a code says, and what helps in most cases."""
+
+    meaning: str
+    hint: str
+
+
+RULES = {
+    "MEM01": Rule("a memory holds more than it has, or a section lies in no memory", "`aidge-build report` shows what fills it"),
+    "MEM02": Rule("an arena, a state or the weights differ from the plan, or lie elsewhere", "generate, compile and link anew from one model"),
+    "MEM03": Rule("weights are in RAM", "the linker script must place .rodata in flash"),
+    "MEM04": Rule("the program is not the one of the plan, or its note is gone", "generate, compile and link anew from one model"),
+    "MEM05": Rule("the same bytes are linked several times", "define them in one C file, not in a header, or give equal tensors one name"),
+    "MEM06": Rule("a memory is almost full", "`aidge-build report` shows what fills it"),
+    "MEM07": Rule("layers or weights of the plan are not in the program", "harmless where link-time optimisation merged them into their caller"),
+    "MEM08": Rule("the heap is linked", "-Wl,--trace-symbol=malloc names who asks for it"),
+    "MEM09": Rule("double arithmetic in software is linked", "is a literal 1.0 meant to be 1.0f? -Wdouble-promotion finds it"),
+    "MEM10": Rule("more flash is used than the budget allows", "`aidge-build report --diff` shows what grew; `compile --optimize size` is smaller"),
+    "MEM11": Rule("the ELF file's own headers would be loaded", "link with -n, or -Wl,-z,max-page-size=4"),
+    "STK01": Rule("the stack may grow beyond its reserve or its budget", "a larger stack_size in the board file, or less on the path that is named"),
+    "STK02": Rule("no bound of the stack can be proved", "call functions by name and without recursion, with arrays of fixed sizes"),
+    "INS01": Rule("an inference takes more instructions than the budget allows", "`aidge-build report --counts` shows the layers"),
+    "NOTE": Rule("the program holds no claim of a model", "does it call a generated model? Its linker script must keep .note.aidge"),
+}
+
+
+@dataclass(frozen=True)
 class Finding:
-    """One fact about the program; `code` is stable (MEM01, STK01, ...), `severity` is "error", "warning" or "note"."""
+    """One fact about the program; `code` is one of RULES and stable, `severity` is "error", "warning" or "note"."""
 
     code: str
     severity: str
     text: str
+    special_hint: str = ""
+
+    @property
+    def hint(self) -> str:
+        """What to do about it."""
+        return self.special_hint or RULES[self.code].hint
+
+    def line(self, where: object) -> str:
+        """All of it in one line."""
+        return f"{where}: {self.severity} {self.code}: {self.text.rstrip('.')}. Hint: {self.hint}"
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

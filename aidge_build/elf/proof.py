@@ -41,7 +41,11 @@ def check_image(image: Image, claims: Sequence[Claim], plans: Sequence[Plan], us
     for claim in claims:
         if not claim.from_note:
             findings.append(Finding("MEM04", WARNING, f"the linker script discarded the note of model {claim.model}: its hash, weights and layers "
-                                                      "are unknown. Hint: .note.aidge 0 : { KEEP(*(.note.aidge)) }"))
+                                                      "are unknown", ".note.aidge 0 : { KEEP(*(.note.aidge)) }"))
+        if not image.symbols:
+            findings.append(Finding("MEM02", ERROR, f"the program has no symbols: cannot verify the {claim.arena_bytes:,} B of model {claim.model}",
+                                    "check before `strip`"))
+            continue
         findings += _check_buffer(image, claim, _Buffer("arena", claim.arena_symbol, claim.arena_bytes), regions)
         for part in claim.arenas:
             findings += _check_buffer(image, claim, _Buffer("arena", part.symbol, part.size_bytes, part.region), regions)
@@ -71,7 +75,7 @@ def _check_regions(uses: Sequence[RegionUse], homeless: Sequence[Section]) -> It
                                           f"(+{excess:,} B). Largest: {largest}")
     for section in homeless if uses else ():
         yield Finding("MEM01", ERROR, f"section {section.name} ({section.size_bytes:,} B at 0x{section.address:08x}) "
-                                      "lies in no memory of the board")
+                                      "lies in no memory of the board", "add the memory to the board file, or name it with --region")
 
 
 def _check_buffer(image: Image, claim: Claim, buffer: _Buffer, regions: Sequence[Region]) -> Iterator[Finding]:
@@ -80,17 +84,19 @@ def _check_buffer(image: Image, claim: Claim, buffer: _Buffer, regions: Sequence
     label, claimed = f"{buffer.what} {buffer.symbol}", buffer.claimed_bytes
     symbol = image.symbol(buffer.symbol)
     if symbol is None:
-        yield Finding("MEM02", ERROR, f"{label} of model {claim.model} is not in the program: cannot verify its {claimed:,} B. "
-                                      f"Hint: does the firmware call {claim.model}_run?")
+        yield Finding("MEM02", ERROR, f"{label} of model {claim.model} is not in the program: cannot verify its {claimed:,} B",
+                      f"does the firmware call {claim.model}_run?")
         return
     excess = symbol.size_bytes - claimed
     if excess:
         yield Finding("MEM02", ERROR, f"{label} is {symbol.size_bytes:,} B, the plan says {claimed:,} B ({excess:+,} B)")
     region = _region_of(symbol.address, regions)
     if region is not None and region.kind == "flash":
-        yield Finding("MEM02", ERROR, f"{label} lies in {region.name}, which cannot be written")
+        yield Finding("MEM02", ERROR, f"{label} lies in {region.name}, which cannot be written",
+                      f"the linker script must place .bss.aidge_* in {buffer.region or 'RAM'}")
     if buffer.region and buffer.region in {known.name for known in regions} and (region is None or region.name != buffer.region):
-        yield Finding("MEM02", ERROR, f"{label} lies in {region.name if region else 'no memory of the board'}, the plan says {buffer.region}")
+        yield Finding("MEM02", ERROR, f"{label} lies in {region.name if region else 'no memory of the board'}, the plan says {buffer.region}",
+                      f"the linker script must place .bss.aidge_{buffer.region}.* in {buffer.region}")
 
 
 def _check_weights(image: Image, claim: Claim, regions: Sequence[Region]) -> Iterator[Finding]:
@@ -99,8 +105,7 @@ def _check_weights(image: Image, claim: Claim, regions: Sequence[Region]) -> Ite
         label = f"weights {symbol.name} ({symbol.size_bytes:,} B)"
         in_flash = region is not None and region.kind == "flash" and section is not None and section.load_address == section.address
         if section is not None and section.writable and not in_flash:
-            yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM. "
-                                          "Hint: declare them const")
+            yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", "declare them const")
         elif region is not None and region.kind == "ram":
             yield Finding("MEM03", ERROR, f"{label} lie in {region.name}, which is RAM")
 
@@ -116,11 +121,11 @@ def _check_weights_size(image: Image, claim: Claim) -> Iterator[Finding]:
 
 def _check_presence(image: Image, claim: Claim) -> Iterator[Finding]:
     # The compiler may turn small constants into immediate operands; a layer it keeps.
-    for what, names, severity in (("layers", claim.layers, WARNING), ("weights", claim.weights, NOTE)):
+    for what, names, severity, hint in (("layers", claim.layers, WARNING, ""), ("weights", claim.weights, NOTE, "harmless: they became part of the code")):
         absent = [name for name in names if image.symbol(name) is None]
         if absent:
             yield Finding("MEM07", severity, f"model {claim.model}: {what} planned but absent, merged by the compiler "
-                                            f"or not used: {', '.join(absent)}")
+                                            f"or not used: {', '.join(absent)}", hint)
 
 
 def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:

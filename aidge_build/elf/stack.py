@@ -38,6 +38,9 @@ class StackUse:
 def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: tuple[str, ...]) -> StackUse:
     """Bounds for the ELF's entry and for each of `run_symbols` that is in it."""
     code = Code(image, instructions)
+    if not code.starts:
+        unknown = StackBound(None, (), "the program has no symbols")
+        return StackUse(unknown, {}, unknown, None)
     entries = {name: image.symbol(name) for name in run_symbols}
     runs = {name: _bound(code, symbol.address, False) for name, symbol in entries.items() if symbol}
     limit, top = (image.symbol(name) for name in ("__stack_limit", "__stack_top"))

@@ -67,6 +67,7 @@ def test_a_seeded_fault_is_found(tmp_path, name):
     assert (fault.code, fault.severity) in found
     assert result.exit_code == (1 if fault.severity == "error" else 0)
     assert {code for code, severity in found if severity != "note"} == {fault.code}
+    assert all(finding["hint"] and "Hint" not in finding["text"] for finding in result.json["findings"])
 
 
 def test_without_a_fault_nothing_is_found(tmp_path):
@@ -84,6 +85,15 @@ def own_build(program: str, folder, flags=(), boot_loader=True, link_script=("",
     (folder / "own.toml").write_text(f'extends = "stm32f7"\nlink_script = "own.ld.j2"\n{flash}')
     (folder / "app.c").write_text(program)
     return build_program(load_board("own", [folder]), [folder / "app.c"], folder / "app.elf", work_folder=folder / "objects", extra_flags=flags)
+
+
+def test_a_program_without_symbols_is_not_proved_and_the_reason_is_said_once(tmp_path):
+    elf = build("stm32f7", GOOD, tmp_path)
+    subprocess.run(["arm-none-eabi-strip", str(elf)], check=True)
+    result = aidge_build("check", elf, "--board", "stm32f7")
+    assert result.exit_code == 1 and [line.split(": ")[1] for line in result.stdout.splitlines() if line.startswith(str(elf))] == [
+        "error MEM02", "warning STK02", "note STK02"]
+    assert "the program has no symbols: cannot verify the 512 B of model kws. Hint: check before `strip`" in result.stdout
 
 
 def test_headers_in_a_segment_are_no_part_of_the_figures(tmp_path):

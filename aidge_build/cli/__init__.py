@@ -7,6 +7,7 @@ import argparse
 import importlib
 import json
 import os
+import re
 import sys
 import traceback
 
@@ -24,7 +25,18 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser whose complaints are our errors."""
 
     def error(self, message: str):
-        raise AidgeError(message, where=self.prog, hint=f"{self.prog} --help", code="USAGE")
+        unknown = re.match(r"argument VERB: invalid choice: '(.*?)'", message)
+        if unknown:
+            raise _no_verb(unknown[1])
+        raise AidgeError(message, where=self.prog.removeprefix("aidge-build").strip(), hint=f"{self.prog} --help", code="USAGE")
+
+
+def _no_verb(word: str) -> AidgeError:
+    import difflib
+
+    verbs = [name.replace("_", "-") for name in VERBS]
+    near = difflib.get_close_matches(word, verbs, n=1)
+    return AidgeError(f"there is no verb '{word}'", hint=f"did you mean '{near[0]}'?" if near else f"verbs: {', '.join(verbs)}", code="USAGE")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -88,6 +88,7 @@ def test_a_launched_link_ends_as_the_linker_does(link, tmp_path, capfd):
     passed = aidge_build("explain-link", "--launch", "--", *link)
     assert (passed.exit_code, passed.stdout) == (0, "") and (tmp_path / "app.elf").exists()
     assert aidge_build("explain-link", "--", *link).stdout == "the link does not fail for want of memory\n"
+    assert aidge_build("explain-link", "--", *link, "gone.o").stdout.endswith(": cannot find gone.o: No such file or directory\n")
 
 
 def test_a_hook_never_fails_and_is_silent_where_memory_is_not_why(link, tmp_path):

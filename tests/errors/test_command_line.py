@@ -16,6 +16,16 @@ GOOD = model("y = Relu(x)", inputs="float[1,4] x", outputs="float[1,4] y")
 HOSTILE = "w*/ int injected = 42; /*"
 
 
+@pytest.mark.parametrize("words, line", [
+    (["chekc", "app.elf"], "aidge-build: there is no verb 'chekc'. Hint: did you mean 'check'?"),
+    (["stakc"], "aidge-build: there is no verb 'stakc'. Hint: verbs: compile, plan, "),
+    (["check"], "aidge-build: check: the following arguments are required: ELF. Hint: aidge-build check --help"),
+])
+def test_a_wrong_word_is_answered_by_the_right_ones(words, line):
+    result = aidge_build(*words)
+    assert result.exit_code == 2 and result.stderr.startswith(line) and result.stderr.count("\n") == 1
+
+
 def compile_model(folder: Path, data: bytes | None, *more):
     path = folder / "net.onnx"
     if data is not None:

@@ -184,6 +184,7 @@ def test_two_reports_are_compared_flash_and_ram_apart(tmp_path):
     lines = aidge_build("report", new, "--board", "stm32f7", "--diff", tmp_path / "old.json").stdout.splitlines()
     rows = {cells[1]: cells[-2] for cells in ([cell.strip() for cell in line.split("|")] for line in lines) if len(cells) > 4}
     assert rows["**RAM**"] == "+528" and rows["DTCM"] == "+128" and rows["SRAM1"] == "+400"
+    assert "ITCM" not in rows and "SRAM2" not in rows  # nothing is in them
     assert rows["`kws_arena` (arena)"] == "+128" and rows["`extra` (other)"] == "+400"
     assert int(rows["**Flash**"]) >= 400 and rows["`extra (initial value)` (other)"] == "+400"
     same = aidge_build("report", old, "--board", "stm32f7", "--diff", tmp_path / "old.json").stdout

@@ -13,7 +13,7 @@ from aidge_build.elf import Claim, Image, RegionUse, StackUse, read_claims, read
 from aidge_build.elf.contents import check_contents
 from aidge_build.elf.findings import ERROR, Finding, in_order
 from aidge_build.elf.proof import Plan, check_image, measure
-from aidge_build.elf.stack_proof import check_stack
+from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
@@ -76,6 +76,7 @@ def _as_json(image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...
         "planned_bytes": sum(model["planned_bytes"] for model in models),
         "stack_bound_bytes": stack.program.bytes if stack else None,
         "stack_path": list(stack.program.path) if stack else [],
+        "stack_path_bytes": list(stack.program.held_bytes) if stack else [],
         "stack_refused": stack.program.reason if stack else "",
         "stack_interrupt_bytes": stack.interrupt.bytes if stack else None,
         "stack_reserved_bytes": stack.reserved_bytes if stack else None,
@@ -101,12 +102,10 @@ def _text(elf: Path, image: Image, claims: tuple[Claim, ...], uses: tuple[Region
 
 
 def _stack_text(stack: StackUse) -> list[str]:
-    """`stack <= 312 B of 4,096 B   main > kws_run > kws_conv_3`; without a bound of the program, those of the models."""
+    """`stack <= 312 B of 4,096 B   main 24 > kws_run 40 > kws_conv_3 248`; without a bound of the program, those of the models."""
     if stack.program.bytes is None:
-        return [f"stack {name} <= {bound.bytes:,} B   {' > '.join(bound.path)}" for name, bound in sorted(stack.runs.items())
+        return [f"stack {name} <= {bound.bytes:,} B   {way(bound)}" for name, bound in sorted(stack.runs.items())
                 if bound.bytes is not None]
     reserved = f" of {stack.reserved_bytes:,} B" if stack.reserved_bytes else ""
     interrupt = f" (+ {stack.interrupt.bytes:,} B for an interrupt)" if stack.interrupt.bytes else ""
-    path = stack.program.path
-    shown = path[path.index("main"):] if "main" in path else path
-    return [f"stack <= {stack.program.bytes:,} B{reserved}{interrupt}   {' > '.join(shown)}"]
+    return [f"stack <= {stack.program.bytes:,} B{reserved}{interrupt}   {way(stack.program)}"]

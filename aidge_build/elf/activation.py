@@ -14,7 +14,7 @@ from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 
 _BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
 _REFUSED = {"<undefined>": "code that the disassembler does not know", "bf": "a branch future", "bfl": "a branch future",
-            "bfx": "a branch future", "bflx": "a branch future", "blxns": "a call of non-secure code"}
+            "svc": "a supervisor call, whose handler uses the stack, too,", "bfx": "a branch future", "bflx": "a branch future", "blxns": "a call of non-secure code"}
 
 # Functions of start-up code that call each function of tables between two symbols.
 _TABLES = {

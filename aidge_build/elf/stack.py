@@ -14,15 +14,20 @@ from aidge_build.elf.image import Image
 _FRAME_BYTES, _VECTOR_FRAME_BYTES = 36, 108
 # The first two words of a vector table are the stack pointer and the reset handler.
 _HANDLERS_AT = 2
+_Path = tuple[tuple[str, int], ...]  # functions, and what each holds
 
 
 @dataclass(frozen=True)
 class StackBound:
-    """`bytes` is the bound, along the calls of `path`; None with the `reason` why there is none."""
+    """`bytes` is the bound, along the calls of `path`; None with the `reason` why there is none.
+
+    `held_bytes` are what each function of the path holds while the next one runs; they add up to the bound.
+    """
 
     bytes: int | None
     path: tuple[str, ...]
     reason: str = ""
+    held_bytes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ def _bound(code: Code, entry: int, is_root: bool) -> StackBound:
     search = _Search(code, entry if is_root else None)
     try:
         total, path = search.bound(entry)
-        return StackBound(total, path)
+        return StackBound(total, tuple(name for name, _ in path), held_bytes=tuple(held for _, held in path))
     except Refusal as refusal:
         return StackBound(None, tuple(map(code.name, refusal.chain)), str(refusal))
 
@@ -80,14 +85,14 @@ class _Search:
         self.code = code
         self.root = root
         self.chain: list[int] = []
-        self._done: dict[int, tuple[int, tuple[str, ...], bool]] = {}
+        self._done: dict[int, tuple[int, _Path, bool]] = {}
 
-    def bound(self, entry: int) -> tuple[int, tuple[str, ...]]:
+    def bound(self, entry: int) -> tuple[int, _Path]:
         """Bytes and path from `entry` on."""
         total, path, _ = self._visit(entry)
         return total, path
 
-    def _visit(self, entry: int) -> tuple[int, tuple[str, ...], bool]:
+    def _visit(self, entry: int) -> tuple[int, _Path, bool]:
         if entry in self._done:
             return self._done[entry]
         if entry in self.chain:
@@ -106,15 +111,15 @@ class _Search:
         self._done[entry] = (*self._longest(entry, activation), activation.returns)
         return self._done[entry]
 
-    def _longest(self, entry: int, activation: Activation) -> tuple[int, tuple[str, ...]]:
-        best, path = activation.depth_bytes, self._names(entry, activation.deepest)
+    def _longest(self, entry: int, activation: Activation) -> tuple[int, _Path]:
+        best, path = activation.depth_bytes, self._held(entry, activation.deepest, activation.depth_bytes)
         for call in activation.calls:
             below, names, _ = self._done[call.target]
             if call.depth_bytes + below > best:
-                best, path = call.depth_bytes + below, (*self._names(entry, call.site), *names)
+                best, path = call.depth_bytes + below, (*self._held(entry, call.site, call.depth_bytes), *names)
         return best, path
 
-    def _names(self, entry: int, site: int) -> tuple[str, ...]:
-        """The function, and the one that it went on in by a tail call."""
-        names = (self.code.name(entry), self.code.name(site))
-        return names[:1] if names[0] == names[1] else names
+    def _held(self, entry: int, site: int, held_bytes: int) -> _Path:
+        """The function, and the one that it went on in by a tail call, which then holds the bytes of both."""
+        name, last = self.code.name(entry), self.code.name(site)
+        return ((name, held_bytes),) if name == last else ((name, 0), (last, held_bytes))

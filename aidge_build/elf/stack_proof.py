@@ -25,7 +25,7 @@ def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
         yield Finding("STK02", WARNING if budget_bytes is None else ERROR, f"no stack bound: {explain(program)}", _hint(program))
     elif budget_bytes is not None and program.bytes > budget_bytes:
         yield Finding("STK01", ERROR, f"worst stack {program.bytes:,} B, the budget is {budget_bytes:,} B "
-                                      f"(+{program.bytes - budget_bytes:,} B). Path: {' > '.join(program.path)}")
+                                      f"(+{program.bytes - budget_bytes:,} B). Path: {way(program)}")
     if program.bytes is not None and use.reserved_bytes is not None:
         yield from _check_reserve(program, interrupt, use.reserved_bytes)
     if interrupt.bytes is None:
@@ -37,7 +37,15 @@ def _check_reserve(program: StackBound, interrupt: StackBound, reserved_bytes: i
     excess = program.bytes + added - reserved_bytes
     if excess > 0:
         yield Finding("STK01", ERROR, f"worst stack {program.bytes:,} B + {added:,} B for one interrupt > {reserved_bytes:,} B reserved "
-                                      f"(+{excess:,} B). Path: {' > '.join(program.path)}")
+                                      f"(+{excess:,} B). Path: {way(program)}")
+
+
+def way(bound: StackBound) -> str:
+    """`main 24 > kws_run 40 > kws_conv_1 112`: who holds how many bytes; start-up code that holds none is left out."""
+    shown = list(zip(bound.path, bound.held_bytes, strict=True))
+    while len(shown) > 1 and shown[0][1] == 0 and "main" in bound.path and shown[0][0] != "main":
+        del shown[0]
+    return " > ".join(f"{name} {held:,}" for name, held in shown)
 
 
 def _hint(bound: StackBound) -> str:

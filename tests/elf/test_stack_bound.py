@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -72,6 +73,7 @@ def test_the_bound_is_what_the_program_uses_or_a_little_more(tmp_path, board, fl
     assert bound.bytes is not None, bound
     assert used <= bound.bytes <= used + 64, bound
     assert bound.path[:2] == ("Reset_Handler", "aidge_start") and bound.path[-1] in ("large", "larger")
+    assert sum(bound.held_bytes) == bound.bytes and len(bound.held_bytes) == len(bound.path) and min(bound.held_bytes) >= 0
 
 
 REFUSED = {
@@ -91,6 +93,7 @@ REFUSED = {
     "a frame that depends on the way": ("__attribute__((naked, noinline)) void bad(int x) { __asm__(\"cmp r0, #0\\n bne 1f\\n push {r4}\\n"
                                         " 1: nop\\n b 1b\"); } int main(void) { bad(1); return 0; }", "depends on the way that leads there"),
     "another stack": ("int main(void) { __asm__ volatile(\"msr psp, %0\" : : \"r\"(0x20000100)); return 0; }", "PSP is set"),
+    "a supervisor call": ("int main(void) { __asm__ volatile(\"svc #1\"); return 0; }", "a supervisor call, whose handler uses the stack, too, at main"),
     "an undefined instruction": ("int main(void) { __asm__ volatile(\".inst.n 0xb7ff\"); return 0; }", "code that the disassembler does not know"),
     "printf": ('#include <stdio.h>\nint _write(int f, char *p, int n) { return n; } void *_sbrk(int n) { return (void *)-1; }\n'
                "int _close(int f) { return -1; } int _fstat(int f, void *s) { return -1; } int _isatty(int f) { return 1; }\n"
@@ -126,7 +129,9 @@ def test_large_frames_of_thumb1_are_exact(tmp_path):
 def test_a_tail_call_is_no_deeper_than_its_callee(tmp_path):
     code = ("volatile int n; __attribute__((noinline)) int deep(void) { volatile char b[400]; b[n] = 1; return b[n]; }\n"
             "__attribute__((noinline)) int shallow(void) { volatile char b[200]; b[n] = 2; n = b[n]; return deep(); } int main(void) { return shallow(); }")
-    assert bound_of(tmp_path, code, "-O2").bytes < 480 < 600 < bound_of(tmp_path, code, "-O2", "-fno-optimize-sibling-calls").bytes
+    tail = bound_of(tmp_path, code, "-O2")
+    assert dict(zip(tail.path, tail.held_bytes))["deep"] >= 400 and sum(tail.held_bytes) == tail.bytes
+    assert tail.bytes < 480 < 600 < bound_of(tmp_path, code, "-O2", "-fno-optimize-sibling-calls").bytes
 
 
 def test_a_naked_function_of_one_assembler_statement_is_walked(tmp_path):
@@ -179,7 +184,10 @@ def test_the_line_of_the_check_names_bound_reserve_and_way(tmp_path, capsys):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     assert main(["check", str(elf), "--board", "stm32f7"]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if "stack" in line)
-    assert line.strip().startswith("stack <= ") and " B of 4,096 B (+ " in line and line.endswith("   main > semihosting_write_integer")
+    assert re.fullmatch(r" *stack <= \d+ B of 4,096 B \(\+ \d+ B for an interrupt\)   (Reset_Handler \d+ > )?(aidge_start \d+ > )?main \d+ > "
+                        r"semihosting_write_integer \d+", line)
+    bound = int(re.search(r"<= (\d+)", line)[1])
+    assert sum(map(int, re.findall(r"\w (\d+)(?: >|$)", line))) == bound
 
 
 @pytest.mark.parametrize("frame, budget, code", [(100, "40", "STK01"), (100, "4000", ""), (4000, "", "STK01"), (100, "0", "STK01")])

@@ -146,6 +146,9 @@ def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
         if not folder.is_dir():
             raise AidgeError("the kernel folder does not exist", where=str(folder), code="LIBRARY")
         candidates = [folder] if (folder / MANIFEST).is_file() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
+        if not candidates:
+            raise AidgeError("the kernel folder holds no library", where=str(folder), code="LIBRARY",
+                             hint=f"a file {MANIFEST} with the line 'name = \"mine\"' makes a folder a library")
         for candidate in candidates:
             found.setdefault(candidate.resolve().name, candidate)
     return found

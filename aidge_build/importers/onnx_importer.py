@@ -81,7 +81,7 @@ class _Import:
         hint = f"nearest supported: {', '.join(near)}" if near else "'aidge-build ops' lists the supported ones"
         kinds = f"unsupported operator{'s' if len(where) > 1 else ''} {', '.join(sorted(where))}"
         raise AidgeError(f"{kinds}: {found}", code="OPERATOR",
-                         hint=f"{hint}; a new operator is one file in the folder 'operators' of a library (--kernel-path)")
+                         hint=f"{hint}; a new operator is one file in a library of your own (--kernel-path DIR --lib NAME,...)")
 
     def _refuse_two_producers(self) -> None:
         producer = {value.name: f"graph input '{value.name}'" for value in self._model.inputs}

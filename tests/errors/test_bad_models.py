@@ -144,7 +144,7 @@ def test_all_unknown_operators_are_reported_at_once():
     assert refusal(model(nodes)) == (
         "m.onnx: unsupported operators Covn, my.own::Thing: Covn at node 'first' (Covn, number 0) and 1 more; "
         "my.own::Thing at node 2 with output 'y' (my.own::Thing). Hint: nearest supported: Concat, Conv; "
-        "a new operator is one file in the folder 'operators' of a library (--kernel-path)")
+        "a new operator is one file in a library of your own (--kernel-path DIR --lib NAME,...)")
 
 
 @pytest.mark.parametrize("node, message", [

@@ -42,7 +42,13 @@ def manual(onnx_name: str, operator: type[Operator], backends: Mapping[str, Sequ
     lines += ["", "Shapes:", "", *(f"- {example}" for example in dict.fromkeys(examples))] if examples else []
     refusals = list(dict.fromkeys(_refusals(operator)))
     lines += ["", "Refusals:", "", *(f"- {refusal}" for refusal in refusals)] if refusals else []
-    return "\n".join([*lines, "", f"Source: `{operator.__module__.replace('.', '/')}.py`.", ""])
+    return "\n".join([*lines, "", f"Source: `{_source(operator)}`.", ""])
+
+
+def _source(operator: type[Operator]) -> str:
+    """The file of the class: in this package its path from there, in a library that on this machine."""
+    own = operator.__module__.startswith("aidge_build.")
+    return f"{operator.__module__.replace('.', '/')}.py" if own else inspect.getfile(operator)
 
 
 def _plain(signature: inspect.Signature) -> str:

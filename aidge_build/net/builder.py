@@ -14,7 +14,7 @@ import numpy
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.net.graph import OPSET, Value
-from aidge_build.onnx_format import AttributeRule, NodeSignature, Parameter, signature_of
+from aidge_build.onnx_format import AttributeRule, NodeSignature, Parameter, number_of, signature_of
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.attributes import declared_attributes, type_of
 from aidge_build.operators.base import Operator
@@ -144,5 +144,3 @@ def _attribute(rule: AttributeRule, value):
     if isinstance(value, DType):
         return number_of(value)
     return int(value) if isinstance(value, bool | numpy.integer) else float(value) if rule.kind == "FLOAT" else value
-
-

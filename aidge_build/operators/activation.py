@@ -79,7 +79,7 @@ class ClipBetween(Operator):
         return result if high is None else numpy.minimum(result, high.reshape(()))
 
     def backward(self, gradients, inputs, outputs):
-        (gradient,), (data, *bounds) = gradients, inputs
+        (gradient,), bounds = gradients, inputs[1:]
         held = [gradient * (outputs[0] == bound) if bound is not None else 0 for bound in bounds]
         by_bounds = (None if bound is None else part.sum().reshape(bound.shape) for part, bound in zip(held, bounds))
         return gradient - sum(held), *by_bounds

@@ -39,9 +39,9 @@ class ConvTranspose(Activated):
         strides, dilations = source.integers("strides", ones), source.integers("dilations", ones)
         extra, pads = source.integers("output_padding", zeros), source.integers("pads", zeros * 2)
         shape, auto = source.integers("output_shape", None), source.text("auto_pad", "NOTSET")
-        for name, numbers, low, count in (("strides", strides, 1, rank), ("dilations", dilations, 1, rank), ("output_padding", extra, 0, rank),
-                                          ("pads", pads, 0, 2 * rank), ("output_shape", shape or ones, 1, rank)):
-            require(len(numbers) == count and all(low <= n < LARGEST for n in numbers), f"{name} {numbers} does not fit {rank} axes")
+        for name, values, low, count in (("strides", strides, 1, rank), ("dilations", dilations, 1, rank), ("output_padding", extra, 0, rank),
+                                         ("pads", pads, 0, 2 * rank), ("output_shape", shape or ones, 1, rank)):
+            require(len(values) == count and all(low <= n < LARGEST for n in values), f"{name} {values} does not fit {rank} axes")
         require(auto in ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"), f"auto_pad {auto!r} is unknown")
         full = [stride * (size - 1) + more + (taps - 1) * dilation + 1
                 for stride, size, more, taps, dilation in zip(strides, data.dims[2:], extra, kernel, dilations)]

@@ -9,7 +9,7 @@ import numpy
 
 from aidge_build.arithmetic.softmax import quantized_softmax, softmax_table
 from aidge_build.graph.dtype import DType
-from aidge_build.operators.base import Operator, require
+from aidge_build.operators.base import Operator
 from aidge_build.operators.kinds import ForAxis
 from aidge_build.operators.register import operator
 

@@ -14,7 +14,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
 from .conditions import REAL
-from .each_expressions import INTEGERS, NUMBERS, wide
+from .each_expressions import NUMBERS, wide
 
 AXES = 4
 

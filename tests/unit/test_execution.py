@@ -13,7 +13,6 @@ from aidge_build.backend.cpu import CpuImpl
 from aidge_build.backend.execution import prepare
 from aidge_build.backend.spec import NodeView
 from aidge_build.errors import AidgeError
-from aidge_build.graph.dtype import DType
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
 from tests.models import graph
@@ -47,6 +46,12 @@ def test_the_gradient_may_enter_at_several_tensors():
     execution = prepare(graph("a = Mul(x, x)\ny = Neg(a)", inputs="float[1,3] x", outputs="float[1,3] y"), exact=True)
     context = execution.forward(execution.context(), {"x": X})
     assert execution.backward(context, {"y": numpy.ones(1), "a": numpy.full(1, 3.0)}).gradients["x"].tolist() == (4 * X).tolist()
+
+
+def test_a_gradient_at_a_tensor_that_the_graph_does_not_have_is_refused():
+    with pytest.raises(AidgeError, match="^there is no value of a tensor 'loss'. Hint: only tensors of the graph"):
+        execution = prepare(graph("y = Neg(x)", inputs="float[1,3] x", outputs="float[1,3] y"))
+        execution.backward(execution.forward(execution.context(), {"x": X}), {"loss": numpy.ones(1)})
 
 
 def test_forward_reads_the_parameters_of_the_context_and_changes_none():

@@ -45,6 +45,14 @@ def test_shapes_are_known_at_once():
     assert (first.dims, second.dims) == ((1, 12), (1, 24))
 
 
+def test_an_attribute_that_is_a_type_may_be_given_as_one():
+    graph = net.Graph("cast")
+    x = graph.input("x", (2,))
+    assert net.Cast(x, to=DType.int8).dtype is DType.int8
+    graph.output(net.Cast(x, to=onnx.TensorProto.INT16), "y")
+    assert graph.view().tensor("y").dtype is DType.int16
+
+
 def test_the_graph_as_onnx_is_valid_and_means_the_same():
     graph, y = small()
     graph.output(net.Add(net.Mul(y, 2.5), numpy.ones((4, 1, 1), numpy.float32)), "y")

@@ -10,23 +10,6 @@ from aidge_build.operators import builtin_operators
 from tests.command import aidge_build
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-TOY = '''# SPDX-License-Identifier: MIT
-from aidge_build.operators.kinds import ElementWise
-from aidge_build.operators.register import attribute, operator
-
-
-@operator("toy.domain::Scaled")
-class Scaled(ElementWise):
-    """y = gain * x."""
-
-    gain: float = attribute(2.0, accepts=lambda gain: gain > 0)
-
-    def forward(self, data):
-        return self.gain * data
-
-    def derivative(self, data, result):
-        return self.gain
-'''
 
 
 def test_the_table_has_every_operator_with_backends_types_and_whether_it_is_trained_through():
@@ -50,27 +33,9 @@ def test_a_page_says_formula_inputs_attributes_types_shapes_and_refusals():
     assert refused.exit_code == 2 and "no operator is called 'Cnov'. Hint: did you mean" in refused.stderr
 
 
-def test_an_operator_of_a_library_gets_its_page_for_free(tmp_path):
-    (tmp_path / "toy").mkdir()
-    (tmp_path / "toy" / "library.toml").write_text('name = "toy"\n')
-    (tmp_path / "toy" / "scaled.py").write_text(TOY)
-    page = aidge_build("ops", "Scaled", "--kernel-path", tmp_path).stdout
-    assert "## toy.domain::Scaled" in page and "Scaled(data, *, gain=2.0" in page and "on 3 samples" in page
+def test_the_page_in_docs_is_what_the_command_prints_but_for_where_operators_run():
+    """Kernels come every day; what operators mean does not change unseen."""
+    def meaning(page: str) -> list[str]:
+        return [line for line in page.splitlines() if not line.startswith("Runs on ")]
 
-
-def test_an_operator_of_a_library_is_tested_for_free(tmp_path):
-    (tmp_path / "toy").mkdir()
-    (tmp_path / "toy" / "library.toml").write_text('name = "toy"\n')
-    (tmp_path / "toy" / "scaled.py").write_text(TOY)
-    right = aidge_build("ops", "Scaled", "--check", "--kernel-path", tmp_path)
-    assert (right.exit_code, right.stdout) == (0, "1 operators, 3 samples, 1 with gradients: 0 findings\n")
-    (tmp_path / "toy" / "scaled.py").write_text(TOY.replace("        return self.gain\n", "        return -self.gain\n"))
-    wrong = aidge_build("ops", "Scaled", "--check", "--kernel-path", tmp_path)
-    assert wrong.exit_code == 1 and re.search(r"the gradient of input 0 is -\S+ at element \d+, numerically", wrong.stdout)
-
-
-def test_the_page_in_docs_names_only_operators_that_exist():
-    page = (DOCS / "operators.md").read_text()
-    named = set(re.findall(r"^## (\S+)$", page, re.M))
-    assert named and named <= builtin_operators().keys()
-    assert page.splitlines()[1] in aidge_build("ops", "--markdown").stdout
+    assert meaning((DOCS / "operators.md").read_text()) == meaning(aidge_build("ops", "--markdown").stdout)

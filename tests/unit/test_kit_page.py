@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""The guide to the kit does what it says: its code runs as it stands there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy
+import pytest
+
+from tests.command import aidge_build
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "kit.md"
+OPERATOR, GRAPH, TRAINING, _ = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+
+
+@pytest.fixture
+def library(tmp_path) -> Path:
+    """A user's folder with the operator of the page."""
+    (tmp_path / "library.toml").write_text('name = "mine"\n')
+    (tmp_path / "scaled.py").write_text(OPERATOR)
+    return tmp_path
+
+
+def test_the_operator_of_the_page_gets_its_row_its_manual_and_the_place_where_it_stands(library):
+    table = aidge_build("ops", "--kernel-path", library).stdout
+    assert re.search(r"^my.domain::Scaled +Scaled +backward +cpu any\n +y = gain \* x\.$", table, re.M)
+    page = aidge_build("ops", "Scaled", "--kernel-path", library).stdout
+    assert "## my.domain::Scaled" in page and "Scaled(data, *, gain=2.0" in page and "on 3 samples" in page
+    assert f"Source: `{library / 'scaled.py'}`" in page
+
+
+def test_the_operator_of_the_page_is_tested_for_free(library):
+    right = aidge_build("ops", "Scaled", "--check", "--kernel-path", library)
+    assert (right.exit_code, right.stdout) == (0, "1 operators, 3 samples, 1 with gradients: 0 findings\n")
+    assert OPERATOR.count("        return self.gain\n") == 1
+    (library / "scaled.py").write_text(OPERATOR.replace("        return self.gain\n", "        return -self.gain\n"))
+    wrong = aidge_build("ops", "Scaled", "--check", "--kernel-path", library)
+    assert wrong.exit_code == 1 and re.search(r"the gradient of input 0 is -\S+ at element \d+, numerically", wrong.stdout)
+
+
+def test_a_folder_that_is_no_library_is_refused_with_what_it_lacks(library):
+    (library / "library.toml").unlink()
+    refused = aidge_build("ops", "Scaled", "--check", "--kernel-path", library)
+    assert refused.exit_code == 2
+    assert "the kernel folder holds no library. Hint: a file library.toml with the line 'name = \"mine\"'" in refused.stderr
+
+
+def test_the_graph_and_the_training_of_the_page_run_one_after_the_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    random = numpy.random.default_rng(0)
+    images, labels = random.random((1, 1, 8, 8)), numpy.array([3])
+    names = {"weights": random.normal(size=(4, 1, 3, 3)), "more": random.normal(size=(256, 10)) / 16,
+             "images": images, "labels": labels, "batches": [{"x": images, "labels": labels}] * 20}
+    exec(GRAPH + TRAINING, names)
+    assert (tmp_path / "digits.onnx").stat().st_size > 0
+    context = names["execution"].forward(names["context"], {"x": images, "labels": labels})
+    assert context["loss"] < 0.1 and context["scores"].argmax() == 3

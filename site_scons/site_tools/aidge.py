@@ -79,13 +79,18 @@ def exists(env):
 
 
 class ModelFiles(SCons.Util.NodeList):
-    """The C files of a model, for source lists; `.plan`, `.header` and `.header_dir` are nodes."""
+    """The C files of a model, for source lists; `.plan`, `.header` and `.header_dir` are nodes.
 
-    def __init__(self, nodes):
-        super().__init__(node for node in nodes if node.name.endswith((".c", ".cpp")))
-        self.header = next(node for node in nodes if node.name.endswith(".h"))
-        self.plan = next(node for node in nodes if node.name.endswith(".plan.json"))
-        self.header_dir = self.header.dir
+    It adds up with other lists, Glob('*.c') + kws; a sum or a slice is a list of nodes and no more.
+    """
+
+    @classmethod
+    def of(cls, nodes):
+        files = cls([node for node in nodes if node.name.endswith((".c", ".cpp"))])
+        files.header = next(node for node in nodes if node.name.endswith(".h"))
+        files.plan = next(node for node in nodes if node.name.endswith(".plan.json"))
+        files.header_dir = files.header.dir
+        return files
 
 
 def aidge_model(env, name, model, out=None, **options):
@@ -97,7 +102,7 @@ def aidge_model(env, name, model, out=None, **options):
     folder = env.Dir(out) if out else env.Dir(".")
     nodes = env.AidgeGenerate(folder.File(name + ".c"), model, AIDGE_NAME=name, AIDGE_OPTIONS=_merged_options(env, options))
     _add_header_folder(env, folder)
-    return ModelFiles(nodes)
+    return ModelFiles.of(nodes)
 
 
 def aidge_check(env, elf, models=None, board=None):

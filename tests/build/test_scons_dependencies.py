@@ -156,6 +156,12 @@ def test_two_models_in_one_firmware(project):
     assert project.build() == ["AIDGE vad.c", "CC vad_weights.o", "LINK app.elf"]
 
 
+@pytest.mark.parametrize("sources", ["Glob('*.c') + kws", "['main.c'] + kws", "kws + ['main.c']", "kws[:1] + kws[1:] + ['main.c']", "[*kws, 'main.c']"])
+def test_the_files_of_a_model_add_up_with_other_lists_of_sources(project, sources):
+    project.sconstruct(f"kws = env.AidgeModel('kws', 'kws.onnx', out='out')\napp = env.Program('app.elf', {sources})\nenv.AidgeCheck(app)\n")
+    assert project.build()[-2:] == ["LINK app.elf", "CHECK app.elf"]
+
+
 def test_a_model_that_is_itself_built(project):
     project.write("raw.txt", "topology=A\nweights=1\n")
     project.sconstruct("model = env.Command('made/kws.onnx', 'raw.txt', Copy('$TARGET', '$SOURCE'))\n"

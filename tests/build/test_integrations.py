@@ -168,9 +168,14 @@ def GetCurrentDir():
     return Dir('.').srcnode().abspath
 
 def DefineGroup(name, src, depend, **parameters):
-    Groups.append([File(source) for source in set(src)])
-    Env.Append(CPPPATH=parameters.get('CPPPATH', []))
-    return Groups[-1]
+    src, paths = [File(source) for source in set(src)], [os.path.abspath(path) for path in parameters.get('CPPPATH', [])]
+    Env.AppendUnique(CPPPATH=paths)
+    Groups.extend(os.path.abspath(str(node)) for node in src + paths)
+    return src
+
+def Export(path):
+    with open(path, 'w') as file:
+        file.write('\\n'.join(sorted(Groups)))
 """
 RTOS = f"""\
 import os, sys
@@ -181,6 +186,7 @@ building.Env = Environment(tools=['gcc', 'gnulink'], ENV={{'PATH': os.environ['P
 objects = [SConscript(folder + '/SConscript', variant_dir='build/' + folder, duplicate=0) for folder in ('models', 'applications')]
 building.Env.Program('app.elf', objects)
 building.Env.AidgeCheck('app.elf')
+building.Export('project.txt')
 """
 
 
@@ -191,6 +197,8 @@ def test_a_folder_of_models_is_a_group_of_an_rtos(firmware):
     firmware.write("applications/SConscript", "from building import *\ngroup = DefineGroup('Applications', Glob('*.c'), depend=[''])\nReturn('group')\n")
     shutil.copy(FOLDER / "rt-thread/SConscript", firmware.folder / "models/SConscript")
     assert scons(firmware) == FIRST and scons(firmware) == set()
+    exported = [Path(line).relative_to(firmware.folder).as_posix() for line in firmware.read("project.txt").splitlines()]
+    assert set(exported) >= {"build/models", "build/models/kws.c", "build/models/kws_weights.c"} and "models/kws.onnx" not in exported
     firmware.write("models/kws.onnx", "topology=A\nweights=2\n")
     assert scons(firmware) == {"AIDGE kws.c", "CC kws_weights.o", "LINK app.elf"}
     assert sorted(path.name for path in (firmware.folder / "models").iterdir()) == ["SConscript", "kws.onnx"]

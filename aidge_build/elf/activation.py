@@ -243,10 +243,12 @@ class _Walker:
 
     def _called(self, instruction: Instruction, state: State) -> tuple[int, ...]:
         """What a call through a register calls."""
+        value = state.value(instruction.operands[0])
+        if value and value[0] == "number" and value[1] & ~1 in self.code.functions:
+            return (value[1] & ~1,)
         tabled = self.code.tabled(self.code.name(instruction.address))
         if tabled is not None:
             return tabled
-        value = state.value(instruction.operands[0])
         if not value or value[0] != "number":
             raise Refusal(f"an indirect call at {self._where(instruction.address)}")
         return (value[1] & ~1,)

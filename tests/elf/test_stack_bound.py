@@ -141,6 +141,21 @@ def test_a_naked_function_of_one_assembler_statement_is_walked(tmp_path):
     assert bound_of(tmp_path, code).bytes >= 36 + 32 + 100
 
 
+def test_a_jump_table_ends_where_constants_begin(tmp_path):
+    code = ("__attribute__((naked, noinline)) int f(int x) { __asm__(\"cmp r0, #1\\n bhi 3f\\n tbh [pc, r0, lsl #1]\\n 9: .2byte (1f - 9b) / 2\\n\"\n"
+            "\" .2byte (2f - 9b) / 2\\n .word 0x20018008, 0x42c00000\\n 1: push {r4, r5}\\n pop {r4, r5}\\n bx lr\\n\"\n"
+            "\" 2: sub sp, #200\\n push {r0}\\n pop {r0}\\n add sp, #200\\n 3: bx lr\"); }\nint main(void) { return f(1) - 1; }")
+    elf = build("mps2-an386", code, tmp_path)
+    assert run_program(elf, load_board("mps2-an386"), work_folder=tmp_path).stack_high_water_bytes == bounds(elf).program.bytes > 200
+
+
+@pytest.mark.parametrize("board", ["microbit", "mps2-an386", "mps3-an547"])
+def test_calls_through_a_register_of_a_known_function_count(tmp_path, board):
+    code = "volatile int n; __attribute__((noinline)) int deep(void) { volatile char b[400]; b[n] = 1; return b[n]; } int main(void) { return deep() - 1; }"
+    near, far = (bound_of(tmp_path, code, "-O2", *flags, board=board) for flags in ((), ("-mlong-calls",)))
+    assert far.bytes is not None and 400 < near.bytes <= far.bytes < 500 and far.path[-1] == "deep"
+
+
 def test_inner_parts_of_hand_written_code_return_to_it_or_for_it(tmp_path):
     code = ("__attribute__((naked, noinline)) int f(int x) { __asm__(\"push {r4, r5, lr}\\n bl 1f\\n bl 1f\\n cmp r0, #9\\n it eq\\n bleq 2f\\n\"\n"
             "\" pop {r4, r5, pc}\\n 1: push {r6, r7}\\n adds r0, #1\\n pop {r6, r7}\\n bx lr\\n 2: movs r0, #0\\n pop {r4, r5, pc}\"); }\n"

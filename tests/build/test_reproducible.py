@@ -15,7 +15,7 @@ from tests.programs import needs_cross_compiler
 
 # Name of the folder, what scons is told, and the surroundings.
 HERE = ("one", ["-j1"], {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C", "HOME": "/nowhere", "umask": "022"})
-ELSEWHERE = ("änother place", ["-j2"], {"PYTHONHASHSEED": "99", "TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "USER": "somebody", "umask": "077"})
+ELSEWHERE = ("änother $HOME place", ["-j2"], {"PYTHONHASHSEED": "99", "TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "USER": "somebody", "umask": "077"})
 
 
 def build(folder: Path, words: list[str], surroundings: dict[str, str]) -> str:

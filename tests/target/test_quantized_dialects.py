@@ -12,17 +12,14 @@ import onnx
 import pytest
 
 from aidge_build.backend.cpu import run
-from aidge_build.backend.match import Target
 from aidge_build.boards import load_board
-from aidge_build.compile import build_program, import_model
+from aidge_build.compile import import_model
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.view import GraphView
-from aidge_build.inputs import find_libraries, load_libraries
-from aidge_build.operators import builtin_operators
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.program import Program
-from aidge_build.request import CompileRequest
 from aidge_build.verify.firmware import execute
+from tests.compiled import program_of, request_of
 from tests.dialects import SPELLINGS, distances, every_tensor, quantized
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.shared import float_model
@@ -50,25 +47,16 @@ def model_of(name: str, spelling: str, folder: Path) -> Path:
     return path if path.exists() else quantized(float_model(name), path, spelling, vectors_of(name)[:CALIBRATION])
 
 
-def request_of(path: Path, board_name: str) -> CompileRequest:
-    board = load_board(board_name)
-    libraries, _ = load_libraries(list(board.libs), find_libraries([]))
-    return CompileRequest("net", path.read_bytes(), path.name, libraries, builtin_operators(), Target(board.features), board_name)
-
-
-def program_of(path: Path, board_name: str) -> Program:
-    return build_program(request_of(path, board_name))
-
-
 def view_of(path: Path) -> GraphView:
     """The graph before libraries fuse nodes."""
-    return import_model(request_of(path, "host"))[0]
+    return import_model(request_of(path.read_bytes(), path.name, load_board("host")))[0]
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("name", MODELS)
 def test_everything_between_the_first_and_the_last_node_is_computed_in_integers(name, spelling, folder):
-    layers = program_of(model_of(name, spelling, folder), "mps2-an386").layers
+    path = model_of(name, spelling, folder)
+    layers = program_of(path.read_bytes(), path.name, load_board("mps2-an386")).layers
     floats = [layer.node.type for layer in layers if any(
         tensor is not None and tensor.dtype.is_float and not tensor.is_constant for tensor in (*layer.inputs, *layer.outputs))]
     assert floats == ["QuantizeLinear", "DequantizeLinear"]
@@ -124,7 +112,8 @@ def test_generated_code_equals_the_numpy_backend_on_emulated_boards(name, spelli
 
 def check_code(name: str, spelling: str, board: str, folder: Path, work: Path, most: int = 0) -> Program:
     """Every layer of the generated code, on two vectors, differs from the numpy backend by at most `most` levels."""
-    program = program_of(model_of(name, spelling, folder), board)
+    path = model_of(name, spelling, folder)
+    program = program_of(path.read_bytes(), path.name, load_board(board))
     (source,), vectors = program.view.inputs, vectors_of(name)[:2]
     found = execute(program, load_board(board), {source: vectors}, work, trace=True)
     for index, vector in enumerate(vectors):

@@ -10,14 +10,10 @@ import numpy
 import pytest
 
 from aidge_build.backend import cpu
-from aidge_build.backend.match import Target
-from aidge_build.boards import Board, load_board
-from aidge_build.compile import build_program
-from aidge_build.inputs import find_libraries, load_libraries
-from aidge_build.operators import builtin_operators
-from aidge_build.request import CompileRequest
+from aidge_build.boards import load_board
 from aidge_build.verify.firmware import execute
 from tests.command import aidge_build
+from tests.compiled import program_of
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.shared import SHARED, shared
 
@@ -29,17 +25,11 @@ QUANTIZED = {"kws_micro_m_int8_qdq": 2, "kws_micro_m_int8_qoperator": 2}  # the 
 VECTORS = 2
 
 
-def program_of(path: Path, board: Board):
-    libraries, _ = load_libraries(list(board.libs), find_libraries([]))
-    return build_program(CompileRequest("wild", path.read_bytes(), path.name, libraries, builtin_operators(), Target(board.features), board.name,
-                                        board=None if board.is_host else board))
-
-
 def results(name: str, folder: Path):
     """(program, ours, numpy's, onnxruntime's): outputs by name, [vector, dims...]."""
     onnxruntime = pytest.importorskip("onnxruntime")
     path = shared(WILD / f"{name}.onnx")
-    program = program_of(path, load_board("host"))
+    program = program_of(path.read_bytes(), path.name, load_board("host"))
     random = numpy.random.default_rng(len(name))
     inputs = {tensor: random.random((VECTORS, *program.view.tensor(tensor).dims), numpy.float32) for tensor in program.view.inputs}
     ours = execute(program, load_board("host"), inputs, folder).outputs
@@ -92,7 +82,7 @@ def test_a_model_runs_on_an_emulated_cortex_m4_and_equals_its_meaning(name, tmp_
     path = shared(WILD / f"{name}.onnx")
     (tmp_path / "large.toml").write_text(BOARD_WITH_LARGE_MEMORY)
     board = load_board("large", [tmp_path]) if name in LARGE else load_board("mps2-an386")
-    program = program_of(path, board)
+    program = program_of(path.read_bytes(), path.name, board)
     random = numpy.random.default_rng(len(name))
     inputs = {tensor: random.random((1, *program.view.tensor(tensor).dims), numpy.float32) for tensor in program.view.inputs}
     ours = execute(program, board, inputs, tmp_path).outputs

@@ -81,7 +81,7 @@ def _versions(model: onnx.ModelProto) -> dict[str, int]:
     opsets: dict[str, int] = {}
     for entry in model.opset_import:
         domain = plain_domain(text_of(entry.domain))
-        if domain in opsets:
+        if opsets.get(domain, entry.version) != entry.version:  # onnx.compose repeats imports
             raise AidgeError(f"two opset imports of the domain '{domain or 'ai.onnx'}': {opsets[domain]} and {entry.version}",
                              code="VERSION")
         opsets[domain] = entry.version

@@ -134,6 +134,8 @@ def test_versions_that_are_not_known_are_refused_with_the_range():
     assert refusal(without) == f"m.onnx: the model imports no opset. Hint: opsets 6 to {newest} are supported"
     twice = model([relu()], opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx", 12)])
     assert refusal(twice) == "m.onnx: two opset imports of the domain 'ai.onnx': 13 and 12"
+    same = model([relu()], opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx", 13)])  # as onnx.compose writes them
+    import_onnx(same.SerializeToString(), "m.onnx", builtin_operators(), {}, {})
     foreign = model([relu()], opset_imports=[helper.make_opsetid("ai.onnx.ml", 2)])
     assert refusal(foreign) == "m.onnx: node 0 with output 'y' (Relu): the model imports no opset of the domain 'ai.onnx'"
 

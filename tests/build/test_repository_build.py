@@ -39,6 +39,12 @@ def test_a_misspelled_board_is_an_error_with_the_valid_ones(build):
     assert "mps3-an547" in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_a_misspelled_verb_is_an_error_with_the_valid_ones(build):
+    done = scons("reprot", build)
+    assert done.returncode == 2
+    assert done.stderr.startswith("SConstruct: there is no verb 'reprot'; did you mean 'report'? verbs: bench, ") and done.stderr.count("\n") == 1
+
+
 def test_a_misspelled_example_is_an_error_with_the_valid_ones(build):
     done = scons("example=digit", build)
     assert done.returncode == 2 and "did you mean 'digits'?" in done.stderr

@@ -23,6 +23,8 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.attributes import attribute
+from aidge_build.operators.axes import counted_axes, counted_axis
 from aidge_build.operators.base import Operator, TensorType, as_tuple, require
 from aidge_build.operators.broadcasting import broadcast_dims, summed_to
 from aidge_build.operators.sample import Sample, numbers
@@ -86,14 +88,19 @@ class ElementWise(Unary):
 
 @dataclass(frozen=True)
 class ForAxis(Unary):
-    """y = function(row) for each row along `axis`, or with `until_end` over this axis and all after it (ONNX before opset 13)."""
+    """y = function(row) for each row along `axis`, or with `until_end` over this axis and all after it (ONNX before opset 13).
 
-    axis: int = -1
+    A negative axis counts from the end.
+    """
+
+    axis: int = attribute(-1)
     until_end: bool = False
 
     def infer(self, inputs):
         (data,) = inputs
         require(data.rank > 0 or self.until_end, "the input has no axis")
+        if not self.until_end:
+            counted_axis(self.axis, data.rank)
         return (TensorType(data.dims, self.result_type(data.dtype)),)
 
     def along_rows(self, rows: numpy.ndarray) -> numpy.ndarray:
@@ -140,17 +147,18 @@ class ForAxis(Unary):
 
 @dataclass(frozen=True)
 class ReduceAxis(Unary):
-    """y = function over `axes`; they stay with length 1 if `keep` is set."""
+    """y = function over `axes`, negative ones counted from the end; they stay with length 1 if `keep` is set (ONNX: keepdims)."""
 
     function: ClassVar[Callable]
     domain: ClassVar[tuple[float, float]] = (-2.0, 2.0)
 
-    axes: tuple[int, ...] = ()
-    keep: bool = True
+    axes: tuple[int, ...] = attribute(())
+    keep: bool = attribute(True, name="keepdims")
 
     def infer(self, inputs):
         (data,) = inputs
-        dims = (1 if axis in self.axes else size for axis, size in enumerate(data.dims) if self.keep or axis not in self.axes)
+        reduced = counted_axes(self.axes, data.rank)
+        dims = (1 if axis in reduced else size for axis, size in enumerate(data.dims) if self.keep or axis not in reduced)
         return (TensorType(tuple(dims), self.result_type(data.dtype)),)
 
     def forward(self, data):
@@ -162,7 +170,8 @@ class ReduceAxis(Unary):
 
     def backward(self, gradients, inputs, outputs):
         data = inputs[0]
-        kept = tuple(1 if axis in self.axes else size for axis, size in enumerate(data.shape))
+        reduced = counted_axes(self.axes, data.ndim)
+        kept = tuple(1 if axis in reduced else size for axis, size in enumerate(data.shape))
         derivative = self.derivative(data, outputs[0].reshape(kept))
         return (numpy.broadcast_to(gradients[0].reshape(kept) * derivative, data.shape),)
 

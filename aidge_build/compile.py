@@ -14,7 +14,7 @@ from aidge_build.backend.fuse_meta import fuse_meta
 from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.debug import show
 from aidge_build.emit import emit
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, located
 from aidge_build.export.library import Kernel, Library
 from aidge_build.export.mem_info import mem_info_of
 from aidge_build.export.node import ExportNode
@@ -95,10 +95,8 @@ def make_program(request: CompileRequest, assignment: Assignment, schedule: Sche
     for node, symbol in zip(schedule.steps, symbols):
         choice = assignment.choices[node.name]
         seen = replace(assignment.node_view(node), objective=request.target.objective)
-        try:
+        with located(node.where()):
             call = export_node(choice.kernel, seen, symbol, placed.places).call()
-        except AidgeError as error:
-            raise error.within(node.where())
         show(4, node.name, call)
         scratch = schedule.scratch_of.get(node.name)
         layers.append(Layer(symbol, node, choice.kernel, call, seen.inputs, seen.outputs, seen.multiply_accumulates,

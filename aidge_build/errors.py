@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 EXIT_CHECK_FAILED = 1
 EXIT_BAD_INPUT = 2
@@ -62,6 +63,18 @@ class MissingTool(AidgeError):
     """A program or package that this machine lacks (exit code 3)."""
 
     exit_code = EXIT_MISSING
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """What is refused inside is refused there; any other exception, of an operator that somebody writes, gets the place as a note."""
+    try:
+        yield
+    except AidgeError as error:
+        raise error.within(where)
+    except Exception as error:
+        error.add_note(f"at {where}")
+        raise
 
 
 def printable(text: str, limit: int = 4000) -> str:

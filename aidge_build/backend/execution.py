@@ -13,7 +13,7 @@ from aidge_build.backend.evaluate import evaluate, is_quantized
 from aidge_build.backend.host import HostBackend
 from aidge_build.backend.operator_impl import OperatorImpl
 from aidge_build.backend.spec import NodeView
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, located
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
@@ -70,10 +70,8 @@ class Execution:
         context.begin(self._checked(inputs))
         for step in self._steps:
             values = [self._value(context, name) if name else None for name in step.node.inputs]
-            try:
+            with located(step.node.where()):
                 results = step.forward(values)
-            except AidgeError as error:
-                raise error.within(step.node.where())
             context.hidden.update(zip(step.node.outputs, results))
             for output, index in step.seen.operator.overwrites:
                 if step.node.inputs[index] in context.params:
@@ -92,10 +90,8 @@ class Execution:
             values = [_real(self._value(context, name)) if name else None for name in step.node.inputs]
             results = [_real(context[name]) for name in step.node.outputs]
             given = [context.gradients.get(name, numpy.zeros(result.shape)) for name, result in zip(step.node.outputs, results)]
-            try:
+            with located(step.node.where()):
                 found = step.backward(given, values, results)
-            except AidgeError as error:
-                raise error.within(step.node.where())
             for name, gradient in zip(step.node.inputs, found):
                 if gradient is not None and name in wanted:
                     context.accumulate(name, gradient)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import numpy
 
 from aidge_build.backend.evaluate import evaluate
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, located
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view, topological
 from aidge_build.importers import old_opset
@@ -60,10 +60,8 @@ class _Import:
             self._tensors[name] = constant(name, values)
         names = unique_names(self._model.nodes)
         for node in _sorted(self._model.nodes, names):
-            try:
+            with located(node.where()):
                 self._add_node(node, names[node.index])
-            except AidgeError as error:
-                raise error.within(node.where())
         self._check_outputs()
         view = graph_view(self._name, self._nodes, self._tensors, inputs, [value.name for value in self._model.outputs])
         return view, (*self._binding.notices(), *_strange_numbers(view))

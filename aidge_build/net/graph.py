@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, located
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view
@@ -110,10 +110,8 @@ class Graph:
         names = tuple(self._free(name if index == 0 else f"{name}_{index}") for index in range(outputs))
         source = ModelNode(len(self._sources), op_type, domain, name, _without_end(reads), names,
                            {key: attributes[key] for key in sorted(attributes)})
-        try:
+        with located(source.where()):
             return self._append(source)
-        except AidgeError as error:
-            raise error.within(source.where())
 
     def _append(self, source: ModelNode) -> tuple[Value, ...]:
         if source.full_type not in self._operators:

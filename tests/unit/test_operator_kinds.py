@@ -9,7 +9,7 @@ import pytest
 from aidge_build import net
 from aidge_build.backend.execution import prepare
 from aidge_build.errors import AidgeError
-from aidge_build.operators.kinds import Broadcast, ElementWiseBinary, ForAxis, ReduceAxis
+from aidge_build.operators.kinds import Broadcast, ElementWise, ElementWiseBinary, ForAxis, ReduceAxis
 from aidge_build.operators.register import operator
 from aidge_build.training.check import findings
 
@@ -57,7 +57,15 @@ class Weighted(ElementWiseBinary):
         return second * second, 2 * first * second
 
 
-OWN = {name: cls for cls in (Centered, SumOfMagnitudes, Hypotenuse, Weighted) for name in cls.onnx_names}
+@operator("my.domain::Broken")
+class Broken(ElementWise):
+    """y = x, says its author."""
+
+    def forward(self, data):
+        return data + data[:, :2]
+
+
+OWN = {name: cls for cls in (Centered, SumOfMagnitudes, Hypotenuse, Weighted, Broken) for name in cls.onnx_names}
 X = numpy.arange(24, dtype=numpy.float32).reshape(2, 3, 4)
 
 
@@ -72,7 +80,7 @@ def result(cls, *inputs, **attributes) -> numpy.ndarray:
     return found
 
 
-@pytest.mark.parametrize("cls", OWN.values())
+@pytest.mark.parametrize("cls", [Centered, SumOfMagnitudes, Hypotenuse, Weighted])
 def test_an_operator_of_each_kind_passes_the_tests_that_it_gets(cls):
     assert cls.samples() and findings(cls) == ()
 
@@ -93,6 +101,12 @@ def test_two_inputs_are_broadcast_where_the_kind_says_so():
     assert result(Hypotenuse, 3 * numpy.ones((2, 1), numpy.float32), 4 * numpy.ones(3, numpy.float32)).tolist() == [[5.0] * 3] * 2
     with pytest.raises(AidgeError, match=r"the inputs have the dims \[2, 1\] and \[3\], want equal ones"):
         result(Weighted, numpy.ones((2, 1), numpy.float32), numpy.ones(3, numpy.float32))
+
+
+def test_what_fails_in_an_operator_says_at_which_node():
+    with pytest.raises(ValueError, match="could not be broadcast") as failed:
+        result(Broken, numpy.ones((2, 3), numpy.float32))
+    assert failed.value.__notes__ == ["at node 'Broken' (Broken)"]
 
 
 @pytest.mark.parametrize("cls, attributes, message", [

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "mve.h"
+#include "ref/inline.h"
 #include "ref/window2d.h"
 
 /* The largest value of each window, int8, channels last; taps in the pads never win. levels: {lowest, highest}. */
@@ -27,6 +28,7 @@ static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, const int8_t *lev
                     int8x16_t largest = vdupq_n_s8(levels[0]);
                     for (row = 0; row < rows; row++) {
                         const int8_t *tap = source + row * shape->dilation_height * in_row + channel;
+                        AIDGE_REF_ROLLED
                         for (column = columns; column > 0; column--) {
                             largest = vmaxq_m_s8(largest, largest, vldrbq_z_s8(tap, mask), mask);
                             tap += step;

@@ -54,23 +54,13 @@ static inline void aidge_ref_crop_place(int32_t *offsets, float *weights, float 
     }
 }
 
-/*
- * Resizing of a region of run time, float32. numbers: the lengths of the result's axes before rounding, the cubic
- * coefficient, the value outside. scratch: an offset and a weight for every tap of every place of every axis.
- */
-static void aidge_ref_crop_and_resize_float32(const float *input, const float *roi, float *output, void *scratch,
-                                              const float *numbers, const aidge_ref_resample_shape *shape,
-                                              const aidge_ref_crop_shape *crop)
+/* An offset and a weight for every tap of every place of every axis of the region. */
+AIDGE_REF_NOINLINE void aidge_ref_crop_places(int32_t *offsets, float *weights, const float *roi, const float *numbers,
+                                              const aidge_ref_resample_shape *shape, const aidge_ref_crop_shape *crop)
 {
-    int32_t *offsets = (int32_t *)scratch;
-    float *weights;
     int32_t axis, i;
     int32_t used = 0;
-    int32_t total = 0;
-    for (axis = 0; axis < 5; axis++) {
-        total += shape->dims[axis] * shape->taps[axis];
-    }
-    weights = (float *)scratch + total;
+    AIDGE_REF_ROLLED
     for (axis = 0; axis < 5; axis++) {
         const float last = (float)(crop->sizes[axis] - 1);
         const float begin = crop->begins[axis] < 0 ? 0.0f : roi[crop->begins[axis]];
@@ -83,5 +73,25 @@ static void aidge_ref_crop_and_resize_float32(const float *input, const float *r
             used += shape->taps[axis];
         }
     }
+}
+
+/*
+ * Resizing of a region of run time, float32. numbers: the lengths of the result's axes before rounding, the cubic
+ * coefficient, the value outside. scratch: the offsets and weights of all places.
+ */
+static void aidge_ref_crop_and_resize_float32(const float *input, const float *roi, float *output, void *scratch,
+                                              const float *numbers, const aidge_ref_resample_shape *shape,
+                                              const aidge_ref_crop_shape *crop)
+{
+    int32_t *offsets = (int32_t *)scratch;
+    float *weights;
+    int32_t axis;
+    int32_t total = 0;
+    AIDGE_REF_ROLLED
+    for (axis = 0; axis < 5; axis++) {
+        total += shape->dims[axis] * shape->taps[axis];
+    }
+    weights = (float *)scratch + total;
+    aidge_ref_crop_places(offsets, weights, roi, numbers, shape, crop);
     aidge_ref_resample_float32(input, output, offsets, weights, numbers + 6, shape);
 }

@@ -11,3 +11,10 @@
 #define AIDGE_REF_INLINE static inline
 #define AIDGE_REF_NOINLINE static
 #endif
+
+/* Before a loop of few turns of a constant number: at -O3 what each turn needs would lie on the stack. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define AIDGE_REF_ROLLED _Pragma("GCC unroll 1")
+#else
+#define AIDGE_REF_ROLLED
+#endif

@@ -14,7 +14,7 @@ from .conditions import FEATURES
 from .pools import WordsPool, pool_spec
 
 MOST_TAPS = 255  # whose sums fit int16
-FEWEST_TAPS = 5  # with fewer, rounding is nearly all, and `ref` is as fast byte by byte
+FEWEST_TAPS = 2  # with fewer, rounding is nearly all, and `ref` is as fast byte by byte
 
 
 def _sizes(view: NodeView) -> str:

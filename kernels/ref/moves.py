@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec
+from aidge_build.backend.spec import ROW_MAJOR, SAME, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Input, Output
 from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
@@ -26,7 +26,8 @@ class Expand(ExportNode):
         return _copy(target.dims, [0] * (target.rank - source.rank) + steps, target.layout.strides, target.dtype)
 
 
-@kernel(("DepthToSpace", "SpaceToDepth"), _SPEC)
+@kernel(("DepthToSpace", "SpaceToDepth"), ImplSpec(inputs=(IOSpec(DType.any_1, SAME),), outputs=(IOSpec(DType.any_1, SAME),),
+                                                   predicates=(SAME_QUANTIZATION,)))
 class Blocks(ExportNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs
@@ -35,11 +36,10 @@ class Blocks(ExportNode):
         batch, channels, height, width = deep.dims
         rest = channels // size ** 2
         # Axes: batch, rest, row of the block, column of the block, height, width.
-        plane = height * width
-        if self.operator.depth_first:
-            deep_steps = (channels * plane, plane, size * rest * plane, rest * plane, width, 1)
-        else:
-            deep_steps = (channels * plane, size * size * plane, size * plane, plane, width, 1)
-        wide_steps = (channels * plane, size * size * plane, size * width, 1, size * size * width, size)
+        each, channel, row, column = deep.layout.strides
+        inner = (channel, size * rest * channel, rest * channel) if self.operator.depth_first else (size * size * channel, size * channel, channel)
+        deep_steps = (each, *inner, row, column)
+        each, channel, row, column = wide.layout.strides
+        wide_steps = (each, channel, row, column, size * row, size * column)
         dims = (batch, rest, size, size, height, width)
         return _copy(dims, *((deep_steps, wide_steps) if to_space else (wide_steps, deep_steps)), target.dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Resize: a copy where every output element is one input element, else weighted sums in float32."""
+"""Resize by weighted sums in float32."""
 
 from __future__ import annotations
 
@@ -7,37 +7,17 @@ import numpy
 
 from aidge_build.backend.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.export.moves import weighted
 from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
 
-from .conditions import SAME_QUANTIZATION
-from .indexed import FEW_AXES, indexed_copy
-
 AXES = 5
-
-
-def _weighted(view: NodeView) -> str:
-    if view.operator.mode != "nearest":
-        return f"mode is {view.operator.mode}"
-    return "places outside get a value of their own" if view.operator.coordinates == "tf_crop_and_resize" else ""
 
 
 def _copies(view: NodeView) -> str:
     if view.outputs[0].rank > AXES:
         return f"the rank is {view.outputs[0].rank}"
-    return "" if _weighted(view) else "it is a copy"
-
-
-@kernel("Resize", ImplSpec(inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),),
-                           predicates=(SAME_QUANTIZATION, FEW_AXES, Predicate("each element is one of the input", _weighted))))
-class ResizeNearest(ExportNode):
-    def call(self) -> Call:
-        (source,), (target,) = self.inputs, self.outputs
-        places = []
-        for axis, size in enumerate(source.dims):
-            indices, weights = self.operator.taps(axis, size)
-            places.append(numpy.take_along_axis(indices, weights.argmax(axis=1)[:, None], 1)[:, 0])
-        return indexed_copy(source, target, places, Input(0))
+    return "" if weighted(view) else "it is a copy"
 
 
 @kernel("Resize", ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(IOSpec(DType.float32, ROW_MAJOR),),

@@ -94,6 +94,7 @@ def source_of(cases: Sequence[Case]) -> str:
     text = kernel_text({"ref": library().files}, [("ref", path) for entry in cases for path in entry.call.sources])
     lines = [f"#include {name}" for name in sorted({*text.system_includes, '<math.h>'})]  # math.h: INFINITY in constants
     lines += [part.text for part in text.files]
+    lines += dict.fromkeys(function for entry in cases for function in entry.call.texts)
     for number, entry in enumerate(cases):
         arguments = []
         for position, argument in enumerate(entry.call.arguments):

@@ -178,5 +178,5 @@ def test_int8_concatenation_of_different_scales_is_exact():
                  for n in range(random.integer(2, 8))]
         parts[-1] = parts[-1].with_(quantization=parts[0].quantization)
         cases.append(case(Concat(axis), parts, [random.int8(*part.dims) for part in parts], quantization=random.quantization()))
-    assert {entry.kernel.name for entry in cases} == {"concat_int8"}
+    assert all("concat_tables" in entry.call.function for entry in cases)
     assert differing(cases, run(cases)) == []

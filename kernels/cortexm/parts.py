@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""Concatenation and split by LDM and STM: of any type where no value changes, and of int8 tensors with different scales."""
+
+from __future__ import annotations
+
+from aidge_build.export.node import kernel
+from aidge_build.export.parts import ConcatNode, PartCopying, SplitNode, parts_spec
+
+COPYING = PartCopying("aidge_cortexm", "parts.h", "aidge_cortexm_copy_bytes", "aidge_ref_table_bytes")
+
+
+@kernel("Concat", parts_spec(frozenset({"dsp"})))
+class Concat(ConcatNode):
+    copying = COPYING
+
+
+@kernel("Split", parts_spec(frozenset({"dsp"})))
+class Split(SplitNode):
+    copying = COPYING

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""Concatenation and split: of any type where no value changes, and of int8 tensors with different scales."""
+
+from __future__ import annotations
+
+from aidge_build.export.node import kernel
+from aidge_build.export.parts import ConcatNode, PartCopying, SplitNode, parts_spec
+
+COPYING = PartCopying("aidge_ref", "parts.h", "aidge_ref_copy", "aidge_ref_table_bytes")
+
+
+@kernel("Concat", parts_spec())
+class Concat(ConcatNode):
+    copying = COPYING
+
+
+@kernel("Split", parts_spec())
+class Split(SplitNode):
+    copying = COPYING

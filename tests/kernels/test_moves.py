@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""Kernels that only move elements, of every library that has them, against their numpy meaning: on the host and on emulated cores."""
+
+from __future__ import annotations
+
+import cortexm_harness
+import harness
+import helium_harness
+import numpy
+import pytest
+from cortexm_harness import BOARD, PORTABLE
+from helium_harness import needs_emulator
+from move_cases import blocks, concatenations, copies
+
+from aidge_build.export.runs import FILL, runs
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import channels_last
+from aidge_build.graph.tensor import Tensor
+
+TYPES = (DType.int8, DType.int8, DType.float32, DType.int16, DType.int64)
+STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
+
+
+def test_ref_moves_elements_of_every_type_exactly():
+    cases = [*copies(harness.case, 120, TYPES), *concatenations(harness.case, 60, 12, TYPES), *blocks(harness.case)]
+    assert harness.differing(cases, harness.run(cases)) == []
+
+
+def some(case):
+    """An emulated case has at most two inputs."""
+    return [*copies(case, 56, (DType.int8, DType.int8, DType.float32)), *concatenations(case, 40, 2)]
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-O0",), ("-Os", "-flto"), PORTABLE], ids=lambda flags: " ".join(flags) or "usual")
+def test_cortexm_moves_elements_exactly(flags):
+    assert cortexm_harness.run(some(cortexm_harness.case), *flags, board=BOARD) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-O3",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=lambda flags: " ".join(flags) or "usual")
+def test_helium_moves_elements_exactly(flags):
+    assert helium_harness.run(some(helium_harness.case), "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+@pytest.mark.parametrize("made_by", [cortexm_harness, helium_harness], ids=["cortexm", "helium"])
+def test_the_c_versions_move_elements_exactly_on_this_machine(made_by):
+    assert made_by.run(some(made_by.case), *STRICT, board="host") == []
+
+
+def placed(dims, places):
+    source = Tensor("x", dims, DType.int8, format=channels_last(len(dims)))
+    target = source.with_(dims=tuple(map(len, places)))
+    return runs(source, target, [numpy.array(place) for place in places])
+
+
+def test_neighbouring_pixels_are_one_run():
+    segments, _, fields = placed((1, 8, 4, 5), [[0], range(8), range(4), [FILL, 0, 1, 2, 3, 4, FILL, FILL]])
+    assert segments.tolist() == [[-1, 8], [0, 40], [-1, 16]] and fields["row_bytes"] == 64
+
+
+def test_a_pad_of_rows_alone_is_one_row():
+    segments, offsets, fields = placed((1, 8, 4, 5), [[0], range(8), [FILL, 0, 1, 2, 3, FILL], range(5)])
+    assert segments.tolist() == [[-1, 40], [0, 160], [-1, 40]] and fields["dims"] == (1,) * 5 and set(offsets) == {0}
+
+
+def test_nothing_is_filled_where_no_place_is():
+    _, _, fields = placed((1, 2, 2, 2), [[0], [0, 1], [0, 0, 1, 1], [0, 0, 1, 1]])
+    assert fields["fill_bytes"] == 0 and fields["dims"] == (1, 1, 1, 1, 4) and fields["row_bytes"] == 8

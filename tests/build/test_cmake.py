@@ -198,7 +198,7 @@ def fresh(tmp_path) -> Firmware:
 def model_command(firmware: Firmware, call: str, *words: str) -> str:
     """The generator's command for `aidge_add_model(kws MODEL models/kws.onnx ...)`."""
     firmware.write("CMakeLists.txt", f"cmake_minimum_required(VERSION 3.20)\nproject(p LANGUAGES C)\n"
-                                     f"include({cmake_folder()}/aidge_build-config.cmake)\n{call}\n")
+                                     f"include(\"{cmake_folder()}/aidge_build-config.cmake\")\n{call}\n")
     run = firmware.configure(*words)
     assert run.exit_code == 0, run.output
     return (firmware.folder / "build/aidge/kws/kws.options").read_text()
@@ -255,7 +255,7 @@ def test_a_missing_command_is_said_with_what_to_do(fresh):
 
 def test_a_checkout_can_be_a_subdirectory_of_the_project(fresh):
     fresh.write("CMakeLists.txt", CMAKELISTS.replace("find_package(aidge_build 0.1 CONFIG REQUIRED)",
-                                                     f"add_subdirectory({cmake_folder()} aidge_build)"))
+                                                     f'add_subdirectory("{cmake_folder()}" aidge_build)'))
     assert fresh.configure().exit_code == 0
     assert "LINK app" in fresh.build()
 

@@ -44,6 +44,8 @@ def scons(project: Project) -> set[str]:
 
 # GNU make.
 
+needs_make = pytest.mark.skipif(shutil.which("make") is None or " " in str(ROOT),
+                                reason="needs make, and a checkout at a path without spaces: make cannot")
 MAKEFILE = f"""\
 CFLAGS = {STRICT}
 AIDGE = {sys.executable} {STUB}
@@ -65,9 +67,8 @@ def make(project: Project) -> set[str]:
     return steps | ({"LINK app.elf"} if " -o app.elf" in output else set())
 
 
+@needs_make
 def test_make_runs_exactly_what_a_change_asks_for(firmware):
-    if shutil.which("make") is None:
-        pytest.skip("needs make")
     firmware.write("Makefile", MAKEFILE)
     assert make(firmware) == FIRST
     assert run(firmware, "make") == "make: Nothing to be done for 'all'.\n"
@@ -81,17 +82,15 @@ def test_make_runs_exactly_what_a_change_asks_for(firmware):
     assert make(firmware) == {"AIDGE kws.c", "CC kws.o", "LINK app.elf"} and make(firmware) == set()
 
 
+@needs_make
 def test_make_starts_no_process_where_nothing_changed(firmware):
-    if shutil.which("make") is None:
-        pytest.skip("needs make")
     firmware.write("Makefile", MAKEFILE)
     make(firmware)
     assert run(firmware, "make", "SHELL=/no/such/shell") == "make: Nothing to be done for 'all'.\n"
 
 
+@needs_make
 def test_make_generates_again_where_a_file_of_the_kernels_or_of_the_tool_is_gone(firmware):
-    if shutil.which("make") is None:
-        pytest.skip("needs make")
     firmware.write("kernels/used.h", "int used_header;\n")
     firmware.write("Makefile", MAKEFILE.replace("--optimize=speed", "--kernel-path=kernels"))
     make(firmware)
@@ -103,10 +102,9 @@ def test_make_generates_again_where_a_file_of_the_kernels_or_of_the_tool_is_gone
     assert make(firmware) == {"AIDGE kws.c"} and make(firmware) == set()
 
 
+@needs_make
 @pytest.mark.parametrize("output", ["kws.h", "kws.c", "kws_weights.c", "kws.plan.json"])
 def test_make_restores_a_deleted_output(firmware, output):
-    if shutil.which("make") is None:
-        pytest.skip("needs make")
     firmware.write("Makefile", MAKEFILE)
     make(firmware)
     (firmware.folder / "build/aidge" / output).unlink()
@@ -114,9 +112,8 @@ def test_make_restores_a_deleted_output(firmware, output):
     assert (firmware.folder / "build/aidge" / output).exists() and make(firmware) == set()
 
 
+@needs_make
 def test_make_removes_a_program_that_fails_the_check(firmware):
-    if shutil.which("make") is None:
-        pytest.skip("needs make")
     firmware.write("Makefile", MAKEFILE)
     firmware.write("models/kws.onnx", MODEL + "check=bad\n")
     done = subprocess.run(["make"], cwd=firmware.folder, capture_output=True, text=True, check=False)
@@ -216,7 +213,7 @@ add_library(zephyr_interface INTERFACE)
 target_compile_options(zephyr_interface INTERFACE {STRICT})
 add_library(app STATIC main.c)
 target_link_libraries(app PRIVATE zephyr_interface)
-add_subdirectory({FOLDER}/zephyr modules/aidge_build)
+add_subdirectory("{FOLDER}/zephyr" modules/aidge_build)
 zephyr_aidge_model(kws MODEL models/kws.onnx)
 file(GENERATE OUTPUT empty.c CONTENT "")
 add_executable(zephyr_final empty.c)

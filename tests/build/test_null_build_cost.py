@@ -130,8 +130,8 @@ def test_the_null_build_of_scons_costs_at_most_15_percent_more(command, sources)
 
 
 def test_the_null_build_of_make_costs_at_most_15_percent_more(sources):
-    if not shutil.which("make"):
-        pytest.skip("needs make")
+    if not shutil.which("make") or " " in str(ROOT):
+        pytest.skip("needs make, and a checkout at a path without spaces: make cannot")
     commands = [["make", f"MODELS={number}"] for number in (0, 1)]
     for words in commands:
         run([*words, "-j2"], sources)

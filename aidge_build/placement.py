@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from aidge_build.backend.assignment import Assignment
 from aidge_build.backend.spec import Demands
-from aidge_build.boards import Board
+from aidge_build.boards import Board, Region
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.memory import cp_sat
 from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.checker import check
 from aidge_build.memory.plan import MemoryPlan, Placement
@@ -159,7 +160,7 @@ def _regions(arena: MemoryPlan, schedule: Schedule, view: GraphView,
     for room in rooms:
         if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
             return arena, room.region, (), False
-    found = spread([placement.buffer for placement in arena.placements], rooms, _accesses(schedule), arena.overlaps)
+    found = spread([placement.buffer for placement in arena.placements], rooms, _accesses(schedule), arena.overlaps, cp_sat.installed())
     if isinstance(found, NoSpread):
         raise _no_room(found, arena, schedule, view, board, rooms)
     return _joined(found.plans, arena), "", _parts(found.plans), found.proved
@@ -194,7 +195,7 @@ def _joined(plans: Sequence[MemoryPlan], whole: MemoryPlan) -> MemoryPlan:
 
 
 def _parts(plans: Sequence[MemoryPlan]) -> tuple[ArenaPart, ...]:
-    return tuple(ArenaPart(each.region, start, each.peak_bytes, each.region.lower())
+    return tuple(ArenaPart(each.region, start, each, each.region.lower())
                  for each, start in zip(plans, _starts(plans), strict=True))
 
 
@@ -203,13 +204,27 @@ def _no_room(reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: Grap
     live = sorted(arena.live_at(reason.step), key=lambda placement: -placement.buffer.size_bytes)
     names = " + ".join(f"'{placement.buffer.name}' {placement.buffer.size_bytes:,} B" for placement in live[:4])
     names += f" + {len(live) - 4} more" if len(live) > 4 else ""
-    needed = arena.peak_bytes
-    piece = reason.proved and reason.needed_bytes == live[0].buffer.size_bytes and len(live) > 1
-    moment = f"'{live[0].buffer.name}' alone is {reason.needed_bytes:,} B" if piece else f"needs {names} at once"
-    float_model = any(tensor.dtype.is_float for tensor in view.tensors.values() if not tensor.is_constant)
+    piece = reason.proved and reason.needed_bytes == live[0].buffer.size_bytes
+    moment = f"needs '{live[0].buffer.name}', which alone is {reason.needed_bytes:,} B" if piece else f"needs {names} at once"
+    if reason.proved and not piece and reason.needed_bytes <= sum(room.size_bytes for room in rooms):
+        moment += ", which cannot be shared out among these"
+    io = any(placement.buffer.kind == "io" for placement in arena.placements)
+    sizes = [f"{room.region} {room.size_bytes:,} B{' (no DMA: not for inputs and outputs)' if io and not room.dma else ''}" for room in rooms]
     return AidgeError(
-        f"the activations need {needed:,} B, board {board.name} has "
-        f"{', '.join(f'{room.region} {room.size_bytes:,} B' for room in rooms)} after {board.reserved_bytes:,} B reserved; "
-        f"largest moment: {schedule.steps[reason.step].where()} {moment}", code="PLAN01",
+        f"the activations need {arena.peak_bytes:,} B, board {board.name} has {', '.join(sizes)} after {board.reserved_bytes:,} B reserved; "
+        f"{'largest moment' if reason.step == arena.bound_step else 'breaks at'}: {schedule.steps[reason.step].where()} {moment}", code="PLAN01",
         tried=() if reason.proved or len(rooms) < 2 else ("tensors spread over all of them: none of the arrangements fits, which is no proof",),
-        hint="int8 instead of float32 needs a quarter" if float_model else "a board with a larger memory, or a smaller model")
+        hint=_remedy(arena, view, board, rooms))
+
+
+def _remedy(arena: MemoryPlan, view: GraphView, board: Board, rooms: Sequence[Room]) -> str:
+    """What helps: fewer bytes, or regions that are one, because their addresses follow each other."""
+    reserved = {region.name: region.length_bytes - room.size_bytes for region, room in zip(board.arena_regions, rooms, strict=True)}
+    chain: list[Region] = []
+    for region in sorted(board.arena_regions, key=lambda region: region.origin):
+        chain = [*chain, region] if chain and chain[-1].end == region.origin else [region]
+        if len(chain) > 1 and sum(each.length_bytes - reserved[each.name] for each in chain) >= arena.peak_bytes:
+            return f"{' and '.join(each.name for each in chain)} follow each other: a board file may make them one region"
+    if any(tensor.dtype.is_float for tensor in view.tensors.values() if not tensor.is_constant):
+        return "int8 instead of float32 needs a quarter"
+    return "a board with a larger memory, or a smaller model"

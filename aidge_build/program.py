@@ -64,13 +64,18 @@ class Layer:
 
 @dataclass(frozen=True)
 class ArenaPart:
-    """`size_bytes` of the arena from its byte `start_bytes` on lie in `region` ("": not known). Several parts are arrays of
-    their own, named after their regions; an arena in one piece is one part without a name."""
+    """The bytes of the arena from `start_bytes` on that lie in `region` ("": not known); offsets in `plan` count from there.
+    Several parts are arrays of their own, named after their regions; an arena in one piece is one part without a name."""
 
     region: str
     start_bytes: int
-    size_bytes: int
+    plan: MemoryPlan
     name: str = ""  # "" or "dtcm"
+
+    @property
+    def size_bytes(self) -> int:
+        """The bytes of the array."""
+        return self.plan.peak_bytes
 
     @property
     def ending(self) -> str:
@@ -106,7 +111,7 @@ class Program:
     @property
     def parts(self) -> tuple[ArenaPart, ...]:
         """The parts of the arena, from the lowest byte up."""
-        return self.split or (ArenaPart(self.region, 0, self.arena.peak_bytes),)
+        return self.split or (ArenaPart(self.region, 0, self.arena),)
 
     def part_at(self, offset_bytes: int) -> ArenaPart:
         """The part that holds a byte of the arena."""

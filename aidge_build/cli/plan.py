@@ -23,8 +23,8 @@ from aidge_build.schedule.problem_file import BufferProblem, GraphProblem, is_pr
 
 SUMMARY = "the memory plan of a model, or of a problem file of the planner"
 KEYS = ("peak_bytes", "lower_bound_bytes", "bound_node", "order_peak_bytes", "order_lower_bound_bytes", "order_proved_optimal",
-        "order_states", "offsets_proved_optimal", "scratch_bytes", "state_bytes", "io_bytes", "arena_bytes", "regions", "order",
-        "buffers", "peak_buffers")
+        "order_states", "offsets_proved_optimal", "scratch_bytes", "state_bytes", "io_bytes", "arena_bytes", "regions",
+        "regions_proved_optimal", "order", "buffers", "peak_buffers")
 PROBLEM_NODES = 1_000_000  # of the exhaustive search: somebody who asks for a plan alone waits longer than a build
 
 
@@ -50,11 +50,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
              f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), scratch {data['scratch_bytes']:,} B"]
     if program.split:
         lines.append(f"the arena in {', '.join(f'{part.region} {part.size_bytes:,} B' for part in program.split)}: "
-                     + ("least access cost" if program.split_proved else "not proven to be the least access cost"))
-    _draw(arguments, peak, steps, lines)
+                     + ("least access cost, proved" if program.split_proved else "least access cost not proven"))
+    drawn = [part.plan for part in program.split] or [peak]
+    _draw(arguments, drawn, f"peak {peak.peak_bytes:,} B", steps, lines)
     data["live_at_peak"] = _live(peak, _tensors_of(program))
-    lines += _why(data["live_at_peak"], peak) if arguments.why else [render_text(peak, max(1, len(steps)))]
+    lines += _why(data["live_at_peak"], peak) if arguments.why else [_picture(each, len(steps)) for each in drawn]
     return Outcome("\n".join(lines), data)
+
+
+def _picture(drawn: MemoryPlan, steps: int) -> str:
+    heading = f"{drawn.region}: {drawn.peak_bytes:,} B\n" if drawn.region else ""
+    return heading + render_text(drawn, max(1, steps))
 
 
 def _tensors_of(program: Program) -> dict[str, list[str]]:
@@ -98,7 +104,7 @@ def _outcome(arguments: argparse.Namespace, found: MemoryPlan, name: str, steps:
     """`order` is None where the lifetimes are given: then this order is the only one."""
     node = steps[found.bound_step] if found.bound_step < len(steps) else ""
     lines = [f"{name}: {found.report_line(node, order.report() if order else '')}"]
-    _draw(arguments, found, steps, lines)
+    _draw(arguments, [found], f"peak {found.peak_bytes:,} B", steps, lines)
     sizes = {kind: [p.buffer.size_bytes for p in found.placements if p.buffer.kind == kind] for kind in ("io", "scratch", "state")}
     data = {
         "name": name, "peak_bytes": found.peak_bytes, "lower_bound_bytes": found.lower_bound_bytes, "bound_node": node or None,
@@ -134,13 +140,13 @@ def _why(live: list[dict], found: MemoryPlan) -> list[str]:
     return lines
 
 
-def _draw(arguments: argparse.Namespace, found: MemoryPlan, steps: list[str], lines: list[str]) -> None:
-    title = f"{Path(arguments.model).name}: peak {found.peak_bytes:,} B"
+def _draw(arguments: argparse.Namespace, drawn: list[MemoryPlan], peak: str, steps: list[str], lines: list[str]) -> None:
+    title = f"{Path(arguments.model).name}: {peak}"
     drawings = {}
     if arguments.svg:
-        drawings[arguments.svg] = render_svg(found, steps, title).encode()
+        drawings[arguments.svg] = render_svg(drawn, steps, title).encode()
     if arguments.html:
-        drawings[arguments.html] = render_html(found, steps, title, lines).encode()
+        drawings[arguments.html] = render_html(drawn, steps, title, lines).encode()
     write_files(drawings)
 
 

@@ -56,8 +56,9 @@ def _memory(program: Program) -> dict:
         "scratch_bytes": max((p.buffer.size_bytes for p in program.arena.placements if p.buffer.kind == "scratch"), default=0),
         "state_bytes": 0, "io_bytes": program.io_bytes, "arena_bytes": program.arena.peak_bytes,
         "arena_alignment": program.arena_alignment,
-        "regions": [{"name": part.region or ARENA, "used_bytes": part.size_bytes,
-                     "lower_bound_bytes": None if program.split else program.arena.lower_bound_bytes} for part in program.parts],
+        "regions": [{"name": part.region or ARENA, "used_bytes": part.size_bytes, "lower_bound_bytes": part.plan.lower_bound_bytes}
+                    for part in program.parts],
+        "regions_proved_optimal": program.split_proved if program.split else None,  # in access cost, the parts taken together
         "order": [layer.node.name for layer in program.layers],
         "buffers": _buffers(program, program.arena),
         "peak_buffers": _buffers(program, peak) if peak is program.arena else _buffers(program, peak, together=True),

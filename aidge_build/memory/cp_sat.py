@@ -1,78 +1,51 @@
 # SPDX-License-Identifier: MIT
 """Regions and offsets at once by the constraint solver CP-SAT, where the optional package `ortools` is installed.
 
-The least sum of (accesses x cost of the region), in one worker with a fixed seed and a limit of deterministic time: the same
-release gives the same answer on every machine. Nothing here is needed: without the package, `regions` goes on by itself.
+One worker, a fixed seed and a limit of deterministic time: one release of ortools gives one answer on every machine. Nothing here
+is needed: without the package, `regions` goes on by itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import Protocol
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from aidge_build.memory.buffer import Buffer
+from aidge_build.memory.buffer import Buffer, Window
+from aidge_build.memory.problem import Problem
+from aidge_build.memory.regions import Answer, Room, Solver
 
 SEED = 20234
-DETERMINISTIC_TIME = 8.0
+DETERMINISTIC_TIME = 4.0
 MOST_BUFFERS = 400
 
 
-class Memory(Protocol):
-    """What is asked of a region."""
-
-    size_bytes: int
-    access_cost: int
-
-    def takes(self, buffer: Buffer) -> bool: ...
-
-
-@dataclass(frozen=True)
-class Answer:
-    """(number of the region, offset) per buffer; empty when none was found. `proved`: that it is the cheapest, or that none exists."""
-
-    places: tuple[tuple[int, int], ...]
-    proved: bool
+def installed() -> Solver | None:
+    """The solver, if the package that it needs can be imported."""
+    try:
+        from ortools.sat.python import cp_model
+    except ImportError:
+        return None
+    return lambda problem, rooms, weights, hint: _solve(cp_model, problem, rooms, weights, hint)
 
 
-def is_installed() -> bool:
-    """Whether the solver can be imported."""
-    return find_spec("ortools") is not None
-
-
-def solve(buffers: Sequence[Buffer], memories: Sequence[Memory], weights: Mapping[str, int], hint: Mapping[str, int]) -> Answer:
-    """A region and an offset for every buffer, all of whose bytes count as live all its life.
-
-    `weights` are accesses by buffer; `hint` are the numbers of regions that a simpler method found.
-    """
-    from ortools.sat.python import cp_model
-
+def _solve(cp_model, problem: Problem, rooms: Sequence[Room], weights: Sequence[int], hint: Mapping[str, tuple[int, int]]) -> Answer:
+    if len(problem) > MOST_BUFFERS:
+        return Answer((), False)
     model = cp_model.CpModel()
-    largest = max((memory.size_bytes for memory in memories), default=0)
-    chosen, offsets, cost = [], [], []
-    boxes = [([], []) for _ in memories]
-    for index, buffer in enumerate(buffers):
-        if buffer.size_bytes > largest:
-            return Answer((), True)
-        place = model.new_int_var(0, (largest - buffer.size_bytes) // buffer.alignment, f"place {index}")
-        inside = [model.new_bool_var(f"{index} in {number}") for number in range(len(memories))]
-        model.add_exactly_one(inside)
-        for number, (memory, present) in enumerate(zip(memories, inside, strict=True)):
-            if not memory.takes(buffer):
-                model.add(present == 0)
-            model.add(place * buffer.alignment + buffer.size_bytes <= memory.size_bytes).only_enforce_if(present)
-            across, up = boxes[number]
-            across.append(model.new_optional_fixed_size_interval_var(buffer.first, buffer.last - buffer.first, present, ""))
-            up.append(model.new_optional_fixed_size_interval_var(place * buffer.alignment, buffer.size_bytes, present, ""))
-            cost.append(weights.get(buffer.name, 1) * memory.access_cost * present)
-            model.add_hint(present, hint.get(buffer.name) == number)
-        chosen.append(inside)
-        offsets.append(place)
-    for memory, (across, up) in zip(memories, boxes, strict=True):
+    inside, starts = _choices(model, problem.buffers, rooms, hint)
+    omitted = problem.steps_apart
+    for number, room in enumerate(rooms):
+        across, up, heights = [], [], []
+        for index, buffer in enumerate(problem.buffers):
+            for part in _rectangles(buffer, omitted.get(buffer.name, ())):
+                here, height = inside[index][number], part.high_bytes - part.low_bytes
+                across.append(model.new_optional_fixed_size_interval_var(part.first, part.last - part.first, here, ""))
+                up.append(model.new_optional_fixed_size_interval_var(starts[index] + part.low_bytes, height, here, ""))
+                heights.append(height)
         model.add_no_overlap_2d(across, up)
-        model.add_cumulative(across, [buffer.size_bytes for buffer in buffers], memory.size_bytes)
-    model.minimize(sum(cost))
+        model.add_cumulative(across, heights, room.size_bytes)
+    _keep_apart(model, problem, inside, starts, omitted)
+    model.minimize(sum(weight * room.access_cost * here for weight, row in zip(weights, inside, strict=True)
+                       for room, here in zip(rooms, row, strict=True)))
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = SEED
@@ -80,6 +53,48 @@ def solve(buffers: Sequence[Buffer], memories: Sequence[Memory], weights: Mappin
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return Answer((), status == cp_model.INFEASIBLE)
-    places = tuple((next(number for number, present in enumerate(inside) if solver.value(present)), solver.value(place) * buffer.alignment)
-                   for buffer, inside, place in zip(buffers, chosen, offsets, strict=True))
+    places = tuple((next(number for number, here in enumerate(row) if solver.value(here)), solver.value(start))
+                   for row, start in zip(inside, starts, strict=True))
     return Answer(places, status == cp_model.OPTIMAL)
+
+
+def _choices(model, buffers: Sequence[Buffer], rooms: Sequence[Room], hint: Mapping[str, tuple[int, int]]) -> tuple[list[list], list]:
+    """Per buffer whether it lies in each room, and its offset; every room that takes it ends behind it."""
+    largest = max(room.size_bytes for room in rooms)
+    inside, starts = [], []
+    for index, buffer in enumerate(buffers):
+        multiple = model.new_int_var(0, max(0, largest - buffer.size_bytes) // buffer.alignment, f"place {index}")
+        row = [model.new_bool_var(f"{index} in {room.region}") for room in rooms]
+        model.add_exactly_one(row)
+        for number, (room, here) in enumerate(zip(rooms, row, strict=True)):
+            if room.takes(buffer):
+                model.add(multiple * buffer.alignment + buffer.size_bytes <= room.size_bytes).only_enforce_if(here)
+            else:
+                model.add(here == 0)
+            if buffer.name in hint:
+                model.add_hint(here, hint[buffer.name][0] == number)
+        if buffer.name in hint:
+            model.add_hint(multiple, hint[buffer.name][1] // buffer.alignment)
+        inside.append(row)
+        starts.append(multiple * buffer.alignment)
+    return inside, starts
+
+
+def _rectangles(buffer: Buffer, omitted: Collection[int]) -> Iterator[Window]:
+    for window in buffer.extents:
+        first = window.first
+        for step in (*sorted(step for step in omitted if window.first <= step < window.last), window.last):
+            if first < step:
+                yield Window(first, step, window.low_bytes, window.high_bytes)
+            first = step + 1
+
+
+def _keep_apart(model, problem: Problem, inside: Sequence[Sequence], starts: Sequence, lowers: Collection[str]) -> None:
+    """In one room, a buffer that may lie upon another one is beside every other, and far enough before this one."""
+    for one, upward, other, downward in problem.separations:
+        if problem.buffers[one].name in lowers or problem.buffers[other].name in lowers:
+            below, above = model.new_bool_var(""), model.new_bool_var("")
+            model.add(starts[one] + upward <= starts[other]).only_enforce_if(below)
+            model.add(starts[other] + downward <= starts[one]).only_enforce_if(above)
+            for here, there in zip(inside[one], inside[other], strict=True):
+                model.add_bool_or(below, above, ~here, ~there)

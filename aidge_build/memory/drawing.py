@@ -9,42 +9,51 @@ from html import escape
 from aidge_build.errors import printable
 from aidge_build.memory.plan import MemoryPlan, Placement
 
-WIDTH, HEIGHT, MARGIN = 1000, 480, 70
+WIDTH, HEIGHT, MARGIN, GAP = 1000, 480, 70, 60
+LEAST_HEIGHT = 160  # of one of several panels
 COLORS = ("#4e79a7", "#f28e2b", "#59a14f", "#b07aa1", "#76b7b2", "#edc948", "#9c755f", "#ff9da7")
 SCRATCH, PORT = "#bab0ac", "#e15759"
 SMALLEST_TEXT_BOX = 60, 12
 
 
-def render_svg(plan: MemoryPlan, steps: Sequence[str], title: str) -> str:
-    """A drawing of its own; `steps` are the names of what runs."""
-    count = max(1, len(steps), *(placement.buffer.last for placement in plan.placements)) if plan.placements else max(1, len(steps))
-    across, up = WIDTH / count, HEIGHT / max(1, plan.peak_bytes)
-    boxes = [box for index, placement in enumerate(plan.placements) for box in _boxes(placement, index, across, up)]
+def render_svg(plans: Sequence[MemoryPlan], steps: Sequence[str], title: str) -> str:
+    """A drawing of its own, with a panel for each region; `steps` are the names of what runs."""
+    count = max(1, len(steps), *(placement.buffer.last for plan in plans for placement in plan.placements), 1)
+    height = max(LEAST_HEIGHT, HEIGHT // len(plans))
+    headings = [title] if len(plans) == 1 else [f"{plan.region}: {plan.peak_bytes:,} B" for plan in plans]
+    panels = [f'<g transform="translate(0 {index * (height + GAP)})">\n{_panel(plan, steps, count, height, heading)}\n</g>'
+              for index, (plan, heading) in enumerate(zip(plans, headings, strict=True))]
+    return "\n".join([
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -30 {WIDTH + MARGIN + 10} {len(plans) * (height + GAP)}" '
+        'font-family="sans-serif" font-size="11">',
+        f"<title>{_text(title)}</title>", *panels, "</svg>", ""])
+
+
+def _panel(plan: MemoryPlan, steps: Sequence[str], count: int, height: int, heading: str) -> str:
+    across, up = WIDTH / count, height / max(1, plan.peak_bytes)
+    boxes = [box for index, placement in enumerate(plan.placements) for box in _boxes(placement, index, across, up, height)]
     bound = f"{MARGIN + plan.bound_step * across:.1f}"
-    columns = [f'<rect x="{MARGIN + step * across:.1f}" y="0" width="{across:.2f}" height="{HEIGHT}" fill="none">'
+    columns = [f'<rect x="{MARGIN + step * across:.1f}" y="0" width="{across:.2f}" height="{height}" fill="none">'
                f"<title>{_text(f'step {step}: {name}')}</title></rect>" for step, name in enumerate(steps)]
-    marks = [f'<text x="{MARGIN - 6}" y="{HEIGHT - plan.peak_bytes * part / 4 * up + 4:.1f}" text-anchor="end">'
+    marks = [f'<text x="{MARGIN - 6}" y="{height - plan.peak_bytes * part / 4 * up + 4:.1f}" text-anchor="end">'
              f"{plan.peak_bytes * part // 4:,}</text>" for part in range(5)]
     return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -30 {WIDTH + MARGIN + 10} {HEIGHT + 60}" font-family="sans-serif" font-size="11">',
-        f"<title>{_text(title)}</title>",
-        f'<text x="{MARGIN}" y="-12" font-size="13">{_text(title)}</text>',
-        f'<rect x="{MARGIN}" y="0" width="{WIDTH}" height="{HEIGHT}" fill="#f4f4f4" stroke="#888"/>',
+        f'<text x="{MARGIN}" y="-12" font-size="13">{_text(heading)}</text>',
+        f'<rect x="{MARGIN}" y="0" width="{WIDTH}" height="{height}" fill="#f4f4f4" stroke="#888"/>',
         *marks, *columns, *boxes,
-        f'<rect x="{bound}" y="0" width="{across:.2f}" height="{HEIGHT}" fill="none" stroke="#000" stroke-dasharray="4 3" pointer-events="none"/>',
-        f'<text x="{MARGIN}" y="{HEIGHT + 16}">step 0</text>',
-        f'<text x="{MARGIN + WIDTH}" y="{HEIGHT + 16}" text-anchor="end">step {count - 1}; dashed: the largest moment</text>',
-        "</svg>", ""])
+        f'<rect x="{bound}" y="0" width="{across:.2f}" height="{height}" fill="none" stroke="#000" stroke-dasharray="4 3" pointer-events="none"/>',
+        f'<text x="{MARGIN}" y="{height + 16}">step 0</text>',
+        f'<text x="{MARGIN + WIDTH}" y="{height + 16}" text-anchor="end">step {count - 1}; dashed: the largest moment</text>'])
 
 
-def _boxes(placement: Placement, index: int, across: float, up: float) -> list[str]:
+def _boxes(placement: Placement, index: int, across: float, up: float, base: int) -> list[str]:
     buffer = placement.buffer
     color = {"io": PORT, "scratch": SCRATCH}.get(buffer.kind, COLORS[index % len(COLORS)])
     tip = (f"{buffer.name}: {buffer.size_bytes:,} B at {placement.offset_bytes:,}, steps {buffer.first} to {buffer.last - 1}, {buffer.kind}")
     found = []
     for window in buffer.extents:
         x, width = MARGIN + window.first * across, (window.last - window.first) * across
-        y = HEIGHT - (placement.offset_bytes + window.high_bytes) * up
+        y = base - (placement.offset_bytes + window.high_bytes) * up
         height = (window.high_bytes - window.low_bytes) * up
         found.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.2f}" fill="{color}" fill-opacity="0.75" '
                      f'stroke="#333" stroke-width="0.5"><title>{_text(tip)}</title></rect>')
@@ -58,18 +67,19 @@ def _text(text: str) -> str:
     return escape(printable(text))
 
 
-def render_html(plan: MemoryPlan, steps: Sequence[str], title: str, lines: Sequence[str]) -> str:
+def render_html(plans: Sequence[MemoryPlan], steps: Sequence[str], title: str, lines: Sequence[str]) -> str:
     """A page: the drawing, the report and a table of the buffers. It loads nothing."""
+    placed = sorted(((plan.region, p) for plan in plans for p in plan.placements), key=lambda entry: (entry[1].buffer.first, entry[1].offset_bytes))
     rows = "".join(
-        f"<tr><td>{_text(p.buffer.name)}</td><td>{p.buffer.kind}</td><td>{p.offset_bytes:,}</td><td>{p.buffer.size_bytes:,}</td>"
-        f"<td>{p.buffer.first}</td><td>{p.buffer.last}</td></tr>" for p in sorted(plan.placements, key=lambda p: (p.buffer.first, p.offset_bytes)))
+        f"<tr><td>{_text(p.buffer.name)}</td><td>{p.buffer.kind}</td><td>{f'{region} {p.offset_bytes:,}'.strip()}</td>"
+        f"<td>{p.buffer.size_bytes:,}</td><td>{p.buffer.first}</td><td>{p.buffer.last}</td></tr>" for region, p in placed)
     report = "\n".join(_text(line) for line in lines)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title>
 <style>body {{ font-family: sans-serif; margin: 2em; }} table {{ border-collapse: collapse; font-size: 12px; }}
 td, th {{ border-bottom: 1px solid #ccc; padding: 2px 8px; text-align: right; }} td:first-child, th:first-child {{ text-align: left; }}</style>
 </head><body><pre>{report}</pre>
-{render_svg(plan, steps, title)}
+{render_svg(plans, steps, title)}
 <table><tr><th>buffer</th><th>kind</th><th>offset</th><th>bytes</th><th>from step</th><th>to before step</th></tr>{rows}</table>
 </body></html>
 """

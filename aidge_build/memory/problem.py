@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
@@ -75,6 +75,16 @@ class Problem:
         return tuple(found)
 
     @cached_property
+    def steps_apart(self) -> Mapping[str, frozenset[int]]:
+        """The steps in which a buffer may lie upon another one, by its name."""
+        buffers = {buffer.name: buffer for buffer in self.buffers}
+        found: dict[str, frozenset[int]] = {}
+        for overlap in self.overlaps:
+            step = max(buffers[overlap.lower].first, buffers[overlap.upper].first)
+            found[overlap.lower] = found.get(overlap.lower, frozenset()) | {step}
+        return found
+
+    @cached_property
     def conflicts(self) -> tuple[tuple[int, ...], ...]:
         """Per buffer the indices of those that are live at the same time, ascending."""
         found: list[list[int]] = [[] for _ in self.buffers]
@@ -117,9 +127,7 @@ class Problem:
         """(bytes, step) of the largest moment, the earliest of several; (0, 0) without buffers."""
         best = (0, 0)
         if self.overlaps:
-            for step, live in self.live_sets:
-                best = max(best, (self._bytes_shared(live, step), -step))
-            return best[0], -best[1]
+            return self.fullest
         cycle = max(self.alignments, default=1)
         moments = [(step, [self._live_part(index, step) for index in live]) for step, live in self.live_sets]
         moments.sort(key=lambda moment: (-sum(size for size, _ in moment[1]), moment[0]))
@@ -130,6 +138,12 @@ class Problem:
                 best = best if needed <= best[0] else (needed, step)
         return best
 
+    @cached_property
+    def fullest(self) -> tuple[int, int]:
+        """(bytes, step) of the largest moment, however many memories share the bytes: padding is not counted."""
+        needed, step = max(((self._bytes_shared(live, step), -step) for step, live in self.live_sets), default=(0, 0))
+        return needed, -step
+
     def _live_part(self, index: int, step: int) -> tuple[int, int]:
         """(live bytes, alignment of their beginning) of a buffer."""
         if not self.buffers[index].windows:
@@ -139,14 +153,10 @@ class Problem:
 
     def _bytes_shared(self, live: tuple[int, ...], step: int) -> int:
         """The live bytes of a step, less what overlaps may save in it; padding is not counted."""
-        extents = {self.buffers[index].name: self.buffers[index].live_bytes(step) for index in live}
-        needed = sum(high - low for low, high in extents.values())
-        for overlap in self.overlaps:
-            if overlap.lower in extents and overlap.upper in extents:
-                (low, high), (upper_low, upper_high) = extents[overlap.lower], extents[overlap.upper]
-                together = max(high, overlap.lead_bytes + upper_high) - min(low, overlap.lead_bytes + upper_low)
-                needed -= max(0, high - low + upper_high - upper_low - together)
-        return needed
+        there = {self.buffers[index].name: self.buffers[index] for index in live}
+        needed = sum(high - low for low, high in (buffer.live_bytes(step) for buffer in there.values()))
+        return needed - sum(saved_bytes(overlap, there[overlap.lower], there[overlap.upper], step)
+                            for overlap in self.overlaps if overlap.lower in there and overlap.upper in there)
 
     @cached_property
     def granule(self) -> int:
@@ -171,3 +181,10 @@ class Problem:
             return granules * self.granule
         above = self._reachable_sums >> granules
         return (granules + (above & -above).bit_length() - 1) * self.granule
+
+
+def saved_bytes(overlap: Overlap, lower: Buffer, upper: Buffer, step: int) -> int:
+    """By how much the bytes of the two together may be fewer in `step` than those of both apart."""
+    (low, high), (upper_low, upper_high) = lower.live_bytes(step), upper.live_bytes(step)
+    together = max(high, overlap.lead_bytes + upper_high) - min(low, overlap.lead_bytes + upper_low)
+    return max(0, high - low + upper_high - upper_low - together)

@@ -1,29 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""Spreads buffers over several memories that hold them only together: what is accessed most per byte comes first.
+"""Spreads buffers over several memories that hold them only together: what is accessed most per byte lies where access is cheapest.
 
 Each buffer goes as a whole into one region. A region is filled up to its room by the live bytes of every step; then its buffers
-are packed by the planner, and where they do not fit packed, the room is made smaller and everything is spread again. That no
-arrangement exists is known only where the live bytes of a step, or a single buffer, exceed the rooms. Where the constraint solver
-of `cp_sat` is installed, it looks for a cheaper arrangement, or for any, and may prove that there is none.
+are packed by the planner, and the first one that does not fit packed has to go elsewhere. That no arrangement exists is known only
+where the live buffers of some step cannot be shared out among the rooms. A constraint solver (`cp_sat`) that is at hand looks for
+a cheaper arrangement, or for any, and may prove that there is none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from random import Random
+from typing import Protocol
 
 import numpy
 
-from aidge_build.memory import cp_sat
 from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.memory.planner import plan
-from aidge_build.memory.problem import Problem
+from aidge_build.memory.problem import Problem, saved_bytes
 
-ROUNDS = 8
-SHUFFLES = 24
+ROUNDS = 24
+SHUFFLES = 12
 SEED = 20232
+NODES = 4_000  # of each search
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,11 @@ class Room:
 @dataclass(frozen=True)
 class Spread:
     """One plan per region that is used, in the order of the rooms. `cost` sums accesses x bytes x cost of the region;
-    `proved`: no arrangement of buffers as wholes costs less."""
+    `proved`: no arrangement costs less."""
 
     plans: tuple[MemoryPlan, ...]
     cost: int
-    proved: bool = False
+    proved: bool
 
 
 @dataclass(frozen=True)
@@ -60,126 +62,186 @@ class NoSpread:
     proved: bool
 
 
+@dataclass(frozen=True)
+class Answer:
+    """(number of the room, offset) per buffer; empty when none was found. `proved`: that it is the cheapest, or that none exists."""
+
+    places: tuple[tuple[int, int], ...]
+    proved: bool
+
+
+class Solver(Protocol):
+    """Looks for the least sum of weights x access cost. `hint` is an arrangement that is known, by the buffers' names."""
+
+    def __call__(self, problem: Problem, rooms: Sequence[Room], weights: Sequence[int], hint: Mapping[str, tuple[int, int]]) -> Answer: ...
+
+
 def spread(buffers: Sequence[Buffer], rooms: Sequence[Room], accesses: Mapping[str, int],
-           overlaps: Sequence[Overlap] = ()) -> Spread | NoSpread:
-    """The cheapest arrangement that is found; `accesses` counts how often each byte of a buffer is touched."""
-    impossible = _impossible(buffers, rooms) if not overlaps else None
-    if impossible:
-        return impossible
-    cheapest = sorted(rooms, key=lambda room: room.access_cost)
-    plans = next(filter(None, (_spread_in(order, cheapest, overlaps) for order in _orders(buffers, accesses))), ())
-    found = Spread(_in_order(plans, rooms), _cost(plans, rooms, accesses)) if plans else None
-    if cp_sat.is_installed() and len(buffers) <= cp_sat.MOST_BUFFERS:
-        return _solved(buffers, rooms, accesses, overlaps, found)
-    return found or NoSpread(*_fullest(buffers), proved=False)
+           overlaps: Sequence[Overlap] = (), solve: Solver | None = None) -> Spread | NoSpread:
+    """The cheapest arrangement that is found; `accesses` counts how often each byte of a buffer is touched, once if it is not there."""
+    question = _Question(Problem.of(buffers, overlaps), tuple(rooms), accesses)
+    return question.impossible() or question.answer(solve)
 
 
-def _solved(buffers: Sequence[Buffer], rooms: Sequence[Room], accesses: Mapping[str, int], overlaps: Sequence[Overlap],
-            known: Spread | None) -> Spread | NoSpread:
-    """What the constraint solver finds, starting from what is known; it takes buffers as whole and apart."""
-    numbers = {room.region: number for number, room in enumerate(rooms)}
-    hint = {placement.buffer.name: numbers[each.region] for each in (known.plans if known else ()) for placement in each.placements}
-    answer = cp_sat.solve(buffers, rooms, {buffer.name: accesses.get(buffer.name, 1) * buffer.size_bytes for buffer in buffers}, hint)
-    whole = not overlaps and not any(buffer.windows for buffer in buffers)
-    if not answer.places:
-        return known or NoSpread(*_fullest(buffers), proved=answer.proved and whole)
-    plans = []
-    for number, room in enumerate(rooms):
-        inside = [(buffer, offset) for buffer, (place, offset) in zip(buffers, answer.places, strict=True) if place == number]
-        if inside:
-            plans.append(_packed_or_as_given(inside, room, overlaps))
-    found = Spread(tuple(plans), _cost(plans, rooms, accesses), answer.proved and whole)
-    return known if known and known.cost < found.cost else found
+@dataclass(frozen=True)
+class _Question:
+    problem: Problem
+    rooms: tuple[Room, ...]
+    accesses: Mapping[str, int]
 
+    def impossible(self) -> NoSpread | None:
+        """What no arrangement avoids: a buffer larger than every region, or a step whose live bytes are too many or too large pieces."""
+        for buffer in sorted(self.problem.buffers, key=lambda b: (-b.size_bytes, b.first)):
+            if buffer.size_bytes > max((room.size_bytes for room in self.rooms if room.takes(buffer)), default=0):
+                return NoSpread(buffer.first, buffer.size_bytes, proved=True)
+        needed, step = self.problem.fullest
+        if needed > sum(room.size_bytes for room in self.rooms):
+            return NoSpread(step, needed, proved=True)
+        apart = self.problem.steps_apart
+        for step, live in self.problem.live_sets:
+            buffers = [buffer for buffer in map(self.problem.buffers.__getitem__, live) if step not in apart.get(buffer.name, ())]
+            if not fits_somehow(buffers, step, self.rooms):
+                return NoSpread(step, sum(high - low for low, high in (buffer.live_bytes(step) for buffer in buffers)), proved=True)
+        return None
 
-def _packed_or_as_given(inside: Sequence[tuple[Buffer, int]], room: Room, overlaps: Sequence[Overlap]) -> MemoryPlan:
-    buffers = [buffer for buffer, _ in inside]
-    try:
-        return _packed(buffers, room, overlaps)
-    except CapacityExceeded:
-        bound, step = Problem.of(buffers).lower_bound
-        placements = sorted((Placement(buffer, offset) for buffer, offset in inside), key=lambda p: (p.buffer.first, p.buffer.name))
-        return MemoryPlan(tuple(placements), max(p.end_bytes for p in placements), bound, step, False, room.region)
+    def answer(self, solve: Solver | None) -> Spread | NoSpread:
+        """The cheapest greedy one; the solver is asked while something cheaper may exist."""
+        known = None
+        for found in filter(None, map(self._greedy, self._orders())):
+            known = found if known is None or found.cost < known.cost else known
+            if known.proved:
+                return known
+        if solve is None:
+            return known or self._nothing(proved=False)
+        hint = {placement.buffer.name: (self._number(each.region), placement.offset_bytes)
+                for each in (known.plans if known else ()) for placement in each.placements}
+        answer = solve(self.problem, self.rooms, [self._weight(buffer) for buffer in self.problem.buffers], hint)
+        if not answer.places:
+            return known or self._nothing(answer.proved)
+        found = self._spread([self._solved(number, answer) for number in range(len(self.rooms))], answer.proved)
+        return found if known is None or found.cost < known.cost else replace(known, proved=answer.proved)
 
+    def _nothing(self, proved: bool) -> NoSpread:
+        needed, step = self.problem.fullest
+        return NoSpread(step, needed, proved)
 
-def _in_order(plans: Sequence[MemoryPlan], rooms: Sequence[Room]) -> tuple[MemoryPlan, ...]:
-    by_region = {each.region: each for each in plans}
-    return tuple(by_region[room.region] for room in rooms if room.region in by_region)
+    def _number(self, region: str) -> int:
+        return [room.region for room in self.rooms].index(region)
 
+    def _weight(self, buffer: Buffer) -> int:
+        return self.accesses.get(buffer.name, 1) * buffer.size_bytes
 
-def _cost(plans: Sequence[MemoryPlan], rooms: Sequence[Room], accesses: Mapping[str, int]) -> int:
-    costs = {room.region: room.access_cost for room in rooms}
-    return sum(accesses.get(placement.buffer.name, 1) * placement.buffer.size_bytes * costs[each.region]
-               for each in plans for placement in each.placements)
+    def _spread(self, plans: Sequence[MemoryPlan], proved: bool = False) -> Spread:
+        """`plans` belong to the rooms; nothing is cheaper than every buffer in the cheapest room that takes it."""
+        cost = sum(self._weight(placement.buffer) * room.access_cost
+                   for room, each in zip(self.rooms, plans, strict=True) for placement in each.placements)
+        least = sum(self._weight(buffer) * min(room.access_cost for room in self.rooms if room.takes(buffer)) for buffer in self.problem.buffers)
+        return Spread(tuple(each for each in plans if each.placements), cost, proved or cost == least)
 
+    def _solved(self, number: int, answer: Answer) -> MemoryPlan:
+        """What the solver put into a room, packed more tightly where the planner knows how."""
+        inside = [Placement(buffer, offset) for buffer, (place, offset) in zip(self.problem.buffers, answer.places, strict=True) if place == number]
+        buffers, region = [placement.buffer for placement in inside], self.rooms[number].region
+        overlaps = self._overlaps_of(buffers)
+        bound, step = Problem.of(buffers, overlaps).lower_bound
+        given = MemoryPlan(tuple(inside), max((p.end_bytes for p in inside), default=0), bound, step, False, region, overlaps)
+        return self._packed(buffers, self.rooms[number]) or given
 
-def _orders(buffers: Sequence[Buffer], accesses: Mapping[str, int]) -> list[list[Buffer]]:
-    """The dense ones first; if that fails the large ones, the long-lived ones, and seeded mixtures."""
-    large = sorted(buffers, key=lambda b: (-b.size_bytes, b.first, b.name))
-    dense = sorted(large, key=lambda b: -accesses.get(b.name, 1))
-    broad = sorted(large, key=lambda b: -b.size_bytes * (b.last - b.first))
-    found, random = [dense, large, broad], Random(SEED)
-    for _ in range(SHUFFLES):
-        found.append(sorted(large, key=lambda b: -b.size_bytes * random.uniform(0.5, 2)))
-    return found
+    def _orders(self) -> list[list[Buffer]]:
+        """The dense ones first, per byte and step of their lives; the large ones, which are hard to place; seeded mixtures of both."""
+        large = sorted(self.problem.buffers, key=lambda b: (-b.size_bytes, b.first, b.name))
 
+        def density(buffer: Buffer) -> float:
+            return self.accesses.get(buffer.name, 1) / (buffer.last - buffer.first)
 
-def _spread_in(order: Sequence[Buffer], rooms: Sequence[Room], overlaps: Sequence[Overlap]) -> tuple[MemoryPlan, ...]:
-    limits = {room.region: room.size_bytes for room in rooms}
-    for _ in range(ROUNDS):
-        assigned = _assigned(order, rooms, limits)
-        if assigned is None:
-            return ()
-        plans = []
-        for room in rooms:
-            try:
-                plans.append(_packed(assigned[room.region], room, overlaps))
-            except CapacityExceeded as excess:
-                limits[room.region] -= excess.needed_bytes - room.size_bytes
-                break
-        else:
-            return tuple(found for found in plans if found.placements)
-    return ()
+        found, random = [sorted(large, key=lambda b: -density(b)), large], Random(SEED)
+        for _ in range(SHUFFLES):
+            found.append(sorted(large, key=lambda b: -density(b) * random.uniform(0.5, 2)))
+            found.append(sorted(large, key=lambda b: -b.size_bytes * random.uniform(0.5, 2)))
+        return found
 
+    def _greedy(self, order: Sequence[Buffer]) -> Spread | None:
+        """Assigns, then packs. What does not fit packed goes elsewhere; what finds no place at all comes first in the next round."""
+        refused: set[tuple[str, str]] = set()
+        for _ in range(ROUNDS):
+            assigned, homeless = self._assigned(order, refused)
+            if homeless:
+                order, refused = [homeless, *(buffer for buffer in order if buffer != homeless)], set()
+                continue
+            plans = [self._packed(assigned[room.region], room) for room in self.rooms]
+            if all(plans):
+                return self._spread([found for found in plans if found])
+            room = self.rooms[plans.index(None)]
+            refused.add((self._one_too_many(assigned[room.region], room).name, room.region))
+        return None
 
-def _packed(buffers: Sequence[Buffer], room: Room, overlaps: Sequence[Overlap]) -> MemoryPlan:
-    names = {buffer.name for buffer in buffers}
-    inside = [overlap for overlap in overlaps if {overlap.lower, overlap.upper} <= names]
-    return plan(buffers, room.size_bytes, room.region, overlaps=inside)
+    def _assigned(self, order: Sequence[Buffer], refused: Collection[tuple[str, str]]) -> tuple[dict[str, list[Buffer]], Buffer | None]:
+        """Each buffer in the cheapest room that is not too full while it lives; and the first that finds none."""
+        fillings = {room: _Filling(self.problem, room.size_bytes) for room in sorted(self.rooms, key=lambda room: room.access_cost)}
+        for buffer in order:
+            if not any(room.takes(buffer) and (buffer.name, room.region) not in refused and filling.add(buffer) for room, filling in fillings.items()):
+                return {}, buffer
+        return {room.region: filling.buffers for room, filling in fillings.items()}, None
 
+    def _one_too_many(self, buffers: Sequence[Buffer], room: Room) -> Buffer:
+        """The first that does not fit with those before it."""
+        count = bisect(range(1, len(buffers)), False, key=lambda length: self._packed(buffers[:length], room) is None)
+        return buffers[count]
 
-def _assigned(order: Sequence[Buffer], rooms: Sequence[Room], limits: Mapping[str, int]) -> dict[str, list[Buffer]] | None:
-    """Each buffer in the first room that is not too full while it lives; None when some buffer finds none."""
-    steps = max((buffer.last for buffer in order), default=1)
-    live = {room.region: numpy.zeros(steps, numpy.int64) for room in rooms}
-    assigned: dict[str, list[Buffer]] = {room.region: [] for room in rooms}
-    for buffer in order:
-        padded = -(-buffer.size_bytes // buffer.alignment) * buffer.alignment
-        for room in [room for room in rooms if room.takes(buffer)]:
-            span = live[room.region][buffer.first:buffer.last]
-            if span.max() + padded <= limits[room.region]:
-                span += padded
-                assigned[room.region].append(buffer)
-                break
-        else:
+    def _packed(self, buffers: Sequence[Buffer], room: Room) -> MemoryPlan | None:
+        try:
+            return plan(buffers, room.size_bytes, room.region, nodes=NODES, overlaps=self._overlaps_of(buffers))
+        except CapacityExceeded:
             return None
-    return assigned
+
+    def _overlaps_of(self, buffers: Sequence[Buffer]) -> tuple[Overlap, ...]:
+        names = {buffer.name for buffer in buffers}
+        return tuple(overlap for overlap in self.problem.overlaps if {overlap.lower, overlap.upper} <= names)
 
 
-def _impossible(buffers: Sequence[Buffer], rooms: Sequence[Room]) -> NoSpread | None:
-    """What no arrangement avoids: more live bytes than there are, or a buffer larger than every region."""
-    for buffer in sorted(buffers, key=lambda b: (-b.size_bytes, b.first)):
-        if buffer.size_bytes > max((room.size_bytes for room in rooms if room.takes(buffer)), default=0):
-            return NoSpread(buffer.first, buffer.size_bytes, proved=True)
-    step, needed = _fullest(buffers)
-    return NoSpread(step, needed, proved=True) if needed > sum(room.size_bytes for room in rooms) else None
+class _Filling:
+    """The buffers of one room, and at least how many of their bytes are live in each step."""
+
+    def __init__(self, problem: Problem, limit: int):
+        self.buffers: list[Buffer] = []
+        self._overlaps, self._limit = problem.overlaps, limit
+        self._live = numpy.zeros(max(problem.lasts, default=1), numpy.int64)
+
+    def add(self, buffer: Buffer) -> bool:
+        """Takes the buffer if no step exceeds the limit then."""
+        live = self._live.copy()
+        for window in buffer.extents:
+            live[window.first:window.last] += window.high_bytes - window.low_bytes
+        there = {other.name: other for other in self.buffers} | {buffer.name: buffer}
+        for overlap in self._overlaps:
+            if buffer.name in (overlap.lower, overlap.upper) and overlap.lower in there and overlap.upper in there:
+                lower, upper = there[overlap.lower], there[overlap.upper]
+                step = max(lower.first, upper.first)
+                live[step] -= saved_bytes(overlap, lower, upper, step)
+        if live.max() > self._limit:
+            return False
+        self._live = live
+        self.buffers.append(buffer)
+        return True
 
 
-def _fullest(buffers: Sequence[Buffer]) -> tuple[int, int]:
-    best = (0, 0)
-    for step in sorted({window.first for buffer in buffers for window in buffer.extents}):
-        extents = [buffer.live_bytes(step) for buffer in buffers]
-        needed = sum(high - low for low, high in extents)
-        if needed > best[1]:
-            best = (step, needed)
-    return best
+def fits_somehow(buffers: Sequence[Buffer], step: int, rooms: Sequence[Room]) -> bool:
+    """Whether the live bytes of one step can be shared out among the rooms, addresses aside; also True where that is not known."""
+    pieces = sorted(buffers, key=lambda b: (b.live_bytes(step)[0] - b.live_bytes(step)[1], b.name))
+    nodes = 0
+
+    def place(number: int, free: tuple[int, ...]) -> bool:
+        nonlocal nodes
+        nodes += 1
+        if number == len(pieces) or nodes > NODES:
+            return True
+        low, high = pieces[number].live_bytes(step)
+        tried = set()
+        for index, (room, left) in enumerate(zip(rooms, free, strict=True)):
+            if left >= high - low and room.takes(pieces[number]) and (left, room.dma) not in tried:
+                tried.add((left, room.dma))
+                if place(number + 1, (*free[:index], left - (high - low), *free[index + 1:])):
+                    return True
+        return False
+
+    return place(0, tuple(room.size_bytes for room in rooms))

@@ -192,8 +192,7 @@ class _Walker:
             jump = apply(state, instruction, name, lambda address: self.code.read(address, 4))
         except Refusal as refusal:
             raise Refusal(f"{refusal}, at {self._where(instruction.address)}") from None
-        if -state.stack > self.deepest[0]:
-            self.deepest = (-state.stack, instruction.address)
+        self.deepest = max(self.deepest, (-min(state.stack, state.lowest), instruction.address), key=lambda place: place[0])
         return iter([(instruction.next, state)]) if jump is None else self._jump(instruction, jump, state)
 
     def _starts_stack(self, instruction: Instruction, name: str, state: State) -> bool:

@@ -43,14 +43,18 @@ class Refusal(Exception):
 
 @dataclass
 class State:
-    """`stack` is the stack pointer in bytes relative to the entry of the function (0 or negative)."""
+    """`stack` is the stack pointer in bytes relative to the entry of the function (0 or negative).
+
+    `lowest` is the lowest address that was written so far by a store, as -fstack-clash-protection does below the stack pointer.
+    """
 
     stack: int = 0
+    lowest: int = 0
     registers: dict[str, Value] = field(default_factory=lambda: {"lr": RETURN})
     slots: dict[int, Value] = field(default_factory=dict)
 
     def copy(self) -> State:
-        return State(self.stack, dict(self.registers), dict(self.slots))
+        return State(self.stack, self.lowest, dict(self.registers), dict(self.slots))
 
     def value(self, register: str) -> Value | None:
         """What is known about a register."""
@@ -165,6 +169,7 @@ def _store(state: State, name: str, operands: tuple[str, ...], address: Value | 
     if address is None or address[0] == "offset":
         state.forget_variables()
     elif address[0] == "stack":
+        state.lowest = min(state.lowest, address[1])
         for at in [at for at in state.slots if address[1] - 3 <= at < address[1] + _stored_bytes(name, operands)]:
             del state.slots[at]
         for index, register in enumerate(operands[:{"str": 1, "strd": 2}.get(name, 0)]):

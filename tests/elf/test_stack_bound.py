@@ -141,6 +141,15 @@ def test_a_naked_function_of_one_assembler_statement_is_walked(tmp_path):
     assert bound_of(tmp_path, code).bytes >= 36 + 32 + 100
 
 
+def test_probes_below_the_stack_pointer_count(tmp_path):
+    code = "volatile int n; __attribute__((noinline)) int f(void) { volatile char b[300]; b[n] = 1; return b[n]; } int main(void) { return f() - 1; }"
+    elf = build("mps2-an386", code, tmp_path, flags=("-O2", "-fstack-clash-protection"))
+    assert run_program(elf, load_board("mps2-an386"), work_folder=tmp_path).stack_high_water_bytes <= bounds(elf).program.bytes
+    assert bound_of(tmp_path, code, "-O2").bytes <= bounds(elf).program.bytes
+    probe = "__attribute__((naked, noinline)) void f(void) { __asm__(\"str r0, [sp, #-200]\\n bx lr\"); } int main(void) { f(); return 0; }"
+    assert bound_of(tmp_path, probe).bytes >= 200
+
+
 def test_a_jump_table_ends_where_constants_begin(tmp_path):
     code = ("__attribute__((naked, noinline)) int f(int x) { __asm__(\"cmp r0, #1\\n bhi 3f\\n tbh [pc, r0, lsl #1]\\n 9: .2byte (1f - 9b) / 2\\n\"\n"
             "\" .2byte (2f - 9b) / 2\\n .word 0x20018008, 0x42c00000\\n 1: push {r4, r5}\\n pop {r4, r5}\\n bx lr\\n\"\n"

@@ -23,6 +23,7 @@ def make_document(image: Image, claims: Sequence[Claim], memories: Sequence[Memo
         "models": [_model(image, claim, by_model.get(claim.model), run, sizes) for claim in claims],
         "stack_bound_bytes": stack.program.bytes if stack else None,
         "stack_reserved_bytes": stack.reserved_bytes if stack else None,
+        "stack_refused": stack.program.reason if stack else "",
     }
 
 

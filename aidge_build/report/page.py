@@ -22,12 +22,15 @@ _SMALLEST = 1.5
 
 def render_page(document: dict, title: str) -> str:
     """The page; every text that comes from the ELF or the model is escaped."""
-    prefixes = tuple(f"{model['model']}_" for model in document["models"])
+    libraries = {layer["library"] for model in document["models"] for layer in model["layers"] if layer["library"]}
+    prefixes = (*(f"{model['model']}_" for model in document["models"]), *(f"aidge_{library}_" for library in sorted(libraries)))
     regions = [_region(region, prefixes) for region in document["regions"] if region["used_bytes"]]
     models = [_model(model) for model in document["models"]]
     stack = None
     if document["stack_bound_bytes"] is not None:
-        stack = {"bound": number(document["stack_bound_bytes"]), "reserved": number(document["stack_reserved_bytes"])}
+        stack = f"at most {number(document['stack_bound_bytes'])} of {number(document['stack_reserved_bytes'])}"
+    elif document["stack_refused"]:
+        stack = f"no bound, because of {escape(document['stack_refused'])}"
     return render(files(__package__).joinpath("page.html.j2").read_text(), title=escape(title), regions=regions, models=models, stack=stack,
                   width=_WIDTH, height=_HEIGHT, classes=_CLASSES)
 
@@ -100,7 +103,7 @@ def _model(model: dict) -> dict:
     largest = {key: max((layer[key] or 0 for layer in layers), default=0) or 1 for _, key in columns}
     return {
         "name": escape(model["model"]), "arena": number(model["arena_bytes"]), "peak": number(model["peak_bytes"]),
-        "lower_bound": number(model["lower_bound_bytes"]), "weights": number(model["weights_bytes"]),
+        "lower_bound": number(model["lower_bound_bytes"]), "weights": total(layers, "weights_bytes"),
         "cycles": escape(model["cycles_validation"]) if any(key == "cycles_estimated" for _, key in columns) else "",
         "columns": [title for title, _ in columns],
         "rows": [{"symbol": escape(layer["symbol"]), "node": escape(layer["node"]), "kernel": escape(_kernel(layer)),
@@ -131,10 +134,10 @@ def _arena(model: dict, buffers: list[dict]) -> str:
         y = base - address * scale
         parts.append(f"<line class='grid' x1='{_ARENA_LEFT}' x2='{_WIDTH - 10}' y1='{y:.1f}' y2='{y:.1f}'/>"
                      f"<text class='axis' text-anchor='end' x='{_ARENA_LEFT - 6}' y='{y + 4:.1f}'>{address:,}</text>")
-    for index, layer in enumerate(model["layers"]):
-        name = layer["symbol"].removeprefix(f"{model['model']}_")
-        if step_width < _CHARACTER_WIDTH * len(name):
-            name = f"{index + 1:3}"
+    names = [layer["symbol"].removeprefix(f"{model['model']}_") for layer in model["layers"]]
+    if step_width < _CHARACTER_WIDTH * max(map(len, names)):
+        names = [f"{index + 1:3}" for index in range(steps)]
+    for index, name in enumerate(names):
         parts.append(_label(name, _ARENA_LEFT + index * step_width + 2, base + 15, step_width - 2, "axis"))
     prefix = f"{model['model']}_"
     for buffer in buffers:

@@ -164,6 +164,12 @@ def test_the_page_is_well_formed_escaped_and_needs_no_network(digits, tmp_path):
         assert boxes and all(x >= 0 and y >= 0 and x + w <= width + 1 and y + h <= height + 1 for x, y, w, h in boxes)
 
 
+def test_a_page_without_a_bound_says_why(tmp_path):
+    code = model("DTCM").replace("int main(void) {", "int one(void) { return 1; } int (*volatile f)(void) = one;\nint main(void) { f();")
+    report(build("stm32f7", code, tmp_path), "stm32f7", "--html", tmp_path / "report.html")
+    assert "Stack: no bound, because of an indirect call at main" in (tmp_path / "report.html").read_text()
+
+
 def test_the_page_opens_in_a_browser(digits, tmp_path):
     browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if browser is None:

@@ -44,7 +44,8 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     choices = {}
     for node in adapted.nodes:
         if node.name in chosen:
-            choices[node.name] = _choice(chosen[node.name], matches[node.name], widened.get(node.name, "") or matches[node.name].rule)
+            choices[node.name] = _choice(chosen[node.name], matches[node.name],
+                                         widened.get(node.name, "") or matches[node.name].rule)
         else:
             copy = match(NodeView.of(adapted, node), libraries, target)
             _refuse_unsupported(adapted, {node.name: copy}, {node.name: copy.accepted}, (node,))
@@ -71,7 +72,8 @@ def _with_own_outputs(view: GraphView) -> GraphView:
         if last is None:
             rewrite.append_node(copy)
         else:
-            rewrite.replace_node(last, last.with_(outputs=tuple(source if output == name else output for output in last.outputs)), copy)
+            rewrite.replace_node(last, last.with_(outputs=tuple(source if output == name else output for output in last.outputs)),
+                                 copy)
     return rewrite.finish()
 
 
@@ -139,7 +141,8 @@ def _cost(view: GraphView, state: Mapping[str, Option], node: Node, option: Opti
     for name, form in zip(node.outputs, option.outputs):
         tensor = view.tensor(name)
         wanted = [row_major(tensor.rank)] if name in view.outputs else []
-        wanted += [want for reader in view.consumers(name) if reader.name in state for want in _reads(reader, state[reader.name], name)]
+        wanted += [want for reader in view.consumers(name) if reader.name in state
+                   for want in _reads(reader, state[reader.name], name)]
         distinct = [want for position, want in enumerate(wanted)
                     if not any(same_bytes(tensor.dims, want, other) for other in wanted[:position])]
         total += sum(tensor.size_bytes for want in distinct if not same_bytes(tensor.dims, want, form))
@@ -175,7 +178,8 @@ def _with_copies(view: GraphView, chosen: Mapping[str, Option]) -> GraphView:
             copy = rewrite.add_tensor(tensor.with_(name=f"{name}_{form}", format=form))
             copies[name, form] = copy
             node_name = f"{reader.name}_reformat_{len(copies)}"
-            before.setdefault(reader.name, []).append(Node(node_name, Reformat(), (permuted.get(name, name),), (copy,), reader.origin))
+            before.setdefault(reader.name, []).append(Node(node_name, Reformat(), (permuted.get(name, name),), (copy,),
+                                                           reader.origin))
         return copies[name, form]
 
     for node in view.nodes:

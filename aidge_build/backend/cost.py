@@ -87,7 +87,8 @@ def read_cost_table(data: bytes, where: str) -> CostTable:
     missing = [key for key in ("schema", "name", "version", "unit") if key not in table]
     if missing or table["schema"] != SCHEMA:
         what = f"the cost table has no {missing[0]!r}" if missing else f"schema {table['schema']} is unknown, {SCHEMA} is read"
-        raise AidgeError(what, where=where, code="COST", hint='schema = 1, name = "...", version = "...", unit = "instructions", [[cost]] ...')
+        raise AidgeError(what, where=where, code="COST",
+                         hint='schema = 1, name = "...", version = "...", unit = "instructions", [[cost]] ...')
     entries = tuple(_entry(entry, where) for entry in table.get("cost", ()))
     _refuse_unknown(table, _TABLE_KEYS, where)
     pairs = [(entry.library, entry.kernel, entry.op, entry.shape) for entry in entries]

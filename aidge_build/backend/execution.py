@@ -55,7 +55,7 @@ class Execution:
         self._renewed = frozenset(node.inputs[index] for node in view.nodes for _, index in node.operator.overwrites)
 
     def context(self, params: MutableMapping[str, numpy.ndarray] | None = None) -> Context:
-        """A context with these parameters, by default copies of all float constants; constants that are missing stay the graph's."""
+        """A context with these parameters, by default copies of all float constants; missing constants stay the graph's."""
         if params is None:
             params = {name: numpy.array(tensor.data) for name, tensor in self.view.tensors.items()
                       if tensor.is_constant and tensor.dtype.is_float}

@@ -35,7 +35,8 @@ def fold_into_weights(view: GraphView, chosen: Mapping[str, Option]) -> GraphVie
             Node(node.name, Reshape(result.dims), (moved,), (flat,), node.origin))
         for reader in readers:
             weights = view.tensor(reader.inputs[1])
-            name = rewrite.add_tensor(weights.with_(name=f"{weights.name}_moved", data=numpy.ascontiguousarray(weights.data[:, columns])))
+            name = rewrite.add_tensor(weights.with_(name=f"{weights.name}_moved",
+                                                    data=numpy.ascontiguousarray(weights.data[:, columns])))
             rewrite.replace_node(reader, reader.with_(inputs=(flat, name, *reader.inputs[2:])))
     return rewrite.finish() if rewrite.changed else None
 

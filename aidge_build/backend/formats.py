@@ -56,7 +56,8 @@ def view_options(view: NodeView) -> list[Option]:
     source, result = view.inputs[0], view.outputs[0]
     orders = dict.fromkeys((row_major(source.rank), channels_last(source.rank)))
     if view.node.type == "Transpose":
-        inverse = dict.fromkeys(_transposed_back(view.operator.permutation, order(source.rank)) for order in (row_major, channels_last))
+        inverse = dict.fromkeys(_transposed_back(view.operator.permutation, order(source.rank))
+                                for order in (row_major, channels_last))
         return [Option(None, ((0, form),), (_transposed(view.operator.permutation, form),)) for form in {**orders, **inverse}]
     options = []
     for form in orders:

@@ -23,20 +23,23 @@ def fuse_meta(view: GraphView, libraries: Sequence[Library], target: Target, *, 
     """
     for position, library in enumerate(libraries[:1] if first_only else libraries):
         patterns = sorted((kernel for kernel in library.kernels if kernel.pattern),
-                          key=lambda kernel: (-kernel.pattern.count(">"), kernel.type, kernel.pattern, -kernel.spec.specificity, str(kernel.spec)))
+                          key=lambda kernel: (-kernel.pattern.count(">"), kernel.type, kernel.pattern, -kernel.spec.specificity,
+                                              str(kernel.spec)))
         for kernel in patterns:
             view = _fused(view, kernel, libraries[:position], libraries, target)
     return view
 
 
-def _fused(view: GraphView, kernel: Kernel, preferred: Sequence[Library], libraries: Sequence[Library], target: Target) -> GraphView:
+def _fused(view: GraphView, kernel: Kernel, preferred: Sequence[Library], libraries: Sequence[Library],
+           target: Target) -> GraphView:
     rewrite = Rewrite(view)
     for found in find(view, kernel.pattern):
         if any(isinstance(node.operator, MetaOperator) for node in found.nodes):
             continue
         node = meta_node(view, kernel.type, found)
         seen = NodeView(node, tuple(map(view.tensor, node.inputs)), tuple(map(view.tensor, node.outputs)), view)
-        if kernel.spec.rejection(seen, target.features, target.rounding) or _better_apart(view, found, preferred, libraries, target):
+        rejected = kernel.spec.rejection(seen, target.features, target.rounding)
+        if rejected or _better_apart(view, found, preferred, libraries, target):
             continue
         for covered in found.nodes:
             if covered is not found.last:
@@ -45,7 +48,8 @@ def _fused(view: GraphView, kernel: Kernel, preferred: Sequence[Library], librar
     return rewrite.finish()
 
 
-def _better_apart(view: GraphView, found: Found, preferred: Sequence[Library], libraries: Sequence[Library], target: Target) -> bool:
+def _better_apart(view: GraphView, found: Found, preferred: Sequence[Library], libraries: Sequence[Library],
+                  target: Target) -> bool:
     """Whether the nodes get kernels one by one, the heaviest of them (all, if none multiplies) a more preferred one."""
     if not preferred:
         return False

@@ -70,7 +70,8 @@ def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
     if not costs:
         return None
     best, _, chosen = min(costs, key=lambda entry: entry[:2])
-    others = [(_title(kernel), f"costs {cost:,.0f} {table.unit}") for cost, _, kernel in sorted(costs, key=lambda entry: entry[:2])
+    others = [(_title(kernel), f"costs {cost:,.0f} {table.unit}")
+              for cost, _, kernel in sorted(costs, key=lambda entry: entry[:2])
               if kernel is not chosen]
     known = {id(kernel) for _, _, kernel in costs}
     others += [(_title(kernel), "is not in the cost table") for kernel in accepted if id(kernel) not in known]

@@ -62,9 +62,9 @@ class OperatorImpl:
         return [(spec, reason) for spec, reason in self._judged(required) if reason]
 
     def get_best_match(self, required: ImplSpec | None = None) -> ImplSpec | None:
-        """The most specific spec that accepts the operator without adaptation; None when there is none (`get_rejections` says why).
+        """The most specific spec that accepts the operator without adaptation; None when there is none.
 
-        The order in which specs were registered does not matter.
+        `get_rejections` says why. The order in which specs were registered does not matter.
         """
         return next((spec for spec, reason in self._judged(required) if not reason), None)
 
@@ -79,7 +79,7 @@ class OperatorImpl:
         return min((one for one in found if one is not None), key=lambda one: one.cost_bytes, default=None)
 
     def prod_conso(self) -> ProdConso:
-        """A model of what the operator requires, protects and produces: that of the matching implementation, or the default one."""
+        """What the operator requires, protects and produces, by the model of the matching implementation or the default one."""
         spec = self.get_best_match()
         return (self.get_impl(spec) if spec is not None else Impl()).prod_conso(self._operator)
 

@@ -108,7 +108,8 @@ def multiple_of(number: int) -> Extent:
 def _extent(given: int | Sequence[int]) -> Extent:
     extent = Extent(given, given) if isinstance(given, int) else Extent(*given)
     if extent.multiple < 1 or OPEN != extent.high < extent.low:
-        raise AidgeError(f"the range {tuple(extent)} holds no size", code="SPEC", hint="(smallest, largest[, multiple]), -1 for an open end")
+        raise AidgeError(f"the range {tuple(extent)} holds no size", code="SPEC",
+                         hint="(smallest, largest[, multiple]), -1 for an open end")
     return extent
 
 
@@ -151,7 +152,8 @@ class IOSpec:
 
         `bound` holds what any_1 to any_5 mean so far.
         """
-        wanted = bound.setdefault(self.dtype, required.dtype) if self.dtype.is_wildcard and self.dtype is not DType.any else self.dtype
+        is_bound = self.dtype.is_wildcard and self.dtype is not DType.any
+        wanted = bound.setdefault(self.dtype, required.dtype) if is_bound else self.dtype
         if wanted not in (DType.any, required.dtype):
             return f"{what} is {required.dtype.name}, wants {wanted.name}" + (" as elsewhere" if self.dtype.is_wildcard else "")
         rank = len(self.dims) or (len(NAMED_ORDERS[self.format]) if self.format in NAMED_ORDERS else len(required.dims))
@@ -231,7 +233,8 @@ class ImplSpec:
             return f"the CPU has no {', '.join(lacking)}"
         if rounding != "any" and self.rounding not in (rounding, "any"):
             return f"rounds as '{self.rounding}', the build wants '{rounding}'"
-        return (self.rejection_of([tensor and IOSpec.of(tensor) for tensor in view.inputs], [IOSpec.of(tensor) for tensor in view.outputs])
+        return (self.rejection_of([tensor and IOSpec.of(tensor) for tensor in view.inputs],
+                                  [IOSpec.of(tensor) for tensor in view.outputs])
                 or self._attribute_rejection(view.operator)
                 or next(filter(None, (predicate.rejection(view) for predicate in self.predicates)), ""))
 
@@ -255,7 +258,8 @@ class ImplSpec:
         return ""
 
     def __str__(self) -> str:
-        conditions = [*(f"{name} = {value}" for name, value in self.attributes), *(predicate.name for predicate in self.predicates),
+        conditions = [*(f"{name} = {value}" for name, value in self.attributes),
+                      *(predicate.name for predicate in self.predicates),
                       *(f"CPU with {feature}" for feature in sorted(self.features))]
         conditions += [f"rounding {self.rounding}"] if self.rounding != "onnx" else []
         conditions += [f"for {self.objective}"] if self.objective != "balanced" else []
@@ -275,7 +279,8 @@ def _named(predicate: Predicate | Callable[[NodeView], str]) -> Predicate:
         return predicate
     name = getattr(predicate, "__name__", "")
     if not name.isidentifier():  # a lambda
-        raise AidgeError("a condition of a spec needs a name", code="SPEC", hint='Predicate("kernel is 3x3", function), or a function with a name')
+        raise AidgeError("a condition of a spec needs a name", code="SPEC",
+                         hint='Predicate("kernel is 3x3", function), or a function with a name')
     return Predicate(name, predicate)
 
 
@@ -306,8 +311,8 @@ class Demands:
 
     `in_place` lists the inputs whose bytes output 0 may overwrite while the kernel runs (output 0 then begins where the input
     begins), wherever the input is read here for the last time. `overlap` allows more with (input, lead_bytes): output 0 may
-    overlap that input as long as it begins at least `lead_bytes` before it. `output_stride` says that the kernel can write output 0
-    with gaps between its positions (pixels), as a member of a concatenation: its `mem_info` then says so (`gap_bytes`).
+    overlap that input as long as it begins at least `lead_bytes` before it. `output_stride` says that the kernel can write
+    output 0 with gaps between its positions (pixels), as a member of a concatenation: its `mem_info` then says so (`gap_bytes`).
     """
 
     scratch_bytes: int = 0

@@ -46,7 +46,8 @@ def widen(view: GraphView, libraries: Sequence[Library], target: Target) -> tupl
 
 def _candidates(seen: NodeView, library: Library, target: Target) -> list[Adaptation]:
     found = [adaptation(seen, kernel.spec, features=target.features, rounding=target.rounding)
-             for kernel in sorted(library.kernels_for(seen.node.type), key=lambda kernel: (-kernel.spec.specificity, kernel.name, str(kernel.spec)))]
+             for kernel in sorted(library.kernels_for(seen.node.type),
+                                  key=lambda kernel: (-kernel.spec.specificity, kernel.name, str(kernel.spec)))]
     return sorted((one for one in found if isinstance(one, Adaptation) and one.steps), key=lambda one: one.cost_bytes)
 
 
@@ -56,7 +57,8 @@ def _wrapped(rewrite: Rewrite, node: Node, found: Adaptation, libraries: Sequenc
     inputs, outputs, before, after = list(node.inputs), list(node.outputs), [], []
     for position, step in enumerate(step for step in found.steps if step.type != "Transpose"):
         outer = (node.inputs if step.side == INPUT else node.outputs)[step.index]
-        inner = rewrite.add_tensor((step.written if step.side == INPUT else step.read).with_(name=f"{outer}_{step.type.lower()}d", format=None))
+        kept = step.written if step.side == INPUT else step.read
+        inner = rewrite.add_tensor(kept.with_(name=f"{outer}_{step.type.lower()}d", format=None))
         if step.side == INPUT:
             inputs[step.index] = inner
             if not step.read.is_constant:
@@ -79,7 +81,8 @@ def _conversion(rewrite: Rewrite, name: str, step: Step, source: str, result: st
     quantization = quantized.quantization
     scales, zero_points = (numpy.array(values if quantization.axis is not None else values[0], kind) for values, kind in (
         (quantization.scales, numpy.float32), (quantization.zero_points, quantized.dtype.numpy)))
-    parameters = (rewrite.add_tensor(constant(f"{name}_scale", scales)), rewrite.add_tensor(constant(f"{name}_zero_point", zero_points)))
+    parameters = (rewrite.add_tensor(constant(f"{name}_scale", scales)),
+                  rewrite.add_tensor(constant(f"{name}_zero_point", zero_points)))
     axis = quantization.axis or 0
     operator = DequantizeLinear(axis) if step.type == "Dequantize" else QuantizeLinear(axis, quantized.dtype)
     return Node(name, operator, (source, *parameters), (result,), node.origin)

@@ -27,8 +27,10 @@ MOST_BYTES = 1 << 20  # of the tensors and arenas of one program
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a case: "pass", "folded", "refused" or "wrong". `distance` is the largest one to the expected values: in units
-    in the last place ("ULP") of float32 outputs; integers and truth values must be equal, so theirs is 0 ("LSB").
+    """What became of a case: "pass", "folded", "refused" or "wrong".
+
+    `distance` is the largest one to the expected values: in units in the last place ("ULP") of float32 outputs; integers and
+    truth values must be equal, so theirs is 0 ("LSB").
     """
 
     name: str
@@ -124,7 +126,8 @@ def _main(batch: Sequence[Prepared]) -> str:
         view = one.program.view
         names = [*(f"x{i}" for i in range(len(view.inputs))), *(f"y{i}" for i in range(len(view.outputs)))]
         lines.append("    {")
-        lines += [f"        static {tensor.dtype.c_type} {name}[{max(1, tensor.elements)}];" for name, tensor in zip(names, _ports(one))]
+        lines += [f"        static {tensor.dtype.c_type} {name}[{max(1, tensor.elements)}];"
+                  for name, tensor in zip(names, _ports(one))]
         sizes = {name: f"{tensor.size_bytes}u" for name, tensor in zip(names, _ports(one)) if tensor.elements}
         reads = [f"semihosting_read(from, {name}, {sizes[name]}) != 0u" for name in names[:len(view.inputs)] if name in sizes]
         writes = [f"semihosting_write(to, {name}, {sizes[name]}) != 0u" for name in names[len(view.inputs):] if name in sizes]
@@ -144,7 +147,8 @@ def _difference(case: NodeCase, values: Sequence[numpy.ndarray]) -> tuple[str, i
             return f"output {index} is {found.dtype}{list(found.shape)}, expected {wanted.dtype}{list(wanted.shape)}", 0
         # The rule of the ONNX project's own runner: integers and truth values exactly, floats within both tolerances.
         exact = wanted.dtype.kind in "biu"
-        same = numpy.array_equal(found, wanted) if exact else numpy.allclose(found, wanted, case.relative, case.absolute, equal_nan=True)
+        same = (numpy.array_equal(found, wanted) if exact
+                else numpy.allclose(found, wanted, case.relative, case.absolute, equal_nan=True))
         if not same:
             return f"output {index} differs: {found.reshape(-1)[:6].tolist()}, expected {wanted.reshape(-1)[:6].tolist()}", 0
         most = max(most, 0 if exact else _ulps(found, wanted))

@@ -17,13 +17,13 @@ from aidge_build.onnx_format.node_cases import NodeCase, node_cases, stored_case
 
 SANITIZED = "sanitized"  # the host with address and undefined-behaviour sanitizers
 
-_MCU = """The node cases of operators that microcontroller models contain, with static shapes and element types that C has (`mcu-793.txt` lists them).
-Not bound, because generated code reads them at run time: the shape of ConstantOfShape, start, limit and delta of Range, the roi of Resize, ratio and
-training mode of Dropout, inputs without elements.
+_MCU = """The node cases of operators that microcontroller models contain, with static shapes and element types that C has
+(`mcu-793.txt` lists them). Not bound, because generated code reads them at run time: the shape of ConstantOfShape, start, limit
+and delta of Range, the roi of Resize, ratio and training mode of Dropout, inputs without elements.
 
-**779 is the largest number of passes that these rules allow**: the 14 others are Constant, Shape (11) and Size (2), whose outputs are known
-from the model alone, so that every compiler folds them. Among the 779, eight have outputs without elements (the program runs
-and writes nothing), and ten reduce inputs without elements."""
+**779 is the largest number of passes that these rules allow**: the 14 others are Constant, Shape (11) and Size (2), whose
+outputs are known from the model alone, so that every compiler folds them. Among the 779, eight have outputs without elements
+(the program runs and writes nothing), and ten reduce inputs without elements."""
 
 _STORED = """The models that the package onnx stores with inputs and expected outputs, exported from PyTorch with opset 6."""
 
@@ -45,7 +45,8 @@ COLLECTIONS = {
 }
 
 
-def run_cases(machine: str, lib: str | None, names: Sequence[str], jobs: int, work: str | None, collection: str = "mcu-793") -> list[Verdict]:
+def run_cases(machine: str, lib: str | None, names: Sequence[str], jobs: int, work: str | None,
+              collection: str = "mcu-793") -> list[Verdict]:
     """The verdicts of these cases on a board or on `SANITIZED`; the work is cut into `jobs` parts."""
     board = load_board("host" if machine == SANITIZED else machine, [])
     flags = SANITIZERS if machine == SANITIZED else ()

@@ -76,7 +76,8 @@ def _signature(rules: NodeSignature) -> inspect.Signature:
         parameters.append(inspect.Parameter(_python(entry.name), kind, default=default, annotation="Value"))
     for rule in rules.attributes:
         parameters.append(inspect.Parameter(_python(rule.name), inspect.Parameter.KEYWORD_ONLY,
-                                            annotation=_TYPES.get(rule.kind, "object"), default=_ABSENT if rule.required else rule.default))
+                                            annotation=_TYPES.get(rule.kind, "object"),
+                                            default=_ABSENT if rule.required else rule.default))
     for name, kind, default in zip(_CALL, ("int", "str"), (1, "")):
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default))
     if rules.open:

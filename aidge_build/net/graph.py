@@ -156,8 +156,8 @@ class Graph:
         domains = {node.domain: 1 for node in self._sources if node.domain}
         values = {name: tensor.data for name, tensor in self._tensors.items() if tensor.is_constant and name in read}
         inputs, outputs = (tuple(map(self._declared, names)) for names in (self._inputs, self._required_outputs()))
-        return write_model(OnnxModel(ir_version_of(self.opset), {**domains, "": self.opset}, self.name, tuple(self._sources), values,
-                                     inputs, outputs))
+        return write_model(OnnxModel(ir_version_of(self.opset), {**domains, "": self.opset}, self.name, tuple(self._sources),
+                                     values, inputs, outputs))
 
     def _declared(self, name: str) -> ValueInfo:
         tensor = self._tensors[name]

@@ -26,7 +26,8 @@ class BatchNormalization(Activated):
         source.expect_attributes("epsilon", "momentum", "spatial", "training_mode")
         require(source.integer("spatial", 1) == 1, "spatial = 0 is not supported")
         if source.integer("training_mode", 0):
-            return BatchNormalizationTraining(source.real("epsilon", cls.epsilon), source.real("momentum", BatchNormalizationTraining.momentum))
+            return BatchNormalizationTraining(source.real("epsilon", cls.epsilon),
+                                              source.real("momentum", BatchNormalizationTraining.momentum))
         return cls(epsilon=source.real("epsilon", cls.epsilon))
 
     def infer(self, inputs):

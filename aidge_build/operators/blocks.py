@@ -15,7 +15,7 @@ from aidge_build.operators.sample import Sample, numbers
 
 @dataclass(frozen=True)
 class Blocks(Moved):
-    """Base: square blocks of `size`; `depth_first` says that the block's rows and columns are the slowest part of the channels."""
+    """Base: square blocks of `size`; with `depth_first` the block's rows and columns are the slowest part of the channels."""
 
     size: int = 1
     depth_first: bool = True

@@ -30,7 +30,8 @@ class ConvTranspose(Activated):
 
     @classmethod
     def from_onnx(cls, source):
-        source.expect_attributes("auto_pad", "dilations", "group", "kernel_shape", "output_padding", "output_shape", "pads", "strides")
+        source.expect_attributes("auto_pad", "dilations", "group", "kernel_shape", "output_padding", "output_shape", "pads",
+                                 "strides")
         data, weights = source.input(0), source.input(1)
         require(data.rank == weights.rank and data.rank >= 3, f"the input has rank {data.rank}, the weights {weights.rank}")
         rank, kernel = data.rank - 2, weights.dims[2:]
@@ -39,7 +40,8 @@ class ConvTranspose(Activated):
         strides, dilations = source.integers("strides", ones), source.integers("dilations", ones)
         extra, pads = source.integers("output_padding", zeros), source.integers("pads", zeros * 2)
         shape, auto = source.integers("output_shape", None), source.text("auto_pad", "NOTSET")
-        for name, values, low, count in (("strides", strides, 1, rank), ("dilations", dilations, 1, rank), ("output_padding", extra, 0, rank),
+        for name, values, low, count in (("strides", strides, 1, rank), ("dilations", dilations, 1, rank),
+                                         ("output_padding", extra, 0, rank),
                                          ("pads", pads, 0, 2 * rank), ("output_shape", shape or ones, 1, rank)):
             require(len(values) == count and all(low <= n < LARGEST for n in values), f"{name} {values} does not fit {rank} axes")
         require(auto in ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"), f"auto_pad {auto!r} is unknown")
@@ -62,7 +64,8 @@ class ConvTranspose(Activated):
 
     def infer(self, inputs):
         data, weights, *bias = inputs
-        require(self.groups > 0 and data.dims[1] % self.groups == 0, f"{data.dims[1]} channels do not divide into {self.groups} groups")
+        require(self.groups > 0 and data.dims[1] % self.groups == 0,
+                f"{data.dims[1]} channels do not divide into {self.groups} groups")
         require(data.dims[1] == weights.dims[0], f"the input has {data.dims[1]} channels, the weights want {weights.dims[0]}")
         require(all(size > 0 for size in self.spatial), f"the pads cut more than there is: {list(self.spatial)}")
         outputs = weights.dims[1] * self.groups
@@ -77,7 +80,8 @@ class ConvTranspose(Activated):
         room = [max(size, begin + wanted) for size, begin, wanted in zip(full, self.pads_begin, self.spatial)]
         result = numpy.zeros((data.shape[0], outer * self.groups, *room), data.dtype)
         for group, taps in itertools.product(range(self.groups), itertools.product(*map(range, self.kernel))):
-            part = numpy.tensordot(data[:, group * inner:(group + 1) * inner], weights[(slice(group * inner, (group + 1) * inner), slice(None), *taps)], ((1,), (0,)))
+            part = numpy.tensordot(data[:, group * inner:(group + 1) * inner],
+                                   weights[(slice(group * inner, (group + 1) * inner), slice(None), *taps)], ((1,), (0,)))
             places = tuple(slice(tap * dilation, tap * dilation + stride * (size - 1) + 1, stride)
                            for tap, dilation, stride, size in zip(taps, self.dilations, self.strides, data.shape[2:]))
             result[(slice(None), slice(group * outer, (group + 1) * outer), *places)] += numpy.moveaxis(part, -1, 1)

@@ -23,7 +23,8 @@ class Dropout(Identity):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("is_test", "ratio", "seed")
-        require(source.opset >= 7 or source.integer("is_test", 0) == 1, "it is in training mode (is_test is 0)", "export the model in evaluation mode")
+        require(source.opset >= 7 or source.integer("is_test", 0) == 1, "it is in training mode (is_test is 0)",
+                "export the model in evaluation mode")
         mode = source.optional_input(2)
         if mode is not None and (not mode.is_constant or mode.data.any()):
             require(source.has_attribute("seed"), "training_mode is on or computed at run time, and the node states no seed",
@@ -68,7 +69,8 @@ class DropoutInTraining(Operator):
 
     def infer(self, inputs):
         data, ratio, mode = inputs
-        require(ratio is None or ratio.elements == 1, f"the ratio has the dims {list(ratio.dims) if ratio else ''}, wants one number")
+        require(ratio is None or ratio.elements == 1,
+                f"the ratio has the dims {list(ratio.dims) if ratio else ''}, wants one number")
         require(mode.elements == 1 and mode.dtype is DType.bool, f"training_mode is {mode}, wants one truth value")
         mask = [TensorType(data.dims, DType.bool)] if self.masked else []
         return (TensorType(data.dims, data.dtype), *mask)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Convolutions and products of plain integers with zero points: ConvInteger, MatMulInteger, QLinearConv, QLinearMatMul.
 
-All parameters may be computed at run time. Recipes turn QLinear nodes with constant parameters into operators on quantized tensors.
+All parameters may be computed at run time. Recipes turn QLinear nodes with constant parameters into operators on quantized
+tensors.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class ConvInteger(Operator):
         data, weights, *rest = inputs
         (result,) = self._conv().infer((data, weights))
         for what, tensor, allowed in zip(("the data", "the weights"), rest, ((), (weights.dims[0],))):
-            require(tensor is None or tensor.elements == 1 or tensor.dims == allowed, f"the zero point of {what} has {list(tensor.dims) if tensor else ''}")
+            require(tensor is None or tensor.elements == 1 or tensor.dims == allowed,
+                    f"the zero point of {what} has {list(tensor.dims) if tensor else ''}")
         return (TensorType(result.dims, DType.int32),)
 
     def _conv(self) -> Conv:
@@ -78,7 +80,10 @@ def _window(source, weights: int) -> tuple[Window, int]:
 
 @operator("MatMulInteger")
 class MatMulInteger(Operator):
-    """Y = (A - a0) (B - b0) in int32, as numpy.matmul; a0 per row, b0 per column, or one number. Source: ONNX operator MatMulInteger."""
+    """Y = (A - a0) (B - b0) in int32, as numpy.matmul; a0 per row, b0 per column, or one number.
+
+    Source: ONNX operator MatMulInteger.
+    """
 
     def infer(self, inputs):
         first, second, *zeros = inputs
@@ -121,7 +126,10 @@ def _check_parameters(inputs, outputs: int) -> None:
 
 @operator("QLinearConv")
 class QLinearConv(Operator):
-    """Convolution of quantized tensors. Inputs: X, sx, x0, W, sw, w0, sy, y0, optional int32 bias. Source: ONNX operator QLinearConv."""
+    """Convolution of quantized tensors. Inputs: X, sx, x0, W, sw, w0, sy, y0, optional int32 bias.
+
+    Source: ONNX operator QLinearConv.
+    """
 
     window: Window = Window((1,), (1,), (1,), (0,), (0,))
     groups: int = 1

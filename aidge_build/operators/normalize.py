@@ -76,7 +76,8 @@ class LayerNormalization(RMSNormalization):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("axis", "epsilon", "stash_type")
-        return cls(source.axis("axis", -1, source.input(0).rank), source.real("epsilon", EPSILON), source.is_read(1) or source.is_read(2))
+        return cls(source.axis("axis", -1, source.input(0).rank), source.real("epsilon", EPSILON),
+                   source.is_read(1) or source.is_read(2))
 
     def infer(self, inputs):
         (result,) = super().infer(inputs)
@@ -139,7 +140,8 @@ class GroupNormalization(Operator):
         groups = self.group_count(data.shape)
         parts = data.reshape(data.shape[0], groups, -1)
         normal = (parts - parts.mean(2, keepdims=True)) / numpy.sqrt(parts.var(2, keepdims=True) + self.epsilon)
-        scale, bias = (numpy.repeat(values, data.shape[1] // values.size).reshape(-1, *(1,) * (data.ndim - 2)) for values in (scale, bias))
+        scale, bias = (numpy.repeat(values, data.shape[1] // values.size).reshape(-1, *(1,) * (data.ndim - 2))
+                       for values in (scale, bias))
         return normal.reshape(data.shape) * scale + bias
 
     def backward(self, gradients, inputs, outputs):
@@ -318,7 +320,8 @@ class BatchNormalizationTraining(Operator):
         axes, along = (0, *range(2, data.ndim)), (1, -1, *(1,) * (data.ndim - 2))
         own_mean, own_variance = data.mean(axes), data.var(axes)
         normal = (data - own_mean.reshape(along)) / numpy.sqrt(own_variance.reshape(along) + self.epsilon)
-        running = (mean * self.momentum + own_mean * (1 - self.momentum), variance * self.momentum + own_variance * (1 - self.momentum))
+        running = (mean * self.momentum + own_mean * (1 - self.momentum),
+                   variance * self.momentum + own_variance * (1 - self.momentum))
         return normal * scale.reshape(along) + bias.reshape(along), *running
 
     def backward(self, gradients, inputs, outputs):

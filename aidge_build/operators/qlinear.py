@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The operators of onnxruntime's domain com.microsoft that name their quantization: a spelling of an operator between quantized tensors.
+"""The operators of onnxruntime's domain com.microsoft that name their quantization: another spelling of quantized operators.
 
 The recipe `expand_qlinear` replaces them by DequantizeLinear, the operator itself, and QuantizeLinear.
 """
@@ -24,7 +24,10 @@ from aidge_build.operators.softmax import Softmax
 
 @dataclass(frozen=True)
 class QLinear(Operator):
-    """Base: `inner` on real numbers. `operands` are the places of (values, scale, zero point), `result` those of (scale, zero point)."""
+    """Base: `inner` on real numbers.
+
+    `operands` are the places of (values, scale, zero point), `result` those of (scale, zero point).
+    """
 
     folds: ClassVar = False
 
@@ -37,7 +40,8 @@ class QLinear(Operator):
         (found,) = self.inner.infer(tensors)
         for place in (*(index for _, *rest in self.operands for index in rest), *self.result):
             tensor = self.optional(inputs, place)
-            require(tensor is None or tensor.elements == 1, f"input {place} has the dims {list(tensor.dims) if tensor else ''}, wants one number")
+            require(tensor is None or tensor.elements == 1,
+                    f"input {place} has the dims {list(tensor.dims) if tensor else ''}, wants one number")
         zero_point = self.optional(inputs, self.result[1])
         return (TensorType(found.dims, zero_point.dtype if zero_point is not None else tensors[0].dtype),)
 
@@ -55,7 +59,8 @@ class QLinear(Operator):
         zero = self.optional(inputs, self.result[1])
         dtype = zero.dtype if zero is not None else inputs[self.operands[0][0]].dtype
         limits = numpy.iinfo(dtype)
-        levels = numpy.rint(self.inner.forward(*reals) / inputs[self.result[0]].reshape(())) + (0 if zero is None else int(zero.reshape(())))
+        levels = numpy.rint(self.inner.forward(*reals) / inputs[self.result[0]].reshape(()))
+        levels += 0 if zero is None else int(zero.reshape(()))
         return numpy.clip(levels, limits.min, limits.max).astype(dtype)
 
     def forward_quantized(self, values, inputs, outputs):
@@ -117,7 +122,8 @@ class QLinearConcat(QLinear):
         source.expect_attributes("axis")
         count, rest = divmod(len(source.input_names) - 2, 3)
         require(count > 0 and rest == 0, f"{len(source.input_names)} inputs")
-        return cls(Concat(source.axis("axis", 0, source.input(2).rank)), tuple((2 + 3 * k, 3 + 3 * k, 4 + 3 * k) for k in range(count)), (0, 1))
+        return cls(Concat(source.axis("axis", 0, source.input(2).rank)),
+                   tuple((2 + 3 * k, 3 + 3 * k, 4 + 3 * k) for k in range(count)), (0, 1))
 
 
 @operator("com.microsoft::QGemm")
@@ -143,7 +149,8 @@ class QGemm(Operator):
         return (TensorType(found.dims, inputs[8].dtype),)
 
     def forward(self, first, first_scale, first_zero, second, second_scale, second_zero, third, scale, zero_point):
-        real = [(values.astype(numpy.float64) - zero.astype(numpy.float64)) for values, zero in ((first, first_zero), (second, second_zero))]
+        real = [(values.astype(numpy.float64) - zero.astype(numpy.float64))
+                for values, zero in ((first, first_zero), (second, second_zero))]
         sums = self.inner.forward(*real) + (0 if third is None else third.astype(numpy.float64))
         factors = numpy.float32(first_scale) * numpy.float32(second_scale) / numpy.float32(scale)
         limits = numpy.iinfo(zero_point.dtype)

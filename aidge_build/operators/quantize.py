@@ -70,7 +70,10 @@ class QuantizationNode(Operator):
 
 @operator("QuantizeLinear", "com.microsoft::QuantizeLinear")
 class QuantizeLinear(QuantizationNode):
-    """y = saturate(rint_half_even(float32(x / scale)) + zero point). Source: ONNX operator QuantizeLinear (and that of com.microsoft)."""
+    """y = saturate(rint_half_even(float32(x / scale)) + zero point).
+
+    Source: ONNX operator QuantizeLinear (and that of com.microsoft).
+    """
 
     dtype: DType = DType.uint8
 
@@ -130,7 +133,7 @@ class DequantizeLinear(QuantizationNode):
 
 @dataclass(frozen=True)
 class ByInput(Operator):
-    """Base: quantization whose scale and zero point are computed at run time, or given per block of `block` elements along `axis`."""
+    """Base: quantization with a scale and zero point of run time, or with those of every `block` elements along `axis`."""
 
     axis: int = 0
     block: int = 0
@@ -157,7 +160,8 @@ class ByInput(Operator):
         axis = self.axis
         if self.block:
             wanted = (*dims[:axis], -(-dims[axis] // self.block), *dims[axis + 1:])
-            require(scale == wanted and dims[axis] % self.block == 0, f"the scale has the dims {list(scale)}, wants {list(wanted)}")
+            require(scale == wanted and dims[axis] % self.block == 0,
+                    f"the scale has the dims {list(scale)}, wants {list(wanted)}")
             return (*dims[:axis], wanted[axis], self.block, *dims[axis + 1:]), (*wanted[:axis + 1], 1, *wanted[axis + 1:])
         if scale in ((), (1,)):
             return dims, (1,) * len(dims)
@@ -194,7 +198,10 @@ class DequantizeByInput(ByInput):
 
 @operator("DynamicQuantizeLinear")
 class DynamicQuantizeLinear(Operator):
-    """uint8 values, scale and zero point of a tensor, from its own range including 0. Source: ONNX operator DynamicQuantizeLinear."""
+    """uint8 values, scale and zero point of a tensor, from its own range including 0.
+
+    Source: ONNX operator DynamicQuantizeLinear.
+    """
 
     def infer(self, inputs):
         (data,) = inputs

@@ -25,7 +25,7 @@ class Recurrent(Operator):
     """Base. Inputs: X [T, B, I], W [D, G H, I], R [D, G H, H], optional B [D, 2 G H], lengths [B], initial states [D, B, H].
 
     Outputs: Y [T, D, B, H], last states [D, B, H]. With `batch_first` the axis B comes first everywhere but in the weights.
-    `functions` are the activations of each direction, one direction after another; `limit` clips what goes into them (0: does not).
+    `functions` are the activations of each direction, one direction after another; `limit` clips what goes into them, unless 0.
     """
 
     gates: ClassVar[int] = 1
@@ -41,8 +41,8 @@ class Recurrent(Operator):
 
     @classmethod
     def from_onnx(cls, source):
-        source.expect_attributes("activation_alpha", "activation_beta", "activations", "clip", "direction", "hidden_size", "layout",
-                                 *cls.more_attributes)
+        source.expect_attributes("activation_alpha", "activation_beta", "activations", "clip", "direction", "hidden_size",
+                                 "layout", *cls.more_attributes)
         weights, direction = source.input(1), source.text("direction", "forward")
         require(direction in DIRECTIONS, f"direction {direction!r} is unknown")
         count = 2 if direction == "bidirectional" else 1
@@ -50,11 +50,13 @@ class Recurrent(Operator):
         functions = tuple(name.lower() for name in names)
         unknown = [name for name in functions if name not in FUNCTIONS]
         require(not unknown, f"activation {unknown and unknown[0]!r} is not supported", f"supported are {', '.join(FUNCTIONS)}")
-        require(len(functions) == len(cls.default_functions) * count, f"{len(functions)} activations, wants {len(cls.default_functions) * count}")
+        require(len(functions) == len(cls.default_functions) * count,
+                f"{len(functions)} activations, wants {len(cls.default_functions) * count}")
         require(weights.rank == 3 and weights.dims[1] % cls.gates == 0, f"the weights have the dims {list(weights.dims)}")
         hidden = weights.dims[1] // cls.gates
         require(source.integer("hidden_size", hidden) == hidden, f"hidden_size differs from the weights' {hidden}")
-        return cls(hidden, direction, bool(source.integer("layout", 0)), functions, source.real("clip", math.inf), **cls.more(source))
+        return cls(hidden, direction, bool(source.integer("layout", 0)), functions, source.real("clip", math.inf),
+                   **cls.more(source))
 
     @classmethod
     def more(cls, source) -> dict:
@@ -74,7 +76,8 @@ class Recurrent(Operator):
         wanted = [(weights, (many, rows, data.dims[2])), (recurrence, (many, rows, hidden))]
         wanted += zip(rest, ((many, 2 * rows), (batch,), states, states, (many, 3 * hidden)))
         for tensor, dims in wanted:
-            require(tensor is None or tensor.dims == dims, f"an input has the dims {list(tensor.dims) if tensor else ''}, wants {list(dims)}")
+            require(tensor is None or tensor.dims == dims,
+                    f"an input has the dims {list(tensor.dims) if tensor else ''}, wants {list(dims)}")
         whole = (batch, steps, many, hidden) if self.batch_first else (steps, many, batch, hidden)
         return TensorType(whole, data.dtype), *(TensorType(states, data.dtype),) * self.states
 
@@ -89,9 +92,11 @@ class Recurrent(Operator):
         for d in range(self.directions):
             per = len(self.default_functions)
             functions = [FUNCTIONS[name] for name in self.functions[d * per:(d + 1) * per]]
-            own = (weights[d], recurrence[d], numpy.zeros(2 * len(weights[d])) if bias is None else bias[d], peepholes if peepholes is None else peepholes[d])
+            own = (weights[d], recurrence[d], numpy.zeros(2 * len(weights[d])) if bias is None else bias[d],
+                   peepholes if peepholes is None else peepholes[d])
             for b in range(batch):
-                state = [numpy.zeros(self.hidden) if len(initial) <= k or initial[k] is None else initial[k][d, b] for k in range(self.states)]
+                state = [numpy.zeros(self.hidden) if len(initial) <= k or initial[k] is None else initial[k][d, b]
+                         for k in range(self.states)]
                 count = steps if lengths is None else int(lengths[b])
                 times = range(count) if d == 0 and self.direction != "reverse" else range(count - 1, -1, -1)
                 for t in times:

@@ -46,8 +46,8 @@ class Resize(Operator):
             source.expect_attributes("mode")
             return cls._by_scales(data, source.constant_input(1), range(data.rank), mode=mode, coordinates="asymmetric",
                                   nearest="floor"), source.input_names[:1]
-        source.expect_attributes("antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside", "extrapolation_value",
-                                 "keep_aspect_ratio_policy", "mode", "nearest_mode")
+        source.expect_attributes("antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
+                                 "extrapolation_value", "keep_aspect_ratio_policy", "mode", "nearest_mode")
         axes = counted_axes(source.integers("axes", tuple(range(data.rank))), data.rank)
         coordinates = source.text("coordinate_transformation_mode", "half_pixel")
         policy = source.text("keep_aspect_ratio_policy", "stretch")
@@ -140,7 +140,8 @@ class Resize(Operator):
             return out / scale
         if self.coordinates == "tf_crop_and_resize":
             begin, part = self.begin[axis], self.end[axis] - self.begin[axis]
-            return begin * (size - 1) + (out * 0 + part * (size - 1) / 2 if length == 1 else out * part * (size - 1) / (length - 1))
+            return begin * (size - 1) + (out * 0 + part * (size - 1) / 2 if length == 1
+                                         else out * part * (size - 1) / (length - 1))
         if self.coordinates == "pytorch_half_pixel" and length == 1:
             return out * 0 - 0.5
         shift = size / 2 * (1 - self.dims[axis] / length) if self.coordinates == "half_pixel_symmetric" else 0.0
@@ -148,7 +149,8 @@ class Resize(Operator):
 
     def _weights(self, ratio: float, scale: float) -> list[float]:
         if self.mode == "nearest":
-            right = ratio == 1 or {"round_prefer_floor": ratio > 0.5, "round_prefer_ceil": ratio >= 0.5, "floor": False, "ceil": True}[self.nearest]
+            right = ratio == 1 or {"round_prefer_floor": ratio > 0.5, "round_prefer_ceil": ratio >= 0.5, "floor": False,
+                                   "ceil": True}[self.nearest]
             return [0.0, 1.0] if right else [1.0, 0.0]
         reach, shape = (1, _triangle) if self.mode == "linear" else (2, self._cubic)
         narrow = min(scale, 1.0) if self.antialias else 1.0
@@ -204,7 +206,10 @@ class Resize(Operator):
 
 @dataclass(frozen=True)
 class CropAndResize(Resize):
-    """Resize with tf_crop_and_resize whose roi is computed at run time. Inputs: data, roi: the begins along `roi_axes`, then the ends."""
+    """Resize with tf_crop_and_resize whose roi is computed at run time.
+
+    Inputs: data, roi: the begins along `roi_axes`, then the ends.
+    """
 
     roi_axes: tuple[int, ...] = ()
 
@@ -213,7 +218,8 @@ class CropAndResize(Resize):
     def infer(self, inputs):
         _, roi = inputs
         require(roi.dims == (2 * len(self.roi_axes),), f"roi has the dims {list(roi.dims)}, wants [{2 * len(self.roi_axes)}]")
-        require(not self.antialias and not self.exclude_outside, "antialias and exclude_outside are not supported with a roi of run time")
+        require(not self.antialias and not self.exclude_outside,
+                "antialias and exclude_outside are not supported with a roi of run time")
         return super().infer(inputs)
 
     def forward(self, data, roi):

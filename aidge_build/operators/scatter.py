@@ -170,7 +170,8 @@ class ScatterND(Scatter):
 
     def infer(self, inputs):
         data, indices, updates = inputs
-        require(indices.rank > 0 and 0 < indices.dims[-1] <= data.rank, f"the indices {list(indices.dims)} do not fit {list(data.dims)}")
+        require(indices.rank > 0 and 0 < indices.dims[-1] <= data.rank,
+                f"the indices {list(indices.dims)} do not fit {list(data.dims)}")
         wanted = (*indices.dims[:-1], *data.dims[indices.dims[-1]:])
         require(updates.dims == wanted, f"the updates have the dims {list(updates.dims)}, want {list(wanted)}")
         return super().infer(inputs)

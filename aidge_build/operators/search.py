@@ -75,14 +75,16 @@ class TopK(Operator):
 
     def infer(self, inputs):
         (data,) = inputs
-        require(0 < self.count <= data.dims[self.axis], f"k is {self.count}, axis {self.axis} has {data.dims[self.axis]} elements")
+        require(0 < self.count <= data.dims[self.axis],
+                f"k is {self.count}, axis {self.axis} has {data.dims[self.axis]} elements")
         dims = (*data.dims[:self.axis], self.count, *data.dims[self.axis + 1:])
         return TensorType(dims, data.dtype), TensorType(dims, DType.int64)
 
     def forward(self, data):
-        # A stable sort keeps the first of equal elements in front; the largest come first from the reversed order of the reversed data.
+        # A stable sort keeps the first of equal elements in front; so does reversing data and order, largest first.
         if self.largest:
-            order = numpy.flip(data.shape[self.axis] - 1 - numpy.argsort(numpy.flip(data, self.axis), self.axis, kind="stable"), self.axis)
+            order = numpy.flip(data.shape[self.axis] - 1 - numpy.argsort(numpy.flip(data, self.axis), self.axis, kind="stable"),
+                               self.axis)
         else:
             order = numpy.argsort(data, self.axis, kind="stable")
         order = numpy.take(order, range(self.count), self.axis)

@@ -49,7 +49,8 @@ def _types(sample: Sample) -> list[Tensor | None]:
     def dtype(value: numpy.ndarray) -> DType:
         return DType.float32 if value.dtype.kind == "f" else DType(value.dtype.name)
 
-    return [None if value is None else Tensor(f"x{index}", value.shape, dtype(value)) for index, value in enumerate(sample.inputs)]
+    return [None if value is None else Tensor(f"x{index}", value.shape, dtype(value))
+            for index, value in enumerate(sample.inputs)]
 
 
 def _of_gradients(sample: Sample, results: Sequence[numpy.ndarray]) -> Iterator[str]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The ONNX project's own backend test runner drives the numpy backend.
 
-A sample of its tests runs here; all of them with AIDGE_ONNX_BACKEND=all. No result may be wrong, and what is not supported must be
-refused with a reason.
+A sample of its tests runs here; all of them with AIDGE_ONNX_BACKEND=all. No result may be wrong, and what is not supported
+must be refused with a reason.
 """
 
 from __future__ import annotations

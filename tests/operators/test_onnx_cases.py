@@ -27,7 +27,8 @@ REFUSED = (
 )
 
 
-# Many float16 steps one after another: we round each once, the expectation rounds inside of them, too. One unit in the last place apart.
+# Many float16 steps one after another: we round each once, the expectation rounds inside of them, too. They are one unit in the
+# last place apart.
 COARSER = {"test_attention_4d_causal_fp16_expanded": 1.3e-3}
 
 

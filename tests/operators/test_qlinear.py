@@ -21,19 +21,22 @@ from tests.compiled import program_of
 F = numpy.float32
 DIMS = (1, 3, 4, 4)
 WEIGHTS = numpy.random.default_rng(2).integers(-60, 60, (16, 5))
-# Inputs in order: dims of what moves, or the values of a constant; scales begin with s. Zero points (z) and weights (w) are of the
-# case's type and count from its middle: 128 is added for uint8.
+# Inputs in order: dims of what moves, or the values of a constant; scales begin with s. Zero points (z) and weights (w) are of
+# the case's type and count from its middle: 128 is added for uint8.
 PAIR = [("x", DIMS), ("sx", F(0.05)), ("zx", 3), ("w", DIMS), ("sw", F(0.03)), ("zw", 0), ("sy", F(0.04)), ("zy", 2)]
 ONE = [("x", DIMS), ("sx", F(0.05)), ("zx", 3), ("sy", F(0.02)), ("zy", 1)]
-GEMM = [("x", (6, 16)), ("sx", F(0.05)), ("zx", 3), ("w", WEIGHTS), ("sw", F(0.03)), ("zw", 0), ("bias", numpy.arange(-2000, 3000, 1000)),
+GEMM = [("x", (6, 16)), ("sx", F(0.05)), ("zx", 3), ("w", WEIGHTS), ("sw", F(0.03)), ("zw", 0),
+        ("bias", numpy.arange(-2000, 3000, 1000)),
         ("sy", F(1.5)), ("zy", 2)]
 CASES = {
     "QLinearAdd": (PAIR, {}, DIMS), "QLinearMul": (PAIR, {}, DIMS),
     "QLinearSigmoid": (ONE, {}, DIMS), "QLinearLeakyRelu": (ONE, {"alpha": 0.1}, DIMS),
-    "QLinearSoftmax": ([("x", (6, 16)), ("sx", F(0.05)), ("zx", 3), ("sy", F(1 / 256)), ("zy", -128)], {"axis": 1, "opset": 13}, (6, 16)),
+    "QLinearSoftmax": ([("x", (6, 16)), ("sx", F(0.05)), ("zx", 3), ("sy", F(1 / 256)), ("zy", -128)], {"axis": 1, "opset": 13},
+                       (6, 16)),
     "QLinearGlobalAveragePool": (ONE, {"channels_last": 0}, (1, 3, 1, 1)),
     "QLinearAveragePool": (ONE, {"kernel_shape": [2, 2], "strides": [2, 2]}, (1, 3, 2, 2)),
-    "QLinearConcat": ([("sy", F(0.06)), ("zy", 1), ("x", DIMS), ("sx", F(0.05)), ("zx", 3), ("w", DIMS), ("sw", F(0.03)), ("zw", 0)],
+    "QLinearConcat": ([("sy", F(0.06)), ("zy", 1), ("x", DIMS), ("sx", F(0.05)), ("zx", 3), ("w", DIMS), ("sw", F(0.03)),
+                       ("zw", 0)],
                       {"axis": 1}, (1, 6, 4, 4)),
     "QGemm": (GEMM, {}, (6, 5)),
 }
@@ -50,7 +53,8 @@ def made(kind: str, dtype: str) -> onnx.ModelProto:
     moving = [helper.make_tensor_value_info(name, element, value) for name, value in parameters if isinstance(value, tuple)]
     node = helper.make_node(kind, [name for name, _ in parameters], ["y"], domain="com.microsoft", **attributes)
     graph = helper.make_graph([node], "g", moving, [helper.make_tensor_value_info("y", element, dims)], constants)
-    return helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
+    return helper.make_model(graph, ir_version=8,
+                             opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
 
 
 def random_inputs(view, dtype: str) -> dict[str, numpy.ndarray]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Two float models quantized by onnxruntime as QDQ and QOperator, int8 and uint8, per tensor and per channel: in integers, and right."""
+"""Two float models quantized by onnxruntime as QDQ and QOperator, int8 and uint8, per tensor and channel: in integers, right."""
 
 from __future__ import annotations
 

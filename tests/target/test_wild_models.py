@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Models in the wild, written by people who do not know this project: compiled for the host, run, and compared with onnxruntime."""
+"""Models in the wild, by people who do not know this project: compiled for host and board, run, compared with onnxruntime."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WILD = SHARED / "models" / "wild"
 FLOAT = ("mnist14_tiny_cnn", "mnist_cntk", "mobilenet_v2_050_128", "prelu_concat_dynbatch", "streaming_tcn", "ultraface_slim_320",
          "yamnet_256_esc10", "yunet_s_320")
 INTEGER = ("mnist5x5_dynamic_quant", "mnist_cntk_integer_ops")
-QUANTIZED = {"kws_micro_m_int8_qdq": 2, "kws_micro_m_int8_qoperator": 2}  # the largest distance to onnxruntime in levels of the output
+QUANTIZED = {"kws_micro_m_int8_qdq": 2, "kws_micro_m_int8_qoperator": 2}  # largest distance to onnxruntime, levels of the output
 VECTORS = 2
 
 
@@ -31,7 +31,8 @@ def results(name: str, folder: Path):
     path = shared(WILD / f"{name}.onnx")
     program = program_of(path.read_bytes(), path.name, load_board("host"))
     random = numpy.random.default_rng(len(name))
-    inputs = {tensor: random.random((VECTORS, *program.view.tensor(tensor).dims), numpy.float32) for tensor in program.view.inputs}
+    inputs = {tensor: random.random((VECTORS, *program.view.tensor(tensor).dims), numpy.float32)
+              for tensor in program.view.inputs}
     ours = execute(program, load_board("host"), inputs, folder).outputs
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

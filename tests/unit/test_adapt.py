@@ -44,8 +44,8 @@ def adapt(view, *libraries, features=()):
 
 
 def test_a_channels_last_input_behind_a_transpose_needs_no_copy():
-    before = graph(f"t = Transpose<perm=[0,3,1,2]>(x) y = {CONV}(t, w) z = Transpose<perm=[0,2,3,1]>(y)", inputs="float[1,5,6,4] x",
-                   outputs="float[1,5,6,4] z", constants=WEIGHTS)
+    before = graph(f"t = Transpose<perm=[0,3,1,2]>(x) y = {CONV}(t, w) z = Transpose<perm=[0,2,3,1]>(y)",
+                   inputs="float[1,5,6,4] x", outputs="float[1,5,6,4] z", constants=WEIGHTS)
     after = adapt(before).view
     assert types(after) == ["Transpose", "Conv2D", "Transpose"]
     assert same_meaning(before, after)
@@ -130,7 +130,8 @@ def test_all_unsupported_nodes_are_reported_at_once_with_reasons():
 
 
 def test_the_first_library_that_accepts_wins_and_the_reasons_are_kept():
-    special = library('@kernel("ReLU", ImplSpec((SAME,), (SAME,), features=frozenset(["dsp"])))\nclass Fast(ExportNode): pass', "special")
+    special = library('@kernel("ReLU", ImplSpec((SAME,), (SAME,), features=frozenset(["dsp"])))\nclass Fast(ExportNode): pass',
+                      "special")
     view = graph("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y")
     with_dsp = adapt(view, special, library(), features=["dsp"]).choices["Relu_0"]
     without = adapt(view, special, library()).choices["Relu_0"]

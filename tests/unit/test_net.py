@@ -29,7 +29,8 @@ def small() -> tuple[net.Graph, net.Value]:
 
 
 def test_every_operator_has_a_function_with_its_inputs_attributes_and_meaning():
-    assert {*net.builder_names(), "Constant"} == {name.rpartition("::")[2] for name in builtin_operators()}, "a constant is graph.constant"
+    names = {name.rpartition("::")[2] for name in builtin_operators()}
+    assert {*net.builder_names(), "Constant"} == names, "a constant is graph.constant"
     for name in net.builder_names():
         function = getattr(net, name)
         assert function.__name__ == name and "Inputs:" in function.__doc__ and inspect.signature(function).parameters["name"]

@@ -42,8 +42,8 @@ _ROLES = ("vectors", "code", "constants", "data", "stack")
 class Region:
     """A memory of the board: `length_bytes` from `origin`; `roles` says what the linker script puts there.
 
-    `access_cost` compares regions (cycles per word, say). `dma`: whether peripherals reach it. `clock` is (register, bits) that the
-    start-up code sets before it uses the region; None where it is on after reset.
+    `access_cost` compares regions (cycles per word, say). `dma`: whether peripherals reach it. `clock` is (register, bits) that
+    the start-up code sets before it uses the region; None where it is on after reset.
     """
 
     name: str
@@ -332,7 +332,8 @@ class _Reader:
         cost = table.get("access_cost", 1)
         if cost < 1:
             raise self._error(f"regions.{name}.access_cost is {cost}, wants at least 1")
-        return Region(name, table["origin"], length, kind, roles, cost, table.get("dma", True), self._clock(name, table.get("clock")))
+        clock = self._clock(name, table.get("clock"))
+        return Region(name, table["origin"], length, kind, roles, cost, table.get("dma", True), clock)
 
     def _clock(self, name: str, table: dict | None) -> tuple[int, int] | None:
         if table is None:

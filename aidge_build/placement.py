@@ -160,7 +160,8 @@ def _regions(arena: MemoryPlan, schedule: Schedule, view: GraphView,
     for room in rooms:
         if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
             return arena, room.region, (), False
-    found = spread([placement.buffer for placement in arena.placements], rooms, _accesses(schedule), arena.overlaps, cp_sat.installed())
+    buffers = [placement.buffer for placement in arena.placements]
+    found = spread(buffers, rooms, _accesses(schedule), arena.overlaps, cp_sat.installed())
     if isinstance(found, NoSpread):
         raise _no_room(found, arena, schedule, view, board, rooms)
     return _joined(found.plans, arena), "", _parts(found.plans), found.proved
@@ -199,31 +200,34 @@ def _parts(plans: Sequence[MemoryPlan]) -> tuple[ArenaPart, ...]:
                  for each, start in zip(plans, _starts(plans), strict=True))
 
 
-def _no_room(reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]) -> AidgeError:
+def _no_room(reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board,
+             rooms: Sequence[Room]) -> AidgeError:
     """Which layer breaks it, what it needs, and what each region has."""
     live = sorted(arena.live_at(reason.step), key=lambda placement: -placement.buffer.size_bytes)
     names = " + ".join(f"'{placement.buffer.name}' {placement.buffer.size_bytes:,} B" for placement in live[:4])
     names += f" + {len(live) - 4} more" if len(live) > 4 else ""
-    piece = reason.proved and reason.needed_bytes == live[0].buffer.size_bytes
-    moment = f"needs '{live[0].buffer.name}', which alone is {reason.needed_bytes:,} B" if piece else f"needs {names} at once"
+    piece = next((p.buffer.name for p in live if reason.proved and p.buffer.size_bytes == reason.needed_bytes), "")
+    moment = f"needs '{piece}', which alone is {reason.needed_bytes:,} B" if piece else f"needs {names} at once"
     if reason.proved and not piece and reason.needed_bytes <= sum(room.size_bytes for room in rooms):
         moment += ", which cannot be shared out among these"
     io = any(placement.buffer.kind == "io" for placement in arena.placements)
-    sizes = [f"{room.region} {room.size_bytes:,} B{' (no DMA: not for inputs and outputs)' if io and not room.dma else ''}" for room in rooms]
+    sizes = [f"{room.region} {room.size_bytes:,} B{' (no DMA: not for inputs and outputs)' if io and not room.dma else ''}"
+             for room in rooms]
+    which = "largest moment" if reason.step == arena.bound_step else "breaks at"
     return AidgeError(
-        f"the activations need {arena.peak_bytes:,} B, board {board.name} has {', '.join(sizes)} after {board.reserved_bytes:,} B reserved; "
-        f"{'largest moment' if reason.step == arena.bound_step else 'breaks at'}: {schedule.steps[reason.step].where()} {moment}", code="PLAN01",
+        f"the activations need {arena.peak_bytes:,} B, board {board.name} has {', '.join(sizes)} "
+        f"after {board.reserved_bytes:,} B reserved; {which}: {schedule.steps[reason.step].where()} {moment}", code="PLAN01",
         tried=() if reason.proved or len(rooms) < 2 else ("tensors spread over all of them: none of the arrangements fits, which is no proof",),
         hint=_remedy(arena, view, board, rooms))
 
 
 def _remedy(arena: MemoryPlan, view: GraphView, board: Board, rooms: Sequence[Room]) -> str:
     """What helps: fewer bytes, or regions that are one, because their addresses follow each other."""
-    reserved = {region.name: region.length_bytes - room.size_bytes for region, room in zip(board.arena_regions, rooms, strict=True)}
+    usable = {room.region: room.size_bytes for room in rooms}
     chain: list[Region] = []
     for region in sorted(board.arena_regions, key=lambda region: region.origin):
         chain = [*chain, region] if chain and chain[-1].end == region.origin else [region]
-        if len(chain) > 1 and sum(each.length_bytes - reserved[each.name] for each in chain) >= arena.peak_bytes:
+        if len(chain) > 1 and sum(usable[each.name] for each in chain) >= arena.peak_bytes:
             return f"{' and '.join(each.name for each in chain)} follow each other: a board file may make them one region"
     if any(tensor.dtype.is_float for tensor in view.tensors.values() if not tensor.is_constant):
         return "int8 instead of float32 needs a quarter"

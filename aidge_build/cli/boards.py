@@ -6,7 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.boards import Board, list_boards, load_board
+from aidge_build.boards import Board, Region, list_boards, load_board
 from aidge_build.cli.outcome import Outcome
 
 SUMMARY = "list the boards"
@@ -39,12 +39,16 @@ def _as_json(board: Board) -> dict:
         "name": board.name, "title": board.title, "cpu": board.cpu, "fpu": board.fpu, "float_abi": board.float_abi,
         "features": sorted(board.features), "libs": list(board.libs), "flash_wait_states": board.flash_wait_states,
         "stack_bytes": board.stack_bytes, "reserved_bytes": board.reserved_bytes,
-        "regions": [{"name": region.name, "origin": region.origin, "length_bytes": region.length_bytes, "kind": region.kind,
-                     "roles": list(region.roles), "access_cost": region.access_cost, "dma": region.dma,
-                     "clock": {"register": region.clock[0], "bits": region.clock[1]} if region.clock else None} for region in board.regions],
+        "regions": [_region_as_json(region) for region in board.regions],
         "arena_regions": [region.name for region in board.arena_regions],
         "emulator": board.emulator.kind if board.emulator else None,
         "qemu_machine": board.emulator.machine if board.emulator else "",
         "compiler_flags": list(board.compiler_flags), "link_flags": list(board.link_flags), "sources": list(board.sources),
         "include_folders": list(board.include_folders), "link_script": board.link_script, "files": list(board.files),
     }
+
+
+def _region_as_json(region: Region) -> dict:
+    return {"name": region.name, "origin": region.origin, "length_bytes": region.length_bytes, "kind": region.kind,
+            "roles": list(region.roles), "access_cost": region.access_cost, "dma": region.dma,
+            "clock": {"register": region.clock[0], "bits": region.clock[1]} if region.clock else None}

@@ -124,13 +124,13 @@ class _Machine:
         for page in sorted({region.clock[0] // _PAGE * _PAGE for region in self.asleep}):
             self.machine.mem_map(page, _PAGE)
         for region in self.asleep:
-            self.asleep[region] = self.machine.hook_add(unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE, self._on_sleeping_memory,
-                                                        begin=region.origin, end=region.end - 1)
+            accesses = unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE
+            self.asleep[region] = self.machine.hook_add(accesses, self._on_sleeping_memory, begin=region.origin, end=region.end - 1)
         for register in sorted({region.clock[0] for region in self.asleep}):
             self.machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, self._on_clock, begin=register, end=register + 3)
 
     def _on_clock(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
-        for region in [region for region in self.asleep if region.clock[0] == address and value & region.clock[1] == region.clock[1]]:
+        for region in [region for region in self.asleep if region.clock == (address, value & region.clock[1])]:
             machine.hook_del(self.asleep.pop(region))
 
     def _on_sleeping_memory(self, machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:

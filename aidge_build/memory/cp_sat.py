@@ -27,7 +27,8 @@ def installed() -> Solver | None:
     return lambda problem, rooms, weights, hint: _solve(cp_model, problem, rooms, weights, hint)
 
 
-def _solve(cp_model, problem: Problem, rooms: Sequence[Room], weights: Sequence[int], hint: Mapping[str, tuple[int, int]]) -> Answer:
+def _solve(cp_model, problem: Problem, rooms: Sequence[Room], weights: Sequence[int],
+           hint: Mapping[str, tuple[int, int]]) -> Answer:
     if len(problem) > MOST_BUFFERS:
         return Answer((), False)
     model = cp_model.CpModel()
@@ -58,7 +59,8 @@ def _solve(cp_model, problem: Problem, rooms: Sequence[Room], weights: Sequence[
     return Answer(places, status == cp_model.OPTIMAL)
 
 
-def _choices(model, buffers: Sequence[Buffer], rooms: Sequence[Room], hint: Mapping[str, tuple[int, int]]) -> tuple[list[list], list]:
+def _choices(model, buffers: Sequence[Buffer], rooms: Sequence[Room],
+             hint: Mapping[str, tuple[int, int]]) -> tuple[list[list], list]:
     """Per buffer whether it lies in each room, and its offset; every room that takes it ends behind it."""
     largest = max(room.size_bytes for room in rooms)
     inside, starts = [], []

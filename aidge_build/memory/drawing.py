@@ -69,7 +69,8 @@ def _text(text: str) -> str:
 
 def render_html(plans: Sequence[MemoryPlan], steps: Sequence[str], title: str, lines: Sequence[str]) -> str:
     """A page: the drawing, the report and a table of the buffers. It loads nothing."""
-    placed = sorted(((plan.region, p) for plan in plans for p in plan.placements), key=lambda entry: (entry[1].buffer.first, entry[1].offset_bytes))
+    placed = [(plan.region, placement) for plan in plans for placement in plan.placements]
+    placed.sort(key=lambda entry: (entry[1].buffer.first, entry[1].offset_bytes))
     rows = "".join(
         f"<tr><td>{_text(p.buffer.name)}</td><td>{p.buffer.kind}</td><td>{f'{region} {p.offset_bytes:,}'.strip()}</td>"
         f"<td>{p.buffer.size_bytes:,}</td><td>{p.buffer.first}</td><td>{p.buffer.last}</td></tr>" for region, p in placed)

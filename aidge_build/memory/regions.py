@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Spreads buffers over several memories that hold them only together: what is accessed most per byte lies where access is cheapest.
+"""Spreads buffers over several memories that hold them only together: what is accessed most lies where access is cheapest.
 
 Each buffer goes as a whole into one region. A region is filled up to its room by the live bytes of every step; then its buffers
-are packed by the planner, and the first one that does not fit packed has to go elsewhere. That no arrangement exists is known only
-where the live buffers of some step cannot be shared out among the rooms. A constraint solver (`cp_sat`) that is at hand looks for
-a cheaper arrangement, or for any, and may prove that there is none.
+are packed by the planner, and the first one that does not fit packed has to go elsewhere. That no arrangement exists is known
+only where the live buffers of some step cannot be shared out among the rooms. A constraint solver (`cp_sat`) that is at hand
+looks for a cheaper arrangement, or for any, and may prove that there is none.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class NoSpread:
 
 @dataclass(frozen=True)
 class Answer:
-    """(number of the room, offset) per buffer; empty when none was found. `proved`: that it is the cheapest, or that none exists."""
+    """(number of the room, offset) per buffer; none when nothing was found. `proved`: it is the cheapest, or nothing exists."""
 
     places: tuple[tuple[int, int], ...]
     proved: bool
@@ -73,24 +73,27 @@ class Answer:
 class Solver(Protocol):
     """Looks for the least sum of weights x access cost. `hint` is an arrangement that is known, by the buffers' names."""
 
-    def __call__(self, problem: Problem, rooms: Sequence[Room], weights: Sequence[int], hint: Mapping[str, tuple[int, int]]) -> Answer: ...
+    def __call__(self, problem: Problem, rooms: Sequence[Room], weights: Sequence[int],
+                 hint: Mapping[str, tuple[int, int]]) -> Answer: ...
 
 
 def spread(buffers: Sequence[Buffer], rooms: Sequence[Room], accesses: Mapping[str, int],
            overlaps: Sequence[Overlap] = (), solve: Solver | None = None) -> Spread | NoSpread:
-    """The cheapest arrangement that is found; `accesses` counts how often each byte of a buffer is touched, once if it is not there."""
-    question = _Question(Problem.of(buffers, overlaps), tuple(rooms), accesses)
+    """The cheapest arrangement that is found; `accesses` counts how often each byte of a buffer is touched, once by default."""
+    question = _Question(Problem.of(buffers, overlaps), rooms, accesses)
     return question.impossible() or question.answer(solve)
 
 
-@dataclass(frozen=True)
 class _Question:
-    problem: Problem
-    rooms: tuple[Room, ...]
-    accesses: Mapping[str, int]
+    """What is asked, and what was tried: many orders lead to the same packings."""
+
+    def __init__(self, problem: Problem, rooms: Sequence[Room], accesses: Mapping[str, int]):
+        self.problem, self.rooms, self.accesses = problem, tuple(rooms), accesses
+        self._tried: set[tuple[str, ...]] = set()
+        self._packings: dict[tuple[frozenset[str], Room], MemoryPlan | None] = {}
 
     def impossible(self) -> NoSpread | None:
-        """What no arrangement avoids: a buffer larger than every region, or a step whose live bytes are too many or too large pieces."""
+        """What no arrangement avoids: a buffer larger than every region, or a step whose live buffers cannot be shared out."""
         for buffer in sorted(self.problem.buffers, key=lambda b: (-b.size_bytes, b.first)):
             if buffer.size_bytes > max((room.size_bytes for room in self.rooms if room.takes(buffer)), default=0):
                 return NoSpread(buffer.first, buffer.size_bytes, proved=True)
@@ -99,9 +102,10 @@ class _Question:
             return NoSpread(step, needed, proved=True)
         apart = self.problem.steps_apart
         for step, live in self.problem.live_sets:
-            buffers = [buffer for buffer in map(self.problem.buffers.__getitem__, live) if step not in apart.get(buffer.name, ())]
-            if not fits_somehow(buffers, step, self.rooms):
-                return NoSpread(step, sum(high - low for low, high in (buffer.live_bytes(step) for buffer in buffers)), proved=True)
+            buffers = [self.problem.buffers[index] for index in live]
+            pieces = [(_live_bytes(buffer, step), buffer) for buffer in buffers if step not in apart.get(buffer.name, ())]
+            if not _can_be_shared_out(pieces, self.rooms):
+                return NoSpread(step, sum(size for size, _ in pieces), proved=True)
         return None
 
     def answer(self, solve: Solver | None) -> Spread | NoSpread:
@@ -135,20 +139,23 @@ class _Question:
         """`plans` belong to the rooms; nothing is cheaper than every buffer in the cheapest room that takes it."""
         cost = sum(self._weight(placement.buffer) * room.access_cost
                    for room, each in zip(self.rooms, plans, strict=True) for placement in each.placements)
-        least = sum(self._weight(buffer) * min(room.access_cost for room in self.rooms if room.takes(buffer)) for buffer in self.problem.buffers)
+        least = sum(self._weight(buffer) * min(room.access_cost for room in self.rooms if room.takes(buffer))
+                    for buffer in self.problem.buffers)
         return Spread(tuple(each for each in plans if each.placements), cost, proved or cost == least)
 
     def _solved(self, number: int, answer: Answer) -> MemoryPlan:
         """What the solver put into a room, packed more tightly where the planner knows how."""
-        inside = [Placement(buffer, offset) for buffer, (place, offset) in zip(self.problem.buffers, answer.places, strict=True) if place == number]
+        inside = [Placement(buffer, offset) for buffer, (place, offset) in zip(self.problem.buffers, answer.places, strict=True)
+                  if place == number]
         buffers, region = [placement.buffer for placement in inside], self.rooms[number].region
         overlaps = self._overlaps_of(buffers)
         bound, step = Problem.of(buffers, overlaps).lower_bound
-        given = MemoryPlan(tuple(inside), max((p.end_bytes for p in inside), default=0), bound, step, False, region, overlaps)
+        peak = max((placement.end_bytes for placement in inside), default=0)
+        given = MemoryPlan(tuple(inside), peak, bound, step, False, region, overlaps)
         return self._packed(buffers, self.rooms[number]) or given
 
     def _orders(self) -> list[list[Buffer]]:
-        """The dense ones first, per byte and step of their lives; the large ones, which are hard to place; seeded mixtures of both."""
+        """The dense ones first, per byte and step of their lives; the large ones, which are hard to place; seeded mixtures."""
         large = sorted(self.problem.buffers, key=lambda b: (-b.size_bytes, b.first, b.name))
 
         def density(buffer: Buffer) -> float:
@@ -161,27 +168,37 @@ class _Question:
         return found
 
     def _greedy(self, order: Sequence[Buffer]) -> Spread | None:
-        """Assigns, then packs. What does not fit packed goes elsewhere; what finds no place at all comes first in the next round."""
+        """Assigns, then packs. What does not fit packed goes elsewhere; what finds no place comes first in the next round."""
         refused: set[tuple[str, str]] = set()
         for _ in range(ROUNDS):
+            names = tuple(buffer.name for buffer in order)
+            if not refused and names in self._tried:
+                return None
+            self._tried.add(names)
             assigned, homeless = self._assigned(order, refused)
             if homeless:
                 order, refused = [homeless, *(buffer for buffer in order if buffer != homeless)], set()
                 continue
-            plans = [self._packed(assigned[room.region], room) for room in self.rooms]
-            if all(plans):
-                return self._spread([found for found in plans if found])
-            room = self.rooms[plans.index(None)]
-            refused.add((self._one_too_many(assigned[room.region], room).name, room.region))
+            plans = []
+            for room in self.rooms:
+                packed = self._packed(assigned[room.region], room)
+                if packed is None:
+                    refused.add((self._one_too_many(assigned[room.region], room).name, room.region))
+                    break
+                plans.append(packed)
+            else:
+                return self._spread(plans)
         return None
 
-    def _assigned(self, order: Sequence[Buffer], refused: Collection[tuple[str, str]]) -> tuple[dict[str, list[Buffer]], Buffer | None]:
+    def _assigned(self, order: Sequence[Buffer],
+                  refused: Collection[tuple[str, str]]) -> tuple[dict[str, list[Buffer]], Buffer | None]:
         """Each buffer in the cheapest room that is not too full while it lives; and the first that finds none."""
-        fillings = {room: _Filling(self.problem, room.size_bytes) for room in sorted(self.rooms, key=lambda room: room.access_cost)}
+        cheapest = sorted(self.rooms, key=lambda room: room.access_cost)
+        fillings = {room.region: _Filling(self.problem, room) for room in cheapest}
         for buffer in order:
-            if not any(room.takes(buffer) and (buffer.name, room.region) not in refused and filling.add(buffer) for room, filling in fillings.items()):
+            if not any(filling.add(buffer) for region, filling in fillings.items() if (buffer.name, region) not in refused):
                 return {}, buffer
-        return {room.region: filling.buffers for room, filling in fillings.items()}, None
+        return {region: filling.buffers for region, filling in fillings.items()}, None
 
     def _one_too_many(self, buffers: Sequence[Buffer], room: Room) -> Buffer:
         """The first that does not fit with those before it."""
@@ -189,10 +206,14 @@ class _Question:
         return buffers[count]
 
     def _packed(self, buffers: Sequence[Buffer], room: Room) -> MemoryPlan | None:
-        try:
-            return plan(buffers, room.size_bytes, room.region, nodes=NODES, overlaps=self._overlaps_of(buffers))
-        except CapacityExceeded:
-            return None
+        key = frozenset(buffer.name for buffer in buffers), room
+        if key not in self._packings:
+            overlaps = self._overlaps_of(buffers)
+            try:
+                self._packings[key] = plan(buffers, room.size_bytes, room.region, nodes=NODES, overlaps=overlaps)
+            except CapacityExceeded:
+                self._packings[key] = None
+        return self._packings[key]
 
     def _overlaps_of(self, buffers: Sequence[Buffer]) -> tuple[Overlap, ...]:
         names = {buffer.name for buffer in buffers}
@@ -202,13 +223,13 @@ class _Question:
 class _Filling:
     """The buffers of one room, and at least how many of their bytes are live in each step."""
 
-    def __init__(self, problem: Problem, limit: int):
+    def __init__(self, problem: Problem, room: Room):
         self.buffers: list[Buffer] = []
-        self._overlaps, self._limit = problem.overlaps, limit
+        self._overlaps, self._room = problem.overlaps, room
         self._live = numpy.zeros(max(problem.lasts, default=1), numpy.int64)
 
     def add(self, buffer: Buffer) -> bool:
-        """Takes the buffer if no step exceeds the limit then."""
+        """Takes the buffer if it may lie here and no step exceeds the room then."""
         live = self._live.copy()
         for window in buffer.extents:
             live[window.first:window.last] += window.high_bytes - window.low_bytes
@@ -218,29 +239,34 @@ class _Filling:
                 lower, upper = there[overlap.lower], there[overlap.upper]
                 step = max(lower.first, upper.first)
                 live[step] -= saved_bytes(overlap, lower, upper, step)
-        if live.max() > self._limit:
+        if live.max() > self._room.size_bytes or not self._room.takes(buffer):
             return False
         self._live = live
         self.buffers.append(buffer)
         return True
 
 
-def fits_somehow(buffers: Sequence[Buffer], step: int, rooms: Sequence[Room]) -> bool:
-    """Whether the live bytes of one step can be shared out among the rooms, addresses aside; also True where that is not known."""
-    pieces = sorted(buffers, key=lambda b: (b.live_bytes(step)[0] - b.live_bytes(step)[1], b.name))
-    nodes = 0
+def _live_bytes(buffer: Buffer, step: int) -> int:
+    low, high = buffer.live_bytes(step)
+    return high - low
+
+
+def _can_be_shared_out(pieces: Sequence[tuple[int, Buffer]], rooms: Sequence[Room]) -> bool:
+    """Whether pieces (bytes, buffer) go into the rooms, addresses aside; also True where that takes too long to know."""
+    largest_first = sorted(pieces, key=lambda piece: (-piece[0], piece[1].name))
+    visits = 0
 
     def place(number: int, free: tuple[int, ...]) -> bool:
-        nonlocal nodes
-        nodes += 1
-        if number == len(pieces) or nodes > NODES:
+        nonlocal visits
+        visits += 1
+        if number == len(largest_first) or visits > NODES:
             return True
-        low, high = pieces[number].live_bytes(step)
+        size, buffer = largest_first[number]
         tried = set()
         for index, (room, left) in enumerate(zip(rooms, free, strict=True)):
-            if left >= high - low and room.takes(pieces[number]) and (left, room.dma) not in tried:
+            if left >= size and room.takes(buffer) and (left, room.dma) not in tried:
                 tried.add((left, room.dma))
-                if place(number + 1, (*free[:index], left - (high - low), *free[index + 1:])):
+                if place(number + 1, (*free[:index], left - size, *free[index + 1:])):
                     return True
         return False
 

@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import json
+import xml.etree.ElementTree
 from random import Random
 
 import numpy
 import pytest
 
+from aidge_build.boards import load_board
 from aidge_build.elf import read_image
+from aidge_build.memory import cp_sat
+from aidge_build.memory.regions import Answer
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler
@@ -45,12 +49,14 @@ def made(tmp_path):
 
 
 @needs_cross_compiler
-@pytest.mark.parametrize("board, seed, kept, channels", [("stm32f7", 1, 6, 10), ("stm32f7", 2, 18, 4), ("stm32f4", 3, 9, 4), ("stm32h743", 4, 10, 15)])
+@pytest.mark.parametrize("board, seed, kept, channels", [("stm32f7", 1, 6, 10), ("stm32f7", 2, 18, 4), ("stm32f4", 3, 9, 4), ("stm32h743", 4, 13, 15)])
 def test_a_network_that_fits_no_memory_alone_is_spread_linked_run_and_checked(made, tmp_path, board, seed, kept, channels):
     path, vectors = made(seed, kept, channels)
     plan = aidge_build("plan", path, "--board", board, "--json").json
     regions = [region["name"] for region in plan["regions"]]
-    assert len(regions) > 1
+    largest = max(region.length_bytes for region in load_board(board).arena_regions) - load_board(board).reserved_bytes
+    assert len(regions) > 1 and plan["arena_bytes"] > largest and isinstance(plan["regions_proved_optimal"], bool)
+    assert all(0 < region["lower_bound_bytes"] <= region["used_bytes"] for region in plan["regions"])
     assert {buffer["region"] for buffer in plan["buffers"]} == set(regions)
     result = aidge_build("verify", path, "--board", board, "--io-data", vectors, "--keep", tmp_path / "kept", "--json")
     assert result.exit_code == 0, result.stderr or result.stdout
@@ -85,6 +91,55 @@ def test_check_sees_a_part_that_lies_elsewhere_or_has_another_size(made, tmp_pat
     assert any("model_arena_dtcm lies in SRAM1, the plan says DTCM" in finding["text"] for finding in findings)
 
 
+WORDS = {None: "least access cost not proven", True: "least access cost, proved"}
+
+
+@pytest.mark.parametrize("proved", [None, True])
+def test_the_plan_says_what_lies_where_and_whether_a_solver_proved_it(made, tmp_path, monkeypatch, proved):
+    """The solver of this test finds nothing new, and knows that nothing better exists."""
+    asked = []
+
+    def solve(problem, rooms, weights, hint):
+        asked.append([hint[buffer.name] for buffer in problem.buffers])
+        return Answer(tuple(asked[-1]), True)
+
+    monkeypatch.setattr(cp_sat, "installed", lambda: solve if proved else None)
+    path, _ = made(1, 6, 10)
+    page, svg = tmp_path / "plan.html", tmp_path / "plan.svg"
+    text = aidge_build("plan", path, "--board", "stm32f7", "--html", page, "--svg", svg).stdout
+    assert f"the arena in DTCM 40,960 B, SRAM1 204,800 B: {WORDS[proved]}" in text and len(asked) == (1 if proved else 0)
+    assert "\nDTCM: 40,960 B\n" in text and "\nSRAM1: 204,800 B\n" in text
+    plan = aidge_build("plan", path, "--board", "stm32f7", "--json").json
+    assert plan["regions_proved_optimal"] is (proved is True)
+    drawing = xml.etree.ElementTree.parse(svg)
+    assert {"DTCM: 40,960 B", "SRAM1: 204,800 B"} <= {element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")}
+    for buffer in plan["buffers"]:
+        row = f"<td>{buffer['name']}</td><td>{buffer['kind']}</td><td>{buffer['region']} {buffer['offset_bytes']:,}</td>"
+        assert row in page.read_text()
+
+
+def test_an_arena_in_one_piece_has_nothing_to_prove_about_regions(made):
+    path, _ = made(1, 2, 4)
+    assert aidge_build("plan", path, "--board", "stm32f7", "--json").json["regions_proved_optimal"] is None
+
+
+def test_the_solver_proves_what_lies_where(made):
+    pytest.importorskip("ortools.sat.python.cp_model", reason="the constraint solver needs: pip install ortools")
+    path, _ = made(2, 18, 4)
+    plan = aidge_build("plan", path, "--board", "stm32f7", "--json").json
+    assert plan["regions_proved_optimal"] is True and len(plan["regions"]) > 1
+
+
+def test_inputs_and_outputs_in_the_arena_lie_where_peripherals_reach(made):
+    path, _ = made(4, 13, 15)
+    found = aidge_build("plan", path, "--board", "stm32h743", "--io", "arena", "--json").json
+    regions = {kind: {buffer["region"] for buffer in found["buffers"] if buffer["kind"] == kind} for kind in ("io", "activation")}
+    assert regions["io"] and "DTCM" not in regions["io"] and "DTCM" in regions["activation"]
+    small, _ = made(4, 2, 4)
+    for options, region in ((("--io", "arena"), "AXI"), ((), "DTCM")):
+        assert [entry["name"] for entry in aidge_build("plan", small, "--board", "stm32h743", *options, "--json").json["regions"]] == [region]
+
+
 def test_one_tensor_that_no_memory_holds_is_refused_with_its_layer_and_every_memory(made):
     path, _ = made(5, 2, 70)
     result = aidge_build("plan", path, "--board", "stm32f7")
@@ -97,3 +152,21 @@ def test_more_live_bytes_than_all_memories_have_are_refused_with_the_moment(made
     path, _ = made(6, 12, 10)
     result = aidge_build("plan", path, "--board", "stm32f7")
     assert result.exit_code == 2 and " at once" in result.stderr and "no proof" not in result.stderr
+
+
+def test_pieces_that_cannot_be_shared_out_are_refused_though_their_sum_would_fit(made):
+    path, _ = made(7, 2, 37)
+    result = aidge_build("plan", path, "--board", "stm32f7")
+    assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1
+    assert "needs 't0' 151,552 B + 't1' 151,552 B at once, which cannot be shared out among these" in result.stderr
+    assert "Hint: DTCM and SRAM1 follow each other: a board file may make them one region" in result.stderr
+
+
+@needs_cross_compiler
+def test_what_the_hint_says_helps(made, tmp_path):
+    path, vectors = made(7, 2, 37)
+    (tmp_path / "joined.toml").write_text(
+        'extends = "cortex-m7"\ntitle = "DTCM, SRAM1 and SRAM2 in one piece"\ncode = "FLASH"\ndata = "RAM"\narena = ["RAM"]\n'
+        '[regions.FLASH]\norigin = 0x08000000\nlength = "1M"\nkind = "flash"\n[regions.RAM]\norigin = 0x20000000\nlength = "320K"\nkind = "ram"\n')
+    result = aidge_build("verify", path, "--board", "joined", "--board-path", tmp_path, "--io-data", vectors, "--json")
+    assert result.exit_code == 0 and result.json["arena_bytes"] == 303_104

@@ -18,8 +18,11 @@ SPELLINGS = [f"{form}-{kind}-{channels}" for form, kind, channels in itertools.p
     ("QDQ", "QOperator"), ("QInt8", "QUInt8"), ("per_tensor", "per_channel"))]
 
 
-def quantized(source: Path, target: Path, spelling: str, vectors: numpy.ndarray, **options) -> Path:
-    """The float model `source` quantized by onnxruntime, calibrated on `vectors`; `options` are its extra options."""
+def quantized(source: Path, target: Path, spelling: str, vectors: numpy.ndarray, left: tuple[str, ...] = (), **options) -> Path:
+    """The float model `source` quantized by onnxruntime, calibrated on `vectors`; the nodes `left` stay as they are.
+
+    `options` are onnxruntime's extra options.
+    """
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
     form, kind, channels = spelling.split("-")
@@ -34,7 +37,7 @@ def quantized(source: Path, target: Path, spelling: str, vectors: numpy.ndarray,
 
     quantize_static(str(source), str(target), Reader(), quant_format=QuantFormat[form], per_channel=channels == "per_channel",
                     activation_type=QuantType[kind], weight_type=QuantType.QInt8 if kind == "QInt16" else QuantType[kind],
-                    extra_options=options)
+                    nodes_to_exclude=list(left), extra_options=options)
     return target
 
 

@@ -21,6 +21,7 @@ from aidge_build.program import Program
 from aidge_build.verify.firmware import execute
 from tests.compiled import program_of, request_of
 from tests.dialects import SPELLINGS, distances, every_tensor, quantized
+from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu
 from tests.shared import float_model
 
@@ -99,6 +100,31 @@ def test_layers_with_16_bit_activations_are_computed_in_integers_and_the_rest_wi
     program = check_code("kws_dscnn", "QDQ-QInt16-per_channel", "host", folder, tmp_path, most=1)
     linear = [layer for layer in program.layers if isinstance(layer.node.operator, LinearQuantized)]
     assert len(linear) == 10 and {layer.outputs[0].dtype for layer in linear} == {DType.int16}
+
+
+@pytest.mark.parametrize("spelling", ["QDQ-QInt8-per_channel", "QDQ-QUInt8-per_tensor", "QOperator-QInt8-per_tensor",
+                                      "QOperator-QUInt8-per_channel"])
+def test_what_is_left_in_float_between_quantized_parts_runs_in_float(spelling, tmp_path):
+    random = numpy.random.default_rng(3)
+    text = "a = Conv(x, u) b = Relu(a) c = Conv(b, v) d = Softplus(c) e = Conv(d, w) y = Relu(e)"
+    made = onnx.load_from_string(model(text, inputs="float[1,3,9,9] x", outputs="float[1,4,3,3] y", opset=17, constants={
+        name: random.normal(size=dims).astype(numpy.float32) / 4
+        for name, dims in (("u", (6, 3, 3, 3)), ("v", (5, 6, 3, 3)), ("w", (4, 5, 3, 3)))}))
+    for node in made.graph.node:
+        node.name = f"makes_{node.output[0]}"
+    onnx.save(made, tmp_path / "float.onnx")
+    vectors = random.normal(size=(VECTORS, 1, 3, 9, 9)).astype(numpy.float32)
+    path = quantized(tmp_path / "float.onnx", tmp_path / "mixed.onnx", spelling, vectors, left=("makes_c", "makes_d"))
+    board = load_board("host")
+    program = program_of(path.read_bytes(), path.name, board)
+    convolutions = [layer.inputs[0].dtype for layer in program.layers if layer.node.type.startswith("Conv")]
+    assert convolutions == [DType.int8, DType.float32, DType.int8]
+    ours = execute(program, board, {"x": vectors}, tmp_path).outputs["y"]
+    (level,) = program.layers[-1].inputs[0].quantization.scales
+    assert ours.max() > 50 * level
+    for index, vector in enumerate(vectors):
+        numpy.testing.assert_allclose(ours[index], run(program.view, {"x": vector})["y"], rtol=0, atol=1.01 * level)
+        numpy.testing.assert_allclose(ours[index], every_tensor(path, vector)["y"], rtol=0, atol=1.01 * level)
 
 
 @needs_cross_compiler

@@ -157,11 +157,13 @@ function(_aidge_generate target out name model options files)
   file(RELATIVE_PATH shown "${CMAKE_SOURCE_DIR}" "${model}")
   set(comment "AIDGE  ${shown} -> ${name}.c")
   if(CMAKE_GENERATOR MATCHES "Makefiles")
-    set(command "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/generate.cmake" "${out}/${name}.options")
+    set(script "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/generate.cmake" "${out}/${name}.options")
     # Make knows no by-products: a rule without prerequisites runs where a file was deleted, and only then.
     foreach(file IN LISTS files)
-      add_custom_command(OUTPUT "${file}" COMMAND ${command} COMMENT "${comment}" VERBATIM)
+      add_custom_command(OUTPUT "${file}" COMMAND ${script} "${file}" "${comment}" COMMENT "" VERBATIM)
     endforeach()
+    set(command ${script} "${stamp}" "${comment}")
+    set(comment "")
     set(byproducts "")
     # CMake's Make generator never forgets what stood in a depfile (seen in 3.25): without this, a file that is gone from the
     # kernels, or from a newer aidge_build, would make the step run in every build.

@@ -188,6 +188,30 @@ def test_cleaning_removes_what_was_generated(firmware):
     assert "LINK app" in firmware.build()
 
 
+TWO_MODELS = CMAKELISTS.replace("aidge_check_memory(app kws)", """aidge_add_model(vad MODEL models/kws.onnx)
+target_link_libraries(app PRIVATE vad)
+aidge_check_memory(app kws vad)""")
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_a_build_with_many_jobs_generates_each_model_once(tmp_path, generator):
+    fresh = new_firmware(tmp_path, generator)
+    fresh.write("CMakeLists.txt", TWO_MODELS)
+    assert fresh.configure().exit_code == 0
+    fresh.write("models/kws.onnx", "nonsense\n")
+    run = fresh.run("cmake", "--build", "build", "-j8")
+    assert run.exit_code != 0 and "not a model" in run.output
+    fresh.write("models/kws.onnx", MODEL)
+    run = fresh.run("cmake", "--build", "build", "-j8")
+    assert run.exit_code == 0 and run.output.count("AIDGE") == 2 and "Warning" not in run.output
+    (fresh.folder / "build/aidge/kws/kws.h").unlink()
+    (fresh.folder / "build/aidge/vad/vad_weights.c").unlink()
+    os.utime(fresh.folder / "models/kws.onnx")
+    run = fresh.run("cmake", "--build", "build", "-j8")
+    assert run.exit_code == 0 and run.output.count("AIDGE") == 2
+    assert fresh.build() == set()
+
+
 # What the configuration says; one generator is enough.
 
 @pytest.fixture

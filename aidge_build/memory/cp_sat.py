@@ -19,10 +19,12 @@ MOST_BUFFERS = 400
 
 
 def installed() -> Solver | None:
-    """The solver, if the package that it needs can be imported."""
+    """The solver, if the package that it needs can be imported; releases before 9.9 have other names."""
     try:
         from ortools.sat.python import cp_model
     except ImportError:
+        return None
+    if not hasattr(cp_model.CpModel, "new_int_var"):
         return None
     return lambda problem, rooms, weights, hint: _solve(cp_model, problem, rooms, weights, hint)
 
@@ -74,7 +76,7 @@ def _choices(model, buffers: Sequence[Buffer], rooms: Sequence[Room],
             else:
                 model.add(here == 0)
             if buffer.name in hint:
-                model.add_hint(here, hint[buffer.name][0] == number)
+                model.add_hint(here, int(hint[buffer.name][0] == number))
         if buffer.name in hint:
             model.add_hint(multiple, hint[buffer.name][1] // buffer.alignment)
         inside.append(row)

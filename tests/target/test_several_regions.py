@@ -16,7 +16,8 @@ from aidge_build.memory import cp_sat
 from aidge_build.memory.regions import Answer
 from tests.command import aidge_build
 from tests.models import model
-from tests.programs import needs_cross_compiler
+from tests.programs import build, needs_cross_compiler
+from tests.programs import model as program
 
 FUNCTIONS = ("Neg", "Abs", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu")
 
@@ -82,13 +83,25 @@ def test_the_bytes_that_a_run_writes_are_those_of_the_plan_in_every_memory(made,
 
 
 @needs_cross_compiler
-def test_check_sees_a_part_that_lies_elsewhere_or_has_another_size(made, tmp_path):
+def test_check_sees_a_part_that_lies_elsewhere(made, tmp_path):
     path, vectors = made(1, 6, 10)
     assert aidge_build("verify", path, "--board", "stm32f7", "--io-data", vectors, "--keep", tmp_path / "kept").exit_code == 0
     elf = tmp_path / "kept" / "model.elf"
     swapped = ["--region", "FLASH=0x08000000,0x100000,flash", "--region", "DTCM=0x20010000,0x3c000,ram", "--region", "SRAM1=0x20000000,0x10000,ram"]
     findings = aidge_build("check", elf, *swapped, "--json").json["findings"]
     assert any("model_arena_dtcm lies in SRAM1, the plan says DTCM" in finding["text"] for finding in findings)
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("size_bytes, symbol, text", [
+    (500, "kws_arena", "arena kws_arena is 512 B, the plan says 500 B (+12 B)"),
+    (512, "kws_arena_sram1", "arena kws_arena_sram1 of model kws is not in the program: cannot verify its 512 B"),
+])
+def test_check_sees_a_part_of_another_size_and_one_that_is_missing(tmp_path, size_bytes, symbol, text):
+    parts = [{"symbol": symbol, "region": "SRAM1", "size_bytes": size_bytes}]
+    elf = build("stm32f7", program("SRAM1", claim={"arena_symbol": None, "arenas": parts}), tmp_path)
+    result = aidge_build("check", elf, "--board", "stm32f7", "--json")
+    assert result.exit_code == 1 and text in [finding["text"] for finding in result.json["findings"] if finding["code"] == "MEM02"]
 
 
 WORDS = {None: "least access cost not proven", True: "least access cost, proved"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 
@@ -176,6 +177,13 @@ def test_memories_of_equal_cost_need_no_solver_for_a_proof():
 def test_without_the_package_there_is_no_solver(monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools", None)
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    assert cp_sat.installed() is None
+
+
+def test_a_release_of_the_package_whose_methods_have_other_names_is_none(monkeypatch):
+    old = SimpleNamespace(CpModel=type("CpModel", (), {"NewIntVar": None}))
+    for name in ("ortools", "ortools.sat", "ortools.sat.python"):
+        monkeypatch.setitem(sys.modules, name, SimpleNamespace(cp_model=old))
     assert cp_sat.installed() is None
 
 

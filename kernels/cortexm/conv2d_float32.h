@@ -141,9 +141,11 @@ static int32_t aidge_cortexm_any_runs_float32(aidge_cortexm_walk_float32 *walk, 
     return aidge_cortexm_border_runs_float32(table, input, top, left, shape);
 }
 
-/* Fills the table for the next 4 of the pixels that are left. Returns the runs. */
-static int32_t aidge_cortexm_next_runs_float32(aidge_cortexm_walk_float32 *walk, aidge_cortexm_table_float32 *table,
-                                               const float *input, int32_t pixels, const aidge_cortexm_conv2d_float32 *shape)
+/* Fills the table for the next 4 of the pixels that are left. Returns the runs. Not inlined: what it has on the stack is gone
+ * when the assembly, which saves all registers, begins. */
+AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_next_runs_float32(aidge_cortexm_walk_float32 *walk,
+                                                               aidge_cortexm_table_float32 *table, const float *input,
+                                                               int32_t pixels, const aidge_cortexm_conv2d_float32 *shape)
 {
     const int32_t bottom = walk->top + (shape->kernel_height - 1) * shape->dilation_height;
     const int32_t right = walk->left + 3 * shape->stride_width + (shape->kernel_width - 1) * shape->dilation_width;

@@ -25,8 +25,10 @@
 
 #if defined(__GNUC__)
 #define AIDGE_CORTEXM_INLINE static inline __attribute__((always_inline))
+#define AIDGE_CORTEXM_NOINLINE static __attribute__((noinline))
 #else
 #define AIDGE_CORTEXM_INLINE static inline
+#define AIDGE_CORTEXM_NOINLINE static
 #endif
 
 #if defined(__ARM_FEATURE_DSP) && !defined(AIDGE_CORTEXM_PORTABLE)

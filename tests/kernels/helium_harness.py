@@ -9,7 +9,7 @@ import math
 import os
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import harness
@@ -37,13 +37,16 @@ needs_emulator = pytest.mark.skipif(not (shutil.which("qemu-system-arm") and shu
 MEMORY_ENDS = {"mps3-an547": (0x21400000, 0x20078000)}
 OTHER_MEMORY_ENDS = (0x22000000, 0x21800000)  # of MPS2: the end and the middle of its PSRAM
 
+CASE_FUNCTION = "static __attribute__((noinline)) void case_%d(const void *const *in, void *const *out, void *scratch)"
 # Inputs end where the memory ends: whoever reads behind them takes a fault. Outputs and scratch have guards behind them.
+# With a lead that is not NO_LEAD, input 0 begins as many bytes behind the output, over which it may lie.
+NO_LEAD = 0xFFFFFFFF
 MAIN = """
 #include "semihosting.h"
 #include <stdint.h>
 #include <string.h>
 void run_case(int number, const void *const *in, void *const *out, void *scratch);
-static const uint32_t sizes[][4] = {%(sizes)s}; /* bytes of input 0, input 1, output, scratch */
+static const uint32_t sizes[][5] = {%(sizes)s}; /* bytes of input 0, input 1, output, scratch; lead */
 static uint8_t outputs[%(outputs)d];
 static uint64_t scratch[%(scratch)d];
 #if defined(__arm__)
@@ -62,17 +65,19 @@ int main(void)
     for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const uint32_t *size = sizes[i];
         uint8_t *first = END_OF_MEMORY - size[0], *second = SECOND_END - size[1], *output = outputs + 1 + i %% 4;
-        const void *in[2] = {first, second};
+        const int is_shared = size[4] != %(no_lead)#xu;
+        const uint32_t end = is_shared && (size[4] + size[0] > size[2]) ? size[4] + size[0] : size[2];
+        const void *in[2] = {is_shared ? output + size[4] : first, second};
         void *out[1] = {output};
         uint8_t fault = 0;
-        (void)semihosting_read(from, first, size[0]);
+        memset(outputs, 0x5a, sizeof outputs);
+        (void)semihosting_read(from, is_shared ? output + size[4] : first, size[0]);
         if (size[1] > 0)
             (void)semihosting_read(from, second, size[1]);
-        memset(outputs, 0x5a, sizeof outputs);
         memset(scratch, 0xa5, sizeof scratch);
         run_case((int)i, in, out, scratch);
         for (k = 0; k < %(guard)d; k++)
-            fault |= (uint8_t)((output[size[2] + k] != 0x5a) | (((uint8_t *)scratch)[size[3] + k] != 0xa5));
+            fault |= (uint8_t)((output[end + k] != 0x5a) | (((uint8_t *)scratch)[size[3] + k] != 0xa5));
         fault |= (uint8_t)(output[-1] != 0x5a);
         (void)semihosting_write(to, &fault, 1);
         (void)semihosting_write(to, output, size[2]);
@@ -128,7 +133,7 @@ def convolution(seed: int, batch: int, channels: int, spatial: tuple[int, ...], 
 
 
 def source_of(cases: Sequence[Case]) -> str:
-    """One C file with run_case(number, inputs, outputs, scratch)."""
+    """One C file with run_case(number, inputs, outputs, scratch), which calls case_<number>(inputs, outputs, scratch)."""
     wanted = dict.fromkeys((entry.library_name, path) for entry in cases for path in entry.call.sources)
     text = kernel_text({name: library(name).files for name in (cases[0].library_name, "ref")}, wanted)
     lines = [f"#include {name}" for name in sorted({*text.system_includes, "<math.h>"})] + [part.text for part in text.files]
@@ -157,34 +162,48 @@ def source_of(cases: Sequence[Case]) -> str:
                     body = ", ".join("{" + ", ".join(map(str, v)) + "}" if isinstance(v, tuple) else str(v) for v in fields.values())
                     lines.append(f"static const {kind} {symbol} = {{{body}}};")
                     arguments.append(f"&{symbol}")
-        calls.append(f"    case {number}: {entry.call.function}({', '.join(arguments)}); break;")
+        lines.append(f"{CASE_FUNCTION % number}\n{{\n    (void)in;\n    (void)out;\n    (void)scratch;\n"
+                     f"    {entry.call.function}({', '.join(arguments)});\n}}")
+        calls.append(f"    case {number}: case_{number}(in, out, scratch); break;")
     lines.append("void run_case(int number, const void *const *in, void *const *out, void *scratch);\n"
-                 "void run_case(int number, const void *const *in, void *const *out, void *scratch)\n{\n    (void)scratch;\n"
+                 "void run_case(int number, const void *const *in, void *const *out, void *scratch)\n{\n"
                  "    switch (number) {\n" + "\n".join(calls) + "\n    }\n}")
     return "\n".join(lines) + "\n"
 
 
-def run(cases: Sequence[Case], *flags: str, board: str = "mps3-an547") -> list[str]:
-    """A sentence for each case whose result differs from the numpy meaning, or that writes where it must not."""
-    moving = [[tensor.to_stored(value) for tensor, value in zip(entry.stored.inputs, entry.values)
-               if tensor is not None and not tensor.is_constant] for entry in cases]
-    sizes = [[*(array.nbytes for array in arrays), *(0,) * (2 - len(arrays)), entry.stored.outputs[0].size_bytes, entry.scratch_bytes]
-             for entry, arrays in zip(cases, moving)]
-    first_end, second_end = MEMORY_ENDS.get(board, OTHER_MEMORY_ENDS)
-    main = MAIN % {"first_end": first_end, "second_end": second_end, "sizes": ", ".join("{" + ", ".join(map(str, row)) + "}" for row in sizes), "guard": GUARD_BYTES,
-                   "outputs": max(row[2] for row in sizes) + GUARD_BYTES + 8, "scratch": (max(row[3] for row in sizes) + GUARD_BYTES) // 8 + 1}
-    target = load_board(board, [BOARDS])
+def run(cases: Sequence[Case], *flags: str, board: str = "mps3-an547", lead: Callable[[Case], int] | None = None) -> list[str]:
+    """A sentence for each case whose result differs from the numpy meaning, or that writes where it must not. With `lead` the output
+    begins as many bytes before input 0, over which it may lie."""
+    moving = [_moving(entry) for entry in cases]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        (folder / "cases.c").write_text(source_of(cases))
-        (folder / "main.c").write_text(main)
+        elf = build(cases, folder, *flags, board=board, lead=lead)
         (folder / "input.bin").write_bytes(b"".join(array.tobytes() for arrays in moving for array in arrays))
-        elf = build_program(target, [folder / "cases.c", folder / "main.c"], folder / "cases.elf", work_folder=folder / "objects",
-                            extra_flags=flags)
-        result = run_program(elf, target, work_folder=folder, count=False)
+        result = run_program(elf, load_board(board, [BOARDS]), work_folder=folder, count=False)
         assert result.exit_code == 0, result
         data = (folder / "output.bin").read_bytes()
     return _compared(cases, data)
+
+
+def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Callable[[Case], int] | None = None) -> Path:
+    """The ELF file of a program that runs all cases."""
+    sizes = [[*(array.nbytes for array in arrays), *(0,) * (2 - len(arrays)), entry.stored.outputs[0].size_bytes, entry.scratch_bytes,
+              lead(entry) if lead else NO_LEAD] for entry, arrays in zip(cases, map(_moving, cases))]
+    reach = [max(row[2], row[0] + row[4]) if lead else row[2] for row in sizes]
+    first_end, second_end = MEMORY_ENDS.get(board, OTHER_MEMORY_ENDS)
+    main = MAIN % {"first_end": first_end, "second_end": second_end, "sizes": ", ".join("{" + ", ".join(f"{number}u" for number in row) + "}" for row in sizes),
+                   "guard": GUARD_BYTES,
+                   "no_lead": NO_LEAD, "outputs": max(reach) + GUARD_BYTES + 8, "scratch": (max(row[3] for row in sizes) + GUARD_BYTES) // 8 + 1}
+    (folder / "cases.c").write_text(source_of(cases))
+    (folder / "main.c").write_text(main)
+    return build_program(load_board(board, [BOARDS]), [folder / "cases.c", folder / "main.c"], folder / "cases.elf",
+                         work_folder=folder / "objects", extra_flags=flags)
+
+
+def _moving(entry: Case) -> list[numpy.ndarray]:
+    """The computed inputs as they are stored."""
+    return [tensor.to_stored(value) for tensor, value in zip(entry.stored.inputs, entry.values)
+            if tensor is not None and not tensor.is_constant]
 
 
 def _compared(cases: Sequence[Case], data: bytes) -> list[str]:

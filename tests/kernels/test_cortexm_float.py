@@ -58,7 +58,7 @@ def depthwise_cases():
                    [data, weights, random.bias(channels, "float32")], [random.float32(*data.dims)])
 
 
-def cases():
+def candidates():
     yield from depthwise_cases()
     for seed, (batch, channels, spatial, outputs, kernel, stride, dilation, pads) in enumerate(EDGES * 2):
         random, rank = Randomness(seed), len(kernel)
@@ -78,4 +78,4 @@ def cases():
 
 @pytest.mark.parametrize("flags", [(), PORTABLE, ("-O0",), ("-O3", "-flto")], ids=["assembly", "portable", "unoptimized", "lto"])
 def test_float_layers_are_within_tolerance_on_the_emulated_core(flags):
-    assert run(list(cases()), *flags, board=BOARD) == []
+    assert run(list(candidates()), *flags, board=BOARD) == []

@@ -78,7 +78,7 @@ def extreme_convolution(seed, channels, outputs, scales):
                 quantization=per_tensor(0.5, random.integer(-128, 127)))
 
 
-def some_cases():
+def candidates():
     edges = [convolution(index, *edge) for index, edge in enumerate(EDGES)]
     extremes = [extreme_convolution(1, 16, 4, (1e-30, 1e30, 2.0 ** -14, 2.0 ** -20)),
                 extreme_convolution(2, 3, 3, (1e-38, 1.0, 2.0 ** -12))]
@@ -88,13 +88,13 @@ def some_cases():
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=lambda flags: " ".join(flags) or "usual")
 def test_convolutions_equal_numpy_on_the_emulated_core(flags):
-    assert run(some_cases(), "-Wall", "-Wextra", "-Werror", *flags) == []
+    assert run(candidates(), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 @needs_emulator
 def test_the_plain_c_equals_numpy_on_the_emulated_core():
-    assert run(some_cases()[::4], "-DAIDGE_HELIUM_PLAIN_C") == []
+    assert run(candidates()[::4], "-DAIDGE_HELIUM_PLAIN_C") == []
 
 
 def test_the_plain_c_equals_numpy_on_this_machine():
-    assert run(some_cases(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
+    assert run(candidates(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []

@@ -75,7 +75,7 @@ def with_weights(values, scales, data_value=-128):
                 quantization=per_tensor(0.5, 5))
 
 
-def some_cases():
+def candidates():
     alternating = [[-128, -127] * 4 + [-128]] * 3
     return [*(depthwise(index, *edge) for index, edge in enumerate(EDGES)),
             with_weights(alternating, (1e-30, 2.0 ** -10, 1e30)), with_weights([[127] * 9] * 2, (2.0 ** -12, 2.0 ** -14)),
@@ -91,18 +91,18 @@ def accepted(cases):
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=lambda flags: " ".join(flags) or "usual")
 def test_depthwise_convolutions_equal_numpy_on_the_emulated_core(flags):
-    cases = accepted(some_cases())
+    cases = accepted(candidates())
     assert len(cases) > len(EDGES) // 2
     assert run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 @needs_emulator
 def test_the_plain_c_equals_numpy_on_the_emulated_core():
-    assert run(accepted(some_cases())[::4], "-DAIDGE_HELIUM_PLAIN_C") == []
+    assert run(accepted(candidates())[::4], "-DAIDGE_HELIUM_PLAIN_C") == []
 
 
 def test_the_plain_c_equals_numpy_on_this_machine():
-    assert run(accepted(some_cases()), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
+    assert run(accepted(candidates()), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
 
 
 def test_weights_whose_products_do_not_fit_16_bits_are_left_to_ref():

@@ -42,7 +42,7 @@ def function(seed, *dims):
     return case(operator, [data], [random.int8(*dims)], quantization=random.quantization(0.02))
 
 
-def some_cases():
+def candidates():
     shapes = [(1, 1, 1), (1, 7, 4), (3, 64, 10), (1, 640, 24), (2, 5, 3), (1, 33, 17), (1, 16, 8), (1, 200, 9), (1, 256, 2),
               (1, 785, 16)]
     cases = [fully_connected(seed, *shape) for seed, shape in enumerate(shapes)]
@@ -64,15 +64,15 @@ def accepted(cases):
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=lambda flags: " ".join(flags) or "usual")
 def test_the_kernels_equal_numpy_on_the_emulated_core(flags):
-    cases = accepted(some_cases())
-    assert len(cases) > len(some_cases()) // 2
+    cases = accepted(candidates())
+    assert len(cases) > len(candidates()) // 2
     assert run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 @needs_emulator
 def test_the_plain_c_equals_numpy_on_the_emulated_core():
-    assert run(accepted(some_cases())[::4], "-DAIDGE_HELIUM_PLAIN_C") == []
+    assert run(accepted(candidates())[::4], "-DAIDGE_HELIUM_PLAIN_C") == []
 
 
 def test_the_plain_c_equals_numpy_on_this_machine():
-    assert run(accepted(some_cases()), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
+    assert run(accepted(candidates()), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []

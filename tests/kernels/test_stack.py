@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""The stack of every kernel is static and at most 256 B, whatever a layer's shape and the optimisation.
+
+Bounded from machine code: the kernel, what it calls, and the call with the arguments that lie on the stack. A case of each
+kernel and form of its name; AIDGE_STRESS=1 (`./sconsw stress`) takes every function that the candidates of the other tests
+make, and for `ref` every function that an ONNX node case makes.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import helium_harness
+import pytest
+from cortexm_harness import accepted
+
+from aidge_build.boards import load_board
+from aidge_build.conformance.cases import listed_names, prepare
+from aidge_build.elf.disassembly import read_disassembly
+from aidge_build.elf.image import read_image
+from aidge_build.elf.stack import StackBound, stack_use
+from aidge_build.emit import emit
+from aidge_build.onnx_format.node_cases import node_cases
+from aidge_build.output import write_sources
+from aidge_build.program import Program
+from aidge_build.toolchain import build_program, disassemble
+
+MOST_BYTES = 256
+STRESS = "AIDGE_STRESS" in os.environ
+OPTIONS = ((("-O2",), ("-O3",), ("-Os",), ("-O2", "-flto"), ("-O3", "-flto"), ("-Os", "-flto")) if STRESS
+           else (("-O3",), ("-Os", "-flto")))
+# The deepest of each library function of C, of software floating point and of our own code.
+DEEPEST = ("test_tan", "test_sin", "test_tanh", "test_exp", "test_pow_types_int64_float32", "test_lrn", "test_lppool_2d_default",
+           "test_resize_tf_crop_and_resize", "test_batchnorm_epsilon_training_mode", "test_lstm_with_peepholes", "test_gru_defaults",
+           "test_softmax_axis_1", "test_resize_upsample_sizes_cubic", "test_conv_with_strides_padding",
+           "test_layer_normalization_2d_axis0")
+# newlib's reduction of an argument to a quarter of a turn (__kernel_rem_pio2f) alone takes 370 B; nothing of ours is in it.
+MOST_BYTES_OF_TURNS = 512
+TURNS = ("__kernel_rem_pio2f",)
+PROGRAMS_TOGETHER = 60
+pytestmark = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+
+
+def cases_of(library: str):
+    """From all tests that give `candidates`: one case of each text of a function, or of each form of its name."""
+    found = {}
+    for path in sorted(Path(__file__).parent.glob("test_*.py")):
+        candidates = getattr(importlib.import_module(path.stem), "candidates", list)
+        mine = [entry for entry in candidates() if entry.library_name == library]
+        for entry in accepted(mine if STRESS else mine[::2]):
+            form = (entry.call.function, entry.call.texts) if STRESS else re.sub(r"\d+", "", entry.call.function)
+            found.setdefault((entry.kernel.type, entry.kernel.name, form), entry)
+    return list(found.values())
+
+
+def bounds(cases, board: str, *flags: str) -> list[StackBound]:
+    """The bound of each case."""
+    names = [f"case_{number}" for number in range(len(cases))]
+    with tempfile.TemporaryDirectory() as folder:
+        elf = helium_harness.build(cases, Path(folder), *flags, board=board)
+        found = stack_use(read_image(elf), read_disassembly(disassemble(elf)), tuple(names)).runs
+    return [found[name] for name in names]
+
+
+@pytest.mark.parametrize("library, board", [("cortexm", "mps2-an386"), ("helium", "mps3-an547")])
+def test_no_kernel_takes_more_stack_than_256_bytes(library, board):
+    cases = cases_of(library)
+    assert {entry.kernel.name for entry in cases} == {kernel.name for kernel in helium_harness.library(library).kernels}, \
+        "a kernel has no case: a test of the library gives its cases in a function `candidates`"
+    for flags in OPTIONS:
+        found = bounds(cases, board, *flags)
+        assert [f"{' '.join(flags)} {entry.call.function}: {bound}" for entry, bound in zip(cases, found, strict=True)
+                if bound.bytes is None or not 0 <= bound.bytes <= MOST_BYTES] == []
+        assert max(bound.bytes for bound in found) > 100  # a saved set of all registers is seen
+
+
+@functools.cache
+def programs() -> list[Program]:
+    """Node cases with `ref`; under AIDGE_STRESS one of each function."""
+    cases, found = node_cases(), {}
+    for number, name in enumerate(listed_names() if STRESS else DEEPEST):
+        program = prepare(cases[name], f"net_{number}", (helium_harness.library("ref"),)).program
+        for layer in program.layers:
+            found.setdefault((layer.kernel.name, layer.call.function, layer.call.texts) if STRESS else name, program)
+    return list({program.name: program for program in found.values()}.values())
+
+
+def bounds_of_layers(together: list[Program], board: str, folder: Path, *flags: str) -> dict[str, StackBound]:
+    """The bound of every layer's function, by its kernel's."""
+    names = [f"{program.name}_run" for program in together]
+    main = [*(f'#include "{program.name}.h"' for program in together), "int main(void) { return kept[0] == 0; }"]
+    main.insert(-1, f"static const void *volatile kept[] = {{{', '.join(names)}}};")
+    (folder / "main.c").write_text("\n".join(main) + "\n")
+    for program in together:
+        write_sources(emit(program), folder)
+    sources = [folder / file for program in together for file in (program.code_file, f"{program.name}_weights.c")]
+    elf = build_program(load_board(board), [folder / "main.c", *sources], folder / "programs.elf", work_folder=folder / "objects",
+                        include_folders=[folder], extra_flags=flags)
+    layers = {layer.symbol: layer.call.function for program in together for layer in program.layers}
+    found = stack_use(read_image(elf), read_disassembly(disassemble(elf)), tuple(layers)).runs
+    return {f"{function} of {symbol}": found[symbol] for symbol, function in layers.items()}
+
+
+@pytest.mark.parametrize("board, flags", [(board, flags) for board in ("mps2-an386", "mps3-an547") for flags in OPTIONS],
+                         ids=lambda value: value if isinstance(value, str) else "".join(value))
+def test_no_kernel_of_ref_takes_more_stack_than_256_bytes(board, flags, tmp_path):
+    made, found = programs(), {}
+    for first in range(0, len(made), PROGRAMS_TOGETHER):
+        folder = tmp_path / str(first)
+        folder.mkdir()
+        found |= bounds_of_layers(made[first:first + PROGRAMS_TOGETHER], board, folder, *flags)
+    assert [f"{name}: {bound}" for name, bound in found.items() if bound.bytes is None or bound.bytes > (
+        MOST_BYTES_OF_TURNS if set(TURNS) & set(bound.path) else MOST_BYTES)] == []
+    assert max(bound.bytes for bound in found.values()) > 100

@@ -26,7 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_memory_arguments(parser)
     parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE",
                         help="the plan of a model in it (repeat)")
-    parser.add_argument("--max-stack", type=int, metavar="BYTES", help="fail when the stack may grow beyond, or when no bound can be proved")
+    parser.add_argument("--max-stack", type=int, metavar="BYTES",
+                        help="fail when the stack may grow beyond, or when no bound can be proved")
     parser.add_argument("--max-flash", type=int, metavar="BYTES", help="fail when all flash memories together hold more")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
 
@@ -64,11 +65,12 @@ def _read_plan(path: Path) -> Plan:
 def _as_json(image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], stack: StackUse | None,
              findings: tuple[Finding, ...]) -> dict:
     runs = stack.runs if stack else {}
+    bounds = {name: bound.bytes for name, bound in runs.items()}
     models = [{"model": claim.model, "model_sha256": claim.model_sha256, "arena_bytes": measure(image, claim),
-               "planned_bytes": claim.arena_bytes,
-               "stack_bound_bytes": runs[f"{claim.model}_run"].bytes if f"{claim.model}_run" in runs else None} for claim in claims]
+               "planned_bytes": claim.arena_bytes, "stack_bound_bytes": bounds.get(f"{claim.model}_run")} for claim in claims]
     return {
-        "findings": [{"code": finding.code, "severity": finding.severity, "text": finding.text, "hint": finding.hint} for finding in findings],
+        "findings": [{"code": finding.code, "severity": finding.severity, "text": finding.text, "hint": finding.hint}
+                     for finding in findings],
         "regions": [{"name": use.region.name, "used_bytes": use.used_bytes, "length_bytes": use.region.length_bytes}
                     for use in uses],
         "models": models,
@@ -102,7 +104,7 @@ def _text(elf: Path, image: Image, claims: tuple[Claim, ...], uses: tuple[Region
 
 
 def _stack_text(stack: StackUse) -> list[str]:
-    """`stack <= 312 B of 4,096 B   main 24 > kws_run 40 > kws_conv_3 248`; without a bound of the program, those of the models."""
+    """`stack <= 312 B of 4,096 B   main 24 > kws_run 40 > kws_conv_3 248`; without that bound those of the models."""
     if stack.program.bytes is None:
         return [f"stack {name} <= {bound.bytes:,} B   {way(bound)}" for name, bound in sorted(stack.runs.items())
                 if bound.bytes is not None]

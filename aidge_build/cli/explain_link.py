@@ -19,9 +19,12 @@ SUMMARY = "explain why a link failed for want of memory"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--hook", action="store_true", help="for build systems, after a link that failed: say nothing where memory is not why, end with 0")
-    how.add_argument("--launch", action="store_true", help="run the link first, as a launcher of it: explain only what fails, and exit as it does")
-    parser.add_argument("command", nargs="+", metavar="-- COMMAND", help="the command that links; nothing of its output is touched")
+    how.add_argument("--hook", action="store_true",
+                     help="for build systems, after a link that failed: say nothing where memory is not why, end with 0")
+    how.add_argument("--launch", action="store_true",
+                     help="run the link first, as a launcher of it: explain only what fails, and exit as it does")
+    parser.add_argument("command", nargs="+", metavar="-- COMMAND",
+                        help="the command that links; nothing of its output is touched")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
@@ -42,7 +45,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 def _reason(messages: str) -> str:
     """The first complaint; that the linker failed, which gcc says at the end, is none."""
-    complaints = [line.strip() for line in messages.splitlines() if any(word in line for word in ("error", "undefined", "cannot find", "multiple"))]
+    words = ("error", "undefined", "cannot find", "multiple")
+    complaints = [line.strip() for line in messages.splitlines() if any(word in line for word in words)]
     return next((line for line in complaints if not line.startswith("collect2")), "")
 
 

@@ -28,7 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_board_path(parser)
     parser.add_argument("--runner", default="", metavar="R", help="instead of the first of the board's runners that is installed")
     parser.add_argument("--debug", action="store_true", help="start a gdb server and gdb instead")
-    parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it, for the check (repeat)")
+    parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE",
+                        help="the plan of a model in it, for the check (repeat)")
     parser.add_argument("-n", "--dry-run", action="store_true", help="only print the commands")
 
 
@@ -51,8 +52,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 def _require_check(arguments: argparse.Namespace) -> None:
     """A program that breaks its plan is not put on a board."""
-    options = argparse.Namespace(elf=arguments.elf, board=arguments.board, board_path=arguments.board_path, region=[], plan=arguments.plan,
-                                 max_stack=None, max_flash=None, out=None)
+    options = argparse.Namespace(elf=arguments.elf, board=arguments.board, board_path=arguments.board_path, region=[],
+                                 plan=arguments.plan, max_stack=None, max_flash=None, out=None)
     outcome = check.run(options)
     if outcome.exit_code != 0:
         first = next(finding for finding in outcome.data["findings"] if finding["severity"] == "error")
@@ -63,7 +64,8 @@ def _require_check(arguments: argparse.Namespace) -> None:
 def _copy_uf2(arguments: argparse.Namespace, runner: Runner) -> Outcome:
     content = uf2_of(read_image(arguments.elf), int(runner.target, 0))
     if arguments.dry_run:
-        return Outcome(f"copy {arguments.elf.stem}.uf2, {len(content) // 512} blocks, to the boot loader's drive", {"commands": []})
+        text = f"copy {arguments.elf.stem}.uf2, {len(content) // 512} blocks, to the boot loader's drive"
+        return Outcome(text, {"commands": []})
     drive = uf2_drive()
     write_sources(Sources({f"{arguments.elf.stem}.uf2": content}, {}), drive)
     return Outcome(f"{arguments.elf} -> {drive / arguments.elf.stem}.uf2, {len(content) // 512} blocks", {"drive": str(drive)})
@@ -87,4 +89,5 @@ def _debug(arguments: argparse.Namespace, runner: Runner) -> Outcome:
 def _require_success(arguments: argparse.Namespace, command: list[str]) -> None:
     status = subprocess.call(command)
     if status != 0:
-        raise CheckFailed(f"{command[0]} ended with exit code {status}", where=str(arguments.elf), hint="is the board connected?", code="FLASH")
+        raise CheckFailed(f"{command[0]} ended with exit code {status}", where=str(arguments.elf), code="FLASH",
+                          hint="is the board connected?")

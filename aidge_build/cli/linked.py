@@ -45,7 +45,8 @@ def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], required: bool)
     """The bounds of the stack; None for programs of this machine, whose stack nobody counts. `required`: or an error."""
     if image.machine != "ARM":
         if required:
-            raise AidgeError(f"a stack bound needs a program for Cortex-M, this one is for {image.machine}", where=str(elf), code="STK02")
+            raise AidgeError(f"a stack bound needs a program for Cortex-M, this one is for {image.machine}", where=str(elf),
+                             code="STK02")
         return None
     try:
         return stack_use(image, read_disassembly(disassemble(elf)), tuple(f"{claim.model}_run" for claim in claims))

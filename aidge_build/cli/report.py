@@ -25,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                         help="the plan of a model in it: MACs, live bytes and the picture of the arena (repeat)")
     parser.add_argument("--counts", type=Path, metavar="RUN.json", help="what `run --json` printed: instructions per layer")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page, too")
-    parser.add_argument("--diff", type=Path, metavar="OLD.json", help="compare with what `report --json` printed before, as Markdown")
+    parser.add_argument("--diff", type=Path, metavar="OLD.json",
+                        help="compare with what `report --json` printed before, as Markdown")
     parser.add_argument("--items", type=int, default=6, metavar="N", help="symbols per group in the tree (default: 6)")
 
 

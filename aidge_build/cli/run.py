@@ -85,7 +85,8 @@ def _collect_output(folder: Path, output: Path | None) -> dict[str, str]:
     return {output.name: hashlib.sha256(written.read_bytes()).hexdigest()}
 
 
-def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, claims: tuple[Claim, ...], outputs: dict[str, str]) -> Outcome:
+def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, claims: tuple[Claim, ...],
+             outputs: dict[str, str]) -> Outcome:
     lines = [result.stdout.rstrip("\n")] if result.stdout else []
     if result.instructions is not None:
         mean = result.instructions_per_run
@@ -93,7 +94,8 @@ def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, cla
         lines.append(f"{result.instructions:,} instructions{per_run} on {board.title} ({_where(result)})")
     model = cycle_model(board.cpu)
     if result.run_cycles is not None and result.runs:
-        lines.append(f"~{round(result.run_cycles / result.runs):,} cycles per inference{_stalls(result, board)} ({model.validation})")
+        cycles = round(result.run_cycles / result.runs)
+        lines.append(f"~{cycles:,} cycles per inference{_stalls(result, board)} ({model.validation})")
     lines += _memory_used(result, claims)
     if result.exit_code != 0:
         lines.append(f"exit code {result.exit_code}")
@@ -103,7 +105,8 @@ def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, cla
     data = {
         "board": board.name, "emulator": result.emulator, "exit_code": result.exit_code, "stdout": result.stdout,
         "instructions": result.instructions, "models": [claim.model for claim in claims],
-        "run_cycles_estimated": result.run_cycles, "cycles_validation": model.validation if model else "not estimated: two issue slots or caches",
+        "run_cycles_estimated": result.run_cycles,
+        "cycles_validation": model.validation if model else "not estimated: two issue slots or caches",
         "run_instructions": result.run_instructions, "runs": result.runs, "run_flash_lines": result.flash_lines,
         "layers": [{"name": layer.symbol, "instructions": layer.instructions, "cycles_estimated": layer.cycles,
                     "flash_lines": layer.flash_lines} for layer in result.layers],

@@ -14,7 +14,8 @@ from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 
 _BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
 _REFUSED = {"<undefined>": "code that the disassembler does not know", "bf": "a branch future", "bfl": "a branch future",
-            "svc": "a supervisor call, whose handler uses the stack, too,", "bfx": "a branch future", "bflx": "a branch future", "blxns": "a call of non-secure code"}
+            "bfx": "a branch future", "bflx": "a branch future", "blxns": "a call of non-secure code",
+            "svc": "a supervisor call, whose handler uses the stack, too,"}
 
 # Functions of start-up code that call each function of tables between two symbols.
 _TABLES = {
@@ -53,8 +54,8 @@ class Code:
         self.functions = {symbol.address: symbol for symbol in reversed(image.symbols) if symbol.kind == "function"}
         self.starts = sorted(self.functions)
         self._constants = [section for section in image.sections if section.content and not section.writable]
-        vectors = min(self._constants, key=lambda section: (not section.name.startswith((".vectors", ".isr_vector")), section.address),
-                      default=None)
+        vectors = min(self._constants, default=None,
+                      key=lambda section: (not section.name.startswith((".vectors", ".isr_vector")), section.address))
         self.initial_stack = self.read(vectors.address, 4) if vectors else None
 
     def read(self, address: int, width: int) -> int | None:
@@ -293,7 +294,8 @@ class _Walker:
         if kind == "entry":
             # By name, as the unlikely parts of a function may lie apart (`f.cold`).
             name = self.code.name(instruction.address)
-            return self._all(words(place, lambda entry: self.code.name(entry) == name, self.code.instructions, self.code.read), state)
+            targets = words(place, lambda entry: self.code.name(entry) == name, self.code.instructions, self.code.read)
+            return self._all(targets, state)
         raise Refusal(f"an indirect jump at {where}")
 
     def _where(self, address: int) -> str:

@@ -51,15 +51,17 @@ def read_claims(image: Image) -> tuple[Claim, ...]:
             model = match["model"]
             arenas = _parts(image, model) if not symbol.address else ()
             total = symbol.address or sum(part.size_bytes for part in arenas)
-            noted[model] = Claim(model, "", f"{model}_arena" if symbol.address else None, total, None, 0, (), 0, (), 0, False, arenas)
+            arena = f"{model}_arena" if symbol.address else None
+            noted[model] = Claim(model, "", arena, total, None, 0, (), 0, (), 0, False, arenas)
     return tuple(noted[model] for model in sorted(noted))
 
 
 def _parts(image: Image, model: str) -> tuple[ClaimedArena, ...]:
     """The parts of an arena in several regions, from absolute symbols aidge_<model>__arena_<region>_bytes."""
     start, end = f"aidge_{model}__arena_", "_bytes"
-    names = [symbol for symbol in image.symbols if symbol.kind == "absolute" and symbol.name.startswith(start) and symbol.name.endswith(end)]
-    return tuple(ClaimedArena(f"{model}_arena_{symbol.name[len(start):-len(end)]}", symbol.address, "") for symbol in names)
+    numbers = [symbol for symbol in image.symbols if symbol.kind == "absolute"]
+    return tuple(ClaimedArena(f"{model}_arena_{symbol.name[len(start):-len(end)]}", symbol.address, "") for symbol in numbers
+                 if symbol.name.startswith(start) and symbol.name.endswith(end))
 
 
 def _from_note(note: bytes, path: str) -> Claim:
@@ -77,7 +79,8 @@ def _from_note(note: bytes, path: str) -> Claim:
             state_symbol=fields["state_symbol"], state_bytes=int(fields["state_bytes"]),
             weights=tuple(fields["weights"]), weights_bytes=int(fields["weights_bytes"]),
             layers=tuple(fields["layers"]), peak_bytes=int(fields["peak_bytes"]), from_note=True,
-            arenas=tuple(ClaimedArena(part["symbol"], int(part["size_bytes"]), part["region"]) for part in fields.get("arenas", ())),
+            arenas=tuple(ClaimedArena(part["symbol"], int(part["size_bytes"]), part["region"])
+                         for part in fields.get("arenas", ())),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise AidgeError(f"the claim of a model is damaged ({error!r})", where=path, hint="link again", code="NOTE") from error

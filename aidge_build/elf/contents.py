@@ -19,7 +19,7 @@ SOFT_DOUBLE = re.compile(r"__aeabi_(d(add|sub|rsub|mul|div|cmp\w+)|c[dr]\w*cmp\w
 
 
 def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: int | None) -> Iterator[Finding]:
-    """MEM05 duplicates, MEM06 headroom, MEM08 heap, MEM09 double arithmetic in software, MEM10 the budget of flash, MEM11 headers."""
+    """MEM05 duplicates, MEM06 headroom, MEM08 heap, MEM09 double arithmetic in software, MEM10 flash's budget, MEM11 headers."""
     yield from _duplicates(image)
     yield from _headroom(uses)
     yield from _linked(image, "MEM08", NOTE, _HEAP.__contains__, "the heap is linked; generated code never uses it")
@@ -55,10 +55,11 @@ def _headroom(uses: Sequence[RegionUse]) -> Iterator[Finding]:
 
 def _headers(image: Image) -> Iterator[Finding]:
     for address in image.headers_at:
-        first = min((section.load_address for section in image.sections if section.load_address is not None and section.load_address >= address),
-                    default=address)
-        yield Finding("MEM11", WARNING, f"the ELF file's own headers are part of a segment that loads at 0x{address:08x}, {first - address:,} B before "
-                                        "the first section: a loader of whole segments overwrites what is there")
+        stored = [section.load_address for section in image.sections if section.load_address is not None]
+        first = min((place for place in stored if place >= address), default=address)
+        yield Finding("MEM11", WARNING, f"the ELF file's own headers are part of a segment that loads at 0x{address:08x}, "
+                                        f"{first - address:,} B before the first section: a loader of whole segments overwrites "
+                                        "what is there")
 
 
 def _linked(image: Image, code: str, severity: str, wanted, text: str) -> Iterator[Finding]:
@@ -73,4 +74,5 @@ def _flash(uses: Sequence[RegionUse], budget_bytes: int) -> Iterator[Finding]:
         yield Finding("MEM10", ERROR, "the budget of flash cannot be checked: no memory is known to be flash",
                       "--board, or --region NAME=ORIGIN,LENGTH,flash")
     elif used > budget_bytes:
-        yield Finding("MEM10", ERROR, f"{used:,} B of flash are used, the budget is {budget_bytes:,} B (+{used - budget_bytes:,} B)")
+        yield Finding("MEM10", ERROR, f"{used:,} B of flash are used, the budget is {budget_bytes:,} B "
+                                      f"(+{used - budget_bytes:,} B)")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""An estimate of cycles from executed instructions, for cores that issue one instruction at a time from memory without wait states.
+"""An estimate of cycles from executed instructions, for cores with one issue slot and memory without wait states.
 
 The rules are those of Arm's technical reference manuals (Cortex-M4: DDI 0439, table 3-1, and section 3.3.2 on loads and stores;
-Cortex-M3: DDI 0337; Cortex-M0: DDI 0432; Cortex-M0+: DDI 0484). Nothing is fitted; where a manual gives a range, its middle is taken.
-Cores with two issue slots or caches have no such table, and get no number.
+Cortex-M3: DDI 0337; Cortex-M0: DDI 0432; Cortex-M0+: DDI 0484). Nothing is fitted; where a manual gives a range, its middle is
+taken. Cores with two issue slots or caches have no such table, and get no number.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from aidge_build.elf.disassembly import CONDITIONS, Instruction, memory_operand,
 
 _LOAD = re.compile(r"ldr(b|h|sb|sh|t|bt|ht)?")
 _STORE = re.compile(r"str(b|h|t|bt|ht)?")
+_NO_ADDRESSES = ("ldr", "str", "cmp", "cmn", "tst", "teq", "b", "v", "cb", "it")  # what computes none
 _MULTIPLE = re.compile(r"(push|pop|ldm|stm|vpush|vpop|vldm|vstm)(ia|db|fd)?")
 _BIAS = "estimated without wait states"
+_UNKNOWN = "not validated on this core, its bias is unknown"
 _ML_KEM, _BIKE = "0.8 to 3.3 % below 18 published STM32L4R5 counts of ML-KEM", "3 to 13 % below those of BIKE"
 
 
@@ -34,17 +36,17 @@ class CycleModel:
     slow: Mapping[str, int]
 
 
-_M4_SLOW = {"sdiv": 6, "udiv": 6, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vnmla": 3, "vnmls": 3, "vfma": 3, "vfms": 3, "vfnma": 3,
-            "vfnms": 3, "tbb": 2, "tbh": 2, "mrs": 2, "isb": 3, "dsb": 3}
-_M3_SLOW = {"sdiv": 6, "udiv": 6, "mla": 2, "mls": 2, "umull": 4, "smull": 4, "umlal": 5, "smlal": 5, "tbb": 2, "tbh": 2, "mrs": 2,
-            "isb": 3, "dsb": 3}
+_M4_SLOW = {"sdiv": 6, "udiv": 6, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vnmla": 3, "vnmls": 3, "vfma": 3, "vfms": 3,
+            "vfnma": 3, "vfnms": 3, "tbb": 2, "tbh": 2, "mrs": 2, "isb": 3, "dsb": 3}
+_M3_SLOW = {"sdiv": 6, "udiv": 6, "mla": 2, "mls": 2, "umull": 4, "smull": 4, "umlal": 5, "smlal": 5, "tbb": 2, "tbh": 2,
+            "mrs": 2, "isb": 3, "dsb": 3}
 _M0_SLOW = {"mrs": 4, "msr": 4, "isb": 4, "dsb": 4}
 _MODELS = {
-    "cortex-m0": CycleModel(2, f"{_BIAS}; not validated on this core, its bias is unknown", False, 2, 2, 2, _M0_SLOW),
-    "cortex-m0plus": CycleModel(1, f"{_BIAS}; not validated on this core, its bias is unknown", False, 2, 2, 2, _M0_SLOW),
-    "cortex-m3": CycleModel(2, f"{_BIAS}; not validated on this core, its bias is unknown", True, 1, 1, 1, _M3_SLOW),
+    "cortex-m0": CycleModel(2, f"{_BIAS}; {_UNKNOWN}", False, 2, 2, 2, _M0_SLOW),
+    "cortex-m0plus": CycleModel(1, f"{_BIAS}; {_UNKNOWN}", False, 2, 2, 2, _M0_SLOW),
+    "cortex-m3": CycleModel(2, f"{_BIAS}; {_UNKNOWN}", True, 1, 1, 1, _M3_SLOW),
     "cortex-m4": CycleModel(2, f"{_BIAS}; {_ML_KEM}, {_BIKE}", True, 1, 1, 1, _M4_SLOW),
-    "cortex-m33": CycleModel(2, f"{_BIAS}; the Cortex-M4's rules, not validated on this core, its bias is unknown", True, 1, 1, 1, _M4_SLOW),
+    "cortex-m33": CycleModel(2, f"{_BIAS}; the Cortex-M4's rules, {_UNKNOWN}", True, 1, 1, 1, _M4_SLOW),
 }
 
 
@@ -99,13 +101,15 @@ def _cycles(model: CycleModel, name: str, instruction: Instruction, previous: tu
 
 
 def _follows_load(operand: str, previous: tuple[str, Instruction] | None) -> bool:
-    """Loads overlap with a load directly before them, unless their address is what that one loads; nothing overlaps with a store."""
-    return previous is not None and bool(_LOAD.fullmatch(previous[0])) and previous[1].operands[0] not in _address_registers(operand)
+    """Loads overlap with a load directly before them, unless their address is what that one loads; with a store nothing does."""
+    if previous is None or not _LOAD.fullmatch(previous[0]):
+        return False
+    return previous[1].operands[0] not in _address_registers(operand)
 
 
 def _waits_for_address(name: str, operand: str, previous: tuple[str, Instruction] | None) -> int:
     """One cycle more where the address is the result of the arithmetic instruction before."""
-    if previous is None or not previous[1].operands or previous[0].startswith(("ldr", "str", "cmp", "cmn", "tst", "teq", "b", "v", "cb", "it")):
+    if previous is None or not previous[1].operands or previous[0].startswith(_NO_ADDRESSES):
         return 0
     return 1 if previous[1].operands[0] in _address_registers(operand) else 0
 

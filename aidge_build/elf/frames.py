@@ -21,14 +21,14 @@ _WORD = 0xFFFFFFFF
 _CORE = {f"r{number}" for number in range(13)} | {"lr"}
 _CALL_CLOBBERS = ("r0", "r1", "r2", "r3", "r12", "lr")
 # These write no core register (stores: their address is handled apart).
-_NO_DESTINATION = ("cmp", "cmn", "tst", "teq", "str", "vstr", "vldr", "vst", "vld", "vadd", "vsub", "vmul", "vdiv", "vcmp", "nop", "bkpt",
-                   "dsb", "isb", "dmb", "cps", "msr", "vpt", "vpst", "vctp", "vmsr", "pld", "sev", "wfe", "wfi")
-_ONE_DESTINATION = ("adc", "add", "adr", "and", "asr", "bfc", "bfi", "bic", "clz", "eor", "lsl", "lsr", "mla", "mls", "mov", "mul", "mvn",
-                    "neg", "orn", "orr", "pkh", "qadd", "qsub", "rbit", "rev", "ror", "rrx", "rsb", "sbc", "sbfx", "sdiv", "sel", "sml",
-                    "smmul", "smul", "smua", "smus", "ssat", "sub", "sxt", "uadd", "ubfx", "udiv", "usat", "usub", "uxt", "cs", "cinc",
-                    "cset", "cinv", "cneg", "ldr", "sadd", "ssub", "uqadd", "mrs")
-_TWO_DESTINATIONS = ("ldrd", "ldrexd", "smlal", "smull", "umlal", "umull", "umaal", "smlsl", "lsll", "asrl", "lsrl", "sqrshrl", "uqrshll", "sqshll",
-                     "srshrl", "uqshll", "urshrl")
+_NO_DESTINATION = ("cmp", "cmn", "tst", "teq", "str", "vstr", "vldr", "vst", "vld", "vadd", "vsub", "vmul", "vdiv", "vcmp", "nop",
+                   "bkpt", "dsb", "isb", "dmb", "cps", "msr", "vpt", "vpst", "vctp", "vmsr", "pld", "sev", "wfe", "wfi")
+_ONE_DESTINATION = ("adc", "add", "adr", "and", "asr", "bfc", "bfi", "bic", "clz", "eor", "lsl", "lsr", "mla", "mls", "mov",
+                    "mul", "mvn", "neg", "orn", "orr", "pkh", "qadd", "qsub", "rbit", "rev", "ror", "rrx", "rsb", "sbc", "sbfx",
+                    "sdiv", "sel", "sml", "smmul", "smul", "smua", "smus", "ssat", "sub", "sxt", "uadd", "ubfx", "udiv", "usat",
+                    "usub", "uxt", "cs", "cinc", "cset", "cinv", "cneg", "ldr", "sadd", "ssub", "uqadd", "mrs")
+_TWO_DESTINATIONS = ("ldrd", "ldrexd", "smlal", "smull", "umlal", "umull", "umaal", "smlsl", "lsll", "asrl", "lsrl", "sqrshrl",
+                     "uqrshll", "sqshll", "srshrl", "uqshll", "urshrl")
 # Sums of a vector's lanes go to core registers, the other additions of vectors do not.
 _SUMS = ("vaddv", "vaddlv")
 _PUSHES = ("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx")
@@ -188,7 +188,7 @@ def _assign(state: State, instruction: Instruction, name: str, address: Value | 
             read_constant: Callable[[int], int | None]) -> Value | None:
     operands = instruction.operands
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
-    if name.startswith(("ldm", "vldm", "stm")):
+    if name.startswith(("ldm", "vldm", "stm", "clrm")):
         written = {register for operand in operands if operand.startswith("{") for register in register_list(operand)}
     elif name.startswith(_NO_DESTINATION) and not name.startswith(_SUMS):
         written = set()

@@ -101,7 +101,8 @@ def read_image(path: Path) -> Image:
         with open(path, "rb") as stream:
             return _read(ELFFile(stream), str(path))
     except OSError as error:
-        raise AidgeError(f"cannot read: {error.strerror}", where=str(path), hint="name the program that the linker wrote", code="ELF") from error
+        raise AidgeError(f"cannot read: {error.strerror}", where=str(path), code="ELF",
+                         hint="name the program that the linker wrote") from error
     except (ELFError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         # pyelftools lets many kinds of error escape on damaged files; all mean the same to the user.
         raise AidgeError(f"not a readable ELF file ({error})", where=str(path), code="ELF",

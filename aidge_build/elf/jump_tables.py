@@ -18,7 +18,8 @@ _LIMIT = 4096
 ReadConstant = Callable[[int, int], int | None]
 
 
-def offsets(table: int, width: int, signed: bool, scale: int, code: Mapping[int, Instruction], read: ReadConstant) -> tuple[int, ...]:
+def offsets(table: int, width: int, signed: bool, scale: int, code: Mapping[int, Instruction],
+            read: ReadConstant) -> tuple[int, ...]:
     """The targets of a table of distances that lies in the code at `table`.
 
     All its entries lead to instructions, so that it has ended where one does not: at the code behind it, or at constants.

@@ -67,7 +67,8 @@ def _interrupt(code: Code) -> StackBound:
     vectors = next((section for section in code.image.sections if section.name in (".vectors", ".isr_vector")), None)
     if vectors is None:
         return StackBound(None, (), "there is no section .vectors or .isr_vector")
-    deepest, uses_vectors = StackBound(0, ()), any(instruction.mnemonic.startswith("v") for instruction in code.instructions.values())
+    deepest = StackBound(0, ())
+    uses_vectors = any(instruction.mnemonic.startswith("v") for instruction in code.instructions.values())
     words = [code.read(at, 4) for at in range(vectors.address + 4 * _HANDLERS_AT, vectors.end, 4)]
     for handler in sorted({word & ~1 for word in words if word}):
         found = _bound(code, handler, False)

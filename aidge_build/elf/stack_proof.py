@@ -36,8 +36,8 @@ def _check_reserve(program: StackBound, interrupt: StackBound, reserved_bytes: i
     added = interrupt.bytes or 0
     excess = program.bytes + added - reserved_bytes
     if excess > 0:
-        yield Finding("STK01", ERROR, f"worst stack {program.bytes:,} B + {added:,} B for one interrupt > {reserved_bytes:,} B reserved "
-                                      f"(+{excess:,} B). Path: {way(program)}")
+        yield Finding("STK01", ERROR, f"worst stack {program.bytes:,} B + {added:,} B for one interrupt > "
+                                      f"{reserved_bytes:,} B reserved (+{excess:,} B). Path: {way(program)}")
 
 
 def way(bound: StackBound) -> str:

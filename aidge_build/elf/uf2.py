@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The UF2 format (github.com/microsoft/uf2, README): blocks of 512 bytes, each with its address, that a boot loader takes as a file."""
+"""The UF2 format (github.com/microsoft/uf2, README): addressed blocks of 512 bytes that a boot loader takes as a file."""
 
 from __future__ import annotations
 

@@ -16,9 +16,10 @@ GROUPS = ("arena", "weights", "layer code", "kernels", "stack", "libc/libgcc", "
 _ALIGNMENT, _CODE_ALIGNMENT = 16, 64
 _FILLER = re.compile(rb"(\x00|\x00\xbf|\xaf\xf3\x00\x80|\xc0\x46)*")
 _LIBRARY = re.compile(
-    r"_.*|(mem|str|wcs)[a-z]+|(v?f?s?n?i?printf|puts|putchar|malloc|calloc|realloc|free|abort|exit|atexit|rand|srand|qsort|abs|labs|div|errno)"
-    r"|(a?(sin|cos|tan)h?|atan2|exp|exp2|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|erf|erfc|floor|ceil|trunc|l?l?round|l?l?rint|nearbyint|fabs"
-    r"|fmod|fmin|fmax|fma|ldexp|scalbn|frexp|modf|copysign|hypot|remainder|roundeven|tgamma|lgamma|isnan|finite|with_errno|checkint|specialcase)[fl]?|.*_data")
+    r"_.*|(mem|str|wcs)[a-z]+|(v?f?s?n?i?printf|puts|putchar|malloc|calloc|realloc|free|abort|exit|atexit|rand|srand|qsort|abs"
+    r"|labs|div|errno)|(a?(sin|cos|tan)h?|atan2|exp|exp2|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|erf|erfc|floor|ceil|trunc"
+    r"|l?l?round|l?l?rint|nearbyint|fabs|fmod|fmin|fmax|fma|ldexp|scalbn|frexp|modf|copysign|hypot|remainder|roundeven|tgamma"
+    r"|lgamma|isnan|finite|with_errno|checkint|specialcase)[fl]?|.*_data")
 # Names of these are our start-up code's, not kernels.
 _START_UP = ("aidge_start", "aidge_vectors", "aidge_copied_", "aidge_cleared_", "aidge_constructors_")
 
@@ -74,9 +75,12 @@ def _memory(image: Image, owners: _Owners, region: Region) -> Memory:
     used = position - region.origin
     if region.length_bytes > used:
         found["free"].append(Item("free", region.length_bytes - used, ""))
-    groups = tuple(Group(name, sum(item.size_bytes for item in items), tuple(sorted(items, key=lambda item: (-item.size_bytes, item.name))))
-                   for name, items in found.items() if items)
-    return Memory(region, used, groups)
+    return Memory(region, used, tuple(_group(name, items) for name, items in found.items() if items))
+
+
+def _group(name: str, items: Sequence[Item]) -> Group:
+    ordered = sorted(items, key=lambda item: (-item.size_bytes, item.name))
+    return Group(name, sum(item.size_bytes for item in items), tuple(ordered))
 
 
 def _places(image: Image, region: Region) -> Iterator[tuple[int, Section, bool]]:
@@ -84,7 +88,8 @@ def _places(image: Image, region: Region) -> Iterator[tuple[int, Section, bool]]
     for section in image.sections:
         if section.size_bytes and region.origin <= section.address < region.end:
             yield section.address, section, False
-        if section.size_bytes and section.load_address not in (None, section.address) and region.origin <= section.load_address < region.end:
+        is_copied = section.size_bytes and section.load_address not in (None, section.address)
+        if is_copied and region.origin <= section.load_address < region.end:
             yield section.load_address, section, True
 
 
@@ -142,7 +147,8 @@ class _Owners:
         for claim in claims:
             self.groups.update({name: "weights" for name in claim.weights})
             self.groups.update({name: "layer code" for name in claim.layers})
-            self.groups.update({name: "arena" for name in (claim.arena_symbol, claim.state_symbol, *(part.symbol for part in claim.arenas)) if name})
+            buffers = (claim.arena_symbol, claim.state_symbol, *(part.symbol for part in claim.arenas))
+            self.groups.update({name: "arena" for name in buffers if name})
 
     def best(self, names: Sequence[str]) -> str:
         """The most telling of several names of the same bytes."""
@@ -154,7 +160,8 @@ class _Owners:
             return self.groups[source]
         if source.startswith("aidge_") and not source.startswith(_START_UP):
             return "kernels"
-        if source.startswith(tuple(f"{model}_" for model in self.models)) or symbol.file in {f"{model}.c" for model in self.models}:
+        is_models = source.startswith(tuple(f"{model}_" for model in self.models))
+        if is_models or symbol.file in {f"{model}.c" for model in self.models}:
             return "layer code"
         # Local symbols of a user's file may be called anything.
         return "libc/libgcc" if _LIBRARY.fullmatch(source) and not self._is_users(symbol) else "other"

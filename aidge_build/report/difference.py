@@ -22,7 +22,7 @@ def render_difference(old: dict, new: dict, where: str) -> str:
         before, after = ({region["name"]: region for region in document["regions"]} for document in (old, new))
         names = [name for name, region in {**before, **after}.items() if region["kind"] == kind and any(
             document.get(name, {}).get("used_bytes") for document in (before, after))]
-        lines += [_row(name, before.get(name, {}).get("used_bytes", 0), after.get(name, {}).get("used_bytes", 0)) for name in names]
+        lines += [_row(name, *(document.get(name, {}).get("used_bytes", 0) for document in (before, after))) for name in names]
     if old.get("stack_bound_bytes") is not None and new.get("stack_bound_bytes") is not None:
         lines.append(_row("stack bound", old["stack_bound_bytes"], new["stack_bound_bytes"]))
     for kind, title in _KINDS:

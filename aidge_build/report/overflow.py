@@ -47,7 +47,8 @@ def listed(parts: Sequence[tuple[str, int]]) -> str:
     return ", ".join(f"{name} {size:,} B" for name, size in parts)
 
 
-def explain_overflow(image: Image, claims: Sequence[Claim], memories: Sequence[Region], overflow: Overflow, command: Sequence[str]) -> TooSmall:
+def explain_overflow(image: Image, claims: Sequence[Claim], memories: Sequence[Region], overflow: Overflow,
+                     command: Sequence[str]) -> TooSmall:
     """Explains one memory of `image`, which the linker wrote in spite of its complaints; `command` is how it was called."""
     region = next((memory for memory in memories if memory.name == overflow.region), None)
     if region is None:
@@ -58,7 +59,8 @@ def explain_overflow(image: Image, claims: Sequence[Claim], memories: Sequence[R
     named = [(_title(group, item.name, item.section), item.size_bytes) for group in groups for item in group.items]
     largest = tuple(sorted(named, key=lambda part: (-part[1], part[0]))[:_SHOWN])
     purposes = tuple(sorted(((group.name, group.size_bytes) for group in groups), key=lambda part: (-part[1], part[0])))
-    hints = [*_elsewhere(others, memories, region, overflow), *(_of_flash if region.kind == "flash" else _of_ram)(dict(purposes), image, command)]
+    smaller = (_of_flash if region.kind == "flash" else _of_ram)(dict(purposes), image, command)
+    hints = [*_elsewhere(others, memories, region, overflow), *smaller]
     return TooSmall(region.name, overflow.missing_bytes, region.length_bytes, largest, purposes, tuple(hints))
 
 
@@ -76,7 +78,8 @@ def _elsewhere(image: Image, memories: Sequence[Region], region: Region, overflo
 
 
 def _of_flash(purposes: dict[str, int], image: Image, command: Sequence[str]) -> Iterator[str]:
-    weights, code = purposes.get("weights", 0), sum(size for name, size in purposes.items() if name not in ("weights", "arena", "stack"))
+    weights = purposes.get("weights", 0)
+    code = sum(size for name, size in purposes.items() if name not in ("weights", "arena", "stack"))
     if weights > code:
         yield f"weights of fewer bits (int8 instead of float32) or a smaller model: they are {weights:,} B"
     if not {"-Os", "-Oz"} & set(command):

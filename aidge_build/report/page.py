@@ -31,8 +31,9 @@ def render_page(document: dict, title: str) -> str:
         stack = f"at most {number(document['stack_bound_bytes'])} of {number(document['stack_reserved_bytes'])}"
     elif document["stack_refused"]:
         stack = f"no bound, because of {escape(document['stack_refused'])}"
-    return render(files(__package__).joinpath("page.html.j2").read_text(), title=escape(title), regions=regions, models=models, stack=stack,
-                  width=_WIDTH, height=_HEIGHT, classes=_CLASSES)
+    template = files(__package__).joinpath("page.html.j2").read_text()
+    return render(template, title=escape(title), regions=regions, models=models, stack=stack, width=_WIDTH, height=_HEIGHT,
+                  classes=_CLASSES)
 
 
 def _region(region: dict, prefixes: tuple[str, ...]) -> dict:
@@ -45,9 +46,13 @@ def _region(region: dict, prefixes: tuple[str, ...]) -> dict:
                  "percent": f"{100 * group['size_bytes'] / region['total_bytes']:.3f}"} for group in region["groups"]],
         "map": _treemap(used, prefixes),
         "groups": [{"name": group["name"], "style": _CLASSES[group["name"]], "bytes": number(group["size_bytes"]),
-                    "items": [{"name": escape(item["name"]), "bytes": number(item["size_bytes"]), "section": escape(item["section"]),
-                               "aliases": escape(", ".join(item["aliases"]))} for item in group["items"]]} for group in region["groups"]],
+                    "items": [_item(item) for item in group["items"]]} for group in region["groups"]],
     }
+
+
+def _item(item: dict) -> dict:
+    return {"name": escape(item["name"]), "bytes": number(item["size_bytes"]), "section": escape(item["section"]),
+            "aliases": escape(", ".join(item["aliases"]))}
 
 
 def _treemap(groups: list[dict], prefixes: tuple[str, ...]) -> str:
@@ -100,6 +105,7 @@ def _label(text: str, left: float, base: float, width: float, style: str) -> str
 
 def _model(model: dict) -> dict:
     columns, layers = known_columns(model), table_rows(model)
+    memories = sorted({buffer["region"] for buffer in model["buffers"]})
     largest = {key: max((layer[key] or 0 for layer in layers), default=0) or 1 for _, key in columns}
     return {
         "name": escape(model["model"]), "arena": number(model["arena_bytes"]), "peak": number(model["peak_bytes"]),
@@ -107,11 +113,11 @@ def _model(model: dict) -> dict:
         "cycles": escape(model["cycles_validation"]) if any(key == "cycles_estimated" for _, key in columns) else "",
         "columns": [title for title, _ in columns],
         "rows": [{"symbol": escape(layer["symbol"]), "node": escape(layer["node"]), "kernel": escape(_kernel(layer)),
-                  "cells": [{"text": number(layer[key]), "percent": f"{100 * (layer[key] or 0) / largest[key]:.1f}"} for _, key in columns]}
-                 for layer in layers],
+                  "cells": [{"text": number(layer[key]), "percent": f"{100 * (layer[key] or 0) / largest[key]:.1f}"}
+                            for _, key in columns]} for layer in layers],
         "totals": [total(layers, key) for _, key in columns],
-        "arenas": [{"region": escape(name), "map": _arena(model, [buffer for buffer in model["buffers"] if buffer["region"] == name])}
-                   for name in sorted({buffer["region"] for buffer in model["buffers"]})],
+        "arenas": [{"region": escape(name), "map": _arena(model, [buffer for buffer in model["buffers"]
+                                                                  if buffer["region"] == name])} for name in memories],
         "arena_height": _ARENA_HEIGHT + _ARENA_BOTTOM + 6,
     }
 
@@ -121,7 +127,7 @@ def _kernel(layer: dict) -> str:
 
 
 def _arena(model: dict, buffers: list[dict]) -> str:
-    """Time to the right, address upwards: each buffer is a rectangle; nothing overlaps."""
+    """Time to the right, address upwards: each buffer is a rectangle; an output may lie over its input."""
     height = max(buffer["offset_bytes"] + buffer["size_bytes"] for buffer in buffers)
     steps = len(model["layers"])
     if not height or not steps:
@@ -148,7 +154,8 @@ def _arena(model: dict, buffers: list[dict]) -> str:
                f"from step {buffer['first']} to {buffer['last']} ({buffer['kind']})")
         parts.append(f"<g class='buffer {'scratch' if buffer['kind'] == 'scratch' else 'activation'}'>{_box(box, 'item', tip)}")
         if box.height > 14:
-            parts.append(_label(model["layers"][min(first, steps - 1)]["symbol"].removeprefix(prefix), box.left + 4, box.top + 13, box.width - 8, "name"))
+            name = model["layers"][min(first, steps - 1)]["symbol"].removeprefix(prefix)
+            parts.append(_label(name, box.left + 4, box.top + 13, box.width - 8, "name"))
         if box.height > 30:
             parts.append(_label(f"{buffer['size_bytes']:,} B", box.left + 4, box.top + 26, box.width - 8, "size"))
         parts.append("</g>")

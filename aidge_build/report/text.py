@@ -35,7 +35,8 @@ def _cut(name: str) -> str:
     return name if len(name) <= _NAME_WIDTH else f"{name[:_NAME_WIDTH - 3]}..."
 
 
-COLUMNS = (("code", "code_bytes"), ("weights", "weights_bytes"), ("live peak", "live_bytes"), ("MACs", "macs"), ("instructions", "instructions"), ("~cycles", "cycles_estimated"))
+COLUMNS = (("code", "code_bytes"), ("weights", "weights_bytes"), ("live peak", "live_bytes"), ("MACs", "macs"),
+           ("instructions", "instructions"), ("~cycles", "cycles_estimated"))
 
 
 def _layers(model: dict) -> Iterator[str]:
@@ -54,7 +55,7 @@ def table_rows(model: dict) -> list[dict]:
     """The layers, and rows for what several of them share, so that the columns add up."""
     nothing = {"node": "", "operator": "", "kernel": "", "library": "", **{key: None for _, key in COLUMNS}}
     rows = list(model["layers"])
-    rest = {"code_bytes": model["other_code_bytes"], "instructions": model["other_instructions"], "cycles_estimated": model["other_cycles_estimated"]}
+    rest = {key: model[f"other_{key}"] for key in ("code_bytes", "instructions", "cycles_estimated")}
     if any(rest.values()):
         rows.append({**nothing, "symbol": "around the layers", **rest})
     if model["kernel_bytes"]:
@@ -78,5 +79,6 @@ def total(layers: Sequence[dict], key: str) -> str:
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     widths = [max(len(row[index]) for row in [titles, *rows]) for index in range(len(titles))]
     for row in [titles, *rows]:
-        cells = [f"{cell:{width}}" if index < 2 else f"{cell:>{width}}" for index, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        names, numbers = zip(row[:2], widths[:2], strict=True), zip(row[2:], widths[2:], strict=True)
+        cells = [*(f"{cell:{width}}" for cell, width in names), *(f"{cell:>{width}}" for cell, width in numbers)]
         yield "  ".join(cells).rstrip()

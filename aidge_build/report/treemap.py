@@ -18,7 +18,8 @@ class Rectangle:
 
     def inset(self, margin: float, top: float) -> Rectangle:
         """The rectangle without a margin, and without a heading of `top`; never negative."""
-        return Rectangle(self.left + margin, self.top + top, max(self.width - 2 * margin, 0.0), max(self.height - top - margin, 0.0))
+        width, height = max(self.width - 2 * margin, 0.0), max(self.height - top - margin, 0.0)
+        return Rectangle(self.left + margin, self.top + top, width, height)
 
 
 def squarify(sizes: Sequence[int], area: Rectangle) -> list[Rectangle]:

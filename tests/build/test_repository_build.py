@@ -102,7 +102,7 @@ def test_a_matrix_says_how_far_it_is_also_where_firmware_is_up_to_date(command, 
 @pytest.mark.parametrize("words, message", [
     (["part=3/2"], "part=3/2 is no share; write part=2/4"), (["models=*.x"], "models=*.x names no file"),
     (["boards=host,stm32f8"], "there is no board 'stm32f8'; did you mean 'stm32f")])
-def test_a_wrong_matrix_is_refused_in_one_line(build, words, message):
+def test_a_wrong_matrix_is_refused_in_one_line(command, build, words, message):
     done = scons("matrix", *words, build)
     assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1
 

@@ -46,8 +46,8 @@ MAIN = """
 #include <stdint.h>
 #include <string.h>
 void run_case(int number, const void *const *in, void *const *out, void *scratch);
-static const uint32_t sizes[][5] = {%(sizes)s}; /* bytes of input 0, input 1, output, scratch; lead */
-static uint8_t outputs[%(outputs)d];
+static const uint32_t sizes[][6] = {%(sizes)s}; /* bytes of input 0, input 1, output, scratch; lead; bytes of an element */
+static uint64_t memory[%(outputs)d];
 static uint64_t scratch[%(scratch)d];
 #if defined(__arm__)
 #define END_OF_MEMORY ((uint8_t *)%(first_end)#xu)
@@ -61,16 +61,17 @@ int main(void)
 {
     int from = semihosting_open("input.bin", SEMIHOSTING_READ);
     int to = semihosting_open("output.bin", SEMIHOSTING_WRITE);
+    uint8_t *const outputs = (uint8_t *)memory;
     uint32_t i, k;
     for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const uint32_t *size = sizes[i];
-        uint8_t *first = END_OF_MEMORY - size[0], *second = SECOND_END - size[1], *output = outputs + 1 + i %% 4;
+        uint8_t *first = END_OF_MEMORY - size[0], *second = SECOND_END - size[1], *output = outputs + size[5] * (1 + i %% 4);
         const int is_shared = size[4] != %(no_lead)#xu;
         const uint32_t end = is_shared && (size[4] + size[0] > size[2]) ? size[4] + size[0] : size[2];
         const void *in[2] = {is_shared ? output + size[4] : first, second};
         void *out[1] = {output};
         uint8_t fault = 0;
-        memset(outputs, 0x5a, sizeof outputs);
+        memset(outputs, 0x5a, sizeof memory);
         (void)semihosting_read(from, is_shared ? output + size[4] : first, size[0]);
         if (size[1] > 0)
             (void)semihosting_read(from, second, size[1]);
@@ -172,8 +173,8 @@ def source_of(cases: Sequence[Case]) -> str:
 
 
 def run(cases: Sequence[Case], *flags: str, board: str = "mps3-an547", lead: Callable[[Case], int] | None = None) -> list[str]:
-    """A sentence for each case whose result differs from the numpy meaning, or that writes where it must not. With `lead` the output
-    begins as many bytes before input 0, over which it may lie."""
+    """A sentence for each case whose result differs from the numpy meaning, or that writes where it must not. With `lead` the
+    output begins as many bytes before input 0, over which it may lie."""
     moving = [_moving(entry) for entry in cases]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
@@ -188,12 +189,12 @@ def run(cases: Sequence[Case], *flags: str, board: str = "mps3-an547", lead: Cal
 def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Callable[[Case], int] | None = None) -> Path:
     """The ELF file of a program that runs all cases."""
     sizes = [[*(array.nbytes for array in arrays), *(0,) * (2 - len(arrays)), entry.stored.outputs[0].size_bytes, entry.scratch_bytes,
-              lead(entry) if lead else NO_LEAD] for entry, arrays in zip(cases, map(_moving, cases))]
+              lead(entry) if lead else NO_LEAD, entry.stored.outputs[0].dtype.size_bytes] for entry, arrays in zip(cases, map(_moving, cases))]
     reach = [max(row[2], row[0] + row[4]) if lead else row[2] for row in sizes]
     first_end, second_end = MEMORY_ENDS.get(board, OTHER_MEMORY_ENDS)
     main = MAIN % {"first_end": first_end, "second_end": second_end, "sizes": ", ".join("{" + ", ".join(f"{number}u" for number in row) + "}" for row in sizes),
                    "guard": GUARD_BYTES,
-                   "no_lead": NO_LEAD, "outputs": max(reach) + GUARD_BYTES + 8, "scratch": (max(row[3] for row in sizes) + GUARD_BYTES) // 8 + 1}
+                   "no_lead": NO_LEAD, "outputs": (max(reach) + GUARD_BYTES) // 8 + 5, "scratch": (max(row[3] for row in sizes) + GUARD_BYTES) // 8 + 1}
     (folder / "cases.c").write_text(source_of(cases))
     (folder / "main.c").write_text(main)
     return build_program(load_board(board, [BOARDS]), [folder / "cases.c", folder / "main.c"], folder / "cases.elf",

@@ -188,13 +188,15 @@ def run(cases: Sequence[Case], *flags: str, board: str = "mps3-an547", lead: Cal
 
 def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Callable[[Case], int] | None = None) -> Path:
     """The ELF file of a program that runs all cases."""
-    sizes = [[*(array.nbytes for array in arrays), *(0,) * (2 - len(arrays)), entry.stored.outputs[0].size_bytes, entry.scratch_bytes,
-              lead(entry) if lead else NO_LEAD, entry.stored.outputs[0].dtype.size_bytes] for entry, arrays in zip(cases, map(_moving, cases))]
+    outputs = [entry.stored.outputs[0] for entry in cases]
+    sizes = [[*(array.nbytes for array in arrays), *(0,) * (2 - len(arrays)), output.size_bytes, entry.scratch_bytes,
+              lead(entry) if lead else NO_LEAD, output.dtype.size_bytes]
+             for entry, arrays, output in zip(cases, map(_moving, cases), outputs)]
     reach = [max(row[2], row[0] + row[4]) if lead else row[2] for row in sizes]
     first_end, second_end = MEMORY_ENDS.get(board, OTHER_MEMORY_ENDS)
-    main = MAIN % {"first_end": first_end, "second_end": second_end, "sizes": ", ".join("{" + ", ".join(f"{number}u" for number in row) + "}" for row in sizes),
-                   "guard": GUARD_BYTES,
-                   "no_lead": NO_LEAD, "outputs": (max(reach) + GUARD_BYTES) // 8 + 5, "scratch": (max(row[3] for row in sizes) + GUARD_BYTES) // 8 + 1}
+    rows = ", ".join("{" + ", ".join(f"{number}u" for number in row) + "}" for row in sizes)
+    main = MAIN % {"first_end": first_end, "second_end": second_end, "sizes": rows, "guard": GUARD_BYTES, "no_lead": NO_LEAD,
+                   "outputs": (max(reach) + GUARD_BYTES) // 8 + 5, "scratch": (max(row[3] for row in sizes) + GUARD_BYTES) // 8 + 1}
     (folder / "cases.c").write_text(source_of(cases))
     (folder / "main.c").write_text(main)
     return build_program(load_board(board, [BOARDS]), [folder / "cases.c", folder / "main.c"], folder / "cases.elf",

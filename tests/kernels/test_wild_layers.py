@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The layers of models in the wild, by the kernel that a board's libraries choose, on the emulated core: with int8 and random numbers
-bit for bit as their numpy meaning, and as the float32 layers that they are.
+"""The layers of models in the wild, by the kernel that a board's libraries choose, on the emulated core: with int8 and random
+numbers bit for bit as their numpy meaning, and as the float32 layers that they are.
 
 Channels, windows, strides and pads are those of the models; images of more than 24 rows or columns are cut. A few small models;
 AIDGE_STRESS=1 (`./sconsw stress`) takes all.

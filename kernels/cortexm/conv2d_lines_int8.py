@@ -32,7 +32,7 @@ class Conv2dLinesInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         buffer = line_buffer(plane_of_view(view))
-        return Demands(scratch_bytes=buffer.size_bytes + 4 * len(line_taps(buffer.plane, buffer)[0]))
+        return buffer.demands(view.outputs[0], 4 * len(line_taps(buffer.plane, buffer)[0]))
 
     def call(self) -> Call:
         buffer = line_buffer(plane_of_view(self.view))

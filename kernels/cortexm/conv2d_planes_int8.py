@@ -29,7 +29,7 @@ class Conv2dPlanesInt8(LinearNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=plane_buffer(plane_of_view(view)).size_bytes)
+        return plane_buffer(plane_of_view(view)).demands(view.outputs[0])
 
     def call(self) -> Call:
         buffer = plane_buffer(plane_of_view(self.view))

@@ -37,7 +37,8 @@ class DepthwiseInt8(LinearNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=depthwise_of(plane_of_view(view)).scratch_bytes)
+        layer = depthwise_of(plane_of_view(view))
+        return Demands(scratch_bytes=layer.scratch_bytes, in_place=(0,) if layer.works_in_place else ())
 
     def call(self) -> Call:
         layer, linear = depthwise_of(plane_of_view(self.view)), self.linear(taps_last_channels(self.inputs[1].data))

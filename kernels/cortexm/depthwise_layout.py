@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.export.call import Struct
+from aidge_build.export.following import row_steps
 
 from .linear_int8 import IntegerForm, Linear, fits_fraction
 from .packing import as_words, group_starts
@@ -46,6 +47,16 @@ class Depthwise:
     def is_one_band(self) -> bool:
         """Whether the buffer holds all rows, some of them inside the image."""
         return self.band == self.plane.out_size[0] and -self.plane.pads[0] + self.plane.extent(0, self.band) > 0
+
+    @property
+    def works_in_place(self) -> bool:
+        """Whether the output may lie where the input is: a group of channels reads and writes no other's bytes, and gathers what
+        a band sees before it writes the band."""
+        plane = self.plane
+        bands = [min(first + self.band, plane.out_size[0]) for first in range(0, plane.out_size[0], self.band)]
+        steps = row_steps(plane.batches, plane.in_size[0], plane.out_size[0], (plane.in_size[1], plane.out_size[1]),
+                          [(end, (end - 1) * plane.strides[0] - plane.pads[0] + plane.extent(0, 1)) for end in bands])
+        return plane.in_channels % 4 == 0 and all(written <= unread for written, unread in steps)
 
     @property
     def wide_stride(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from aidge_build.backend.spec import ROW_MAJOR, Demands, NodeView
 from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.export.following import following
 from aidge_build.export.node import kernel
 
 from .conditions import linear_spec
@@ -19,15 +20,16 @@ class FcInt8(LinearNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=fc_scratch_bytes(view.inputs[1].dims[1]))
+        return fc_demands(view, view.inputs[0].dims[0])
 
     def call(self) -> Call:
         return fc_call(self, self.inputs[0].dims[0], self.unroll[self.view.objective])
 
 
-def fc_scratch_bytes(features: int) -> int:
-    """A row as int16."""
-    return 8 * ((features + 3) // 4)
+def fc_demands(view: NodeView, rows: int) -> Demands:
+    """Scratch: a row as int16, which is there before its outputs are written."""
+    outputs, features = view.inputs[1].dims[:2]
+    return following([(row * outputs, row * features) for row in range(1, rows + 1)], view.outputs[0], 8 * ((features + 3) // 4))
 
 
 def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:

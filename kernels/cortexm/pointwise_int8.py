@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from aidge_build.backend.spec import Demands, NodeView, Predicate
 from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.export.following import following
 from aidge_build.export.node import kernel
 
 from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, linear_spec
-from .fc_int8 import FcInt8, fc_call, fc_scratch_bytes
+from .fc_int8 import FcInt8, fc_call, fc_demands
 from .linear_int8 import LinearNode
 from .packing import Stream, pack, quads
 from .pointwise import routine
@@ -34,8 +35,14 @@ class PointwiseInt8(LinearNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        channels = view.inputs[0].dims[1]
-        return Demands(scratch_bytes=fc_scratch_bytes(channels) if _pixels(view) == 1 else 4 * channels)
+        pixels, channels, outputs = _pixels(view), view.inputs[0].dims[1], view.outputs[0].dims[1]
+        if pixels == 1:
+            return fc_demands(view, 1)
+        # Two pixels are unpacked before their outputs are written; of an odd number the last pair sees a pixel again.
+        done = [*range(2, pixels + 1, 2), pixels]
+        kept = pixels - 2 if pixels % 2 else pixels
+        return following([(pixel * outputs, (pixel if pixel == pixels else min(pixel, kept)) * channels) for pixel in done],
+                         view.outputs[0], 4 * channels)
 
     def call(self) -> Call:
         if _pixels(self.view) == 1:
@@ -54,6 +61,6 @@ def pixel_pairs(pixels: int, channels: int, outputs: int, stream: Stream) -> Str
     odd = pixels % 2
     return Struct("aidge_cortexm_pointwise", {
         "pairs": (pixels + 1) // 2, "second_input": channels, "second_output": outputs,
-        "back_input": channels if odd else 0, "back_output": outputs if odd else 0, 
+        "back_input": channels if odd else 0, "back_output": outputs if odd else 0,
         "output_step": stream.left_to_step(2 * outputs, outputs), "stream_bytes": stream.words.nbytes,
         "column_bytes": 4 * channels})

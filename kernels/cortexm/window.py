@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aidge_build.backend.spec import NodeView
+from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Struct
+from aidge_build.export.following import following, row_steps
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.window import Window
 
@@ -72,6 +73,16 @@ class Buffer:
     @property
     def size_bytes(self) -> int:
         return 4 * self.rows * self.row_words
+
+    def demands(self, output: Tensor, column_bytes: int = 0) -> Demands:
+        """The scratch; one tile reads rows into the buffer before it writes the rows that see them."""
+        plane, steps = self.plane, ()
+        if self.tile >= plane.out_size[1]:
+            lines = [min(line, plane.out_size[0] - self.lines) for line in range(0, plane.out_size[0], self.lines)]
+            steps = row_steps(plane.batches, plane.in_size[0], plane.out_size[0],
+                              (plane.in_size[1] * plane.in_channels, plane.out_size[1] * plane.out_channels),
+                              [(line + self.lines, line * plane.strides[0] - plane.pads[0] + self.rows) for line in lines])
+        return following(steps, output, self.size_bytes + column_bytes)
 
     def struct(self, stream: Stream) -> Struct:
         """The struct of window.h."""

@@ -7,6 +7,7 @@ import argparse
 import dataclasses
 import shutil
 import subprocess
+from collections.abc import Iterable
 
 import numpy
 import pytest
@@ -14,9 +15,10 @@ import pytest
 from aidge_build.backend import cpu
 from aidge_build.compile import build_program
 from aidge_build.emit import emit
+from aidge_build.graph.tensor import Tensor
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.output import write_sources
-from aidge_build.program import Layer, Program
+from aidge_build.program import Program
 from tests.random_models import RandomNetwork
 from tests.shared import MODELS, int8_model
 
@@ -82,20 +84,50 @@ def program_of(path, *options) -> Program:
     return dataclasses.replace(program, options=dataclasses.replace(program.options, trace=True))
 
 
-def touched(program: Program, layer: Layer) -> list[tuple[int, int]]:
-    """Offset and bytes of what the layer may read or write in the arena."""
-    tensors = [tensor for tensor in (*layer.inputs, *layer.outputs) if tensor is not None and tensor.name in program.places]
-    places = [(program.places[tensor.name], tensor.size_bytes) for tensor in tensors if program.places[tensor.name].kind == "arena"]
-    found = [(place.offset_bytes + row * place.stride_bytes, size // place.rows) for place, size in places for row in range(place.rows)]
+def spans(program: Program, names: Iterable[str]) -> list[tuple[int, int]]:
+    """Offset and bytes of those tensors that lie in the arena."""
+    places = [(program.places[name], program.view.tensor(name).size_bytes) for name in names if program.places[name].kind == "arena"]
+    return [(place.offset_bytes + row * place.stride_bytes, size // place.rows) for place, size in places for row in range(place.rows)]
+
+
+def names_of(tensors: Iterable[Tensor | None]) -> list[str]:
+    return [tensor.name for tensor in tensors if tensor is not None]
+
+
+def written_in(program: Program) -> dict[str, int]:
+    """The layer after which a tensor is whole; what no layer writes is another name of what it was made of."""
+    steps = {name: number for number, layer in enumerate(program.layers) for name in names_of(layer.outputs)}
+    for node in program.view.nodes:
+        for name in node.outputs:
+            steps.setdefault(name, max(steps.get(source, -1) for source in node.inputs))
+    return steps
+
+
+def needed_later(program: Program, number: int) -> set[str]:
+    """Tensors that a layer finds whole, does not touch, and must leave whole for others."""
+    later = {name for layer in program.layers[number + 1:] for name in names_of(layer.inputs)} | set(program.view.outputs)
+    layer, steps = program.layers[number], written_in(program)
+    return {name for name in later if steps.get(name, -1) < number} - set(names_of((*layer.inputs, *layer.outputs)))
+
+
+def touched(program: Program, number: int) -> list[tuple[int, int]]:
+    """Offset and bytes of what a layer may read or write in the arena: its own tensors, but for what others need later."""
+    layer, allowed = program.layers[number], numpy.zeros(program.arena.peak_bytes + 1, bool)
+    reads = spans(program, names_of(layer.inputs))
+    own = [*reads, *spans(program, names_of(layer.outputs))]
     if layer.scratch_offset_bytes is not None:
         (scratch,) = [p for p in program.arena.placements if p.buffer.name == f"scratch of {layer.node.name}"]
-        found.append((layer.scratch_offset_bytes, scratch.buffer.size_bytes))
-    return found
+        own.append((layer.scratch_offset_bytes, scratch.buffer.size_bytes))
+    for entries, value in ((own, True), (spans(program, needed_later(program, number)), False), (reads, True)):
+        for offset, size in entries:
+            allowed[offset:offset + size] = value
+    edges = numpy.flatnonzero(numpy.diff(allowed, prepend=False)).tolist()
+    return [(first, last - first) for first, last in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def run(program: Program, folder, vectors: numpy.ndarray, allowed: Program | None = None) -> subprocess.CompletedProcess:
     write_sources(emit(program), folder)
-    ranges = [(number, *span) for number, layer in enumerate(program.layers) for span in touched(allowed or program, layer)]
+    ranges = [(number, *span) for number in range(len(program.layers)) for span in touched(allowed or program, number)]
     counts = numpy.cumsum([len(layer.outputs) for layer in program.layers]) - 1
     (source,), (result,) = ([program.view.tensor(name) for name in side] for side in (program.view.inputs, program.view.outputs))
     (folder / "main.c").write_text(MAIN.format(
@@ -145,4 +177,24 @@ def test_a_byte_that_belongs_to_nobody_in_a_layer_is_seen(tmp_path):
     places[name] = dataclasses.replace(places[name], offset_bytes=places[name].offset_bytes + 16)
     tensor = program.view.tensor(program.view.inputs[0])
     finished = run(program, tmp_path, numpy.zeros((1, *tensor.dims), numpy.int8), allowed=dataclasses.replace(program, places=places))
+    assert finished.returncode != 0 and b"use-after-poison" in finished.stderr
+
+
+def with_early_reuse(program: Program) -> Program:
+    """The plan with an output moved onto a tensor that a later layer still reads."""
+    for number, layer in enumerate(program.layers):
+        needed = [name for name in sorted(needed_later(program, number)) if program.places[name].kind == "arena"]
+        name = layer.outputs[0].name
+        place = program.places[name]
+        if needed and place.kind == "arena" and place.rows == 1:
+            offset = min(program.places[needed[0]].offset_bytes, program.arena.peak_bytes - layer.outputs[0].size_bytes)
+            return dataclasses.replace(program, places={**program.places, name: dataclasses.replace(place, offset_bytes=offset)})
+    raise AssertionError("no tensor of this network lives while others are written")
+
+
+@pytest.mark.parametrize("options", [(), ("--memory-model", "plain")], ids=["default", "plain"])
+def test_bytes_that_are_reused_while_somebody_needs_them_are_seen(options, tmp_path):
+    program = with_early_reuse(program_of(int8_model("ic_resnet8"), *options))
+    tensor = program.view.tensor(program.view.inputs[0])
+    finished = run(program, tmp_path, numpy.zeros((1, *tensor.dims), numpy.int8))
     assert finished.returncode != 0 and b"use-after-poison" in finished.stderr

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     files = project_files(project, arguments.build, board, arguments.model or example_model(), arguments.board_path)
     write_files({folder / name: content for name, content in files.items()})
     name = arguments.board
-    cmake = f"cmake --preset {name} -Daidge_build_DIR=$(aidge-build cmake-dir) && cmake --build build --target run"
+    cmake = f'cmake --preset {name} "-Daidge_build_DIR=$(aidge-build cmake-dir)" && cmake --build build --target run'
     command = {"scons": "scons run", "cmake": cmake}
     return Outcome(f"{folder}: {len(files)} files. Now: cd {folder} && {command[arguments.build]}", {"files": sorted(files)})
 

@@ -42,9 +42,10 @@ static void aidge_cortexm_pads(uint32_t *target, uint32_t fill, int32_t count)
     }
 }
 
-/* Prepare the buffer for output rows y..y + lines - 1: rows of the band before move up, rows outside the image are filled. */
-static aidge_cortexm_band aidge_cortexm_band_of(const aidge_cortexm_depthwise *shape, uint32_t *words, uint32_t fill, int32_t y,
-                                                int32_t lines)
+/* Prepare the buffer for output rows y..y + lines - 1: rows of the band before move up, rows outside the image are filled. Not
+ * inlined: at -O3 it has much on the stack, while the assembly saves all registers there. */
+AIDGE_CORTEXM_NOINLINE aidge_cortexm_band aidge_cortexm_band_of(const aidge_cortexm_depthwise *shape, uint32_t *words,
+                                                                uint32_t fill, int32_t y, int32_t lines)
 {
     const int32_t top = y * shape->stride_height - shape->pad_top;
     const int32_t end = top + (lines - 1) * shape->stride_height + shape->extent;

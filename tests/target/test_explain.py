@@ -60,6 +60,46 @@ def test_what_no_fast_kernel_takes_is_built_and_right_and_the_reasons_are_said(u
     assert verified.exit_code == 0 and verified.json["differing_values"] == 0 and verified.json["values"] > 100
 
 
+WORDS = """
+r = DequantizeLinear(x, xs, zero) w = DequantizeLinear(q, ws, none)
+a = Conv<pads = [1, 1, 1, 1]>(r, w) b = Relu(a) y = QuantizeLinear(b, ys, zero)
+"""
+VOLUME = "a = Conv<pads = [1, 0, 1, 1, 0, 1]>(x, w) y = MaxPool<kernel_shape = [2, 1, 2], strides = [1, 2, 2]>(a)"
+
+
+def words(random):
+    """A convolution of 16-bit values, the bytes of its model and two inputs."""
+    scales = {"xs": 1e-4, "ws": 0.01, "ys": 4e-4}
+    constants = {"q": random.integers(-127, 128, (6, 5, 3, 3)).astype(numpy.int8), "zero": numpy.int16(0), "none": numpy.int8(0),
+                 **{name: numpy.float32(scale) for name, scale in scales.items()}}
+    made = model(WORDS, inputs="int16[1,5,7,3] x", outputs="int16[1,6,7,3] y", constants=constants, opset=21)
+    return made, random.integers(-32768, 32768, (2, 1, 5, 7, 3)).astype(numpy.int16)
+
+
+def volume(random):
+    """A convolution and a pool over three axes."""
+    weights = random.normal(size=(4, 3, 3, 2, 3)).astype(numpy.float32)
+    made = model(VOLUME, inputs="float[1,3,5,7,6] x", outputs="float[1,4,d,h,w] y", constants={"w": weights})
+    return made, random.normal(size=(2, 1, 3, 5, 7, 6)).astype(numpy.float32)
+
+
+@pytest.mark.parametrize("make, board, reason", [
+    (words, "mps2-an386", "input 0 is int16, wants int8"), (words, "mps3-an547", "input 0 is int16, wants int8"),
+    (volume, "mps2-an386", "has no kernel for Conv3D"), (volume, "mps3-an547", "has no kernel for Conv3D")])
+def test_16_bit_values_and_layers_over_three_axes_are_built_and_right_without_a_fast_kernel(make, board, reason, tmp_path):
+    made, inputs = make(numpy.random.Generator(numpy.random.PCG64(5)))
+    (tmp_path / "net.onnx").write_bytes(made)
+    numpy.savez(tmp_path / "io.npz", x=inputs)
+    nodes = aidge_build("explain", tmp_path / "net.onnx", "--board", board, "--json").json["nodes"]
+    assert {node["library"] for node in nodes} == {"ref"}
+    fast = "cortexm" if board == "mps2-an386" else "helium"
+    assert any(entry["kernel"].startswith(fast) and entry["reason"] == reason for entry in nodes[0]["rejected"])
+    assert reason in aidge_build("explain", tmp_path / "net.onnx", nodes[0]["name"], "--board", board).stdout
+    verified = aidge_build("verify", tmp_path / "net.onnx", "--board", board, "--io-data", tmp_path / "io.npz", "--layers",
+                           "--json")
+    assert verified.exit_code == 0 and verified.json["differing_values"] == 0 and verified.json["values"] > 100
+
+
 def test_explain_says_block_and_epilogue_and_the_plan_says_the_same(tmp_path):
     explained = {node["name"]: node for node in aidge_build("explain", DIGITS, "--board", "mps2-an386", "--json").json["nodes"]}
     facts = explained["conv2"]["facts"]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Random networks as the planner sees them: in time, nearly always proved, and never illegal.
 
-The suite takes a fixed sample; AIDGE_RANDOM_PLANS=10000 the stress size.
+The suite takes a fixed sample; AIDGE_STRESS=1 (`./sconsw stress`) 10,000 small networks, and 300 of up to 2,000 buffers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from aidge_build.schedule.order import best_order
 from aidge_build.schedule.problem_file import GraphProblem
 from aidge_build.schedule.question import Operation, OrderQuestion
 
-COUNT = int(os.environ.get("AIDGE_RANDOM_PLANS", "300"))
+STRESS = "AIDGE_STRESS" in os.environ
+COUNT = 10_000 if STRESS else 300
+LARGE_COUNT, MOST_OPERATIONS = (300, 1_500) if STRESS else (25, 300)
 STYLES = ("chain", "residual", "inception", "dense", "unet", "mesh")
 
 
@@ -130,6 +132,19 @@ def test_bytes_that_are_reused_a_step_too_early_are_found(seed):
         with pytest.raises(CheckFailed, match="overlap"):
             check(MemoryPlan(placements, early.peak_bytes, *Problem.of(buffers).lower_bound, offsets_proved_optimal=False), buffers)
     assert found
+
+
+def test_networks_of_many_sizes_are_nearly_always_proved_and_quickly():
+    proved, seconds = 0, []
+    for seed in range(LARGE_COUNT):
+        buffers = buffers_of(seed, round(30 * (MOST_OPERATIONS / 30) ** Random(seed + 7).random()), ordered=seed % 4 == 0)
+        begin = process_time()
+        found = plan(buffers)
+        seconds.append(process_time() - begin)
+        check(found, buffers)
+        proved += found.offsets_proved_optimal
+    assert proved >= 0.95 * LARGE_COUNT, f"{proved} of {LARGE_COUNT} proved"
+    assert max(seconds) < 10 and sorted(seconds)[LARGE_COUNT // 2] < 1
 
 
 @pytest.mark.parametrize("seed, count", [(1, 300), (2, 500), (3, 1_000), (4, 1_000), (5, 2_000)])

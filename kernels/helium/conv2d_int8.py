@@ -10,6 +10,7 @@ import numpy
 from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.backend.spec import Demands, NodeView, Predicate
 from aidge_build.export.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.export.following import Steps, following
 from aidge_build.export.linear import linear_constants
 from aidge_build.export.node import ExportNode, kernel
 
@@ -26,6 +27,7 @@ SCRATCH_BYTES = 4096  # what patches may take if they have the choice
 PIXELS = 4
 MOST_TAPS = 3  # whose weights stay in registers together
 FEWEST_STATIONARY = 3  # blocks of pixels that pay for loading a pair's weights beforehand
+FEWEST_OF_A_PART = 128  # blocks of pixels beside which loading them once more is nothing
 
 
 def _grouped(view: NodeView) -> str:
@@ -59,6 +61,42 @@ class Plan:
         staged = self.staging.bytes if self.staging else 0
         return staged + (self.batch * self.patches.vectors * LANES + LANES if self.patches else 0)
 
+    @property
+    def pixels(self) -> int:
+        """Of a pointwise layer."""
+        return self.geometry.batches * self.geometry.in_height * self.geometry.in_width
+
+    @property
+    def whole_blocks(self) -> int:
+        """Of a pointwise layer: blocks of pixels before those behind which the input ends."""
+        masked = min(self.pixels, -(-(-self.geometry.channels % LANES) // self.geometry.channels))
+        return (self.pixels - masked) // PIXELS
+
+    @property
+    def rows_together(self) -> int:
+        """Output rows whose windows are laid out before the first of them is written."""
+        return max(1, self.batch // self.geometry.out_width)
+
+    @property
+    def steps(self) -> Steps:
+        """What is written, and what of the input is not needed any more."""
+        shape = self.geometry
+        if shape.is_pointwise:
+            parts = [(first, first + count) for first, count in parts_of(self.product, self.whole_blocks)]
+            alone = self.whole_blocks if is_stationary(self.product, self.whole_blocks) else 0
+            parts = (parts if alone else []) + [(block, block + 1) for block in range(alone, -(-self.pixels // PIXELS))]
+            return [(min(end * PIXELS, self.pixels) * shape.outputs, first * PIXELS * shape.channels) for first, end in parts]
+        ends = [min(first + self.rows_together, shape.out_height) for first in range(0, shape.out_height, self.rows_together)]
+        return shape.row_steps([(end, self._needed(end)) for end in ends])
+
+    def _needed(self, end: int) -> int:
+        """The first input row that is needed while, or after, the output rows before `end` are written."""
+        if self.staging is None:
+            return (end - 1) * self.geometry.stride_height
+        if end == self.geometry.out_height:
+            return self.geometry.in_height
+        return end * self.geometry.stride_height - self.geometry.top
+
 
 def plan_of(shape: Geometry, clamps: bool) -> Plan:
     """The plan with the fewest instructions, by estimate."""
@@ -89,6 +127,19 @@ def plan_of(shape: Geometry, clamps: bool) -> Plan:
                                                                         if plan.patches else 0)))
 
 
+def is_stationary(form: Product, blocks: int) -> bool:
+    """Whether the weights of a pair of channels stay in registers while so many blocks of pixels pass."""
+    return Stationary.fits(form) and blocks >= FEWEST_STATIONARY
+
+
+def parts_of(form: Product, blocks: int) -> list[tuple[int, int]]:
+    """(First, how many) of the blocks of pixels that pass together: all, unless weights stay in registers while very many pass.
+    The output can then follow the input part by part."""
+    count = max(1, blocks // FEWEST_OF_A_PART) if is_stationary(form, blocks) else 1
+    ends = [blocks * part // count for part in range(count + 1)]
+    return [(first, end - first) for first, end in zip(ends, ends[1:])]
+
+
 def _batch(shape: Geometry, room: int) -> int:
     """How many pixels' windows are laid out at once: whole rows where they fit, and so that blocks come out even."""
     rows = min(shape.out_height, room // shape.out_width)
@@ -110,7 +161,7 @@ class Conv2dInt8(ExportNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         plan = cls.plan(view)
-        return Demands(scratch_bytes=plan.scratch_bytes)
+        return following(plan.steps, view.outputs[0], plan.scratch_bytes)
 
     @staticmethod
     def plan(view: NodeView) -> Plan:
@@ -163,14 +214,9 @@ class Driver:
         return [*self.functions.values(), c_function(self.name, parameters, body)]
 
     def _pointwise(self) -> list[str]:
-        shape, form = self.shape, self.plan.product
-        pixels = shape.batches * shape.in_height * shape.in_width
-        missing = -shape.channels % LANES
-        masked = min(pixels, -(-missing // shape.channels))  # the last pixels, behind which the input ends
-        tail = shape.channels % LANES
-        whole = (pixels - masked) // PIXELS
-        lines = self._blocks(form, "x", "y", 0, whole)
-        return lines + self._pixels(replace(form, tail=tail), "x", "y", whole * PIXELS, pixels)
+        form, whole = self.plan.product, self.plan.whole_blocks
+        masked = replace(form, tail=self.shape.channels % LANES)
+        return [*self._blocks(form, "x", "y", 0, whole), *self._pixels(masked, "x", "y", whole * PIXELS, self.plan.pixels)]
 
     def _pixels(self, form: Product, x: str, y: str, first: int, end: int) -> list[str]:
         """Pixels first..end - 1 in blocks of four, and the rest."""
@@ -182,10 +228,14 @@ class Driver:
     def _blocks(self, form: Product, x: str, y: str, first: int, count: int) -> list[str]:
         if count == 0:
             return []
-        block = Stationary(form) if Stationary.fits(form) and count >= FEWEST_STATIONARY else form
+        block = Stationary(form) if is_stationary(form, count) else form
         self.functions[block.name] = block.text()
-        source, target = (_at(pointer, first * step) for pointer, step in ((x, form.pixel_step), (y, form.channels)))
-        return [f"{block.name}({source}, {target}, stream, {count});"]
+        lines = []
+        for start, size in parts_of(form, count):
+            pixel = first + PIXELS * start
+            source, target = (_at(pointer, pixel * step) for pointer, step in ((x, form.pixel_step), (y, form.channels)))
+            lines.append(f"{block.name}({source}, {target}, stream, {size});")
+        return lines
 
     def _rows(self) -> list[str]:
         shape, plan = self.shape, self.plan
@@ -214,7 +264,7 @@ class Driver:
         shape, plan = self.shape, self.plan
         patches = plan.patches
         self.functions[patches.name] = patches.text()
-        count = plan.batch // shape.out_width
+        count = plan.rows_together
 
         def group(rows: int, first: str) -> list[str]:
             row_bytes = shape.out_width * patches.vectors * LANES

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from aidge_build.export.following import Steps, row_steps
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.window import Window
 
@@ -55,6 +57,11 @@ class Geometry:
     def stays_inside(self) -> bool:
         """Whether no window sees a pad."""
         return (self.top == self.left == 0 and self.reached_height <= self.in_height and self.reached_width <= self.in_width)
+
+    def row_steps(self, rows: Iterable[tuple[int, int]]) -> Steps:
+        """Steps of output rows, with the input rows that are needed no more."""
+        return row_steps(self.batches, self.in_height, self.out_height,
+                         (self.in_width * self.channels, self.out_width * self.outputs), rows)
 
     @property
     def is_pointwise(self) -> bool:

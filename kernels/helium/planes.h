@@ -4,40 +4,45 @@
 /* What a generated function for planes computes. */
 typedef struct {
     int32_t channels, in_height, in_width, out_height, out_width, top, left;
+    int32_t width; /* of a plane with its pads */
 } aidge_helium_planes_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /*
- * Depthwise convolution of one image with stride 1, [height][width][channels].
+ * Depthwise convolution of one image with stride 1, [height][width][channels]; the plane holds the zero point around
+ * each channel.
  *
  * stream: int32 {input zero point, zero point, lowest, highest}, 48 bytes of offsets; for each channel its window in a grid
  *   of 4 x 4, int32 bias, float multiplier.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
-static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream, const aidge_helium_planes_shape *shape)
+static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane,
+                                const aidge_helium_planes_shape *shape)
 {
-    const int32_t zero_point = aidge_helium_word(stream);
     const int32_t channels = shape->channels;
     int32_t out_y, out_x, channel, row, column;
     aidge_ref_levels levels;
     levels.zero_point = aidge_helium_word(stream + 4);
     levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
-    for (out_y = 0; out_y < shape->out_height; out_y++) {
-        for (out_x = 0; out_x < shape->out_width; out_x++) {
-            for (channel = 0; channel < channels; channel++) {
-                const int8_t *grid = stream + 64 + 24 * channel;
+    for (channel = 0; channel < channels; channel++) {
+        const int8_t *grid = stream + 64 + 24 * channel;
+        for (row = 0; row < shape->in_height; row++) {
+            for (column = 0; column < shape->in_width; column++) {
+                plane[(row + shape->top) * shape->width + column + shape->left] =
+                    x[(row * shape->in_width + column) * channels + channel];
+            }
+        }
+        for (out_y = 0; out_y < shape->out_height; out_y++) {
+            for (out_x = 0; out_x < shape->out_width; out_x++) {
                 uint32_t sum = (uint32_t)aidge_helium_word(grid + 16);
                 for (row = 0; row < 3; row++) {
-                    const int32_t in_y = out_y + row - shape->top;
                     for (column = 0; column < 3; column++) {
-                        const int32_t in_x = out_x + column - shape->left;
-                        const int inside = (in_y >= 0) && (in_y < shape->in_height) && (in_x >= 0) && (in_x < shape->in_width);
-                        const int32_t value = inside ? x[(in_y * shape->in_width + in_x) * channels + channel] : zero_point;
-                        sum += (uint32_t)(value * grid[4 * row + column]);
+                        sum += (uint32_t)(plane[(out_y + row) * shape->width + out_x + column] * grid[4 * row + column]);
                     }
                 }
-                *y++ = aidge_ref_requantize((int32_t)sum, aidge_helium_float(grid + 20), levels);
+                y[(out_y * shape->out_width + out_x) * channels + channel] =
+                    aidge_ref_requantize((int32_t)sum, aidge_helium_float(grid + 20), levels);
             }
         }
     }

@@ -54,6 +54,12 @@ class Planes:
         return self.width * self.height
 
     @property
+    def works_in_place(self) -> bool:
+        """Whether the output may lie where the input is: a channel reads and writes no other's bytes, and is copied as a whole
+        before it is written; no image may reach into the next one."""
+        return self.shape.batches == 1 or self.shape.out_height * self.shape.out_width <= self.shape.in_height * self.shape.in_width
+
+    @property
     def name(self) -> str:
         return f"aidge_helium_planes_{self.shape.name}{'_clamped' if self.clamps else ''}"
 
@@ -80,9 +86,10 @@ class Planes:
     def text(self) -> str:
         """The C text."""
         shape = self.shape
-        fields = (shape.channels, shape.in_height, shape.in_width, shape.out_height, shape.out_width, shape.top, shape.left)
+        fields = (shape.channels, shape.in_height, shape.in_width, shape.out_height, shape.out_width, shape.top, shape.left,
+                  self.width)
         plain = (f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
-                 "    (void)plane;\n    aidge_helium_planes(x, y, stream, &shape);")
+                 "    aidge_helium_planes(x, y, stream, plane, &shape);")
         purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
         return function(self.name, purpose, PARAMETERS, _Printer(self).lines(), plain)
 

@@ -6,8 +6,11 @@ from __future__ import annotations
 import functools
 
 import cortexm_harness
+import helium_harness
 import pytest
 import test_cortexm_linear as cortexm_layers
+import test_helium_convolution as helium_convolutions
+import test_helium_depthwise as helium_depthwise
 from cortexm_harness import BOARD, PORTABLE
 from helium_harness import needs_emulator
 
@@ -26,6 +29,7 @@ MORE = (
     (2, 8, (9, 9), 8, (3, 3), 1, 1, (1, 1), 8),
     (1, 16, (40, 24), 16, (3, 3), 1, 1, (1, 1), 16),
     (2, 8, (12, 12), 8, (3, 3), 2, 1, (0, 1), 8),
+    (2, 8, (12, 12), 8, (3, 3), 1, 1, (2, 2), 8),
 )
 
 
@@ -39,10 +43,22 @@ def promised_lead(entry):
     return 0 if found.in_place else found.overlap[0][1]
 
 
+def sharing(cases):
+    return [entry for entry in cases if demands(entry).in_place or demands(entry).overlap]
+
+
 @functools.cache
 def cortexm_cases():
-    edges = [cortexm_layers.int8_case(0, *edge) for edge in (*cortexm_layers.EDGES, *MORE)]
-    return [entry for entry in cortexm_harness.accepted(edges) if demands(entry).in_place or demands(entry).overlap]
+    return sharing(cortexm_harness.accepted([cortexm_layers.int8_case(0, *edge) for edge in (*cortexm_layers.EDGES, *MORE)]))
+
+
+@functools.cache
+def helium_cases():
+    """The edges, MORE, and a pointwise layer of few channels whose pixels pass in several parts."""
+    dense = [*helium_convolutions.EDGES, (1, 8, (40, 30), 8, (1, 1), 1, 1, (0, 0)), *(edge[:-1] for edge in MORE if edge[-1] == 1)]
+    deep = [*helium_depthwise.EDGES, *((*edge[:3], *edge[4:-1]) for edge in MORE if edge[-1] > 1)]
+    return sharing(cortexm_harness.accepted([*(helium_harness.convolution(seed, *edge) for seed, edge in enumerate(dense)),
+                                             *(helium_depthwise.depthwise(100 + seed, *edge) for seed, edge in enumerate(deep))]))
 
 
 @needs_emulator
@@ -53,6 +69,16 @@ def test_cortexm_layers_may_overwrite_what_they_say(flags):
     assert cortexm_harness.run(cases, *flags, board=BOARD, lead=promised_lead) == []
 
 
-def test_without_the_distance_layers_overwrite_what_they_read():
-    cases = [entry for entry in cortexm_cases() if demands(entry).overlap and promised_lead(entry) > 0]
-    assert len(cortexm_harness.run(cases, board="host", lead=lambda entry: 0)) >= len(cases) // 2 >= 5
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=["assembly", "plain C"])
+def test_helium_layers_may_overwrite_what_they_say(flags):
+    cases = helium_cases()
+    assert len(cases) >= 50 and sum(bool(demands(entry).in_place) for entry in cases) >= 5
+    assert helium_harness.run(cases, *flags, lead=promised_lead) == []
+
+
+@pytest.mark.parametrize("cases, run", [(cortexm_cases, cortexm_harness.run), (helium_cases, helium_harness.run)],
+                         ids=["cortexm", "helium"])
+def test_without_the_distance_layers_overwrite_what_they_read(cases, run):
+    distant = [entry for entry in cases() if demands(entry).overlap and promised_lead(entry) > 0]
+    assert len(run(distant, board="host", lead=lambda entry: 0)) >= len(distant) // 2 >= 5

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Models with the boards' own libraries give the same outputs whatever the optimisation; no layer needs more than 256 B of stack.
+
+A fixed sample; AIDGE_STRESS=1 (`./sconsw stress`) takes every model of MLPerf Tiny, quantized and as floats, with every option.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy
+import pytest
+
+from aidge_build.backend import cpu
+from aidge_build.boards import Board, load_board
+from aidge_build.elf.disassembly import read_disassembly
+from aidge_build.elf.image import read_image
+from aidge_build.elf.stack import stack_use
+from aidge_build.program import Program
+from aidge_build.toolchain import disassemble
+from aidge_build.verify.firmware import execute
+from tests.compiled import program_of
+from tests.programs import needs_cross_compiler, needs_qemu
+from tests.shared import FLOAT_MODELS, MODELS, float_model, int8_model, vectors
+
+pytestmark = [needs_cross_compiler, needs_qemu]
+STRESS = "AIDGE_STRESS" in os.environ
+BOARDS = ("mps2-an386", "mps3-an547")
+OPTIONS = (("-O2",), ("-O3",), ("-Os",), ("-O2", "-flto"))
+QUANTIZED = [(name, board) for name in (MODELS if STRESS else ("sww_dscnn1d",)) for board in BOARDS]
+FLOAT = [(name, board) for name in (FLOAT_MODELS if STRESS else ("kws_dscnn",)) for board in BOARDS]
+VECTORS = 3 if STRESS else 1
+MOST_STACK_BYTES = 256
+# ref is all there is for floats on the M55. GCC 12 keeps on the stack what the loops around the sums of a pixel need; a
+# convolution that computes it anew for each pixel stays below 300 B, but needs 14 % more instructions.
+MOST_STACK_BYTES_OF = {("mps3-an547", "aidge_ref_conv2d_float32"): 432, ("mps3-an547", "aidge_ref_fc_float32"): 288}
+
+
+def outputs(program: Program, board: Board, inputs: numpy.ndarray, folder: Path):
+    """The only output with each set of options; the layers' stack is looked at on the way."""
+    (given,), (wanted,) = program.view.inputs, program.view.outputs
+    for flags in OPTIONS if STRESS else (("-O3",), ("-Os", "-flto")):
+        ran = execute(program, board, {given: inputs}, folder / "".join(flags), flags=flags)
+        check_stack(program, board, ran.elf, flags)
+        yield ran.outputs[wanted]
+
+
+def check_stack(program: Program, board: Board, elf: Path, flags: tuple[str, ...]) -> None:
+    symbols = tuple(layer.symbol for layer in program.layers)
+    found = stack_use(read_image(elf), read_disassembly(disassemble(elf)), symbols).runs
+    assert len(found) == len(program.layers)
+    for layer in program.layers:
+        bound = found[layer.symbol]
+        most = MOST_STACK_BYTES_OF.get((board.name, layer.call.function), MOST_STACK_BYTES)
+        assert bound.bytes is not None and bound.bytes <= most, (flags, layer.call.function, bound)
+    name, deepest = max(found.items(), key=lambda item: item[1].bytes)
+    print(f"{''.join(flags):10} deepest layer {name}: {deepest.bytes} B, {' > '.join(deepest.path)}")
+
+
+@pytest.mark.parametrize("name, board_name", QUANTIZED)
+def test_quantized_outputs_are_those_of_the_reference_bit_for_bit(name, board_name, tmp_path):
+    board, stored = load_board(board_name), numpy.load(vectors(name))
+    program = program_of(int8_model(name).read_bytes(), name, board)
+    for found in outputs(program, board, stored["x"][:VECTORS], tmp_path):
+        assert numpy.array_equal(found, stored["y_ort_qdq"][:VECTORS])
+
+
+@pytest.mark.parametrize("name, board_name", FLOAT)
+def test_float_outputs_are_within_the_tolerance_of_the_meaning(name, board_name, tmp_path):
+    board, stored = load_board(board_name), numpy.load(vectors(name))
+    program = program_of(float_model(name).read_bytes(), name, board)
+    inputs = (stored["x"][:1].astype(numpy.float32) - numpy.float32(stored["x_zero_point"])) * numpy.float32(stored["x_scale"])
+    (given,), (wanted,) = program.view.inputs, program.view.outputs
+    meaning = cpu.run(program.view, {given: inputs[0]})[wanted]
+    for found in outputs(program, board, inputs, tmp_path):
+        difference = numpy.abs(found[0].astype(numpy.float64) - meaning).max() / numpy.abs(meaning).max()
+        print(f"largest difference {difference:.1e}")
+        assert difference <= 1e-5

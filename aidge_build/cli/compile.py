@@ -8,9 +8,11 @@ from pathlib import Path
 
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
+from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.installed import own_files
 from aidge_build.output import write_sources
+from aidge_build.request import CompileRequest
 
 SUMMARY = "generate the C of a model"
 
@@ -29,9 +31,24 @@ def run(arguments: argparse.Namespace) -> Outcome:
     sources = compile(request)
     changes = write_sources(sources, Path(arguments.out), depfile=arguments.depfile and Path(arguments.depfile),
                             stamp=arguments.stamp and Path(arguments.stamp), dependencies=[*request.dependencies, *own_files()])
+    if arguments.stamp:
+        _refuse_a_replaced_model(request, Path(arguments.stamp))
     manifest = sources.manifest
     summary = (f"{name}: {len(manifest['layers'])} layers, {sum(layer['macs'] for layer in manifest['layers']):,} MACs, "
                f"peak {manifest['peak_bytes']:,} B (lower bound {manifest['lower_bound_bytes']:,} B), arena {manifest['arena_bytes']:,} B, "
                f"weights {manifest['weights_bytes']:,} B, rounding {manifest['options']['rounding']}")
     notices = [f"{request.file_name}: {notice}" for notice in manifest.get("notices", ())]
     return Outcome("\n".join([*notices, summary, *changes]), manifest)
+
+
+def _refuse_a_replaced_model(request: CompileRequest, stamp: Path) -> None:
+    """make and ninja compare times: a stamp that is newer than a model that nobody read would hide it for ever."""
+    model = Path(request.file_name)
+    for path, content in {model: request.model, **{model.parent / location: data for location, data in request.external.items()}}.items():
+        try:
+            replaced = path.read_bytes() != content
+        except OSError:
+            replaced = True
+        if replaced:
+            stamp.unlink(missing_ok=True)
+            raise AidgeError("it was replaced while the generator ran", where=str(path), hint="build again", code="INPUT")

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from aidge_build.cli import main
+from aidge_build.compile import compile
 from aidge_build.installed import cmake_folder
 from tests.build.checkout import ROOT
 from tests.build.test_real_generator import COMMAND, DIGITS, with_other_weights
@@ -139,6 +141,22 @@ def test_several_generators_at_once_in_one_folder_all_succeed(tmp_path):
     processes = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(3)]
     assert [(process.communicate()[1], process.returncode) for process in processes] == [(b"", 0)] * 3
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(GENERATED)
+
+
+def test_a_model_that_is_replaced_while_the_generator_runs_is_said_and_read_by_the_next_build(tmp_path, monkeypatch, capsys):
+    model, stamp = tmp_path / "digits.onnx", tmp_path / "out/digits.stamp"
+    model.write_bytes(DIGITS.read_bytes())
+    words = ["compile", str(model), "--board=host", f"--out={tmp_path / 'out'}", f"--depfile={tmp_path / 'out/d'}", f"--stamp={stamp}"]
+    assert main(words) == 0 and stamp.exists()
+
+    def replacing(request):
+        model.write_bytes(with_other_weights())
+        return compile(request)
+
+    monkeypatch.setattr("aidge_build.cli.compile.compile", replacing)
+    assert main(words) == 2 and not stamp.exists()
+    assert capsys.readouterr().err == f"aidge-build: {model}: it was replaced while the generator ran. Hint: build again\n"
+    assert main(words) == 0 and stamp.exists()
 
 
 # Disks. A user namespace gives an ordinary user a file system to fill, and root one that refuses to be written.

@@ -87,6 +87,7 @@ class _Search:
         self.root = root
         self.chain: list[int] = []
         self._done: dict[int, tuple[int, _Path, bool]] = {}
+        self._refused: dict[int, Refusal] = {}
 
     def bound(self, entry: int) -> tuple[int, _Path]:
         """Bytes and path from `entry` on."""
@@ -96,6 +97,8 @@ class _Search:
     def _visit(self, entry: int) -> tuple[int, _Path, bool]:
         if entry in self._done:
             return self._done[entry]
+        if entry in self._refused:
+            raise self._refused[entry]
         if entry in self.chain:
             cycle = [*self.chain[self.chain.index(entry):], entry]
             refusal = Refusal(f"recursion {' > '.join(map(self.code.name, cycle))}")
@@ -106,6 +109,7 @@ class _Search:
             activation = walk(self.code, entry, entry == self.root, lambda call: self._visit(call.target)[2])
         except Refusal as refusal:
             refusal.chain = refusal.chain or tuple(self.chain)
+            self._refused[entry] = refusal
             raise
         finally:
             self.chain.pop()

@@ -10,7 +10,7 @@ import pytest
 
 from aidge_build.boards import load_board
 from aidge_build.cli import main
-from aidge_build.elf import read_disassembly, read_image, stack_use
+from aidge_build.elf import activation, read_disassembly, read_image, stack, stack_use
 from aidge_build.emulate import run_program
 from aidge_build.toolchain import build_program, disassemble
 from tests.programs import build, model, needs_cross_compiler, needs_qemu
@@ -148,6 +148,25 @@ def test_probes_below_the_stack_pointer_count(tmp_path):
     assert bound_of(tmp_path, code, "-O2").bytes <= bounds(elf).program.bytes
     probe = "__attribute__((naked, noinline)) void f(void) { __asm__(\"str r0, [sp, #-200]\\n bx lr\"); } int main(void) { f(); return 0; }"
     assert bound_of(tmp_path, probe).bytes >= 200
+
+
+def test_far_jumps_of_large_functions_are_walked_once_each(tmp_path, monkeypatch):
+    """Thumb-1 jumps further than 2 KB by `bl`, which looks like a call of another function."""
+    blocks = "\n".join(f"while (n < {index}) {{ {'n++; ' * 400} }}" for index in range(14))
+    code = (f"volatile int n; __attribute__((noinline)) int f(int x) {{ volatile char b[40]; b[x] = 1; {blocks} return b[x] + n; }}\n"
+            "int main(void) { return f(5) == 0; }")
+    elf = build("microbit", code, tmp_path, flags=("-O1",))
+    walks = []
+
+    def walk(*arguments):
+        walks.append(arguments)
+        assert len(walks) < 200
+        return activation.walk(*arguments)
+
+    monkeypatch.setattr(stack, "walk", walk)
+    used = run_program(elf, load_board("microbit"), work_folder=tmp_path).stack_high_water_bytes
+    assert used <= bounds(elf).program.bytes < used + 8
+    assert len(walks) > 20
 
 
 def test_a_jump_table_ends_where_constants_begin(tmp_path):

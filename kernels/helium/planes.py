@@ -57,7 +57,8 @@ class Planes:
     def works_in_place(self) -> bool:
         """Whether the output may lie where the input is: a channel reads and writes no other's bytes, and is copied as a whole
         before it is written; no image may reach into the next one."""
-        return self.shape.batches == 1 or self.shape.out_height * self.shape.out_width <= self.shape.in_height * self.shape.in_width
+        shape = self.shape
+        return shape.batches == 1 or shape.out_height * shape.out_width <= shape.in_height * shape.in_width
 
     @property
     def name(self) -> str:

@@ -55,7 +55,8 @@ def cortexm_cases():
 @functools.cache
 def helium_cases():
     """The edges, MORE, and a pointwise layer of few channels whose pixels pass in several parts."""
-    dense = [*helium_convolutions.EDGES, (1, 8, (40, 30), 8, (1, 1), 1, 1, (0, 0)), *(edge[:-1] for edge in MORE if edge[-1] == 1)]
+    dense = [*helium_convolutions.EDGES, (1, 8, (40, 30), 8, (1, 1), 1, 1, (0, 0)),
+             *(edge[:-1] for edge in MORE if edge[-1] == 1)]
     deep = [*helium_depthwise.EDGES, *((*edge[:3], *edge[4:-1]) for edge in MORE if edge[-1] > 1)]
     return sharing(cortexm_harness.accepted([*(helium_harness.convolution(seed, *edge) for seed, edge in enumerate(dense)),
                                              *(helium_depthwise.depthwise(100 + seed, *edge) for seed, edge in enumerate(deep))]))

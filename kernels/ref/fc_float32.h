@@ -9,9 +9,10 @@
  *
  * weights: for each block of 4 outputs [in_features][4]; the last out_features % 4 outputs one by one as [in_features].
  * bias: [out_features]; bounds: {lowest, highest}.
+ * Not inlined: at -O3 a layer of constant size would have its unrolled loops' values on the stack.
  */
-static void aidge_ref_fc_float32(const float *input, float *output, const float *weights, const float *bias,
-                                 const float *bounds, const aidge_ref_fc_shape *shape)
+AIDGE_REF_NOINLINE void aidge_ref_fc_float32(const float *input, float *output, const float *weights, const float *bias,
+                                             const float *bounds, const aidge_ref_fc_shape *shape)
 {
     const int32_t count = shape->in_features;
     int32_t batch, channel, i;

@@ -18,6 +18,7 @@ from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.program import Program
 from aidge_build.verify.compare import Difference, compare, first_difference, top1_equal
 from aidge_build.verify.firmware import Execution, execute
+from aidge_build.verify.layers import meanings
 from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz, reference_outputs
 
 SUMMARY = "generate, compile, run and compare a model"
@@ -57,13 +58,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(arguments.keep or temporary)
         execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
-        numpy_values = _numpy_backend(program, vectors) if wanted is None or arguments.layers else None
-        wanted = wanted or {name: numpy_values[name] for name in program.view.outputs}
+        wanted = wanted or _numpy_backend(program, vectors)
         differences = [compare(name, execution.outputs[name], wanted[name]) for name in program.view.outputs]
         first = None
         if arguments.layers or not all(difference.within for difference in differences):
-            numpy_values = numpy_values or _numpy_backend(program, vectors)
-            first = _first_layer(program, board, vectors, folder / "traced", numpy_values, tuple(arguments.flag))
+            first = _first_layer(program, board, vectors, folder / "traced", tuple(arguments.flag))
         accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
     passed = all(difference.within for difference in differences) and not (arguments.layers and first)
@@ -73,14 +72,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _numpy_backend(program: Program, vectors: Vectors) -> Vectors:
     count = len(next(iter(vectors.values())))
     runs = [cpu.run(program.view, {name: values[index] for name, values in vectors.items()}) for index in range(count)]
-    names = [*program.view.outputs, *(tensor.name for layer in program.layers for tensor in layer.outputs)]
-    return {name: numpy.stack([values[name] for values in runs]) for name in names}
+    return {name: numpy.stack([values[name] for values in runs]) for name in program.view.outputs}
 
 
-def _first_layer(program: Program, board, vectors: Vectors, folder: Path, wanted: Vectors, flags: tuple[str, ...]) -> dict | None:
+def _first_layer(program: Program, board, vectors: Vectors, folder: Path, flags: tuple[str, ...]) -> dict | None:
     trace = execute(program, board, vectors, folder, trace=True, flags=flags).trace
     layer_of = {tensor.name: layer for layer in program.layers for tensor in layer.outputs}
-    found = first_difference(list(layer_of), trace, wanted)
+    found = first_difference(list(layer_of), trace, meanings(program.view, vectors, trace))
     return found and {"node": layer_of[found["tensor"]].node.name, "kernel": layer_of[found["tensor"]].kernel.name, **found}
 
 

@@ -14,6 +14,7 @@ from aidge_build.elf.image import Image
 _FRAME_BYTES, _VECTOR_FRAME_BYTES = 36, 108
 # The first two words of a vector table are the stack pointer and the reset handler.
 _HANDLERS_AT = 2
+_MOST_NESTED_CALLS = 80  # beyond, Python's own stack would end
 _Path = tuple[tuple[str, int], ...]  # functions, and what each holds
 
 
@@ -102,6 +103,10 @@ class _Search:
         if entry in self.chain:
             cycle = [*self.chain[self.chain.index(entry):], entry]
             refusal = Refusal(f"recursion {' > '.join(map(self.code.name, cycle))}")
+            refusal.chain = tuple(self.chain)
+            raise refusal
+        if len(self.chain) >= _MOST_NESTED_CALLS:
+            refusal = Refusal(f"more than {_MOST_NESTED_CALLS} calls within each other")
             refusal.chain = tuple(self.chain)
             raise refusal
         self.chain.append(entry)

@@ -152,7 +152,7 @@ def test_probes_below_the_stack_pointer_count(tmp_path):
 
 def test_far_jumps_of_large_functions_are_walked_once_each(tmp_path, monkeypatch):
     """Thumb-1 jumps further than 2 KB by `bl`, which looks like a call of another function."""
-    blocks = "\n".join(f"while (n < {index}) {{ {'n++; ' * 400} }}" for index in range(14))
+    blocks = "\n".join(f"while (n < {index}) {{ {'n++; ' * 400} }}" for index in range(7))
     code = (f"volatile int n; __attribute__((noinline)) int f(int x) {{ volatile char b[40]; b[x] = 1; {blocks} return b[x] + n; }}\n"
             "int main(void) { return f(5) == 0; }")
     elf = build("microbit", code, tmp_path, flags=("-O1",))
@@ -160,13 +160,21 @@ def test_far_jumps_of_large_functions_are_walked_once_each(tmp_path, monkeypatch
 
     def walk(*arguments):
         walks.append(arguments)
-        assert len(walks) < 200
+        assert len(walks) < 40
         return activation.walk(*arguments)
 
     monkeypatch.setattr(stack, "walk", walk)
     used = run_program(elf, load_board("microbit"), work_folder=tmp_path).stack_high_water_bytes
     assert used <= bounds(elf).program.bytes < used + 8
-    assert len(walks) > 20
+    assert len(walks) > 15
+
+
+@pytest.mark.parametrize("functions, is_bounded", [(60, True), (200, False)])
+def test_calls_within_calls_are_bounded_or_refused(tmp_path, functions, is_bounded):
+    chain = "\n".join(f"__attribute__((noinline)) int f{index}(int x) {{ n++; return f{index - 1}(x + n) + 1; }}" for index in range(1, functions))
+    code = f"volatile int n; __attribute__((noinline)) int f0(int x) {{ return n + x; }}\n{chain}\nint main(void) {{ return f{functions - 1}(1); }}"
+    bound = bound_of(tmp_path, code, "-O1", "-fno-optimize-sibling-calls")
+    assert (bound.bytes or 0) >= 8 * functions if is_bounded else "more than 80 calls within each other" in bound.reason
 
 
 def test_a_jump_table_ends_where_constants_begin(tmp_path):

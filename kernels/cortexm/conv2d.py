@@ -54,7 +54,7 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     second = 4 * plane.strides[1] if plane.out_size[1] > 1 else 0
     taps = [plane.dilations[1] * tap for tap in tap_order(plane)]
     name = (f"aidge_cortexm_conv2d_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
-            f"{'' if second else '_alone'}_{stream.variant}_u{ahead}_{body}")
+            f"{'' if second else '_alone'}{'_last2' * buffer.leaves_one}_{stream.variant}_u{ahead}_{body}")
     code = Routine(dense.REGISTERS)
     begin_row(code)
     code.label(1, "two pixels")
@@ -75,7 +75,7 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
                         f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable)
     fill = "aidge_cortexm_even_bytes((uint32_t)stream[2])"
     unpack, unpacking = unpack_text(plane.in_channels, buffer.span)
-    return name, (unpacking, row, whole_layer(name, LOAD_PLANES.format(unpack=unpack), fill, "rows.words"))
+    return name, (unpacking, row, whole_layer(name, LOAD_PLANES.format(unpack=unpack), fill, "rows.words", buffer.leaves_one))
 
 
 def _sums(code: Routine, stream: Stream, planes: int, ahead: int, body: int, span: int, taps: list[tuple[int, int]]) -> None:

@@ -74,6 +74,11 @@ class Buffer:
     def size_bytes(self) -> int:
         return 4 * self.rows * self.row_words
 
+    @property
+    def leaves_one(self) -> bool:
+        """Whether the last of several tiles would have a single column."""
+        return self.tile < self.plane.out_size[1] and self.plane.out_size[1] % self.tile == 1
+
     def demands(self, output: Tensor, column_bytes: int = 0) -> Demands:
         """The scratch; one tile reads rows into the buffer before it writes the rows that see them."""
         plane, steps = self.plane, ()
@@ -125,16 +130,19 @@ def line_buffer(plane: Plane) -> Buffer:
     return Buffer(plane, rows, row_words, span, width, 1, step, 2 * step)
 
 
-def whole_layer(name: str, load: str, fill: str, column: str) -> str:
+LAST_TWO = "            x -= x + 1 == shape->out_width ? 1 : 0; /* rows of pairs: the last two columns, one of them again */\n"
+
+
+def whole_layer(name: str, load: str, fill: str, column: str, leaves_one: bool = False) -> str:
     """The C function around `<name>_row`: tiles, rows of the buffer, output rows. `load` are the statements that make `top` the
-    first row of the buffer."""
+    first row of the buffer; `leaves_one`: as of the Buffer, where a row function knows pairs of pixels only."""
     return f"""/* Loads rows of the input and computes output rows from them. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_window *shape)
 {{
     int32_t batch, x, y;
     for (batch = 0; batch < shape->batches; batch++) {{
         for (x = 0; x < shape->out_width; x += shape->tile) {{
-            const aidge_cortexm_run run = aidge_cortexm_run_of(shape, x);
+{LAST_TWO * leaves_one}            const aidge_cortexm_run run = aidge_cortexm_run_of(shape, x);
             aidge_cortexm_rows rows = aidge_cortexm_rows_of(input, scratch, {fill}, shape, x);
             for (y = 0; y < shape->out_height; y += shape->lines) {{
                 y = y + shape->lines > shape->out_height ? shape->out_height - shape->lines : y;

@@ -42,9 +42,10 @@ def _preferences(view: GraphView, request: CompileRequest) -> Iterator[CostTable
 
     Kernels of different types never compete, so one build measures many.
     """
+    operators = {node.type: node.operator for node in view.nodes}
     kernels = {kind: list(dict.fromkeys((kernel.library, kernel.name) for library in request.libraries
-                                        for kernel in library.kernels_for(kind)))
-               for kind in sorted({node.type for node in view.nodes})}
+                                        for kernel in library.kernels_for(kind, operator.kinds())))
+               for kind, operator in sorted(operators.items())}
     for turn in range(max(map(len, kernels.values()), default=0)):
         entries = tuple(CostEntry(*found[turn], kind) for kind, found in kernels.items() if turn < len(found))
         yield CostTable(f"turn {turn}", "1", UNITS[0], entries, "")

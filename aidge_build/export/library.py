@@ -13,8 +13,8 @@ import importlib.util
 import os
 import sys
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import ModuleType
 
 from aidge_build.backend.spec import ImplSpec
@@ -32,7 +32,7 @@ _KEYS = {"name", "language", "description", "checkout", "default_for"}
 
 @dataclass(frozen=True)
 class Kernel:
-    """One registered implementation; `type` is the operator's, e.g. Conv2D."""
+    """One registered implementation; `type` is the operator's, e.g. Conv2D, or a kind of operators, e.g. ElementWise."""
 
     library: str
     name: str
@@ -54,8 +54,11 @@ class Library:
     operators: tuple[type[Operator], ...]
     checkout: tuple[str, ...] = ()  # patterns of files that the library takes from a folder of the user's
 
-    def kernels_for(self, operator_type: str) -> tuple[Kernel, ...]:
-        return tuple(kernel for kernel in self.kernels if kernel.type == operator_type)
+    def kernels_for(self, operator_type: str, kinds: Collection[str] = ()) -> tuple[Kernel, ...]:
+        """The kernels for a type of operator, and those for the kinds that the operator belongs to, as kernels of its type."""
+        own = (kernel for kernel in self.kernels if kernel.type == operator_type)
+        shared = (replace(kernel, type=operator_type) for kernel in self.kernels if kernel.type in kinds)
+        return (*own, *shared)
 
 
 def load_library(files: Mapping[str, bytes], where: str) -> Library:

@@ -10,8 +10,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Operator
 
-FUNCTIONS = ("Abs", "Ceil", "Clip", "Elu", "Erf", "Exp", "Floor", "HardSigmoid", "HardSwish", "LeakyReLU", "Log", "Neg", "ReLU",
-             "Reciprocal", "Round", "Sigmoid", "Sqrt", "Tanh")
+FUNCTIONS = ("ElementWise", "Clip")  # every operator of the kind, those that users add included
 LEVELS = numpy.arange(-128, 128, dtype=numpy.int8)
 
 

@@ -21,6 +21,8 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.attributes import from_declared
 from aidge_build.operators.sample import Sample
 
+KINDS = "aidge_build.operators.kinds"  # the module of the kinds
+
 
 @dataclass(frozen=True)
 class TensorType:
@@ -53,6 +55,11 @@ class Operator:
     def type(self) -> str:
         """The name under which kernels register, e.g. Conv2D."""
         return type(self).__name__
+
+    @classmethod
+    def kinds(cls) -> tuple[str, ...]:
+        """The kinds of `operators.kinds` that it belongs to: a kernel may be registered for all operators of a kind."""
+        return tuple(base.__name__ for base in cls.__mro__ if base.__module__ == KINDS)
 
     @classmethod
     def from_onnx(cls, source: "OnnxNode") -> "Operator | tuple[Operator, Sequence[str]]":
@@ -120,7 +127,7 @@ class Operator:
 
     def get_available_backends(self, libraries: Sequence = ()) -> tuple[str, ...]:
         """Where this operator runs: the numpy backend, and those of the export libraries that have a kernel for its type."""
-        return ("cpu", *(library.name for library in libraries if library.kernels_for(self.type)))
+        return ("cpu", *(library.name for library in libraries if library.kernels_for(self.type, self.kinds())))
 
     def __str__(self) -> str:
         shown = ", ".join(f"{f.name}={getattr(self, f.name)}" for f in fields(self) if getattr(self, f.name) != f.default)

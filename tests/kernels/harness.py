@@ -51,7 +51,8 @@ class Case:
     def kernel(self) -> Kernel:
         """The most specific kernel that accepts the node."""
         rejected = []
-        for kernel in sorted(library().kernels_for(self.view.node.type), key=lambda k: (-k.spec.specificity, k.name)):
+        kernels = library().kernels_for(self.view.node.type, self.view.operator.kinds())
+        for kernel in sorted(kernels, key=lambda k: (-k.spec.specificity, k.name)):
             reason = kernel.spec.rejection(self.view, frozenset(), "onnx")
             if not reason:
                 return kernel

@@ -90,7 +90,8 @@ def test_what_was_added_is_listed(project):
     kernels = aidge_build("kernels", "--kernel-path", project / "toy", "--json").json
     assert "toy" in [library["name"] for library in kernels["libraries"]]
     operators = aidge_build("ops", "--kernel-path", project / "toy", "--json").json["operators"]
-    assert [row["backends"] for row in operators if row["type"] == "TimesPlusOne"] == [["cpu", "toy"]]
+    (types,) = [row["dtypes"] for row in operators if row["type"] == "TimesPlusOne"]
+    assert types["toy"] == ["float32"] and types["ref"] == ["int8"], "every element-wise operator is a table between int8 tensors"
 
 
 def test_what_was_added_is_a_dependency_of_the_build(project):

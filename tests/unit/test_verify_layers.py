@@ -15,8 +15,9 @@ X = {"x": numpy.array([[[1.5811388, 2]]], numpy.float32)}  # the first square li
 
 
 def traced(square: float, level: int) -> dict[str, numpy.ndarray]:
-    values = {"a": [[[square, 4]]], "d": [[[level, 4]]], "y": [[[-level, -4]]]}
-    return {**{name: numpy.array(value, numpy.float32) for name, value in values.items()}, "q": numpy.array([[[level, 4]]], numpy.int8)}
+    floats = {"a": [[[square, 4]]], "d": [[[level, 4]]], "y": [[[-level, -4]]]}
+    found = {name: numpy.array(values, numpy.float32) for name, values in floats.items()}
+    return {**found, "q": numpy.array([[[level, 4]]], numpy.int8)}
 
 
 def first(trace):

@@ -8,7 +8,29 @@ typedef struct {
     int32_t channels, rows, columns;
     int32_t row_step, column_step; /* in the input */
     int32_t weight_row_step;
+    const float *source, *weights; /* of the first tap inside the image */
+    int32_t top, left, right;      /* the next pixel's window in the image, and where the row of windows ends */
 } aidge_ref_depthwise_patch_float32;
+
+/* To the next pixel. A function of its own: what it needs is not on the stack while the sums are computed. */
+AIDGE_REF_NOINLINE void aidge_ref_convdepthwise2d_float32_next(aidge_ref_depthwise_patch_float32 *patch, const float *input,
+                                                               const float *weights, const aidge_ref_window2d *shape)
+{
+    const int32_t top = patch->top;
+    const int32_t left = patch->left;
+    const int32_t first_y = aidge_ref_first_tap(top, shape->dilation_height);
+    const int32_t first_x = aidge_ref_first_tap(left, shape->dilation_width);
+    patch->rows = aidge_ref_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
+    patch->columns = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+    patch->source = input + ((top + first_y * shape->dilation_height) * shape->in_width + left
+                             + first_x * shape->dilation_width) * patch->channels;
+    patch->weights = weights + (first_y * shape->kernel_width + first_x) * patch->channels;
+    patch->left += shape->stride_width;
+    if (patch->left == patch->right) {
+        patch->left = -shape->pad_left;
+        patch->top += shape->stride_height;
+    }
+}
 
 /* All channels of one pixel; source and weights point to the first tap inside the image. */
 AIDGE_REF_NOINLINE void aidge_ref_convdepthwise2d_float32_pixel(const float *source, float *output, const float *weights,
@@ -53,32 +75,22 @@ AIDGE_REF_NOINLINE void aidge_ref_convdepthwise2d_float32_pixel(const float *sou
 static void aidge_ref_convdepthwise2d_float32(const float *input, float *output, const float *weights, const float *bias,
                                               const float *bounds, const aidge_ref_window2d *shape)
 {
-    const int32_t channels = shape->in_channels;
-    const int32_t in_row = shape->in_width * channels;
     aidge_ref_depthwise_patch_float32 patch;
-    int32_t batch, y, x;
+    int32_t batch, pixel;
 
-    patch.channels = channels;
-    patch.row_step = shape->dilation_height * in_row;
-    patch.column_step = shape->dilation_width * channels;
-    patch.weight_row_step = shape->kernel_width * channels;
-    for (batch = 0; batch < shape->batches; batch++) {
-        for (y = 0; y < shape->out_height; y++) {
-            const int32_t top = y * shape->stride_height - shape->pad_top;
-            const int32_t first_y = aidge_ref_first_tap(top, shape->dilation_height);
-            patch.rows = aidge_ref_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
-            for (x = 0; x < shape->out_width; x++) {
-                const int32_t left = x * shape->stride_width - shape->pad_left;
-                const int32_t first_x = aidge_ref_first_tap(left, shape->dilation_width);
-                const float *source = input + (top + first_y * shape->dilation_height) * in_row
-                                      + (left + first_x * shape->dilation_width) * channels;
-                patch.columns = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
-                aidge_ref_convdepthwise2d_float32_pixel(source, output,
-                                                        weights + (first_y * shape->kernel_width + first_x) * channels, bias,
-                                                        bounds, &patch);
-                output += channels;
-            }
+    patch.channels = shape->in_channels;
+    patch.row_step = shape->dilation_height * shape->in_width * shape->in_channels;
+    patch.column_step = shape->dilation_width * shape->in_channels;
+    patch.weight_row_step = shape->kernel_width * shape->in_channels;
+    patch.right = shape->out_width * shape->stride_width - shape->pad_left;
+    for (batch = shape->batches; batch > 0; batch--) {
+        patch.top = -shape->pad_top;
+        patch.left = -shape->pad_left;
+        for (pixel = shape->out_height * shape->out_width; pixel > 0; pixel--) {
+            aidge_ref_convdepthwise2d_float32_next(&patch, input, weights, shape);
+            aidge_ref_convdepthwise2d_float32_pixel(patch.source, output, patch.weights, bias, bounds, &patch);
+            output += patch.channels;
         }
-        input += shape->in_height * in_row;
+        input += shape->in_height * shape->in_width * shape->in_channels;
     }
 }

@@ -8,15 +8,21 @@ import math
 import numpy
 
 from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.errors import AidgeError
 from aidge_build.export.call import Literal, Struct
 from aidge_build.export.node import ExportNode
+from aidge_build.export.raster import raster_demands
 from aidge_build.export.window2d import two_axes, window2d
 from aidge_build.operators.window import Window
 
 
 class PoolNode(ExportNode):
-    """A pool with a window, or over the whole map."""
+    """A pool with a window, or over the whole map, that finishes pixel by pixel."""
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return raster_demands(cls(view).shape().fields, view.inputs[0], view.outputs[0])
 
     def shape(self) -> Struct:
         data, (output,) = self.inputs[0], self.outputs

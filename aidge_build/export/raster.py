@@ -12,14 +12,23 @@ from collections.abc import Mapping
 
 import numpy
 
-from aidge_build.backend.spec import Demands
+from aidge_build.backend.spec import Demands, NodeView
+from aidge_build.export.window2d import window2d
 from aidge_build.graph.tensor import Tensor
 
 
-def raster_demands(shape: Mapping[str, int], data: Tensor, output: Tensor) -> Demands:
-    """The overlap that a kernel on the struct `aidge_ref_window2d` (ref/window2d.h) allows; nothing where it would save nothing."""
-    lead = lead_bytes(shape, data.dtype.size_bytes, output.dtype.size_bytes)
+def raster_demands(shape: Mapping[str, int], data: Tensor, output: Tensor, together: int = 1) -> Demands:
+    """The overlap that a kernel on the struct `aidge_ref_window2d` (ref/window2d.h) allows; nothing where it would save nothing.
+    It reads while it writes up to `together` neighbouring pixels."""
+    element = output.dtype.size_bytes
+    lead = lead_bytes(shape, data.dtype.size_bytes, element) + (together - 1) * shape["out_channels"] * element
     return Demands(overlap=((0, lead),)) if lead < output.size_bytes else Demands()
+
+
+def convolution_demands(view: NodeView, together: int = 1) -> Demands:
+    """The same of a convolution."""
+    data, (output,) = view.inputs[0], view.outputs
+    return raster_demands(window2d(data, output, view.operator.window, view.operator.groups).fields, data, output, together)
 
 
 def lead_bytes(shape: Mapping[str, int], input_element: int, output_element: int) -> int:

@@ -11,21 +11,20 @@ from aidge_build.export.mean_pooling import MULTIPLIED, MeanPool
 from aidge_build.export.node import kernel
 
 from .conditions import FEATURES
-from .pools import WordsPool, pool_spec
+from .pools import pool_spec
 
 MOST_TAPS = 255  # whose sums fit int16
-FEWEST_TAPS = 2  # with fewer, rounding is nearly all, and `ref` is as fast byte by byte
 
 
 def _sizes(view: NodeView) -> str:
     window = getattr(view.operator, "window", None)
     taps = math.prod(window.kernel if window else view.inputs[0].dims[2:])
-    return "" if FEWEST_TAPS <= taps <= MOST_TAPS else f"{taps} taps, wants {FEWEST_TAPS} to {MOST_TAPS}"
+    return "" if taps <= MOST_TAPS else f"{taps} taps, wants at most {MOST_TAPS}"
 
 
 @kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
-        pool_spec(FEATURES, Predicate(f"{FEWEST_TAPS} to {MOST_TAPS} taps", _sizes), MULTIPLIED))
-class AvgPool2dInt8(WordsPool, MeanPool):
+        pool_spec(FEATURES, Predicate(f"at most {MOST_TAPS} taps", _sizes), MULTIPLIED))
+class AvgPool2dInt8(MeanPool):
     def call(self) -> Call:
         return Call("aidge_cortexm_avgpool2d_int8", ("avgpool2d_int8.h",), (Input(0), Output(0), *self.mean_arguments()),
                     "float32 proved equal for every possible sum", facts=computed("8 channels"))

@@ -8,6 +8,7 @@ from dataclasses import replace
 from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Call, Input, Output, Scratch, Struct, computed
 from aidge_build.export.node import kernel
+from aidge_build.export.raster import convolution_demands
 
 from .conditions import ENOUGH_CHANNELS, GROUP, ONE_GROUP
 from .float32 import LinearFloat32, float_spec
@@ -15,6 +16,7 @@ from .packing import taps_last_channels
 from .pixels_float32 import AT_ONCE, OUTPUTS_BYTES, column_text, direct_text
 from .window import SCRATCH_BYTES, Plane, plane_of_view
 
+PIXELS = 4  # at a time
 POINTER_BYTES = 4
 VALUE_BYTES = 4 * 4  # of a value of 4 pixels in the column
 RUN_BYTES = 4 * POINTER_BYTES + 4
@@ -49,7 +51,7 @@ class Conv2dFloat32(LinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         plane = plane_of_view(view)
-        return Demands(scratch_bytes=_table_bytes(plane) + _column_bytes(plane))
+        return replace(convolution_demands(view, PIXELS), scratch_bytes=_table_bytes(plane) + _column_bytes(plane))
 
     def call(self) -> Call:
         plane, stream = _flat(plane_of_view(self.view)), self.stream(taps_last_channels(self.inputs[1].data), GROUP)

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 
 from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct, computed
 from aidge_build.export.node import kernel
+from aidge_build.export.raster import convolution_demands
 
 from .assembly import Routine
 from .float32 import SAVED_BYTES, LinearFloat32, Limits, float_spec, span
@@ -33,7 +36,7 @@ class DepthwiseFloat32(LinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         plane = plane_of_view(view)
-        return Demands(scratch_bytes=(2 + _taps(plane)) * POINTER_BYTES + 4 * plane.in_channels)
+        return replace(convolution_demands(view), scratch_bytes=(2 + _taps(plane)) * POINTER_BYTES + 4 * plane.in_channels)
 
     def call(self) -> Call:
         plane = plane_of_view(self.view)

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.backend.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.export.conditions import ALL_QUANTIZED
-from aidge_build.export.pooling import PoolNode
-from aidge_build.export.raster import raster_demands
 from aidge_build.graph.dtype import DType
 
 
@@ -22,11 +20,3 @@ def pool_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
     """int8, channels last, one scale each, at least a word of channels."""
     return ImplSpec(inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),), features=features,
                     predicates=(ALL_QUANTIZED, A_WORD_OF_CHANNELS, *predicates))
-
-
-class WordsPool(PoolNode):
-    """A pool that finishes pixel by pixel."""
-
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        return raster_demands(cls(view).shape().fields, view.inputs[0], view.outputs[0])

@@ -7,11 +7,11 @@ from aidge_build.export.call import Call, Input, Output, computed
 from aidge_build.export.mean_pooling import MULTIPLIED, MeanPool
 from aidge_build.export.node import kernel
 
-from .pooling import VectorsPool, pool_spec
+from .pooling import pool_spec
 
 
 @kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"), pool_spec(MULTIPLIED))
-class AvgPool2dInt8(VectorsPool, MeanPool):
+class AvgPool2dInt8(MeanPool):
     def call(self) -> Call:
         return Call("aidge_helium_avgpool2d", ("avgpool2d.h",), (Input(0), Output(0), *self.mean_arguments()),
                     "float32 proved equal for every possible sum", facts=computed("16 channels"))

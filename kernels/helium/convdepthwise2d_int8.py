@@ -11,8 +11,7 @@ from aidge_build.export.call import Call, Constant, Input, Output, Scratch, comp
 from aidge_build.export.following import following
 from aidge_build.export.linear import LinearConstants, linear_constants
 from aidge_build.export.node import ExportNode, kernel
-from aidge_build.export.raster import raster_demands
-from aidge_build.export.window2d import window2d
+from aidge_build.export.raster import convolution_demands
 
 from .assembly import c_function, loop
 from .conditions import linear_spec
@@ -71,8 +70,7 @@ class ConvDepthwise2dInt8(ExportNode):
             return Demands(scratch_bytes=planes.plane_bytes, in_place=(0,) if planes.works_in_place else ())
         shape, staging, (output,) = cls.geometry(view), cls.staging(view), view.outputs
         if staging is None:
-            window = window2d(view.inputs[0], output, view.operator.window, shape.channels)
-            return raster_demands(window.fields, view.inputs[0], output)
+            return convolution_demands(view)
         # Rows that are in scratch before a row is written, from the first that it sees; the others are copied again.
         ahead = shape.kernel_height if shape.dilation_height == 1 else shape.stride_height
         steps = shape.row_steps([(row + 1, row * shape.stride_height - shape.top + ahead) for row in range(shape.out_height)])

@@ -8,12 +8,13 @@ import numpy
 from aidge_build.export.call import Call, Constant, Input, Output, computed
 from aidge_build.export.conditions import SAME_QUANTIZATION
 from aidge_build.export.node import kernel
+from aidge_build.export.pooling import PoolNode
 
-from .pooling import VectorsPool, pool_spec
+from .pooling import pool_spec
 
 
 @kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"), pool_spec(SAME_QUANTIZATION))
-class MaxPool2dInt8(VectorsPool):
+class MaxPool2dInt8(PoolNode):
     def call(self) -> Call:
         return Call("aidge_helium_maxpool2d", ("maxpool2d.h",),
                     (Input(0), Output(0), Constant("levels", numpy.array(self.levels(), numpy.int8)),

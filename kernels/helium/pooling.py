@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.backend.spec import CHANNELS_LAST, ImplSpec, IOSpec, Predicate
 from aidge_build.export.conditions import ALL_QUANTIZED
-from aidge_build.export.pooling import PoolNode
-from aidge_build.export.raster import raster_demands
 from aidge_build.graph.dtype import DType
 
 from .conditions import MVE
@@ -16,11 +14,3 @@ def pool_spec(*predicates: Predicate) -> ImplSpec:
     """int8, channels last."""
     return ImplSpec(inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),), features=MVE,
                     predicates=(ALL_QUANTIZED, *predicates))
-
-
-class VectorsPool(PoolNode):
-    """A pool that finishes pixel by pixel."""
-
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        return raster_demands(cls(view).shape().fields, view.inputs[0], view.outputs[0])

@@ -6,11 +6,10 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.arithmetic.means import proved_mean
-from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView
+from aidge_build.backend.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Constant, Input, Literal, Output
 from aidge_build.export.node import kernel
 from aidge_build.export.pooling import PoolNode
-from aidge_build.export.raster import raster_demands
 from aidge_build.graph.dtype import DType
 
 from .conditions import ALL_QUANTIZED
@@ -21,10 +20,6 @@ from .rescaling import rescale_constant
         ImplSpec(inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
                  predicates=(ALL_QUANTIZED,)))
 class AvgPool2dInt8(PoolNode):
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        return raster_demands(cls(view).shape().fields, view.inputs[0], view.outputs[0])
-
     def call(self) -> Call:
         counts = self.counts()
         data, result = self.inputs[0].quantization, self.outputs[0].quantization

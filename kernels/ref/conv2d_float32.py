@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Call, Literal
 from aidge_build.export.node import kernel
+from aidge_build.export.raster import convolution_demands
 from aidge_build.export.window2d import is_pointwise, window2d
 
 from .linear_float32 import LinearFloat32, linear_spec
@@ -18,7 +20,7 @@ from .packing import blocked, fc_shape, taps_last_channels
 class Conv2dFloat32(LinearFloat32):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return Demands(output_stride=True)
+        return replace(convolution_demands(view), output_stride=True)
 
     def call(self) -> Call:
         data, window, groups = self.inputs[0], self.operator.window, self.operator.groups

@@ -9,7 +9,7 @@ from dataclasses import replace
 from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Call, Literal, computed
 from aidge_build.export.node import kernel
-from aidge_build.export.raster import raster_demands
+from aidge_build.export.raster import convolution_demands
 from aidge_build.export.window2d import is_pointwise, window2d
 
 from .linear_int8 import LinearInt8, linear_spec
@@ -20,9 +20,7 @@ from .packing import BLOCK, blocked, fc_shape, taps_last_channels
 class Conv2dInt8(LinearInt8):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        data, (output,) = view.inputs[0], view.outputs
-        found = raster_demands(window2d(data, output, view.operator.window, view.operator.groups).fields, data, output)
-        return replace(found, output_stride=True)
+        return replace(convolution_demands(view), output_stride=True)
 
     def call(self) -> Call:
         data, window, groups = self.inputs[0], self.operator.window, self.operator.groups

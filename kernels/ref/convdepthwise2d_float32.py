@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Call
 from aidge_build.export.node import kernel
+from aidge_build.export.raster import convolution_demands
 from aidge_build.export.window2d import window2d
 
 from .linear_float32 import LinearFloat32, linear_spec
@@ -13,6 +15,10 @@ from .packing import taps_last_channels
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())
 class ConvDepthwise2dFloat32(LinearFloat32):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return convolution_demands(view)
+
     def call(self) -> Call:
         shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
         return Call("aidge_ref_convdepthwise2d_float32", ("convdepthwise2d_float32.h",),

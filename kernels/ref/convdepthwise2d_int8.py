@@ -6,7 +6,7 @@ from __future__ import annotations
 from aidge_build.backend.spec import Demands, NodeView
 from aidge_build.export.call import Call, computed
 from aidge_build.export.node import kernel
-from aidge_build.export.raster import raster_demands
+from aidge_build.export.raster import convolution_demands
 from aidge_build.export.window2d import window2d
 
 from .linear_int8 import LinearInt8, linear_spec
@@ -17,8 +17,7 @@ from .packing import taps_last_channels
 class ConvDepthwise2dInt8(LinearInt8):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        data, (output,) = view.inputs[0], view.outputs
-        return raster_demands(window2d(data, output, view.operator.window, view.operator.groups).fields, data, output)
+        return convolution_demands(view)
 
     def call(self) -> Call:
         rows = taps_last_channels(self.inputs[1].data)

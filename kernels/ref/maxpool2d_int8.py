@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView
+from aidge_build.backend.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.export.call import Call, Constant, Input, Output
 from aidge_build.export.node import kernel
 from aidge_build.export.pooling import PoolNode
-from aidge_build.export.raster import raster_demands
 from aidge_build.graph.dtype import DType
 
 from .conditions import ALL_QUANTIZED, SAME_QUANTIZATION
@@ -19,10 +18,6 @@ from .conditions import ALL_QUANTIZED, SAME_QUANTIZATION
         ImplSpec(inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
                  predicates=(ALL_QUANTIZED, SAME_QUANTIZATION)))
 class MaxPool2dInt8(PoolNode):
-    @classmethod
-    def demands(cls, view: NodeView) -> Demands:
-        return raster_demands(cls(view).shape().fields, view.inputs[0], view.outputs[0])
-
     def call(self) -> Call:
         return Call("aidge_ref_maxpool2d_int8", ("maxpool2d_int8.h",),
                     (Input(0), Output(0), Constant("levels", numpy.array(self.levels(), numpy.int8)), self.shape()))

@@ -49,5 +49,7 @@ def edge_pools(case):
         (AvgPooling, 2, 33, (5, 9), (3, 2), 2, 1, (1, 0)),
         (AvgPooling, 1, 5, (1, 1), (3, 3), 1, 1, (1, 1)),
         (MaxPooling, 1, 3, (1, 1), (1, 1), 1),
+        (AvgPooling, 1, 11, (3, 4), (1, 1), 2),
+        (AvgPooling, 1, 12, (4, 5), (2, 1), 1),
         (MaxPooling, 1, 4, (3, 200), (3, 3), 3, 1, (0, 1)),
     ))] + [pool(case, 20 + seed, AvgPooling, 1, 9, (6, 7), (3, 3), 2, 1, (1, 1), count_include_pad=True) for seed in range(3)]

@@ -8,6 +8,7 @@ import functools
 import cortexm_harness
 import helium_harness
 import pytest
+import test_cortexm_float as cortexm_floats
 import test_cortexm_linear as cortexm_layers
 import test_helium_convolution as helium_convolutions
 import test_helium_depthwise as helium_depthwise
@@ -76,6 +77,14 @@ def test_helium_layers_may_overwrite_what_they_say(flags):
     cases = helium_cases()
     assert len(cases) >= 50 and sum(bool(demands(entry).in_place) for entry in cases) >= 5
     assert helium_harness.run(cases, *flags, lead=promised_lead) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), PORTABLE], ids=["assembly", "portable"])
+def test_float_layers_of_cortexm_may_overwrite_what_they_say(flags):
+    cases = sharing(cortexm_floats.candidates())
+    assert len(cases) >= 10 and {entry.view.node.type for entry in cases} >= {"Conv2D", "ConvDepthWise2D"}
+    assert cortexm_harness.run(cases, *flags, board=BOARD, lead=promised_lead) == []
 
 
 @pytest.mark.parametrize("cases, run", [(cortexm_cases, cortexm_harness.run), (helium_cases, helium_harness.run)],

@@ -8,7 +8,7 @@ import pytest
 from harness import case, differing, far, run
 from random_tensors import Randomness
 from test_ref_elementwise import FUNCTIONS, binary_cases
-from test_ref_linear import EDGES, int8_case, random_edge
+from test_ref_linear import EDGES, float32_convolutions, int8_case, random_edge
 from test_ref_pools_and_moves import pools
 
 from aidge_build.graph.dtype import DType
@@ -79,13 +79,23 @@ def raster_cases():
             yield case(operator, [Tensor("x", dims, DType.int8, quantization=quantization)], [random.int8(*dims)], quantization=same)
 
 
+def float_raster_cases():
+    yield from float32_convolutions()
+    random = Randomness(8)
+    for dims, operator in pools(random):
+        yield case(operator, [random.real(*dims)], [random.float32(*dims)])
+
+
 def lead_of(entry) -> int:
     return entry.kernel.node_class.demands(entry.stored).overlap[0][1]
 
 
-def test_an_output_may_follow_its_input_at_the_distance_that_the_kernel_says():
-    cases = [entry for entry in raster_cases() if entry.kernel.node_class.demands(entry.stored).overlap]
+@pytest.mark.parametrize("made, wrong, bytes_each, seen", [(raster_cases, differing, 1, 20), (float_raster_cases, far, 4, 8)],
+                         ids=["int8", "float32"])
+def test_an_output_may_follow_its_input_at_the_distance_that_the_kernel_says(made, wrong, bytes_each, seen):
+    cases = [entry for entry in made() if entry.kernel.node_class.demands(entry.stored).overlap]
     assert len(cases) >= 60
     for flags in FLAGS:
-        assert differing(cases, run(cases, *flags, lead=lead_of)) == []
-    assert len(differing(cases, run(cases, lead=lambda entry: max(0, lead_of(entry) - entry.view.outputs[0].dims[1])))) >= 20
+        assert wrong(cases, run(cases, *flags, lead=lead_of)) == []
+    closer = run(cases, lead=lambda entry: max(0, lead_of(entry) - bytes_each * entry.view.outputs[0].dims[1]))
+    assert len(wrong(cases, closer)) >= seen

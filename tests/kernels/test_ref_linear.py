@@ -136,15 +136,18 @@ def test_an_accumulator_that_could_overflow_is_refused():
         call(most + 1)
 
 
-def test_float32_convolutions_are_within_tolerance():
-    cases = []
+def float32_convolutions():
     for seed, edge in enumerate([*EDGES, *filter(None, map(random_edge, range(2000, 2040)))]):
         batch, channels, spatial, outputs, kernel, *_, groups = edge
         random = Randomness(seed)
         operator = operator_of(random, channels, outputs, *edge[4:])
         data = random.real(batch, channels, *spatial)
         weights, bias = constant("w", random.float32(outputs, channels // groups, *kernel)), random.bias(outputs, numpy.float32)
-        cases.append(case(operator, [data, weights, bias], [random.float32(*data.dims)]))
+        yield case(operator, [data, weights, bias], [random.float32(*data.dims)])
+
+
+def test_float32_convolutions_are_within_tolerance():
+    cases = list(float32_convolutions())
     assert far(cases, run(cases, "-O2", "-std=c99")) == []
 
 

@@ -14,7 +14,7 @@ from aidge_build.memory.problem import Problem
 from aidge_build.memory.regions import Answer, Room, Solver
 
 SEED = 20234
-DETERMINISTIC_TIME = 4.0
+DETERMINISTIC_TIME = 2.0
 MOST_BUFFERS = 400
 
 

@@ -38,6 +38,28 @@ def network(seed: int, kept: int, channels: int) -> bytes:
     return model(" ".join(lines), inputs=f"float[1,{channels},1,1] x", outputs=f"float[1,{channels},1,1] y", constants={"spread": spread})
 
 
+def quantized_network(seed: int, kept: int, channels: int) -> bytes:
+    """The same in int8 with maps of channels x 64 x 64, the first of which a convolution writes, with scratch if there are many channels."""
+    random = Random(seed)
+
+    def quantized(name: str, expression: str) -> str:
+        return f"f_{name} = {expression} {name} = QuantizeLinear(f_{name}, scale, zero) d_{name} = DequantizeLinear({name}, scale, zero)"
+
+    lines = ["d_x = DequantizeLinear(x, scale, zero) d_w = DequantizeLinear(weights, weight_scale, zero)"]
+    lines += [quantized("t0", "Conv<pads = [1, 1, 1, 1]>(d_x, d_w)")]
+    lines += [quantized(f"t{index}", f"{random.choice(FUNCTIONS)}(d_t{index - 1})") for index in range(1, kept)]
+    rest = list(range(kept - 1))
+    random.shuffle(rest)
+    total = f"t{kept - 1}"
+    for number, index in enumerate(rest):
+        lines.append(quantized(f"s{number}", f"Add(d_{total}, d_t{index})"))
+        total = f"s{number}"
+    lines.append(f"f_y = GlobalAveragePool(d_{total}) y = QuantizeLinear(f_y, scale, zero)")
+    constants = {"weights": numpy.random.default_rng(seed).integers(-127, 128, (channels, 1, 3, 3)).astype(numpy.int8),
+                 "scale": numpy.float32(1 / 32), "zero": numpy.int8(0), "weight_scale": numpy.float32(1 / 200)}
+    return model(" ".join(lines), inputs="int8[1,1,64,64] x", outputs=f"int8[1,{channels},1,1] y", constants=constants)
+
+
 @pytest.fixture
 def made(tmp_path):
     def make(seed, kept, channels):
@@ -68,6 +90,24 @@ def test_a_network_that_fits_no_memory_alone_is_spread_linked_run_and_checked(ma
     for region in plan["regions"]:
         symbol = read_image(elf).symbol(f"model_arena_{region['name'].lower()}")
         assert symbol.size_bytes == region["used_bytes"]
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("board, seed, kept, channels, regions", [
+    ("stm32f7", 1, 6, 10, ["DTCM", "SRAM1"]), ("stm32f7", 2, 25, 3, ["DTCM", "SRAM1", "SRAM2"]),
+    ("stm32h743", 3, 13, 15, ["DTCM", "AXI", "SRAM1", "SRAM2"])])
+def test_every_layer_of_an_int8_network_in_several_memories_is_exact_to_the_bit(tmp_path, board, seed, kept, channels, regions):
+    path, vectors = tmp_path / "wide.onnx", tmp_path / "io.npz"
+    path.write_bytes(quantized_network(seed, kept, channels))
+    numpy.savez(vectors, x=numpy.random.default_rng(seed).integers(-128, 128, (2, 1, 1, 64, 64)).astype(numpy.int8))
+    found = aidge_build("verify", path, "--board", board, "--io-data", vectors, "--layers", "--keep", tmp_path / "kept", "--json")
+    assert found.exit_code == 0, found.stderr or found.stdout
+    assert found.json["differing_values"] == 0 and found.json["values"] == 2 * channels
+    plan = json.loads((tmp_path / "kept" / "model.plan.json").read_text())
+    assert [region["name"] for region in plan["regions"]] == regions
+    assert (plan["scratch_bytes"] > 0) == (channels > 3)
+    checked = aidge_build("check", tmp_path / "kept" / "model.elf", "--board", board, "--json").json
+    assert checked["arena_bytes"] == plan["arena_bytes"] == sum(region["used_bytes"] for region in plan["regions"])
 
 
 @needs_cross_compiler

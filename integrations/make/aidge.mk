@@ -37,6 +37,8 @@ $(AIDGE_OUT)/$(1).stamp: $(2) $(AIDGE_OUT)/$(1).options
 $$(AIDGE_FILES_$(1)): $(AIDGE_OUT)/$(1).stamp ;
 $(AIDGE_OUT)/$(1).o $(AIDGE_OUT)/$(1)_weights.o: $(AIDGE_OUT)/$(1).h
 -include $(AIDGE_OUT)/$(1).d
+# Nothing makes these; said so that make need not try a hundred names for each.
+$(AIDGE_OUT)/$(1).d $(AIDGE_OUT)/$(1).options: ;
 
 # What the generator read. Make need not look for a rule that makes aidge_build itself (it would try a hundred names for each of its
 # files), and a file that is gone, there or in a folder of yours, is no error but a reason to generate.

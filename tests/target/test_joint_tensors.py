@@ -86,7 +86,7 @@ def test_a_joint_tensor_that_would_cost_memory_is_copied(tmp_path):
     path.write_bytes(model(text, inputs="float[1,4,8,8] x", outputs="float[1,12,1,1] y", constants=constants))
     program = built(path)
     assert "Concat" in {layer.node.type for layer in program.layers}
-    assert program.peak.peak_bytes == (10 + 64 + 4) * 64 * 4
+    assert program.peak.peak_bytes < (64 + 12) * 64 * 4  # the wide tensor beside the joint one
 
 
 def test_members_of_an_int8_concatenation_with_one_scale_are_written_in_place(tmp_path):

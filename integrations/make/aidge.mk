@@ -23,7 +23,7 @@ AIDGE_PLANS += $(AIDGE_OUT)/$(1).plan.json
 AIDGE_BOARD += $(filter --board=% --board-path=%,$(3))
 
 # Read now: a deleted file or another option makes the stamp old.
-ifneq ($$(wildcard $$(AIDGE_FILES_$(1))),$$(AIDGE_FILES_$(1)))
+ifneq ($$(wildcard $$(AIDGE_FILES_$(1)) $(AIDGE_OUT)/$(1).d),$$(AIDGE_FILES_$(1)) $(AIDGE_OUT)/$(1).d)
 $$(shell rm -f $(AIDGE_OUT)/$(1).stamp)
 endif
 ifneq ($$(file <$(AIDGE_OUT)/$(1).options),$(2) $(3))

@@ -103,7 +103,7 @@ def test_make_generates_again_where_a_file_of_the_kernels_or_of_the_tool_is_gone
 
 
 @needs_make
-@pytest.mark.parametrize("output", ["kws.h", "kws.c", "kws_weights.c", "kws.plan.json"])
+@pytest.mark.parametrize("output", ["kws.h", "kws.c", "kws_weights.c", "kws.plan.json", "kws.d"])
 def test_make_restores_a_deleted_output(firmware, output):
     firmware.write("Makefile", MAKEFILE)
     make(firmware)

@@ -94,12 +94,14 @@ class _Memory(ctypes.Structure):
 
 class _Hook(ctypes.Structure):
     _fields_ = [("counting", _Counting), ("cycles", ctypes.c_uint64), ("layer_cycles", ctypes.POINTER(ctypes.c_uint64)),
-                ("taken_cycles", ctypes.c_uint32), ("following", ctypes.c_uint32), ("memory_count", ctypes.c_uint32), ("link_register", ctypes.c_uint32),
+                ("taken_cycles", ctypes.c_uint32), ("following", ctypes.c_uint32), ("memory_count", ctypes.c_uint32),
+                 ("link_register", ctypes.c_uint32),
                 ("memories", ctypes.POINTER(_Memory)), ("read_register", ctypes.c_void_p), ("stop", ctypes.c_void_p)]
 
 
 class _Watch(ctypes.Structure):
-    _fields_ = [("counting", ctypes.c_void_p), ("origin", ctypes.c_uint32), ("length", ctypes.c_uint32), ("written", ctypes.c_void_p)]
+    _fields_ = [("counting", ctypes.c_void_p), ("origin", ctypes.c_uint32), ("length", ctypes.c_uint32),
+                ("written", ctypes.c_void_p)]
 
 
 class _Lines(ctypes.Structure):
@@ -115,7 +117,8 @@ class _NativeCounter:
         self._tables = [mmap.mmap(-1, len(content) // 2 * ctypes.sizeof(_Block)) for _, content in code]
         self._cycles = [_cycle_table(program.cycles, origin, len(content)) for origin, content in code] if program.cycles else []
         self._memories = (_Memory * len(code))(*(
-            _Memory(origin, len(content), _address_of(content), _address_of(table), _address_of(self._cycles[index]) if self._cycles else None)
+            _Memory(origin, len(content), _address_of(content), _address_of(table),
+                    _address_of(self._cycles[index]) if self._cycles else None)
             for index, ((origin, content), table) in enumerate(zip(code, self._tables, strict=True))))
         self._layer_cycles = (ctypes.c_uint64 * max(len(layer_addresses), 1))()
         counting = _Counting(limit=program.instruction_limit, run_address=program.run_address,
@@ -135,7 +138,8 @@ class _NativeCounter:
         """A map of the bytes from `origin` on, in which those that a run writes become 1."""
         written = mmap.mmap(-1, max(length, 1))
         self._watches.append(_Watch(ctypes.addressof(self._hook.counting), origin, length, _address_of(written)))
-        _add_hook(machine, unicorn.UC_HOOK_MEM_WRITE, self._library.aidge_write_hook, self._watches[-1], origin, origin + length - 1)
+        _add_hook(machine, unicorn.UC_HOOK_MEM_WRITE, self._library.aidge_write_hook, self._watches[-1], origin,
+                  origin + length - 1)
         return written
 
     def count_lines(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
@@ -181,8 +185,9 @@ def _cycle_table(cycles: InstructionCycles, origin: int, length: int) -> mmap.mm
 def _add_hook(machine: unicorn.Uc, kind: int, function, data: ctypes.Structure, first: int, last: int) -> None:
     """Registers a function of the library for addresses from `first` to `last` (all, where `last` is smaller)."""
     handle = ctypes.c_size_t()
-    status = unicorn_library.uclib.uc_hook_add(machine._uch, ctypes.byref(handle), ctypes.c_int(kind), ctypes.cast(function, ctypes.c_void_p),
-                                               ctypes.cast(ctypes.byref(data), ctypes.c_void_p), ctypes.c_uint64(first), ctypes.c_uint64(last))
+    called, given = ctypes.cast(function, ctypes.c_void_p), ctypes.cast(ctypes.byref(data), ctypes.c_void_p)
+    status = unicorn_library.uclib.uc_hook_add(machine._uch, ctypes.byref(handle), ctypes.c_int(kind), called, given,
+                                               ctypes.c_uint64(first), ctypes.c_uint64(last))
     if status != unicorn.UC_ERR_OK:
         raise unicorn.UcError(status)
 

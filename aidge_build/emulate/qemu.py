@@ -57,7 +57,8 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
     runs = _one(measured, "runs")
     written = sum(measured["written"]) if measured.get("written") else None
     return RunResult(result.returncode, stdout, _one(measured, "total"), _one(measured, "inside_run") if runs else None, runs,
-                     layers, _one(measured, "stack") or None, "qemu", written, start_up_instructions=_one(measured, "before_main") or None)
+                     layers, _one(measured, "stack") or None, "qemu", written,
+                     start_up_instructions=_one(measured, "before_main") or None)
 
 
 def _escape(value: str) -> str:
@@ -68,8 +69,9 @@ def _escape(value: str) -> str:
 def _plugin_argument(program: Program, plugin: Path, counts: Path, slots: tuple[tuple[int, str], ...]) -> str:
     low, high = program.stack()
     run = f"0x{program.run_address:x}" if program.run_address != NO_ADDRESS else "0xffffffff"
-    fields = [_escape(str(plugin)), f"out={_escape(str(counts))}", f"run={run}", f"main=0x{program.main_address:x}", f"stack=0x{low:x}:0x{high:x}",
-              f"limit={program.instruction_limit}", *(f"layer=0x{address:x}" for address, _ in slots),
+    fields = [_escape(str(plugin)), f"out={_escape(str(counts))}", f"run={run}", f"main=0x{program.main_address:x}",
+              f"stack=0x{low:x}:0x{high:x}", f"limit={program.instruction_limit}",
+              *(f"layer=0x{address:x}" for address, _ in slots),
               *(f"watch=0x{symbol.address:x}:0x{symbol.size_bytes:x}" for symbol in program.watched())]
     return ",".join(fields)
 

@@ -125,7 +125,8 @@ class _Machine:
             self.machine.mem_map(page, _PAGE)
         for region in self.asleep:
             accesses = unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE
-            self.asleep[region] = self.machine.hook_add(accesses, self._on_sleeping_memory, begin=region.origin, end=region.end - 1)
+            self.asleep[region] = self.machine.hook_add(accesses, self._on_sleeping_memory, begin=region.origin,
+                                                        end=region.end - 1)
         for register in sorted({region.clock[0] for region in self.asleep}):
             self.machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, self._on_clock, begin=register, end=register + 3)
 

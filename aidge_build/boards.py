@@ -287,7 +287,8 @@ class _Reader:
         for name, target in runners.items():
             self._choice("runners", name, _RUNNERS)
             if not isinstance(target, str) or (name == "uf2" and not re.fullmatch(r"0x[0-9a-fA-F]{1,8}", target)):
-                raise self._error(f"key 'runners.{name}': {target!r} is not valid", hint="a configuration file, a chip's name, or 0x... for uf2")
+                raise self._error(f"key 'runners.{name}': {target!r} is not valid",
+                                  hint="a configuration file, a chip's name, or 0x... for uf2")
         return tuple(runners.items())
 
     def _machine_flags(self) -> tuple[str, ...]:

@@ -71,7 +71,8 @@ def _join(assignment: Assignment, demands: Callable[[Node], Demands], outside: b
 
 def _linked(schedule: Schedule, outside: bool) -> int:
     """The bytes of the arena, without the inputs and outputs that the firmware owns."""
-    return plan([buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io")], overlaps=schedule.overlaps).peak_bytes
+    buffers = [buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io")]
+    return plan(buffers, overlaps=schedule.overlaps).peak_bytes
 
 
 def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:
@@ -145,7 +146,8 @@ def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: b
             places[name] = io[schedule.buffer_of[name]]
         else:
             part = schedule.parts.get(name, Part("", 0, tensor.size_bytes))
-            places[name] = Place("arena", 0, arena.offset_of(schedule.buffer_of[name]) + part.offset_bytes, part.rows, part.stride_bytes)
+            offset = arena.offset_of(schedule.buffer_of[name]) + part.offset_bytes
+            places[name] = Place("arena", 0, offset, part.rows, part.stride_bytes)
     return places
 
 
@@ -214,10 +216,11 @@ def _no_room(reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: Grap
     sizes = [f"{room.region} {room.size_bytes:,} B{' (no DMA: not for inputs and outputs)' if io and not room.dma else ''}"
              for room in rooms]
     which = "largest moment" if reason.step == arena.bound_step else "breaks at"
+    unproved = "tensors spread over all of them: none of the arrangements fits, which is no proof"
     return AidgeError(
         f"the activations need {arena.peak_bytes:,} B, board {board.name} has {', '.join(sizes)} "
         f"after {board.reserved_bytes:,} B reserved; {which}: {schedule.steps[reason.step].where()} {moment}", code="PLAN01",
-        tried=() if reason.proved or len(rooms) < 2 else ("tensors spread over all of them: none of the arrangements fits, which is no proof",),
+        tried=() if reason.proved or len(rooms) < 2 else (unproved,),
         hint=_remedy(arena, view, board, rooms))
 
 

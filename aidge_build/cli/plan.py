@@ -31,7 +31,8 @@ PROBLEM_NODES = 1_000_000  # of the exhaustive search: somebody who asks for a p
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     parser.add_argument("--capacity", type=int, metavar="BYTES", help="the bytes that there are: more is an error")
-    parser.add_argument("--drop-identities", action="store_true", help="of a problem file: operations that only copy are left out")
+    parser.add_argument("--drop-identities", action="store_true",
+                        help="of a problem file: operations that only copy are left out")
     parser.add_argument("--why", action="store_true", help="list the tensors that are live in the largest moment")
     parser.add_argument("--svg", metavar="FILE", type=Path, help="draw the arena")
     parser.add_argument("--html", metavar="FILE", type=Path, help="the drawing as a page, with a table of the buffers")
@@ -47,7 +48,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     peak, steps = program.peak, [layer.node.name for layer in program.layers]
     line = f"{arguments.model}: {peak.report_line(data['bound_node'] or '', program.order.report())}"
     lines = [*(f"{arguments.model}: {notice}" for notice in program.notices), line,
-             f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), scratch {data['scratch_bytes']:,} B"]
+             f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), "
+             f"scratch {data['scratch_bytes']:,} B"]
     if program.split:
         lines.append(f"the arena in {', '.join(f'{part.region} {part.size_bytes:,} B' for part in program.split)}: "
                      + ("least access cost, proved" if program.split_proved else "least access cost not proven"))
@@ -100,12 +102,14 @@ def _plan_buffers(arguments: argparse.Namespace, problem: BufferProblem) -> Outc
     return _outcome(arguments, found, problem.name, [], [], None)
 
 
-def _outcome(arguments: argparse.Namespace, found: MemoryPlan, name: str, steps: list[str], numbers: list[int], order: Order | None) -> Outcome:
+def _outcome(arguments: argparse.Namespace, found: MemoryPlan, name: str, steps: list[str], numbers: list[int],
+             order: Order | None) -> Outcome:
     """`order` is None where the lifetimes are given: then this order is the only one."""
     node = steps[found.bound_step] if found.bound_step < len(steps) else ""
     lines = [f"{name}: {found.report_line(node, order.report() if order else '')}"]
     _draw(arguments, [found], f"peak {found.peak_bytes:,} B", steps, lines)
-    sizes = {kind: [p.buffer.size_bytes for p in found.placements if p.buffer.kind == kind] for kind in ("io", "scratch", "state")}
+    sizes = {kind: [p.buffer.size_bytes for p in found.placements if p.buffer.kind == kind]
+             for kind in ("io", "scratch", "state")}
     data = {
         "name": name, "peak_bytes": found.peak_bytes, "lower_bound_bytes": found.lower_bound_bytes, "bound_node": node or None,
         "order_peak_bytes": order.peak_bytes if order else found.lower_bound_bytes,
@@ -113,9 +117,11 @@ def _outcome(arguments: argparse.Namespace, found: MemoryPlan, name: str, steps:
         "order_proved_optimal": order.proved_optimal if order else True, "order_states": order.states if order else 0,
         "offsets_proved_optimal": found.offsets_proved_optimal, "scratch_bytes": max(sizes["scratch"], default=0),
         "state_bytes": sum(sizes["state"]), "io_bytes": sum(sizes["io"]), "arena_bytes": found.peak_bytes,
-        "regions": [{"name": "arena", "used_bytes": found.peak_bytes, "lower_bound_bytes": found.lower_bound_bytes}], "order": numbers,
+        "regions": [{"name": "arena", "used_bytes": found.peak_bytes, "lower_bound_bytes": found.lower_bound_bytes}],
+        "regions_proved_optimal": None, "order": numbers,
         "buffers": [{"name": p.buffer.name, "kind": p.buffer.kind, "region": "arena", "offset_bytes": p.offset_bytes,
-                     "size_bytes": p.buffer.size_bytes, "first": p.buffer.first, "last": p.buffer.last} for p in found.placements],
+                     "size_bytes": p.buffer.size_bytes, "first": p.buffer.first, "last": p.buffer.last}
+                    for p in found.placements],
         "live_at_peak": _live(found, {}),
     }
     last = max((placement.buffer.last for placement in found.placements), default=1)
@@ -127,7 +133,8 @@ def _live(found: MemoryPlan, tensors_of: dict[str, list[str]]) -> list[dict]:
     """What is live in the largest moment, the largest first."""
     live = sorted(found.live_at(found.bound_step), key=lambda placement: (-placement.buffer.size_bytes, placement.offset_bytes))
     return [{"name": p.buffer.name, "kind": p.buffer.kind, "offset_bytes": p.offset_bytes, "size_bytes": p.buffer.size_bytes,
-             "first": p.buffer.first, "last": p.buffer.last, "tensors": tensors_of.get(p.buffer.name, [p.buffer.name])} for p in live]
+             "first": p.buffer.first, "last": p.buffer.last, "tensors": tensors_of.get(p.buffer.name, [p.buffer.name])}
+            for p in live]
 
 
 def _why(live: list[dict], found: MemoryPlan) -> list[str]:
@@ -135,8 +142,8 @@ def _why(live: list[dict], found: MemoryPlan) -> list[str]:
     for entry in live:
         others = [name for name in entry["tensors"] if name != entry["name"]]
         shared = f", then in place {', '.join(map(printable, others))}" if others else ""
-        lines.append(f"  {entry['size_bytes']:>12,} B at {entry['offset_bytes']:>10,}  steps [{entry['first']}, {entry['last']})  "
-                     f"{entry['kind']:<10}  {printable(entry['name'])}{shared}")
+        lines.append(f"  {entry['size_bytes']:>12,} B at {entry['offset_bytes']:>10,}  "
+                     f"steps [{entry['first']}, {entry['last']})  {entry['kind']:<10}  {printable(entry['name'])}{shared}")
     return lines
 
 
@@ -152,5 +159,6 @@ def _draw(arguments: argparse.Namespace, drawn: list[MemoryPlan], peak: str, ste
 
 def _exceeds(arguments: argparse.Namespace, peak: MemoryPlan) -> AidgeError:
     live = [placement.buffer for placement in peak.live_at(peak.bound_step)]
-    return CapacityExceeded(peak.peak_bytes, arguments.capacity, peak.bound_step, sorted(live, key=lambda b: (-b.size_bytes, b.name)),
+    live.sort(key=lambda buffer: (-buffer.size_bytes, buffer.name))
+    return CapacityExceeded(peak.peak_bytes, arguments.capacity, peak.bound_step, live,
                             region="", proved=peak.offsets_proved_optimal).within(arguments.model)

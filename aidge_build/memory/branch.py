@@ -44,7 +44,8 @@ class _LimitReached(Exception):
     """This attempt has used its nodes."""
 
 
-RANKINGS = (("total", "sections", "area"), ("total", "area", "sections"), ("total", "steps", "stretch"), ("sections", "area", "total"))
+RANKINGS = (("total", "sections", "area"), ("total", "area", "sections"), ("total", "steps", "stretch"),
+            ("sections", "area", "total"))
 FIRST_ATTEMPT_NODES_PER_BUFFER = 4
 VISITS_PER_NODE = 300
 LONGEST_STACK = 12  # buffers whose least padding is looked for
@@ -224,10 +225,12 @@ class _Attempt:
         return self._sections_hold(range(affected_begin, affected_end))
 
     def _sections_hold(self, affected: Iterable[int]) -> bool:
-        capacity, exact, offsets, lowest, sizes, holes = self.capacity, self.exact_capacity, self.offsets, self.lowest, self.sizes, self.holes
+        capacity, exact, offsets = self.capacity, self.exact_capacity, self.offsets
+        lowest, sizes, holes = self.lowest, self.sizes, self.holes
         for section in affected:
             self._visit(len(self.members[section]))
-            waiting = sorted([(lowest[index], sizes[index], holes[index]) for index in self.members[section] if offsets[index] < 0])
+            waiting = sorted([(lowest[index], sizes[index], holes[index])
+                              for index in self.members[section] if offsets[index] < 0])
             height = 0
             for start, size, _ in waiting:
                 height = (start if start > height else height) + size

@@ -55,7 +55,8 @@ class Buffer:
 
     def live_bytes(self, step: int) -> tuple[int, int]:
         """(low, high) of the bytes that are live in `step`; (0, 0) when none are."""
-        return next(((window.low_bytes, window.high_bytes) for window in self.extents if window.first <= step < window.last), (0, 0))
+        return next(((window.low_bytes, window.high_bytes)
+                     for window in self.extents if window.first <= step < window.last), (0, 0))
 
 
 @dataclass(frozen=True)

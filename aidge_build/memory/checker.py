@@ -2,8 +2,8 @@
 """Proves that a memory plan is legal. Independent of the planner: shares with it only the values `Buffer` and `MemoryPlan`.
 
 It replays the schedule: at every step where a lifetime or window begins or ends, byte ranges are released and claimed.
-Refused are a claim that meets a live range (unless a kernel allows that overlap), an unaligned or outside range, a missing or foreign buffer,
-a wrong peak, and a bound that is none.
+Refused are a claim that meets a live range (unless a kernel allows that overlap), an unaligned or outside range, a missing or
+foreign buffer, a wrong peak, and a bound that is none.
 """
 
 from __future__ import annotations

@@ -41,7 +41,8 @@ def _panel(plan: MemoryPlan, steps: Sequence[str], count: int, height: int, head
         f'<text x="{MARGIN}" y="-12" font-size="13">{_text(heading)}</text>',
         f'<rect x="{MARGIN}" y="0" width="{WIDTH}" height="{height}" fill="#f4f4f4" stroke="#888"/>',
         *marks, *columns, *boxes,
-        f'<rect x="{bound}" y="0" width="{across:.2f}" height="{height}" fill="none" stroke="#000" stroke-dasharray="4 3" pointer-events="none"/>',
+        f'<rect x="{bound}" y="0" width="{across:.2f}" height="{height}" fill="none" stroke="#000" stroke-dasharray="4 3" '
+        'pointer-events="none"/>',
         f'<text x="{MARGIN}" y="{height + 16}">step 0</text>',
         f'<text x="{MARGIN + WIDTH}" y="{height + 16}" text-anchor="end">step {count - 1}; dashed: the largest moment</text>'])
 
@@ -49,14 +50,15 @@ def _panel(plan: MemoryPlan, steps: Sequence[str], count: int, height: int, head
 def _boxes(placement: Placement, index: int, across: float, up: float, base: int) -> list[str]:
     buffer = placement.buffer
     color = {"io": PORT, "scratch": SCRATCH}.get(buffer.kind, COLORS[index % len(COLORS)])
-    tip = (f"{buffer.name}: {buffer.size_bytes:,} B at {placement.offset_bytes:,}, steps {buffer.first} to {buffer.last - 1}, {buffer.kind}")
+    tip = (f"{buffer.name}: {buffer.size_bytes:,} B at {placement.offset_bytes:,}, "
+           f"steps {buffer.first} to {buffer.last - 1}, {buffer.kind}")
     found = []
     for window in buffer.extents:
         x, width = MARGIN + window.first * across, (window.last - window.first) * across
         y = base - (placement.offset_bytes + window.high_bytes) * up
         height = (window.high_bytes - window.low_bytes) * up
-        found.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.2f}" fill="{color}" fill-opacity="0.75" '
-                     f'stroke="#333" stroke-width="0.5"><title>{_text(tip)}</title></rect>')
+        found.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.2f}" fill="{color}" '
+                     f'fill-opacity="0.75" stroke="#333" stroke-width="0.5"><title>{_text(tip)}</title></rect>')
         if width > SMALLEST_TEXT_BOX[0] and height > SMALLEST_TEXT_BOX[1]:
             found.append(f'<text x="{x + 4:.1f}" y="{y + height / 2 + 4:.1f}" pointer-events="none">'
                          f"{_text(buffer.name[-int(width / 7):])}</text>")
@@ -78,7 +80,8 @@ def render_html(plans: Sequence[MemoryPlan], steps: Sequence[str], title: str, l
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title>
 <style>body {{ font-family: sans-serif; margin: 2em; }} table {{ border-collapse: collapse; font-size: 12px; }}
-td, th {{ border-bottom: 1px solid #ccc; padding: 2px 8px; text-align: right; }} td:first-child, th:first-child {{ text-align: left; }}</style>
+td, th {{ border-bottom: 1px solid #ccc; padding: 2px 8px; text-align: right; }}
+td:first-child, th:first-child {{ text-align: left; }}</style>
 </head><body><pre>{report}</pre>
 {render_svg(plans, steps, title)}
 <table><tr><th>buffer</th><th>kind</th><th>offset</th><th>bytes</th><th>from step</th><th>to before step</th></tr>{rows}</table>

@@ -70,7 +70,8 @@ class MemoryPlan:
     def report_line(self, node: str = "", order: str = "") -> str:
         """Peak, lower bound and proof in one line; `node` runs in `bound_step`, `order` says how good the order is."""
         place = node or f"step {self.bound_step}"
-        parts = [f"peak {self.peak_bytes:,} B", f"lower bound {self.lower_bound_bytes:,} B (max-live at {place})", *([order] if order else ())]
+        parts = [f"peak {self.peak_bytes:,} B", f"lower bound {self.lower_bound_bytes:,} B (max-live at {place})"]
+        parts += [order] if order else []
         if self.offsets_proved_optimal:
             return "; ".join([*parts, "offsets optimal"])
         percent = 100 * self.gap_bytes / self.lower_bound_bytes

@@ -69,8 +69,10 @@ class Problem:
                 if other > index:
                     one, two = self.buffers[index], self.buffers[other]
                     leads_here = leads.get((one.name, two.name), one.size_bytes), leads.get((two.name, one.name), two.size_bytes)
-                    ways = {(min(first.high_bytes - second.low_bytes, leads_here[0]), min(second.high_bytes - first.low_bytes, leads_here[1]))
-                            for first in one.extents for second in two.extents if first.first < second.last and second.first < first.last}
+                    ways = {(min(first.high_bytes - second.low_bytes, leads_here[0]),
+                             min(second.high_bytes - first.low_bytes, leads_here[1]))
+                            for first in one.extents for second in two.extents
+                            if first.first < second.last and second.first < first.last}
                     found += [(index, upward, other, downward) for upward, downward in sorted(ways)]
         return tuple(found)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Replays a schedule byte by byte: every byte remembers which byte of which tensor was written last. Shares no code with the planner.
+"""Replays a schedule byte by byte: every byte remembers which byte of which tensor was written last.
+
+It shares no code with the planner.
 
 Refused are a read of bytes that something else has overwritten, an output or scratch that meets the bytes that the same step
 still reads (unless its kernel allows that), bytes outside of their memory, and a graph output that is not whole at the end.
@@ -143,7 +145,8 @@ def _require_apart(move: Move, spans: Mapping[str, Span], step: str) -> None:
     for position, (name, span) in enumerate(written):
         for other, other_span in written[:position]:
             if span.meets(other_span):
-                raise CheckFailed(f"'{name}' and '{other}' are written at once and overlap", where=f"memory plan, {step}", code="PLAN02")
+                raise CheckFailed(f"'{name}' and '{other}' are written at once and overlap",
+                                  where=f"memory plan, {step}", code="PLAN02")
         for index, read in enumerate(move.reads):
             if not span.meets(spans[read]):
                 continue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Exhaustive search for buffers that may overlap: which of two lies above the other is decided pair by pair, within a limit of visits.
+"""Exhaustive search for buffers that may overlap: which of two lies above the other is decided pair by pair, within limits.
 
 Where two buffers are live together, one begins far enough above the other (`Problem.separations`): that is a question of
 disjunctive scheduling. Heads are the lowest offsets under what is decided, tails the bytes from a buffer's first one to the
@@ -65,7 +65,8 @@ class _Settling:
             return
         one, one_bytes, other, other_bytes = chosen
         rest = [pair for pair in open_pairs if pair is not chosen]
-        sides = [(self._rise(one, one_bytes, other), one, one_bytes, other), (self._rise(other, other_bytes, one), other, other_bytes, one)]
+        sides = [(self._rise(one, one_bytes, other), one, one_bytes, other),
+                 (self._rise(other, other_bytes, one), other, other_bytes, one)]
         for _, lower, distance, upper in sorted(sides):
             mark = len(self.trail)
             try:

@@ -22,11 +22,14 @@ def stack_bytes(sizes: Sequence[int], alignments: Sequence[int]) -> int:
     padding = _padding(sizes, alignments)
     if min(alignments) == cycle:
         return total + padding
-    return total + max(padding, _least_padding(Counter((-alignment, size % cycle) for size, alignment in zip(sizes, alignments)), cycle))
+    classes = Counter((-alignment, size % cycle) for size, alignment in zip(sizes, alignments))
+    return total + max(padding, _least_padding(classes, cycle))
 
 
 def _padding(sizes: Sequence[int], alignments: Sequence[int]) -> int:
-    """Padding below all but the topmost of those that are aligned, where the others together fill less; exact for equal alignments."""
+    """Padding below all but the topmost of those that are aligned, where the others together fill less.
+
+    It is exact for equal alignments."""
     most = 0
     for alignment in sorted(set(alignments)):
         holes = [-size % alignment for size, own in zip(sizes, alignments) if own >= alignment]

@@ -35,15 +35,17 @@ def network(seed: int, kept: int, channels: int) -> bytes:
         total = f"s{number}"
     lines.append(f"y = GlobalAveragePool({total})")
     spread = numpy.random.default_rng(seed).normal(size=(1, channels, 32, 32)).astype(numpy.float32)
-    return model(" ".join(lines), inputs=f"float[1,{channels},1,1] x", outputs=f"float[1,{channels},1,1] y", constants={"spread": spread})
+    return model(" ".join(lines), inputs=f"float[1,{channels},1,1] x", outputs=f"float[1,{channels},1,1] y",
+                 constants={"spread": spread})
 
 
 def quantized_network(seed: int, kept: int, channels: int) -> bytes:
-    """The same in int8 with maps of channels x 64 x 64, the first of which a convolution writes, with scratch if there are many channels."""
+    """The same in int8 with maps of channels x 64 x 64; a convolution writes the first, with scratch for many channels."""
     random = Random(seed)
 
     def quantized(name: str, expression: str) -> str:
-        return f"f_{name} = {expression} {name} = QuantizeLinear(f_{name}, scale, zero) d_{name} = DequantizeLinear({name}, scale, zero)"
+        stored = f"{name} = QuantizeLinear(f_{name}, scale, zero) d_{name} = DequantizeLinear({name}, scale, zero)"
+        return f"f_{name} = {expression} {stored}"
 
     lines = ["d_x = DequantizeLinear(x, scale, zero) d_w = DequantizeLinear(weights, weight_scale, zero)"]
     lines += [quantized("t0", "Conv<pads = [1, 1, 1, 1]>(d_x, d_w)")]
@@ -72,7 +74,8 @@ def made(tmp_path):
 
 
 @needs_cross_compiler
-@pytest.mark.parametrize("board, seed, kept, channels", [("stm32f7", 1, 6, 10), ("stm32f7", 2, 18, 4), ("stm32f4", 3, 9, 4), ("stm32h743", 4, 13, 15)])
+@pytest.mark.parametrize("board, seed, kept, channels", [
+    ("stm32f7", 1, 6, 10), ("stm32f7", 2, 18, 4), ("stm32f4", 3, 9, 4), ("stm32h743", 4, 13, 15)])
 def test_a_network_that_fits_no_memory_alone_is_spread_linked_run_and_checked(made, tmp_path, board, seed, kept, channels):
     path, vectors = made(seed, kept, channels)
     plan = aidge_build("plan", path, "--board", board, "--json").json
@@ -127,7 +130,8 @@ def test_check_sees_a_part_that_lies_elsewhere(made, tmp_path):
     path, vectors = made(1, 6, 10)
     assert aidge_build("verify", path, "--board", "stm32f7", "--io-data", vectors, "--keep", tmp_path / "kept").exit_code == 0
     elf = tmp_path / "kept" / "model.elf"
-    swapped = ["--region", "FLASH=0x08000000,0x100000,flash", "--region", "DTCM=0x20010000,0x3c000,ram", "--region", "SRAM1=0x20000000,0x10000,ram"]
+    swapped = ["--region", "FLASH=0x08000000,0x100000,flash", "--region", "DTCM=0x20010000,0x3c000,ram",
+               "--region", "SRAM1=0x20000000,0x10000,ram"]
     findings = aidge_build("check", elf, *swapped, "--json").json["findings"]
     assert any("model_arena_dtcm lies in SRAM1, the plan says DTCM" in finding["text"] for finding in findings)
 
@@ -141,7 +145,8 @@ def test_check_sees_a_part_of_another_size_and_one_that_is_missing(tmp_path, siz
     parts = [{"symbol": symbol, "region": "SRAM1", "size_bytes": size_bytes}]
     elf = build("stm32f7", program("SRAM1", claim={"arena_symbol": None, "arenas": parts}), tmp_path)
     result = aidge_build("check", elf, "--board", "stm32f7", "--json")
-    assert result.exit_code == 1 and text in [finding["text"] for finding in result.json["findings"] if finding["code"] == "MEM02"]
+    assert result.exit_code == 1
+    assert text in [finding["text"] for finding in result.json["findings"] if finding["code"] == "MEM02"]
 
 
 WORDS = {None: "least access cost not proven", True: "least access cost, proved"}
@@ -165,7 +170,8 @@ def test_the_plan_says_what_lies_where_and_whether_a_solver_proved_it(made, tmp_
     plan = aidge_build("plan", path, "--board", "stm32f7", "--json").json
     assert plan["regions_proved_optimal"] is (proved is True)
     drawing = xml.etree.ElementTree.parse(svg)
-    assert {"DTCM: 40,960 B", "SRAM1: 204,800 B"} <= {element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")}
+    texts = {element.text for element in drawing.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"DTCM: 40,960 B", "SRAM1: 204,800 B"} <= texts
     for buffer in plan["buffers"]:
         row = f"<td>{buffer['name']}</td><td>{buffer['kind']}</td><td>{buffer['region']} {buffer['offset_bytes']:,}</td>"
         assert row in page.read_text()
@@ -190,7 +196,8 @@ def test_inputs_and_outputs_in_the_arena_lie_where_peripherals_reach(made):
     assert regions["io"] and "DTCM" not in regions["io"] and "DTCM" in regions["activation"]
     small, _ = made(4, 2, 4)
     for options, region in ((("--io", "arena"), "AXI"), ((), "DTCM")):
-        assert [entry["name"] for entry in aidge_build("plan", small, "--board", "stm32h743", *options, "--json").json["regions"]] == [region]
+        plan = aidge_build("plan", small, "--board", "stm32h743", *options, "--json").json
+        assert [entry["name"] for entry in plan["regions"]] == [region]
 
 
 def test_one_tensor_that_no_memory_holds_is_refused_with_its_layer_and_every_memory(made):
@@ -220,6 +227,7 @@ def test_what_the_hint_says_helps(made, tmp_path):
     path, vectors = made(7, 2, 37)
     (tmp_path / "joined.toml").write_text(
         'extends = "cortex-m7"\ntitle = "DTCM, SRAM1 and SRAM2 in one piece"\ncode = "FLASH"\ndata = "RAM"\narena = ["RAM"]\n'
-        '[regions.FLASH]\norigin = 0x08000000\nlength = "1M"\nkind = "flash"\n[regions.RAM]\norigin = 0x20000000\nlength = "320K"\nkind = "ram"\n')
+        '[regions.FLASH]\norigin = 0x08000000\nlength = "1M"\nkind = "flash"\n'
+        '[regions.RAM]\norigin = 0x20000000\nlength = "320K"\nkind = "ram"\n')
     result = aidge_build("verify", path, "--board", "joined", "--board-path", tmp_path, "--io-data", vectors, "--json")
     assert result.exit_code == 0 and result.json["arena_bytes"] == 303_104

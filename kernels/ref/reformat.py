@@ -9,6 +9,7 @@ from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
 
 from .strided import strided_copy
+from .transpose import transpose
 
 
 @kernel("Reformat", ImplSpec(inputs=(IOSpec(DType.any_1, ANY),), outputs=(IOSpec(DType.any_1, ANY),)))
@@ -16,4 +17,4 @@ class Reformat(ExportNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs
         shape = strided_copy(source.dims, source.layout.strides, target.layout.strides, source.dtype)
-        return Call("aidge_ref_strided_copy", ("strided_copy.h",), (Input(0), Output(0), shape))
+        return transpose(shape, source.dtype) or Call("aidge_ref_strided_copy", ("strided_copy.h",), (Input(0), Output(0), shape))

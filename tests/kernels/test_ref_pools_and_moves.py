@@ -166,7 +166,12 @@ def test_a_copy_between_any_two_storage_orders_is_exact():
                 cases.append(case(Reformat(), [data.with_(format=source)], [values], format=target, **output))
     data, values, output = moved(Randomness(2), DType.int8, 1, 3, 1, 5, 2, 2)
     cases.append(case(Reformat(), [data], [values], format=Format((5, 4, 3, 2, 1, 0)), **output))
+    for dims in ((1, 1, 3, 3), (1, 2, 5, 1), (3, 7, 2, 2), (1, 16, 1, 9), (2, 6, 4, 4)):
+        data, values, output = moved(Randomness(3), DType.int16, *dims)
+        cases += [case(Reformat(), [data.with_(format=one(4))], [values], format=other(4), **output)
+                  for one, other in ((row_major, channels_last), (channels_last, row_major))]
     assert differing(cases, run(cases)) == []
+    assert sum("transpose" in entry.call.function for entry in cases) >= 12
 
 
 def test_int8_concatenation_of_different_scales_is_exact():

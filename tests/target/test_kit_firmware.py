@@ -92,16 +92,18 @@ def element_wise_functions() -> list[str]:
     return [name for name, cls in sorted(builtin_operators().items()) if issubclass(cls, ElementWise) and name not in left_out]
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_every_element_wise_operator_on_real_numbers_is_a_table_between_int8_tensors(part, tmp_path):
-    names = element_wise_functions()[part::4]
+@needs_cross_compiler
+@needs_qemu
+@pytest.mark.parametrize("part, board_name", [(0, "host"), (1, "host"), (2, "mps2-an386"), (3, "mps3-an547")])
+def test_every_element_wise_operator_on_real_numbers_is_a_table_between_int8_tensors(part, board_name, tmp_path):
+    names, board = element_wise_functions()[part::4], load_board(board_name)
     graph = net.Graph("some", opset=22)
     x = graph.input("x", LEVELS.shape, DType.int8)
     for name in names:
         graph.output(quantized(graph, x, net.builder(name), 0.05), f"of_{name}")
-    program = program_of(graph.onnx(), "some.onnx", load_board("host"))
+    program = program_of(graph.onnx(), "some.onnx", board)
     assert [layer.kernel.name for layer in program.layers] == ["table_int8"] * len(names) and len(names) >= 6
-    found = execute(program, load_board("host"), {"x": LEVELS[None]}, tmp_path).outputs
+    found = execute(program, board, {"x": LEVELS[None]}, tmp_path).outputs
     wanted = cpu.run(program.view, {"x": LEVELS})
     for name in program.view.outputs:
         assert numpy.array_equal(found[name][0], wanted[name]), name

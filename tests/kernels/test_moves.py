@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Kernels that only move elements, of every library that has them, against their numpy meaning: on the host and on emulated cores."""
+"""Kernels that only move elements, of every library that has them, against their numpy meaning: here and on emulated cores."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import pytest
 from cortexm_harness import BOARD, PORTABLE
 from helium_harness import needs_emulator
 from move_cases import blocks, concatenations, copies
+from random_tensors import Randomness
 
 from aidge_build.export.runs import FILL, runs
 from aidge_build.graph.dtype import DType
-from aidge_build.graph.format import channels_last
+from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.reformat import Reformat
 
 TYPES = (DType.int8, DType.int8, DType.float32, DType.int16, DType.int64)
 STRICT = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
@@ -50,6 +52,21 @@ def test_helium_moves_elements_exactly(flags):
 @pytest.mark.parametrize("made_by", [cortexm_harness, helium_harness], ids=["cortexm", "helium"])
 def test_the_c_versions_move_elements_exactly_on_this_machine(made_by):
     assert made_by.run(some(made_by.case), *STRICT, board="host") == []
+
+
+def reformats(case):
+    random = Randomness(6)
+    for dims in ((1, 3, 9, 7), (2, 16, 4, 5), (1, 17, 5, 5), (1, 18, 4, 5), (2, 40, 2, 7), (1, 2, 1, 1), (3, 5, 8), (1, 1, 3, 4),
+                 (1, 300, 2, 3)):
+        for one, other in ((row_major, channels_last), (channels_last, row_major)):
+            data = random.data(*dims).with_(format=one(len(dims)))
+            yield case(Reformat(), [data], [random.int8(*dims)], quantization=data.quantization, format=other(len(dims)))
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=lambda flags: " ".join(flags) or "usual")
+def test_helium_copies_between_storage_orders_exactly(flags):
+    assert helium_harness.run(list(reformats(helium_harness.case)), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 def placed(dims, places):

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "helium.h"
+
+#if AIDGE_HELIUM_ASSEMBLY
+/* A loop over vectors: `wide` are the bits of a lane, `load` and `store` the accesses, the pointer `walks` by `bytes` steps. */
+#define AIDGE_HELIUM_STRIDED(wide, load, store, walks, bytes)                                   \
+    __asm__ volatile("movs r4, #0\n\t"                                                          \
+                     "vidup.u" wide " q1, r4, #1\n\t"                                           \
+                     "vmul.i" wide " q1, q1, %[step]\n\t"                                       \
+                     "wlstp." wide " lr, %[count], 2f\n"                                        \
+                     "1:\n\t"                                                                   \
+                     "vldrb.u" wide " q0, " load "\n\t"                                         \
+                     "vstrb." wide " q0, " store "\n\t"                                         \
+                     "add %[" walks "], %[" walks "], %[step], lsl #" bytes "\n\t"              \
+                     "letp lr, 1b\n"                                                            \
+                     "2:"                                                                       \
+                     : [to] "+r"(to), [from] "+r"(from)                                         \
+                     : [step] "r"(step), [count] "r"(count)                                     \
+                     : "r4", "cc", "lr", "d0", "d1", "d2", "d3", "memory")
+#endif
+
+/* to[i * to_step] = from[i * from_step] for i < count; one step is 1, the other at most 9,362. Offsets fit bytes up to 17. */
+static void aidge_helium_strided_bytes(int8_t *to, int32_t to_step, const int8_t *from, int32_t from_step, int32_t count)
+{
+#if AIDGE_HELIUM_ASSEMBLY
+    const int32_t step = to_step > from_step ? to_step : from_step;
+    if ((to_step > 1) && (step <= 17)) {
+        AIDGE_HELIUM_STRIDED("8", "[%[from]], #16", "[%[to], q1]", "to", "4");
+    } else if (to_step > 1) {
+        AIDGE_HELIUM_STRIDED("16", "[%[from]], #8", "[%[to], q1]", "to", "3");
+    } else if (step <= 17) {
+        AIDGE_HELIUM_STRIDED("8", "[%[from], q1]", "[%[to]], #16", "from", "4");
+    } else {
+        AIDGE_HELIUM_STRIDED("16", "[%[from], q1]", "[%[to]], #8", "from", "3");
+    }
+#else
+    for (; count > 0; count--) {
+        *to = *from;
+        to += to_step;
+        from += from_step;
+    }
+#endif
+}
+
+/* Images of `channels` planes of `pixels` bytes to pixels of all channels, or back. */
+static void aidge_helium_reformat(const int8_t *input, int8_t *output, int32_t batches, int32_t channels, int32_t pixels,
+                                  int32_t to_planes)
+{
+    int32_t channel;
+    for (; batches > 0; batches--) {
+        for (channel = 0; channel < channels; channel++) {
+            if (to_planes != 0) {
+                aidge_helium_strided_bytes(output + channel * pixels, 1, input + channel, channels, pixels);
+            } else {
+                aidge_helium_strided_bytes(output + channel, channels, input + channel * pixels, 1, pixels);
+            }
+        }
+        input += channels * pixels;
+        output += channels * pixels;
+    }
+}

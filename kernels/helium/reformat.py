@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""The copy of an int8 tensor from planes of channels to pixels of all channels, or back, by gathers and scatters."""
+
+from __future__ import annotations
+
+import math
+
+from aidge_build.backend.spec import ANY, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.export.call import Call, Input, Literal, Output, computed
+from aidge_build.export.node import ExportNode, kernel
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import channels_last, row_major
+
+from .conditions import MVE
+
+MOST_CHANNELS = 9362  # whose 8 pixels lie within 16 bits
+
+
+def _other_orders(view: NodeView) -> str:
+    (source,), (target,) = view.inputs, view.outputs
+    orders = [row_major(source.rank), channels_last(source.rank)]
+    if source.rank < 3 or {source.storage, target.storage} != set(orders):
+        return f"from {source.storage} to {target.storage}"
+    return "" if source.dims[1] <= MOST_CHANNELS else f"{source.dims[1]} channels"
+
+
+@kernel("Reformat", ImplSpec(inputs=(IOSpec(DType.int8, ANY),), outputs=(IOSpec(DType.int8, ANY),), features=MVE,
+                             predicates=(Predicate("between row-major and channels last", _other_orders),)))
+class ReformatInt8(ExportNode):
+    def call(self) -> Call:
+        batches, channels, *spatial = self.inputs[0].dims
+        to_planes = self.outputs[0].storage == row_major(self.outputs[0].rank)
+        numbers = (batches, channels, math.prod(spatial), int(to_planes))
+        return Call("aidge_helium_reformat", ("reformat.h",), (Input(0), Output(0), *map(Literal, numbers)),
+                    facts=computed("16 values" if channels <= 17 else "8 values"))

@@ -157,8 +157,7 @@ def _regions(arena: MemoryPlan, schedule: Schedule, view: GraphView,
     and whether no arrangement over several has a lower access cost."""
     if board is None or not board.arena_regions or not arena.peak_bytes:
         return arena, "", (), False
-    rooms = [Room(region.name, region.length_bytes - (board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0),
-                  region.access_cost, region.dma) for region in board.arena_regions]
+    rooms = [_room(region, board) for region in board.arena_regions]
     for room in rooms:
         if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
             return arena, room.region, (), False
@@ -167,6 +166,11 @@ def _regions(arena: MemoryPlan, schedule: Schedule, view: GraphView,
     if isinstance(found, NoSpread):
         raise _no_room(found, arena, schedule, view, board, rooms)
     return _joined(found.plans, arena), "", _parts(found.plans), found.proved
+
+
+def _room(region: Region, board: Board) -> Room:
+    kept_free = board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0
+    return Room(region.name, max(0, region.length_bytes - kept_free), region.access_cost, region.dma)
 
 
 def _accesses(schedule: Schedule) -> dict[str, int]:

@@ -222,6 +222,13 @@ def test_pieces_that_cannot_be_shared_out_are_refused_though_their_sum_would_fit
     assert "Hint: DTCM and SRAM1 follow each other: a board file may make them one region" in result.stderr
 
 
+def test_a_memory_that_is_reserved_altogether_has_nothing(made, tmp_path):
+    path, _ = made(1, 6, 10)
+    (tmp_path / "busy.toml").write_text('extends = "stm32f7"\ntitle = "Busy"\nreserved = "300K"\n')
+    result = aidge_build("plan", path, "--board", "busy", "--board-path", tmp_path)
+    assert result.exit_code == 2 and "has DTCM 65,536 B, SRAM1 0 B, SRAM2 16,384 B after 307,200 B reserved" in result.stderr
+
+
 @needs_cross_compiler
 def test_what_the_hint_says_helps(made, tmp_path):
     path, vectors = made(7, 2, 37)

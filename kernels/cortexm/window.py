@@ -39,9 +39,9 @@ class Plane:
 
 
 def plane_of(data: Tensor, output: Tensor, window: Window) -> Plane:
-    """Axes of length 1 with a kernel of 1 go first, so that the inner loop runs over the axis that has taps."""
-    axes = [index for index in range(window.rank) if (data.dims[2 + index], output.dims[2 + index],
-                                                      window.kernel[index]) != (1, 1, 1)]
+    """Axes of length 1 with a kernel of 1 that sees no pad go first, so that the inner loop runs over the axis that has taps."""
+    axes = [index for index in range(window.rank) if (data.dims[2 + index], output.dims[2 + index], window.kernel[index],
+                                                      window.pads_begin[index]) != (1, 1, 1, 0)]
     order = [None] * (2 - len(axes)) + axes
 
     def pair(numbers, missing: int) -> tuple[int, int]:

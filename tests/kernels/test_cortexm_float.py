@@ -30,6 +30,7 @@ EDGES = [
     (1, 4, (1, 1), 6, (5, 5), 1, 1, (2, 2)),
     (2, 5, (12,), 9, (5,), 2, 2, (3, 4)),
     (1, 4, (9, 1), 5, (3, 1), 1, 1, (0, 0)),
+    (1, 4, (6, 1), 5, (3, 1), 2, 1, (1, 0)),
 ]
 
 # batch, channels, spatial, kernel, strides, dilations, pads (begin, end); of depthwise layers

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Chooses the offsets of buffers in one arena: greedy orders, then a walk, then an exhaustive search within a node limit."""
+"""Chooses the offsets in one arena: greedy orders, the fullest moments first, a walk, an exhaustive search within a node limit."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.memory.branch import NodeBudget, Outcome, search
 from aidge_build.memory.climb import climb, moves_for
+from aidge_build.memory.fullest import fullest_first
 from aidge_build.memory.greedy import Arrangement, best_greedy
 from aidge_build.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.memory.problem import Problem
@@ -16,6 +17,7 @@ from aidge_build.memory.settle import settle
 
 NODES = 30_000
 PROBE_NODES = 500
+FULLEST_NODES = 12_000
 CAPACITY_SHARE = 8  # the part of the nodes that the bound gets while a capacity is not reached
 BISECTIONS = 6
 BISECTION_NODES = NODES // 8
@@ -49,6 +51,8 @@ def _search(problem: Problem, capacity_bytes: int | None, nodes: int) -> tuple[A
         return settle(problem, climb(problem, found, moves_for(problem)), proved_bytes)
     if proved_bytes < found.peak_bytes:
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, min(nodes, PROBE_NODES))
+    if proved_bytes < found.peak_bytes:
+        found, proved_bytes = fullest_first(problem, found, proved_bytes, min(nodes, FULLEST_NODES))
     if proved_bytes < found.peak_bytes:
         found = climb(problem, found, moves_for(problem))
     if capacity_bytes is not None and proved_bytes < capacity_bytes < found.peak_bytes:

@@ -86,8 +86,13 @@ def program_of(path, *options) -> Program:
 
 def spans(program: Program, names: Iterable[str]) -> list[tuple[int, int]]:
     """Offset and bytes of those tensors that lie in the arena."""
-    places = [(program.places[name], program.view.tensor(name).size_bytes) for name in names if program.places[name].kind == "arena"]
-    return [(place.offset_bytes + row * place.stride_bytes, size // place.rows) for place, size in places for row in range(place.rows)]
+    found = []
+    for name in names:
+        place = program.places[name]
+        if place.kind == "arena":
+            row_bytes = program.view.tensor(name).size_bytes // place.rows
+            found += [(place.offset_bytes + row * place.stride_bytes, row_bytes) for row in range(place.rows)]
+    return found
 
 
 def names_of(tensors: Iterable[Tensor | None]) -> list[str]:
@@ -182,13 +187,14 @@ def test_a_byte_that_belongs_to_nobody_in_a_layer_is_seen(tmp_path):
 
 def with_early_reuse(program: Program) -> Program:
     """The plan with an output moved onto a tensor that a later layer still reads."""
+    places = program.places
     for number, layer in enumerate(program.layers):
-        needed = [name for name in sorted(needed_later(program, number)) if program.places[name].kind == "arena"]
-        name = layer.outputs[0].name
-        place = program.places[name]
-        if needed and place.kind == "arena" and place.rows == 1:
-            offset = min(program.places[needed[0]].offset_bytes, program.arena.peak_bytes - layer.outputs[0].size_bytes)
-            return dataclasses.replace(program, places={**program.places, name: dataclasses.replace(place, offset_bytes=offset)})
+        needed = [name for name in sorted(needed_later(program, number)) if places[name].kind == "arena"]
+        name, size_bytes = layer.outputs[0].name, layer.outputs[0].size_bytes
+        if needed and places[name].kind == "arena" and places[name].rows == 1:
+            offset = min(places[needed[0]].offset_bytes, program.arena.peak_bytes - size_bytes)
+            moved = dataclasses.replace(places[name], offset_bytes=offset)
+            return dataclasses.replace(program, places={**places, name: moved})
     raise AssertionError("no tensor of this network lives while others are written")
 
 

@@ -93,10 +93,7 @@ def test_the_optimum_of_a_gap_instance_is_reported_and_never_its_bound():
             for found in json.loads(printed(GAPS)[0])["instances"]] == expected
 
 
-TRACES = [("A", 1_048_576), ("B", 1_048_576), ("C", 1_039_360), ("F", 1_048_576), ("G", 1_048_576), ("H", 1_048_576), ("K", 1_048_576)]
-
-
-@pytest.mark.parametrize("name, peak", TRACES)
+@pytest.mark.parametrize("name, peak", [(name, 1_039_360 if name == "C" else 1_048_576) for name in "ABCFGHK"])
 def test_an_accelerator_trace_is_packed_to_its_bound_within_a_minute(name, peak):
     begin = process_time()
     found = planned(shared(MINIMALLOC / f"{name}.1048576.csv"), "--capacity", 1_048_576)

@@ -63,6 +63,11 @@ def reformats(case):
             yield case(Reformat(), [data], [random.int8(*dims)], quantization=data.quantization, format=other(len(dims)))
 
 
+def candidates():
+    """For the tests of all kernels."""
+    return [*some(cortexm_harness.case), *some(helium_harness.case), *reformats(helium_harness.case)]
+
+
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=lambda flags: " ".join(flags) or "usual")
 def test_helium_copies_between_storage_orders_exactly(flags):

@@ -21,6 +21,7 @@ from aidge_build.operators.window import Window
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "60"))
+WIDE_CASES = 30 if "AIDGE_STRESS" in os.environ else 6  # layers of many channels
 
 # batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
 EDGES = [
@@ -90,10 +91,10 @@ def int8_case(seed, batch, channels, spatial, outputs, kernel, stride, dilation,
                 quantization=random.quantization(around))
 
 
-def random_edge(seed):
+def random_edge(seed, is_wide=False):
     random = Randomness(seed)
     rank = random.integer(1, 2)
-    channels = random.choice(random.integer(1, 6), 4 * random.integer(1, 8))
+    channels = 4 * random.integer(16, 100) if is_wide else random.choice(random.integer(1, 6), 4 * random.integer(1, 8))
     depthwise = random.integer(0, 2) == 0 and channels > 1
     outputs = channels if depthwise else random.integer(4, 20)
     kernel, spatial = (tuple(random.integer(1, most) for _ in range(rank)) for most in (5, 13))
@@ -138,6 +139,8 @@ def candidates():
     edges = [built_for(int8_case(0, *edge), "balanced") for edge in EDGES]
     edges += [built_for(int8_case(1, *edge), ("size", "speed")[index % 2]) for index, edge in enumerate(EDGES)]
     randoms = [int8_case(seed, *edge) for seed, edge in enumerate(map(random_edge, range(3000, 3000 + RANDOM_CASES))) if edge]
+    wide = (random_edge(seed, is_wide=True) for seed in range(5000, 5000 + WIDE_CASES))
+    randoms += [int8_case(seed, *edge) for seed, edge in enumerate(wide) if edge]
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
     return [*edges, *others, *extreme_cases()]
 

@@ -13,7 +13,7 @@ facts make the search short:
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from aidge_build.schedule.order_bound import cut_bound
@@ -52,7 +52,7 @@ def best_order(question: OrderQuestion, states: int = STATES) -> Order:
     walker = _Walker(question)
     given = tuple(range(len(question.operations)))
     best_bytes, best = walker.peak(given), given
-    bound = max([question.start_bytes, *(walker.least_bytes(index) for index in given)])
+    bound = max([question.start_bytes, walker.last_step_bytes(), *(walker.least_bytes(index) for index in given)])
     visited = len(given) + 1
     for limit in (min(PROBE_STATES, states), states):
         if bound >= best_bytes:
@@ -131,15 +131,26 @@ class _Walker:
         operation = self.question.operations[index]
         return sum(self.question.sizes[tensor] for tensor in set(operation.inputs)) + self.added_bytes(index)
 
+    def last_step_bytes(self) -> int:
+        """No order ends with less: what lives at the end, and what only the last operation still needs."""
+        _, end = self.peak_and_end(range(len(self.question.operations)))
+        own = [end + sum(size for size, _ in self.mortal[index]) - max((size for size, _ in self.taken_over[index]), default=0)
+               + self.question.operations[index].scratch_bytes for index, after in enumerate(self.after) if not after]
+        return min(own, default=end)
+
     def peak(self, order: Sequence[int]) -> int:
         """The peak of an order."""
+        return self.peak_and_end(order)[0]
+
+    def peak_and_end(self, order: Iterable[int]) -> tuple[int, int]:
+        """The peak of an order, and the live bytes when all of it has run."""
         done, live = 0, self.question.start_bytes
         peak = live
         for index in order:
             done |= 1 << index
             during, live = self.step(index, done, live)
             peak = max(peak, during)
-        return peak
+        return peak, live
 
     def first_ready(self) -> int:
         """The operations that need none, as bits."""

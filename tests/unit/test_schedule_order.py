@@ -107,3 +107,11 @@ def test_the_optimum_of_a_published_graph_is_found_and_proved(name):
 def test_a_graph_without_operations_has_an_order():
     found = best_order(OrderQuestion((8,), (), (0,), (0,)))
     assert (found.order, found.peak_bytes, found.proved_optimal) == ((), 8, True)
+
+
+def test_of_many_branches_whose_results_all_remain_no_order_ends_with_less():
+    """What lives at the end and the last operation's input are a bound; without it the sets of 40 branches would be tried."""
+    branches = tuple(Operation((0,), (1 + index,)) for index in range(40))
+    found = best_order(OrderQuestion((8, *range(1, 41)), branches, (0,), tuple(range(1, 41))))
+    assert (found.order, found.peak_bytes, found.proved_optimal) == (tuple(range(40)), 8 + sum(range(1, 41)), True)
+    assert found.states == 41

@@ -73,6 +73,11 @@ class Plan:
         return (self.pixels - masked) // PIXELS
 
     @property
+    def crosses_rows(self) -> bool:
+        """Whether windows of whole output rows are laid out side by side."""
+        return self.patches is not None and self.batch >= self.geometry.out_width
+
+    @property
     def rows_together(self) -> int:
         """Output rows whose windows are laid out before the first of them is written."""
         return max(1, self.batch // self.geometry.out_width)
@@ -111,7 +116,7 @@ def plan_of(shape: Geometry, clamps: bool) -> Plan:
     runs_are_whole = shape.dilation_width == 1 or shape.kernel_width == 1
     candidates = [*([usual] if runs_are_whole else []), *([taps] if whole and shape.kernel_width <= MOST_TAPS else [])]
     if shape.stays_inside and (whole or row % LANES == 0 and runs_are_whole) and candidates:
-        return Plan(shape, min(candidates, key=_instructions))
+        return Plan(shape, min(candidates, key=instructions_of))
     staging = Staging.of(shape)
     aligned = shape.channels % 4 == 0
     plans = [Plan(shape, replace(form, row_step=staging.row_bytes, aligned=aligned), staging) for form in candidates]
@@ -123,7 +128,7 @@ def plan_of(shape: Geometry, clamps: bool) -> Plan:
         plan = Plan(shape, form, staging, patches)
         room = (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS
         plans.append(replace(plan, batch=_batch(shape, max(PIXELS, room))))
-    return min(plans, key=lambda plan: (_instructions(plan.product) + (PIXELS * plan.patches.instructions / plan.product.pairs
+    return min(plans, key=lambda plan: (instructions_of(plan.product) + (PIXELS * plan.patches.instructions / plan.product.pairs
                                                                         if plan.patches else 0)))
 
 
@@ -149,25 +154,38 @@ def _batch(shape: Geometry, room: int) -> int:
     return (even or [rows])[0] * shape.out_width
 
 
-def _instructions(form: Product) -> int:
+def instructions_of(form: Product) -> int:
     """Of a block of pixels and a pair of channels, nearly."""
     if Stationary.fits(form):
         return 19 + 12 * form.vectors
     return 21 + form.rows * form.vectors * (form.columns + 2 * form.taps + 2 * PIXELS * form.taps)
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS))
-class Conv2dInt8(ExportNode):
+class PlannedConvolution(ExportNode):
+    """Base: an output that follows the input as the plan says."""
+
+    @staticmethod
+    def plan_of(shape: Geometry, groups: int, clamps: bool) -> Plan:
+        raise NotImplementedError
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         plan = cls.plan(view)
         return following(plan.steps, view.outputs[0], plan.scratch_bytes)
 
-    @staticmethod
-    def plan(view: NodeView) -> Plan:
+    @classmethod
+    def plan(cls, view: NodeView) -> Plan:
         (output,) = view.outputs
         levels = clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
-        return plan_of(geometry_of(view.inputs[0], output, view.operator.window), levels != output.dtype.range)
+        shape = geometry_of(view.inputs[0], output, view.operator.window)
+        return cls.plan_of(shape, view.operator.groups, levels != output.dtype.range)
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS))
+class Conv2dInt8(PlannedConvolution):
+    @staticmethod
+    def plan_of(shape: Geometry, groups: int, clamps: bool) -> Plan:
+        return plan_of(shape, clamps)
 
     def call(self) -> Call:
         plan = self.plan(self.view)
@@ -176,12 +194,7 @@ class Conv2dInt8(ExportNode):
         taps = numpy.moveaxis(weights, 1, -1).reshape(shape.outputs, shape.kernel_height, shape.kernel_width, shape.channels)
         numbers = linear_constants(self.operator, self.inputs, self.outputs[0], taps.reshape(shape.outputs, -1))
         windows = taps.reshape(shape.outputs, form.rows, form.taps, -1)
-        driver = Driver(plan)
-        arguments = [Input(0), Output(0), Constant("stream", product_stream(form, windows, numbers))]
-        if plan.scratch_bytes:
-            arguments.append(Scratch())
-        sources = ("product.h", *(("rows.h",) if plan.staging else ()), *(("patches.h",) if plan.patches else ()))
-        return Call(driver.name, sources, tuple(arguments), driver.note, tuple(driver.texts()), facts=driver.facts)
+        return Driver(plan).call(product_stream(form, windows, numbers))
 
 
 class Driver:
@@ -206,6 +219,13 @@ class Driver:
     @property
     def facts(self) -> dict[str, str]:
         return computed(f"{PIXELS} pixels x 2 channels", 0)
+
+    def call(self, stream: numpy.ndarray) -> Call:
+        plan, arguments = self.plan, [Input(0), Output(0), Constant("stream", stream)]
+        if plan.scratch_bytes:
+            arguments.append(Scratch())
+        sources = ("product.h", *(("rows.h",) if plan.staging else ()), *(("patches.h",) if plan.patches else ()))
+        return Call(self.name, sources, tuple(arguments), self.note, tuple(self.texts()), facts=self.facts)
 
     def texts(self) -> list[str]:
         """The functions that the driver calls, then the driver."""
@@ -233,26 +253,32 @@ class Driver:
         lines = []
         for start, size in parts_of(form, count):
             pixel = first + PIXELS * start
-            source, target = (_at(pointer, pixel * step) for pointer, step in ((x, form.pixel_step), (y, form.channels)))
+            source, target = (_at(pointer, pixel * step) for pointer, step in ((x, form.pixel_step), (y, form.distance)))
             lines.append(f"{block.name}({source}, {target}, stream, {size});")
         return lines
 
     def _rows(self) -> list[str]:
         shape, plan = self.shape, self.plan
         in_row = shape.in_width * shape.channels
-        lines = ["int32_t batch, row;"] if not plan.patches or plan.batch < shape.out_width else ["int32_t batch, group, row;"]
+        lines = ["int32_t batch, row;"] if not plan.crosses_rows else ["int32_t batch, group, row;"]
         if plan.staging:
             lines += plan.staging.lines("stream[16]")
         if plan.patches:
             lines.insert(-1, f"int8_t *const windows = rows + {plan.staging.bytes};")
-        if plan.patches and plan.batch >= shape.out_width:
+        if plan.crosses_rows:
             inner = self._groups()
         else:
             source = "rows" if plan.staging else f"(x + row * {shape.stride_height * in_row})"
             body = [self._copy("row")] if plan.staging else []
-            body += self._patched(source) if plan.patches else self._pixels(plan.product, source, "y", 0, shape.out_width)
+            body += self._row(source)
             inner = loop("row", shape.out_height, [*body, f"y += {shape.out_width * shape.outputs};"])
         return [*lines, *loop("batch", shape.batches, [*inner, f"x += {shape.in_height * in_row};"])]
+
+    def _row(self, source: str) -> list[str]:
+        """One output row, whose windows begin at `source`."""
+        if self.plan.patches:
+            return self._patched(source)
+        return self._pixels(self.plan.product, source, "y", 0, self.shape.out_width)
 
     def _copy(self, row: str) -> str:
         """The rows that output row `row` sees."""

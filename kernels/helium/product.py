@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from .assembly import BYTE_REACH, WORD_REACH, Access, Assembler, function, walk
+from .assembly import BYTE_REACH, WORD_REACH, Access, Assembler, function, loop, walk
 
 LANES = 16
 HEAD_BYTES = 20  # of a stream: offsets of the eight stores, input zero point
@@ -27,7 +27,7 @@ VECTORS_IN_LOOP = 8  # of a long row; an even number keeps the order of the taps
 class Product:
     """`pixels` windows at a distance of `pixel_step` bytes. A window has `rows` rows, `row_step` bytes apart, of `taps`
     groups, `tap_step` bytes apart, of `vectors` times 16 bytes; with `tail` only that many bytes of the last vector are read.
-    Outputs of neighbouring pixels lie `channels` bytes apart. `aligned`: all addresses are multiples of four."""
+    Outputs of neighbouring pixels lie `channels` and `gap` bytes apart. `aligned`: all addresses are multiples of four."""
 
     pixels: int
     pixel_step: int
@@ -40,13 +40,20 @@ class Product:
     tail: int = 0
     aligned: bool = False
     clamps: bool = False
+    gap: int = 0
 
     @property
     def name(self) -> str:
         """Tells all that the text depends on."""
         window = f"{self.pixels}x{self.pixel_step}_{self.rows}x{self.row_step}_{self.taps}x{self.tap_step}_{self.vectors}"
-        return (f"aidge_helium_product_{window}_to_{self.channels}{f'_tail_{self.tail}' if self.tail else ''}"
-                f"{'_aligned' if self.aligned else ''}{'_clamped' if self.clamps else ''}")
+        return (f"aidge_helium_product_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
+                f"{f'_tail_{self.tail}' if self.tail else ''}{'_aligned' if self.aligned else ''}"
+                f"{'_clamped' if self.clamps else ''}")
+
+    @property
+    def distance(self) -> int:
+        """From the outputs of a pixel to those of the next."""
+        return self.channels + self.gap
 
     @property
     def parameter_words(self) -> int:
@@ -83,10 +90,15 @@ class Product:
 
     def plain(self) -> str:
         """The body in plain C."""
-        fields = (self.pixels, self.pixel_step, self.rows, self.row_step, self.taps, self.tap_step, self.vectors, self.channels,
+        pixels = 1 if self.gap else self.pixels
+        fields = (pixels, self.pixel_step, self.rows, self.row_step, self.taps, self.tap_step, self.vectors, self.channels,
                   self.tail, int(self.clamps))
-        return (f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
-                f"    aidge_helium_product(x, y, stream, blocks, &shape);")
+        shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
+        if not self.gap:
+            return shape + "    aidge_helium_product(x, y, stream, blocks, &shape);"
+        call = f"aidge_helium_product(x + pixel * {self.pixel_step}, y + pixel * {self.distance}, stream, 1, &shape);"
+        lines = ["int32_t pixel;", *loop("pixel", f"blocks * {self.pixels}", [call])]
+        return shape + "\n".join(f"    {line}" for line in lines)
 
 
 @dataclass(frozen=True)
@@ -159,7 +171,7 @@ class _Printer:
         emit(f"mov r3, {start}" if start else "ldr r3, [sp]", why="the next pixels")
         for index in range(pointers):
             emit.add(POINTERS[index], POINTERS[index], shape.pixels * shape.pixel_step)
-        emit.add("r5", "r5", shape.pixels * shape.channels - max(0, shape.channels - 2))
+        emit.add("r5", "r5", shape.pixels * shape.distance - max(0, shape.channels - 2))
         if blocks:
             emit(f"subs {blocks}, #1", "bne 1b")
         else:

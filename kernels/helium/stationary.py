@@ -59,7 +59,7 @@ class Stationary:
         emit("vadd.i32 q5, q5, r5", "vadd.i32 q6, q6, r7", "vcvt.f32.s32 q5, q5", "vcvt.f32.s32 q6, q6", "vmul.f32 q5, q5, r8",
              "vmul.f32 q6, q6, r3", "vcvtn.s32.f32 q5, q5", "vcvtn.s32.f32 q6, q6", "vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q6",
              "vqadd.s16 q5, q5, r9", "vqmovnb.s16 q5, q5", "vstrb.16 q5, [r10, q7]")
-        emit.add("r10", "r10", 4 * shape.channels)
+        emit.add("r10", "r10", 4 * shape.distance)
         emit("le lr, 2b")
         emit("ldr r10, [sp, #4]", "asrs r0, r9, #16", "add r10, r0", "bne 1b", why="0 after the last pair")
         emit.leave(16)

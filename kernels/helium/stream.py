@@ -19,7 +19,7 @@ def product_stream(shape: Product, windows: numpy.ndarray, numbers: LinearConsta
     padded[..., :windows.shape[3]] = windows
     vectors = padded.reshape(channels, shape.rows, shape.taps, shape.vectors, LANES)
     ordered = numpy.stack([vectors[:, row, tap, vector] for row, vector, tap in shape.reads()], axis=1)
-    parts = [_head(channels, numbers.input_zero_point)]
+    parts = [_head(channels, shape.distance, numbers.input_zero_point)]
     firsts = _first_channels(channels)
     for first, following in zip(firsts, [*firsts[1:], firsts[-1]]):
         pair = [first, min(first + 1, channels - 1)]
@@ -37,7 +37,7 @@ def _first_channels(channels: int) -> list[int]:
     return [*firsts, channels - 2] if channels % 2 and channels > 1 else firsts
 
 
-def _head(channels: int, zero_point: int) -> bytes:
+def _head(channels: int, distance: int, zero_point: int) -> bytes:
     second = min(1, channels - 1)
-    offsets = [pixel * channels + channel for pixel in LANE_PIXELS for channel in (0, second)]
+    offsets = [pixel * distance + channel for pixel in LANE_PIXELS for channel in (0, second)]
     return numpy.array(offsets, "<u2").tobytes() + numpy.array([zero_point], "<i4").tobytes()

@@ -124,14 +124,27 @@ def case(*arguments, **output) -> Case:
 
 def convolution(seed: int, batch: int, channels: int, spatial: tuple[int, ...], outputs: int, kernel: tuple[int, ...], stride: int,
                 dilation: int, pads: tuple[int, int], groups: int = 1) -> Case:
-    """A convolution with random numbers; `groups` of one channel each make it a depthwise one."""
+    """A convolution with random numbers; `groups` of one channel and one output each make it a depthwise one."""
     random, rank = Randomness(seed), len(kernel)
     low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
     window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
     data, weights = random.data(batch, channels, *spatial), random.weights(outputs, channels // groups, *kernel)
     around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
-    operator = Conv(minimum=low, maximum=high, window=window, groups=groups, depthwise=groups > 1)
+    operator = Conv(minimum=low, maximum=high, window=window, groups=groups,
+                    depthwise=1 < groups == channels == outputs)
     return case(operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)], quantization=random.quantization(around))
+
+
+def random_window(random: Randomness) -> tuple[tuple[int, ...], tuple[int, ...], int, tuple[int, int]]:
+    """Spatial dims, and a kernel, dilation and pads that fit them."""
+    rank = random.choice(1, 2, 2)
+    kernel = tuple(random.choice(1, 1, 2, 3, 3, 5) for _ in range(rank))
+    spatial = tuple(random.integer(max(1, size - 2), size + 12) for size in kernel)
+    pads = random.integer(0, 3), random.integer(0, 3)
+    dilation = random.choice(1, 1, 1, 2)
+    if any(size + sum(pads) < (extent - 1) * dilation + 1 for size, extent in zip(spatial, kernel)):
+        dilation, pads = 1, (2, 2)
+    return spatial, kernel, dilation, pads
 
 
 def source_of(cases: Sequence[Case]) -> str:

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from helium_harness import RANDOM_CASES, case, convolution, needs_emulator, run
+from grouped_cases import grouped_cases
+from helium_harness import RANDOM_CASES, case, convolution, needs_emulator, random_window, run
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -56,33 +57,33 @@ EDGES = [
 
 def random_convolution(seed):
     random = Randomness(seed)
-    rank = random.choice(1, 2, 2)
-    kernel = tuple(random.choice(1, 1, 2, 3, 3, 5) for _ in range(rank))
-    spatial = tuple(random.integer(max(1, size - 2), size + 12) for size in kernel)
-    pads = random.integer(0, 3), random.integer(0, 3)
-    dilation = random.choice(1, 1, 1, 2)
-    if any(size + sum(pads) < (extent - 1) * dilation + 1 for size, extent in zip(spatial, kernel)):
-        dilation, pads = 1, (2, 2)
+    spatial, kernel, dilation, pads = random_window(random)
     channels, outputs = (random.choice(1, 3, 5, 8, 16, 17, 24, 32, 48, 64, random.integer(1, 100)) for _ in range(2))
     batch, stride = random.choice(1, 1, 2), random.choice(1, 1, 2, 3)
     return convolution(seed, batch, channels, spatial, min(outputs, 40), kernel, stride, dilation, pads)
 
 
-def extreme_convolution(seed, channels, outputs, scales):
+def extreme_convolution(seed, channels, outputs, scales, groups=1):
     """Every weight and value -128, or scales that saturate, vanish or make ties."""
     random = Randomness(seed)
     data = random.data(1, channels, 5, 5).with_(quantization=per_tensor(0.5, random.choice(-128, 127)))
-    weights = constant("w", numpy.full((outputs, channels, 3, 3), -128, numpy.int8), Quantization(scales, (0,) * outputs, 0))
+    weights = numpy.full((outputs, channels // groups, 3, 3), -128, numpy.int8)
     values = numpy.full(data.dims, -128, numpy.int8)
-    return case(Conv(window=Window((3, 3), (1, 1), (1, 1), (1, 1), (1, 1))), [data, weights, random.bias(outputs)], [values],
+    operator = Conv(window=Window((3, 3), (1, 1), (1, 1), (1, 1), (1, 1)), groups=groups)
+    return case(operator, [data, constant("w", weights, Quantization(scales, (0,) * outputs, 0)), random.bias(outputs)], [values],
                 quantization=per_tensor(0.5, random.integer(-128, 127)))
 
 
 def candidates():
     edges = [convolution(index, *edge) for index, edge in enumerate(EDGES)]
-    extremes = [extreme_convolution(1, 16, 4, (1e-30, 1e30, 2.0 ** -14, 2.0 ** -20)),
-                extreme_convolution(2, 3, 3, (1e-38, 1.0, 2.0 ** -12))]
-    return [*edges, *extremes, *(random_convolution(1000 + seed) for seed in range(RANDOM_CASES))]
+    many, few = (1e-30, 1e30, 2.0 ** -14, 2.0 ** -20), (1e-38, 1.0, 2.0 ** -12)
+    extremes = [extreme_convolution(1, 16, 4, many), extreme_convolution(2, 3, 3, few),
+                extreme_convolution(3, 32, 4, many, groups=2), extreme_convolution(4, 2, 4, many, groups=2)]
+    return [*edges, *extremes, *(random_convolution(1000 + seed) for seed in range(RANDOM_CASES)), *grouped_cases()]
+
+
+def test_groups_are_computed_by_a_kernel_of_their_own():
+    assert {entry.kernel.name for entry in grouped_cases()} == {"conv2d_grouped_int8"}
 
 
 @needs_emulator

@@ -13,6 +13,7 @@ import test_cortexm_linear as cortexm_layers
 import test_helium_convolution as helium_convolutions
 import test_helium_depthwise as helium_depthwise
 from cortexm_harness import BOARD, PORTABLE
+from grouped_cases import grouped_cases
 from helium_harness import needs_emulator
 
 # Layers beside the edges: batches, odd numbers of pixels, rows that are computed in pairs, larger outputs than inputs, rows of
@@ -55,12 +56,13 @@ def cortexm_cases():
 
 @functools.cache
 def helium_cases():
-    """The edges, MORE, and a pointwise layer of few channels whose pixels pass in several parts."""
+    """The edges, MORE, a pointwise layer of few channels whose pixels pass in several parts, and layers in groups."""
     dense = [*helium_convolutions.EDGES, (1, 8, (40, 30), 8, (1, 1), 1, 1, (0, 0)),
              *(edge[:-1] for edge in MORE if edge[-1] == 1)]
     deep = [*helium_depthwise.EDGES, *((*edge[:3], *edge[4:-1]) for edge in MORE if edge[-1] > 1)]
     return sharing(cortexm_harness.accepted([*(helium_harness.convolution(seed, *edge) for seed, edge in enumerate(dense)),
-                                             *(helium_depthwise.depthwise(100 + seed, *edge) for seed, edge in enumerate(deep))]))
+                                             *(helium_depthwise.depthwise(100 + seed, *edge) for seed, edge in enumerate(deep)),
+                                             *grouped_cases()]))
 
 
 @needs_emulator

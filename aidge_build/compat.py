@@ -30,15 +30,48 @@ from aidge_build.graph.view import GraphView
 from aidge_build.operators import builtin_operators
 from aidge_build.export_folder import SequentialScheduler, generate_main, generate_main_compare, scheduler_export
 
-__all__ = ["Assignment", "ExportLib", "ExportNode", "ExportNodeCpp", "GraphView", "IOSpec", "Impl", "ImplSpec", "OperatorImpl", "ProdConso",
-           "SequentialScheduler", "adapt_to_backend", "dformat", "dtype", "export_utils", "generate_main", "generate_main_compare",
-           "get_key_value_Tensor", "library", "register_Tensor", "scheduler_export"]
+__all__ = [
+    "Assignment",
+    "ExportLib",
+    "ExportNode",
+    "ExportNodeCpp",
+    "GraphView",
+    "IOSpec",
+    "Impl",
+    "ImplSpec",
+    "OperatorImpl",
+    "ProdConso",
+    "SequentialScheduler",
+    "adapt_to_backend",
+    "dformat",
+    "dtype",
+    "export_utils",
+    "generate_main",
+    "generate_main_compare",
+    "get_key_value_Tensor",
+    "library",
+    "register_Tensor",
+    "scheduler_export",
+]
 
-export_utils = SimpleNamespace(ExportLib=ExportLib, ExportNode=ExportNode, ExportNodeCpp=ExportNodeCpp, scheduler_export=scheduler_export,
-                               generate_main_cpp=generate_main, generate_main_compare_cpp=generate_main_compare)
+export_utils = SimpleNamespace(
+    ExportLib=ExportLib,
+    ExportNode=ExportNode,
+    ExportNodeCpp=ExportNodeCpp,
+    scheduler_export=scheduler_export,
+    generate_main_cpp=generate_main,
+    generate_main_compare_cpp=generate_main_compare,
+)
 
-_DIMENSIONS = {"Conv": (1, 2, 3), "ConvDepthWise": (1, 2, 3), "ConvTranspose": (1, 2, 3), "MaxPooling": (1, 2, 3), "AvgPooling": (1, 2, 3),
-               "BatchNorm": (1, 2, 3), "Pad": (1, 2, 3)}
+_DIMENSIONS = {
+    "Conv": (1, 2, 3),
+    "ConvDepthWise": (1, 2, 3),
+    "ConvTranspose": (1, 2, 3),
+    "MaxPooling": (1, 2, 3),
+    "AvgPooling": (1, 2, 3),
+    "BatchNorm": (1, 2, 3),
+    "Pad": (1, 2, 3),
+}
 # Where a family with dimensions in its inherited name has none here.
 _OTHER_NAMES = {"Pad": "Pad", "BatchNorm": "BatchNormalization"}
 
@@ -122,9 +155,17 @@ def library(backend: str) -> Library:
     """Everything that is registered for the backend, as a kernel library."""
     if backend not in _registered:
         raise AidgeError(f"no operator is registered for backend {backend!r}", code="LIBRARY", tried=sorted(_registered))
-    kernels = [Kernel(backend, _kernel_name(implementation, operator_type, spec), operator_type, spec, _node_class(implementation, operator_type, spec))
-               for operator_type, implementation in sorted(_registered[backend].items())
-               for spec in implementation(OperatorHandle(operator_type)).get_available_impl_specs()]
+    kernels = [
+        Kernel(
+            backend,
+            _kernel_name(implementation, operator_type, spec),
+            operator_type,
+            spec,
+            _node_class(implementation, operator_type, spec),
+        )
+        for operator_type, implementation in sorted(_registered[backend].items())
+        for spec in implementation(OperatorHandle(operator_type)).get_available_impl_specs()
+    ]
     return Library(backend, "c", "", {}, tuple(kernels), ())
 
 
@@ -142,7 +183,9 @@ class _NotGenerated(ExportNode):
     implementation: object = None
 
     def call(self):
-        raise AidgeError(f"kernel {type(self).__name__} is no ExportNode, so it says nothing that could be generated", code="KERNEL")
+        raise AidgeError(
+            f"kernel {type(self).__name__} is no ExportNode, so it says nothing that could be generated", code="KERNEL"
+        )
 
 
 def _kernel_name(implementation: Callable, operator_type: str, spec: ImplSpec) -> str:

@@ -79,7 +79,11 @@ def demands_of(assignment: Assignment, node: Node) -> Demands:
 def export_node(kernel: Kernel, seen: NodeView, symbol: str, places: Mapping[str, Place]) -> ExportNode:
     """The kernel at its node; it is told where its outputs lie when all of them lie in the arena."""
     found = [places[tensor.name] for tensor in seen.outputs]
-    inside = [mem_info_of(tensor, place.offset_bytes, place.stride_bytes) for tensor, place in zip(seen.outputs, found) if place.kind == "arena"]
+    inside = [
+        mem_info_of(tensor, place.offset_bytes, place.stride_bytes)
+        for tensor, place in zip(seen.outputs, found)
+        if place.kind == "arena"
+    ]
     return kernel.node_class(replace(seen, symbol=symbol), inside if len(inside) == len(found) else None)
 
 
@@ -103,7 +107,9 @@ def make_program(request: CompileRequest, assignment: Assignment, schedule: Sche
                             None if scratch is None else placed.arena.offset_of(scratch), choice.rejected, choice.rule))
     return Program(
         name=request.name,
-        model_sha256=hashlib.sha256(request.model + b"".join(request.external[key] for key in sorted(request.external))).hexdigest(),
+        model_sha256=hashlib.sha256(
+            request.model + b"".join(request.external[key] for key in sorted(request.external))
+        ).hexdigest(),
         view=assignment.view,
         layers=tuple(layers),
         places=placed.places,

@@ -8,13 +8,30 @@ from aidge_build.errors import AidgeError
 CPU_FEATURES = ("dsp", "fpu", "mve")
 # The FPU is not among them: most cores are built with and without, and the float ABI decides.
 CORES = {
-    "cortex-m0": "", "cortex-m0plus": "", "cortex-m1": "", "cortex-m3": "", "cortex-m4": "dsp", "cortex-m7": "dsp",
-    "cortex-m23": "", "cortex-m33": "dsp", "cortex-m35p": "dsp", "cortex-m52": "dsp mve", "cortex-m55": "dsp mve", "cortex-m85": "dsp mve",
+    "cortex-m0": "",
+    "cortex-m0plus": "",
+    "cortex-m1": "",
+    "cortex-m3": "",
+    "cortex-m4": "dsp",
+    "cortex-m7": "dsp",
+    "cortex-m23": "",
+    "cortex-m33": "dsp",
+    "cortex-m35p": "dsp",
+    "cortex-m52": "dsp mve",
+    "cortex-m55": "dsp mve",
+    "cortex-m85": "dsp mve",
     "host": "",
 }
 # gcc's extensions behind the core, and what the core then has not (GCC manual, "ARM Options", -mcpu). A kernel that wants MVE
 # may use its float half, too.
-_EXTENSIONS = {"nodsp": {"dsp", "mve"}, "nofp": {"fpu"}, "nomve": {"mve"}, "nomve.fp": {"mve"}, "nofp.dp": set(), "nopacbti": set()}
+_EXTENSIONS = {
+    "nodsp": {"dsp", "mve"},
+    "nofp": {"fpu"},
+    "nomve": {"mve"},
+    "nomve.fp": {"mve"},
+    "nofp.dp": set(),
+    "nopacbti": set(),
+}
 _EXTENSIONS |= {f"cdecp{number}": set() for number in range(8)}
 
 
@@ -26,6 +43,8 @@ def core_features(cpu: str, fpu: str = "") -> frozenset[str]:
     features = {*CORES[core].split(), *(["fpu"] if fpu else [])}
     for extension in extensions:
         if extension not in _EXTENSIONS:
-            raise AidgeError(f"unknown extension {extension!r} of the core", where=f"--cpu {cpu}", tried=sorted(_EXTENSIONS), code="USAGE")
+            raise AidgeError(
+                f"unknown extension {extension!r} of the core", where=f"--cpu {cpu}", tried=sorted(_EXTENSIONS), code="USAGE"
+            )
         features -= _EXTENSIONS[extension]
     return frozenset(features)

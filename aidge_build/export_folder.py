@@ -79,13 +79,20 @@ def generate_optimized_memory_info(scheduler: SequentialScheduler) -> tuple[int,
     """A memory manager: the planner of this tool."""
     schedule, view = scheduler.schedule, scheduler.graph_view
     found = plan([buffer for buffer in schedule.buffers if buffer.kind != "scratch"])
-    return found.peak_bytes, {node: [mem_info_of(tensor, found.offset_of(schedule.buffer_of[tensor.name])) for tensor in view.output_tensors(node)]
-                              for node in schedule.steps}
+    return found.peak_bytes, {
+        node: [mem_info_of(tensor, found.offset_of(schedule.buffer_of[tensor.name])) for tensor in view.output_tensors(node)]
+        for node in schedule.steps
+    }
 
 
-def scheduler_export(scheduler: SequentialScheduler, export_folder_path: str, export_lib: type[ExportLib] | Library | str | Sequence | None = None,
-                     memory_manager: MemoryManager | None = None, memory_manager_args: Mapping | None = None,
-                     test_mode: bool = False) -> list[str]:
+def scheduler_export(
+    scheduler: SequentialScheduler,
+    export_folder_path: str,
+    export_lib: type[ExportLib] | Library | str | Sequence | None = None,
+    memory_manager: MemoryManager | None = None,
+    memory_manager_args: Mapping | None = None,
+    test_mode: bool = False,
+) -> list[str]:
     """Write the folder and give the paths of its files: model.*, forward.*, main.*, and the library's static files.
 
     `export_lib` is one library or several in order of preference (a class, a value, or the name of one that comes with the tool;
@@ -170,18 +177,28 @@ def _placed(schedule: Schedule, assignment: Assignment, peak_bytes: int, mem_inf
 def _offset(node: Node, tensor: Tensor, info: MemInfo, peak_bytes: int) -> int:
     """Where the plane begins; AidgeError for one that no kernel here can address, CheckFailed for one that cannot hold the tensor."""
     if info.wrap_size or info.stride != info.size and info.length * info.count > 1:
-        raise AidgeError(f"the plane of '{tensor.name}' {'wraps around' if info.wrap_size else 'has gaps between its positions'}, "
-                         "which its kernel does not declare", where=node.where(), code="PLAN03")
+        raise AidgeError(
+            f"the plane of '{tensor.name}' {'wraps around' if info.wrap_size else 'has gaps between its positions'}, "
+            "which its kernel does not declare",
+            where=node.where(),
+            code="PLAN03",
+        )
     if info.extent_bytes != tensor.size_bytes or info.offset + info.extent_bytes > peak_bytes:
-        raise CheckFailed(f"the memory manager gives '{tensor.name}' ({tensor.size_bytes} bytes) {info.extent_bytes} bytes at {info.offset} "
-                          f"of {peak_bytes}", where=node.where(), code="PLAN02")
+        raise CheckFailed(
+            f"the memory manager gives '{tensor.name}' ({tensor.size_bytes} bytes) {info.extent_bytes} bytes at {info.offset} "
+            f"of {peak_bytes}",
+            where=node.where(),
+            code="PLAN02",
+        )
     return info.offset
 
 
 def _plan_of(buffers: tuple[Buffer, ...], offsets: list[int]) -> MemoryPlan:
     bound = plan(buffers)
     placements = tuple(Placement(buffer, offset) for buffer, offset in zip(buffers, offsets))
-    return MemoryPlan(placements, max((one.end_bytes for one in placements), default=0), bound.lower_bound_bytes, bound.bound_step, False)
+    return MemoryPlan(
+        placements, max((one.end_bytes for one in placements), default=0), bound.lower_bound_bytes, bound.bound_step, False
+    )
 
 
 def _endings(program: Program) -> tuple[str, str]:
@@ -193,7 +210,10 @@ def _forward_files(program: Program) -> dict[str, bytes]:
     ports = ports_of(program)
     values = {"name": program.name, "header": f"forward{header}", "parameters": signature(program, ports) or "void",
               "arguments": ", ".join(port.parameter for port in ports)}
-    return {f"forward{header}": render_file("forward.h", **values).encode(), f"forward{code}": render_file("forward.c", **values).encode()}
+    return {
+        f"forward{header}": render_file("forward.h", **values).encode(),
+        f"forward{code}": render_file("forward.c", **values).encode(),
+    }
 
 
 def _static_files(given: Sequence) -> dict[str, bytes]:
@@ -216,17 +236,28 @@ def _write_main(export_folder_path: str, scheduler: SequentialScheduler, inputs:
     for port in ports:
         values = inputs[port.tensor.name] if port.is_input else None
         sides[port.is_input].append({**_described(port.tensor, values), "parameter": port.parameter})
-    text = render_file("main.c", header=f"forward{header}", inputs=sides[True], outputs=sides[False], traced=program.options.trace,
-                       references=[{**_described(tensor, values), "title": comment_text(tensor.name), "largest": _largest(values)}
-                                   for tensor, values in references],
-                       arguments=", ".join(f"{port.parameter}_data" for port in ports), tolerance=repr(TOLERANCE))
+    text = render_file(
+        "main.c",
+        header=f"forward{header}",
+        inputs=sides[True],
+        outputs=sides[False],
+        traced=program.options.trace,
+        references=[
+            {**_described(tensor, values), "title": comment_text(tensor.name), "largest": _largest(values)}
+            for tensor, values in references
+        ],
+        arguments=", ".join(f"{port.parameter}_data" for port in ports),
+        tolerance=repr(TOLERANCE),
+    )
     path = Path(export_folder_path) / f"main{code}"
     write_files({path: text.encode()})
     return str(path)
 
 
 def _described(tensor: Tensor, values: numpy.ndarray | None) -> dict:
-    lines = [] if values is None else Array("", tensor.to_stored(numpy.asarray(values, tensor.dtype.numpy)).reshape(-1), "").lines()
+    lines = (
+        [] if values is None else Array("", tensor.to_stored(numpy.asarray(values, tensor.dtype.numpy)).reshape(-1), "").lines()
+    )
     return {"c_type": tensor.dtype.c_type, "elements": max(1, tensor.elements), "lines": lines, "is_float": tensor.dtype.is_float}
 
 

@@ -35,7 +35,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--board", help="a board of `aidge-build boards`")
     where.add_argument("--cpu", help="a core such as cortex-m7 or cortex-m33+nodsp, when no board is named")
     parser.add_argument("--fpu", help="with --cpu: the FPU, e.g. fpv5-sp-d16")
-    parser.add_argument("--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's, or those made for the core)")
+    parser.add_argument(
+        "--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's, or those made for the core)"
+    )
     parser.add_argument("--rounding", default="onnx", choices=("onnx", "any"),
                         help="the numerical contract; any: also kernels that round as their own library does")
     parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
@@ -51,7 +53,9 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--weights", default="c", choices=("c", "incbin"), help="weights as C arrays or as an included binary")
     parser.add_argument("--bind", action="append", default=[], metavar="DIM=VALUE", help="a number for a symbolic dimension")
     parser.add_argument("--kernel-path", action="append", default=[], metavar="DIR", help="a folder of libraries, or a library")
-    parser.add_argument("--checkout", action="append", default=[], metavar="LIB=DIR", help="the sources that a library of glue is for")
+    parser.add_argument(
+        "--checkout", action="append", default=[], metavar="LIB=DIR", help="the sources that a library of glue is for"
+    )
     parser.add_argument("--board-path", action="append", default=[], metavar="DIR", help="a folder of boards")
 
 
@@ -77,8 +81,14 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     operators = dict(builtin_operators())
     for library in libraries:
         operators |= {onnx_name: operator for operator in library.operators for onnx_name in operator.onnx_names}
-    dependencies = [str(path), *(str(path.parent / location) for location in sorted(external)), *read, *looked_at, *(board.files if board else ()),
-                    *([arguments.cost_table] if table else ())]
+    dependencies = [
+        str(path),
+        *(str(path.parent / location) for location in sorted(external)),
+        *read,
+        *looked_at,
+        *(board.files if board else ()),
+        *([arguments.cost_table] if table else ()),
+    ]
     return CompileRequest(
         name=name,
         model=model,
@@ -90,8 +100,17 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         board=board,
         external=external,
         bind=_bindings(arguments.bind),
-        options=Options(arguments.io, arguments.arena, arguments.weights, arguments.optimize, arguments.rounding,
-                        arguments.memory_model, arguments.constant_channels, select=arguments.select, cost_table=str(table or "")),
+        options=Options(
+            arguments.io,
+            arguments.arena,
+            arguments.weights,
+            arguments.optimize,
+            arguments.rounding,
+            arguments.memory_model,
+            arguments.constant_channels,
+            select=arguments.select,
+            cost_table=str(table or ""),
+        ),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
 
@@ -177,7 +196,9 @@ def _checkouts(texts: Sequence[str]) -> dict[str, Path]:
     return found
 
 
-def load_libraries(names: Sequence[str], folders: dict[str, Path], checkouts: Mapping[str, Path] | None = None) -> tuple[tuple[Library, ...], list[str]]:
+def load_libraries(
+    names: Sequence[str], folders: dict[str, Path], checkouts: Mapping[str, Path] | None = None
+) -> tuple[tuple[Library, ...], list[str]]:
     """The named libraries in this order, and what was read for them: files, and folders, as a file may be added."""
     libraries, read = [], []
     for name in names:
@@ -192,7 +213,10 @@ def load_libraries(names: Sequence[str], folders: dict[str, Path], checkouts: Ma
                 raise AidgeError(f"library {name} is glue for sources that are not part of it", where="--lib", code="LIBRARY",
                                  hint=f"--checkout {name}=DIR says where they are")
             paths = sorted({path for pattern in library.checkout for path in checkouts[name].glob(pattern)})
-            outside = {f"checkout/{path.relative_to(checkouts[name]).as_posix()}": read_regular(path, LARGEST_KERNEL_FILE_BYTES) for path in paths}
+            outside = {
+                f"checkout/{path.relative_to(checkouts[name]).as_posix()}": read_regular(path, LARGEST_KERNEL_FILE_BYTES)
+                for path in paths
+            }
             library = load_library({**files, **outside}, str(folders[name]))
             read += map(str, paths)
         libraries.append(library)

@@ -36,7 +36,9 @@ def example_model() -> Path:
 
 def own_files() -> list[str]:
     """What this run consists of: the modules of the package that it loaded, the templates, and the folders that it searches."""
-    modules = (getattr(module, "__file__", None) for name, module in sorted(sys.modules.items()) if name.split(".")[0] == "aidge_build")
+    modules = (
+        getattr(module, "__file__", None) for name, module in sorted(sys.modules.items()) if name.split(".")[0] == "aidge_build"
+    )
     templates = sorted(_PACKAGE.rglob("*.j2"))
     return [*filter(None, modules), *map(str, templates), str(_PACKAGE / "operators")]
 

@@ -117,7 +117,9 @@ def describe_change(old: dict, new: dict) -> tuple[str, ...]:
         if reason:
             lines.append(f"{code} changed: layer {after['name'][:LONGEST_NAME]}: {reason}")
     if len(lines) > MOST_LINES:
-        lines[MOST_LINES - 1:] = [f"{code} changed: {len(lines) - MOST_LINES + 1} more layers (see their notes in {new['model']}.plan.json)"]
+        lines[MOST_LINES - 1 :] = [
+            f"{code} changed: {len(lines) - MOST_LINES + 1} more layers (see their notes in {new['model']}.plan.json)"
+        ]
     return tuple(lines) or (f"{code} changed: the text of kernels, arena or options",)
 
 

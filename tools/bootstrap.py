@@ -101,7 +101,9 @@ def provide_system_tools(missing: list[machine.Tool], consent: bool, arguments: 
     apt = shutil.which("apt-get")
     if not consent:
         again = shlex.join(["./sconsw", "--install", *arguments])
-        raise MissingTool(f"missing on this machine: {names}. Type: {line if apt else again}" + (f"   (or: {again})" if apt else ""))
+        raise MissingTool(
+            f"missing on this machine: {names}. Type: {line if apt else again}" + (f"   (or: {again})" if apt else "")
+        )
     if not apt:
         raise MissingTool(f"missing on this machine: {names}; --install knows apt-get only, which is not here. On Debian: {line}")
     for command in machine.install_commands(missing):

@@ -44,7 +44,9 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     rejected: list[tuple[str, str]] = []
     accepted: list[Kernel] = []
     for library in libraries:
-        candidates = sorted(library.kernels_for(view.node.type, view.operator.kinds()), key=lambda kernel: _preference(kernel, target))
+        candidates = sorted(
+            library.kernels_for(view.node.type, view.operator.kinds()), key=lambda kernel: _preference(kernel, target)
+        )
         if not candidates and not accepted:
             rejected.append((library.name, f"has no kernel for {view.node.type}"))
         for kernel in candidates:

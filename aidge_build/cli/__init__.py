@@ -15,8 +15,26 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.errors import AidgeError
 
 # Each verb is a module of this package with SUMMARY, add_arguments(parser) and run(arguments) -> Outcome.
-VERBS = ("compile", "plan", "explain", "verify", "check", "run", "bench", "report", "flash", "boards", "kernels", "ops", "conformance",
-         "link_script", "explain_link", "cmake_dir", "new", "doctor")
+VERBS = (
+    "compile",
+    "plan",
+    "explain",
+    "verify",
+    "check",
+    "run",
+    "bench",
+    "report",
+    "flash",
+    "boards",
+    "kernels",
+    "ops",
+    "conformance",
+    "link_script",
+    "explain_link",
+    "cmake_dir",
+    "new",
+    "doctor",
+)
 
 EXIT_INTERRUPTED = 130
 
@@ -36,7 +54,9 @@ def _no_verb(word: str) -> AidgeError:
 
     verbs = [name.replace("_", "-") for name in VERBS]
     near = difflib.get_close_matches(word, verbs, n=1)
-    return AidgeError(f"there is no verb '{word}'", hint=f"did you mean '{near[0]}'?" if near else f"verbs: {', '.join(verbs)}", code="USAGE")
+    return AidgeError(
+        f"there is no verb '{word}'", hint=f"did you mean '{near[0]}'?" if near else f"verbs: {', '.join(verbs)}", code="USAGE"
+    )
 
 
 def main(argv: list[str] | None = None) -> int:

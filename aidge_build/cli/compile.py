@@ -34,9 +34,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.stamp:
         _refuse_a_replaced_model(request, Path(arguments.stamp))
     manifest = sources.manifest
-    summary = (f"{name}: {len(manifest['layers'])} layers, {sum(layer['macs'] for layer in manifest['layers']):,} MACs, "
-               f"peak {manifest['peak_bytes']:,} B (lower bound {manifest['lower_bound_bytes']:,} B), arena {manifest['arena_bytes']:,} B, "
-               f"weights {manifest['weights_bytes']:,} B, rounding {manifest['options']['rounding']}")
+    summary = (
+        f"{name}: {len(manifest['layers'])} layers, {sum(layer['macs'] for layer in manifest['layers']):,} MACs, "
+        f"peak {manifest['peak_bytes']:,} B (lower bound {manifest['lower_bound_bytes']:,} B), arena {manifest['arena_bytes']:,} B, "
+        f"weights {manifest['weights_bytes']:,} B, rounding {manifest['options']['rounding']}"
+    )
     notices = [f"{request.file_name}: {notice}" for notice in manifest.get("notices", ())]
     return Outcome("\n".join([*notices, summary, *changes]), manifest)
 
@@ -44,7 +46,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _refuse_a_replaced_model(request: CompileRequest, stamp: Path) -> None:
     """make and ninja compare times: a stamp that is newer than a model that nobody read would hide it for ever."""
     model = Path(request.file_name)
-    for path, content in {model: request.model, **{model.parent / location: data for location, data in request.external.items()}}.items():
+    for path, content in {
+        model: request.model,
+        **{model.parent / location: data for location, data in request.external.items()},
+    }.items():
         try:
             replaced = path.read_bytes() != content
         except OSError:

@@ -17,12 +17,18 @@ SUMMARY = "run the ONNX node cases as generated C"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--board", default="host", metavar="A,B", help="where they run, boards with commas between them (default: host)")
+    parser.add_argument(
+        "--board", default="host", metavar="A,B", help="where they run, boards with commas between them (default: host)"
+    )
     parser.add_argument("--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's)")
-    parser.add_argument("--suite", default=",".join(COLLECTIONS), metavar="A,B", help=f"which cases (default: {','.join(COLLECTIONS)})")
+    parser.add_argument(
+        "--suite", default=",".join(COLLECTIONS), metavar="A,B", help=f"which cases (default: {','.join(COLLECTIONS)})"
+    )
     parser.add_argument("--only", default="", metavar="PATTERN", help="only the cases whose name matches")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th case")
-    parser.add_argument("--sanitize", action="store_true", help="also on the host with address and undefined-behaviour sanitizers")
+    parser.add_argument(
+        "--sanitize", action="store_true", help="also on the host with address and undefined-behaviour sanitizers"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="programs that are built at the same time (default: 2)")
     parser.add_argument("--out", metavar="FILE", help="write the table (Markdown)")
     parser.add_argument("--work", metavar="DIR", help="keep the generated sources there")
@@ -42,7 +48,23 @@ def run(arguments: argparse.Namespace) -> Outcome:
         Path(arguments.out).write_text(page(suites))
     every = [one for suite in suites for one in suite.overall]
     bad = [f"{one.name}: {one.verdict}: {one.reason}" for one in every if one.verdict in ("wrong", "refused")]
-    data = {"cases": len(every), **{kind: sum(suite.count[kind] for suite in suites) for kind in VERDICTS},
-            "verdicts": [{"name": one.name, "verdict": one.verdict, "reason": one.reason, "bound": list(one.bound), "distance": one.distance,
-                          "unit": one.unit} for one in every]}
-    return Outcome("\n".join([*bad, *(f"{suite.title}: {suite.summary()}" for suite in suites)]), data, EXIT_CHECK_FAILED if data["wrong"] else 0)
+    data = {
+        "cases": len(every),
+        **{kind: sum(suite.count[kind] for suite in suites) for kind in VERDICTS},
+        "verdicts": [
+            {
+                "name": one.name,
+                "verdict": one.verdict,
+                "reason": one.reason,
+                "bound": list(one.bound),
+                "distance": one.distance,
+                "unit": one.unit,
+            }
+            for one in every
+        ],
+    }
+    return Outcome(
+        "\n".join([*bad, *(f"{suite.title}: {suite.summary()}" for suite in suites)]),
+        data,
+        EXIT_CHECK_FAILED if data["wrong"] else 0,
+    )

@@ -32,8 +32,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 def _spec(kernel: Kernel) -> dict:
     spec = kernel.spec
-    return {"inputs": [_io(side) for side in spec.inputs], "outputs": [_io(side) for side in spec.outputs],
-            "requires": [predicate.name for predicate in spec.predicates], "features": sorted(spec.features), "rounding": spec.rounding}
+    return {
+        "inputs": [_io(side) for side in spec.inputs],
+        "outputs": [_io(side) for side in spec.outputs],
+        "requires": [predicate.name for predicate in spec.predicates],
+        "features": sorted(spec.features),
+        "rounding": spec.rounding,
+    }
 
 
 def _io(side: IOSpec) -> str:

@@ -34,7 +34,9 @@ _IGNORED = "build/\n.sconsign.dblite\ncompile_commands.json\n__pycache__/\n"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="NAME", help="the folder to make; its name is the program's")
     parser.add_argument("--build", default="scons", choices=tuple(_BUILD), help="the build system (default: scons)")
-    parser.add_argument("--board", default="host", metavar="B", help="a board of `aidge-build boards` (default: host, this machine)")
+    parser.add_argument(
+        "--board", default="host", metavar="B", help="a board of `aidge-build boards` (default: host, this machine)"
+    )
     parser.add_argument("--model", type=Path, metavar="FILE", help="your model (default: one that reads handwritten digits)")
     add_board_path(parser)
 
@@ -81,11 +83,20 @@ def _values(project: str, build: str, board: Board, model: Path, board_path: lis
     manifest = compile(load(parser.parse_args([*where, "--", str(model)]), name)).manifest
     prefix = os.environ.get("AIDGE_TOOLCHAIN_PREFIX") or "arm-none-eabi-"
     return {
-        "project": project, "build": build, "name": name, "model": model.name, "board": board.name, "title": board.title, "cpu": board.cpu,
-        "host": board.is_host, "compiler": "cc" if board.is_host else prefix + "gcc", "flags": list(board.compiler_flags),
+        "project": project,
+        "build": build,
+        "name": name,
+        "model": model.name,
+        "board": board.name,
+        "title": board.title,
+        "cpu": board.cpu,
+        "host": board.is_host,
+        "compiler": "cc" if board.is_host else prefix + "gcc",
+        "flags": list(board.compiler_flags),
         "link_flags": [*board.link_flags, *([] if board.is_host else ["-T", "board/link.ld"])],
         "qemu": board.emulator.machine if board.emulator and board.emulator.kind == "qemu" else "",
-        "inputs": [_port(port) for port in manifest["inputs"]], "outputs": [_port(port) for port in manifest["outputs"]],
+        "inputs": [_port(port) for port in manifest["inputs"]],
+        "outputs": [_port(port) for port in manifest["outputs"]],
     }
 
 

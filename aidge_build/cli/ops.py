@@ -89,7 +89,9 @@ def _backends(onnx_name: str, operator: type[Operator], libraries: Sequence[Libr
     allowed = rules.inputs[0].dtypes if rules is not None and rules.inputs else (DType.any,)
     found = {"cpu": [dtype.name for dtype in allowed]}
     for library in libraries:
-        kernels = [kernel for kernel in library.kernels if kernel.type in operator.kinds() or _belongs(kernel.type, operator.__name__)]
+        kernels = [
+            kernel for kernel in library.kernels if kernel.type in operator.kinds() or _belongs(kernel.type, operator.__name__)
+        ]
         if kernels:
             found[library.name] = _ordered(kernel.spec.inputs[0].dtype for kernel in kernels)
     return found

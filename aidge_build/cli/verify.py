@@ -39,7 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     if not arguments.board:
         if arguments.cpu:
-            raise AidgeError("verify runs on a board", where=f"--cpu {arguments.cpu}", hint="name one with --board; `aidge-build boards` lists them", code="USAGE")
+            raise AidgeError(
+                "verify runs on a board",
+                where=f"--cpu {arguments.cpu}",
+                hint="name one with --board; `aidge-build boards` lists them",
+                code="USAGE",
+            )
         arguments.board = "host"
     if arguments.perturb and arguments.reference:
         raise AidgeError("stored references do not fit perturbed vectors", where="--perturb", code="USAGE")
@@ -98,17 +103,32 @@ def _data(program: Program, board: str, vectors: Vectors, execution: Execution, 
     per_layer = {layer.symbol: layer.instructions for layer in result.layers}
     macs = sum(layer.macs for layer in program.layers)
     data = {
-        "board": board, "rounding": program.options.rounding, "vectors": count,
+        "board": board,
+        "rounding": program.options.rounding,
+        "vectors": count,
         "values": sum(difference.values for difference in differences),
         "differing_values": sum(difference.differing_values for difference in differences),
         "max_difference": max(difference.max_difference for difference in differences),
-        "top1_equal": top1, "outputs": [difference.as_json() for difference in differences], "first_difference": first,
+        "top1_equal": top1,
+        "outputs": [difference.as_json() for difference in differences],
+        "first_difference": first,
         "instructions_per_inference": None if result.run_instructions is None else round(result.run_instructions / count),
-        "macs": program.model_macs, "macs_executed": macs,
-        "layers": [{"name": layer.node.name, "op": layer.node.type, "kernel": f"{layer.kernel.library} {layer.kernel.name}",
-                    "macs": layer.macs, "instructions": _per_vector(per_layer.get(layer.symbol), count)} for layer in program.layers],
-        "peak_bytes": program.peak.peak_bytes, "arena_bytes": program.arena.peak_bytes,
-        "stack_bytes": result.stack_high_water_bytes, "flash_bytes": {"code": execution.code_bytes, "weights": execution.weights_bytes},
+        "macs": program.model_macs,
+        "macs_executed": macs,
+        "layers": [
+            {
+                "name": layer.node.name,
+                "op": layer.node.type,
+                "kernel": f"{layer.kernel.library} {layer.kernel.name}",
+                "macs": layer.macs,
+                "instructions": _per_vector(per_layer.get(layer.symbol), count),
+            }
+            for layer in program.layers
+        ],
+        "peak_bytes": program.peak.peak_bytes,
+        "arena_bytes": program.arena.peak_bytes,
+        "stack_bytes": result.stack_high_water_bytes,
+        "flash_bytes": {"code": execution.code_bytes, "weights": execution.weights_bytes},
     }
     return data if accuracy is None else {**data, "accuracy": accuracy}
 
@@ -119,23 +139,31 @@ def _per_vector(instructions: int | None, count: int) -> int | None:
 
 def _text(arguments: argparse.Namespace, data: dict, passed: bool) -> str:
     against = f"'{arguments.reference}'" if arguments.reference else "the numpy backend"
-    lines = [f"{arguments.model} on {data['board']}: {data['differing_values']} of {data['values']:,} values differ from {against}"
-             f" (largest difference {data['max_difference']:g}), {data['vectors']} vectors, rounding {data['rounding']}"]
+    lines = [
+        f"{arguments.model} on {data['board']}: {data['differing_values']} of {data['values']:,} values differ from {against}"
+        f" (largest difference {data['max_difference']:g}), {data['vectors']} vectors, rounding {data['rounding']}"
+    ]
     if data["instructions_per_inference"] is not None:
         total, macs = data["instructions_per_inference"], data["macs_executed"]
         lines.append(f"{total:,} instructions per inference" + (f", {total / macs:.2f} per MAC" if macs else ""))
         for layer in data["layers"]:
             if layer["instructions"] is not None:
-                lines.append(f"  {layer['instructions']:>12,}  {100 * layer['instructions'] / max(1, total):5.1f} %  {layer['macs']:>11,} MACs"
-                             f"  {layer['op']:<18} {layer['kernel']:<28} {layer['name'][:60]}")
+                lines.append(
+                    f"  {layer['instructions']:>12,}  {100 * layer['instructions'] / max(1, total):5.1f} %  {layer['macs']:>11,} MACs"
+                    f"  {layer['op']:<18} {layer['kernel']:<28} {layer['name'][:60]}"
+                )
     lines.append(f"peak {data['peak_bytes']:,} B with inputs and outputs, arena {data['arena_bytes']:,} B"
                  + (f", stack {data['stack_bytes']:,} B" if data["stack_bytes"] is not None else ""))
     if "accuracy" in data:
         lines.append(f"accuracy {100 * data['accuracy']:.1f} %")
     if data["first_difference"]:
         first = data["first_difference"]
-        lines.append(f"first differing layer: node '{first['node']}' ({first['kernel']}), tensor '{first['tensor']}', vector {first['vector']}, "
-                     f"index {first['index']}: {first['got']} instead of {first['expected']} ({first['differing_values']} of {first['values']:,} values)")
+        lines.append(
+            f"first differing layer: node '{first['node']}' ({first['kernel']}), tensor '{first['tensor']}', vector {first['vector']}, "
+            f"index {first['index']}: {first['got']} instead of {first['expected']} ({first['differing_values']} of {first['values']:,} values)"
+        )
     if not passed:
-        lines.append("FAILED: beyond the contract's tolerance. Next: the kernel of the first differing layer, or the reference's own rounding")
+        lines.append(
+            "FAILED: beyond the contract's tolerance. Next: the kernel of the first differing layer, or the reference's own rounding"
+        )
     return "\n".join(lines)

@@ -19,11 +19,27 @@ def code_text(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers:
     kernels = kernel_text(program.library_files, wanted)
     texts = tuple(dict.fromkeys(text for layer in program.layers for text in layer.call.texts))
     return render_file(
-        "model.c", name=program.name, prefix=program.name.upper(), includes=sorted({"<stdint.h>", *kernels.system_includes}),
-        has_floats=_has_floats(program), owns_arena=owns_arena(program), arena_alignment=program.arena_alignment, arenas=arenas_of(program),
-        arena_in_header=program.options.io == "arena", arrays=arrays.all, has_trace=program.options.trace, kernels=kernels.files,
-        texts=texts, layers=layers, parameters=signature(program, ports), caller_arena=program.options.arena == "caller",
-        passes_arena=any(RUN_ARENA in text for layer in layers for text in (*layer.passed, *(trace.pointer for trace in layer.traces))), checks=_pointer_checks(program, ports))
+        "model.c",
+        name=program.name,
+        prefix=program.name.upper(),
+        includes=sorted({"<stdint.h>", *kernels.system_includes}),
+        has_floats=_has_floats(program),
+        owns_arena=owns_arena(program),
+        arena_alignment=program.arena_alignment,
+        arenas=arenas_of(program),
+        arena_in_header=program.options.io == "arena",
+        arrays=arrays.all,
+        has_trace=program.options.trace,
+        kernels=kernels.files,
+        texts=texts,
+        layers=layers,
+        parameters=signature(program, ports),
+        caller_arena=program.options.arena == "caller",
+        passes_arena=any(
+            RUN_ARENA in text for layer in layers for text in (*layer.passed, *(trace.pointer for trace in layer.traces))
+        ),
+        checks=_pointer_checks(program, ports),
+    )
 
 
 def _has_floats(program: Program) -> bool:

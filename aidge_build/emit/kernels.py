@@ -53,9 +53,13 @@ def _add(library: str, path: str, included_by: str, libraries: Mapping[str, Mapp
     done.add((library, path))
     available = libraries.get(library, {})
     if path not in available:
-        raise AidgeError(f"the library has no file '{path}'", where=f"library {library}{included_by and ': ' + included_by}",
-                         code="LIBRARY", hint="includes are relative to the including file, to the library's folder, or start with "
-                                              "the name of another library of this build (--lib)")
+        raise AidgeError(
+            f"the library has no file '{path}'",
+            where=f"library {library}{included_by and ': ' + included_by}",
+            code="LIBRARY",
+            hint="includes are relative to the including file, to the library's folder, or start with "
+            "the name of another library of this build (--lib)",
+        )
     kept = []
     for line, depth, is_code in _without_guard(_lines(_decoded(available[path], library, path))):
         local = _LOCAL.match(line) if is_code else None

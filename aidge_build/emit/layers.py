@@ -81,7 +81,11 @@ class _LayerPrinter:
         layer = self.layer
         arguments = tuple(self._argument(position, argument) for position, argument in enumerate(layer.call.arguments))
         used_ports = self._used_ports()
-        endings = [part.ending for part in self.program.parts if any(f"&{LAYER_ARENA}{part.ending}[" in argument for argument in arguments)]
+        endings = [
+            part.ending
+            for part in self.program.parts
+            if any(f"&{LAYER_ARENA}{part.ending}[" in argument for argument in arguments)
+        ]
         parameters = (*(f"uint8_t *{LAYER_ARENA}{ending}" for ending in endings), *(port.declaration for port in used_ports))
         passed = (*(f"{RUN_ARENA}{ending}" for ending in endings), *(port.parameter for port in used_ports))
         return LayerText(layer.symbol, tuple(self._comment()), parameters, passed, tuple(self.structs),
@@ -154,7 +158,9 @@ class _LayerPrinter:
         """Type, shape and place, but no scale: new weights must leave the code as it is."""
         place = self.program.places[tensor.name] if tensor.name in self.program.places else None
         where = "in flash" if place is not None and place.kind == "constant" else self.places.described(tensor, self.layer)
-        return f"'{comment_text(tensor.name)}' {tensor.dtype.name} {list(tensor.dims)} {tensor.storage}: {where}{_removed(tensor)}"
+        return (
+            f"'{comment_text(tensor.name)}' {tensor.dtype.name} {list(tensor.dims)} {tensor.storage}: {where}{_removed(tensor)}"
+        )
 
     def _traces(self) -> tuple[Trace, ...]:
         return tuple(self._trace(self.first_output + index, tensor) for index, tensor in enumerate(self.layer.outputs))

@@ -51,13 +51,20 @@ def manifest_of(program: Program, ports: tuple[Port, ...], arrays: Arrays, layer
 def _memory(program: Program) -> dict:
     peak = program.peak
     return {
-        "peak_bytes": peak.peak_bytes, "lower_bound_bytes": peak.lower_bound_bytes,
-        "bound_node": _node_at(program, peak.bound_step), **_order(program), "offsets_proved_optimal": peak.offsets_proved_optimal,
+        "peak_bytes": peak.peak_bytes,
+        "lower_bound_bytes": peak.lower_bound_bytes,
+        "bound_node": _node_at(program, peak.bound_step),
+        **_order(program),
+        "offsets_proved_optimal": peak.offsets_proved_optimal,
         "scratch_bytes": max((p.buffer.size_bytes for p in program.arena.placements if p.buffer.kind == "scratch"), default=0),
-        "state_bytes": 0, "io_bytes": program.io_bytes, "arena_bytes": program.arena.peak_bytes,
+        "state_bytes": 0,
+        "io_bytes": program.io_bytes,
+        "arena_bytes": program.arena.peak_bytes,
         "arena_alignment": program.arena_alignment,
-        "regions": [{"name": part.region or ARENA, "used_bytes": part.size_bytes, "lower_bound_bytes": part.plan.lower_bound_bytes}
-                    for part in program.parts],
+        "regions": [
+            {"name": part.region or ARENA, "used_bytes": part.size_bytes, "lower_bound_bytes": part.plan.lower_bound_bytes}
+            for part in program.parts
+        ],
         "regions_proved_optimal": program.split_proved if program.split else None,  # in access cost, the parts taken together
         "order": [layer.node.name for layer in program.layers],
         "buffers": _buffers(program, program.arena),

@@ -20,8 +20,14 @@ def require_sound(program: Program) -> None:
         if value not in allowed:
             raise AidgeError(f"{option}={value!r} is not known", code="USAGE", hint=f"one of {', '.join(allowed)}")
     for part in program.parts:
-        _require(re.fullmatch(r"[A-Za-z0-9_]*", part.region + part.name) is not None, f"the region's name {part.region!r} is no identifier")
-        _require(part.start_bytes % program.arena_alignment == 0, f"the arena's part in {part.region} begins at byte {part.start_bytes}")
+        _require(
+            re.fullmatch(r"[A-Za-z0-9_]*", part.region + part.name) is not None,
+            f"the region's name {part.region!r} is no identifier",
+        )
+        _require(
+            part.start_bytes % program.arena_alignment == 0,
+            f"the arena's part in {part.region} begins at byte {part.start_bytes}",
+        )
     alignment = program.arena_alignment
     _require(alignment > 0 and alignment & (alignment - 1) == 0 and alignment % program.arena.alignment == 0,
              f"the arena's alignment is {alignment}, the plan needs {program.arena.alignment}")

@@ -29,11 +29,18 @@ def snake_case(text: str) -> str:
 def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversion_map: Mapping[DType, str]) -> dict:
     """The whole dictionary. The operator's attributes are below the documented names, which win."""
     name = view.symbol or identifier(view.node.name)
-    found = {**operator_attributes(view.operator), "node": view.node, "name": name, "nb_in": len(view.inputs), "nb_out": len(view.outputs),
-             "type": view.node.type, "origin": list(view.node.origin),
-             "in_node": [view.graph.producer(tensor) if view.graph else None for tensor in view.node.inputs],
-             "out_node": [list(view.graph.consumers(tensor)) if view.graph else [] for tensor in view.node.outputs],
-             "out_name": [f"{name}_output_{index}" for index in range(len(view.outputs))]}
+    found = {
+        **operator_attributes(view.operator),
+        "node": view.node,
+        "name": name,
+        "nb_in": len(view.inputs),
+        "nb_out": len(view.outputs),
+        "type": view.node.type,
+        "origin": list(view.node.origin),
+        "in_node": [view.graph.producer(tensor) if view.graph else None for tensor in view.node.inputs],
+        "out_node": [list(view.graph.consumers(tensor)) if view.graph else [] for tensor in view.node.outputs],
+        "out_name": [f"{name}_output_{index}" for index in range(len(view.outputs))],
+    }
     found["in_name"] = [_input_name(name, index, tensor, producer)
                         for index, (tensor, producer) in enumerate(zip(view.node.inputs, found["in_node"]))]
     for side, tensors in (("in", view.inputs), ("out", view.outputs)):
@@ -54,11 +61,14 @@ def _tensor_attributes(tensors: Sequence[Tensor | None], conversion_map: Mapping
         "size": [tensor.elements if tensor else 0 for tensor in tensors],
         "sizeof": [tensor.dtype.size_bytes if tensor else 0 for tensor in tensors],
         "batch": [tensor.dims[0] if tensor and tensor.rank > 1 else 1 for tensor in tensors],
-        "chan": [shape[0] for shape in shapes], "height": [shape[1] for shape in shapes], "width": [shape[2] for shape in shapes],
+        "chan": [shape[0] for shape in shapes],
+        "height": [shape[1] for shape in shapes],
+        "width": [shape[2] for shape in shapes],
         "dtype": [tensor.dtype if tensor else None for tensor in tensors],
         "cdtype": [conversion_map.get(tensor.dtype, tensor.dtype.c_type) if tensor else "" for tensor in tensors],
         "format": [str(tensor.storage) if tensor else "" for tensor in tensors],
-        "scale": [_first(tensor, "scales") for tensor in tensors], "zero_point": [_first(tensor, "zero_points") for tensor in tensors],
+        "scale": [_first(tensor, "scales") for tensor in tensors],
+        "zero_point": [_first(tensor, "zero_points") for tensor in tensors],
     }
 
 
@@ -81,13 +91,19 @@ def _image(tensor: Tensor | None) -> tuple[int, int, int]:
 
 def operator_attributes(operator) -> dict[str, object]:
     """The operator's attributes in snake_case; those of the members of a meta-operator are found, too, as `conv2d_kernel`."""
-    found = {snake_case(name): list(value) if isinstance(value, tuple) else value for name, value in attributes_of(operator).items()}
+    found = {
+        snake_case(name): list(value) if isinstance(value, tuple) else value for name, value in attributes_of(operator).items()
+    }
     found |= {other: found[name] for name, other in _INHERITED.items() if name in found}
     graph = getattr(operator, "graph", None)
     members: dict[str, object] = {}
     for node in graph.nodes if graph is not None else ():
         inner = operator_attributes(node.operator)
-        members |= {f"{snake_case(node.type)}_{name}": value for name, value in inner.items() if f"{snake_case(node.type)}_{name}" not in members}
+        members |= {
+            f"{snake_case(node.type)}_{name}": value
+            for name, value in inner.items()
+            if f"{snake_case(node.type)}_{name}" not in members
+        }
         members |= {name: value for name, value in inner.items() if name not in members}
     return {**members, **found}
 

@@ -41,7 +41,9 @@ class ExportLib(OperatorImpl):
         super().__init_subclass__(**keywords)
         cls.registry, cls.generic_operators = [], {}
         if not cls._name.isidentifier():
-            raise AidgeError(f"the export library {cls.__name__} has the _name {cls._name!r}", code="LIBRARY", hint="an identifier")
+            raise AidgeError(
+                f"the export library {cls.__name__} has the _name {cls._name!r}", code="LIBRARY", hint="an identifier"
+            )
 
     def __init__(self, operator: NodeView):
         super().__init__(operator, self._name)
@@ -52,7 +54,9 @@ class ExportLib(OperatorImpl):
         return cls._registering(op_type, spec, "")
 
     @classmethod
-    def register_generic(cls, op_type: str | Sequence[str], spec: ImplSpec, infer: Callable | None = None, forward: Callable | None = None):
+    def register_generic(
+        cls, op_type: str | Sequence[str], spec: ImplSpec, infer: Callable | None = None, forward: Callable | None = None
+    ):
         """The same for operators that the tool does not know, as the model spells them ("Foo", "my.domain::Foo").
 
         `infer(inputs)` gives the (dims, dtype) of each output, by default those of input 0; `forward(*arrays)` the numpy meaning,
@@ -94,8 +98,13 @@ class ExportLib(OperatorImpl):
     def _add(cls, entry: Registration) -> None:
         for other in cls.registry:
             if (other.type, other.spec, other.pattern) == (entry.type, entry.spec, entry.pattern):
-                raise AidgeError(f"{other.node_class.__name__} and {entry.node_class.__name__} register the same spec for {entry.type}: "
-                                 f"{entry.spec}", where=cls._name, code="LIBRARY", hint="a spec must say what tells the kernel apart")
+                raise AidgeError(
+                    f"{other.node_class.__name__} and {entry.node_class.__name__} register the same spec for {entry.type}: "
+                    f"{entry.spec}",
+                    where=cls._name,
+                    code="LIBRARY",
+                    hint="a spec must say what tells the kernel apart",
+                )
         cls.registry.append(entry)
 
     def get_available_impl_specs(self) -> list[ImplSpec]:

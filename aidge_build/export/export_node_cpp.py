@@ -44,7 +44,9 @@ class ExportNodeCpp(ExportNode):
     config_path: str = "include/layers"
     config_extension: str = "h"
 
-    def __init__(self, aidge_node: NodeView, mem_info: Sequence[MemInfo] | None = None, conversion_map: Mapping[DType, str] = C_TYPES):
+    def __init__(
+        self, aidge_node: NodeView, mem_info: Sequence[MemInfo] | None = None, conversion_map: Mapping[DType, str] = C_TYPES
+    ):
         super().__init__(aidge_node, mem_info, conversion_map)
 
     def export(self, export_folder: str) -> list[str]:
@@ -54,7 +56,9 @@ class ExportNodeCpp(ExportNode):
             includes.append(_write(root, f"{self.kernels_path}/{Path(kernel).name}", self._files().read(kernel)))
         config = self.config_text()
         if config:
-            includes.append(_write(root, f"{self.config_path}/{self.attributes['name']}.{self.config_extension}", config.encode()))
+            includes.append(
+                _write(root, f"{self.config_path}/{self.attributes['name']}.{self.config_extension}", config.encode())
+            )
         return includes
 
     def forward(self) -> str:
@@ -77,15 +81,26 @@ class ExportNodeCpp(ExportNode):
         config = _LOCAL_INCLUDE.sub(lambda found: local.append(files.locate(found[1])) or "", self.config_text())
         parameters, conversions, arguments = self._parameters()
         body = "\n".join(f"    {line}".rstrip() for line in self.forward().strip("\n").split("\n"))
-        lines = [*headers, *([config.strip("\n")] if config.strip() else []), f"static void {function}({', '.join(parameters)})", "{",
-                 *conversions, body, "}"]
-        return Call(function, tuple(dict.fromkeys(local)), tuple(arguments), texts=("\n".join(lines),), files=files.brought(local))
+        lines = [
+            *headers,
+            *([config.strip("\n")] if config.strip() else []),
+            f"static void {function}({', '.join(parameters)})",
+            "{",
+            *conversions,
+            body,
+            "}",
+        ]
+        return Call(
+            function, tuple(dict.fromkeys(local)), tuple(arguments), texts=("\n".join(lines),), files=files.brought(local)
+        )
 
     def _parameters(self) -> tuple[list[str], list[str], list]:
         """Declarations, conversions to the types of `conversion_map`, and the arguments that fill the parameters."""
         declared, conversions, arguments, seen = [], [], [], set()
         sides = [(True, index, tensor, name) for index, (tensor, name) in enumerate(zip(self.inputs, self.attributes["in_name"]))]
-        sides += [(False, index, tensor, name) for index, (tensor, name) in enumerate(zip(self.outputs, self.attributes["out_name"]))]
+        sides += [
+            (False, index, tensor, name) for index, (tensor, name) in enumerate(zip(self.outputs, self.attributes["out_name"]))
+        ]
         for is_input, index, tensor, name in sides:
             if tensor is None or name in seen:
                 continue

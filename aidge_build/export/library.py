@@ -118,7 +118,9 @@ def _manifest(files: Mapping[str, bytes], where: str) -> dict:
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise AidgeError(str(error), where=f"{where}/{MANIFEST}", code="LIBRARY") from error
     if manifest.get("language", "c") not in LANGUAGES:
-        raise AidgeError(f"language {manifest['language']!r} is unknown", where=f"{where}/{MANIFEST}", code="LIBRARY", tried=LANGUAGES)
+        raise AidgeError(
+            f"language {manifest['language']!r} is unknown", where=f"{where}/{MANIFEST}", code="LIBRARY", tried=LANGUAGES
+        )
     unknown = sorted(set(manifest) - _KEYS)
     if unknown or not str(manifest.get("name", "")).isidentifier():
         what = f"unknown key {unknown[0]!r}" if unknown else "`name` must be an identifier"
@@ -130,10 +132,19 @@ def _manifest(files: Mapping[str, bytes], where: str) -> dict:
 def _check_default(manifest: Mapping, where: str) -> None:
     wanted = manifest.get("default_for", [])
     if not isinstance(wanted, list) or any(feature not in CPU_FEATURES for feature in wanted):
-        raise AidgeError(f"`default_for` wants a list of what a core must have, got {wanted!r}", where=where, code="LIBRARY", tried=CPU_FEATURES)
+        raise AidgeError(
+            f"`default_for` wants a list of what a core must have, got {wanted!r}",
+            where=where,
+            code="LIBRARY",
+            tried=CPU_FEATURES,
+        )
     if "default_for" in manifest and manifest.get("language", "c") != "c":
-        raise AidgeError("a library in C++ is only taken where it is named: the name of the code file depends on it", where=where, code="LIBRARY",
-                         hint="leave out `default_for`")
+        raise AidgeError(
+            "a library in C++ is only taken where it is named: the name of the code file depends on it",
+            where=where,
+            code="LIBRARY",
+            hint="leave out `default_for`",
+        )
 
 
 def _refuse_duplicates(kernels: Sequence[Kernel], where: str) -> None:
@@ -150,7 +161,9 @@ class LibraryLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def __init__(self, package: str, files: Mapping[str, bytes], where: str):
         self.package, self.where, self.files = package, where, files
-        self.sources = {f"{package}.{path[:-3].replace('/', '.')}": (path, data) for path, data in files.items() if path.endswith(".py")}
+        self.sources = {
+            f"{package}.{path[:-3].replace('/', '.')}": (path, data) for path, data in files.items() if path.endswith(".py")
+        }
         self.packages = {package} | {name.rpartition(".")[0] for name in self.sources}
 
     def find_spec(self, fullname, path=None, target=None):

@@ -37,7 +37,9 @@ class LinearConstants:
         return (self.low, self.high) != (-128, 127)
 
 
-def linear_constants(operator: Activated, inputs: Sequence[Tensor | None], output: Tensor, rows: numpy.ndarray) -> LinearConstants:
+def linear_constants(
+    operator: Activated, inputs: Sequence[Tensor | None], output: Tensor, rows: numpy.ndarray
+) -> LinearConstants:
     """The constants for weights given as `rows` [outputs, taps]; AidgeError where int32 or float32 cannot hold the result."""
     data, result = inputs[0], output.quantization
     zero_point = data.quantization.zero_point

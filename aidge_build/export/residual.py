@@ -58,4 +58,6 @@ def residual_condition(convolution: ImplSpec, addition: ImplSpec) -> Predicate:
         return (convolution.rejection(found.convolution, convolution.features, convolution.rounding)
                 or addition.rejection(found.addition, addition.features, addition.rounding))
 
-    return Predicate(f"a convolution ({convolution}) whose result goes to an addition ({addition}) of a computed tensor of its dims", rejection)
+    return Predicate(
+        f"a convolution ({convolution}) whose result goes to an addition ({addition}) of a computed tensor of its dims", rejection
+    )

@@ -142,7 +142,10 @@ class _Search:
         if item.alternatives:
             for alternative in item.alternatives:
                 first, *rest = alternative
-                inner = (_Item(item.edge, first.type, first.anchor, first.predicate, first.alternatives, first.least, first.most), *rest)
+                inner = (
+                    _Item(item.edge, first.type, first.anchor, first.predicate, first.alternatives, first.least, first.most),
+                    *rest,
+                )
                 yield from self._path(inner, 0, before, state, start)
             return
         for node in self._candidates(item.edge, before, start):

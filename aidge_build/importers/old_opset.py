@@ -36,8 +36,11 @@ def modern(node: ModelNode, tensors: Mapping[str, Tensor]) -> tuple[ModelNode, T
         return replace(node, attributes=attributes), None
     second = tensors[node.inputs[1]]
     if not second.is_constant:
-        raise AidgeError(f"input 1 ('{second.name}') is spread over inner axes and computed at run time; in opset {OLD} it must be constant",
-                         code="OPERATOR", hint="convert the model: onnx.version_converter.convert_version(model, 17)")
+        raise AidgeError(
+            f"input 1 ('{second.name}') is spread over inner axes and computed at run time; in opset {OLD} it must be constant",
+            code="OPERATOR",
+            hint="convert the model: onnx.version_converter.convert_version(model, 17)",
+        )
     name = f"{second.name}_spread"
     while name in tensors:
         name += "_"
@@ -52,14 +55,18 @@ def _broadcast_dims(node: ModelNode, broadcasts: bool, axis: int | None, tensors
     first, second = (tensors[name] for name in node.inputs)
     if not broadcasts:
         if first.dims != second.dims:
-            raise AidgeError(f"the inputs have the dims {list(first.dims)} and {list(second.dims)}, and broadcast is 0", code="OPERATOR")
+            raise AidgeError(
+                f"the inputs have the dims {list(first.dims)} and {list(second.dims)}, and broadcast is 0", code="OPERATOR"
+            )
         return None
     if axis is None:
         return None
     axis += first.rank if axis < 0 else 0
     behind = first.rank - axis - second.rank
     if behind < 0 or axis < 0:
-        raise AidgeError(f"axis {axis}: an input of rank {second.rank} does not lie within one of rank {first.rank}", code="OPERATOR")
+        raise AidgeError(
+            f"axis {axis}: an input of rank {second.rank} does not lie within one of rank {first.rank}", code="OPERATOR"
+        )
     return (*second.dims, *(1,) * behind)
 
 

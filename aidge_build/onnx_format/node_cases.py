@@ -60,8 +60,10 @@ def _plain(case) -> NodeCase | None:
 def _stored(case) -> NodeCase:
     folder = Path(case.model_dir)
     model = onnx.load(folder / "model.onnx")
-    inputs, expected = ([onnx.load_tensor(path) for path in sorted((folder / "test_data_set_0").glob(f"{kind}_*.pb"), key=_number)]
-                        for kind in ("input", "output"))
+    inputs, expected = (
+        [onnx.load_tensor(path) for path in sorted((folder / "test_data_set_0").glob(f"{kind}_*.pb"), key=_number)]
+        for kind in ("input", "output")
+    )
     return _case(case, model, inputs, expected)
 
 
@@ -73,7 +75,9 @@ def _case(case, model: onnx.ModelProto, inputs, expected) -> NodeCase:
     graph = model.graph
     constant = {tensor.name for tensor in graph.initializer}
     given = [value.name for value in graph.input if value.name not in constant]
-    reads = tuple((node.op_type, position, name) for node in graph.node for position, name in enumerate(node.input) if name in given)
+    reads = tuple(
+        (node.op_type, position, name) for node in graph.node for position, name in enumerate(node.input) if name in given
+    )
     return NodeCase(case.name, model.SerializeToString(), dict(zip(given, map(_array, inputs))), tuple(map(_array, expected)),
                     case.rtol, case.atol, reads)
 

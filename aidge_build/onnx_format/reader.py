@@ -97,7 +97,9 @@ def _versions(model: onnx.ModelProto) -> dict[str, int]:
 
 def _unchanged(model: onnx.ModelProto, version: int) -> bool:
     """Whether every operator of the model means the same in this old opset and in the oldest one that is supported."""
-    return all(means_the_same(node.op_type, version, OLDEST_OPSET) for node in model.graph.node if not plain_domain(text_of(node.domain)))
+    return all(
+        means_the_same(node.op_type, version, OLDEST_OPSET) for node in model.graph.node if not plain_domain(text_of(node.domain))
+    )
 
 
 def plain_domain(domain: str) -> str:

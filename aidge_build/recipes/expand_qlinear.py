@@ -63,7 +63,9 @@ def _expand(view: GraphView, rewrite: Rewrite, node: Node, inner: Operator, oper
         tensor = rewrite.tensors[values]
         real = rewrite.add_tensor(Tensor(f"{values}_real", tensor.dims, DType.float32))
         inputs = (values, _number(rewrite, scale), *([_number(rewrite, zero_point)] if zero_point else ()))
-        nodes.append(Node(f"{node.name}_dequantize_{place}", DequantizeLinear(axes[place] if axes else 0), inputs, (real,), node.origin))
+        nodes.append(
+            Node(f"{node.name}_dequantize_{place}", DequantizeLinear(axes[place] if axes else 0), inputs, (real,), node.origin)
+        )
         names.append(real)
     (output,) = view.output_tensors(node)
     real = rewrite.add_tensor(Tensor(f"{output.name}_real", output.dims, DType.float32))
@@ -81,7 +83,9 @@ def _number(rewrite: Rewrite, name: str) -> str:
     return rewrite.add_tensor(constant(f"{name}_number", tensor.data.reshape(())))
 
 
-def _expand_linear(view: GraphView, rewrite: Rewrite, node: Node, inner: Operator, inputs: Sequence[str], bias: str, axis: int) -> None:
+def _expand_linear(
+    view: GraphView, rewrite: Rewrite, node: Node, inner: Operator, inputs: Sequence[str], bias: str, axis: int
+) -> None:
     """Data, weights and an int32 bias in units of both scales; `axis` is the output channels' in the weights."""
     scales = [rewrite.tensors[name] for name in (inputs[1], inputs[4])]
     if not all(tensor.is_constant for tensor in scales) or bias and not rewrite.tensors[bias].is_constant:

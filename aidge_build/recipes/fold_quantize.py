@@ -30,5 +30,7 @@ def _folded(view: GraphView, node: Node, inputs: list[Tensor | None]) -> Tensor 
     """The result as a constant; None when an input is computed."""
     if inputs[0] is None or any(tensor is not None and not tensor.is_constant for tensor in inputs):
         return None
-    (values,) = evaluate(node.operator, [None if tensor is None else tensor.data for tensor in inputs], inputs, view.output_tensors(node))
+    (values,) = evaluate(
+        node.operator, [None if tensor is None else tensor.data for tensor in inputs], inputs, view.output_tensors(node)
+    )
     return constant(f"{node.outputs[0]}_folded", values)

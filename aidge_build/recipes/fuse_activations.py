@@ -28,8 +28,12 @@ def fuse_activations(view: GraphView) -> GraphView:
                 continue
             taken.add(node.name)
             low, high = bounds
-            operator = replace(behind.operator, minimum=max(behind.operator.minimum, low), maximum=min(behind.operator.maximum, high))
-            rewrite.replace_node(behind, behind.with_(operator=operator, outputs=node.outputs, origin=(*behind.origin, *node.origin)))
+            operator = replace(
+                behind.operator, minimum=max(behind.operator.minimum, low), maximum=min(behind.operator.maximum, high)
+            )
+            rewrite.replace_node(
+                behind, behind.with_(operator=operator, outputs=node.outputs, origin=(*behind.origin, *node.origin))
+            )
             rewrite.remove_node(node)
             taken.update(reader.name for reader in view.consumers(node.outputs[0]))
         changed, view = rewrite.changed, rewrite.finish()
@@ -45,7 +49,11 @@ def _bounds(node: Node) -> tuple[float, float] | None:
 
 
 def _fusable(view: GraphView, behind: Node, node: Node) -> bool:
-    if not isinstance(behind.operator, Activated) or len(behind.outputs) != 1 or view.only_consumer(behind.outputs[0]) is not node:
+    if (
+        not isinstance(behind.operator, Activated)
+        or len(behind.outputs) != 1
+        or view.only_consumer(behind.outputs[0]) is not node
+    ):
         return False
     low, high = _bounds(node)
     if max(behind.operator.minimum, low) > min(behind.operator.maximum, high):

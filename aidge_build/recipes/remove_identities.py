@@ -35,7 +35,9 @@ def _hands_on(view: GraphView, node: Node) -> bool:
     if node.type == "Cast":
         return source.dtype is result.dtype
     if node.type in ("Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"):
-        return source.dims == result.dims and (node.type != "Transpose" or list(node.operator.permutation) == sorted(node.operator.permutation))
+        return source.dims == result.dims and (
+            node.type != "Transpose" or list(node.operator.permutation) == sorted(node.operator.permutation)
+        )
     return False
 
 

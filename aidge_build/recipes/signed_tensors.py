@@ -55,7 +55,9 @@ def _is_unsigned(view: GraphView, name: str) -> bool:
 def _name_inside(view: GraphView, rewrite: Rewrite, name: str) -> str:
     """The tensor in int8: itself, or a new one beside a graph input or output."""
     tensor = view.tensor(name)
-    made = tensor.with_(dtype=DType.int8, quantization=_lowered(tensor.quantization), data=None if tensor.data is None else flipped(tensor.data))
+    made = tensor.with_(
+        dtype=DType.int8, quantization=_lowered(tensor.quantization), data=None if tensor.data is None else flipped(tensor.data)
+    )
     if name in view.inputs or name in view.outputs:
         return rewrite.add_tensor(made.with_(name=f"{name}_int8"))
     rewrite.update_tensor(name, dtype=made.dtype, quantization=made.quantization, data=made.data)
@@ -75,7 +77,9 @@ def _restated(rewrite: Rewrite, node: Node, old: Node, inside: dict[str, str]) -
     if not _touches(old, inside):
         return node
     scale = rewrite.tensors[node.inputs[1]]
-    stated = rewrite.tensors[node.inputs[2]].data if len(node.inputs) > 2 and node.inputs[2] else numpy.zeros(scale.dims, numpy.uint8)
+    stated = (
+        rewrite.tensors[node.inputs[2]].data if len(node.inputs) > 2 and node.inputs[2] else numpy.zeros(scale.dims, numpy.uint8)
+    )
     point = rewrite.add_tensor(constant(f"{node.name}_zero_point", flipped(numpy.ascontiguousarray(stated))))
     node = node.with_(inputs=(*node.inputs[:2], point))
     return replace(node, operator=replace(node.operator, dtype=DType.int8)) if node.type == "QuantizeLinear" else node
@@ -101,7 +105,9 @@ def _centred(weights: Tensor) -> Tensor | None:
     quantization = weights.quantization
     if not weights.is_constant or weights.dtype is not DType.int8 or quantization is None or not any(quantization.zero_points):
         return None
-    points = numpy.array(quantization.zero_points, numpy.int16).reshape([-1 if axis == quantization.axis else 1 for axis in range(weights.rank)])
+    points = numpy.array(quantization.zero_points, numpy.int16).reshape(
+        [-1 if axis == quantization.axis else 1 for axis in range(weights.rank)]
+    )
     values = weights.data.astype(numpy.int16) - points
     low, high = DType.int8.range
     if values.min(initial=0) < low or values.max(initial=0) > high:

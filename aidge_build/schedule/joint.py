@@ -66,7 +66,9 @@ def candidates(assignment: Assignment, demands: Callable[[Node], Demands], buffe
     return tuple(joining for _, joining in sorted(found, key=lambda entry: -entry[0]))
 
 
-def _joining(assignment: Assignment, node: Node, demands: Callable[[Node], Demands], buffer_of: Mapping[str, str]) -> Joining | None:
+def _joining(
+    assignment: Assignment, node: Node, demands: Callable[[Node], Demands], buffer_of: Mapping[str, str]
+) -> Joining | None:
     view, merges = assignment.view, isinstance(node.operator, Concat)
     names, whole = (node.inputs, node.outputs[0]) if merges else (node.outputs, node.inputs[0])
     tensors, joint = [view.tensor(name) for name in names], view.tensor(whole)
@@ -81,7 +83,9 @@ def _joining(assignment: Assignment, node: Node, demands: Callable[[Node], Deman
     reached = 0
     for name, tensor in zip(names, tensors, strict=True):
         row_bytes = tensor.size_bytes // rows
-        parts[buffer_of[name]] = Part(buffer_of[whole], reached, tensor.size_bytes, rows, joint.size_bytes // rows if rows > 1 else 0)
+        parts[buffer_of[name]] = Part(
+            buffer_of[whole], reached, tensor.size_bytes, rows, joint.size_bytes // rows if rows > 1 else 0
+        )
         if rows > 1 and not (merges and _written_with_gaps(assignment, name, node, demands)):
             return None
         if reached % max(PIECE_ALIGNMENT if rows == 1 else 1, tensor.dtype.size_bytes):

@@ -98,8 +98,10 @@ class _Walker:
         self.question = question
         sizes, outputs = question.sizes, set(question.outputs)
         self.written = [sum(sizes[t] for t in operation.outputs) for operation in question.operations]
-        self.mortal = [[(sizes[t], question.readers[t]) for t in sorted({*operation.inputs, *operation.outputs}) if t not in outputs]
-                       for operation in question.operations]
+        self.mortal = [
+            [(sizes[t], question.readers[t]) for t in sorted({*operation.inputs, *operation.outputs}) if t not in outputs]
+            for operation in question.operations
+        ]
         self.taken_over = [[(size, question.readers[t]) for t, size in operation.shared if t not in outputs]
                            for operation in question.operations]
         after = [[] for _ in question.operations]

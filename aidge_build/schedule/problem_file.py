@@ -77,8 +77,10 @@ def read_problem(data: bytes, name: str, *, drop_identities: bool = False) -> Gr
                                                for row in csv.DictReader(io.StringIO(text))])),)
         content = json.loads(text)
         if isinstance(content, list):
-            return tuple(BufferProblem(f"instance {number}", _rows([(*row, f"b{index}") for index, row in enumerate(entry["buffers"])]))
-                         for number, entry in enumerate(content))
+            return tuple(
+                BufferProblem(f"instance {number}", _rows([(*row, f"b{index}") for index, row in enumerate(entry["buffers"])]))
+                for number, entry in enumerate(content)
+            )
         return _graph(content, drop_identities)
     except AidgeError as error:
         raise error.within(name)

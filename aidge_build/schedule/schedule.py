@@ -59,19 +59,29 @@ def make_schedule(assignment: Assignment, demands: Callable[[Node], Demands], re
     wanted = {node.name: demands(node) for node in given}
     alone = buffers_of(assignment)
     fixed = {alone[name] for name in (*view.inputs, *view.outputs)} if io_outside else set()
-    sharing = wanted if reuse == "shared" else {name: Demands(each.scratch_bytes, each.scratch_alignment) for name, each in wanted.items()}
+    sharing = (
+        wanted
+        if reuse == "shared"
+        else {name: Demands(each.scratch_bytes, each.scratch_alignment) for name, each in wanted.items()}
+    )
     order = best_order(question_of(view, given, alone, sharing, {*fixed, *parts.places, *parts.wholes}, parts.atoms_of))
     steps = tuple(given[index] for index in order.order)
     spans = _spans(view, steps, {name: parts.atoms_of(buffer) for name, buffer in alone.items()})
     buffer_of = {name: parts.home(buffer) for name, buffer in alone.items()}
     whole_spans = {whole: _together(spans[atom] for atom in parts.atoms_of(whole)) for whole in parts.wholes}
-    lives = Lives(_sizes(view, buffer_of), {**{name: span for name, span in spans.items() if name not in parts.places}, **whole_spans},
-                  {buffer_of[name] for name in view.outputs})
+    lives = Lives(
+        _sizes(view, buffer_of),
+        {**{name: span for name, span in spans.items() if name not in parts.places}, **whole_spans},
+        {buffer_of[name] for name in view.outputs},
+    )
     taken = take_over(steps, buffer_of, sharing, lives, {*fixed, *parts.wholes})
     io = {buffer_of[name] for name in (*view.inputs, *view.outputs)}
     buffers = [chain.buffer(_alignment(view, chain.members), "io" if io & set(chain.members) else "activation")
                for chain in taken.chains]
-    buffers = [replace(buffer, windows=parts.windows(buffer.name, spans)) if buffer.name in parts.wholes else buffer for buffer in buffers]
+    buffers = [
+        replace(buffer, windows=parts.windows(buffer.name, spans)) if buffer.name in parts.wholes else buffer
+        for buffer in buffers
+    ]
     scratch_of = {}
     for index, node in enumerate(steps):
         each = wanted[node.name]

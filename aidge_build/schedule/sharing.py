@@ -18,10 +18,15 @@ def question_of(view: GraphView, steps: Sequence[Node], buffer_of: Mapping[str, 
     sizes = tuple(view.tensor(buffer).size_bytes for buffer in numbers)
     operations = []
     for node in steps:
-        inputs = tuple(dict.fromkeys(numbers[atom] for name in node.inputs if name in buffer_of for atom in atoms[buffer_of[name]]))
+        inputs = tuple(
+            dict.fromkeys(numbers[atom] for name in node.inputs if name in buffer_of for atom in atoms[buffer_of[name]])
+        )
         outputs = tuple(dict.fromkeys(numbers[buffer_of[name]] for name in node.outputs))
-        shared = [(numbers[entry.buffer], entry.shared_bytes(sizes[numbers[entry.buffer]], sizes[outputs[0]]))
-                  for entry in permissions(node, buffer_of, demands[node.name]) if not {entry.buffer, buffer_of[node.outputs[0]]} & set(fixed)]
+        shared = [
+            (numbers[entry.buffer], entry.shared_bytes(sizes[numbers[entry.buffer]], sizes[outputs[0]]))
+            for entry in permissions(node, buffer_of, demands[node.name])
+            if not {entry.buffer, buffer_of[node.outputs[0]]} & set(fixed)
+        ]
         operations.append(Operation(inputs, outputs, demands[node.name].scratch_bytes, tuple(shared)))
     return OrderQuestion(sizes, tuple(operations), tuple(dict.fromkeys(numbers[buffer_of[name]] for name in view.inputs)),
                          tuple(dict.fromkeys(numbers[buffer_of[name]] for name in view.outputs)))
@@ -47,7 +52,9 @@ def permissions(node: Node, buffer_of: Mapping[str, str], demands: Demands) -> t
         if name in buffer_of:
             positions.setdefault(buffer_of[name], []).append(index)
     leads = dict(demands.overlap)
-    found = [Permission(buffer, None) for buffer, places in positions.items() if all(place in demands.in_place for place in places)]
+    found = [
+        Permission(buffer, None) for buffer, places in positions.items() if all(place in demands.in_place for place in places)
+    ]
     taken = {entry.buffer for entry in found}
     for buffer, places in positions.items():
         if buffer not in taken and all(place in leads for place in places):

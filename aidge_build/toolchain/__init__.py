@@ -8,4 +8,12 @@ from aidge_build.toolchain.compiler import Compiler, find_compiler, find_host_co
 from aidge_build.toolchain.disassembler import disassemble
 from aidge_build.toolchain.link_script import render_link_script, write_link_script
 
-__all__ = ["Compiler", "build_program", "disassemble", "find_compiler", "find_host_compiler", "render_link_script", "write_link_script"]
+__all__ = [
+    "Compiler",
+    "build_program",
+    "disassemble",
+    "find_compiler",
+    "find_host_compiler",
+    "render_link_script",
+    "write_link_script",
+]

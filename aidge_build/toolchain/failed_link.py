@@ -51,7 +51,9 @@ def diagnose(command: Sequence[str]) -> FailedLink:
             claims = read_claims(image)
         except (AidgeError, OSError):
             return FailedLink(tuple(TooSmall(overflow.region, overflow.missing_bytes) for overflow in overflows), result.stderr)
-        return FailedLink(tuple(explain_overflow(image, claims, memories, overflow, command) for overflow in overflows), result.stderr)
+        return FailedLink(
+            tuple(explain_overflow(image, claims, memories, overflow, command) for overflow in overflows), result.stderr
+        )
 
 
 def as_error(failed: FailedLink, where: str) -> AidgeError:
@@ -59,5 +61,9 @@ def as_error(failed: FailedLink, where: str) -> AidgeError:
     facts = [memory.fact for memory in failed.memories]
     largest = [f"Largest in {memory.memory}: {listed(memory.largest)}" for memory in failed.memories if memory.largest]
     hints = dict.fromkeys(hint for memory in failed.memories for hint in memory.hints)
-    return AidgeError(". ".join([f"the program does not fit: {', '.join(facts)}", *largest]), where=where,
-                      hint="; ".join(hints) or "a smaller model, a board with more memory, or less stack and buffers", code="LINK_OVERFLOW")
+    return AidgeError(
+        ". ".join([f"the program does not fit: {', '.join(facts)}", *largest]),
+        where=where,
+        hint="; ".join(hints) or "a smaller model, a board with more memory, or less stack and buffers",
+        code="LINK_OVERFLOW",
+    )

@@ -51,28 +51,45 @@ def flash_command(runner: Runner, elf: Path) -> list[str]:
 def debug_commands(runner: Runner, elf: Path) -> tuple[list[str], list[str]]:
     """The command that serves gdb, and the one of gdb itself, which stops in main."""
     if runner.copies:
-        raise AidgeError("a boot loader cannot debug", where=f"runner {runner.name}", hint="connect a probe and name its runner", code="FLASH")
+        raise AidgeError(
+            "a boot loader cannot debug", where=f"runner {runner.name}", hint="connect a probe and name its runner", code="FLASH"
+        )
     gdb = next(filter(None, map(shutil.which, ("arm-none-eabi-gdb", "gdb-multiarch"))), None)
     if gdb is None:
         raise MissingTool("there is no gdb for Arm on this machine", tried=("arm-none-eabi-gdb", "gdb-multiarch"),
                           hint="apt install gdb-multiarch", code="FLASH")
     script = [f"target extended-remote 127.0.0.1:{GDB_PORT}", "monitor reset halt", "load", "break main", "continue"]
-    return _RUNNERS[runner.name][2](runner.target, str(elf)), [gdb, *(word for line in script for word in ("-ex", line)), str(elf)]
+    return _RUNNERS[runner.name][2](runner.target, str(elf)), [
+        gdb,
+        *(word for line in script for word in ("-ex", line)),
+        str(elf),
+    ]
 
 
 def choose_runner(board: Board, wanted: str = "") -> Runner:
     """The first runner of the board that this machine has, or the one asked for; AidgeError where the board has none of that name, MissingTool where none is installed."""
     runners = dict(board.runners)
     if not runners:
-        raise AidgeError("names no runner to flash or debug with", where=f"board {board.name}",
-                         hint="key 'runners' of the board file, e.g. runners = { openocd = \"board/stm32f4discovery.cfg\" }", code="FLASH")
+        raise AidgeError(
+            "names no runner to flash or debug with",
+            where=f"board {board.name}",
+            hint="key 'runners' of the board file, e.g. runners = { openocd = \"board/stm32f4discovery.cfg\" }",
+            code="FLASH",
+        )
     if wanted and wanted not in runners:
-        raise AidgeError(f"has no runner '{wanted}'", where=f"board {board.name}", hint=f"runners: {', '.join(runners)}", code="FLASH")
+        raise AidgeError(
+            f"has no runner '{wanted}'", where=f"board {board.name}", hint=f"runners: {', '.join(runners)}", code="FLASH"
+        )
     for name in [wanted] if wanted else runners:
         if name == UF2 or shutil.which(_RUNNERS[name][0]):
             return Runner(name, runners[name])
-    raise MissingTool("none of its runners is installed", where=f"board {board.name}", tried=tuple([wanted] if wanted else runners),
-                      hint="apt install openocd, or pip install pyocd", code="FLASH")
+    raise MissingTool(
+        "none of its runners is installed",
+        where=f"board {board.name}",
+        tried=tuple([wanted] if wanted else runners),
+        hint="apt install openocd, or pip install pyocd",
+        code="FLASH",
+    )
 
 
 def uf2_drive(folders: tuple[Path, ...] = (Path("/media"), Path("/run/media"), Path("/Volumes"))) -> Path:

@@ -53,7 +53,9 @@ def first_difference(order: list[str], got: Vectors, wanted: Vectors) -> dict | 
             continue
         differs = got[name].astype(numpy.float64) != wanted[name].astype(numpy.float64)
         if got[name].dtype.kind == "f":
-            scale = numpy.abs(wanted[name]).reshape(len(wanted[name]), -1).max(axis=1).reshape(-1, *(1,) * (wanted[name].ndim - 1))
+            scale = (
+                numpy.abs(wanted[name]).reshape(len(wanted[name]), -1).max(axis=1).reshape(-1, *(1,) * (wanted[name].ndim - 1))
+            )
             differs = ~(numpy.abs(got[name] - wanted[name]) <= FLOAT_TOLERANCE * scale)
         index = tuple(int(position) for position in numpy.argwhere(differs)[0])
         return {"tensor": name, "vector": index[0], "index": list(index[1:]), "got": got[name][index].item(),
@@ -63,5 +65,8 @@ def first_difference(order: list[str], got: Vectors, wanted: Vectors) -> dict | 
 
 def top1_equal(got: Vectors, wanted: Vectors) -> int:
     """In how many vectors the largest value of every output stands at the same index."""
-    hits = [got[name].reshape(len(got[name]), -1).argmax(1) == wanted[name].reshape(len(wanted[name]), -1).argmax(1) for name in wanted]
+    hits = [
+        got[name].reshape(len(got[name]), -1).argmax(1) == wanted[name].reshape(len(wanted[name]), -1).argmax(1)
+        for name in wanted
+    ]
     return int(numpy.logical_and.reduce(hits).sum())

@@ -39,7 +39,9 @@ def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vector
         found[name] = _fitted(arrays[key], arrays, view.tensor(name), key)
     counts = {len(values) for values in found.values()}
     if len(counts) > 1 or 0 in counts:
-        raise AidgeError(f"the inputs have {sorted(counts)} vectors", code="VECTORS", hint="the same number, at least one, for each")
+        raise AidgeError(
+            f"the inputs have {sorted(counts)} vectors", code="VECTORS", hint="the same number, at least one, for each"
+        )
     return found
 
 
@@ -50,7 +52,9 @@ def _fitted(values: numpy.ndarray, arrays: Mapping[str, numpy.ndarray], tensor: 
     if values.dtype != tensor.dtype.numpy:
         raise AidgeError(f"array {key} is {values.dtype}, input '{tensor.name}' is {tensor.dtype.name}", code="VECTORS")
     if values.ndim < 1 or values[:1].size != tensor.elements:
-        raise AidgeError(f"array {key} has dims {values.shape}, wants (vectors, {', '.join(map(str, tensor.dims))})", code="VECTORS")
+        raise AidgeError(
+            f"array {key} has dims {values.shape}, wants (vectors, {', '.join(map(str, tensor.dims))})", code="VECTORS"
+        )
     return numpy.ascontiguousarray(values).reshape(len(values), *tensor.dims)
 
 
@@ -63,7 +67,9 @@ def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: Graph
             raise AidgeError(f"there is no array '{chosen}'", tried=sorted(arrays), code="VECTORS")
         values = arrays[chosen]
         if len(values) != count or values.size != count * tensor.elements:
-            raise AidgeError(f"array {chosen} has dims {values.shape}, wants ({count}, {', '.join(map(str, tensor.dims))})", code="VECTORS")
+            raise AidgeError(
+                f"array {chosen} has dims {values.shape}, wants ({count}, {', '.join(map(str, tensor.dims))})", code="VECTORS"
+            )
         found[name] = values.reshape(count, *tensor.dims)
     return found
 

@@ -16,7 +16,11 @@ def closure(files: Mapping[str, bytes], functions: tuple[str, ...]) -> tuple[tup
 
     Functions become weak symbols, so that two models in one firmware share them.
     """
-    texts = {path: data.decode("utf-8") for path, data in sorted(files.items()) if path.startswith("checkout/") and path.endswith((".c", ".h"))}
+    texts = {
+        path: data.decode("utf-8")
+        for path, data in sorted(files.items())
+        if path.startswith("checkout/") and path.endswith((".c", ".h"))
+    }
     home = {name: path for path, text in texts.items() if path.endswith(".c") for name in _DEFINED.findall(text)}
     wanted, paths = list(functions), []
     while wanted:

@@ -58,9 +58,21 @@ class CmsisLinear(ExportNode):
         pairs = [fixed_point(float(data.quantization.scale) * scale / float(output.quantization.scale)) for scale in scales]
         low, high = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
         levels = [-data.quantization.zero_point, output.quantization.zero_point, low, high]
-        constants: tuple[Argument, ...] = tuple(Constant(name, numpy.array(values, kind)) for name, values, kind in (
-            ("weights", packed, numpy.int8), ("bias", bias, numpy.int32), ("multipliers", [pair[0] for pair in pairs], numpy.int32),
-            ("shifts", [pair[1] for pair in pairs], numpy.int32), ("levels", levels, numpy.int32)))
+        constants: tuple[Argument, ...] = tuple(
+            Constant(name, numpy.array(values, kind))
+            for name, values, kind in (
+                ("weights", packed, numpy.int8),
+                ("bias", bias, numpy.int32),
+                ("multipliers", [pair[0] for pair in pairs], numpy.int32),
+                ("shifts", [pair[1] for pair in pairs], numpy.int32),
+                ("levels", levels, numpy.int32),
+            )
+        )
         sources, files = closure(KernelFiles.of(type(self)).files, functions)
-        return Call(f"aidge_cmsis_nn_{glue}", (sources[0], f"{glue}.h", *sources[1:]), (Input(0), Output(0), *constants, Scratch(), shape),
-                    note="rounded as CMSIS-NN does", files=files)
+        return Call(
+            f"aidge_cmsis_nn_{glue}",
+            (sources[0], f"{glue}.h", *sources[1:]),
+            (Input(0), Output(0), *constants, Scratch(), shape),
+            note="rounded as CMSIS-NN does",
+            files=files,
+        )

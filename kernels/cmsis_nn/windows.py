@@ -21,8 +21,25 @@ class Windowed(CmsisLinear):
         pairs = (data.dims[2:], output.dims[2:], window.kernel, window.strides, window.pads_begin, window.dilations)
         numbers = [data.dims[0], data.dims[1], output.dims[1], self.operator.groups, self.scratch_bytes(self.view),
                    *(number for pair in pairs for number in pair)]
-        names = ("batches", "in_channels", "out_channels", "groups", "scratch_bytes", "in_height", "in_width", "out_height", "out_width",
-                 "kernel_height", "kernel_width", "stride_height", "stride_width", "pad_top", "pad_left", "dilation_height", "dilation_width")
+        names = (
+            "batches",
+            "in_channels",
+            "out_channels",
+            "groups",
+            "scratch_bytes",
+            "in_height",
+            "in_width",
+            "out_height",
+            "out_width",
+            "kernel_height",
+            "kernel_width",
+            "stride_height",
+            "stride_width",
+            "pad_top",
+            "pad_left",
+            "dilation_height",
+            "dilation_width",
+        )
         return Struct("aidge_cmsis_nn_window", dict(zip(names, numbers)))
 
 
@@ -45,4 +62,6 @@ class ConvDepthWise2dInt8(Windowed):
         return max(2 * view.inputs[0].dims[1] * taps, 4 * _BLOCK * taps)
 
     def call(self) -> Call:
-        return self.linear_call("depthwise_s8", ("arm_depthwise_conv_wrapper_s8",), self.inputs[1].data[:, 0].transpose(1, 2, 0), self.shape())
+        return self.linear_call(
+            "depthwise_s8", ("arm_depthwise_conv_wrapper_s8",), self.inputs[1].data[:, 0].transpose(1, 2, 0), self.shape()
+        )

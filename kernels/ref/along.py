@@ -24,7 +24,9 @@ def _not_numbers(view: NodeView) -> str:
 ARE_NUMBERS = Predicate("elements are numbers", _not_numbers)
 
 
-@kernel("Trilu", ImplSpec(inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),), predicates=(REAL,)))
+@kernel(
+    "Trilu", ImplSpec(inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),), predicates=(REAL,))
+)
 class Trilu(ExportNode):
     def call(self) -> Call:
         *batch, rows, columns = self.inputs[0].dims

@@ -86,4 +86,6 @@ static void {function}(const {dtype.c_type} *input, {dtype.c_type} *values, int6
         indices += count * inner;
     }}
 }}"""
-        return Call(function, ("arg.h",), (Input(0), Output(0), Output(1), *self.sizes(), Literal(self.operator.count)), texts=(text,))
+        return Call(
+            function, ("arg.h",), (Input(0), Output(0), Output(1), *self.sizes(), Literal(self.operator.count)), texts=(text,)
+        )

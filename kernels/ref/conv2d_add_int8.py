@@ -24,7 +24,9 @@ def _wide(view: NodeView) -> str:
 
 
 DATA = IOSpec(DType.int8, CHANNELS_LAST)
-SPEC = ImplSpec((DATA, DATA, IOSpec()), (DATA,), (residual_condition(linear_spec(), BINARY_INT8), Predicate("int32 holds the sum", _wide)))
+SPEC = ImplSpec(
+    (DATA, DATA, IOSpec()), (DATA,), (residual_condition(linear_spec(), BINARY_INT8), Predicate("int32 holds the sum", _wide))
+)
 
 
 @kernel(RESIDUAL_TYPE, SPEC, RESIDUAL)

@@ -34,5 +34,17 @@ class DropoutInTraining(ExportNode):
     def call(self) -> Call:
         ratio = Constant("ratio", numpy.array([DEFAULT_RATIO], numpy.float32)) if self.inputs[1] is None else Input(1)
         mask = Output(1) if self.operator.masked else Literal(0)
-        return Call("aidge_ref_dropout_float32", ("dropout_float32.h",),
-                    (Input(0), ratio, Input(2), Output(0), mask, Scratch(), Literal(self.outputs[0].elements), Literal(self.operator.seed)))
+        return Call(
+            "aidge_ref_dropout_float32",
+            ("dropout_float32.h",),
+            (
+                Input(0),
+                ratio,
+                Input(2),
+                Output(0),
+                mask,
+                Scratch(),
+                Literal(self.outputs[0].elements),
+                Literal(self.operator.seed),
+            ),
+        )

@@ -40,7 +40,9 @@ def each(expression: Expression, tensors: Sequence[Tensor], positions: Sequence[
     types = "_".join([tensor.dtype.name for tensor in tensors] + [output.dtype.name])
     function = f"aidge_ref_each_{expression.name}_{types}"
     kind = f"aidge_ref_each_{len(tensors)}"
-    pointers: list[Argument] = [operand(position, f"operand_{position}", tensor, output) for position, tensor in zip(positions, tensors)]
+    pointers: list[Argument] = [
+        operand(position, f"operand_{position}", tensor, output) for position, tensor in zip(positions, tensors)
+    ]
     parameters = []
     if expression.parameters:
         parameters = [Constant("parameters", numpy.array(expression.parameters, _parameter_type(tensors[0]).numpy))]
@@ -80,9 +82,11 @@ def _steps(tensor: Tensor, output: Tensor) -> list[int]:
 
 
 def _shape_text(kind: str, count: int) -> str:
-    return (f"/* Runs of `length` elements, then up to {OUTER_AXES} outer axes, the last one fastest; steps of {count} operands in elements. */\n"
-            f"typedef struct {{\n    int32_t runs, length;\n    int32_t steps[{count}], dims[{OUTER_AXES}], "
-            f"outer_steps[{count * OUTER_AXES}];\n}} {kind}_shape;")
+    return (
+        f"/* Runs of `length` elements, then up to {OUTER_AXES} outer axes, the last one fastest; steps of {count} operands in elements. */\n"
+        f"typedef struct {{\n    int32_t runs, length;\n    int32_t steps[{count}], dims[{OUTER_AXES}], "
+        f"outer_steps[{count * OUTER_AXES}];\n}} {kind}_shape;"
+    )
 
 
 def _text(function: str, kind: str, expression: Expression, tensors: Sequence[Tensor], output: Tensor) -> str:
@@ -99,7 +103,9 @@ def _text(function: str, kind: str, expression: Expression, tensors: Sequence[Te
     lines += [f"            {step}" for step in expression.steps]
     lines += [f"            output[i] = {expression.value};", "        }", "        output += shape->length;",
               "        for (axis = 4; axis >= 0; axis--) {", "            index[axis] += 1;"]
-    lines += [f"            x{letter} += shape->outer_steps[{place * OUTER_AXES} + axis];" for place, letter in enumerate(letters)]
+    lines += [
+        f"            x{letter} += shape->outer_steps[{place * OUTER_AXES} + axis];" for place, letter in enumerate(letters)
+    ]
     lines += ["            if (index[axis] < shape->dims[axis]) {", "                break;", "            }"]
     lines += [f"            x{letter} -= shape->outer_steps[{place * OUTER_AXES} + axis] * shape->dims[axis];"
               for place, letter in enumerate(letters)]

@@ -86,7 +86,11 @@ def _unary(kind: str):
         if kind == "IsNaN":
             return Expression(name, "(uint8_t)(a != a)")
         if kind == "IsInf":
-            found = [f"(a == {sign}INFINITY)" for sign, wanted in (("", operator.detect_positive), ("-", operator.detect_negative)) if wanted]
+            found = [
+                f"(a == {sign}INFINITY)"
+                for sign, wanted in (("", operator.detect_positive), ("-", operator.detect_negative))
+                if wanted
+            ]
             suffix = f"{int(operator.detect_positive)}{int(operator.detect_negative)}"
             return Expression(f"{name}_{suffix}", f"(uint8_t)({' || '.join(found)})" if found else "(uint8_t)(a != a && a == a)")
         if kind == "Gelu" and dtype is DType.float32:
@@ -176,14 +180,21 @@ def _mod(operator, types, view) -> Expression | None:
 def _pow(operator, types, view) -> Expression | None:
     base, exponent = types
     if base is DType.float32:
-        return Expression("pow", "powf(a, b)" if exponent is DType.float32 else "powf(a, (float)b)") if exponent in NUMBERS else None
+        return (
+            Expression("pow", "powf(a, b)" if exponent is DType.float32 else "powf(a, (float)b)") if exponent in NUMBERS else None
+        )
     if base not in INTEGERS or not signed(base):
         return None
     if exponent is DType.float32:
         low, high = base.range
         steps = ("const double v = pow((double)a, (double)b);",)
-        return Expression("pow", f"({base.c_type})(v >= {float(high + 1)!r} ? {_literal(high)} : (v > {float(low)!r} ? v : {_literal(low)}))"
-                          .replace("? v :", f"? ({base.c_type})v :"), steps)
+        return Expression(
+            "pow",
+            f"({base.c_type})(v >= {float(high + 1)!r} ? {_literal(high)} : (v > {float(low)!r} ? v : {_literal(low)}))".replace(
+                "? v :", f"? ({base.c_type})v :"
+            ),
+            steps,
+        )
     if exponent in INTEGERS and exponent is not DType.uint64:
         return Expression("pow", f"({base.c_type})aidge_ref_power(a, (int64_t)b)", (), (), ("power.h",))
     return None

@@ -12,7 +12,10 @@ from aidge_build.graph.tensor import Tensor
 from .each import Expression, each
 
 
-@kernel(("QuantizeByInput", "DequantizeByInput"), ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),)))
+@kernel(
+    ("QuantizeByInput", "DequantizeByInput"),
+    ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),)),
+)
 class QuantizeByInput(ExportNode):
     def call(self) -> Call:
         data, scale, *zero_point = self.inputs
@@ -45,8 +48,14 @@ def _other_kernels(view: NodeView) -> str:
     return "the int8 kernel takes it" if byte.dtype is DType.int8 else ""
 
 
-@kernel(("QuantizeLinear", "DequantizeLinear"), ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),),
-                                                         predicates=(Predicate("the integers are not int8", _other_kernels),)))
+@kernel(
+    ("QuantizeLinear", "DequantizeLinear"),
+    ImplSpec(
+        inputs=(IOSpec(DType.any, ROW_MAJOR),),
+        outputs=(IOSpec(DType.any, ROW_MAJOR),),
+        predicates=(Predicate("the integers are not int8", _other_kernels),),
+    ),
+)
 class QuantizeAny(ExportNode):
     def call(self) -> Call:
         data, *parameters = (tensor for tensor in self.inputs if tensor is not None)

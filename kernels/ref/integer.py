@@ -64,15 +64,19 @@ class _Products(ExportNode):
             return "*output++ = sum;"
         low, high = self.outputs[0].dtype.range
         index = place if self.tensor("sb").elements > 1 else "0"
-        return (f"const float multiplier = sa[0] * sb[{index}] / sy[0];\n"
-                f"                const float scaled = rintf((float)sum * multiplier);\n"
-                f"                const float low = (float)({low} - zy[0]);\n"
-                f"                const float high = (float)({high} - zy[0]);\n"
-                f"                *output++ = ({self.outputs[0].dtype.c_type})((int32_t)(scaled < low ? low : scaled > high ? high : scaled) + zy[0]);")
+        return (
+            f"const float multiplier = sa[0] * sb[{index}] / sy[0];\n"
+            f"                const float scaled = rintf((float)sum * multiplier);\n"
+            f"                const float low = (float)({low} - zy[0]);\n"
+            f"                const float high = (float)({high} - zy[0]);\n"
+            f"                *output++ = ({self.outputs[0].dtype.c_type})((int32_t)(scaled < low ? low : scaled > high ? high : scaled) + zy[0]);"
+        )
 
     def function(self, *more: str) -> str:
         parts = [self.tensor(name).dtype.name for name in ("a", "b")] + [self.outputs[0].dtype.name, *more]
-        parts += [f"{name}_list" for name in ("za", "zb", "sb") if self.tensor(name) is not None and self.tensor(name).elements > 1]
+        parts += [
+            f"{name}_list" for name in ("za", "zb", "sb") if self.tensor(name) is not None and self.tensor(name).elements > 1
+        ]
         parts += [f"{name}_none" for name in ("za", "zb") if self.tensor(name) is None]
         return f"aidge_ref_{self.node.type.lower()}_" + "_".join(parts)
 
@@ -166,9 +170,17 @@ static void {function}({', '.join(declarations)}, {self.outputs[0].dtype.c_type}
         a, b = self.tensor("a"), self.tensor("b")
         a_dims, a_steps = GemmFloat32._matrix(a, False)
         b_dims, b_steps = GemmFloat32._matrix(b, False)
-        shape = Struct("aidge_ref_product_shape", {
-            "dims": tuple(max(sizes) for sizes in zip(a_dims[:-2], b_dims[:-2])), "first_steps": a_steps[:-2], "second_steps": b_steps[:-2],
-            "rows": a_dims[-2], "inner": a_dims[-1], "columns": b_dims[-1]})
+        shape = Struct(
+            "aidge_ref_product_shape",
+            {
+                "dims": tuple(max(sizes) for sizes in zip(a_dims[:-2], b_dims[:-2])),
+                "first_steps": a_steps[:-2],
+                "second_steps": b_steps[:-2],
+                "rows": a_dims[-2],
+                "inner": a_dims[-1],
+                "columns": b_dims[-1],
+            },
+        )
         return Call(function, ("each.h", "product.h"), (*self.pointers(*names), Output(0), shape), texts=(text,))
 
 

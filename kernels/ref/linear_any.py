@@ -37,10 +37,19 @@ def _others_take_it(view: NodeView) -> str:
     return "the int8 kernels take it" if plain else ""
 
 
-@kernel(("FC", *_KINDS), ImplSpec(inputs=(IOSpec(DType.any, SAME), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
-                                  outputs=(IOSpec(DType.any, SAME),),
-                                  predicates=(CONSTANT_PARAMETERS, QUANTIZED, Predicate("int8 or int16 in, the same type out", _types),
-                                              Predicate("weights with zero points, 3 axes or 16 bits", _others_take_it))))
+@kernel(
+    ("FC", *_KINDS),
+    ImplSpec(
+        inputs=(IOSpec(DType.any, SAME), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
+        outputs=(IOSpec(DType.any, SAME),),
+        predicates=(
+            CONSTANT_PARAMETERS,
+            QUANTIZED,
+            Predicate("int8 or int16 in, the same type out", _types),
+            Predicate("weights with zero points, 3 axes or 16 bits", _others_take_it),
+        ),
+    ),
+)
 class LinearAny(ExportNode):
     def call(self) -> Call:
         (data, weights, *_), (output,) = self.inputs, self.outputs
@@ -50,15 +59,29 @@ class LinearAny(ExportNode):
         zero_point, result = data.quantization.zero_point, output.quantization
         factors = multipliers(data.quantization.scale, weights.quantization.scales, result.scale)
         if not numpy.isfinite(factors).all():
-            raise AidgeError("a multiplier is not finite", code="RANGE", hint="the output scale is far too small: quantize the layer again")
+            raise AidgeError(
+                "a multiplier is not finite", code="RANGE", hint="the output scale is far too small: quantize the layer again"
+            )
         low, high = clamp_levels(self.operator.minimum, self.operator.maximum, result, output.dtype)
         points = numpy.broadcast_to(numpy.array(weights.quantization.zero_points, numpy.int32), (len(rows),))
         wide = bool(largest_accumulators(rows, bias, zero_point, *data.dtype.range).max() >= INT32_LIMIT)
         text, function = _text(data.dtype, weights.dtype, wide)
-        return Call(function, ("linear_any.h",), (
-            Input(0), Output(0), Constant("weights", weights.data), Constant("weight_zero_points", points), Constant("bias", bias.astype(numpy.int32)),
-            Constant("multipliers", factors), Constant("levels", numpy.array([zero_point, low, high, result.zero_point], numpy.int32)),
-            Literal(int(len(factors) > 1)), self._shape(data, output)), texts=(text,))
+        return Call(
+            function,
+            ("linear_any.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("weights", weights.data),
+                Constant("weight_zero_points", points),
+                Constant("bias", bias.astype(numpy.int32)),
+                Constant("multipliers", factors),
+                Constant("levels", numpy.array([zero_point, low, high, result.zero_point], numpy.int32)),
+                Literal(int(len(factors) > 1)),
+                self._shape(data, output),
+            ),
+            texts=(text,),
+        )
 
     def _shape(self, data: Tensor, output: Tensor) -> Struct:
         window, groups = (_POINT, 1) if self.node.type == "FC" else (self.operator.window, self.operator.groups)
@@ -72,18 +95,31 @@ class LinearAny(ExportNode):
             strides = (*tensor.layout.strides, 0) if tensor.rank == 2 else tensor.layout.strides
             return (*strides[:2], *three(strides[2:], 0))
 
-        return Struct("aidge_ref_linear_any_shape", {
-            "batches": data.dims[0], "groups": groups, "in_channels": data.dims[1] // groups, "out_channels": output.dims[1] // groups,
-            "in": three(spatial, 1), "out": three(output.dims[2:] or (1,), 1), "kernel": three(window.kernel, 1),
-            "strides": three(window.strides, 1), "dilations": three(window.dilations, 1), "pads": three(window.pads_begin, 0),
-            "in_steps": steps(data), "out_steps": steps(output)})
+        return Struct(
+            "aidge_ref_linear_any_shape",
+            {
+                "batches": data.dims[0],
+                "groups": groups,
+                "in_channels": data.dims[1] // groups,
+                "out_channels": output.dims[1] // groups,
+                "in": three(spatial, 1),
+                "out": three(output.dims[2:] or (1,), 1),
+                "kernel": three(window.kernel, 1),
+                "strides": three(window.strides, 1),
+                "dilations": three(window.dilations, 1),
+                "pads": three(window.pads_begin, 0),
+                "in_steps": steps(data),
+                "out_steps": steps(output),
+            },
+        )
 
 
 def _text(data: DType, weights: DType, wide: bool) -> tuple[str, str]:
     """The loop, and its name; the sum is `wide` where 32 bits do not hold it."""
     total, narrow = ("int64_t", "(int64_t)") if wide else ("int32_t", "")
     function = f"aidge_ref_linear_any_{data.name}_{weights.name}{'_wide' if wide else ''}"
-    return f"""/* Sums of (x - zero point) * (w - zero point of the output channel) + bias, requantized. */
+    return (
+        f"""/* Sums of (x - zero point) * (w - zero point of the output channel) + bias, requantized. */
 static void {function}(const {data.c_type} *input, {data.c_type} *output, const {weights.c_type} *weights,
     const int32_t *zero_points, const int32_t *bias, const float *multipliers, const int32_t *levels, int32_t per_channel,
     const aidge_ref_linear_any_shape *shape)
@@ -112,4 +148,6 @@ static void {function}(const {data.c_type} *input, {data.c_type} *output, const 
             }}
         }}
     }}
-}}""", function
+}}""",
+        function,
+    )

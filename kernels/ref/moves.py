@@ -11,11 +11,17 @@ from aidge_build.graph.dtype import DType
 from .conditions import SAME_QUANTIZATION
 from .strided import strided_copy
 
-_SPEC = ImplSpec(inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),), predicates=(SAME_QUANTIZATION,))
+_SPEC = ImplSpec(
+    inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),), predicates=(SAME_QUANTIZATION,)
+)
 
 
 def _copy(dims, source_steps, target_steps, dtype) -> Call:
-    return Call("aidge_ref_strided_copy", ("strided_copy.h",), (Input(0), Output(0), strided_copy(dims, source_steps, target_steps, dtype)))
+    return Call(
+        "aidge_ref_strided_copy",
+        ("strided_copy.h",),
+        (Input(0), Output(0), strided_copy(dims, source_steps, target_steps, dtype)),
+    )
 
 
 @kernel("Expand", _SPEC)
@@ -37,7 +43,11 @@ class Blocks(ExportNode):
         rest = channels // size ** 2
         # Axes: batch, rest, row of the block, column of the block, height, width.
         each, channel, row, column = deep.layout.strides
-        inner = (channel, size * rest * channel, rest * channel) if self.operator.depth_first else (size * size * channel, size * channel, channel)
+        inner = (
+            (channel, size * rest * channel, rest * channel)
+            if self.operator.depth_first
+            else (size * size * channel, size * channel, channel)
+        )
         deep_steps = (each, *inner, row, column)
         each, channel, row, column = wide.layout.strides
         wide_steps = (each, channel, row, column, size * row, size * column)

@@ -70,17 +70,33 @@ class Lrn(ExportNode):
     def call(self) -> Call:
         operator = self.operator
         numbers = numpy.array([operator.bias, operator.alpha / operator.size, operator.beta], numpy.float32)
-        return Call("aidge_ref_lrn_float32", ("lrn_float32.h",),
-                    (Input(0), Output(0), Constant("numbers", numbers), Literal((operator.size - 1) // 2), Literal(operator.size // 2),
-                     channels_shape(self.outputs[0], 1)))
+        return Call(
+            "aidge_ref_lrn_float32",
+            ("lrn_float32.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("numbers", numbers),
+                Literal((operator.size - 1) // 2),
+                Literal(operator.size // 2),
+                channels_shape(self.outputs[0], 1),
+            ),
+        )
 
 
 @kernel("LpNormalization", _SPEC)
 class LpNormalization(ExportNode):
     def call(self) -> Call:
         dims, axis = self.inputs[0].dims, self.operator.axis % self.inputs[0].rank
-        shape = Struct("aidge_ref_softmax_shape", {"outer": math.prod(dims[:axis]), "length": dims[axis], "inner": math.prod(dims[axis + 1:])})
-        return Call("aidge_ref_lp_normalize_float32", ("lp_normalize_float32.h",), (Input(0), Output(0), Literal(self.operator.order), shape))
+        shape = Struct(
+            "aidge_ref_softmax_shape",
+            {"outer": math.prod(dims[:axis]), "length": dims[axis], "inner": math.prod(dims[axis + 1 :])},
+        )
+        return Call(
+            "aidge_ref_lp_normalize_float32",
+            ("lp_normalize_float32.h",),
+            (Input(0), Output(0), Literal(self.operator.order), shape),
+        )
 
 
 @kernel(("LogSoftmax", "Hardmax"), _SPEC)
@@ -109,5 +125,8 @@ class BatchNormalization(_Normalize):
 class BatchNormalizationTraining(ExportNode):
     def call(self) -> Call:
         numbers = numpy.array([self.operator.epsilon, self.operator.momentum], numpy.float32)
-        return Call("aidge_ref_batchnorm_train_float32", ("batchnorm_train_float32.h",),
-                    (*map(Input, range(5)), *map(Output, range(3)), Constant("numbers", numbers), channels_shape(self.outputs[0], 1)))
+        return Call(
+            "aidge_ref_batchnorm_train_float32",
+            ("batchnorm_train_float32.h",),
+            (*map(Input, range(5)), *map(Output, range(3)), Constant("numbers", numbers), channels_shape(self.outputs[0], 1)),
+        )

@@ -16,12 +16,22 @@ _CODES = {"tanh": 0, "sigmoid": 1, "relu": 2}
 
 
 def _types(view: NodeView) -> str:
-    wrong = [tensor.dtype.name for index, tensor in enumerate(view.inputs) if tensor is not None and index != 4 and tensor.dtype is not DType.float32]
+    wrong = [
+        tensor.dtype.name
+        for index, tensor in enumerate(view.inputs)
+        if tensor is not None and index != 4 and tensor.dtype is not DType.float32
+    ]
     return f"an input is {wrong[0]}, wants float32" if wrong else ""
 
 
-@kernel(("RNN", "GRU", "LSTM"), ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.any, ANY)), outputs=(IOSpec(DType.float32, ROW_MAJOR),),
-                                         predicates=(REAL, Predicate("all but the lengths are float32", _types))))
+@kernel(
+    ("RNN", "GRU", "LSTM"),
+    ImplSpec(
+        inputs=(IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.any, ANY)),
+        outputs=(IOSpec(DType.float32, ROW_MAJOR),),
+        predicates=(REAL, Predicate("all but the lengths are float32", _types)),
+    ),
+)
 class Recurrent(ExportNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -48,10 +58,24 @@ class Recurrent(ExportNode):
         for direction in range(operator.directions):
             for place, function in enumerate(operator.functions[direction * per:(direction + 1) * per]):
                 functions[3 * direction + place] = _CODES[function]
-        return Struct("aidge_ref_recurrent_shape", {
-            "steps": steps, "batches": batches, "inputs": data.dims[2], "hidden": operator.hidden, "directions": operator.directions,
-            "gates": operator.gates, "backwards": (int(operator.direction == "reverse"), 1), "functions": tuple(functions),
-            "x_time": x[1 if first else 0], "x_batch": x[0 if first else 1],
-            "y_time": y[1 if first else 0], "y_direction": y[2 if first else 1], "y_batch": y[0 if first else 2],
-            "h_direction": h[1 if first else 0], "h_batch": h[0 if first else 1],
-            "reset_after": int(getattr(operator, "reset_after", False))})
+        return Struct(
+            "aidge_ref_recurrent_shape",
+            {
+                "steps": steps,
+                "batches": batches,
+                "inputs": data.dims[2],
+                "hidden": operator.hidden,
+                "directions": operator.directions,
+                "gates": operator.gates,
+                "backwards": (int(operator.direction == "reverse"), 1),
+                "functions": tuple(functions),
+                "x_time": x[1 if first else 0],
+                "x_batch": x[0 if first else 1],
+                "y_time": y[1 if first else 0],
+                "y_direction": y[2 if first else 1],
+                "y_batch": y[0 if first else 2],
+                "h_direction": h[1 if first else 0],
+                "h_batch": h[0 if first else 1],
+                "reset_after": int(getattr(operator, "reset_after", False)),
+            },
+        )

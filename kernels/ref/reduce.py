@@ -37,7 +37,9 @@ def _sums(term: str, end: str = "s") -> Callable[[DType], Reduction]:
     def find(dtype: DType) -> Reduction:
         if dtype is DType.float32:
             return Reduction("0.0f", f"s += {term};", end)
-        whole = term.replace("fabsf(x)", f"(x < 0 ? 0u - ({wide(dtype)})x : ({wide(dtype)})x)" if dtype.name.startswith("int") else "x")
+        whole = term.replace(
+            "fabsf(x)", f"(x < 0 ? 0u - ({wide(dtype)})x : ({wide(dtype)})x)" if dtype.name.startswith("int") else "x"
+        )
         whole = whole.replace("x * x", f"({wide(dtype)})x * ({wide(dtype)})x")
         whole = f"({wide(dtype)})x" if whole == "x" else whole
         return Reduction("0u", f"s += {whole};", end, wide(dtype))
@@ -101,8 +103,12 @@ class Reduce(ExportNode):
         (source,), kind = self.inputs, self.node.type.lower()
         found = _reduction(self.view)
         function = f"aidge_ref_{kind}_{source.dtype.name}"
-        return Call(function, ("reduce.h",), (Input(0), Output(0), Struct("aidge_ref_reduce_shape", reduce_shape(source, self.operator.axes))),
-                    texts=(_text(function, found, source.dtype),))
+        return Call(
+            function,
+            ("reduce.h",),
+            (Input(0), Output(0), Struct("aidge_ref_reduce_shape", reduce_shape(source, self.operator.axes))),
+            texts=(_text(function, found, source.dtype),),
+        )
 
 
 def reduce_shape(source: Tensor, axes: tuple[int, ...]) -> dict[str, int | tuple[int, ...]]:
@@ -135,9 +141,14 @@ def _text(function: str, found: Reduction, dtype: DType) -> str:
     end = found.end if kind == c else f"({c})({found.end})"
     largest = []
     if found.largest:
-        largest = [f"        {c} m = -INFINITY;", "        for (i = 0; i < shape->count; i++) {",
-                   f"            const {c} x = first[aidge_ref_reduced_at(shape, i)];", "            m = x > m ? x : m;", "        }",
-                   "        m = isfinite(m) ? m : 0.0f;"]
+        largest = [
+            f"        {c} m = -INFINITY;",
+            "        for (i = 0; i < shape->count; i++) {",
+            f"            const {c} x = first[aidge_ref_reduced_at(shape, i)];",
+            "            m = x > m ? x : m;",
+            "        }",
+            "        m = isfinite(m) ? m : 0.0f;",
+        ]
     return "\n".join([
         f"static void {function}(const {c} *input, {c} *output, const aidge_ref_reduce_shape *shape)", "{", "    int32_t o, i;",
         "    for (o = 0; o < shape->outputs; o++) {", f"        const {c} *first = input + aidge_ref_kept_at(shape, o);",

@@ -64,5 +64,8 @@ class CropAndResizeFloat32(ExportNode):
             "sizes": (*(1,) * missing, *source.dims), "steps": (*(0,) * missing, *source.layout.strides),
             "begins": (*(-1,) * missing, *begins), "ends": (*(-1,) * missing, *ends), "nearest": _NEAREST[operator.nearest]})
         numbers = [*lengths, operator.cubic, operator.extrapolation]
-        return Call("aidge_ref_crop_and_resize_float32", ("crop_and_resize_float32.h",),
-                    (Input(0), Input(1), Output(0), Scratch(), Constant("numbers", numpy.array(numbers, numpy.float32)), shape, crop))
+        return Call(
+            "aidge_ref_crop_and_resize_float32",
+            ("crop_and_resize_float32.h",),
+            (Input(0), Input(1), Output(0), Scratch(), Constant("numbers", numpy.array(numbers, numpy.float32)), shape, crop),
+        )

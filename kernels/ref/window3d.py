@@ -28,11 +28,22 @@ def window3d(data: Tensor, output: Tensor, window, groups: int = 1) -> Struct:
         return (*(fill,) * missing, *numbers)
 
     ends = getattr(window, "pads_end", (0,) * len(spatial))
-    return Struct("aidge_ref_window3d", {
-        "batches": data.dims[0], "in_channels": data.dims[1], "out_channels": output.dims[1], "groups": groups,
-        "in": three(spatial, 1), "out": three(output.dims[2:], 1), "kernel": three(window.kernel, 1), "strides": three(window.strides, 1),
-        "dilations": three(window.dilations, 1), "pads": three(window.pads_begin, 0),
-        "ends": three((size + end for size, end in zip(spatial, ends)), 1)})
+    return Struct(
+        "aidge_ref_window3d",
+        {
+            "batches": data.dims[0],
+            "in_channels": data.dims[1],
+            "out_channels": output.dims[1],
+            "groups": groups,
+            "in": three(spatial, 1),
+            "out": three(output.dims[2:], 1),
+            "kernel": three(window.kernel, 1),
+            "strides": three(window.strides, 1),
+            "dilations": three(window.dilations, 1),
+            "pads": three(window.pads_begin, 0),
+            "ends": three((size + end for size, end in zip(spatial, ends)), 1),
+        },
+    )
 
 
 def _optional_bias(node: ExportNode) -> Argument:
@@ -61,7 +72,9 @@ class ConvTranspose3dFloat32(ExportNode):
                      window3d(self.inputs[0], self.outputs[0], self.operator, self.operator.groups)))
 
 
-def pool_text(function: str, c: str, start: str, step: str, end: str, parameters: str = "", outputs: str = "", before: str = "") -> str:
+def pool_text(
+    function: str, c: str, start: str, step: str, end: str, parameters: str = "", outputs: str = "", before: str = ""
+) -> str:
     """A pool as C: the state s begins as `start`, takes in each element x inside the input by `step`, and ends as `end`."""
     return f"""/* A window over up to 3 axes of each channel. */
 static void {function}(const {c} *input, {c} *output{outputs}{parameters}, const aidge_ref_window3d *shape)
@@ -130,7 +143,10 @@ class MaxPool3d(ExportNode):
                                               window3d(self.inputs[0], self.outputs[0], self.operator.window)), texts=(text,))
 
 
-@kernel("MaxPoolingIndices", ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(REAL, Predicate("no other kernel takes it", _is_other_kernels))))
+@kernel(
+    "MaxPoolingIndices",
+    ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(REAL, Predicate("no other kernel takes it", _is_other_kernels))),
+)
 class MaxPoolIndices(ExportNode):
     def call(self) -> Call:
         dtype, columns = self.inputs[0].dtype, self.operator.columns_first
@@ -141,7 +157,9 @@ class MaxPoolIndices(ExportNode):
         is_float = dtype is DType.float32
         end = "*output++ = aidge_ref_clamp_float32(s, bounds);" if is_float else "*output++ = s;"
         end += "\n                    *indices++ = (int64_t)map * plane + best;"
-        text = pool_text(function, dtype.c_type, start, step, end, ", const float *bounds" if is_float else "", ", int64_t *indices")
+        text = pool_text(
+            function, dtype.c_type, start, step, end, ", const float *bounds" if is_float else "", ", int64_t *indices"
+        )
         return Call(function, ("pool3d.h",), (Input(0), Output(0), Output(1), *((bounds(self.operator),) if is_float else ()),
                                               window3d(self.inputs[0], self.outputs[0], self.operator.window)), texts=(text,))
 
@@ -165,8 +183,18 @@ static void {function}(const {dtype.c_type} *input, {dtype.c_type} *output, {'co
         input += size;
     }}
 }}"""
-        return Call(function, ("pool3d.h",), (Input(0), Output(0), *((bounds(self.operator),) if is_float else ()),
-                                              Literal(data.dims[0] * data.dims[1]), Literal(math.prod(data.dims[2:]))), texts=(text,))
+        return Call(
+            function,
+            ("pool3d.h",),
+            (
+                Input(0),
+                Output(0),
+                *((bounds(self.operator),) if is_float else ()),
+                Literal(data.dims[0] * data.dims[1]),
+                Literal(math.prod(data.dims[2:])),
+            ),
+            texts=(text,),
+        )
 
 
 @kernel("AvgPooling3D", ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
@@ -176,12 +204,20 @@ class AvgPool3dFloat32(ExportNode):
         function = f"aidge_ref_avgpool3d{'_pads' if included else ''}_float32"
         counted = ""
         if included:
-            counted = "\n                                count += (at[0] * shape->strides[0] - shape->pads[0] + i * shape->dilations[0] < shape->ends[0])" \
-                      "\n                                         && (at[1] * shape->strides[1] - shape->pads[1] + j * shape->dilations[1] < shape->ends[1])" \
-                      "\n                                         && (at[2] * shape->strides[2] - shape->pads[2] + k * shape->dilations[2] < shape->ends[2]);"
-        text = pool_text(function, "float", "float s = 0.0f;\n                    int32_t count = 0;",
-                         "s += v;" if included else "s += v;\n                                    count += 1;",
-                         "*output++ = aidge_ref_clamp_float32(s / (float)count, bounds);", ", const float *bounds", before=counted)
+            counted = (
+                "\n                                count += (at[0] * shape->strides[0] - shape->pads[0] + i * shape->dilations[0] < shape->ends[0])"
+                "\n                                         && (at[1] * shape->strides[1] - shape->pads[1] + j * shape->dilations[1] < shape->ends[1])"
+                "\n                                         && (at[2] * shape->strides[2] - shape->pads[2] + k * shape->dilations[2] < shape->ends[2]);"
+            )
+        text = pool_text(
+            function,
+            "float",
+            "float s = 0.0f;\n                    int32_t count = 0;",
+            "s += v;" if included else "s += v;\n                                    count += 1;",
+            "*output++ = aidge_ref_clamp_float32(s / (float)count, bounds);",
+            ", const float *bounds",
+            before=counted,
+        )
         return Call(function, ("pool3d.h",), (Input(0), Output(0), bounds(self.operator),
                                               window3d(self.inputs[0], self.outputs[0], self.operator.window)), texts=(text,))
 

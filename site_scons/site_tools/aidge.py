@@ -137,12 +137,16 @@ def aidge_budget(env, elf, max_stack=None, max_flash=None, max_instructions=None
             raise SCons.Errors.UserError("AidgeBudget: write env.AidgeCheck(%s) before it" % target)
         boards = [word for word in checked if word.startswith("--board")]
         if max_instructions is not None and not boards:
-            raise SCons.Errors.UserError("AidgeBudget: max_instructions needs a board to emulate: env.AidgeModel(..., board='stm32f7')")
+            raise SCons.Errors.UserError(
+                "AidgeBudget: max_instructions needs a board to emulate: env.AidgeModel(..., board='stm32f7')"
+            )
         target.attributes.aidge_check = checked + [word for word in given if not word.startswith("--max-instructions")]
         env.Depends(target, env.Value(" ".join(["aidge budget"] + given)))
         if max_instructions is not None:
             target.attributes.aidge_count = boards + given[-1:]
-            env.AddPostAction(target, SCons.Action.Action(_count, cmdstr="COUNT  $TARGET" if env.get("AIDGECHECKCOMSTR") else None))
+            env.AddPostAction(
+                target, SCons.Action.Action(_count, cmdstr="COUNT  $TARGET" if env.get("AIDGECHECKCOMSTR") else None)
+            )
     return elf
 
 
@@ -161,12 +165,16 @@ def _emit(target, source, env):
     model = source[0]
     name = env.get("AIDGE_NAME") or SCons.Util.splitext(model.name)[0]
     if not re.match(r"[A-Za-z][A-Za-z0-9_]*$", name):
-        raise SCons.Errors.UserError("%s: '%s' is no name for a C function. Write env.AidgeModel('%s', '%s')"
-                                     % (model, name, re.sub(r"[^A-Za-z0-9_]", "_", re.sub(r"^(?![A-Za-z])", "model_", name)), model))
+        raise SCons.Errors.UserError(
+            "%s: '%s' is no name for a C function. Write env.AidgeModel('%s', '%s')"
+            % (model, name, re.sub(r"[^A-Za-z0-9_]", "_", re.sub(r"^(?![A-Za-z])", "model_", name)), model)
+        )
     folder = target[0].dir
     if not env.get("AIDGE_NAME") and not folder.is_under(env.Dir(".")):
         folder = env.Dir(".")  # a model elsewhere: nothing is written beside it
-    endings = [_code_ending(env, options), "_weights.c", ".h", ".plan.json"] + (["_weights.bin"] if options.get("weights") == "incbin" else [])
+    endings = [_code_ending(env, options), "_weights.c", ".h", ".plan.json"] + (
+        ["_weights.bin"] if options.get("weights") == "incbin" else []
+    )
     targets = [folder.File(name + ending) for ending in endings]
     arguments, digest = _arguments(env, options), _digest_of_tool(command, env, options)
     for node in targets:
@@ -201,7 +209,10 @@ def _command(source, target, env, for_signature):
     """The generator's command line; a list, so that no shell splits or expands it."""
     arguments = ["compile", "--out=" + str(target[0].dir)] + target[0].attributes.aidge_arguments + ["--", str(source[0])]
     if for_signature:  # what the command consists of is a part of it, where it lies is none
-        return [[argument.replace("$", "$$") for argument in arguments] + [target[0].attributes.aidge_tool, _content_signature(source[0])]]
+        return [
+            [argument.replace("$", "$$") for argument in arguments]
+            + [target[0].attributes.aidge_tool, _content_signature(source[0])]
+        ]
     _pass_debug_level(env)
     return [[SCons.Subst.Literal(argument) for argument in _require_command(env) + arguments]]
 
@@ -218,7 +229,10 @@ def _arguments(env, options):
         elif name == "cost_table" and value:
             arguments.append("%s=%s" % (OPTIONS[name], _path(env.File(value).srcnode())))
         elif name == "checkout" and value:
-            arguments += ["%s=%s=%s" % (OPTIONS[name], library, _path(env.Dir(folder).srcnode())) for library, folder in sorted(value.items())]
+            arguments += [
+                "%s=%s=%s" % (OPTIONS[name], library, _path(env.Dir(folder).srcnode()))
+                for library, folder in sorted(value.items())
+            ]
         elif name == "bind":
             pairs = ["%s=%s" % pair for pair in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
             arguments += ["%s=%s" % (OPTIONS[name], pair) for pair in pairs]
@@ -255,7 +269,9 @@ def _external_data(node, env=None, path=()):
     content = node.get_contents() if node.rexists() else b""
     names = {content[match.end():match.end() + match.group(1)[0]] for match in EXTERNAL_DATA.finditer(content)}
     texts = sorted(name.decode("utf-8", "replace") for name in names)
-    files = [node.dir.File(text) for text in texts if not os.path.isabs(text) and ".." not in text.split("/") and "\0" not in text]
+    files = [
+        node.dir.File(text) for text in texts if not os.path.isabs(text) and ".." not in text.split("/") and "\0" not in text
+    ]
     return [file for file in files if file.has_builder() or file.rexists()]
 
 
@@ -404,7 +420,11 @@ def _package_in(packages):
 
 def _subfolders(prefix, folder, start):
     parent = os.path.join(prefix, folder)
-    return [os.path.join(parent, name) for name in sorted(os.listdir(parent)) if name.startswith(start)] if os.path.isdir(parent) else []
+    return (
+        [os.path.join(parent, name) for name in sorted(os.listdir(parent)) if name.startswith(start)]
+        if os.path.isdir(parent)
+        else []
+    )
 
 
 def _beside(package, names):

@@ -32,4 +32,6 @@ if models:
     for scope in (env, main):  # noqa: F821
         scope.AppendUnique(CPPPATH=[folder])
     # PlatformIO makes the program's node later, and forgets actions that were added to its file before.
-    main.Replace(LINKCOM=[main["LINKCOM"], main.AidgeAction("check", "--out=${TARGET}.check.json", *where, *plans, "--", "$TARGET")])
+    main.Replace(
+        LINKCOM=[main["LINKCOM"], main.AidgeAction("check", "--out=${TARGET}.check.json", *where, *plans, "--", "$TARGET")]
+    )

@@ -21,6 +21,7 @@ LOAD_PLANES = """\
                         }}
                     }}"""
 LOAD_LINES = "                    aidge_cortexm_load_lines(&rows, shape, top);"
+LOAD_GROUP = "                    aidge_cortexm_load_group(&rows, shape, top, {channels});"
 UNPACKED_AHEAD = 16  # words of a pixel that are unpacked without a loop
 UNPACKED_TOGETHER = 4
 
@@ -54,7 +55,8 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     second = 4 * plane.strides[1] if plane.out_size[1] > 1 else 0
     taps = [plane.dilations[1] * tap for tap in tap_order(plane)]
     name = (f"aidge_cortexm_conv2d_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
-            f"{'' if second else '_alone'}{'_last2' * buffer.leaves_one}_{stream.variant}_u{ahead}_{body}")
+            f"{'' if second else '_alone'}{'_last2' * buffer.leaves_one}{f'_g{plane.in_gap}' * (plane.in_gap > 0)}"
+            f"_{stream.variant}_u{ahead}_{body}")
     code = Routine(dense.REGISTERS)
     begin_row(code)
     code.label(1, "two pixels")
@@ -74,7 +76,7 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     row = code.function(f"{name}_row", ROW_PARAMETERS,
                         f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable)
     fill = "aidge_cortexm_even_bytes((uint32_t)stream[2])"
-    unpack, unpacking = unpack_text(plane.in_channels, buffer.span)
+    unpack, unpacking = unpack_text(plane.in_channels, buffer.span, plane.in_gap)
     return name, (unpacking, row, whole_layer(name, LOAD_PLANES.format(unpack=unpack), fill, "rows.words", buffer.leaves_one))
 
 
@@ -135,9 +137,10 @@ def _plane(code: Routine, stream: Stream, offset: int, taps: list[tuple[int, int
         dense.multiply(code, stream.is_packed, is_first and index == 0, (registers[0], registers[1]))
 
 
-def unpack_text(channels: int, span: int) -> tuple[str, str]:
-    """Name and text of a function that unpacks pixels of a multiple of 4 channels into planes of `span` words."""
-    name = f"aidge_cortexm_unpack_pixels_{channels}_i{span}"
+def unpack_text(channels: int, span: int, gap: int) -> tuple[str, str]:
+    """Name and text of a function that unpacks pixels of a multiple of 4 channels, `gap` bytes apart, into planes of `span`
+    words."""
+    name = f"aidge_cortexm_unpack_pixels_{channels}{f'_g{gap}' * (gap > 0)}_i{span}"
     words, step = channels // 4, 8 * span
     looped = words > UNPACKED_AHEAD or words * step > LARGEST_OFFSET
     together = next(size for size in range(UNPACKED_TOGETHER, 0, -1)
@@ -168,6 +171,8 @@ def unpack_text(channels: int, span: int) -> tuple[str, str]:
         code("add {place}, {place}, r6")
         code("subs {words}, {words}, #1")
         code("bne 2b")
+    if gap:
+        code(f"addw {{source}}, {{source}}, #{gap}")
     code("adds {target}, {target}, #4")
     code("subs {pixels}, {pixels}, #1")
     code("bne 1b")
@@ -175,7 +180,7 @@ def unpack_text(channels: int, span: int) -> tuple[str, str]:
         code("pop {{r6, r7}}")
     code("pop {{r4, r5}}")
     code("bx lr")
-    portable = f"aidge_cortexm_unpack_pixels(source, target, pixels, {channels}, {span});"
+    portable = f"aidge_cortexm_unpack_pixels(source, target, pixels, {channels}, {gap}, {span});"
     return name, code.function(name, "const int8_t *source, uint32_t *target, int32_t pixels",
                                f"{channels} int8 channels of each pixel to planes of pairs.", portable)
 
@@ -203,7 +208,7 @@ def line_taps(plane: Plane, buffer: Buffer) -> tuple[list[int], list[int]]:
 def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[int], unroll: int) -> tuple[str, tuple[str, str]]:
     """Name and texts of a layer that gathers the taps of two pixels into a column."""
     plane = buffer.plane
-    shape = f"{plane.kernel[0]}x{plane.kernel[1]}x{plane.in_channels}_r{buffer.row_words}"
+    shape = f"{plane.kernel[0]}x{plane.kernel[1]}x{plane.in_channels}{'of_more' * (plane.in_gap > 0)}_r{buffer.row_words}"
     name = f"aidge_cortexm_conv2d_int8_{shape}d{plane.dilations[0]}x{plane.dilations[1]}_{stream.variant}_u{unroll}"
     code = Routine(dense.REGISTERS)
     code("ldr r12, [sp]", "column")
@@ -228,7 +233,8 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
                 f"    aidge_cortexm_lines_row(words, output, stream, run, column, gather, {len(order)}, {stream.numbers});")
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.", portable)
     column = "rows.words + shape->rows * shape->row_words"
-    return name, (row, whole_layer(name, LOAD_LINES, "(uint32_t)stream[2]", column))
+    load = LOAD_GROUP.format(channels=plane.in_channels) if plane.in_gap else LOAD_LINES
+    return name, (row, whole_layer(name, load, "(uint32_t)stream[2]", column))
 
 
 def _gather(code: Routine, places: list[int]) -> None:

@@ -11,13 +11,13 @@ from .conditions import ONE_GROUP, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts
 from .linear_int8 import LinearNode
 from .packing import pack, taps_last_channels
-from .window import line_buffer, plane_of_view
+from .window import Plane, line_buffer, plane_of_view
 
 MOST_TAPS = 320  # of a column that is gathered without a loop
 
 
-def _no_lines(view: NodeView) -> str:
-    plane = plane_of_view(view)
+def no_lines(plane: Plane) -> str:
+    """Why a layer cannot be computed from lines, or nothing."""
     taps = plane.in_channels * plane.kernel[0] * plane.kernel[1]
     if taps > MOST_TAPS:
         return f"{taps} taps, wants at most {MOST_TAPS} unless channels are a multiple of 4 and rows are not dilated"
@@ -25,7 +25,7 @@ def _no_lines(view: NodeView) -> str:
     return "" if far <= LARGEST_OFFSET else f"the rows of a window span {far} bytes, wants at most {LARGEST_OFFSET}"
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("few taps that lie close together", _no_lines)))
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("few taps that lie close together", lambda view: no_lines(plane_of_view(view)))))
 class Conv2dLinesInt8(LinearNode):
     unroll = {"speed": 80, "balanced": 36, "size": 8}  # pairs of taps in the text, of 44 B
 

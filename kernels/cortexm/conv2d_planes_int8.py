@@ -11,18 +11,19 @@ from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
 from .linear_int8 import LinearNode
 from .packing import pack, taps_last_channels
-from .window import plane_buffer, plane_of_view
+from .window import Plane, plane_buffer, plane_of_view
 
 
-def _no_planes(view: NodeView) -> str:
-    plane = plane_of_view(view)
+def no_planes(plane: Plane) -> str:
+    """Why a layer cannot be computed from planes, or nothing."""
     if plane.dilations[0] > 1 and plane.kernel[0] > 1:
         return "rows are dilated"
     return "" if 4 * (plane.extent(1, 2) + 1) <= LARGEST_OFFSET else "a window is too wide"
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS,
-                                          Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)))
+                                          Predicate("neighbouring rows, a window of at most 1,000 columns",
+                                                    lambda view: no_planes(plane_of_view(view)))))
 class Conv2dPlanesInt8(LinearNode):
     unroll = {"speed": 48, "balanced": 24, "size": 4}  # planes without a loop; 140 B each with a window of 3 columns
     looped = {"speed": 40, "balanced": 18, "size": 4}

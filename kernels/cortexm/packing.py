@@ -70,18 +70,28 @@ def group_starts(channels: int, size: int = GROUP) -> list[int]:
 
 def pack(linear: Linear, order: list[int]) -> Stream:
     """The stream for taps in this order (-1: a tap of weight 0), an even number of them."""
+    return pack_blocks(linear, order, len(linear.rows))
+
+
+def pack_blocks(linear: Linear, order: list[int], size: int) -> Stream:
+    """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels."""
     rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
-    starts = group_starts(len(rows))
+    blocks, within = range(0, len(rows), size), group_starts(size)
+    starts = [block + first for block in blocks for first in within]
     is_packed = _can_pack(linear, rows, starts)
     form = best_form(integer_forms(linear, high=is_packed, is_tuned=is_packed),
                      lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts), len(starts))
-    words = [_pair(linear.zero_point + 128, linear.zero_point + 128), _pair(linear.clamp[0] + 128, linear.clamp[1] + 128),
-             (linear.input_zero_point & 0xFF) * 0x01010101]
-    proofs = [_is_proved(form, first, is_packed) for first in starts]
-    stated = len(rows) % GROUP > 0 or len(set(proofs)) > 1
-    for first, is_proved in zip(starts, proofs):
-        words += _group(linear, rows, form, first, is_packed, is_proved, stated)
-    return Stream(as_words(words), is_packed, linear.is_clamped, form.shift, len(starts), sum(proofs), STATED if stated else int(proofs[0]))
+    head = [_pair(linear.zero_point + 128, linear.zero_point + 128), _pair(linear.clamp[0] + 128, linear.clamp[1] + 128),
+            (linear.input_zero_point & 0xFF) * 0x01010101]
+    proofs = [all(_is_proved(form, block + first, is_packed) for block in blocks) for first in within]
+    stated, words = size % GROUP > 0 or len(set(proofs)) > 1, []
+    for block in blocks:
+        words += head
+        for first, is_proved in zip(within, proofs):
+            statement = [first << 1 | int(is_proved)] if stated else []
+            words += _group(linear, rows, form, block + first, is_packed, is_proved, statement)
+    return Stream(as_words(words), is_packed, linear.is_clamped, form.shift, len(starts), len(blocks) * sum(proofs),
+                  STATED if stated else int(proofs[0]))
 
 
 def _is_proved(form: IntegerForm, first: int, is_packed: bool) -> bool:
@@ -105,7 +115,7 @@ def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
 
 
 def _group(linear: Linear, rows: numpy.ndarray, form: IntegerForm, first: int, is_packed: bool, is_proved: bool,
-           is_stated: bool) -> list[int]:
+           statement: list[int]) -> list[int]:
     channels = [first + index for index in range(GROUP)]
     slots = _slots(form, is_packed)
     bias = [int(linear.bias[channel]) for channel in channels]
@@ -122,7 +132,6 @@ def _group(linear: Linear, rows: numpy.ndarray, form: IntegerForm, first: int, i
     else:
         scales = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
         factors = (linear.factors[first:first + GROUP] * scales).view(numpy.uint32).tolist()
-    statement = [first << 1 | int(is_proved)] if is_stated else []
     return [*bias, *_weights(rows[first:first + GROUP], is_packed), *statement, *factors]
 
 

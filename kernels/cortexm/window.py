@@ -32,6 +32,8 @@ class Plane:
     strides: tuple[int, int]
     dilations: tuple[int, int]
     pads: tuple[int, int]  # top, left
+    in_gap: int = 0  # channels of other groups between the pixels of the input, which are not computed with
+    out_gap: int = 0
 
     def extent(self, axis: int, outputs: int) -> int:
         """Input positions that `outputs` neighbouring output positions see."""
@@ -93,10 +95,10 @@ class Buffer:
         """The struct of window.h."""
         plane = self.plane
         return Struct("aidge_cortexm_window", {
-            "batches": plane.batches, "in_height": plane.in_size[0], "in_width": plane.in_size[1], "channels": plane.in_channels,
-            "out_height": plane.out_size[0], "out_width": plane.out_size[1], "out_channels": plane.out_channels,
-            "stride_height": plane.strides[0], "stride_width": plane.strides[1], "pad_top": plane.pads[0],
-                                               "pad_left": plane.pads[1],
+            "batches": plane.batches, "in_height": plane.in_size[0], "in_width": plane.in_size[1],
+            "channels": plane.in_channels + plane.in_gap, "out_height": plane.out_size[0], "out_width": plane.out_size[1],
+            "out_channels": plane.out_channels + plane.out_gap, "stride_height": plane.strides[0],
+            "stride_width": plane.strides[1], "pad_top": plane.pads[0], "pad_left": plane.pads[1],
             "rows": self.rows, "row_words": self.row_words, "span": self.span, "tile": self.tile, "lines": self.lines,
             "second_input": self.second_input, "input_step": self.input_step,
             "advanced": 0 if stream.is_stated else plane.out_channels, "stream_bytes": stream.words.nbytes})

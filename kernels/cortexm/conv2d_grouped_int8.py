@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""int8 convolutions with groups, among them depthwise ones with several outputs per channel: each group is a dense layer whose
+pixels lie apart. Groups of fewer than 4 outputs are computed several together, their weights for each other's channels are 0."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy
+
+from aidge_build.backend.spec import Demands, NodeView, Predicate
+from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.export.node import kernel
+
+from .conditions import GROUP, linear_spec
+from .conv2d import LARGEST_OFFSET, line_taps, lines_texts, plane_taps, planes_texts
+from .conv2d_lines_int8 import Conv2dLinesInt8, no_lines
+from .conv2d_planes_int8 import Conv2dPlanesInt8, no_planes
+from .linear_int8 import Linear, LinearNode
+from .packing import pack_blocks, taps_last_channels
+from .window import Plane, line_buffer, plane_buffer, plane_of_view
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How many groups there are, how many of them make a block, and the geometry of one block."""
+
+    groups: int
+    together: int
+    plane: Plane
+
+    @property
+    def starts(self) -> list[int]:
+        """The first group of each block; the last block overlaps the one before where that is needed."""
+        return [min(first, self.groups - self.together) for first in range(0, self.groups, self.together)]
+
+    @property
+    def reads_planes(self) -> bool:
+        return self.plane.in_channels % 4 == 0 and self.together == 1 and not no_planes(self.plane)
+
+    def struct(self) -> Struct:
+        """The struct of grouped.h."""
+        return Struct("aidge_cortexm_groups", {
+            "blocks": len(self.starts), "together": self.together, "last": self.starts[-1],
+            "channels": self.plane.in_channels // self.together, "outputs": self.plane.out_channels // self.together})
+
+    def linear(self, linear: Linear) -> Linear:
+        """The layer of all blocks, one behind the other, with the weights of whole blocks."""
+        outputs = self.plane.out_channels // self.together
+        channels = (numpy.array(self.starts)[:, None] * outputs + numpy.arange(self.plane.out_channels)).ravel()
+        rows = linear.rows[channels].reshape(len(self.starts), self.together, outputs, *self.plane.kernel, 1, -1)
+        whole = rows * numpy.eye(self.together, dtype=rows.dtype).reshape(1, self.together, 1, 1, 1, self.together, 1)
+        return replace(linear, rows=whole.reshape(len(channels), -1), **{
+            field: getattr(linear, field)[channels] for field in ("bias", "factors", "low", "high")})
+
+
+def blocks_of(view: NodeView) -> Blocks:
+    """As few groups in a block as give it 4 outputs."""
+    plane, groups = plane_of_view(view), view.operator.groups
+    channels, outputs = plane.in_channels // groups, plane.out_channels // groups
+    together = -(-GROUP // outputs)
+    block = replace(plane, in_channels=together * channels, out_channels=together * outputs,
+                    in_gap=plane.in_channels - together * channels, out_gap=plane.out_channels - together * outputs)
+    return Blocks(groups, together, block)
+
+
+def _unfit(view: NodeView) -> str:
+    if view.operator.groups == 1:
+        return "one group"
+    blocks = blocks_of(view)
+    if blocks.plane.in_gap > LARGEST_OFFSET:
+        return f"{blocks.plane.in_gap} channels of other groups in a pixel, wants at most {LARGEST_OFFSET}"
+    return "" if blocks.reads_planes else no_lines(blocks.plane)
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec(Predicate("several groups, of few taps or of a multiple of 4 channels", _unfit)))
+class Conv2dGroupedInt8(LinearNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        blocks = blocks_of(view)
+        if blocks.reads_planes:
+            return Demands(scratch_bytes=plane_buffer(blocks.plane).size_bytes)
+        buffer = line_buffer(blocks.plane)
+        return Demands(scratch_bytes=buffer.size_bytes + 4 * len(line_taps(blocks.plane, buffer)[0]))
+
+    def call(self) -> Call:
+        blocks, objective = blocks_of(self.view), self.view.objective
+        linear = blocks.linear(self.linear(taps_last_channels(self.inputs[1].data)))
+        if blocks.reads_planes:
+            buffer = plane_buffer(blocks.plane)
+            stream = pack_blocks(linear, plane_taps(blocks.plane), blocks.plane.out_channels)
+            layer, texts = planes_texts(stream, buffer, Conv2dPlanesInt8.unroll[objective], Conv2dPlanesInt8.looped[objective])
+        else:
+            buffer = line_buffer(blocks.plane)
+            order, places = line_taps(blocks.plane, buffer)
+            stream = pack_blocks(linear, order, blocks.plane.out_channels)
+            layer, texts = lines_texts(stream, buffer, order, places, Conv2dLinesInt8.unroll[objective])
+        shape = buffer.struct(replace(stream, words=stream.words[:len(stream.words) // len(blocks.starts)]))
+        arguments = (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape, blocks.struct())
+        return Call(f"{layer}_groups", ("grouped.h",), arguments, note=stream.note, texts=(*texts, _all_blocks(layer)),
+                    facts=stream.facts())
+
+
+def _all_blocks(layer: str) -> str:
+    return f"""/* All blocks of groups. */
+static void {layer}_groups(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
+    const aidge_cortexm_window *shape, const aidge_cortexm_groups *groups)
+{{
+    int32_t block;
+    for (block = 0; block < groups->blocks; block++) {{
+        const int32_t next = block * groups->together;
+        const int32_t first = next < groups->last ? next : groups->last;
+        {layer}(input + first * groups->channels, output + first * groups->outputs, stream, scratch, shape);
+        stream += shape->stream_bytes / 4;
+    }}
+}}"""

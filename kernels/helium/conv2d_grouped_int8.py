@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """int8 convolution in groups: each group is a dense layer between some of the channels of a pixel, whose outputs lie apart.
 
-Vectors that reach into the channels of the next group multiply them by 0. Where a group has few channels, the windows of one
-group at a time are laid out side by side first: this is also how a depthwise layer with several outputs per channel is computed.
+Vectors that reach into the channels of the next group multiply them by 0; so narrow groups may be computed as one. Where a
+group has few channels, the windows of one group at a time are laid out side by side first: this is also how a depthwise layer
+with several outputs per channel is computed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from .staging import Staging
 from .stream import product_stream
 
 MOST_PIECES = 256  # of a window, each copied by two instructions of their own
+PART = 64  # pixels of a pointwise layer
+WIDEST_MERGED = 16  # channels of groups that are computed as one, with weights of 0 between them
+CALL = 60  # instructions of a call for one group
 LARGEST_WINDOW = 4096  # bytes of a group's window that are copied; four windows are in scratch
 
 
@@ -48,7 +52,7 @@ SMALL_WINDOW = Predicate(f"at most {MOST_TAPS} taps in a row, or a window of few
 @dataclass(frozen=True)
 class GroupedPlan(Plan):
     """How a convolution is computed, one group after the other: of all pixels, or of those of one output row. `product` and
-    `patches` are those of one group."""
+    `patches` are those of one of `groups`, each of which may hold several narrow groups of the layer."""
 
     groups: int = 1
 
@@ -68,8 +72,16 @@ class GroupedPlan(Plan):
 
     @property
     def steps(self) -> Steps:
-        """None of a pointwise layer: every group passes over the whole input."""
-        return [] if self.geometry.is_pointwise else super().steps
+        if not self.geometry.is_pointwise:
+            return super().steps
+        return [(end * self.geometry.outputs, first * self.geometry.channels) for first, end in self.parts]
+
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """(First, end) of the pixels that pass through all groups before the next ones, of a pointwise layer."""
+        count = max(1, self.whole_blocks * PIXELS // PART)
+        ends = [*range(0, count * PART, PART), self.pixels]
+        return list(zip(ends, ends[1:]))
 
 
 def _windows(shape: Geometry, groups: int) -> Patches:
@@ -83,14 +95,21 @@ def _are_small(windows: Patches) -> bool:
 
 
 def plan_of(shape: Geometry, groups: int, clamps: bool) -> GroupedPlan:
-    """The plan with the fewest instructions, by estimate."""
+    """The plan with the fewest instructions, by estimate; of equal ones that with the smallest weights."""
+    merged = [groups // together for together in range(1, groups + 1) if groups % together == 0]
+    plans = [plan for count in merged for plan in _plans(shape, count, clamps)
+             if count == groups or shape.channels // count <= WIDEST_MERGED]
+    return min(plans, key=_cost)
+
+
+def _plans(shape: Geometry, groups: int, clamps: bool) -> list[GroupedPlan]:
     channels, outputs = shape.channels // groups, shape.outputs // groups
     form = Product(PIXELS, shape.stride_width * shape.channels, shape.kernel_height,
                    shape.dilation_height * shape.in_width * shape.channels, shape.kernel_width,
                    shape.dilation_width * shape.channels, -(-channels // LANES), outputs, clamps=clamps,
                    gap=shape.outputs - outputs)
     if shape.is_pointwise:
-        return GroupedPlan(shape, form, groups=groups)
+        return [GroupedPlan(shape, form, groups=groups)]
     plans, staging, patches = [], Staging.of(shape), _windows(shape, groups)
     if shape.kernel_width <= MOST_TAPS and shape.stays_inside and channels % LANES == 0:
         plans.append(GroupedPlan(shape, form, groups=groups))
@@ -103,12 +122,14 @@ def plan_of(shape: Geometry, groups: int, clamps: bool) -> GroupedPlan:
                                aligned=True)
         room = max(PIXELS, (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS)
         plans.append(GroupedPlan(shape, side_by_side, staging, patches, min(room, shape.out_width), groups))
-    return min(plans, key=_cost)
+    return plans
 
 
-def _cost(plan: GroupedPlan) -> float:
-    """Instructions of a block of pixels and a pair of channels, nearly."""
-    return instructions_of(plan.product) + (PIXELS * plan.patches.instructions / plan.product.pairs if plan.patches else 0)
+def _cost(plan: GroupedPlan) -> tuple[int, int]:
+    """Instructions of a row of all groups, nearly, and the bytes of their weights."""
+    form, width = plan.product, plan.pixels if plan.geometry.is_pointwise else plan.geometry.out_width
+    copies = plan.patches.instructions * width if plan.patches else 0
+    return plan.groups * (CALL + copies + -(-width // PIXELS) * form.pairs * instructions_of(form)), plan.groups * form.stream_bytes
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, SEVERAL_GROUPS, SMALL_WINDOW))
@@ -122,18 +143,29 @@ class Conv2dGroupedInt8(PlannedConvolution):
         shape = plan.geometry
         taps = numpy.moveaxis(self.inputs[1].data, 1, -1)
         numbers = linear_constants(self.operator, self.inputs, self.outputs[0], taps.reshape(shape.outputs, -1))
-        return GroupedDriver(plan).call(_streams(plan, numbers))
+        windows = taps.reshape(shape.outputs, shape.kernel_height * shape.kernel_width, -1)
+        return GroupedDriver(plan).call(_streams(plan, numbers, windows))
 
 
-def _streams(plan: GroupedPlan, numbers: LinearConstants) -> numpy.ndarray:
-    """A stream of each group, one behind the other."""
-    form, outputs = plan.product, plan.product.channels
+def _streams(plan: GroupedPlan, numbers: LinearConstants, taps: numpy.ndarray) -> numpy.ndarray:
+    """A stream of each group of the plan, one behind the other; `taps` [outputs, taps, channels of a group of the layer]."""
+    form, count = plan.product, plan.product.channels
     streams = []
-    for first in range(0, plan.geometry.outputs, outputs):
-        part = slice(first, first + outputs)
+    for first in range(0, plan.geometry.outputs, count):
+        part = slice(first, first + count)
         of_group = replace(numbers, weights=numbers.weights[part], bias=numbers.bias[part], multipliers=numbers.multipliers[part])
-        streams.append(product_stream(form, of_group.weights.reshape(outputs, form.rows, form.taps, -1), of_group))
+        windows = _spread(taps[part], plan.channels // taps.shape[2])
+        streams.append(product_stream(form, windows.reshape(count, form.rows, form.taps, -1), of_group))
     return numpy.concatenate(streams)
+
+
+def _spread(taps: numpy.ndarray, groups: int) -> numpy.ndarray:
+    """Taps [outputs, taps, channels] of so many groups over the channels of all, with 0 for those of the others."""
+    outputs, count, channels = taps.shape
+    spread = numpy.zeros((groups, outputs // groups, count, groups, channels), taps.dtype)
+    for group, own in enumerate(taps.reshape(groups, -1, count, channels)):
+        spread[group, :, :, group] = own
+    return spread.reshape(outputs, count, -1)
 
 
 class GroupedDriver(Driver):
@@ -150,19 +182,23 @@ class GroupedDriver(Driver):
         return f"{self.plan.groups} groups one after the other, {super().note}"
 
     def _pointwise(self) -> list[str]:
-        whole = self.plan.whole_blocks
-        masked = replace(self.plan.product, tail=self.plan.channels % LANES)
-        return self._groups_of([*self._blocks(self.plan.product, "x", "y", 0, whole),
-                                *self._pixels(masked, "x", "y", whole * PIXELS, self.plan.pixels)], "x")
+        form, first = self.plan.product, self.plan.parts[-1][0]
+        alike, whole = first // PART, self.plan.whole_blocks - first // PIXELS
+        masked = replace(form, tail=self.plan.channels % LANES)
+        rest = [*self._blocks(form, "x", "y", 0, whole),
+                *self._pixels(masked, "x", "y", whole * PIXELS, self.plan.pixels - first)]
+        moves = [f"x += {PART * self.shape.channels};", f"y += {PART * self.shape.outputs};"]
+        part = [*self._groups_of(self._blocks(form, "x", "y", 0, PART // PIXELS), "x", "part"), *moves] if alike else []
+        return [*(["int32_t part;", *loop("part", alike, part)] if alike else []), *self._groups_of(rest, "x")]
 
     def _row(self, source: str) -> list[str]:
         return self._groups_of(super()._row("x"), source)
 
-    def _groups_of(self, pixels: list[str], source: str) -> list[str]:
+    def _groups_of(self, pixels: list[str], source: str, of: str = "all") -> list[str]:
         """A loop over the groups, which calls a function for the `pixels` of one; those of the first begin at `source`."""
-        plan, name = self.plan, f"{self.name}_of_group"
+        plan, name = self.plan, f"{self.name}_group_of_{of}"
         windows = (", int8_t *windows", ", windows") if plan.patches else ("", "")
         self.functions[name] = c_function(name, f"const int8_t *x, int8_t *y, const int8_t *stream{windows[0]}", pixels)
-        call = (f"{name}({source} + part * {plan.channels}, y + part * {plan.product.channels}, "
-                f"stream + part * {plan.product.stream_bytes}{windows[1]});")
-        return ["{", "    int32_t part;", *(f"    {line}" for line in loop("part", plan.groups, [call])), "}"]
+        call = (f"{name}({source} + group * {plan.channels}, y + group * {plan.product.channels}, "
+                f"stream + group * {plan.product.stream_bytes}{windows[1]});")
+        return ["{", "    int32_t group;", *(f"    {line}" for line in loop("group", plan.groups, [call])), "}"]

@@ -4,33 +4,75 @@
 #include "dot_float32.h"
 #include "window2d.h"
 
-/* The taps of one output pixel that lie inside the image: rows of runs of neighbouring elements; steps in elements. */
+/*
+ * One group of output channels at one pixel, with the taps that lie inside the image: rows of runs of neighbouring elements;
+ * steps in elements. What the loops need lies here once, and not on the stack of each.
+ */
 typedef struct {
-    int32_t rows, runs, length;
-    int32_t row_step, run_step; /* in the input */
-    int32_t weight_row_step;    /* of one output channel */
+    const float *image;                   /* of the next piece */
+    const float *source, *weights, *bias; /* source: the first tap inside the image */
+    float *output;
+    int32_t outputs, output_gap;          /* channels that are written; values that are left as they are behind them */
+    int32_t taps, first_tap, rows, runs, length;
+    int32_t row_step, run_step;           /* in the input */
+    int32_t weight_row_step;              /* of one output channel */
+    int32_t group, top, left;             /* of the next piece */
 } aidge_ref_patch_float32;
 
-/* One group of output channels at one pixel; first_tap is the first tap inside the image. */
-AIDGE_REF_NOINLINE void aidge_ref_conv2d_float32_pixel(const float *source, float *output, const float *weights,
-                                                       const float *bias, const float *bounds, int32_t taps, int32_t outputs,
-                                                       int32_t first_tap, const aidge_ref_patch_float32 *patch)
+/* The next piece: groups, then columns, rows and images. Out of line: what it computes with is not needed any more. */
+AIDGE_REF_NOINLINE void aidge_ref_conv2d_float32_next(aidge_ref_patch_float32 *patch, const float *weights, const float *bias,
+                                                      int32_t output_gap, const aidge_ref_window2d *shape)
 {
-    const int32_t rows = patch->rows;
-    const int32_t length = patch->length;
+    const int32_t channels = shape->in_channels / shape->groups;
+    const int contiguous = (shape->groups == 1) && (shape->dilation_width == 1);
+    const int32_t first_y = aidge_ref_first_tap(patch->top, shape->dilation_height);
+    const int32_t end_y = aidge_ref_end_tap(patch->top, shape->dilation_height, shape->in_height, shape->kernel_height);
+    const int32_t first_x = aidge_ref_first_tap(patch->left, shape->dilation_width);
+    const int32_t end_x = aidge_ref_end_tap(patch->left, shape->dilation_width, shape->in_width, shape->kernel_width);
+    patch->source = patch->image + ((patch->top + first_y * shape->dilation_height) * shape->in_width + patch->left
+                             + first_x * shape->dilation_width) * shape->in_channels + patch->group * channels;
+    patch->weights = weights + patch->group * patch->outputs * patch->taps;
+    patch->bias = bias + patch->group * patch->outputs;
+    patch->first_tap = (first_y * shape->kernel_width + first_x) * channels;
+    patch->rows = end_x > first_x ? end_y - first_y : 0;
+    patch->runs = contiguous ? 1 : end_x - first_x;
+    patch->length = contiguous ? (end_x - first_x) * channels : channels;
+    patch->output_gap = 0;
+    patch->group++;
+    if (patch->group == shape->groups) {
+        patch->group = 0;
+        patch->output_gap = output_gap;
+        patch->left += shape->stride_width;
+        if (patch->left == shape->out_width * shape->stride_width - shape->pad_left) {
+            patch->left = -shape->pad_left;
+            patch->top += shape->stride_height;
+            if (patch->top == shape->out_height * shape->stride_height - shape->pad_top) {
+                patch->top = -shape->pad_top;
+                patch->image += shape->in_height * shape->in_width * shape->in_channels;
+            }
+        }
+    }
+}
+
+/* The output channels of a piece. */
+AIDGE_REF_NOINLINE void aidge_ref_conv2d_float32_piece(aidge_ref_patch_float32 *patch, const float *bounds)
+{
+    const float *weights = patch->weights;
+    const float *bias = patch->bias;
+    float *output = patch->output;
     int32_t row, run, channel, i;
-    for (channel = outputs; channel >= 4; channel -= 4) {
-        const float *x_row = source;
-        const float *w_row = weights + 4 * first_tap;
+    for (channel = patch->outputs; channel >= 4; channel -= 4) {
+        const float *x_row = patch->source;
+        const float *w_row = weights + 4 * patch->first_tap;
         float sums[4];
         memcpy(sums, bias, sizeof sums);
-        for (row = rows; row > 0; row--) {
+        for (row = patch->rows; row > 0; row--) {
             const float *x = x_row;
             const float *w = w_row;
             for (run = patch->runs; run > 0; run--) {
-                aidge_ref_dot4_float32(x, w, length, sums);
+                aidge_ref_dot4_float32(x, w, patch->length, sums);
                 x += patch->run_step;
-                w += 4 * length;
+                w += 4 * patch->length;
             }
             x_row += patch->row_step;
             w_row += 4 * patch->weight_row_step;
@@ -39,19 +81,21 @@ AIDGE_REF_NOINLINE void aidge_ref_conv2d_float32_pixel(const float *source, floa
             *output++ = aidge_ref_clamp_float32(sums[i], bounds);
         }
         bias += 4;
-        weights += 4 * taps;
+        weights += 4 * patch->taps;
     }
     for (; channel > 0; channel--) {
         float sum = *bias++;
-        for (row = 0; row < rows; row++) {
+        for (row = 0; row < patch->rows; row++) {
             for (run = 0; run < patch->runs; run++) {
-                sum += aidge_ref_dot_float32(source + row * patch->row_step + run * patch->run_step,
-                                             weights + first_tap + row * patch->weight_row_step + run * length, length);
+                sum += aidge_ref_dot_float32(patch->source + row * patch->row_step + run * patch->run_step,
+                                             weights + patch->first_tap + row * patch->weight_row_step + run * patch->length,
+                                             patch->length);
             }
         }
         *output++ = aidge_ref_clamp_float32(sum, bounds);
-        weights += taps;
+        weights += patch->taps;
     }
+    patch->output = output + patch->output_gap;
 }
 
 /*
@@ -65,40 +109,21 @@ AIDGE_REF_NOINLINE void aidge_ref_conv2d_float32_pixel(const float *source, floa
 static void aidge_ref_conv2d_float32(const float *input, float *output, const float *weights, const float *bias,
                                      const float *bounds, int32_t output_gap, const aidge_ref_window2d *shape)
 {
-    const int32_t channels = shape->in_channels / shape->groups;
-    const int32_t outputs = shape->out_channels / shape->groups;
-    const int32_t taps = shape->kernel_height * shape->kernel_width * channels;
-    const int32_t in_row = shape->in_width * shape->in_channels;
-    const int contiguous = (shape->groups == 1) && (shape->dilation_width == 1);
     aidge_ref_patch_float32 patch;
-    int32_t batch, y, x, group;
+    int32_t piece;
 
-    patch.row_step = shape->dilation_height * in_row;
+    patch.image = input;
+    patch.output = output;
+    patch.outputs = shape->out_channels / shape->groups;
+    patch.taps = shape->kernel_height * shape->kernel_width * (shape->in_channels / shape->groups);
+    patch.row_step = shape->dilation_height * shape->in_width * shape->in_channels;
     patch.run_step = shape->dilation_width * shape->in_channels;
-    patch.weight_row_step = shape->kernel_width * channels;
-    for (batch = 0; batch < shape->batches; batch++) {
-        for (y = 0; y < shape->out_height; y++) {
-            const int32_t top = y * shape->stride_height - shape->pad_top;
-            const int32_t first_y = aidge_ref_first_tap(top, shape->dilation_height);
-            const int32_t end_y = aidge_ref_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height);
-            for (x = 0; x < shape->out_width; x++) {
-                const int32_t left = x * shape->stride_width - shape->pad_left;
-                const int32_t first_x = aidge_ref_first_tap(left, shape->dilation_width);
-                const int32_t end_x = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width);
-                const float *source = input + (top + first_y * shape->dilation_height) * in_row
-                                      + (left + first_x * shape->dilation_width) * shape->in_channels;
-                const int32_t first_tap = (first_y * shape->kernel_width + first_x) * channels;
-                patch.rows = end_x > first_x ? end_y - first_y : 0;
-                patch.runs = contiguous ? 1 : end_x - first_x;
-                patch.length = contiguous ? (end_x - first_x) * channels : channels;
-                for (group = 0; group < shape->groups; group++) {
-                    aidge_ref_conv2d_float32_pixel(source + group * channels, output, weights + group * outputs * taps,
-                                                   bias + group * outputs, bounds, taps, outputs, first_tap, &patch);
-                    output += outputs;
-                }
-                output += output_gap;
-            }
-        }
-        input += shape->in_height * in_row;
+    patch.weight_row_step = shape->kernel_width * (shape->in_channels / shape->groups);
+    patch.group = 0;
+    patch.top = -shape->pad_top;
+    patch.left = -shape->pad_left;
+    for (piece = shape->batches * shape->out_height * shape->out_width * shape->groups; piece > 0; piece--) {
+        aidge_ref_conv2d_float32_next(&patch, weights, bias, output_gap, shape);
+        aidge_ref_conv2d_float32_piece(&patch, bounds);
     }
 }

@@ -17,8 +17,8 @@ from .conv2d import LARGEST_OFFSET, line_taps, lines_texts, plane_taps, planes_t
 from .conv2d_lines_int8 import Conv2dLinesInt8, no_lines
 from .conv2d_planes_int8 import Conv2dPlanesInt8, no_planes
 from .linear_int8 import Linear, LinearNode
-from .packing import pack_blocks, taps_last_channels
-from .window import Plane, line_buffer, plane_buffer, plane_of_view
+from .packing import Stream, pack_blocks, taps_last_channels
+from .window import Buffer, Plane, line_buffer, plane_buffer, plane_of_view
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class Blocks:
         return [min(first, self.groups - self.together) for first in range(0, self.groups, self.together)]
 
     @property
+    def taps(self) -> int:
+        return self.plane.kernel[0] * self.plane.kernel[1]
+
+    @property
     def reads_planes(self) -> bool:
         return self.plane.in_channels % 4 == 0 and self.together == 1 and not no_planes(self.plane)
 
@@ -44,14 +48,24 @@ class Blocks:
             "blocks": len(self.starts), "together": self.together, "last": self.starts[-1],
             "channels": self.plane.in_channels // self.together, "outputs": self.plane.out_channels // self.together})
 
-    def linear(self, linear: Linear) -> Linear:
-        """The layer of all blocks, one behind the other, with the weights of whole blocks."""
+    def channels_of(self, linear: Linear) -> Linear:
+        """The channels of all blocks, one behind the other."""
         outputs = self.plane.out_channels // self.together
         channels = (numpy.array(self.starts)[:, None] * outputs + numpy.arange(self.plane.out_channels)).ravel()
-        rows = linear.rows[channels].reshape(len(self.starts), self.together, outputs, *self.plane.kernel, 1, -1)
+        fields = ("rows", "bias", "factors", "low", "high")
+        return replace(linear, **{field: getattr(linear, field)[channels] for field in fields})
+
+    def linear(self, linear: Linear) -> Linear:
+        """As `channels_of`, with the weights of whole blocks."""
+        chosen = self.channels_of(linear)
+        channels = linear.rows.shape[1] // self.taps
+        rows = chosen.rows.reshape(len(self.starts), self.together, -1, *self.plane.kernel, 1, channels)
         whole = rows * numpy.eye(self.together, dtype=rows.dtype).reshape(1, self.together, 1, 1, 1, self.together, 1)
-        return replace(linear, rows=whole.reshape(len(channels), -1), **{
-            field: getattr(linear, field)[channels] for field in ("bias", "factors", "low", "high")})
+        return replace(chosen, rows=whole.reshape(len(chosen.rows), -1))
+
+    def shape(self, buffer: Buffer, stream: Stream) -> Struct:
+        """The struct of window.h for one block."""
+        return buffer.struct(replace(stream, words=stream.words[:len(stream.words) // len(self.starts)]))
 
 
 def blocks_of(view: NodeView) -> Blocks:
@@ -95,14 +109,12 @@ class Conv2dGroupedInt8(LinearNode):
             order, places = line_taps(blocks.plane, buffer)
             stream = pack_blocks(linear, order, blocks.plane.out_channels)
             layer, texts = lines_texts(stream, buffer, order, places, Conv2dLinesInt8.unroll[objective])
-        shape = buffer.struct(replace(stream, words=stream.words[:len(stream.words) // len(blocks.starts)]))
-        arguments = (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape, blocks.struct())
-        return Call(f"{layer}_groups", ("grouped.h",), arguments, note=stream.note, texts=(*texts, _all_blocks(layer)),
-                    facts=stream.facts())
+        return all_blocks(blocks, buffer, stream, layer, texts)
 
 
-def _all_blocks(layer: str) -> str:
-    return f"""/* All blocks of groups. */
+def all_blocks(blocks: Blocks, buffer: Buffer, stream: Stream, layer: str, texts: tuple[str, ...]) -> Call:
+    """The call of a layer whose blocks are computed by the function `layer` of these texts."""
+    around = f"""/* All blocks of groups. */
 static void {layer}_groups(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
     const aidge_cortexm_window *shape, const aidge_cortexm_groups *groups)
 {{
@@ -114,3 +126,5 @@ static void {layer}_groups(const int8_t *input, int8_t *output, const int32_t *s
         stream += shape->stream_bytes / 4;
     }}
 }}"""
+    arguments = (Input(0), Output(0), Constant("stream", stream.words), Scratch(), blocks.shape(buffer, stream), blocks.struct())
+    return Call(f"{layer}_groups", ("grouped.h",), arguments, note=stream.note, texts=(*texts, around), facts=stream.facts())

@@ -25,7 +25,11 @@ def no_lines(plane: Plane) -> str:
     return "" if far <= LARGEST_OFFSET else f"the rows of a window span {far} bytes, wants at most {LARGEST_OFFSET}"
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("few taps that lie close together", lambda view: no_lines(plane_of_view(view)))))
+def _no_lines(view: NodeView) -> str:
+    return no_lines(plane_of_view(view))
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("few taps that lie close together", _no_lines)))
 class Conv2dLinesInt8(LinearNode):
     unroll = {"speed": 80, "balanced": 36, "size": 8}  # pairs of taps in the text, of 44 B
 

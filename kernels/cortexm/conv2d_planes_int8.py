@@ -21,9 +21,12 @@ def no_planes(plane: Plane) -> str:
     return "" if 4 * (plane.extent(1, 2) + 1) <= LARGEST_OFFSET else "a window is too wide"
 
 
+def _no_planes(view: NodeView) -> str:
+    return no_planes(plane_of_view(view))
+
+
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS,
-                                          Predicate("neighbouring rows, a window of at most 1,000 columns",
-                                                    lambda view: no_planes(plane_of_view(view)))))
+                                          Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)))
 class Conv2dPlanesInt8(LinearNode):
     unroll = {"speed": 48, "balanced": 24, "size": 4}  # planes without a loop; 140 B each with a window of 3 columns
     looped = {"speed": 40, "balanced": 18, "size": 4}

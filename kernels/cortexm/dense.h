@@ -58,6 +58,34 @@ typedef struct {
     const int32_t *taps;
 } aidge_cortexm_taps;
 
+/* The stored values of a group of channels from their sums; `group` points behind its weights. Returns the end of the group. */
+AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uint32_t sum1, uint32_t sum2, uint32_t sum3,
+                                                              const int32_t *group, int8_t *output, const int32_t *head,
+                                                              int32_t packed, int32_t shift, int32_t form)
+{
+    if (packed != 0) {
+        sum1 -= sum0;
+        sum3 -= sum2;
+    }
+    if (form < 0) {
+        form = *group & 1;
+        output += *group++ >> 1;
+    }
+    if (form != 0) {
+        const int32_t high_shift = packed != 0 ? shift + 8 : shift;
+        output[0] = aidge_cortexm_proved((int32_t)sum0, group[0], group[2], shift);
+        output[1] = aidge_cortexm_proved((int32_t)sum1, group[1], packed != 0 ? 0 : group[2], high_shift);
+        output[2] = aidge_cortexm_proved((int32_t)sum2, group[3], group[5], shift);
+        output[3] = aidge_cortexm_proved((int32_t)sum3, group[4], packed != 0 ? 0 : group[5], high_shift);
+        return group + 6;
+    }
+    output[0] = aidge_cortexm_rounded((int32_t)sum0, group[0], head);
+    output[1] = aidge_cortexm_rounded((int32_t)sum1, group[1], head);
+    output[2] = aidge_cortexm_rounded((int32_t)sum2, group[2], head);
+    output[3] = aidge_cortexm_rounded((int32_t)sum3, group[3], head);
+    return group + 4;
+}
+
 /* One group of channels at one pixel. Returns the end of the group. Not every model that has this header calls it. */
 __attribute__((unused))
 static const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_cortexm_taps *taps, const int32_t *group,
@@ -93,25 +121,5 @@ static const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_co
             column += taps->step;
         }
     }
-    if (packed != 0) {
-        sum1 -= sum0;
-        sum3 -= sum2;
-    }
-    if (form < 0) {
-        form = *group & 1;
-        output += *group++ >> 1;
-    }
-    if (form != 0) {
-        const int32_t high_shift = packed != 0 ? shift + 8 : shift;
-        output[0] = aidge_cortexm_proved((int32_t)sum0, group[0], group[2], shift);
-        output[1] = aidge_cortexm_proved((int32_t)sum1, group[1], packed != 0 ? 0 : group[2], high_shift);
-        output[2] = aidge_cortexm_proved((int32_t)sum2, group[3], group[5], shift);
-        output[3] = aidge_cortexm_proved((int32_t)sum3, group[4], packed != 0 ? 0 : group[5], high_shift);
-        return group + 6;
-    }
-    output[0] = aidge_cortexm_rounded((int32_t)sum0, group[0], head);
-    output[1] = aidge_cortexm_rounded((int32_t)sum1, group[1], head);
-    output[2] = aidge_cortexm_rounded((int32_t)sum2, group[2], head);
-    output[3] = aidge_cortexm_rounded((int32_t)sum3, group[3], head);
-    return group + 4;
+    return aidge_cortexm_store_group(sum0, sum1, sum2, sum3, group, output, head, packed, shift, form);
 }

@@ -18,7 +18,8 @@ MOST_CHANNELS = 4095  # the step from pixel to pixel fits an instruction
 MOST_WEIGHT_WORDS = 500
 
 
-def _unfit(view: NodeView) -> str:
+def unfit(view: NodeView) -> str:
+    """Why a layer cannot be gathered into pairs of pixels, or nothing."""
     plane = plane_of_view(view)
     layer = depthwise_of(plane)
     if plane.strides[1] > 2 or (plane.dilations[1] > 1 and plane.kernel[1] > 1):
@@ -31,7 +32,7 @@ def _unfit(view: NodeView) -> str:
 
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"),
-        linear_spec(Predicate("strides of at most 2, columns not dilated, near rows", _unfit)))
+        linear_spec(Predicate("strides of at most 2, columns not dilated, near rows", unfit)))
 class DepthwiseInt8(LinearNode):
     together = {"speed": 14, "balanced": 8, "size": 1}  # pairs of outputs in the text
 

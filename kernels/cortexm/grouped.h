@@ -12,6 +12,7 @@ typedef struct {
 AIDGE_CORTEXM_INLINE void aidge_cortexm_load_group(aidge_cortexm_rows *rows, const aidge_cortexm_window *shape, int32_t top,
                                                    int32_t channels)
 {
+    const int32_t gap = shape->channels - channels; /* a local: what is stored might be the shape, for all the compiler knows */
     int32_t row;
     for (row = aidge_cortexm_move_rows(rows, shape, top); row < shape->rows; row++) {
         const aidge_cortexm_piece piece = aidge_cortexm_piece_of(rows, shape, row);
@@ -28,7 +29,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_load_group(aidge_cortexm_rows *rows, con
             for (; count > 0; count--) {
                 *target++ = *source++;
             }
-            source += shape->channels - channels;
+            source += gap;
         }
     }
 }

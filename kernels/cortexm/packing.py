@@ -73,12 +73,13 @@ def pack(linear: Linear, order: list[int]) -> Stream:
     return pack_blocks(linear, order, len(linear.rows))
 
 
-def pack_blocks(linear: Linear, order: list[int], size: int) -> Stream:
-    """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels."""
+def pack_blocks(linear: Linear, order: list[int], size: int, by_tap: bool = False) -> Stream:
+    """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
+    of each tap the weights of channels 0 and 2, then 1 and 3."""
     rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
     blocks, within = range(0, len(rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
-    is_packed = _can_pack(linear, rows, starts)
+    is_packed = not by_tap and _can_pack(linear, rows, starts)
     form = best_form(integer_forms(linear, high=is_packed, is_tuned=is_packed),
                      lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts), len(starts))
     head = [_pair(linear.zero_point + 128, linear.zero_point + 128), _pair(linear.clamp[0] + 128, linear.clamp[1] + 128),
@@ -89,7 +90,9 @@ def pack_blocks(linear: Linear, order: list[int], size: int) -> Stream:
         words += head
         for first, is_proved in zip(within, proofs):
             statement = [first << 1 | int(is_proved)] if stated else []
-            words += _group(linear, rows, form, block + first, is_packed, is_proved, statement)
+            chosen = rows[block + first:block + first + GROUP]
+            weights = _weights_by_tap(chosen) if by_tap else _weights(chosen, is_packed)
+            words += _group(linear, weights, form, block + first, is_packed, is_proved, statement)
     return Stream(as_words(words), is_packed, linear.is_clamped, form.shift, len(starts), len(blocks) * sum(proofs),
                   STATED if stated else int(proofs[0]))
 
@@ -114,7 +117,7 @@ def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
     return bool((fits_fraction(linear) & rounded).all())
 
 
-def _group(linear: Linear, rows: numpy.ndarray, form: IntegerForm, first: int, is_packed: bool, is_proved: bool,
+def _group(linear: Linear, weights: list[int], form: IntegerForm, first: int, is_packed: bool, is_proved: bool,
            statement: list[int]) -> list[int]:
     channels = [first + index for index in range(GROUP)]
     slots = _slots(form, is_packed)
@@ -132,7 +135,7 @@ def _group(linear: Linear, rows: numpy.ndarray, form: IntegerForm, first: int, i
     else:
         scales = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
         factors = (linear.factors[first:first + GROUP] * scales).view(numpy.uint32).tolist()
-    return [*bias, *_weights(rows[first:first + GROUP], is_packed), *statement, *factors]
+    return [*bias, *weights, *statement, *factors]
 
 
 def _weights(rows: numpy.ndarray, is_packed: bool) -> list[int]:
@@ -140,6 +143,10 @@ def _weights(rows: numpy.ndarray, is_packed: bool) -> list[int]:
     halves = numpy.stack([256 * rows[1] + rows[0], 256 * rows[3] + rows[2]]) if is_packed else rows
     pairs = (halves[:, 0::2] & 0xFFFF) | ((halves[:, 1::2] & 0xFFFF) << 16)
     return pairs.T.ravel().tolist()
+
+
+def _weights_by_tap(rows: numpy.ndarray) -> list[int]:
+    return ((rows[:2] & 0xFFFF) | ((rows[2:] & 0xFFFF) << 16)).T.ravel().tolist()
 
 
 def _pair(low: int, high: int) -> int:

@@ -29,10 +29,10 @@ static aidge_cortexm_piece aidge_cortexm_piece_of(const aidge_cortexm_rows *rows
 }
 
 #if !AIDGE_CORTEXM_ASSEMBLY
-/* Pixels, `gap` bytes apart, as int16 pairs of channels (c, c + 2), (c + 1, c + 3), a plane of `span` words per pair: the C version
- * of the generated functions of this name. */
-static void aidge_cortexm_unpack_pixels(const int8_t *source, uint32_t *target, int32_t pixels, int32_t channels, int32_t gap,
-                                        int32_t span)
+/* Pixels, `gap` bytes apart, as int16 pairs of channels (c, c + 2), (c + 1, c + 3), a plane of `span` words per pair: the C
+ * version of the generated functions of this name. */
+static void aidge_cortexm_unpack_pixels(const int8_t *source, uint32_t *target, int32_t pixels, int32_t channels,
+                                        int32_t gap, int32_t span)
 {
     for (; pixels > 0; pixels--) {
         uint32_t *place = target++;

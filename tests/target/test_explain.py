@@ -16,14 +16,14 @@ from tests.programs import needs_cross_compiler, needs_qemu
 pytestmark = [needs_cross_compiler, needs_qemu]
 DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
 
-# Convolutions in two groups around a depthwise one with a window of eight rows and strides of three.
+# Convolutions in two groups around a depthwise one with a window of nine rows and strides of three.
 UNUSUAL = """
 r = DequantizeLinear(x, xs, zero)
 wa = DequantizeLinear(qa, ws, zero)
 a = Conv<group = 2, pads = [1, 1, 1, 1]>(r, wa)
 b = QuantizeLinear(a, as, zero) c = DequantizeLinear(b, as, zero)
 wd = DequantizeLinear(qd, ws, zero)
-d = Conv<group = 6, strides = [3, 3], pads = [3, 3, 3, 3]>(c, wd)
+d = Conv<group = 6, strides = [3, 3], pads = [4, 4, 4, 4]>(c, wd)
 e = QuantizeLinear(d, as, zero) f = DequantizeLinear(e, as, zero)
 wg = DequantizeLinear(qg, ws, zero)
 g = Conv<group = 2>(f, wg)
@@ -35,7 +35,7 @@ y = QuantizeLinear(g, as, zero)
 def unusual(tmp_path) -> Path:
     random = numpy.random.Generator(numpy.random.PCG64(3))
     constants = {name: random.integers(-127, 128, dims).astype(numpy.int8)
-                 for name, dims in {"qa": (6, 2, 3, 3), "qd": (6, 1, 8, 8), "qg": (4, 3, 2, 2)}.items()}
+                 for name, dims in {"qa": (6, 2, 3, 3), "qd": (6, 1, 9, 9), "qg": (4, 3, 2, 2)}.items()}
     scales = {"xs": 0.03, "ws": 0.01, "as": 0.05}
     made = model(UNUSUAL, inputs="int8[1,4,13,11] x", outputs="int8[1,4,h,w] y",
                  constants={**constants, **{name: numpy.float32(scale) for name, scale in scales.items()}, "zero": numpy.int8(0)})
@@ -44,17 +44,15 @@ def unusual(tmp_path) -> Path:
     return tmp_path / "unusual.onnx"
 
 
-@pytest.mark.parametrize("board, library, reasons", [
-    ("mps2-an386", "cortexm", ("2 groups, wants 1", "steps 3 columns")),
-    ("mps3-an547", "helium", ("2 groups", "a window of 8 x 8 taps"))])
-def test_what_no_fast_kernel_takes_is_built_and_right_and_the_reasons_are_said(unusual, board, library, reasons):
+@pytest.mark.parametrize("board, library, reason", [
+    ("mps2-an386", "cortexm", "81 taps, wants at most 64"), ("mps3-an547", "helium", "a window of 9 x 9 taps")])
+def test_what_no_fast_kernel_takes_is_built_and_right_and_the_reasons_are_said(unusual, board, library, reason):
     nodes = [node for node in aidge_build("explain", unusual, "--board", board, "--json").json["nodes"] if node["macs"]]
-    assert [node["library"] for node in nodes] == ["ref"] * 3
-    grouped, depthwise = reasons
-    for node, reason in zip(nodes, (grouped, depthwise, grouped), strict=True):
-        said = [entry["reason"] for entry in node["rejected"] if entry["kernel"].startswith(f"{library} ")]
-        assert said and any(reason in text for text in said), node["rejected"]
-    assert grouped in aidge_build("explain", unusual, "--board", board).stdout
+    _, depthwise, _ = nodes
+    assert depthwise["library"] == "ref"
+    said = [entry["reason"] for entry in depthwise["rejected"] if entry["kernel"].startswith(f"{library} ")]
+    assert said and any(reason in text for text in said), depthwise["rejected"]
+    assert reason in aidge_build("explain", unusual, "--board", board).stdout
     verified = aidge_build("verify", unusual, "--board", board, "--io-data", unusual.parent / "io.npz", "--perturb", 6,
                            "--layers", "--json")
     assert verified.exit_code == 0 and verified.json["differing_values"] == 0 and verified.json["values"] > 100

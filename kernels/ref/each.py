@@ -9,13 +9,10 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.errors import AidgeError
-from aidge_build.export.broadcast import operand
+from aidge_build.export.broadcast import merged_loops, operand
 from aidge_build.export.call import Argument, Call, Constant, Output, Struct
 from aidge_build.graph.dtype import DType
-from aidge_build.graph.format import layout
 from aidge_build.graph.tensor import Tensor
-
 
 OUTER_AXES = 5
 LETTERS = "abcdefghijklmnopqrstuvw"
@@ -57,28 +54,10 @@ def _parameter_type(tensor: Tensor) -> DType:
 
 def _shape(tensors: Sequence[Tensor], output: Tensor) -> dict[str, int | tuple[int, ...]]:
     """Runs along the fastest axis of the output, then the outer axes; neighbouring axes are merged where all operands allow it."""
-    steps = [_steps(tensor, output) for tensor in tensors]
-    axes: list[list[int]] = []  # [size, step of each operand], slowest first
-    for axis in output.storage.order:
-        size, *moves = output.dims[axis], *(step[axis] for step in steps)
-        if size == 1:
-            continue
-        if axes and all(outer == size * inner for outer, inner in zip(axes[-1][1:], moves)):
-            axes[-1] = [axes[-1][0] * size, *moves]
-        else:
-            axes.append([size, *moves])
-    *outer, inner = axes or [[1] + [0] * len(tensors)]
-    if len(outer) > OUTER_AXES:
-        raise AidgeError(f"the broadcasting needs {len(outer) + 1} loops, the kernel has {OUTER_AXES + 1}", code="KERNEL")
-    outer = [[1] + [0] * len(tensors)] * (OUTER_AXES - len(outer)) + outer
+    *outer, inner = merged_loops(tensors, output, OUTER_AXES)
     columns = list(zip(*outer))
     return {"runs": math.prod(columns[0]), "length": inner[0], "steps": tuple(inner[1:]), "dims": columns[0],
             "outer_steps": tuple(step for column in columns[1:] for step in column)}
-
-
-def _steps(tensor: Tensor, output: Tensor) -> list[int]:
-    dims = (1,) * (output.rank - tensor.rank) + tensor.dims
-    return [0 if size == 1 else stride for size, stride in zip(dims, layout(dims, output.storage, tensor.dtype).strides)]
 
 
 def _shape_text(kind: str, count: int) -> str:

@@ -10,6 +10,7 @@
  * Then for each group of 4 output channels: 4 biases; for each pair of taps 2 words (packed) or 4 words (wide);
  * 2 * first channel + form; 4 float multipliers (form 0), or for each pair of channels 2 multipliers and a constant (form 1).
  * Where all groups have one form and follow each other, the word before the multipliers is left out (`form` >= 0 below).
+ * `form` -2: two words follow the float multipliers, so that streams of as many groups are as long as each other.
  * Packed: each halfword is 256 * (weight of the odd channel) + weight of the even channel; the bias of an odd channel is
  *   256 * its own + offset + that of the even channel, so that the sum modulo 2^32 separates exactly.
  * Wide: a word per channel, a halfword per tap.
@@ -63,6 +64,7 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
                                                               const int32_t *group, int8_t *output, const int32_t *head,
                                                               int32_t packed, int32_t shift, int32_t form)
 {
+    const int32_t floats = form < -1 ? 6 : 4;
     if (packed != 0) {
         sum1 -= sum0;
         sum3 -= sum2;
@@ -83,7 +85,7 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
     output[1] = aidge_cortexm_rounded((int32_t)sum1, group[1], head);
     output[2] = aidge_cortexm_rounded((int32_t)sum2, group[2], head);
     output[3] = aidge_cortexm_rounded((int32_t)sum3, group[3], head);
-    return group + 4;
+    return group + floats;
 }
 
 /* One group of channels at one pixel. Returns the end of the group. Not every model that has this header calls it. */

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from .assembly import Routine
 from .linear_int8 import HIGH_SHIFT
-from .packing import Stream
+from .packing import EVEN, Stream
 
 REGISTERS = {
     "column": "r0", "stream": "r1", "x0": "r2", "x1": "r3", **{f"a{index}": f"r{4 + index}" for index in range(4)},
@@ -114,6 +114,8 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     code("add {column}, {column}, {x0}", "where pixel 0 goes")
     code("bcs 5f")
     _float_form(code, stream, pixels)
+    if stream.form == EVEN:
+        code("adds {stream}, {stream}, #8")
     code("b 6f")
     code.label(5, "integers, proved equal for every sum")
     _integer_form(code, stream, pixels)

@@ -14,6 +14,7 @@ from .conditions import GROUP
 from .linear_int8 import IntegerForm, Linear, best_form, fits_fraction, integer_forms
 
 STATED = -1
+EVEN = -2
 _LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 
 
@@ -22,7 +23,7 @@ class Stream:
     """`words` as in dense.h; `is_packed`: two int8 weights share a halfword; `shift` of the integer form.
 
     `form`: 1 or 0 where every group has the integer or the float form and no group overlaps another (the stream then does not
-    say it, and outputs follow each other), else STATED.
+    say it, and outputs follow each other), else STATED, or EVEN where groups of both forms are as long as each other, too.
     """
 
     words: numpy.ndarray
@@ -35,12 +36,12 @@ class Stream:
 
     @property
     def is_stated(self) -> bool:
-        return self.form == STATED
+        return self.form < 0
 
     @property
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
-        form = "" if self.is_stated else "_integer" if self.form else "_float"
+        form = {STATED: "", EVEN: "_even"}.get(self.form, "_integer" if self.form else "_float")
         return f"{'packed' if self.is_packed else 'wide'}_s{self.shift}{'_clamped' if self.is_clamped else ''}{form}"
 
     @property
@@ -84,17 +85,20 @@ def pack_blocks(linear: Linear, order: list[int], size: int, by_tap: bool = Fals
                      lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts), len(starts))
     head = [_pair(linear.zero_point + 128, linear.zero_point + 128), _pair(linear.clamp[0] + 128, linear.clamp[1] + 128),
             (linear.input_zero_point & 0xFF) * 0x01010101]
-    proofs = [all(_is_proved(form, block + first, is_packed) for block in blocks) for first in within]
-    stated, words = size % GROUP > 0 or len(set(proofs)) > 1, []
+    proofs = {first: _is_proved(form, first, is_packed) for first in starts}
+    is_mixed, words = len(set(proofs.values())) > 1, []
+    stated, is_even = size % GROUP > 0 or is_mixed, is_mixed and len(blocks) > 1
     for block in blocks:
         words += head
-        for first, is_proved in zip(within, proofs):
+        for first in within:
+            is_proved = proofs[block + first]
             statement = [first << 1 | int(is_proved)] if stated else []
             chosen = rows[block + first:block + first + GROUP]
             weights = _weights_by_tap(chosen) if by_tap else _weights(chosen, is_packed)
             words += _group(linear, weights, form, block + first, is_packed, is_proved, statement)
-    return Stream(as_words(words), is_packed, linear.is_clamped, form.shift, len(starts), len(blocks) * sum(proofs),
-                  STATED if stated else int(proofs[0]))
+            words += [0, 0] if is_even and not is_proved else []  # a float form takes two words less
+    return Stream(as_words(words), is_packed, linear.is_clamped, form.shift, len(starts), sum(proofs.values()),
+                  EVEN if is_even else STATED if stated else int(proofs[0]))
 
 
 def _is_proved(form: IntegerForm, first: int, is_packed: bool) -> bool:

@@ -70,7 +70,8 @@ def random_depthwise(seed):
 
 def candidates():
     """Cases of every objective."""
-    edges = [*EDGES, *filter(None, map(random_groups, range(7000, 7000 + RANDOM_CASES // 2)))]
+    many = [(1, 32, (4, 5), 64, (3, 3), 1, 1, (1, 1), 32), (1, 24, (4, 3), 36, (1, 1), 1, 1, (0, 0), 6)] * 3
+    edges = [*EDGES, *many, *filter(None, map(random_groups, range(7000, 7000 + RANDOM_CASES // 2)))]
     edges += [*DEPTHWISE, *map(random_depthwise, range(8000, 8000 + RANDOM_CASES // 3))]
     return [built_for(int8_case(index, *edge), OBJECTIVES[index % 3]) for index, edge in enumerate(edges)]
 
@@ -79,6 +80,8 @@ def test_no_layer_of_few_taps_is_left_to_another_library():
     cases = candidates()
     assert len(accepted(cases)) == len(cases) > 40
     assert {entry.kernel.name for entry in cases} == {"conv2d_grouped_int8", "depthwise_taps_int8"}
+    assert {form for form in ("packed", "wide") for entry in cases if f"_{form}_" in entry.call.function
+            and "_even" in entry.call.function} == {"packed", "wide"}  # both forms of the requantization in blocks of one length
 
 
 @needs_compiler

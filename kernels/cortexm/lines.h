@@ -2,6 +2,7 @@
 #include "window.h"
 
 /* Copy input rows into the buffer, with pads at both ends. */
+__attribute__((unused)) /* layers of groups have both headers */
 static void aidge_cortexm_load_lines(aidge_cortexm_rows *rows, const aidge_cortexm_window *shape, int32_t top)
 {
     const int32_t channels = shape->channels;
@@ -36,6 +37,7 @@ static void aidge_cortexm_load_lines(aidge_cortexm_rows *rows, const aidge_corte
 #if !AIDGE_CORTEXM_ASSEMBLY
 /* One row of pairs from lines: the C version of the generated functions of this name. `gather` [taps]: the byte of each tap
  * relative to the pixel, or -1 for none. */
+__attribute__((unused)) /* layers of groups have both headers */
 static void aidge_cortexm_lines_row(const uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run,
                                     uint32_t *column, const int16_t *gather, int32_t taps, int32_t packed, int32_t shift,
                                     int32_t form)

@@ -31,6 +31,7 @@ static aidge_cortexm_piece aidge_cortexm_piece_of(const aidge_cortexm_rows *rows
 #if !AIDGE_CORTEXM_ASSEMBLY
 /* Pixels, `gap` bytes apart, as int16 pairs of channels (c, c + 2), (c + 1, c + 3), a plane of `span` words per pair: the C
  * version of the generated functions of this name. */
+__attribute__((unused)) /* layers of groups have both headers */
 static void aidge_cortexm_unpack_pixels(const int8_t *source, uint32_t *target, int32_t pixels, int32_t channels,
                                         int32_t gap, int32_t span)
 {
@@ -49,6 +50,7 @@ static void aidge_cortexm_unpack_pixels(const int8_t *source, uint32_t *target, 
 }
 
 /* One row of pairs from planes: the C version of the generated functions of this name. */
+__attribute__((unused)) /* layers of groups have both headers */
 static void aidge_cortexm_planes_row(const uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run,
                                      const aidge_cortexm_taps *taps, int32_t packed, int32_t shift,
                                      int32_t form)

@@ -90,6 +90,13 @@ def test_layers_equal_the_meaning_on_the_emulated_core(flags):
     assert run(candidates(), *flags, board=BOARD) == []
 
 
+STRICT = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
+
+
 def test_the_c_versions_equal_the_meaning_on_this_machine():
-    assert run(candidates(), "-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror",
-               board="host") == []
+    assert run(candidates(), *STRICT, board="host") == []
+
+
+@pytest.mark.parametrize("edge", [EDGES[0], EDGES[7], DEPTHWISE[0]], ids=["planes", "lines", "taps"])
+def test_a_layer_alone_leaves_no_function_unused(edge):
+    assert run([int8_case(1, *edge)], *STRICT, board="host") == []

@@ -8,11 +8,14 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper, shape_inference
 
 
 class RandomNetwork:
-    """Grows a network node by node; every random decision comes from the seed."""
+    """Grows a network node by node; every random decision comes from the seed.
 
-    def __init__(self, seed: int, nodes: int = 8, opset: int = 17):
+    `groups`: convolutions may have groups, several outputs per channel of a depthwise one, dilation, and strides of 3.
+    """
+
+    def __init__(self, seed: int, nodes: int = 8, opset: int = 17, *, groups: bool = False):
         self.random = numpy.random.default_rng(seed)
-        self.opset = opset
+        self.opset, self.groups = opset, groups
         self.nodes, self.constants, self.shapes = [], [], {}
         dims = [1, int(self.random.integers(1, 6)), int(self.random.integers(5, 14)), int(self.random.integers(5, 14))]
         self.shapes["x"] = dims
@@ -94,6 +97,11 @@ class RandomNetwork:
     def convolve(self, source, c, h, w, kind) -> str:
         groups = c if kind == "depthwise" else 1
         outputs = c if kind in ("depthwise", "same") else int(self.random.integers(1, 10))
+        if self.groups and kind == "depthwise":
+            outputs = c * self.pick(1, 2, 3, 4)
+        elif self.groups and kind != "same":
+            groups = self.pick(*[divisor for divisor in range(1, c + 1) if c % divisor == 0])
+            outputs = groups * int(self.random.integers(1, 9))
         size = [1, 1] if kind == "pointwise" else self.pick([3, 3], [3, 1], [2, 3]) if kind != "same" else [3, 3]
         attributes = {"kernel_shape": size, "group": groups}
         if kind == "same":
@@ -102,6 +110,8 @@ class RandomNetwork:
             attributes |= {"auto_pad": self.pick("SAME_UPPER", "SAME_LOWER"), "strides": self.pick([1, 1], [2, 2], [1, 2])}
         else:
             attributes |= {"pads": self.pick([0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 1, 0]), "strides": self.pick([1, 1], [2, 2])}
+        if self.groups and kind != "same" and "pads" in attributes and min(h, w) > 8 and self.pick(True, False):
+            attributes |= {"dilations": self.pick([2, 2], [1, 3]), "strides": self.pick([1, 1], [3, 3])}
         weights = self.constant(self.floats(outputs, c // groups, *size, scale=1 / numpy.sqrt(c // groups * size[0] * size[1])))
         bias = [self.constant(self.floats(outputs, scale=0.2))] if self.pick(True, True, False) else []
         return self.inferred("Conv", [source, weights, *bias], **attributes)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from aidge_build.backend.assignment import Assignment
 from aidge_build.backend.spec import Demands
 from aidge_build.graph.tensor import Tensor
-from aidge_build.graph.view import GraphView, Node
+from aidge_build.graph.view import Node
 from aidge_build.memory.buffer import Window
 from aidge_build.operators.rearrange import Concat, Split
 

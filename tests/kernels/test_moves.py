@@ -33,10 +33,6 @@ def some(case):
     return [*copies(case, 56, (DType.int8, DType.int8, DType.float32)), *concatenations(case, 40, 2)]
 
 
-def candidates():
-    return [*some(cortexm_harness.case), *some(helium_harness.case)]
-
-
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), ("-O0",), ("-Os", "-flto"), PORTABLE], ids=lambda flags: " ".join(flags) or "usual")
 def test_cortexm_moves_elements_exactly(flags):

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from itertools import permutations
-from pathlib import Path
 from random import Random
 
 import pytest

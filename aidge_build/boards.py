@@ -25,10 +25,29 @@ _REGION_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 
 # Every key of a board file with the type that TOML gives it; boards/README.md explains each.
 _KEYS = {
-    "extends": str, "title": str, "cpu": str, "fpu": str, "float_abi": str, "features": list, "libs": list,
-    "flash_wait_states": int, "compiler_flags": list, "link_flags": list, "sources": list, "link_script": str,
-    "stack_size": (int, str), "reserved": (int, str), "vectors": str, "code": str, "constants": str, "data": str,
-    "stack": str, "arena": list, "regions": dict, "emulator": str, "qemu_machine": str,
+    "extends": str,
+    "title": str,
+    "cpu": str,
+    "fpu": str,
+    "float_abi": str,
+    "features": list,
+    "libs": list,
+    "flash_wait_states": int,
+    "compiler_flags": list,
+    "link_flags": list,
+    "sources": list,
+    "link_script": str,
+    "stack_size": (int, str),
+    "reserved": (int, str),
+    "vectors": str,
+    "code": str,
+    "constants": str,
+    "data": str,
+    "stack": str,
+    "arena": list,
+    "regions": dict,
+    "emulator": str,
+    "qemu_machine": str,
     "runners": dict,
 }
 _REGION_KEYS = {"origin": int, "length": (int, str), "kind": str, "access_cost": int, "dma": bool, "clock": dict}
@@ -160,7 +179,7 @@ def _unknown_board(name: str, folders: Sequence[Path], where: str = "") -> Aidge
 def _read_chain(path: Path, folders: Sequence[Path], files: dict[str, bytes], chain: tuple[Path, ...]) -> dict:
     """The settings of `path` laid over those of the file that it extends; regions are merged by name."""
     if path in chain:
-        cycle = " -> ".join(step.stem for step in (*chain[chain.index(path):], path))
+        cycle = " -> ".join(step.stem for step in (*chain[chain.index(path) :], path))
         raise AidgeError(f"boards extend each other in a cycle: {cycle}", where=str(path), code="BOARD")
     own = _read(path, files)
     base_name = own.pop("extends", None)
@@ -268,7 +287,7 @@ class _Reader:
             return value
         match = _SIZE.fullmatch(value)
         if not match:
-            raise self._error(f"key '{key}': '{value}' is not a size in bytes", hint="write 4096, \"64K\" or \"1M\"")
+            raise self._error(f"key '{key}': '{value}' is not a size in bytes", hint='write 4096, "64K" or "1M"')
         return int(match[1]) * _UNIT[match[2]]
 
     def _libs(self) -> tuple[str, ...]:
@@ -287,8 +306,9 @@ class _Reader:
         for name, target in runners.items():
             self._choice("runners", name, _RUNNERS)
             if not isinstance(target, str) or (name == "uf2" and not re.fullmatch(r"0x[0-9a-fA-F]{1,8}", target)):
-                raise self._error(f"key 'runners.{name}': {target!r} is not valid",
-                                  hint="a configuration file, a chip's name, or 0x... for uf2")
+                raise self._error(
+                    f"key 'runners.{name}': {target!r} is not valid", hint="a configuration file, a chip's name, or 0x... for uf2"
+                )
         return tuple(runners.items())
 
     def _machine_flags(self) -> tuple[str, ...]:
@@ -343,6 +363,10 @@ class _Reader:
         _check_keys(table, _CLOCK_KEYS, where)
         register, bits = table.get("register", -1), table.get("bits", 0)
         if not (0 <= register < 1 << 32 and register % 4 == 0 and 0 < bits < 1 << 32):
-            raise AidgeError("wants a register's address and the bits to set in it", where=where, code="BOARD",
-                             hint="clock = { register = 0x580244DC, bits = 0x20000000 }")
+            raise AidgeError(
+                "wants a register's address and the bits to set in it",
+                where=where,
+                code="BOARD",
+                hint="clock = { register = 0x580244DC, bits = 0x20000000 }",
+            )
         return register, bits

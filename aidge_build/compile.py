@@ -92,8 +92,14 @@ def _brought(layers: list[Layer], library: Library) -> dict[str, bytes]:
     return {path: data for layer in layers if layer.kernel.library == library.name for path, data in layer.call.files.items()}
 
 
-def make_program(request: CompileRequest, assignment: Assignment, schedule: Schedule, placed: Placed, notices: tuple[str, ...],
-                 model_macs: int | None = None) -> Program:
+def make_program(
+    request: CompileRequest,
+    assignment: Assignment,
+    schedule: Schedule,
+    placed: Placed,
+    notices: tuple[str, ...],
+    model_macs: int | None = None,
+) -> Program:
     symbols = layer_symbols(request.name, [(node.name, node.type) for node in schedule.steps])
     layers = []
     for node, symbol in zip(schedule.steps, symbols):
@@ -103,8 +109,20 @@ def make_program(request: CompileRequest, assignment: Assignment, schedule: Sche
             call = export_node(choice.kernel, seen, symbol, placed.places).call()
         show(4, node.name, call)
         scratch = schedule.scratch_of.get(node.name)
-        layers.append(Layer(symbol, node, choice.kernel, call, seen.inputs, seen.outputs, seen.multiply_accumulates,
-                            None if scratch is None else placed.arena.offset_of(scratch), choice.rejected, choice.rule))
+        layers.append(
+            Layer(
+                symbol,
+                node,
+                choice.kernel,
+                call,
+                seen.inputs,
+                seen.outputs,
+                seen.multiply_accumulates,
+                None if scratch is None else placed.arena.offset_of(scratch),
+                choice.rejected,
+                choice.rule,
+            )
+        )
     return Program(
         name=request.name,
         model_sha256=hashlib.sha256(

@@ -81,7 +81,13 @@ def printable(text: str, limit: int = 4000) -> str:
     """`text` on one line, safe for a terminal: control and formatting characters are escaped, long text is cut."""
     if len(text) > limit:
         text = f"{text[:limit]}... ({len(text)} characters)"
-    return "".join(
-        character if unicodedata.category(character)[0] != "C" else character.encode("unicode_escape", "surrogatepass").decode()
-        for character in text
-    ).replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return (
+        "".join(
+            character
+            if unicodedata.category(character)[0] != "C"
+            else character.encode("unicode_escape", "surrogatepass").decode()
+            for character in text
+        )
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )

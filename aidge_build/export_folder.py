@@ -100,8 +100,11 @@ def scheduler_export(
     of each node's outputs; what it says is checked. With `test_mode` main reports every layer's output.
     """
     if memory_manager is None:
-        raise AidgeError("scheduler_export needs a memory_manager", code="USAGE",
-                         hint="compute_default_mem_info, generate_optimized_memory_info, or a function of your own")
+        raise AidgeError(
+            "scheduler_export needs a memory_manager",
+            code="USAGE",
+            hint="compute_default_mem_info, generate_optimized_memory_info, or a function of your own",
+        )
     given = [export_lib or "ref"] if not isinstance(export_lib, Sequence) or isinstance(export_lib, str) else list(export_lib)
     libraries = tuple(map(_library, given))
     assignment = adapt_to_backend(scheduler.graph_view, libraries, Target())
@@ -116,8 +119,11 @@ def scheduler_export(
     files = {**emit(scheduler.program).files, **_forward_files(scheduler.program), **_static_files(given)}
     folder = Path(export_folder_path)
     write_files({folder / name: data for name, data in sorted(files.items())})
-    main = generate_main(export_folder_path, scheduler, {name: numpy.zeros(view.tensor(name).dims, view.tensor(name).dtype.numpy)
-                                                         for name in view.inputs})
+    main = generate_main(
+        export_folder_path,
+        scheduler,
+        {name: numpy.zeros(view.tensor(name).dims, view.tensor(name).dtype.numpy) for name in view.inputs},
+    )
     return sorted([*(str(folder / name) for name in files), main])
 
 
@@ -161,17 +167,33 @@ def _placed(schedule: Schedule, assignment: Assignment, peak_bytes: int, mem_inf
     for node in schedule.steps:
         infos = mem_info.get(node, mem_info.get(node.name))
         if infos is None or len(infos) != len(node.outputs):
-            raise AidgeError(f"the memory manager says {'nothing' if infos is None else f'{len(infos)} planes'} about its "
-                             f"{len(node.outputs)} outputs", where=node.where(), code="PLAN03")
+            raise AidgeError(
+                f"the memory manager says {'nothing' if infos is None else f'{len(infos)} planes'} about its "
+                f"{len(node.outputs)} outputs",
+                where=node.where(),
+                code="PLAN03",
+            )
         for tensor, info in zip(view.output_tensors(node), map(MemInfo.of, infos)):
             spots[schedule.buffer_of[tensor.name]] = _offset(node, tensor, info, peak_bytes)
     inside = tuple(buffer for buffer in schedule.buffers if buffer.kind != "io")
-    base = -(-max((spots[buffer.name] + buffer.size_bytes for buffer in inside if buffer.kind != "scratch"), default=0)
-             // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+    base = (
+        -(
+            -max((spots[buffer.name] + buffer.size_bytes for buffer in inside if buffer.kind != "scratch"), default=0)
+            // ARENA_ALIGNMENT
+        )
+        * ARENA_ALIGNMENT
+    )
     arena = _plan_of(inside, [base if buffer.kind == "scratch" else spots[buffer.name] for buffer in inside])
     check(arena, inside)
-    return Placed(arena, inside, plan(schedule.buffers), places_of(schedule, view, arena, True),
-                  sum(buffer.size_bytes for buffer in schedule.buffers if buffer.kind == "io"), ARENA_ALIGNMENT, "")
+    return Placed(
+        arena,
+        inside,
+        plan(schedule.buffers),
+        places_of(schedule, view, arena, True),
+        sum(buffer.size_bytes for buffer in schedule.buffers if buffer.kind == "io"),
+        ARENA_ALIGNMENT,
+        "",
+    )
 
 
 def _offset(node: Node, tensor: Tensor, info: MemInfo, peak_bytes: int) -> int:
@@ -208,8 +230,12 @@ def _endings(program: Program) -> tuple[str, str]:
 def _forward_files(program: Program) -> dict[str, bytes]:
     header, code = _endings(program)
     ports = ports_of(program)
-    values = {"name": program.name, "header": f"forward{header}", "parameters": signature(program, ports) or "void",
-              "arguments": ", ".join(port.parameter for port in ports)}
+    values = {
+        "name": program.name,
+        "header": f"forward{header}",
+        "parameters": signature(program, ports) or "void",
+        "arguments": ", ".join(port.parameter for port in ports),
+    }
     return {
         f"forward{header}": render_file("forward.h", **values).encode(),
         f"forward{code}": render_file("forward.c", **values).encode(),
@@ -227,8 +253,12 @@ def _static_files(given: Sequence) -> dict[str, bytes]:
     return found
 
 
-def _write_main(export_folder_path: str, scheduler: SequentialScheduler, inputs: Mapping[str, numpy.ndarray],
-                references: list[tuple[Tensor, numpy.ndarray]]) -> str:
+def _write_main(
+    export_folder_path: str,
+    scheduler: SequentialScheduler,
+    inputs: Mapping[str, numpy.ndarray],
+    references: list[tuple[Tensor, numpy.ndarray]],
+) -> str:
     program = _exported(scheduler)
     header, code = _endings(program)
     ports = ports_of(program)

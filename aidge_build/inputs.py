@@ -38,17 +38,33 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's, or those made for the core)"
     )
-    parser.add_argument("--rounding", default="onnx", choices=("onnx", "any"),
-                        help="the numerical contract; any: also kernels that round as their own library does")
+    parser.add_argument(
+        "--rounding",
+        default="onnx",
+        choices=("onnx", "any"),
+        help="the numerical contract; any: also kernels that round as their own library does",
+    )
     parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
-    parser.add_argument("--select", default="library", choices=("library", "cost"),
-                        help="cost: per node the cheapest kernel of all libraries by --cost-table")
+    parser.add_argument(
+        "--select",
+        default="library",
+        choices=("library", "cost"),
+        help="cost: per node the cheapest kernel of all libraries by --cost-table",
+    )
     parser.add_argument("--cost-table", metavar="FILE", help="with --select cost: what kernels cost, as TOML")
     parser.add_argument("--io", default="caller", choices=("caller", "arena"), help="where graph inputs and outputs live")
-    parser.add_argument("--memory-model", default="default", choices=("default", "plain"),
-                        help="plain: no tensor is computed in place or overlaps another one")
-    parser.add_argument("--constant-channels", default="on", choices=("on", "off"),
-                        help="off: channels that always have the same value are kept as the model has them")
+    parser.add_argument(
+        "--memory-model",
+        default="default",
+        choices=("default", "plain"),
+        help="plain: no tensor is computed in place or overlaps another one",
+    )
+    parser.add_argument(
+        "--constant-channels",
+        default="on",
+        choices=("on", "off"),
+        help="off: channels that always have the same value are kept as the model has them",
+    )
     parser.add_argument("--arena", default="static", choices=("static", "caller"), help="who owns the arena")
     parser.add_argument("--weights", default="c", choices=("c", "incbin"), help="weights as C arrays or as an included binary")
     parser.add_argument("--bind", action="append", default=[], metavar="DIM=VALUE", help="a number for a symbolic dimension")
@@ -117,8 +133,12 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
 
 def _cost_table(arguments: argparse.Namespace) -> CostTable | None:
     if (arguments.select == "cost") != (arguments.cost_table is not None):
-        raise AidgeError("--select cost and --cost-table belong together", where="--select", code="USAGE",
-                         hint="name the table that the choice depends on: --select cost --cost-table board.toml")
+        raise AidgeError(
+            "--select cost and --cost-table belong together",
+            where="--select",
+            code="USAGE",
+            hint="name the table that the choice depends on: --select cost --cost-table board.toml",
+        )
     if arguments.cost_table is None:
         return None
     return read_cost_table(read_regular(Path(arguments.cost_table), LARGEST_KERNEL_FILE_BYTES), arguments.cost_table)
@@ -136,8 +156,12 @@ def read_regular(path: Path, limit: int) -> bytes:
                 raise AidgeError(f"the file has {status.st_size:,} bytes, the limit is {limit:,}", where=str(path), code="INPUT")
             return stream.read()
     except OSError as error:
-        raise AidgeError(f"cannot be read: {error.strerror}", where=str(path), code="INPUT",
-                         hint="check the path" if isinstance(error, FileNotFoundError) else "") from error
+        raise AidgeError(
+            f"cannot be read: {error.strerror}",
+            where=str(path),
+            code="INPUT",
+            hint="check the path" if isinstance(error, FileNotFoundError) else "",
+        ) from error
 
 
 def _features(board: Board | None, arguments: argparse.Namespace) -> frozenset[str]:
@@ -166,8 +190,12 @@ def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
             raise AidgeError("the kernel folder does not exist", where=str(folder), code="LIBRARY")
         candidates = [folder] if (folder / MANIFEST).is_file() else sorted(path.parent for path in folder.glob(f"*/{MANIFEST}"))
         if not candidates:
-            raise AidgeError("the kernel folder holds no library", where=str(folder), code="LIBRARY",
-                             hint=f"a file {MANIFEST} with the line 'name = \"mine\"' makes a folder a library")
+            raise AidgeError(
+                "the kernel folder holds no library",
+                where=str(folder),
+                code="LIBRARY",
+                hint=f"a file {MANIFEST} with the line 'name = \"mine\"' makes a folder a library",
+            )
         for candidate in candidates:
             found.setdefault(candidate.resolve().name, candidate)
     return found
@@ -179,8 +207,10 @@ def default_libraries(folders: Mapping[str, Path], features: frozenset[str]) -> 
     A library says in library.toml what it is made for (`default_for`). Those that ask for most of what the core has come
     first, those for every core last; others are only taken where they are named.
     """
-    wanted = {name: default_features({MANIFEST: read_regular(folder / MANIFEST, LARGEST_KERNEL_FILE_BYTES)}, str(folder))
-              for name, folder in folders.items()}
+    wanted = {
+        name: default_features({MANIFEST: read_regular(folder / MANIFEST, LARGEST_KERNEL_FILE_BYTES)}, str(folder))
+        for name, folder in folders.items()
+    }
     able = {name: len(needs) for name, needs in wanted.items() if needs is not None and needs <= features}
     best = max(able.values(), default=0)
     return [name for name in able if able[name] == best and best] + [name for name in able if not able[name]]
@@ -204,14 +234,23 @@ def load_libraries(
     for name in names:
         if name not in folders:
             near = difflib.get_close_matches(name, folders, 1)
-            raise AidgeError(f"there is no library {name!r}", where="--lib", tried=sorted(folders), code="LIBRARY",
-                             hint=f"did you mean {near[0]}?" if near else "--kernel-path names a folder of your own")
+            raise AidgeError(
+                f"there is no library {name!r}",
+                where="--lib",
+                tried=sorted(folders),
+                code="LIBRARY",
+                hint=f"did you mean {near[0]}?" if near else "--kernel-path names a folder of your own",
+            )
         files = read_folder(folders[name])
         library = load_library(files, str(folders[name]))
         if library.checkout and checkouts is not None:
             if name not in checkouts:
-                raise AidgeError(f"library {name} is glue for sources that are not part of it", where="--lib", code="LIBRARY",
-                                 hint=f"--checkout {name}=DIR says where they are")
+                raise AidgeError(
+                    f"library {name} is glue for sources that are not part of it",
+                    where="--lib",
+                    code="LIBRARY",
+                    hint=f"--checkout {name}=DIR says where they are",
+                )
             paths = sorted({path for pattern in library.checkout for path in checkouts[name].glob(pattern)})
             outside = {
                 f"checkout/{path.relative_to(checkouts[name]).as_posix()}": read_regular(path, LARGEST_KERNEL_FILE_BYTES)

@@ -95,8 +95,12 @@ def _venv_package() -> str:
 HOST_COMPILER = Tool("cc", "board=host and tests", ("gcc", "libc6-dev"), _host_compiler)
 CROSS_COMPILER = Tool(_CROSS, "every board but host", ("gcc-arm-none-eabi",), lambda: _version_in(_output(_CROSS, "--version")))
 NEWLIB = Tool("newlib", "every board but host", ("libnewlib-arm-none-eabi",), _newlib)
-QEMU = Tool("qemu-system-arm", "run on boards that QEMU emulates, tests", ("qemu-system-arm",),
-            lambda: _version_in(_output("qemu-system-arm", "--version")))
+QEMU = Tool(
+    "qemu-system-arm",
+    "run on boards that QEMU emulates, tests",
+    ("qemu-system-arm",),
+    lambda: _version_in(_output("qemu-system-arm", "--version")),
+)
 VENV = Tool("ensurepip", "making .venv", (_venv_package(),), _venv)
 
 TOOLS = (HOST_COMPILER, CROSS_COMPILER, NEWLIB, QEMU)

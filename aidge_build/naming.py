@@ -45,8 +45,11 @@ def check_model_name(name: str) -> None:
     """Refuse a name that cannot be the prefix of C symbols and the stem of file names."""
     reason = _name_fault(name)
     if reason:
-        raise AidgeError(f"the model name '{name[:80]}' {reason}", code="NAME",
-                         hint="choose another one, such as --name kws: a letter, then letters, digits and '_'")
+        raise AidgeError(
+            f"the model name '{name[:80]}' {reason}",
+            code="NAME",
+            hint="choose another one, such as --name kws: a letter, then letters, digits and '_'",
+        )
 
 
 def _name_fault(name: str) -> str:
@@ -85,14 +88,14 @@ class Namer:
         while any((name + ending).lower() in self._taken for ending in endings):
             count += 1
             suffix = f"_{count}"
-            name = self._start + stem[:self._limit - len(self._start) - len(suffix)] + suffix
+            name = self._start + stem[: self._limit - len(self._start) - len(suffix)] + suffix
         self._counts[stem] = count
         self._taken.update((name + ending).lower() for ending in endings)
         return name
 
     def _stem(self, text: str) -> str:
         room = self._limit - len(self._start)
-        words = re.sub(r"[^a-z0-9]+", "_", text[-4 * room:].lower()).strip("_")[-room:].strip("_") or "unnamed"
+        words = re.sub(r"[^a-z0-9]+", "_", text[-4 * room :].lower()).strip("_")[-room:].strip("_") or "unnamed"
         if self._start or not (words in RESERVED or words[0].isdigit()):
             return words
         return f"tensor_{words}"[:room]
@@ -123,4 +126,4 @@ _HARMLESS = frozenset(map(chr, range(0x20, 0x7F))) - frozenset("*?\\")
 def comment_text(text: str, limit: int = 60) -> str:
     """Foreign text for a C comment: it cannot end the comment, begin another, continue a line or form a trigraph."""
     shown = "".join(c if c in _HARMLESS else "\\\\" if c == "\\" else f"\\u{ord(c):04x}" for c in text[:limit])
-    return shown if len(shown) <= limit and len(text) <= limit else shown[:limit - 3] + "..."
+    return shown if len(shown) <= limit and len(text) <= limit else shown[: limit - 3] + "..."

@@ -66,8 +66,10 @@ class BackendRep:
         return {name: numpy.asarray(value) for name, value in inputs.items()}
 
     def _specialised(self, values: Mapping[str, numpy.ndarray], constants: Collection[str]) -> Execution:
-        key = tuple((name, value.shape, value.dtype.str, value.tobytes() if name in constants else None)
-                    for name, value in sorted(values.items()))
+        key = tuple(
+            (name, value.shape, value.dtype.str, value.tobytes() if name in constants else None)
+            for name, value in sorted(values.items())
+        )
         if key not in self._executions:
             view, _ = import_onnx(specialised(self._data, values, constants), "model", builtin_operators(), {}, {})
             while len(self._executions) >= MOST_SPECIALISED:
@@ -90,8 +92,9 @@ def prepare(model, device: str = "CPU", **_) -> BackendRep:
     read = read_model(data, "model", {})
     unknown = sorted({node.full_type for node in read.nodes} - builtin_operators().keys())
     if unknown:
-        raise AidgeError(f"unsupported operator {', '.join(unknown)}", code="OPERATOR",
-                         hint="'aidge-build ops' lists the supported ones")
+        raise AidgeError(
+            f"unsupported operator {', '.join(unknown)}", code="OPERATOR", hint="'aidge-build ops' lists the supported ones"
+        )
     return BackendRep(data, read)
 
 
@@ -100,8 +103,9 @@ def run_model(model, inputs, device: str = "CPU", **_) -> tuple[numpy.ndarray, .
     return prepare(model, device).run(inputs)
 
 
-def run_node(node, inputs: Sequence[numpy.ndarray], device: str = "CPU", outputs_info=None,
-             **options) -> tuple[numpy.ndarray, ...]:
+def run_node(
+    node, inputs: Sequence[numpy.ndarray], device: str = "CPU", outputs_info=None, **options
+) -> tuple[numpy.ndarray, ...]:
     """One node by itself, in the opset of the option `opset_version` (default 17)."""
     _require(device)
     read = read_node(node.SerializeToString())
@@ -114,7 +118,7 @@ def run_node(node, inputs: Sequence[numpy.ndarray], device: str = "CPU", outputs
     operator, names = made if isinstance(made, tuple) else (made, read.inputs)
     given = [tensors[name] if name else None for name in names]
     outputs = [Tensor(f"y{index}", one.dims, one.dtype) for index, one in enumerate(operator.infer(given))]
-    return evaluate(operator, [None if tensor is None else tensor.data for tensor in given], given, outputs)[:len(read.outputs)]
+    return evaluate(operator, [None if tensor is None else tensor.data for tensor in given], given, outputs)[: len(read.outputs)]
 
 
 def supports_device(device: str) -> bool:

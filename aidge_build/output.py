@@ -12,8 +12,14 @@ from aidge_build.errors import AidgeError
 from aidge_build.sources import Sources
 
 
-def write_sources(sources: Sources, folder: Path, *, depfile: Path | None = None, stamp: Path | None = None,
-                  dependencies: Iterable[Path | str] = ()) -> tuple[str, ...]:
+def write_sources(
+    sources: Sources,
+    folder: Path,
+    *,
+    depfile: Path | None = None,
+    stamp: Path | None = None,
+    dependencies: Iterable[Path | str] = (),
+) -> tuple[str, ...]:
     """Write the files that differ; returns lines that say why code changed although the model's layers did not.
 
     `depfile` gets the `dependencies` in Make syntax, as those of `stamp` or else of the files; `stamp` is always touched.
@@ -88,8 +94,9 @@ def _touch(path: Path) -> None:
 
 
 def _refusal(path: Path, error: OSError) -> AidgeError:
-    return AidgeError(f"cannot be written: {error.strerror or error}", where=str(path), code="WRITE",
-                      hint="check space, permissions and --out")
+    return AidgeError(
+        f"cannot be written: {error.strerror or error}", where=str(path), code="WRITE", hint="check space, permissions and --out"
+    )
 
 
 def _manifest_in(path: Path) -> dict:

@@ -41,22 +41,26 @@ class Placed:
     split_proved: bool = False
 
 
-def plan_memory(assignment: Assignment, demands: Callable[[Node], Demands], options: Options,
-                board: Board | None) -> tuple[Schedule, Placed]:
+def plan_memory(
+    assignment: Assignment, demands: Callable[[Node], Demands], options: Options, board: Board | None
+) -> tuple[Schedule, Placed]:
     """The schedule and its places with the smaller peak: with what kernels allow to share, unless that makes it worse."""
     outside = options.io == "caller"
     plain = make_schedule(assignment, demands, "plain", io_outside=outside)
     shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model == "default" else plain
-    peaks = [(schedule, plan(schedule.buffers, overlaps=schedule.overlaps))
-             for schedule in ((shared, plain) if shared.in_place or shared.overlaps else (plain,))]
+    peaks = [
+        (schedule, plan(schedule.buffers, overlaps=schedule.overlaps))
+        for schedule in ((shared, plain) if shared.in_place or shared.overlaps else (plain,))
+    ]
     schedule, peak = min(peaks, key=lambda entry: entry[1].peak_bytes)
     if options.memory_model == "default":
         schedule, peak = _join(assignment, demands, outside, schedule, peak)
     return schedule, place(schedule, peak, assignment.view, options, board)
 
 
-def _join(assignment: Assignment, demands: Callable[[Node], Demands], outside: bool, schedule: Schedule,
-          peak: MemoryPlan) -> tuple[Schedule, MemoryPlan]:
+def _join(
+    assignment: Assignment, demands: Callable[[Node], Demands], outside: bool, schedule: Schedule, peak: MemoryPlan
+) -> tuple[Schedule, MemoryPlan]:
     """Leave out concatenations and splits, one after the other, as long as neither the peak nor the linked arena grows."""
     taken: list[Joining] = []
     for joining in candidates(assignment, demands, buffers_of(assignment))[:MOST_JOININGS]:
@@ -80,8 +84,9 @@ def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, dem
     check(placed.peak, schedule.buffers)
     check(placed.arena, placed.arena_buffers)
     view = assignment.view
-    unwritten: dict[str, Piece | Joint] = {node.outputs[0]: Piece(node.inputs[0]) for node in view.nodes
-                                           if assignment.choices[node.name].kernel is None}
+    unwritten: dict[str, Piece | Joint] = {
+        node.outputs[0]: Piece(node.inputs[0]) for node in view.nodes if assignment.choices[node.name].kernel is None
+    }
     nodes = {node.name: node for node in view.nodes}
     for joining in schedule.joined:
         unwritten |= _parts_of(nodes[joining.node], joining, view)
@@ -100,8 +105,14 @@ def _parts_of(node: Node, joining: Joining, view: GraphView) -> dict[str, Piece 
     return pieces
 
 
-def _replay(schedule: Schedule, arena: MemoryPlan, view: GraphView, unwritten: Mapping[str, Piece | Joint],
-            demands: Callable[[Node], Demands], outside: bool) -> None:
+def _replay(
+    schedule: Schedule,
+    arena: MemoryPlan,
+    view: GraphView,
+    unwritten: Mapping[str, Piece | Joint],
+    demands: Callable[[Node], Demands],
+    outside: bool,
+) -> None:
     moving = {name: tensor for name, tensor in view.tensors.items() if not tensor.is_constant}
     io = {schedule.buffer_of[name] for name in (*view.inputs, *view.outputs)} if outside else set()
     spans = {}
@@ -115,10 +126,16 @@ def _replay(schedule: Schedule, arena: MemoryPlan, view: GraphView, unwritten: M
         wanted, scratch = demands(node), schedule.scratch_of.get(node.name)
         reads = tuple(name for name in node.inputs if name in moving)
         positions = {index: reads.index(name) for index, name in enumerate(node.inputs) if name in moving}
-        moves.append(Move(node.name, reads, node.outputs,
-                          Span("the arena", arena.offset_of(scratch), wanted.scratch_bytes) if scratch else None,
-                          tuple(positions[index] for index in wanted.in_place if index in positions),
-                          tuple((positions[index], lead) for index, lead in wanted.overlap if index in positions)))
+        moves.append(
+            Move(
+                node.name,
+                reads,
+                node.outputs,
+                Span("the arena", arena.offset_of(scratch), wanted.scratch_bytes) if scratch else None,
+                tuple(positions[index] for index in wanted.in_place if index in positions),
+                tuple((positions[index], lead) for index, lead in wanted.overlap if index in positions),
+            )
+        )
     replay(moves, spans, memories, unwritten, view.inputs, view.outputs)
 
 
@@ -130,9 +147,17 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     region, split, proved = "", (), False
     if options.arena == "static":
         arena, region, split, proved = _regions(arena, schedule, view, board)
-    return Placed(arena, buffers, peak, places_of(schedule, view, arena, outside),
-                  sum(view.tensor(name).size_bytes for name in dict.fromkeys((*view.inputs, *view.outputs))),
-                  max(ARENA_ALIGNMENT, arena.alignment), region, split, proved)
+    return Placed(
+        arena,
+        buffers,
+        peak,
+        places_of(schedule, view, arena, outside),
+        sum(view.tensor(name).size_bytes for name in dict.fromkeys((*view.inputs, *view.outputs))),
+        max(ARENA_ALIGNMENT, arena.alignment),
+        region,
+        split,
+        proved,
+    )
 
 
 def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: bool) -> dict[str, Place]:
@@ -151,8 +176,9 @@ def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: b
     return places
 
 
-def _regions(arena: MemoryPlan, schedule: Schedule, view: GraphView,
-             board: Board | None) -> tuple[MemoryPlan, str, tuple[ArenaPart, ...], bool]:
+def _regions(
+    arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board | None
+) -> tuple[MemoryPlan, str, tuple[ArenaPart, ...], bool]:
     """The first region in the board's order of preference that holds the arena in one piece, else several that hold its parts;
     and whether no arrangement over several has a lower access cost."""
     if board is None or not board.arena_regions or not arena.peak_bytes:
@@ -194,20 +220,31 @@ def _starts(plans: Sequence[MemoryPlan]) -> list[int]:
 
 def _joined(plans: Sequence[MemoryPlan], whole: MemoryPlan) -> MemoryPlan:
     """The parts as one arena, whose addresses run through them; it is proved optimal in no sense."""
-    placements = [Placement(placement.buffer, placement.offset_bytes + start)
-                  for each, start in zip(plans, _starts(plans), strict=True) for placement in each.placements]
+    placements = [
+        Placement(placement.buffer, placement.offset_bytes + start)
+        for each, start in zip(plans, _starts(plans), strict=True)
+        for placement in each.placements
+    ]
     placements.sort(key=lambda p: (p.buffer.first, -p.buffer.size_bytes, p.buffer.last, p.buffer.name))
-    return MemoryPlan(tuple(placements), _starts(plans)[-1] + plans[-1].peak_bytes, whole.lower_bound_bytes, whole.bound_step,
-                      offsets_proved_optimal=False, overlaps=whole.overlaps)
+    return MemoryPlan(
+        tuple(placements),
+        _starts(plans)[-1] + plans[-1].peak_bytes,
+        whole.lower_bound_bytes,
+        whole.bound_step,
+        offsets_proved_optimal=False,
+        overlaps=whole.overlaps,
+    )
 
 
 def _parts(plans: Sequence[MemoryPlan]) -> tuple[ArenaPart, ...]:
-    return tuple(ArenaPart(each.region, start, each, each.region.lower())
-                 for each, start in zip(plans, _starts(plans), strict=True))
+    return tuple(
+        ArenaPart(each.region, start, each, each.region.lower()) for each, start in zip(plans, _starts(plans), strict=True)
+    )
 
 
-def _no_room(reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board,
-             rooms: Sequence[Room]) -> AidgeError:
+def _no_room(
+    reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]
+) -> AidgeError:
     """Which layer breaks it, what it needs, and what each region has."""
     live = sorted(arena.live_at(reason.step), key=lambda placement: -placement.buffer.size_bytes)
     names = " + ".join(f"'{placement.buffer.name}' {placement.buffer.size_bytes:,} B" for placement in live[:4])
@@ -217,15 +254,19 @@ def _no_room(reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: Grap
     if reason.proved and not piece and reason.needed_bytes <= sum(room.size_bytes for room in rooms):
         moment += ", which cannot be shared out among these"
     io = any(placement.buffer.kind == "io" for placement in arena.placements)
-    sizes = [f"{room.region} {room.size_bytes:,} B{' (no DMA: not for inputs and outputs)' if io and not room.dma else ''}"
-             for room in rooms]
+    sizes = [
+        f"{room.region} {room.size_bytes:,} B{' (no DMA: not for inputs and outputs)' if io and not room.dma else ''}"
+        for room in rooms
+    ]
     which = "largest moment" if reason.step == arena.bound_step else "breaks at"
     unproved = "tensors spread over all of them: none of the arrangements fits, which is no proof"
     return AidgeError(
         f"the activations need {arena.peak_bytes:,} B, board {board.name} has {', '.join(sizes)} "
-        f"after {board.reserved_bytes:,} B reserved; {which}: {schedule.steps[reason.step].where()} {moment}", code="PLAN01",
+        f"after {board.reserved_bytes:,} B reserved; {which}: {schedule.steps[reason.step].where()} {moment}",
+        code="PLAN01",
         tried=() if reason.proved or len(rooms) < 2 else (unproved,),
-        hint=_remedy(arena, view, board, rooms))
+        hint=_remedy(arena, view, board, rooms),
+    )
 
 
 def _remedy(arena: MemoryPlan, view: GraphView, board: Board, rooms: Sequence[Room]) -> str:

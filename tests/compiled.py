@@ -15,8 +15,16 @@ from aidge_build.request import CompileRequest
 def request_of(model: bytes, file_name: str, board: Board) -> CompileRequest:
     """The model for a board, with the board's own libraries."""
     libraries, _ = load_libraries(list(board.libs), find_libraries([]))
-    return CompileRequest("net", model, file_name, libraries, builtin_operators(), Target(board.features), board.name,
-                          board=None if board.is_host else board)
+    return CompileRequest(
+        "net",
+        model,
+        file_name,
+        libraries,
+        builtin_operators(),
+        Target(board.features),
+        board.name,
+        board=None if board.is_host else board,
+    )
 
 
 def program_of(model: bytes, file_name: str, board: Board) -> Program:

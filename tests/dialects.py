@@ -14,8 +14,10 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.view import GraphView
 from aidge_build.operators.flip_sign import flipped
 
-SPELLINGS = [f"{form}-{kind}-{channels}" for form, kind, channels in itertools.product(
-    ("QDQ", "QOperator"), ("QInt8", "QUInt8"), ("per_tensor", "per_channel"))]
+SPELLINGS = [
+    f"{form}-{kind}-{channels}"
+    for form, kind, channels in itertools.product(("QDQ", "QOperator"), ("QInt8", "QUInt8"), ("per_tensor", "per_channel"))
+]
 
 
 def quantized(source: Path, target: Path, spelling: str, vectors: numpy.ndarray, left: tuple[str, ...] = (), **options) -> Path:
@@ -35,9 +37,17 @@ def quantized(source: Path, target: Path, spelling: str, vectors: numpy.ndarray,
         def get_next(self):
             return next(self.left, None)
 
-    quantize_static(str(source), str(target), Reader(), quant_format=QuantFormat[form], per_channel=channels == "per_channel",
-                    activation_type=QuantType[kind], weight_type=QuantType.QInt8 if kind == "QInt16" else QuantType[kind],
-                    nodes_to_exclude=list(left), extra_options=options)
+    quantize_static(
+        str(source),
+        str(target),
+        Reader(),
+        quant_format=QuantFormat[form],
+        per_channel=channels == "per_channel",
+        activation_type=QuantType[kind],
+        weight_type=QuantType.QInt8 if kind == "QInt16" else QuantType[kind],
+        nodes_to_exclude=list(left),
+        extra_options=options,
+    )
     return target
 
 
@@ -64,8 +74,10 @@ def distances(view: GraphView, theirs: dict[str, numpy.ndarray]) -> dict[str, nu
         inputs, outputs = view.input_tensors(node), view.output_tensors(node)
         if any(tensor.quantization is None or tensor.name not in theirs for tensor in outputs):
             continue
-        values = [None if tensor is None else tensor.data if tensor.is_constant else _as_ours(tensor, theirs.get(tensor.name))
-                  for tensor in inputs]
+        values = [
+            None if tensor is None else tensor.data if tensor.is_constant else _as_ours(tensor, theirs.get(tensor.name))
+            for tensor in inputs
+        ]
         if any(value is None for tensor, value in zip(inputs, values) if tensor is not None):
             continue
         for tensor, ours in zip(outputs, evaluate(node.operator, values, inputs, outputs)):

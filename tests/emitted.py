@@ -79,8 +79,13 @@ static void aidge_toy_add_f32(const float *a, const float *b, float *y, int32_t 
 
 UNUSED_H = b"static int aidge_toy_unused(void) { return 0; }\n"
 
-TOY_FILES: Mapping[str, bytes] = {"common/shape.h": SHAPE_H, "scale_s8.h": SCALE_H, "reverse_s8.h": REVERSE_H, "add_f32.h": ADD_H,
-                                  "unused.h": UNUSED_H}
+TOY_FILES: Mapping[str, bytes] = {
+    "common/shape.h": SHAPE_H,
+    "scale_s8.h": SCALE_H,
+    "reverse_s8.h": REVERSE_H,
+    "add_f32.h": ADD_H,
+    "unused.h": UNUSED_H,
+}
 
 
 @dataclass(frozen=True)
@@ -95,8 +100,16 @@ def toy_kernel(name: str, operator_type: str, library: str = "toy") -> Kernel:
     return Kernel(library, name, operator_type, ImplSpec(), ExportNode)
 
 
-def chain(name: str = "toy", *, count: int = 6, options: Options | None = None, names=("x", "first", "middle", "second", "y"),
-          weights: numpy.ndarray | None = None, alignment: int = 4, **changes) -> Program:
+def chain(
+    name: str = "toy",
+    *,
+    count: int = 6,
+    options: Options | None = None,
+    names=("x", "first", "middle", "second", "y"),
+    weights: numpy.ndarray | None = None,
+    alignment: int = 4,
+    **changes,
+) -> Program:
     """y = reverse(clamp(x * w + b)): an int8 model of two layers, the first with scratch and constants."""
     options = options or Options()
     x_name, first, middle, second, y_name = names
@@ -105,8 +118,10 @@ def chain(name: str = "toy", *, count: int = 6, options: Options | None = None, 
     hidden, y = Tensor(middle, **kind), Tensor(y_name, quantization=per_tensor(0.25, 7), **kind)
     w = numpy.arange(1, count + 1, dtype=numpy.int8) if weights is None else weights
     b = numpy.arange(count, dtype=numpy.int32) * -1
-    nodes = (Node(first, ToyOperator("Scale"), (x_name,), (middle,), (first, f"{first}_relu")),
-             Node(second, ToyOperator("Reverse"), (middle,), (y_name,), (second,)))
+    nodes = (
+        Node(first, ToyOperator("Scale"), (x_name,), (middle,), (first, f"{first}_relu")),
+        Node(second, ToyOperator("Reverse"), (middle,), (y_name,), (second,)),
+    )
     view = graph_view("graph", nodes, {t.name: t for t in (x, hidden, y)}, [x_name], [y_name])
     inner = [Buffer(middle, count, 4, 0, 2), Buffer("scratch", 4 * count, 4, 0, 1, "scratch")]
     ends = [Buffer(x_name, count, 4, 0, 1, "io"), Buffer(y_name, count, 4, 1, 2, "io")]
@@ -115,15 +130,50 @@ def chain(name: str = "toy", *, count: int = 6, options: Options | None = None, 
     places = {middle: Place("arena", offset_bytes=arena.offset_of(middle)), x_name: Place("input"), y_name: Place("output")}
     if options.io == "arena":
         places |= {end: Place("arena", offset_bytes=arena.offset_of(end)) for end in (x_name, y_name)}
-    scale = Call("aidge_toy_scale_s8", ("scale_s8.h",),
-                 (Input(), Output(), Constant("weights", w), Constant("bias", b), Scratch(),
-                  Struct("aidge_toy_shape", {"count": count, "limits": (-100, 100)})), "clamp proved necessary")
+    scale = Call(
+        "aidge_toy_scale_s8",
+        ("scale_s8.h",),
+        (
+            Input(),
+            Output(),
+            Constant("weights", w),
+            Constant("bias", b),
+            Scratch(),
+            Struct("aidge_toy_shape", {"count": count, "limits": (-100, 100)}),
+        ),
+        "clamp proved necessary",
+    )
     reverse = Call("aidge_toy_reverse_s8", ("reverse_s8.h",), (Input(), Output(), Literal(count)))
-    layers = (Layer(f"{name}_first", nodes[0], toy_kernel("scale_s8", "Scale"), scale, (x,), (hidden,), count,
-                    arena.offset_of("scratch"), (("other", "wants float32"),), "library preference"),
-              Layer(f"{name}_second", nodes[1], toy_kernel("reverse_s8", "Reverse"), reverse, (hidden,), (y,), 0))
-    program = Program(name, "ab" * 32, view, layers, places, arena, peak, 2 * count, alignment, options, "cortex-m4",
-                      {"toy": TOY_FILES}, order=Order((0, 1), peak.lower_bound_bytes, peak.lower_bound_bytes, 3))
+    layers = (
+        Layer(
+            f"{name}_first",
+            nodes[0],
+            toy_kernel("scale_s8", "Scale"),
+            scale,
+            (x,),
+            (hidden,),
+            count,
+            arena.offset_of("scratch"),
+            (("other", "wants float32"),),
+            "library preference",
+        ),
+        Layer(f"{name}_second", nodes[1], toy_kernel("reverse_s8", "Reverse"), reverse, (hidden,), (y,), 0),
+    )
+    program = Program(
+        name,
+        "ab" * 32,
+        view,
+        layers,
+        places,
+        arena,
+        peak,
+        2 * count,
+        alignment,
+        options,
+        "cortex-m4",
+        {"toy": TOY_FILES},
+        order=Order((0, 1), peak.lower_bound_bytes, peak.lower_bound_bytes, 3),
+    )
     return dataclasses.replace(program, **changes)
 
 
@@ -147,8 +197,9 @@ def float_sum(name: str = "sum", options: Options | None = None, values=(1.5, -0
     empty = MemoryPlan((), 0, 0, 0, True)
     size = x.size_bytes
     peak = plan([Buffer("x", size, 4, 0, 1, "io"), Buffer("unread", size, 4, 0, 1, "io"), Buffer("y", size, 4, 0, 1, "io")])
-    return Program(name, "cd" * 32, view, (layer,), places, empty, peak, 3 * size, 4, options or Options(), "host",
-                   {"toy": TOY_FILES})
+    return Program(
+        name, "cd" * 32, view, (layer,), places, empty, peak, 3 * size, 4, options or Options(), "host", {"toy": TOY_FILES}
+    )
 
 
 def reversal(options: Options | None = None) -> Program:
@@ -158,6 +209,17 @@ def reversal(options: Options | None = None) -> Program:
     call = Call("aidge_toy_reverse_s8", ("reverse_s8.h",), (Input(), Output(), Literal(6)))
     layer = Layer("toy_reverse", node, toy_kernel("reverse_s8", "Reverse"), call, (x,), (y,), 0)
     peak = plan([Buffer("x", 6, 4, 0, 1, "io"), Buffer("y", 6, 4, 0, 1, "io")])
-    return Program("toy", "ab" * 32, graph_view("graph", [node], {"x": x, "y": y}, ["x"], ["y"]), (layer,),
-                   {"x": Place("input"), "y": Place("output")}, MemoryPlan((), 0, 0, 0, True), peak, 12, 4, options or Options(),
-                   "host", {"toy": TOY_FILES})
+    return Program(
+        "toy",
+        "ab" * 32,
+        graph_view("graph", [node], {"x": x, "y": y}, ["x"], ["y"]),
+        (layer,),
+        {"x": Place("input"), "y": Place("output")},
+        MemoryPlan((), 0, 0, 0, True),
+        peak,
+        12,
+        4,
+        options or Options(),
+        "host",
+        {"toy": TOY_FILES},
+    )

@@ -15,7 +15,9 @@ from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
 
 
-def model(text: str, *, inputs: str, outputs: str, constants: Mapping[str, numpy.ndarray] | None = None, opset: int = 17) -> bytes:
+def model(
+    text: str, *, inputs: str, outputs: str, constants: Mapping[str, numpy.ndarray] | None = None, opset: int = 17
+) -> bytes:
     """A model from node lines ("y = Relu(x)") and signatures ("float[1,3] x")."""
     graph = onnx.parser.parse_graph(f"test ({inputs}) => ({outputs}) {{ {text} }}")
     graph.initializer.extend(numpy_helper.from_array(numpy.asarray(values), name) for name, values in (constants or {}).items())
@@ -45,10 +47,10 @@ def same_meaning(first: GraphView, second: GraphView, seed: int = 0, relative: f
     one, two = cpu.run(first, inputs), cpu.run(second, inputs)
     for name in first.outputs:
         if one[name].dtype.kind == "f":
-            if not numpy.allclose(one[name], two[name], rtol=relative, atol=relative * max(1.0, float(numpy.abs(one[name]).max()))):
+            if not numpy.allclose(
+                one[name], two[name], rtol=relative, atol=relative * max(1.0, float(numpy.abs(one[name]).max()))
+            ):
                 return False
         elif not numpy.array_equal(one[name], two[name]):
             return False
     return True
-
-

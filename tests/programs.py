@@ -26,9 +26,17 @@ needs_qemu = pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="nee
 
 SHA256 = "ab" * 32
 CLAIM = {
-    "model": "kws", "model_sha256": SHA256, "arena_symbol": "kws_arena", "arena_bytes": 512,
-    "state_symbol": None, "state_bytes": 0, "weights_bytes": 64, "weights": ["kws_fc_weights"],
-    "layers": ["kws_conv", "kws_fc"], "peak_bytes": 512, "tool": "test",
+    "model": "kws",
+    "model_sha256": SHA256,
+    "arena_symbol": "kws_arena",
+    "arena_bytes": 512,
+    "state_symbol": None,
+    "state_bytes": 0,
+    "weights_bytes": 64,
+    "weights": ["kws_fc_weights"],
+    "layers": ["kws_conv", "kws_fc"],
+    "peak_bytes": 512,
+    "tool": "test",
 }
 
 
@@ -37,9 +45,9 @@ def note(claim: dict) -> str:
     text = json.dumps(claim, sort_keys=True, separators=(",", ":"))
     descriptor = (1).to_bytes(2, "little") + len(text).to_bytes(4, "little") + text.encode()
     numbers = ",".join(str(byte) for byte in descriptor)
-    return f'''__asm__(".pushsection .note.aidge,\\"\\",%note\\n.balign 4\\n.long 6, {len(descriptor)}, 1\\n"
+    return f"""__asm__(".pushsection .note.aidge,\\"\\",%note\\n.balign 4\\n.long 6, {len(descriptor)}, 1\\n"
         ".asciz \\"aidge\\"\\n.balign 4\\n.byte {numbers}\\n.balign 4\\n.popsection\\n"
-        ".global aidge_kws__arena_bytes\\n.set aidge_kws__arena_bytes, {claim['arena_bytes']}\\n");'''
+        ".global aidge_kws__arena_bytes\\n.set aidge_kws__arena_bytes, {claim["arena_bytes"]}\\n");"""
 
 
 def model(region: str = "", arena_bytes: int = 512, weights: str = "const", claim: dict | None = None) -> str:
@@ -81,8 +89,14 @@ def build_example(name: str, board: Board, folder: Path, *, flags: tuple[str, ..
     for model_file in sorted(example.glob("*.onnx")):
         compiled = aidge_build("compile", model_file, "--name", model_file.stem, "--out", folder, *where)
         assert compiled.exit_code == 0, compiled.stderr
-    return build_program(board, [*sorted(example.glob("*.c")), *sorted(folder.glob("*.c"))], folder / "app.elf", work_folder=folder / "objects",
-                         include_folders=[folder], extra_flags=flags)
+    return build_program(
+        board,
+        [*sorted(example.glob("*.c")), *sorted(folder.glob("*.c"))],
+        folder / "app.elf",
+        work_folder=folder / "objects",
+        include_folders=[folder],
+        extra_flags=flags,
+    )
 
 
 def build_model(name: str, board: Board, folder: Path, *, flags: tuple[str, ...] = ()) -> Path:
@@ -90,10 +104,22 @@ def build_model(name: str, board: Board, folder: Path, *, flags: tuple[str, ...]
     if name in EXAMPLE_MODELS:
         path, stored = EXAMPLE_MODELS[name], {"x": numpy.zeros((1, 1, 1, 8, 8), numpy.int8)}
     else:
-        path, stored = int8_model(name), {key: value[:1] if value.ndim else value for key, value in numpy.load(vectors(name)).items()}
+        path, stored = (
+            int8_model(name),
+            {key: value[:1] if value.ndim else value for key, value in numpy.load(vectors(name)).items()},
+        )
     numpy.savez(folder / "io.npz", **stored)
-    verified = aidge_build("verify", path, "--board", board.name, "--io-data", folder / "io.npz", "--keep", folder,
-                           *(f"--flag={flag}" for flag in flags))
+    verified = aidge_build(
+        "verify",
+        path,
+        "--board",
+        board.name,
+        "--io-data",
+        folder / "io.npz",
+        "--keep",
+        folder,
+        *(f"--flag={flag}" for flag in flags),
+    )
     assert verified.exit_code == 0, verified.stderr
-    elf, = folder.glob("*.elf")
+    (elf,) = folder.glob("*.elf")
     return elf

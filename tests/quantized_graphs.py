@@ -42,8 +42,18 @@ class QuantizedGraph:
         self.tensors[name] = constant(name, values, quantization)
         return name
 
-    def linear(self, operator: Conv | FC, data: str, weights: numpy.ndarray, bias: numpy.ndarray, *, scale: float = 0.3,
-               zero_point: int = 4, per_channel: bool = False, with_bias: bool = True) -> str:
+    def linear(
+        self,
+        operator: Conv | FC,
+        data: str,
+        weights: numpy.ndarray,
+        bias: numpy.ndarray,
+        *,
+        scale: float = 0.3,
+        zero_point: int = 4,
+        per_channel: bool = False,
+        with_bias: bool = True,
+    ) -> str:
         """A convolution or fully connected layer."""
         count = len(weights) if per_channel else 1
         scales = tuple(float(scale) for scale in self.random.uniform(0.004, 0.009, count).astype(numpy.float32))
@@ -54,8 +64,19 @@ class QuantizedGraph:
             names.append(self.constant(bias.astype(numpy.int32), Quantization(units, (0,) * count, axis)))
         return self.add(operator, *names, scale=scale, zero_point=zero_point)
 
-    def convolution(self, data: str, outputs: int, kernel: int = 1, pad: int = 0, stride: int = 1, *, depthwise: bool = False,
-                    dead: numpy.ndarray | None = None, low: float = -numpy.inf, **keywords) -> str:
+    def convolution(
+        self,
+        data: str,
+        outputs: int,
+        kernel: int = 1,
+        pad: int = 0,
+        stride: int = 1,
+        *,
+        depthwise: bool = False,
+        dead: numpy.ndarray | None = None,
+        low: float = -numpy.inf,
+        **keywords,
+    ) -> str:
         """Random weights; `dead` holds per channel 0 (alive), 1 (always high), -1 (always low), 2 (weights 0)."""
         channels = self.dims(data)[1]
         groups = channels if depthwise else 1

@@ -47,9 +47,16 @@ class RandomNetwork:
         """Adds a node whose output dims ONNX infers."""
         name = self.add(op, inputs, [], **attributes)
         values = [helper.make_tensor_value_info(i, TensorProto.FLOAT, self.shapes[i]) for i in inputs if i in self.shapes]
-        made = helper.make_model(helper.make_graph([self.nodes[-1]], "one", values, [helper.make_empty_tensor_value_info(name)],
-                                                   [c for c in self.constants if c.name in inputs]),
-                                 opset_imports=[helper.make_opsetid("", self.opset)])
+        made = helper.make_model(
+            helper.make_graph(
+                [self.nodes[-1]],
+                "one",
+                values,
+                [helper.make_empty_tensor_value_info(name)],
+                [c for c in self.constants if c.name in inputs],
+            ),
+            opset_imports=[helper.make_opsetid("", self.opset)],
+        )
         found = shape_inference.infer_shapes(made, data_prop=True).graph.output[0].type.tensor_type.shape.dim
         self.shapes[name] = [dim.dim_value for dim in found]
         return name
@@ -57,15 +64,30 @@ class RandomNetwork:
     def grow(self) -> None:
         n, c, h, w = self.shapes[self.current]
         source = self.current
-        kind = self.pick("conv", "conv", "depthwise", "pointwise", "activation", "activation", "pool", "residual", "concat",
-                         "normalize", "scale", "pad")
+        kind = self.pick(
+            "conv",
+            "conv",
+            "depthwise",
+            "pointwise",
+            "activation",
+            "activation",
+            "pool",
+            "residual",
+            "concat",
+            "normalize",
+            "scale",
+            "pad",
+        )
         if kind in ("conv", "depthwise", "pointwise"):
             self.convolve(source, c, h, w, kind)
         elif kind == "activation":
             self.activate(source)
         elif kind == "pool" and min(h, w) >= 4:
-            window = {"kernel_shape": self.pick([2, 2], [3, 3], [3, 2]), "strides": self.pick([1, 1], [2, 2], [2, 1]),
-                      "ceil_mode": int(self.pick(0, 1))}
+            window = {
+                "kernel_shape": self.pick([2, 2], [3, 3], [3, 2]),
+                "strides": self.pick([1, 1], [2, 2], [2, 1]),
+                "ceil_mode": int(self.pick(0, 1)),
+            }
             padding = self.pick({}, {"pads": [1, 1, 1, 1]}, {"pads": [0, 1, 1, 0]})
             if self.window_in_the_pads((h, w), **window, **padding):
                 window["ceil_mode"] = 0
@@ -83,16 +105,21 @@ class RandomNetwork:
             values = [self.floats(c) + 1, self.floats(c), self.floats(c), numpy.abs(self.floats(c)) + numpy.float32(0.5)]
             self.add("BatchNormalization", [source, *map(self.constant, values)], [n, c, h, w])
         elif kind == "scale":
-            self.add(self.pick("Mul", "Add", "Sub"), [source, self.constant(self.pick(self.floats(1), self.floats(1, c, 1, 1)))],
-                     [n, c, h, w])
+            self.add(
+                self.pick("Mul", "Add", "Sub"),
+                [source, self.constant(self.pick(self.floats(1), self.floats(1, c, 1, 1)))],
+                [n, c, h, w],
+            )
         elif kind == "pad":
             self.add("Pad", [source, self.constant(numpy.array([0, 0, 1, 0, 0, 0, 0, 1]))], [n, c, h + 1, w + 1])
 
     @staticmethod
     def window_in_the_pads(sizes, kernel_shape, strides, pads=(0, 0, 0, 0), **_) -> bool:
         """Whether ceil_mode lets a window start in the pads behind the data: ONNX leaves it out, its shape inference counts it."""
-        return any(-(-(size + before + behind - kernel) // stride) * stride >= size + before
-                   for size, kernel, stride, before, behind in zip(sizes, kernel_shape, strides, pads[:2], pads[2:]))
+        return any(
+            -(-(size + before + behind - kernel) // stride) * stride >= size + before
+            for size, kernel, stride, before, behind in zip(sizes, kernel_shape, strides, pads[:2], pads[2:])
+        )
 
     def convolve(self, source, c, h, w, kind) -> str:
         groups = c if kind == "depthwise" else 1
@@ -139,8 +166,12 @@ class RandomNetwork:
         classes = int(self.random.integers(2, 11))
         weights = self.floats(features, classes, scale=1 / numpy.sqrt(features))
         if self.pick(True, False):
-            self.add("Gemm", [self.current, self.constant(weights.T.copy()), self.constant(self.floats(classes))], [n, classes],
-                     transB=1)
+            self.add(
+                "Gemm",
+                [self.current, self.constant(weights.T.copy()), self.constant(self.floats(classes))],
+                [n, classes],
+                transB=1,
+            )
         else:
             self.add("MatMul", [self.current, self.constant(weights)], [n, classes])
             self.add("Add", [self.current, self.constant(self.floats(classes))], [n, classes])
@@ -149,9 +180,13 @@ class RandomNetwork:
 
     def model(self) -> ModelProto:
         """The network as an ONNX model."""
-        graph = helper.make_graph(self.nodes, "random", [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.input_dims)],
-                                  [helper.make_tensor_value_info(self.current, TensorProto.FLOAT, self.shapes[self.current])],
-                                  self.constants)
+        graph = helper.make_graph(
+            self.nodes,
+            "random",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.input_dims)],
+            [helper.make_tensor_value_info(self.current, TensorProto.FLOAT, self.shapes[self.current])],
+            self.constants,
+        )
         made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)])
         made.ir_version = 8
         return made

@@ -141,8 +141,21 @@ def make_venv() -> None:
             return
         say("SETUP  .venv from requirements.lock (once; takes about a minute)")
         run_logged([sys.executable, "-I", "-m", "venv", "--clear", str(VENV)], create_log=False)
-        run_logged([str(PYTHON), "-I", "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check",
-                    "--require-hashes", "-r", str(LOCK)])
+        run_logged(
+            [
+                str(PYTHON),
+                "-I",
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--no-input",
+                "--disable-pip-version-check",
+                "--require-hashes",
+                "-r",
+                str(LOCK),
+            ]
+        )
         install_project()
         STAMP.write_text(venv_key())
 
@@ -181,8 +194,11 @@ def install_project() -> None:
     command = PYTHON.with_name("aidge-build")
     # The kernel does not accept a space in a #! line: the shell starts Python, which reads the same lines as a string.
     shell_path = str(PYTHON).replace("'", "'\"'\"'")
-    command.write_text(f"#!/bin/sh\n'''exec' '{shell_path}' \"$0\" \"$@\"\n' '''\n"
-                       "import sys\n\nfrom aidge_build.cli import main\n\nsys.exit(main())\n", encoding="utf-8")
+    command.write_text(
+        f"#!/bin/sh\n'''exec' '{shell_path}' \"$0\" \"$@\"\n' '''\n"
+        "import sys\n\nfrom aidge_build.cli import main\n\nsys.exit(main())\n",
+        encoding="utf-8",
+    )
     command.chmod(0o755)
 
 

@@ -45,15 +45,16 @@ class Affine:
         return divide_half_even(sums, self.divisor) if self.divisor else shift_half_even(sums, self.shift)
 
 
-def proved_affine(ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int, int], low: int, high: int,
-                  meaning: numpy.ndarray) -> Affine:
+def proved_affine(
+    ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int, int], low: int, high: int, meaning: numpy.ndarray
+) -> Affine:
     """Constants for y = (a - za) * ratio + (b - zb) * ratio + zy that give `meaning` [256, 256] for all stored a, b.
 
     First int32 with a shift (the constants are nudged where a pair lies near a tie), then int64 with a shift, then the
     exact quotient in int64, which ties need. AidgeError when none is equal on every pair.
     """
     exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
-    near_tie = numpy.abs(exact - numpy.floor(exact) - 0.5) < 2.0 ** -9
+    near_tie = numpy.abs(exact - numpy.floor(exact) - 0.5) < 2.0**-9
     hard = FIRST[near_tie], SECOND[near_tie], meaning[near_tie]
 
     def agrees(candidate: Affine, a: numpy.ndarray, b: numpy.ndarray, wanted: numpy.ndarray) -> bool:
@@ -62,8 +63,11 @@ def proved_affine(ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int
     for candidate in _candidates(ratios, zero_points):
         if agrees(candidate, *hard) and agrees(candidate, FIRST, SECOND, meaning):
             return candidate
-    raise AidgeError("no integer arithmetic is proved equal to this sum on all pairs of stored values", code="RANGE",
-                     hint="choose scales that are closer to each other, or powers of two")
+    raise AidgeError(
+        "no integer arithmetic is proved equal to this sum on all pairs of stored values",
+        code="RANGE",
+        hint="choose scales that are closer to each other, or powers of two",
+    )
 
 
 def _candidates(ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int, int]) -> Iterator[Affine]:

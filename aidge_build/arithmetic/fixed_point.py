@@ -70,12 +70,16 @@ def proved_rescale(ratio: Fraction, largest: int, is_exact: Callable[[Rescale], 
     for candidate in rescales(ratio, largest):
         if is_exact(candidate):
             return candidate
-    raise AidgeError(f"no integer arithmetic is proved equal to {what}", code="RANGE",
-                     hint="choose scales that are closer to each other, or powers of two")
+    raise AidgeError(
+        f"no integer arithmetic is proved equal to {what}",
+        code="RANGE",
+        hint="choose scales that are closer to each other, or powers of two",
+    )
 
 
-def equal_over_range(exact: Callable[[numpy.ndarray], numpy.ndarray], fast: Callable[[numpy.ndarray], numpy.ndarray],
-                     low: int, high: int) -> bool:
+def equal_over_range(
+    exact: Callable[[numpy.ndarray], numpy.ndarray], fast: Callable[[numpy.ndarray], numpy.ndarray], low: int, high: int
+) -> bool:
     """Whether two non-decreasing functions with at most 256 values agree on all integers low..high.
 
     Between two steps of `fast` both ends agree, and a monotone function that is equal at both ends is constant between.

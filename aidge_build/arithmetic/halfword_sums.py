@@ -12,7 +12,7 @@ from aidge_build.arithmetic.affine import FIRST, SECOND
 
 BITS = (16, 20)  # fraction bits of the sum: with 16 two results leave in one instruction
 TRIES = 300
-_NEAR_TIE = 2.0 ** -8
+_NEAR_TIE = 2.0**-8
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,9 @@ class HalfwordSum:
         return max(abs(self.first), abs(self.second), largest) < 1 << 31
 
 
-def halfword_sum(ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int, int],
-                 meaning: numpy.ndarray) -> HalfwordSum | None:
+def halfword_sum(
+    ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int, int], meaning: numpy.ndarray
+) -> HalfwordSum | None:
     """Factors that give `meaning` [256, 256] for all stored pairs (a, b), or None if a seeded search finds none."""
     exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
     hard = numpy.abs(exact - numpy.floor(exact) - 0.5) < _NEAR_TIE
@@ -58,6 +59,10 @@ def halfword_sum(ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int,
 def _nudges() -> list[tuple[int, int, int]]:
     """What to add to both factors and the offset, the smallest first; the same list in every process."""
     generator = numpy.random.default_rng(5)
-    random = [(int(i), int(j), int(k)) for i, j, k in zip(generator.integers(-40, 41, TRIES), generator.integers(-40, 41, TRIES),
-                                                         generator.integers(-4, 5, TRIES))]
+    random = [
+        (int(i), int(j), int(k))
+        for i, j, k in zip(
+            generator.integers(-40, 41, TRIES), generator.integers(-40, 41, TRIES), generator.integers(-4, 5, TRIES)
+        )
+    ]
     return [(0, 0, more) for more in (0, 1, -1, 2, -2, 3, -3)] + random

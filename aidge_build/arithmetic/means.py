@@ -16,8 +16,9 @@ from aidge_build.graph.quantization import Quantization
 MOST_LEVEL = 32000  # so that a mean with a zero point fits 16 bits
 
 
-def proved_mean(count: int, data: Quantization, result: Quantization, clamp: Callable[[numpy.ndarray], numpy.ndarray],
-                bounds: tuple[int, int]) -> Rescale:
+def proved_mean(
+    count: int, data: Quantization, result: Quantization, clamp: Callable[[numpy.ndarray], numpy.ndarray], bounds: tuple[int, int]
+) -> Rescale:
     """The rescaling of a sum of `count` values minus zero points; `clamp` limits real means, `bounds` the stored result."""
     smallest, largest = (count * (level - data.zero_point) for level in DType.int8.range)
 
@@ -26,14 +27,18 @@ def proved_mean(count: int, data: Quantization, result: Quantization, clamp: Cal
     def levels_of(candidate: Rescale) -> Callable[[numpy.ndarray], numpy.ndarray]:
         return lambda sums: numpy.clip(candidate.apply(sums) + result.zero_point, *bounds)
 
-    return proved_rescale(exact_ratio(data.scale, count, result.scale), max(abs(smallest), abs(largest)),
-                          lambda candidate: equal_over_range(exact, levels_of(candidate), smallest, largest),
-                          f"the mean of {count} values")
+    return proved_rescale(
+        exact_ratio(data.scale, count, result.scale),
+        max(abs(smallest), abs(largest)),
+        lambda candidate: equal_over_range(exact, levels_of(candidate), smallest, largest),
+        f"the mean of {count} values",
+    )
 
 
 @functools.lru_cache(256)
-def float_mean(count: int, data: Quantization, result: Quantization, clamp: Callable[[numpy.ndarray], numpy.ndarray],
-               bounds: tuple[int, int]) -> numpy.float32 | None:
+def float_mean(
+    count: int, data: Quantization, result: Quantization, clamp: Callable[[numpy.ndarray], numpy.ndarray], bounds: tuple[int, int]
+) -> numpy.float32 | None:
     """A float32 multiplier so that requantizing the sum of `count` values minus zero points gives their quantized mean, for every
     sum; None when there is none, or when a mean lies beyond 16 bits."""
     smallest, largest = (count * (level - data.zero_point) for level in DType.int8.range)
@@ -48,9 +53,11 @@ def float_mean(count: int, data: Quantization, result: Quantization, clamp: Call
     return None
 
 
-def _exact_levels(count: int, data: Quantization, result: Quantization,
-                  clamp: Callable[[numpy.ndarray], numpy.ndarray]) -> Callable[[numpy.ndarray], numpy.ndarray]:
+def _exact_levels(
+    count: int, data: Quantization, result: Quantization, clamp: Callable[[numpy.ndarray], numpy.ndarray]
+) -> Callable[[numpy.ndarray], numpy.ndarray]:
     """The real formula: stored means of sums."""
+
     def exact(sums: numpy.ndarray) -> numpy.ndarray:
         means = sums.astype(numpy.float64) * numpy.float64(data.scale) / count
         return quantize(clamp(means), result, DType.int8).astype(numpy.int64)

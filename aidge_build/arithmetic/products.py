@@ -12,8 +12,9 @@ from aidge_build.arithmetic.requantize import requantize
 from aidge_build.graph.quantization import Quantization
 
 
-def float_product(first: Quantization, second: Quantization, result: Quantization, bounds: tuple[int, int],
-                  meaning: numpy.ndarray) -> numpy.float32 | None:
+def float_product(
+    first: Quantization, second: Quantization, result: Quantization, bounds: tuple[int, int], meaning: numpy.ndarray
+) -> numpy.float32 | None:
     """A multiplier so that requantizing (a - za) * (b - zb) gives `meaning` [256, 256] for all stored pairs; None when there is
     none, or when a product lies beyond 16 bits."""
     products = (FIRST - first.zero_point) * (SECOND - second.zero_point)

@@ -25,6 +25,8 @@ def require_int32(weights: numpy.ndarray, bias: numpy.ndarray, zero_point: int, 
     largest = largest_accumulators(weights, bias, zero_point, low, high)
     channel = int(numpy.argmax(largest))
     if largest[channel] >= INT32_LIMIT:
-        raise AidgeError(f"the accumulator of output channel {channel} can reach {largest[channel]}, "
-                         f"int32 ends at {INT32_LIMIT - 1}", code="RANGE",
-                         hint="a bias this large hides a scale that is far too small: quantize the layer again")
+        raise AidgeError(
+            f"the accumulator of output channel {channel} can reach {largest[channel]}, int32 ends at {INT32_LIMIT - 1}",
+            code="RANGE",
+            hint="a bias this large hides a scale that is far too small: quantize the layer again",
+        )

@@ -44,8 +44,11 @@ def softmax_table(input_scale: float, output_scale: float, length: int, entries:
     for bits in range(MOST_FRACTION_BITS, LEAST_FRACTION_BITS - 1, -1):
         if (1 << bits) << shift < _LIMIT and length * (factor << bits) < _LIMIT:
             return SoftmaxTable(exponentials(float(numpy.float32(input_scale)), bits, entries), bits, shift, factor)
-    raise AidgeError(f"Softmax over {length} elements with the output scale {output_scale} does not fit 64-bit integers",
-                     code="SOFTMAX", hint="use the output scale 1/256")
+    raise AidgeError(
+        f"Softmax over {length} elements with the output scale {output_scale} does not fit 64-bit integers",
+        code="SOFTMAX",
+        hint="use the output scale 1/256",
+    )
 
 
 def _as_fraction(scale: float) -> tuple[int, int]:
@@ -56,7 +59,7 @@ def _as_fraction(scale: float) -> tuple[int, int]:
 
 def exponentials(input_scale: float, fraction_bits: int, entries: int) -> tuple[int, ...]:
     """rint(e^(-k * input_scale) * 2^fraction_bits) for k = 0 .. entries - 1."""
-    context = Context(prec=40, rounding=ROUND_HALF_EVEN, Emin=-10**9, Emax=10**9)
+    context = Context(prec=40, rounding=ROUND_HALF_EVEN, Emin=-(10**9), Emax=10**9)
     one = Decimal(1 << fraction_bits)
     reals = (context.multiply(context.exp(context.multiply(Decimal(-k), Decimal(input_scale))), one) for k in range(entries))
     return tuple(int(real.to_integral_value(ROUND_HALF_EVEN)) for real in reals)

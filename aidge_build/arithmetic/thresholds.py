@@ -34,8 +34,9 @@ class Staircase:
 
     def of(self, channels) -> "Staircase":
         """Only these channels."""
-        return Staircase(self.steps[channels], self.low[channels], self.high[channels], self.multipliers[channels],
-                         self.zero_point)
+        return Staircase(
+            self.steps[channels], self.low[channels], self.high[channels], self.multipliers[channels], self.zero_point
+        )
 
 
 def staircase(multipliers: numpy.ndarray, zero_point: int, low: numpy.ndarray, high: numpy.ndarray) -> Staircase:
@@ -100,10 +101,12 @@ def low_form(stairs: Staircase, shift: int, is_tuned: bool = True) -> LowForm:
         slope = part.multipliers.astype(numpy.float64)
         if fraction:
             wanted = stairs.zero_point + 0.5 + fraction / FRACTIONS * slope
-            candidates = numpy.rint((wanted[:, None] - EXTRAS * slope[:, None]) * 2.0 ** shift)
-            best = numpy.abs(candidates * 2.0 ** -shift + EXTRAS * slope[:, None] - wanted[:, None]).argmin(axis=1)
-            extra, constant = EXTRAS[best], candidates[numpy.arange(len(best)), best].clip(-(1 << 30),
-                                                                                           1 << 30).astype(numpy.int64)
+            candidates = numpy.rint((wanted[:, None] - EXTRAS * slope[:, None]) * 2.0**shift)
+            best = numpy.abs(candidates * 2.0**-shift + EXTRAS * slope[:, None] - wanted[:, None]).argmin(axis=1)
+            extra, constant = (
+                EXTRAS[best],
+                candidates[numpy.arange(len(best)), best].clip(-(1 << 30), 1 << 30).astype(numpy.int64),
+            )
         else:
             extra, constant = extras[open_channels], constants[open_channels]
         scaled = part.steps + extra[:, None]
@@ -150,10 +153,14 @@ def _multipliers(at: numpy.ndarray, before: numpy.ndarray, bounds: numpy.ndarray
     safe_at, safe_before = numpy.where(at == 0, 1, at), numpy.where(before == 0, 1, before)
     floor_at, floor_before = bounds // safe_at, bounds // safe_before
     ceiling_at, ceiling_before = -(-bounds // safe_at), -(-bounds // safe_before)
-    least = numpy.maximum(_most(numpy.where(counts_at & (at > 0), ceiling_at, 1)),
-                          _most(numpy.where(counts_before & (before < 0), floor_before + 1, 1)))
-    most = numpy.minimum(_least(numpy.where(counts_at & (at < 0), floor_at, MOST_MULTIPLIER)),
-                         _least(numpy.where(counts_before & (before > 0), ceiling_before - 1, MOST_MULTIPLIER)))
+    least = numpy.maximum(
+        _most(numpy.where(counts_at & (at > 0), ceiling_at, 1)),
+        _most(numpy.where(counts_before & (before < 0), floor_before + 1, 1)),
+    )
+    most = numpy.minimum(
+        _least(numpy.where(counts_at & (at < 0), floor_at, MOST_MULTIPLIER)),
+        _least(numpy.where(counts_before & (before > 0), ceiling_before - 1, MOST_MULTIPLIER)),
+    )
     impossible = (counts_at & (at == 0) & (bounds > 0)) | (counts_before & (before == 0) & (bounds <= 0))
     least = numpy.maximum(least, 1)
     return numpy.where((least <= most) & ~impossible.any(1), (least + most) // 2, _NONE)

@@ -44,8 +44,9 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     choices = {}
     for node in adapted.nodes:
         if node.name in chosen:
-            choices[node.name] = _choice(chosen[node.name], matches[node.name],
-                                         widened.get(node.name, "") or matches[node.name].rule)
+            choices[node.name] = _choice(
+                chosen[node.name], matches[node.name], widened.get(node.name, "") or matches[node.name].rule
+            )
         else:
             copy = match(NodeView.of(adapted, node), libraries, target)
             _refuse_unsupported(adapted, {node.name: copy}, {node.name: copy.accepted}, (node,))
@@ -72,34 +73,45 @@ def _with_own_outputs(view: GraphView) -> GraphView:
         if last is None:
             rewrite.append_node(copy)
         else:
-            rewrite.replace_node(last, last.with_(outputs=tuple(source if output == name else output for output in last.outputs)),
-                                 copy)
+            rewrite.replace_node(
+                last, last.with_(outputs=tuple(source if output == name else output for output in last.outputs)), copy
+            )
     return rewrite.finish()
 
 
 def _options(view: GraphView, node: Node, found: Match) -> list[Option]:
     seen = NodeView.of(view, node)
-    return [*(view_options(seen) if node.operator.views else ()),
-            *(option for kernel in found.accepted for option in kernel_options(seen, kernel))]
+    return [
+        *(view_options(seen) if node.operator.views else ()),
+        *(option for kernel in found.accepted for option in kernel_options(seen, kernel)),
+    ]
 
 
-def _refuse_unsupported(view: GraphView, matches: Mapping[str, Match], options: Mapping[str, Sequence],
-                        nodes: Sequence[Node] | None = None) -> None:
+def _refuse_unsupported(
+    view: GraphView, matches: Mapping[str, Match], options: Mapping[str, Sequence], nodes: Sequence[Node] | None = None
+) -> None:
     missing = [node for node in nodes or view.nodes if not options[node.name] and not node.operator.views]
     if not missing:
         return
     first = missing[0]
     others = f" ({len(missing)} nodes have none: {', '.join(node.where() for node in missing[:20])})" if len(missing) > 1 else ""
-    raise AidgeError(f"no kernel accepts it{others}", where=first.where(), code="KERNEL",
-                     tried=[f"{name} ({reason})" for name, reason in matches[first.name].rejected],
-                     hint="aidge-build kernels lists what each library accepts; a library of your own: --kernel-path")
+    raise AidgeError(
+        f"no kernel accepts it{others}",
+        where=first.where(),
+        code="KERNEL",
+        tried=[f"{name} ({reason})" for name, reason in matches[first.name].rejected],
+        hint="aidge-build kernels lists what each library accepts; a library of your own: --kernel-path",
+    )
 
 
 def _choice(option: Option, found: Match, rule: str) -> Choice:
     if option.kernel is None:
         return Choice(None, "the same bytes under another name", (), option.inputs, option.outputs)
-    rivals = tuple((f"{kernel.library} {kernel.name}", "less specific, or moves more bytes")
-                   for kernel in found.accepted if kernel is not option.kernel)
+    rivals = tuple(
+        (f"{kernel.library} {kernel.name}", "less specific, or moves more bytes")
+        for kernel in found.accepted
+        if kernel is not option.kernel
+    )
     if any(reason.startswith("library ") for _, reason in found.rejected):
         rule = rule or "first library that accepts it"
     rule = rule or ("the only kernel that accepts it" if len(found.accepted) == 1 else "most specific, fewest bytes moved")
@@ -118,8 +130,9 @@ def _choose(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dict[st
         before = dict(state)
         for node in (*reversed(view.nodes), *view.nodes):
             if options[node.name]:
-                state[node.name] = min(options[node.name], key=lambda option: (_cost(view, state, node, option),
-                                                                               option is not state[node.name]))
+                state[node.name] = min(
+                    options[node.name], key=lambda option: (_cost(view, state, node, option), option is not state[node.name])
+                )
         if all(state[name] is before[name] for name in state):
             break
     return state
@@ -141,10 +154,14 @@ def _cost(view: GraphView, state: Mapping[str, Option], node: Node, option: Opti
     for name, form in zip(node.outputs, option.outputs):
         tensor = view.tensor(name)
         wanted = [row_major(tensor.rank)] if name in view.outputs else []
-        wanted += [want for reader in view.consumers(name) if reader.name in state
-                   for want in _reads(reader, state[reader.name], name)]
-        distinct = [want for position, want in enumerate(wanted)
-                    if not any(same_bytes(tensor.dims, want, other) for other in wanted[:position])]
+        wanted += [
+            want for reader in view.consumers(name) if reader.name in state for want in _reads(reader, state[reader.name], name)
+        ]
+        distinct = [
+            want
+            for position, want in enumerate(wanted)
+            if not any(same_bytes(tensor.dims, want, other) for other in wanted[:position])
+        ]
         total += sum(tensor.size_bytes for want in distinct if not same_bytes(tensor.dims, want, form))
     return total
 
@@ -178,8 +195,9 @@ def _with_copies(view: GraphView, chosen: Mapping[str, Option]) -> GraphView:
             copy = rewrite.add_tensor(tensor.with_(name=f"{name}_{form}", format=form))
             copies[name, form] = copy
             node_name = f"{reader.name}_reformat_{len(copies)}"
-            before.setdefault(reader.name, []).append(Node(node_name, Reformat(), (permuted.get(name, name),), (copy,),
-                                                           reader.origin))
+            before.setdefault(reader.name, []).append(
+                Node(node_name, Reformat(), (permuted.get(name, name),), (copy,), reader.origin)
+            )
         return copies[name, form]
 
     for node in view.nodes:

@@ -53,18 +53,27 @@ class Adaptation:
         return sum(step.cost_bytes for step in self.steps)
 
 
-def adaptation(view: NodeView, spec: ImplSpec, required: ImplSpec | None = None, *, features: Iterable[str] | None = None,
-               rounding: str | None = None) -> Adaptation | str:
+def adaptation(
+    view: NodeView,
+    spec: ImplSpec,
+    required: ImplSpec | None = None,
+    *,
+    features: Iterable[str] | None = None,
+    rounding: str | None = None,
+) -> Adaptation | str:
     """The conversions with which `spec` accepts the node, or the reason why none help.
 
     Types change only where no value is lost on the way in: quantized tensors become float32, narrow types wider ones.
     `required` may ask for other types, formats and dims than the node has now. The spec's own features and rounding count where
     none are given.
     """
-    inputs = [tensor and _as_required(tensor, required.input_spec(index) if required else None)
-              for index, tensor in enumerate(view.inputs)]
-    outputs = [_as_required(tensor, required.output_spec(index) if required else None)
-               for index, tensor in enumerate(view.outputs)]
+    inputs = [
+        tensor and _as_required(tensor, required.input_spec(index) if required else None)
+        for index, tensor in enumerate(view.inputs)
+    ]
+    outputs = [
+        _as_required(tensor, required.output_spec(index) if required else None) for index, tensor in enumerate(view.outputs)
+    ]
     steps: list[Step] = []
     for side, tensors, spec_of in ((INPUT, inputs, spec.input_spec), (OUTPUT, outputs, spec.output_spec)):
         for index, tensor in enumerate(tensors):
@@ -75,8 +84,9 @@ def adaptation(view: NodeView, spec: ImplSpec, required: ImplSpec | None = None,
                 steps += found
                 tensors[index] = (found[-1].written if side == INPUT else found[0].read) if found else tensor
     adapted = NodeView(view.node, tuple(inputs), tuple(outputs))
-    reason = spec.rejection(adapted, spec.features if features is None else features,
-                            spec.rounding if rounding is None else rounding)
+    reason = spec.rejection(
+        adapted, spec.features if features is None else features, spec.rounding if rounding is None else rounding
+    )
     return reason or Adaptation(spec, adapted, tuple(steps))
 
 
@@ -87,8 +97,9 @@ def _as_required(tensor: Tensor, required: IOSpec | None) -> Tensor:
     dtype = tensor.dtype if required.dtype.is_wildcard else required.dtype
     dims = tuple(max(extent.low, 1) for extent in required.dims) or tensor.dims
     order = required.format_for(len(dims)) or (tensor.format if len(dims) == tensor.rank else None)
-    return tensor.with_(dtype=dtype, dims=dims, format=order,
-                        data=tensor.data if dims == tensor.dims and dtype is tensor.dtype else None)
+    return tensor.with_(
+        dtype=dtype, dims=dims, format=order, data=tensor.data if dims == tensor.dims and dtype is tensor.dtype else None
+    )
 
 
 def _converted(side: str, index: int, tensor: Tensor, spec: IOSpec) -> list[Step] | str:
@@ -135,6 +146,8 @@ def _constant_in(tensor: Tensor, wanted: DType) -> numpy.ndarray | None:
 
 def in_row_major(view: NodeView) -> NodeView:
     """The node with every unnamed order as the model's own, so that orders can be compared."""
+
     def named(tensor: Tensor | None) -> Tensor | None:
         return tensor if tensor is None or tensor.format is not None else tensor.with_(format=row_major(tensor.rank))
+
     return NodeView(view.node, tuple(map(named, view.inputs)), tuple(map(named, view.outputs)))

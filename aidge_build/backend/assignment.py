@@ -38,11 +38,15 @@ class Assignment:
         """The node as its kernel sees it: every tensor in the format that the kernel chose."""
         seen, choice = NodeView.of(self.view, node), self.choices[node.name]
         formats = dict(choice.inputs)
-        inputs = tuple(tensor.with_(format=formats[index]) if index in formats else tensor
-                       for index, tensor in enumerate(seen.inputs))
+        inputs = tuple(
+            tensor.with_(format=formats[index]) if index in formats else tensor for index, tensor in enumerate(seen.inputs)
+        )
         outputs = tuple(tensor.with_(format=form) for tensor, form in zip(seen.outputs, choice.outputs)) or seen.outputs
         return NodeView(node, inputs, outputs, self.view)
 
     def __str__(self) -> str:
-        return "\n".join(f"  {node.name}: {choice.kernel.library + ' ' + choice.kernel.name if choice.kernel else 'view'}"
-                         f" ({choice.rule})" for node in self.view.nodes for choice in [self.choices[node.name]])
+        return "\n".join(
+            f"  {node.name}: {choice.kernel.library + ' ' + choice.kernel.name if choice.kernel else 'view'} ({choice.rule})"
+            for node in self.view.nodes
+            for choice in [self.choices[node.name]]
+        )

@@ -36,8 +36,9 @@ class Context:
         for values in (self.hidden, self.instances, self.params):
             if name in values:
                 return values[name]
-        raise AidgeError(f"there is no value of a tensor '{name}'", code="GRAPH",
-                         hint="only tensors of the graph have one, after its forward")
+        raise AidgeError(
+            f"there is no value of a tensor '{name}'", code="GRAPH", hint="only tensors of the graph have one, after its forward"
+        )
 
     def accumulate(self, name: str, gradient: numpy.ndarray) -> None:
         """Add a gradient to that which the tensor has already."""

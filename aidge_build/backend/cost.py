@@ -67,15 +67,21 @@ class CostTable:
 
     def cost(self, kernel: Kernel, view: NodeView, flash_wait_states: int = 0) -> float | None:
         """What the kernel costs at this node, by the entry for its class of shapes if there is one; None when it has no entry."""
-        fits = [entry for entry in self.entries if (entry.library, entry.kernel) == (kernel.library, kernel.name)
-                and entry.op in ("", kernel.type)]
+        fits = [
+            entry
+            for entry in self.entries
+            if (entry.library, entry.kernel) == (kernel.library, kernel.name) and entry.op in ("", kernel.type)
+        ]
         fits = [entry for entry in fits if not entry.shape or entry.shape == shape_class(view)]
         if not fits:
             return None
         entry = max(fits, key=lambda one: (bool(one.shape), bool(one.op)))
         waits = flash_wait_states if self.unit == CYCLES else 0
-        return (entry.fixed + (entry.per_mac + waits * entry.lines_per_mac) * view.multiply_accumulates
-                + (entry.per_element + waits * entry.lines_per_element) * sum(tensor.elements for tensor in view.outputs))
+        return (
+            entry.fixed
+            + (entry.per_mac + waits * entry.lines_per_mac) * view.multiply_accumulates
+            + (entry.per_element + waits * entry.lines_per_element) * sum(tensor.elements for tensor in view.outputs)
+        )
 
 
 def read_cost_table(data: bytes, where: str) -> CostTable:
@@ -87,8 +93,9 @@ def read_cost_table(data: bytes, where: str) -> CostTable:
     missing = [key for key in ("schema", "name", "version", "unit") if key not in table]
     if missing or table["schema"] != SCHEMA:
         what = f"the cost table has no {missing[0]!r}" if missing else f"schema {table['schema']} is unknown, {SCHEMA} is read"
-        raise AidgeError(what, where=where, code="COST",
-                         hint='schema = 1, name = "...", version = "...", unit = "instructions", [[cost]] ...')
+        raise AidgeError(
+            what, where=where, code="COST", hint='schema = 1, name = "...", version = "...", unit = "instructions", [[cost]] ...'
+        )
     entries = tuple(_entry(entry, where) for entry in table.get("cost", ()))
     _refuse_unknown(table, _TABLE_KEYS, where)
     pairs = [(entry.library, entry.kernel, entry.op, entry.shape) for entry in entries]
@@ -105,8 +112,9 @@ def _entry(entry: dict, where: str) -> CostEntry:
     if bad or "library" not in entry or "kernel" not in entry:
         what = f"{bad} is {numbers[bad]!r}" if bad else "an entry has no library or no kernel"
         raise AidgeError(what, where=where, code="COST", hint="numbers are finite and not negative")
-    return CostEntry(str(entry["library"]), str(entry["kernel"]), str(entry.get("op", "")), str(entry.get("shape", "")),
-                     **numbers)
+    return CostEntry(
+        str(entry["library"]), str(entry["kernel"]), str(entry.get("op", "")), str(entry.get("shape", "")), **numbers
+    )
 
 
 def _refuse_unknown(table: dict, known: set[str], where: str) -> None:

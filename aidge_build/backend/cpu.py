@@ -45,6 +45,7 @@ def _forward(view: NodeView, values: Sequence[numpy.ndarray | None]) -> tuple[nu
     return evaluate(view.operator, values, view.inputs, view.outputs)
 
 
-def _backward(view: NodeView, values: Sequence[numpy.ndarray | None],
-              gradients: Sequence[numpy.ndarray]) -> tuple[numpy.ndarray | None, ...]:
+def _backward(
+    view: NodeView, values: Sequence[numpy.ndarray | None], gradients: Sequence[numpy.ndarray]
+) -> tuple[numpy.ndarray | None, ...]:
     return view.operator.backward(gradients, values, _forward(view, values))

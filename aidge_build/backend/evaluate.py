@@ -11,8 +11,9 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Operator, as_evaluated, as_tuple
 
 
-def evaluate(operator: Operator, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None],
-             outputs: Sequence[Tensor]) -> tuple[numpy.ndarray, ...]:
+def evaluate(
+    operator: Operator, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
+) -> tuple[numpy.ndarray, ...]:
     """The outputs: on quantized tensors by `forward_quantized`, else by `forward`.
 
     Float tensors are evaluated in float64 and rounded once to their type.

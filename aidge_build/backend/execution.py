@@ -32,13 +32,15 @@ class Step:
             return self.impl.forward(*values)
         return evaluate(self.seen.operator, values, self.seen.inputs, self.seen.outputs)
 
-    def backward(self, gradients: Sequence[numpy.ndarray], values: Sequence[numpy.ndarray | None],
-                 results: Sequence[numpy.ndarray]) -> Sequence[numpy.ndarray | None]:
+    def backward(
+        self, gradients: Sequence[numpy.ndarray], values: Sequence[numpy.ndarray | None], results: Sequence[numpy.ndarray]
+    ) -> Sequence[numpy.ndarray | None]:
         if self.impl is not None:
             return self.impl.backward(values, gradients)
         if is_quantized(self.seen.inputs, self.seen.outputs):
-            raise AidgeError("it computes on quantized tensors, which have no gradients", code="TRAINING",
-                             hint="train the float model")
+            raise AidgeError(
+                "it computes on quantized tensors, which have no gradients", code="TRAINING", hint="train the float model"
+            )
         with numpy.errstate(all="ignore"):
             return self.seen.operator.backward(gradients, values, results)
 
@@ -57,8 +59,11 @@ class Execution:
     def context(self, params: MutableMapping[str, numpy.ndarray] | None = None) -> Context:
         """A context with these parameters, by default copies of all float constants; missing constants stay the graph's."""
         if params is None:
-            params = {name: numpy.array(tensor.data) for name, tensor in self.view.tensors.items()
-                      if tensor.is_constant and tensor.dtype.is_float}
+            params = {
+                name: numpy.array(tensor.data)
+                for name, tensor in self.view.tensors.items()
+                if tensor.is_constant and tensor.dtype.is_float
+            }
         for name, value in params.items():
             wanted = self.view.tensor(name).dims if name in self.view.tensors else value.shape
             if value.shape != wanted:
@@ -133,6 +138,7 @@ def _accepting(seen: NodeView, backends: Sequence[HostBackend]) -> OperatorImpl 
 
 def _in_float64(view: GraphView) -> GraphView:
     """The same graph with float64 where it had another float type."""
+
     def widened(tensor: Tensor) -> Tensor:
         if not tensor.dtype.is_float:
             return tensor
@@ -152,6 +158,8 @@ def _checked(value: numpy.ndarray, tensor: Tensor, dtype: type | None) -> numpy.
     if dtype is not None and value.dtype.kind == "f":
         value = value.astype(dtype)
     if value.shape != tensor.dims or value.dtype != tensor.dtype.numpy:
-        raise AidgeError(f"the input '{tensor.name}' is {value.dtype}{list(value.shape)}, "
-                         f"the model wants {tensor.dtype.name}{list(tensor.dims)}")
+        raise AidgeError(
+            f"the input '{tensor.name}' is {value.dtype}{list(value.shape)}, "
+            f"the model wants {tensor.dtype.name}{list(tensor.dims)}"
+        )
     return value

@@ -31,12 +31,15 @@ def fold_into_weights(view: GraphView, chosen: Mapping[str, Option]) -> GraphVie
         moved = rewrite.add_tensor(source.with_(name=f"{source.name}_moved", dims=tuple(source.dims[axis] for axis in order)))
         flat = rewrite.add_tensor(result.with_(name=f"{result.name}_moved"))
         rewrite.replace_node(
-            node, Node(f"{node.name}_transpose", Transpose(tuple(order)), node.inputs[:1], (moved,), node.origin),
-            Node(node.name, Reshape(result.dims), (moved,), (flat,), node.origin))
+            node,
+            Node(f"{node.name}_transpose", Transpose(tuple(order)), node.inputs[:1], (moved,), node.origin),
+            Node(node.name, Reshape(result.dims), (moved,), (flat,), node.origin),
+        )
         for reader in readers:
             weights = view.tensor(reader.inputs[1])
-            name = rewrite.add_tensor(weights.with_(name=f"{weights.name}_moved",
-                                                    data=numpy.ascontiguousarray(weights.data[:, columns])))
+            name = rewrite.add_tensor(
+                weights.with_(name=f"{weights.name}_moved", data=numpy.ascontiguousarray(weights.data[:, columns]))
+            )
             rewrite.replace_node(reader, reader.with_(inputs=(flat, name, *reader.inputs[2:])))
     return rewrite.finish() if rewrite.changed else None
 

@@ -40,9 +40,11 @@ def kernel_options(view: NodeView, kernel: Kernel) -> list[Option]:
     options = []
     for chosen in itertools.islice(itertools.product(*orders), MOST_OPTIONS):
         order_of = {position: order for order, positions in zip(chosen, groups.values()) for position in positions}
-        forms = [order_of[position](tensor.rank) if position in order_of else side.format_for(tensor.rank)
-                 for position, (tensor, side) in enumerate(sides)]
-        options.append(Option(kernel, tuple(zip(moving, forms[:len(moving)])), tuple(forms[len(moving):])))
+        forms = [
+            order_of[position](tensor.rank) if position in order_of else side.format_for(tensor.rank)
+            for position, (tensor, side) in enumerate(sides)
+        ]
+        options.append(Option(kernel, tuple(zip(moving, forms[: len(moving)])), tuple(forms[len(moving) :])))
     return options
 
 
@@ -56,8 +58,9 @@ def view_options(view: NodeView) -> list[Option]:
     source, result = view.inputs[0], view.outputs[0]
     orders = dict.fromkeys((row_major(source.rank), channels_last(source.rank)))
     if view.node.type == "Transpose":
-        inverse = dict.fromkeys(_transposed_back(view.operator.permutation, order(source.rank))
-                                for order in (row_major, channels_last))
+        inverse = dict.fromkeys(
+            _transposed_back(view.operator.permutation, order(source.rank)) for order in (row_major, channels_last)
+        )
         return [Option(None, ((0, form),), (_transposed(view.operator.permutation, form),)) for form in {**orders, **inverse}]
     options = []
     for form in orders:

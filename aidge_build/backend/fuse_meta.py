@@ -22,16 +22,24 @@ def fuse_meta(view: GraphView, libraries: Sequence[Library], target: Target, *, 
     graph as the file holds it, before recipes have rewritten it.
     """
     for position, library in enumerate(libraries[:1] if first_only else libraries):
-        patterns = sorted((kernel for kernel in library.kernels if kernel.pattern),
-                          key=lambda kernel: (-kernel.pattern.count(">"), kernel.type, kernel.pattern, -kernel.spec.specificity,
-                                              str(kernel.spec)))
+        patterns = sorted(
+            (kernel for kernel in library.kernels if kernel.pattern),
+            key=lambda kernel: (
+                -kernel.pattern.count(">"),
+                kernel.type,
+                kernel.pattern,
+                -kernel.spec.specificity,
+                str(kernel.spec),
+            ),
+        )
         for kernel in patterns:
             view = _fused(view, kernel, libraries[:position], libraries, target)
     return view
 
 
-def _fused(view: GraphView, kernel: Kernel, preferred: Sequence[Library], libraries: Sequence[Library],
-           target: Target) -> GraphView:
+def _fused(
+    view: GraphView, kernel: Kernel, preferred: Sequence[Library], libraries: Sequence[Library], target: Target
+) -> GraphView:
     rewrite = Rewrite(view)
     for found in find(view, kernel.pattern):
         if any(isinstance(node.operator, MetaOperator) for node in found.nodes):
@@ -48,8 +56,9 @@ def _fused(view: GraphView, kernel: Kernel, preferred: Sequence[Library], librar
     return rewrite.finish()
 
 
-def _better_apart(view: GraphView, found: Found, preferred: Sequence[Library], libraries: Sequence[Library],
-                  target: Target) -> bool:
+def _better_apart(
+    view: GraphView, found: Found, preferred: Sequence[Library], libraries: Sequence[Library], target: Target
+) -> bool:
     """Whether the nodes get kernels one by one, the heaviest of them (all, if none multiplies) a more preferred one."""
     if not preferred:
         return False

@@ -20,8 +20,13 @@ class HostBackend:
         self.name = name
         self._impls: dict[str, dict[ImplSpec, Impl]] = {}
 
-    def register(self, op_type: str, spec: ImplSpec, prod_conso: Callable[[NodeView], ProdConso] = ProdConso.default_model,
-                 backward: Callable | None = None):
+    def register(
+        self,
+        op_type: str,
+        spec: ImplSpec,
+        prod_conso: Callable[[NodeView], ProdConso] = ProdConso.default_model,
+        backward: Callable | None = None,
+    ):
         """Register the decorated function as the forward kernel of this spec; a duplicate is an error."""
 
         def mark(forward: Callable) -> Callable:

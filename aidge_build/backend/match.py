@@ -60,21 +60,27 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
         if found is not None:
             return found
     chosen = tuple(kernel for kernel in accepted if kernel.library == accepted[0].library)
-    rejected += [(_title(kernel), f"library {chosen[0].library} comes first") for kernel in accepted[len(chosen):]]
+    rejected += [(_title(kernel), f"library {chosen[0].library} comes first") for kernel in accepted[len(chosen) :]]
     return Match(chosen, tuple(rejected))
 
 
 def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, rejected: list[tuple[str, str]]) -> Match | None:
     """The cheapest kernel by the table; None when it knows none of them."""
     table = target.cost_table
-    costs = [(cost, position, kernel) for position, kernel in enumerate(accepted)
-             for cost in [table.cost(kernel, view, target.flash_wait_states)] if cost is not None]
+    costs = [
+        (cost, position, kernel)
+        for position, kernel in enumerate(accepted)
+        for cost in [table.cost(kernel, view, target.flash_wait_states)]
+        if cost is not None
+    ]
     if not costs:
         return None
     best, _, chosen = min(costs, key=lambda entry: entry[:2])
-    others = [(_title(kernel), f"costs {cost:,.0f} {table.unit}")
-              for cost, _, kernel in sorted(costs, key=lambda entry: entry[:2])
-              if kernel is not chosen]
+    others = [
+        (_title(kernel), f"costs {cost:,.0f} {table.unit}")
+        for cost, _, kernel in sorted(costs, key=lambda entry: entry[:2])
+        if kernel is not chosen
+    ]
     known = {id(kernel) for _, _, kernel in costs}
     others += [(_title(kernel), "is not in the cost table") for kernel in accepted if id(kernel) not in known]
     return Match((chosen,), (*others, *rejected), f"cheapest by cost table {table}: {best:,.0f} {table.unit}")

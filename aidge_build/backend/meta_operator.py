@@ -33,14 +33,20 @@ class MetaOperator(Operator):
         found = {name: tensor.data for name, tensor in self.graph.tensors.items() if tensor.is_constant}
         found |= {name: value for name, value in zip(self.graph.inputs, values) if value is not None}
         for node in self.graph.nodes:
-            results = evaluate(node.operator, [found[name] if name else None for name in node.inputs],
-                               self.graph.input_tensors(node), self.graph.output_tensors(node))
+            results = evaluate(
+                node.operator,
+                [found[name] if name else None for name in node.inputs],
+                self.graph.input_tensors(node),
+                self.graph.output_tensors(node),
+            )
             found.update(zip(node.outputs, results))
         return tuple(found[name] for name in self.graph.outputs)
 
     def multiply_accumulates(self, inputs, outputs):
-        return sum(node.operator.multiply_accumulates(self.graph.input_tensors(node), self.graph.output_tensors(node))
-                   for node in self.graph.nodes)
+        return sum(
+            node.operator.multiply_accumulates(self.graph.input_tensors(node), self.graph.output_tensors(node))
+            for node in self.graph.nodes
+        )
 
     def __str__(self) -> str:
         return f"{self.name}[{', '.join(node.type for node in self.graph.nodes)}]"

@@ -101,12 +101,20 @@ class OperatorImpl:
         where = self._operator.node.where()
         spec = self.get_best_match()
         if spec is None:
-            raise AidgeError(f"backend {self._backend} does not accept it", where=where, code="KERNEL",
-                             tried=[f"{spec} ({reason})" for spec, reason in self.get_rejections()])
+            raise AidgeError(
+                f"backend {self._backend} does not accept it",
+                where=where,
+                code="KERNEL",
+                tried=[f"{spec} ({reason})" for spec, reason in self.get_rejections()],
+            )
         kernel = getattr(self.get_impl(spec), direction)
         if kernel is None:
-            raise AidgeError(f"backend {self._backend} has no {direction} kernel that runs here", where=where, code="KERNEL",
-                             hint="an export backend generates code; aidge-build verify runs it")
+            raise AidgeError(
+                f"backend {self._backend} has no {direction} kernel that runs here",
+                where=where,
+                code="KERNEL",
+                hint="an export backend generates code; aidge-build verify runs it",
+            )
         return kernel
 
     def _or_own(self, required: ImplSpec | None) -> ImplSpec:

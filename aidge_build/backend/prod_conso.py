@@ -24,16 +24,30 @@ class ProdConso:
     def in_place_model(cls, view: NodeView) -> "ProdConso":
         """Output 0 may overwrite every input of its size, element by element."""
         size = view.outputs[0].size_bytes
-        return cls(view, Demands(in_place=tuple(index for index, tensor in enumerate(view.inputs)
-                                                if tensor is not None and not tensor.is_constant and tensor.size_bytes == size)))
+        return cls(
+            view,
+            Demands(
+                in_place=tuple(
+                    index
+                    for index, tensor in enumerate(view.inputs)
+                    if tensor is not None and not tensor.is_constant and tensor.size_bytes == size
+                )
+            ),
+        )
 
     @classmethod
     def model_of_kind(cls, view: NodeView) -> "ProdConso":
         """What the operator's kind allows: element-wise ones may overwrite the inputs of their output's size, others none."""
         size = view.outputs[0].size_bytes
         allowed = view.operator.takes_over(view.inputs, view.outputs)
-        return cls(view, Demands(in_place=tuple(index for index in allowed if not view.inputs[index].is_constant
-                                                and view.inputs[index].size_bytes == size)))
+        return cls(
+            view,
+            Demands(
+                in_place=tuple(
+                    index for index in allowed if not view.inputs[index].is_constant and view.inputs[index].size_bytes == size
+                )
+            ),
+        )
 
     def required_bytes(self, index: int) -> int:
         """What must be there of input `index` before the node runs: all of it (0 for an input that is not given)."""

@@ -108,8 +108,9 @@ def multiple_of(number: int) -> Extent:
 def _extent(given: int | Sequence[int]) -> Extent:
     extent = Extent(given, given) if isinstance(given, int) else Extent(*given)
     if extent.multiple < 1 or OPEN != extent.high < extent.low:
-        raise AidgeError(f"the range {tuple(extent)} holds no size", code="SPEC",
-                         hint="(smallest, largest[, multiple]), -1 for an open end")
+        raise AidgeError(
+            f"the range {tuple(extent)} holds no size", code="SPEC", hint="(smallest, largest[, multiple]), -1 for an open end"
+        )
     return extent
 
 
@@ -223,8 +224,14 @@ class ImplSpec:
     def specificity(self) -> int:
         """How many conditions the spec states: of two that accept, the more specific one is preferred."""
         sides = (*self.inputs, *self.outputs)
-        return (sum(side.dtype is not DType.any for side in sides) + sum(side.format is not ANY for side in sides)
-                + sum(bool(side.dims) for side in sides) + len(self.predicates) + len(self.features) + len(self.attributes))
+        return (
+            sum(side.dtype is not DType.any for side in sides)
+            + sum(side.format is not ANY for side in sides)
+            + sum(bool(side.dims) for side in sides)
+            + len(self.predicates)
+            + len(self.features)
+            + len(self.attributes)
+        )
 
     def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
         """The reason why the node is not accepted; "" when it is."""
@@ -233,10 +240,13 @@ class ImplSpec:
             return f"the CPU has no {', '.join(lacking)}"
         if rounding != "any" and self.rounding not in (rounding, "any"):
             return f"rounds as '{self.rounding}', the build wants '{rounding}'"
-        return (self.rejection_of([tensor and IOSpec.of(tensor) for tensor in view.inputs],
-                                  [IOSpec.of(tensor) for tensor in view.outputs])
-                or self._attribute_rejection(view.operator)
-                or next(filter(None, (predicate.rejection(view) for predicate in self.predicates)), ""))
+        return (
+            self.rejection_of(
+                [tensor and IOSpec.of(tensor) for tensor in view.inputs], [IOSpec.of(tensor) for tensor in view.outputs]
+            )
+            or self._attribute_rejection(view.operator)
+            or next(filter(None, (predicate.rejection(view) for predicate in self.predicates)), "")
+        )
 
     def rejection_of(self, inputs: Sequence[IOSpec | None], outputs: Sequence[IOSpec]) -> str:
         """Why these inputs and outputs (None: not given) do not fit, storage orders aside; "" when they do."""
@@ -258,9 +268,11 @@ class ImplSpec:
         return ""
 
     def __str__(self) -> str:
-        conditions = [*(f"{name} = {value}" for name, value in self.attributes),
-                      *(predicate.name for predicate in self.predicates),
-                      *(f"CPU with {feature}" for feature in sorted(self.features))]
+        conditions = [
+            *(f"{name} = {value}" for name, value in self.attributes),
+            *(predicate.name for predicate in self.predicates),
+            *(f"CPU with {feature}" for feature in sorted(self.features)),
+        ]
         conditions += [f"rounding {self.rounding}"] if self.rounding != "onnx" else []
         conditions += [f"for {self.objective}"] if self.objective != "balanced" else []
         sides = " -> ".join(", ".join(map(str, side)) for side in (self.inputs, self.outputs))
@@ -279,8 +291,11 @@ def _named(predicate: Predicate | Callable[[NodeView], str]) -> Predicate:
         return predicate
     name = getattr(predicate, "__name__", "")
     if not name.isidentifier():  # a lambda
-        raise AidgeError("a condition of a spec needs a name", code="SPEC",
-                         hint='Predicate("kernel is 3x3", function), or a function with a name')
+        raise AidgeError(
+            "a condition of a spec needs a name",
+            code="SPEC",
+            hint='Predicate("kernel is 3x3", function), or a function with a name',
+        )
     return Predicate(name, predicate)
 
 

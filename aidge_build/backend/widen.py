@@ -45,9 +45,13 @@ def widen(view: GraphView, libraries: Sequence[Library], target: Target) -> tupl
 
 
 def _candidates(seen: NodeView, library: Library, target: Target) -> list[Adaptation]:
-    found = [adaptation(seen, kernel.spec, features=target.features, rounding=target.rounding)
-             for kernel in sorted(library.kernels_for(seen.node.type, seen.operator.kinds()),
-                                  key=lambda kernel: (-kernel.spec.specificity, kernel.name, str(kernel.spec)))]
+    found = [
+        adaptation(seen, kernel.spec, features=target.features, rounding=target.rounding)
+        for kernel in sorted(
+            library.kernels_for(seen.node.type, seen.operator.kinds()),
+            key=lambda kernel: (-kernel.spec.specificity, kernel.name, str(kernel.spec)),
+        )
+    ]
     return sorted((one for one in found if isinstance(one, Adaptation) and one.steps), key=lambda one: one.cost_bytes)
 
 
@@ -79,10 +83,14 @@ def _conversion(rewrite: Rewrite, name: str, step: Step, source: str, result: st
         return Node(name, Cast(step.written.dtype), (source,), (result,), node.origin)
     quantized = step.read if step.type == "Dequantize" else step.written
     quantization = quantized.quantization
-    scales, zero_points = (numpy.array(values if quantization.axis is not None else values[0], kind) for values, kind in (
-        (quantization.scales, numpy.float32), (quantization.zero_points, quantized.dtype.numpy)))
-    parameters = (rewrite.add_tensor(constant(f"{name}_scale", scales)),
-                  rewrite.add_tensor(constant(f"{name}_zero_point", zero_points)))
+    scales, zero_points = (
+        numpy.array(values if quantization.axis is not None else values[0], kind)
+        for values, kind in ((quantization.scales, numpy.float32), (quantization.zero_points, quantized.dtype.numpy))
+    )
+    parameters = (
+        rewrite.add_tensor(constant(f"{name}_scale", scales)),
+        rewrite.add_tensor(constant(f"{name}_zero_point", zero_points)),
+    )
     axis = quantization.axis or 0
     operator = DequantizeLinear(axis) if step.type == "Dequantize" else QuantizeLinear(axis, quantized.dtype)
     return Node(name, operator, (source, *parameters), (result,), node.origin)

@@ -29,8 +29,9 @@ def measure_alternatives(case: Case, request: CompileRequest, board: Board, refe
     for table in (None, *_preferences(view, request)):
         target = replace(request.target, cost_table=table)
         assignment = adapt_to_backend(view, request.libraries, target)
-        chosen = {(name, choice.kernel.library, choice.kernel.name)
-                  for name, choice in assignment.choices.items() if choice.kernel}
+        chosen = {
+            (name, choice.kernel.library, choice.kernel.name) for name, choice in assignment.choices.items() if choice.kernel
+        }
         if not chosen <= seen:
             seen |= chosen
             found.append(measure(case, replace(request, target=target), board, reference, most_vectors))
@@ -43,9 +44,16 @@ def _preferences(view: GraphView, request: CompileRequest) -> Iterator[CostTable
     Kernels of different types never compete, so one build measures many.
     """
     operators = {node.type: node.operator for node in view.nodes}
-    kernels = {kind: list(dict.fromkeys((kernel.library, kernel.name) for library in request.libraries
-                                        for kernel in library.kernels_for(kind, operator.kinds())))
-               for kind, operator in sorted(operators.items())}
+    kernels = {
+        kind: list(
+            dict.fromkeys(
+                (kernel.library, kernel.name)
+                for library in request.libraries
+                for kernel in library.kernels_for(kind, operator.kinds())
+            )
+        )
+        for kind, operator in sorted(operators.items())
+    }
     for turn in range(max(map(len, kernels.values()), default=0)):
         entries = tuple(CostEntry(*found[turn], kind) for kind, found in kernels.items() if turn < len(found))
         yield CostTable(f"turn {turn}", "1", UNITS[0], entries, "")
@@ -74,11 +82,15 @@ class _Sum:
 def require_one_board(boards: Sequence[Board], unit: str) -> Board:
     """The board that a table is for; AidgeError for several, and for one whose core has no cycles."""
     if len(boards) != 1:
-        raise AidgeError(f"a table of costs is for one board, not for {', '.join(board.name for board in boards)}",
-                         where="--boards", code="USAGE")
+        raise AidgeError(
+            f"a table of costs is for one board, not for {', '.join(board.name for board in boards)}",
+            where="--boards",
+            code="USAGE",
+        )
     if unit == CYCLES and cycle_model(boards[0].cpu) is None:
-        raise AidgeError("cycles of this core are not estimated", where=f"board {boards[0].name}",
-                         hint="--unit instructions", code="BENCH")
+        raise AidgeError(
+            "cycles of this core are not estimated", where=f"board {boards[0].name}", hint="--unit instructions", code="BENCH"
+        )
     return boards[0]
 
 
@@ -90,9 +102,14 @@ def cost_table(figures: Sequence[Figures], board: Board, unit: str, compiler: st
         for shape in ("", layer.shape):
             sums.setdefault((layer.library, layer.kernel, layer.operator, shape), _Sum()).add(cost, layer)
     models = ", ".join(sorted({f"{entry.model} {entry.data}" for entry in figures}))
-    head = ["# SPDX-License-Identifier: MIT", f"# Written by `aidge-build bench --costs` from the layers of: {models}.",
-            f"schema = {SCHEMA}", f"name = {json.dumps(board.name)}", f"version = {json.dumps(compiler)}",
-            f"unit = {json.dumps(unit)}"]
+    head = [
+        "# SPDX-License-Identifier: MIT",
+        f"# Written by `aidge-build bench --costs` from the layers of: {models}.",
+        f"schema = {SCHEMA}",
+        f"name = {json.dumps(board.name)}",
+        f"version = {json.dumps(compiler)}",
+        f"unit = {json.dumps(unit)}",
+    ]
     return "\n".join([*head, *(_entry(key, total, unit) for key, total in sorted(sums.items()))]) + "\n"
 
 

@@ -41,9 +41,13 @@ class Case:
 
 def cases_in(folder: Path) -> tuple[Case, ...]:
     """The models of a folder that have vectors, by element type and name."""
-    return tuple(Case(name, data, path, folder / f"{name}{DATA_ENDING}") for data, ending in ENDINGS.items()
-                 for path in sorted(folder.glob(f"*{ending}")) for name in [path.name.removesuffix(ending)]
-                 if (folder / f"{name}{DATA_ENDING}").is_file())
+    return tuple(
+        Case(name, data, path, folder / f"{name}{DATA_ENDING}")
+        for data, ending in ENDINGS.items()
+        for path in sorted(folder.glob(f"*{ending}"))
+        for name in [path.name.removesuffix(ending)]
+        if (folder / f"{name}{DATA_ENDING}").is_file()
+    )
 
 
 def measure(case: Case, request: CompileRequest, board: Board, reference: str, most_vectors: int | None = None) -> Figures:
@@ -57,27 +61,53 @@ def measure(case: Case, request: CompileRequest, board: Board, reference: str, m
         stack, flash = _stack_bytes(execution.elf, f"{program.name}_run"), _flash_bytes(execution.elf, board)
     result = execution.result
     if result.run_instructions is None:
-        raise MissingTool("instructions cannot be counted", where=f"board {board.name}", code="BENCH",
-                          hint="the emulators' counters need a C compiler of this machine")
+        raise MissingTool(
+            "instructions cannot be counted",
+            where=f"board {board.name}",
+            code="BENCH",
+            hint="the emulators' counters need a C compiler of this machine",
+        )
     return Figures(
-        model=case.model, data=case.data, board=board.name, cpu=board.cpu, vectors=count,
+        model=case.model,
+        data=case.data,
+        board=board.name,
+        cpu=board.cpu,
+        vectors=count,
         differing_values=_differing(program, execution, _wanted(program, arrays, vectors, reference, count)),
-        instructions=round(result.run_instructions / count), cycles=_mean(result.run_cycles, count),
-        macs=program.model_macs, macs_executed=sum(layer.macs for layer in program.layers),
-        peak_bytes=program.peak.peak_bytes, arena_bytes=program.arena.peak_bytes,
-        scratch_bytes=max((placement.buffer.size_bytes for placement in program.arena.placements
-                           if placement.buffer.kind == "scratch"), default=0),
-        stack_bytes=stack, code_bytes=execution.code_bytes, weights_bytes=execution.weights_bytes, flash_bytes=flash,
+        instructions=round(result.run_instructions / count),
+        cycles=_mean(result.run_cycles, count),
+        macs=program.model_macs,
+        macs_executed=sum(layer.macs for layer in program.layers),
+        peak_bytes=program.peak.peak_bytes,
+        arena_bytes=program.arena.peak_bytes,
+        scratch_bytes=max(
+            (placement.buffer.size_bytes for placement in program.arena.placements if placement.buffer.kind == "scratch"),
+            default=0,
+        ),
+        stack_bytes=stack,
+        code_bytes=execution.code_bytes,
+        weights_bytes=execution.weights_bytes,
+        flash_bytes=flash,
         start_up_instructions=result.start_up_instructions,
-        layers=tuple(_layer(program, layer, counts, count)
-                     for layer, counts in zip(program.layers, result.layers, strict=True)))
+        layers=tuple(_layer(program, layer, counts, count) for layer, counts in zip(program.layers, result.layers, strict=True)),
+    )
 
 
 def _layer(program: Program, layer: Layer, counts: LayerCount, runs: int) -> LayerFigures:
     shape = shape_class(NodeView(layer.node, layer.inputs, layer.outputs, program.view))
-    return LayerFigures(layer.node.name, layer.node.type, layer.kernel.library, layer.kernel.name, layer.macs,
-                        sum(tensor.elements for tensor in layer.outputs), shape, _mean(counts.instructions, runs) or 0,
-                        _mean(counts.cycles, runs), _mean(counts.flash_lines, runs), dict(layer.call.facts))
+    return LayerFigures(
+        layer.node.name,
+        layer.node.type,
+        layer.kernel.library,
+        layer.kernel.name,
+        layer.macs,
+        sum(tensor.elements for tensor in layer.outputs),
+        shape,
+        _mean(counts.instructions, runs) or 0,
+        _mean(counts.cycles, runs),
+        _mean(counts.flash_lines, runs),
+        dict(layer.call.facts),
+    )
 
 
 def _mean(number: int | None, count: int) -> int | None:
@@ -87,8 +117,9 @@ def _mean(number: int | None, count: int) -> int | None:
 def _wanted(program: Program, arrays: Vectors, vectors: Vectors, reference: str, count: int) -> Vectors:
     """The stored references where they are of the outputs' type, else what the numpy backend says."""
     try:
-        stored = reference_outputs({key: values[:count] if values.ndim else values for key, values in arrays.items()},
-                                   reference, program.view, count)
+        stored = reference_outputs(
+            {key: values[:count] if values.ndim else values for key, values in arrays.items()}, reference, program.view, count
+        )
     except AidgeError:
         stored = {}
     if stored and all(values.dtype == program.view.tensor(name).dtype.numpy for name, values in stored.items()):

@@ -21,19 +21,32 @@ def render_page(figures: Sequence[Figures], peers: Peers, compiler: str) -> str:
     libraries = sorted({layer.library for entry in figures for layer in entry.layers}, key=lambda name: (name == "ref", name))
     colours = {name: index % _COLOURS for index, name in enumerate(libraries)}
     boards = list(dict.fromkeys(entry.board for entry in figures))
-    return render(files(__package__).joinpath("page.html.j2").read_text(), compiler=escape(compiler),
-                  libraries=[{"name": escape(name), "colour": colour} for name, colour in colours.items()],
-                  cores=[_core([entry for entry in figures if entry.board == board], peers, colours) for board in boards])
+    return render(
+        files(__package__).joinpath("page.html.j2").read_text(),
+        compiler=escape(compiler),
+        libraries=[{"name": escape(name), "colour": colour} for name, colour in colours.items()],
+        cores=[_core([entry for entry in figures if entry.board == board], peers, colours) for board in boards],
+    )
 
 
 def _core(figures: Sequence[Figures], peers: Peers, colours: dict[str, int]) -> dict:
     model = cycle_model(figures[0].cpu)
     groups = [(title, [entry for entry in figures if entry.data == data]) for data, title in _TITLES.items()]
-    return {"cpu": escape(figures[0].cpu.replace("cortex-m", "Cortex-M")), "board": escape(figures[0].board),
-            "cycles": escape(model.validation) if model else "not estimated (two issue slots, caches or vectors)",
-            "groups": [{"title": title, "overview": _overview(chosen, peers),
-                        "is_compared": any(peers.instruction_ratio(entry) for entry in chosen),
-                        "models": [_model(entry, peers, colours) for entry in chosen]} for title, chosen in groups if chosen]}
+    return {
+        "cpu": escape(figures[0].cpu.replace("cortex-m", "Cortex-M")),
+        "board": escape(figures[0].board),
+        "cycles": escape(model.validation) if model else "not estimated (two issue slots, caches or vectors)",
+        "groups": [
+            {
+                "title": title,
+                "overview": _overview(chosen, peers),
+                "is_compared": any(peers.instruction_ratio(entry) for entry in chosen),
+                "models": [_model(entry, peers, colours) for entry in chosen],
+            }
+            for title, chosen in groups
+            if chosen
+        ],
+    }
 
 
 def _overview(figures: Sequence[Figures], peers: Peers) -> list[dict]:
@@ -42,42 +55,69 @@ def _overview(figures: Sequence[Figures], peers: Peers) -> list[dict]:
     for entry in figures:
         ratio = peers.instruction_ratio(entry)
         longest = max(1.0, ratio or 1.0)
-        rows.append({"name": escape(entry.model), "instructions": _number(entry.instructions), "per_mac": f"{entry.per_mac:.2f}",
-                     "ours": f"{100 / longest:.2f}", "other": f"{100 * ratio / longest:.2f}" if ratio else "",
-                     "ratio": f"{ratio:.2f}" if ratio else "", "other_name": "CMSIS-NN" if entry.data == "int8" else "onnx2c",
-                     "other_number": _number(round(ratio * entry.instructions)) if ratio else ""})
+        rows.append(
+            {
+                "name": escape(entry.model),
+                "instructions": _number(entry.instructions),
+                "per_mac": f"{entry.per_mac:.2f}",
+                "ours": f"{100 / longest:.2f}",
+                "other": f"{100 * ratio / longest:.2f}" if ratio else "",
+                "ratio": f"{ratio:.2f}" if ratio else "",
+                "other_name": "CMSIS-NN" if entry.data == "int8" else "onnx2c",
+                "other_number": _number(round(ratio * entry.instructions)) if ratio else "",
+            }
+        )
     return rows
 
 
 def _model(entry: Figures, peers: Peers, colours: dict[str, int]) -> dict:
     most = max((layer.instructions for layer in entry.layers), default=1) or 1
     most_per_mac = max((layer.per_mac or 0.0 for layer in entry.layers), default=0.0) or 1.0
-    return {"name": escape(entry.model), "data": _TITLES[entry.data], "facts": _facts(entry, peers),
-            "layers": [_layer(index, layer, entry, colours, most, most_per_mac) for index, layer in enumerate(entry.layers, 1)]}
+    return {
+        "name": escape(entry.model),
+        "data": _TITLES[entry.data],
+        "facts": _facts(entry, peers),
+        "layers": [_layer(index, layer, entry, colours, most, most_per_mac) for index, layer in enumerate(entry.layers, 1)],
+    }
 
 
 def _facts(entry: Figures, peers: Peers) -> list[dict]:
     """What stands above the layers: name, number, the other system's number."""
-    found = [("instructions", entry.instructions, peers.counted("instructions", entry)),
-             ("estimated cycles", entry.cycles, peers.published_cycles(entry)),
-             ("MACs executed", entry.macs_executed, entry.macs if entry.macs != entry.macs_executed else None),
-             ("RAM with inputs, outputs", entry.peak_bytes, peers.counted("arena_bytes", entry)),
-             ("stack bound", entry.stack_bytes, None),
-             ("code", entry.code_bytes, None), ("weights", entry.weights_bytes, None),
-             ("whole image", entry.flash_bytes, peers.counted("flash_bytes_total", entry)),
-             ("start-up", entry.start_up_instructions, peers.counted("start_up_instructions", entry))]
-    return [{"name": name, "number": _number(number), "other": _number(other) if other is not None else ""}
-            for name, number, other in found if number is not None]
+    found = [
+        ("instructions", entry.instructions, peers.counted("instructions", entry)),
+        ("estimated cycles", entry.cycles, peers.published_cycles(entry)),
+        ("MACs executed", entry.macs_executed, entry.macs if entry.macs != entry.macs_executed else None),
+        ("RAM with inputs, outputs", entry.peak_bytes, peers.counted("arena_bytes", entry)),
+        ("stack bound", entry.stack_bytes, None),
+        ("code", entry.code_bytes, None),
+        ("weights", entry.weights_bytes, None),
+        ("whole image", entry.flash_bytes, peers.counted("flash_bytes_total", entry)),
+        ("start-up", entry.start_up_instructions, peers.counted("start_up_instructions", entry)),
+    ]
+    return [
+        {"name": name, "number": _number(number), "other": _number(other) if other is not None else ""}
+        for name, number, other in found
+        if number is not None
+    ]
 
 
 def _layer(index: int, layer: LayerFigures, entry: Figures, colours: dict[str, int], most: int, most_per_mac: float) -> dict:
-    return {"index": index, "name": escape(layer.name), "operator": escape(layer.operator), "kernel": escape(layer.kernel),
-            "library": escape(layer.library), "colour": colours[layer.library], "instructions": _number(layer.instructions),
-            "width": f"{100 * layer.instructions / most:.2f}",
-            "share": f"{100 * layer.instructions / max(1, entry.instructions):.1f}",
-            "macs": _number(layer.macs), "per_mac": f"{layer.per_mac:.2f}" if layer.macs else "",
-            "per_mac_width": f"{100 * (layer.per_mac or 0.0) / most_per_mac:.2f}",
-            "block": escape(layer.facts.get("block", "")), "epilogue": escape(layer.facts.get("epilogue", ""))}
+    return {
+        "index": index,
+        "name": escape(layer.name),
+        "operator": escape(layer.operator),
+        "kernel": escape(layer.kernel),
+        "library": escape(layer.library),
+        "colour": colours[layer.library],
+        "instructions": _number(layer.instructions),
+        "width": f"{100 * layer.instructions / most:.2f}",
+        "share": f"{100 * layer.instructions / max(1, entry.instructions):.1f}",
+        "macs": _number(layer.macs),
+        "per_mac": f"{layer.per_mac:.2f}" if layer.macs else "",
+        "per_mac_width": f"{100 * (layer.per_mac or 0.0) / most_per_mac:.2f}",
+        "block": escape(layer.facts.get("block", "")),
+        "epilogue": escape(layer.facts.get("epilogue", "")),
+    }
 
 
 def _number(value: int | None) -> str:

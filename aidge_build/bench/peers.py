@@ -38,8 +38,9 @@ class Peers:
         if entry.data != "float" or _SAME_CODE.get(entry.cpu, entry.cpu) != "cortex-m4":
             return None
         found = self.data.get("onnx2c_float32_instructions_per_mac_cortex_m4", {})
-        return next((number for name, number in sorted(found.items())
-                     if entry.model.startswith(name.removesuffix("_like"))), None)
+        return next(
+            (number for name, number in sorted(found.items()) if entry.model.startswith(name.removesuffix("_like"))), None
+        )
 
     def instruction_ratio(self, entry: Figures) -> float | None:
         """How many times more instructions the other system needs."""

@@ -12,9 +12,26 @@ from aidge_build.bench.figures import Figures
 from aidge_build.errors import AidgeError, MissingTool
 
 SCHEMA = 2
-_KEPT = ("model", "data", "board", "cpu", "vectors", "differing_values", "instructions", "cycles", "macs", "macs_executed",
-         "peak_bytes", "arena_bytes", "scratch_bytes", "stack_bytes", "code_bytes", "weights_bytes", "flash_bytes",
-         "start_up_instructions")
+_KEPT = (
+    "model",
+    "data",
+    "board",
+    "cpu",
+    "vectors",
+    "differing_values",
+    "instructions",
+    "cycles",
+    "macs",
+    "macs_executed",
+    "peak_bytes",
+    "arena_bytes",
+    "scratch_bytes",
+    "stack_bytes",
+    "code_bytes",
+    "weights_bytes",
+    "flash_bytes",
+    "start_up_instructions",
+)
 
 
 @dataclass(frozen=True)
@@ -28,10 +45,15 @@ class Comparison:
 
 def record_text(compiler: str, figures: Sequence[Figures]) -> str:
     """The file: one line for each model on a board, so that a difference reads well."""
-    lines = [json.dumps({**{key: getattr(entry, key) for key in _KEPT},
-                         "layers": [[layer.name, f"{layer.library} {layer.kernel}", layer.instructions]
-                                    for layer in entry.layers]})
-             for entry in figures]
+    lines = [
+        json.dumps(
+            {
+                **{key: getattr(entry, key) for key in _KEPT},
+                "layers": [[layer.name, f"{layer.library} {layer.kernel}", layer.instructions] for layer in entry.layers],
+            }
+        )
+        for entry in figures
+    ]
     return f'{{"schema": {SCHEMA}, "compiler": {json.dumps(compiler)}, "results": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
@@ -45,19 +67,25 @@ def read_record(path: Path) -> dict:
             entry["key"] = (entry["model"], entry["data"], entry["board"])
             entry["instructions"] = int(entry["instructions"])
     except OSError as error:
-        raise AidgeError(f"cannot be read: {error.strerror}", where=str(path), hint="record the figures with --update",
-                         code="BENCH") from error
+        raise AidgeError(
+            f"cannot be read: {error.strerror}", where=str(path), hint="record the figures with --update", code="BENCH"
+        ) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise AidgeError(f"is no record of figures: {error}", where=str(path), hint="record new ones with --update",
-                         code="BENCH") from error
+        raise AidgeError(
+            f"is no record of figures: {error}", where=str(path), hint="record new ones with --update", code="BENCH"
+        ) from error
     return record
 
 
 def require_same_compiler(record: dict, compiler: str, where: str) -> None:
     """Instruction counts of another compiler say nothing: MissingTool (exit code 3)."""
     if record["compiler"] != compiler:
-        raise MissingTool(f"the figures were recorded with {record['compiler']}, this is {compiler}: they are not comparable",
-                          where=where, hint="record new ones with --update", code="BENCH")
+        raise MissingTool(
+            f"the figures were recorded with {record['compiler']}, this is {compiler}: they are not comparable",
+            where=where,
+            hint="record new ones with --update",
+            code="BENCH",
+        )
 
 
 def compare_with(record: dict, figures: Sequence[Figures]) -> Comparison:
@@ -69,8 +97,10 @@ def compare_with(record: dict, figures: Sequence[Figures]) -> Comparison:
         if old is None:
             unknown.append(f"{entry.title}: not recorded")
         elif entry.instructions != old["instructions"]:
-            text = (f"{entry.title}: {entry.instructions:,} instructions, recorded {old['instructions']:,} "
-                    f"({entry.instructions - old['instructions']:+,})")
+            text = (
+                f"{entry.title}: {entry.instructions:,} instructions, recorded {old['instructions']:,} "
+                f"({entry.instructions - old['instructions']:+,})"
+            )
             if entry.instructions > old["instructions"]:
                 worse.append(f"{text}{_grown(old, entry)}")
             else:

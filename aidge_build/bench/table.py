@@ -15,23 +15,32 @@ Column = tuple[str, Callable[[Figures, Peers], object]]
 
 _NAMES: tuple[Column, ...] = (("model", lambda entry, _: entry.model), ("core", lambda entry, _: entry.cpu))
 _COUNTS: tuple[Column, ...] = (
-    *_NAMES, ("instructions", lambda entry, _: entry.instructions), ("MACs executed", lambda entry, _: entry.macs_executed),
-    ("per MAC", lambda entry, _: entry.per_mac))
+    *_NAMES,
+    ("instructions", lambda entry, _: entry.instructions),
+    ("MACs executed", lambda entry, _: entry.macs_executed),
+    ("per MAC", lambda entry, _: entry.per_mac),
+)
 _ENDING: tuple[Column, ...] = (
-    ("ratio", lambda entry, peers: peers.instruction_ratio(entry)), ("estimated cycles", lambda entry, _: entry.cycles),
+    ("ratio", lambda entry, peers: peers.instruction_ratio(entry)),
+    ("estimated cycles", lambda entry, _: entry.cycles),
     ("published", lambda entry, peers: peers.published_cycles(entry)),
-    ("values that differ", lambda entry, _: entry.differing_values))
+    ("values that differ", lambda entry, _: entry.differing_values),
+)
 _SPEED: tuple[Column, ...] = (*_COUNTS, ("CMSIS-NN", lambda entry, peers: peers.counted("instructions", entry)), *_ENDING)
 _FLOAT: tuple[Column, ...] = (*_COUNTS, ("onnx2c per MAC", lambda entry, peers: peers.float_per_mac(entry)), *_ENDING)
 _MEMORY: tuple[Column, ...] = (
-    *_NAMES, ("RAM with inputs, outputs", lambda entry, _: entry.peak_bytes),
+    *_NAMES,
+    ("RAM with inputs, outputs", lambda entry, _: entry.peak_bytes),
     ("scratch in it", lambda entry, _: entry.scratch_bytes),
     ("TFLM arena", lambda entry, peers: peers.counted("arena_bytes", entry)),
-    ("stack bound", lambda entry, _: entry.stack_bytes), ("code", lambda entry, _: entry.code_bytes),
-    ("weights", lambda entry, _: entry.weights_bytes), ("whole image", lambda entry, _: entry.flash_bytes),
+    ("stack bound", lambda entry, _: entry.stack_bytes),
+    ("code", lambda entry, _: entry.code_bytes),
+    ("weights", lambda entry, _: entry.weights_bytes),
+    ("whole image", lambda entry, _: entry.flash_bytes),
     ("TFLM image", lambda entry, peers: peers.counted("flash_bytes_total", entry)),
     ("start-up", lambda entry, _: entry.start_up_instructions),
-    ("TFLM start-up", lambda entry, peers: peers.counted("start_up_instructions", entry)))
+    ("TFLM start-up", lambda entry, peers: peers.counted("start_up_instructions", entry)),
+)
 
 
 def tables(figures: Sequence[Figures], peers: Peers) -> str:
@@ -40,8 +49,12 @@ def tables(figures: Sequence[Figures], peers: Peers) -> str:
     for data, title, columns in (("int8", "int8", _SPEED), ("float", "float32", _FLOAT)):
         chosen = [entry for entry in figures if entry.data == data]
         if chosen:
-            parts += [f"### {title}: instructions of one inference", _table(chosen, peers, columns),
-                      f"### {title}: bytes, and instructions from reset to main", _table(chosen, peers, _MEMORY)]
+            parts += [
+                f"### {title}: instructions of one inference",
+                _table(chosen, peers, columns),
+                f"### {title}: bytes, and instructions from reset to main",
+                _table(chosen, peers, _MEMORY),
+            ]
     labels = sorted({f"{entry.cpu}: {model.validation}" for entry in figures for model in [cycle_model(entry.cpu)] if model})
     if labels:
         parts.append(f"Estimated cycles: {'; '.join(labels)}. Other cores have no estimate (two issue slots, caches, vectors).")
@@ -60,8 +73,11 @@ def page_with(text: str, tables_text: str, where: str) -> str:
 def _table(figures: Sequence[Figures], peers: Peers, columns: Sequence[Column]) -> str:
     rows = [[_cell(value(entry, peers)) for _, value in columns] for entry in figures]
     kept = [index for index, (title, _) in enumerate(columns) if any(row[index] != "-" for row in rows)]
-    lines = [[columns[index][0] for index in kept], ["---" if index < len(_NAMES) else "--:" for index in kept],
-             *([row[index] for index in kept] for row in rows)]
+    lines = [
+        [columns[index][0] for index in kept],
+        ["---" if index < len(_NAMES) else "--:" for index in kept],
+        *([row[index] for index in kept] for row in rows),
+    ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -103,8 +103,9 @@ def _run(argv: list[str]) -> Outcome:
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
     for name in VERBS:
         module = importlib.import_module(f"aidge_build.cli.{name}") if name.replace("_", "-") == verb or verb is None else None
-        command = verbs.add_parser(name.replace("_", "-"), help=module.SUMMARY if module else None,
-                                   description=module.SUMMARY if module else None)
+        command = verbs.add_parser(
+            name.replace("_", "-"), help=module.SUMMARY if module else None, description=module.SUMMARY if module else None
+        )
         if module:
             module.add_arguments(command)
             command.add_argument("--json", action="store_true", help="print exactly one JSON object")

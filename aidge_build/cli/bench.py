@@ -28,8 +28,9 @@ SUMMARY = "instructions and bytes of a folder of models on emulated boards"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", metavar="DIR", type=Path,
-                        help=f"holds NAME{' or NAME'.join(ENDINGS.values())}, with NAME{DATA_ENDING}")
+    parser.add_argument(
+        "folder", metavar="DIR", type=Path, help=f"holds NAME{' or NAME'.join(ENDINGS.values())}, with NAME{DATA_ENDING}"
+    )
     parser.add_argument("--boards", default="mps2-an386", metavar="A,B", help="emulated boards (default: mps2-an386)")
     parser.add_argument("--models", metavar="A,B", help="only these names (default: all of the folder)")
     parser.add_argument("--data", default=",".join(ENDINGS), metavar="A,B", help=f"only these of {', '.join(ENDINGS)}")
@@ -37,18 +38,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
     parser.add_argument("--cost-table", metavar="F.toml", help="choose kernels by this table (--select cost)")
     parser.add_argument("--vectors", type=int, metavar="N", help="only the first N test vectors of each model")
-    parser.add_argument("--reference", default="y_ort_qdq", metavar="KEY",
-                        help="the references in the NPZ files (default: y_ort_qdq; where there are none: the numpy backend)")
+    parser.add_argument(
+        "--reference",
+        default="y_ort_qdq",
+        metavar="KEY",
+        help="the references in the NPZ files (default: y_ort_qdq; where there are none: the numpy backend)",
+    )
     parser.add_argument("--peers", metavar="F.json", type=Path, help="figures of other systems: instructions, arena, flash")
     parser.add_argument("--out", metavar="F.json", type=Path, help="write all figures there, with every layer")
     parser.add_argument("--html", metavar="F.html", type=Path, help="write a page, too, with a bar for each layer")
-    parser.add_argument("--costs", metavar="F.toml", type=Path,
-                        help="measure every kernel that accepts a layer instead, and write the table for --select cost")
+    parser.add_argument(
+        "--costs",
+        metavar="F.toml",
+        type=Path,
+        help="measure every kernel that accepts a layer instead, and write the table for --select cost",
+    )
     parser.add_argument("--unit", default="instructions", choices=UNITS, help="of --costs (default: instructions)")
     record = parser.add_mutually_exclusive_group()
     record.add_argument("--check", metavar="F.json", type=Path, help="fail when an instruction count is above the recorded one")
-    record.add_argument("--update", metavar="F.json", type=Path,
-                        help="record the figures there, and the tables in F.md beside it")
+    record.add_argument(
+        "--update", metavar="F.json", type=Path, help="record the figures there, and the tables in F.md beside it"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
@@ -61,8 +71,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
         require_same_compiler(record, compiler, str(arguments.check))
     peers = read_peers(arguments.peers)
     work = [(case, board) for case in cases for board in boards]
-    figures = [measure(case, _request(arguments, case, board), board, arguments.reference, arguments.vectors)
-               for case, board in with_progress("BENCH", work, _title)]
+    figures = [
+        measure(case, _request(arguments, case, board), board, arguments.reference, arguments.vectors)
+        for case, board in with_progress("BENCH", work, _title)
+    ]
     data = {"compiler": compiler, "results": [entry.as_json() for entry in figures]}
     _write(arguments, figures, peers, compiler, data)
     wrong = [f"{entry.title}: {entry.differing_values} values differ" for entry in figures if entry.differing_values]
@@ -75,8 +87,12 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _cases(arguments: argparse.Namespace) -> tuple[Case, ...]:
     folder = arguments.folder
     if not folder.is_dir():
-        raise MissingTool("the folder of models is not there", where=str(folder), code="BENCH",
-                          hint="it lies beside the checkout where there is one; or name a folder of your own")
+        raise MissingTool(
+            "the folder of models is not there",
+            where=str(folder),
+            code="BENCH",
+            hint="it lies beside the checkout where there is one; or name a folder of your own",
+        )
     found = [case for case in cases_in(folder) if case.data in arguments.data.split(",")]
     wanted = arguments.models.split(",") if arguments.models else sorted({case.model for case in found})
     missing = sorted(set(wanted) - {case.model for case in found})
@@ -89,9 +105,15 @@ def _cases(arguments: argparse.Namespace) -> tuple[Case, ...]:
 def _request(arguments: argparse.Namespace, case: Case, board: Board) -> CompileRequest:
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
-    words = [str(case.path), "--board", board.name, "--optimize", arguments.optimize,
-             *(["--lib", arguments.lib] if arguments.lib else []),
-             *(["--select", "cost", "--cost-table", arguments.cost_table] if arguments.cost_table else [])]
+    words = [
+        str(case.path),
+        "--board",
+        board.name,
+        "--optimize",
+        arguments.optimize,
+        *(["--lib", arguments.lib] if arguments.lib else []),
+        *(["--select", "cost", "--cost-table", arguments.cost_table] if arguments.cost_table else []),
+    ]
     return load(parser.parse_args(words), NAME_TO_LOOK_AT)
 
 
@@ -128,9 +150,11 @@ def _costs(arguments: argparse.Namespace, cases: Sequence[Case], boards: Sequenc
     board = require_one_board(boards, arguments.unit)
     figures = []
     for case, board in with_progress("BENCH", [(case, board) for case in cases], _title):
-        figures += measure_alternatives(case, _request(arguments, case, board), board, arguments.reference,
-                                        arguments.vectors or 1)
+        figures += measure_alternatives(
+            case, _request(arguments, case, board), board, arguments.reference, arguments.vectors or 1
+        )
     text = cost_table(figures, board, arguments.unit, compiler)
     write_files({arguments.costs: text.encode()})
-    return Outcome(f"{arguments.costs}: {text.count('[[cost]]')} entries from {len(figures)} builds",
-                   {"file": str(arguments.costs)})
+    return Outcome(
+        f"{arguments.costs}: {text.count('[[cost]]')} entries from {len(figures)} builds", {"file": str(arguments.costs)}
+    )

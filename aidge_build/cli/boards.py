@@ -19,8 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_board_path(parser: argparse.ArgumentParser) -> None:
     """The option of every verb that takes a board."""
-    parser.add_argument("--board-path", action="append", default=[], type=Path, metavar="DIR",
-                        help="a folder with boards of your own (repeat)")
+    parser.add_argument(
+        "--board-path", action="append", default=[], type=Path, metavar="DIR", help="a folder with boards of your own (repeat)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
@@ -36,19 +37,37 @@ def _line(board: Board) -> str:
 
 def _as_json(board: Board) -> dict:
     return {
-        "name": board.name, "title": board.title, "cpu": board.cpu, "fpu": board.fpu, "float_abi": board.float_abi,
-        "features": sorted(board.features), "libs": list(board.libs), "flash_wait_states": board.flash_wait_states,
-        "stack_bytes": board.stack_bytes, "reserved_bytes": board.reserved_bytes,
+        "name": board.name,
+        "title": board.title,
+        "cpu": board.cpu,
+        "fpu": board.fpu,
+        "float_abi": board.float_abi,
+        "features": sorted(board.features),
+        "libs": list(board.libs),
+        "flash_wait_states": board.flash_wait_states,
+        "stack_bytes": board.stack_bytes,
+        "reserved_bytes": board.reserved_bytes,
         "regions": [_region_as_json(region) for region in board.regions],
         "arena_regions": [region.name for region in board.arena_regions],
         "emulator": board.emulator.kind if board.emulator else None,
         "qemu_machine": board.emulator.machine if board.emulator else "",
-        "compiler_flags": list(board.compiler_flags), "link_flags": list(board.link_flags), "sources": list(board.sources),
-        "include_folders": list(board.include_folders), "link_script": board.link_script, "files": list(board.files),
+        "compiler_flags": list(board.compiler_flags),
+        "link_flags": list(board.link_flags),
+        "sources": list(board.sources),
+        "include_folders": list(board.include_folders),
+        "link_script": board.link_script,
+        "files": list(board.files),
     }
 
 
 def _region_as_json(region: Region) -> dict:
-    return {"name": region.name, "origin": region.origin, "length_bytes": region.length_bytes, "kind": region.kind,
-            "roles": list(region.roles), "access_cost": region.access_cost, "dma": region.dma,
-            "clock": {"register": region.clock[0], "bits": region.clock[1]} if region.clock else None}
+    return {
+        "name": region.name,
+        "origin": region.origin,
+        "length_bytes": region.length_bytes,
+        "kind": region.kind,
+        "roles": list(region.roles),
+        "access_cost": region.access_cost,
+        "dma": region.dma,
+        "clock": {"register": region.clock[0], "bits": region.clock[1]} if region.clock else None,
+    }

@@ -24,10 +24,12 @@ SUMMARY = "prove the memory use of a linked program"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
     add_memory_arguments(parser)
-    parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE",
-                        help="the plan of a model in it (repeat)")
-    parser.add_argument("--max-stack", type=int, metavar="BYTES",
-                        help="fail when the stack may grow beyond, or when no bound can be proved")
+    parser.add_argument(
+        "--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it (repeat)"
+    )
+    parser.add_argument(
+        "--max-stack", type=int, metavar="BYTES", help="fail when the stack may grow beyond, or when no bound can be proved"
+    )
     parser.add_argument("--max-flash", type=int, metavar="BYTES", help="fail when all flash memories together hold more")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
 
@@ -38,8 +40,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
     plans = [_read_plan(path) for path in arguments.plan]
     uses, homeless = region_use(image, memories(arguments))
     stack = stack_of(arguments.elf, image, claims, arguments.max_stack is not None)
-    findings = in_order([*check_image(image, claims, plans, uses, homeless), *check_contents(image, uses, arguments.max_flash),
-                         *(check_stack(stack, arguments.max_stack) if stack else ())])
+    findings = in_order(
+        [
+            *check_image(image, claims, plans, uses, homeless),
+            *check_contents(image, uses, arguments.max_flash),
+            *(check_stack(stack, arguments.max_stack) if stack else ()),
+        ]
+    )
     failed = any(finding.severity == ERROR for finding in findings)
     data = _as_json(image, claims, uses, stack, findings)
     if arguments.out:
@@ -53,26 +60,46 @@ def _read_plan(path: Path) -> Plan:
     try:
         fields = json.loads(path.read_bytes())
         layers = tuple(layer["symbol"] for layer in fields["layers"]) if "layers" in fields else None
-        return Plan(path.name, fields["model"], fields["model_sha256"], int(fields["arena_bytes"]), fields.get("weights_bytes"),
-                    fields.get("peak_bytes"), layers)
+        return Plan(
+            path.name,
+            fields["model"],
+            fields["model_sha256"],
+            int(fields["arena_bytes"]),
+            fields.get("weights_bytes"),
+            fields.get("peak_bytes"),
+            layers,
+        )
     except OSError as error:
         raise AidgeError(f"cannot read: {error.strerror}", where=str(path), code="PLAN_FILE") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise AidgeError(f"is not a plan file ({error!r})", where=str(path), hint="N.plan.json of `compile`",
-                         code="PLAN_FILE") from error
+        raise AidgeError(
+            f"is not a plan file ({error!r})", where=str(path), hint="N.plan.json of `compile`", code="PLAN_FILE"
+        ) from error
 
 
-def _as_json(image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], stack: StackUse | None,
-             findings: tuple[Finding, ...]) -> dict:
+def _as_json(
+    image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], stack: StackUse | None, findings: tuple[Finding, ...]
+) -> dict:
     runs = stack.runs if stack else {}
     bounds = {name: bound.bytes for name, bound in runs.items()}
-    models = [{"model": claim.model, "model_sha256": claim.model_sha256, "arena_bytes": measure(image, claim),
-               "planned_bytes": claim.arena_bytes, "stack_bound_bytes": bounds.get(f"{claim.model}_run")} for claim in claims]
+    models = [
+        {
+            "model": claim.model,
+            "model_sha256": claim.model_sha256,
+            "arena_bytes": measure(image, claim),
+            "planned_bytes": claim.arena_bytes,
+            "stack_bound_bytes": bounds.get(f"{claim.model}_run"),
+        }
+        for claim in claims
+    ]
     return {
-        "findings": [{"code": finding.code, "severity": finding.severity, "text": finding.text, "hint": finding.hint}
-                     for finding in findings],
-        "regions": [{"name": use.region.name, "used_bytes": use.used_bytes, "length_bytes": use.region.length_bytes}
-                    for use in uses],
+        "findings": [
+            {"code": finding.code, "severity": finding.severity, "text": finding.text, "hint": finding.hint}
+            for finding in findings
+        ],
+        "regions": [
+            {"name": use.region.name, "used_bytes": use.used_bytes, "length_bytes": use.region.length_bytes} for use in uses
+        ],
         "models": models,
         "arena_bytes": sum(model["arena_bytes"] or 0 for model in models),
         "planned_bytes": sum(model["planned_bytes"] for model in models),
@@ -85,8 +112,14 @@ def _as_json(image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...
     }
 
 
-def _text(elf: Path, image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], stack: StackUse | None,
-          findings: tuple[Finding, ...]) -> str:
+def _text(
+    elf: Path,
+    image: Image,
+    claims: tuple[Claim, ...],
+    uses: tuple[RegionUse, ...],
+    stack: StackUse | None,
+    findings: tuple[Finding, ...],
+) -> str:
     lines = []
     for claim in claims:
         linked = measure(image, claim)
@@ -106,8 +139,11 @@ def _text(elf: Path, image: Image, claims: tuple[Claim, ...], uses: tuple[Region
 def _stack_text(stack: StackUse) -> list[str]:
     """`stack <= 312 B of 4,096 B   main 24 > kws_run 40 > kws_conv_3 248`; without that bound those of the models."""
     if stack.program.bytes is None:
-        return [f"stack {name} <= {bound.bytes:,} B   {way(bound)}" for name, bound in sorted(stack.runs.items())
-                if bound.bytes is not None]
+        return [
+            f"stack {name} <= {bound.bytes:,} B   {way(bound)}"
+            for name, bound in sorted(stack.runs.items())
+            if bound.bytes is not None
+        ]
     reserved = f" of {stack.reserved_bytes:,} B" if stack.reserved_bytes else ""
     interrupt = f" (+ {stack.interrupt.bytes:,} B for an interrupt)" if stack.interrupt.bytes else ""
     return [f"stack <= {stack.program.bytes:,} B{reserved}{interrupt}   {way(stack.program)}"]

@@ -29,8 +29,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
     name = arguments.name or Path(arguments.model).stem
     request = load(arguments, name)
     sources = compile(request)
-    changes = write_sources(sources, Path(arguments.out), depfile=arguments.depfile and Path(arguments.depfile),
-                            stamp=arguments.stamp and Path(arguments.stamp), dependencies=[*request.dependencies, *own_files()])
+    changes = write_sources(
+        sources,
+        Path(arguments.out),
+        depfile=arguments.depfile and Path(arguments.depfile),
+        stamp=arguments.stamp and Path(arguments.stamp),
+        dependencies=[*request.dependencies, *own_files()],
+    )
     if arguments.stamp:
         _refuse_a_replaced_model(request, Path(arguments.stamp))
     manifest = sources.manifest

@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     for key in arguments.suite.split(","):
         if key not in COLLECTIONS:
             raise AidgeError(f"there is no suite '{key}'", code="USAGE", hint=f"suites: {', '.join(COLLECTIONS)}")
-        names = [name for name in COLLECTIONS[key].names() if re.search(arguments.only, name)][::arguments.every]
+        names = [name for name in COLLECTIONS[key].names() if re.search(arguments.only, name)][:: arguments.every]
         announced = with_progress("CASES", machines, lambda machine, key=key, names=names: f"{len(names)} of {key} on {machine}")
         found = {machine: run_cases(machine, arguments.lib, names, arguments.jobs, arguments.work, key) for machine in announced}
         suites.append(Suite(COLLECTIONS[key].title, COLLECTIONS[key].text, found))

@@ -50,16 +50,22 @@ def run(arguments: argparse.Namespace) -> Outcome:
     troubled = [entry for entry in (*tools, *packages) if entry.problem]
     line = machine.install_line(missing) if missing else ""
     data = {
-        "aidge_build": VERSION, "python": platform.python_version(), "platform": platform.platform(),
-        "tools": [vars(entry) for entry in tools], "packages": [vars(entry) for entry in packages],
-        "missing": [entry.name for entry in troubled], "install_line": line,
+        "aidge_build": VERSION,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "tools": [vars(entry) for entry in tools],
+        "packages": [vars(entry) for entry in packages],
+        "missing": [entry.name for entry in troubled],
+        "install_line": line,
     }
     return Outcome(_text(tools, packages, troubled, line), data, EXIT_MISSING if troubled else 0)
 
 
 def _text(tools: list[Entry], packages: list[Entry], troubled: list[Entry], line: str) -> str:
-    rows = [f"{'aidge_build':18} {VERSION:12} {Path(__file__).resolve().parent.parent}",
-            f"{'python':18} {platform.python_version():12} {sys.executable}"]
+    rows = [
+        f"{'aidge_build':18} {VERSION:12} {Path(__file__).resolve().parent.parent}",
+        f"{'python':18} {platform.python_version():12} {sys.executable}",
+    ]
     rows += [f"{entry.name:18} {entry.version or '-':12} {entry.problem or entry.purpose}" for entry in (*tools, *packages)]
     if not troubled:
         return "\n".join([*rows, "Nothing is missing."])

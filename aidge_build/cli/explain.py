@@ -28,17 +28,23 @@ SUMMARY = "which kernel each node got, and why"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     parser.add_argument("node", nargs="?", metavar="NODE", help="only this node, with every rejection")
-    parser.add_argument("--measure", action="store_true",
-                        help="run the model in the board's emulator: instructions per multiply-accumulate")
-    parser.add_argument("--io-data", metavar="F.npz",
-                        help="with --measure: input vectors as `verify` reads them (default: a seeded random one)")
+    parser.add_argument(
+        "--measure", action="store_true", help="run the model in the board's emulator: instructions per multiply-accumulate"
+    )
+    parser.add_argument(
+        "--io-data", metavar="F.npz", help="with --measure: input vectors as `verify` reads them (default: a seeded random one)"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     request = load(arguments, NAME_TO_LOOK_AT)
     if arguments.measure and (request.board is None or request.board.emulator is None or request.board.is_host):
-        raise AidgeError("nothing counts instructions there", where=f"--measure on {request.target_name}", code="USAGE",
-                         hint="name a board that has an emulator with --board")
+        raise AidgeError(
+            "nothing counts instructions there",
+            where=f"--measure on {request.target_name}",
+            code="USAGE",
+            hint="name a board that has an emulator with --board",
+        )
     if arguments.io_data and not arguments.measure:
         raise AidgeError("input vectors are for --measure", where="--io-data", code="USAGE")
     view, notices = import_model(request)
@@ -49,8 +55,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
     chosen = _chosen(arguments.node, assignment, request.file_name)
     counts = _measured(request, arguments.io_data) if arguments.measure else {}
     symbols = layer_symbols(NAME_TO_LOOK_AT, [(node.name, node.type) for node in assignment.view.nodes])
-    described = [_describe(assignment, node, symbol, request, counts)
-                 for node, symbol in zip(assignment.view.nodes, symbols, strict=True) if node.name in chosen]
+    described = [
+        _describe(assignment, node, symbol, request, counts)
+        for node, symbol in zip(assignment.view.nodes, symbols, strict=True)
+        if node.name in chosen
+    ]
     lines = [*(f"{request.file_name}: {notice}" for notice in notices), *(_text(entry) for entry in described)]
     return Outcome("\n".join(lines), {"nodes": described})
 
@@ -70,9 +79,11 @@ def _measured(request: CompileRequest, io_data: str | None) -> dict[str, int]:
     vectors = model_inputs(read_npz(Path(io_data)), program.view) if io_data else random_vectors(program.view, 1, seed=0)
     with tempfile.TemporaryDirectory() as temporary:
         result = execute(program, request.board, vectors, Path(temporary)).result
-    return {layer.node.name: round(count.instructions / result.runs)
-            for layer, count in zip(program.layers, result.layers, strict=True)
-            if count.instructions is not None and result.runs}
+    return {
+        layer.node.name: round(count.instructions / result.runs)
+        for layer, count in zip(program.layers, result.layers, strict=True)
+        if count.instructions is not None and result.runs
+    }
 
 
 def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileRequest, counts: Mapping[str, int]) -> dict:
@@ -84,15 +95,22 @@ def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileR
         cost = table.cost(kernel, seen, request.target.flash_wait_states)
         instructions, source = None if cost is None else round(cost), "cost table"
     return {
-        "name": node.name, "op": node.type,
-        "kernel": kernel.name if kernel else "view", "library": kernel.library if kernel else "",
-        "rounding": kernel.spec.rounding if kernel else request.target.rounding, "format": str(seen.outputs[0].storage),
-        "dtype": seen.outputs[0].dtype.name, "dims": list(seen.outputs[0].dims), "macs": macs,
-        "instructions": instructions, "instructions_from": source if instructions is not None else None,
+        "name": node.name,
+        "op": node.type,
+        "kernel": kernel.name if kernel else "view",
+        "library": kernel.library if kernel else "",
+        "rounding": kernel.spec.rounding if kernel else request.target.rounding,
+        "format": str(seen.outputs[0].storage),
+        "dtype": seen.outputs[0].dtype.name,
+        "dims": list(seen.outputs[0].dims),
+        "macs": macs,
+        "instructions": instructions,
+        "instructions_from": source if instructions is not None else None,
         "instructions_per_mac": round(instructions / macs, 3) if macs and instructions is not None else None,
         **_facts(assignment, node, symbol, request.target.objective),
         "channels_removed": channels_removed(seen.inputs, seen.outputs),
-        "rule": choice.rule, "origin": list(node.origin),
+        "rule": choice.rule,
+        "origin": list(node.origin),
         "rejected": [{"kernel": name, "reason": reason} for name, reason in choice.rejected],
     }
 
@@ -111,8 +129,10 @@ def _facts(assignment: Assignment, node: Node, symbol: str, objective: str) -> d
 
 def _text(entry: dict) -> str:
     shape = "x".join(map(str, entry["dims"]))
-    text = (f"{entry['name'][:40]:<40} {entry['op']:<18} {entry['library'] + ' ' + entry['kernel']:<28} {entry['rounding']:<6} "
-            f"{entry['dtype']} {shape} {entry['format']}: {entry['rule']}")
+    text = (
+        f"{entry['name'][:40]:<40} {entry['op']:<18} {entry['library'] + ' ' + entry['kernel']:<28} {entry['rounding']:<6} "
+        f"{entry['dtype']} {shape} {entry['format']}: {entry['rule']}"
+    )
     reasons = "; ".join(f"{rejected['kernel']} ({rejected['reason']})" for rejected in entry["rejected"])
     text = f"{text}. Rejected: {reasons}" if reasons else text
     details = _details(entry) if entry["kernel"] != "view" else ""

@@ -19,12 +19,19 @@ SUMMARY = "explain why a link failed for want of memory"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--hook", action="store_true",
-                     help="for build systems, after a link that failed: say nothing where memory is not why, end with 0")
-    how.add_argument("--launch", action="store_true",
-                     help="run the link first, as a launcher of it: explain only what fails, and exit as it does")
-    parser.add_argument("command", nargs="+", metavar="-- COMMAND",
-                        help="the command that links; nothing of its output is touched")
+    how.add_argument(
+        "--hook",
+        action="store_true",
+        help="for build systems, after a link that failed: say nothing where memory is not why, end with 0",
+    )
+    how.add_argument(
+        "--launch",
+        action="store_true",
+        help="run the link first, as a launcher of it: explain only what fails, and exit as it does",
+    )
+    parser.add_argument(
+        "command", nargs="+", metavar="-- COMMAND", help="the command that links; nothing of its output is touched"
+    )
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

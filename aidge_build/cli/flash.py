@@ -28,8 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_board_path(parser)
     parser.add_argument("--runner", default="", metavar="R", help="instead of the first of the board's runners that is installed")
     parser.add_argument("--debug", action="store_true", help="start a gdb server and gdb instead")
-    parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE",
-                        help="the plan of a model in it, for the check (repeat)")
+    parser.add_argument(
+        "--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it, for the check (repeat)"
+    )
     parser.add_argument("-n", "--dry-run", action="store_true", help="only print the commands")
 
 
@@ -52,13 +53,22 @@ def run(arguments: argparse.Namespace) -> Outcome:
 
 def _require_check(arguments: argparse.Namespace) -> None:
     """A program that breaks its plan is not put on a board."""
-    options = argparse.Namespace(elf=arguments.elf, board=arguments.board, board_path=arguments.board_path, region=[],
-                                 plan=arguments.plan, max_stack=None, max_flash=None, out=None)
+    options = argparse.Namespace(
+        elf=arguments.elf,
+        board=arguments.board,
+        board_path=arguments.board_path,
+        region=[],
+        plan=arguments.plan,
+        max_stack=None,
+        max_flash=None,
+        out=None,
+    )
     outcome = check.run(options)
     if outcome.exit_code != 0:
         first = next(finding for finding in outcome.data["findings"] if finding["severity"] == "error")
-        raise CheckFailed(f"is not flashed: {first['code']}: {first['text']}", where=str(arguments.elf), hint=first["hint"],
-                          code="FLASH")
+        raise CheckFailed(
+            f"is not flashed: {first['code']}: {first['text']}", where=str(arguments.elf), hint=first["hint"], code="FLASH"
+        )
 
 
 def _copy_uf2(arguments: argparse.Namespace, runner: Runner) -> Outcome:
@@ -89,5 +99,6 @@ def _debug(arguments: argparse.Namespace, runner: Runner) -> Outcome:
 def _require_success(arguments: argparse.Namespace, command: list[str]) -> None:
     status = subprocess.call(command)
     if status != 0:
-        raise CheckFailed(f"{command[0]} ended with exit code {status}", where=str(arguments.elf), code="FLASH",
-                          hint="is the board connected?")
+        raise CheckFailed(
+            f"{command[0]} ended with exit code {status}", where=str(arguments.elf), code="FLASH", hint="is the board connected?"
+        )

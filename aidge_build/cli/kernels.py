@@ -25,8 +25,14 @@ def run(arguments: argparse.Namespace) -> Outcome:
     for library in libraries:
         kernels = sorted(library.kernels, key=lambda kernel: (kernel.type, kernel.name))
         lines += [f"{library.name}: {library.description}", *(f"  {_line(kernel)}" for kernel in kernels)]
-        data.append({"name": library.name, "folder": folders[library.name].name, "language": library.language,
-                     "kernels": [{"op": kernel.type, "name": kernel.name, **_spec(kernel)} for kernel in kernels]})
+        data.append(
+            {
+                "name": library.name,
+                "folder": folders[library.name].name,
+                "language": library.language,
+                "kernels": [{"op": kernel.type, "name": kernel.name, **_spec(kernel)} for kernel in kernels],
+            }
+        )
     return Outcome("\n".join(lines), {"libraries": data})
 
 

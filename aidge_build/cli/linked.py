@@ -17,8 +17,13 @@ def add_memory_arguments(parser: argparse.ArgumentParser) -> None:
     """`--board`, or `--region` for each memory."""
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--board", metavar="B", help="the board whose memories count")
-    where.add_argument("--region", action="append", default=[], metavar="NAME=ORIGIN,LENGTH[,ram|flash]",
-                       help="a memory, instead of a board (repeat)")
+    where.add_argument(
+        "--region",
+        action="append",
+        default=[],
+        metavar="NAME=ORIGIN,LENGTH[,ram|flash]",
+        help="a memory, instead of a board (repeat)",
+    )
     add_board_path(parser)
 
 
@@ -36,8 +41,9 @@ def _parse_region(text: str) -> Region:
         if not name or kind not in ("", "ram", "flash") or len(fields) > 3:
             raise ValueError
     except (ValueError, IndexError):
-        raise AidgeError(f"'{text}' is no memory", where="--region", hint="write FLASH=0x08000000,0x100000,flash",
-                         code="USAGE") from None
+        raise AidgeError(
+            f"'{text}' is no memory", where="--region", hint="write FLASH=0x08000000,0x100000,flash", code="USAGE"
+        ) from None
     return Region(name, origin, length, kind, ())
 
 
@@ -45,8 +51,9 @@ def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], required: bool)
     """The bounds of the stack; None for programs of this machine, whose stack nobody counts. `required`: or an error."""
     if image.machine != "ARM":
         if required:
-            raise AidgeError(f"a stack bound needs a program for Cortex-M, this one is for {image.machine}", where=str(elf),
-                             code="STK02")
+            raise AidgeError(
+                f"a stack bound needs a program for Cortex-M, this one is for {image.machine}", where=str(elf), code="STK02"
+            )
         return None
     try:
         return stack_use(image, read_disassembly(disassemble(elf)), tuple(f"{claim.model}_run" for claim in claims))

@@ -29,8 +29,9 @@ _SHORT = {"float": "f", "uint": "u", "int": "i"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("operator", nargs="?", metavar="NAME", help="the manual page of this operator (ONNX name, or our type)")
     parser.add_argument("--kernel-path", action="append", default=[], metavar="DIR", help="a folder of libraries, or a library")
-    parser.add_argument("--check", action="store_true",
-                        help="try the samples of the operator, or of all: shape, type, numeric gradient")
+    parser.add_argument(
+        "--check", action="store_true", help="try the samples of the operator, or of all: shape, type, numeric gradient"
+    )
     parser.add_argument("--markdown", action="store_true", help="print the manual pages of all operators: docs/operators.md")
 
 
@@ -68,8 +69,9 @@ def _checked(operators: Sequence[type[Operator]]) -> Outcome:
 
 def _chosen(wanted: str, operators: dict[str, type[Operator]]) -> list[str]:
     """The ONNX names that are meant: by name, by name without domain, or by our type."""
-    found = [name for name, operator in sorted(operators.items())
-             if wanted in (name, name.rpartition("::")[2], operator.__name__)]
+    found = [
+        name for name, operator in sorted(operators.items()) if wanted in (name, name.rpartition("::")[2], operator.__name__)
+    ]
     if not found:
         near = difflib.get_close_matches(wanted, operators, n=3, cutoff=0.5)
         hint = f"did you mean {', '.join(near)}?" if near else "'aidge-build ops' lists them"
@@ -79,8 +81,14 @@ def _chosen(wanted: str, operators: dict[str, type[Operator]]) -> list[str]:
 
 def _row(onnx_name: str, operator: type[Operator], libraries: Sequence[Library]) -> dict:
     types = _backends(onnx_name, operator, libraries)
-    return {"onnx": onnx_name, "type": operator.__name__, "backends": list(types), "dtypes": types,
-            "backward": operator.has_backward(), "summary": inspect.getdoc(operator).splitlines()[0]}
+    return {
+        "onnx": onnx_name,
+        "type": operator.__name__,
+        "backends": list(types),
+        "dtypes": types,
+        "backward": operator.has_backward(),
+        "summary": inspect.getdoc(operator).splitlines()[0],
+    }
 
 
 def _backends(onnx_name: str, operator: type[Operator], libraries: Sequence[Library]) -> dict[str, list[str]]:
@@ -104,7 +112,7 @@ def _ordered(dtypes: Iterable[DType]) -> list[str]:
 
 def _belongs(kernel_type: str, family: str) -> bool:
     """Whether a kernel's operator type (Conv2D, ConvDepthWise1D) is one of the operator class (Conv)."""
-    rest = kernel_type[len(family):].removeprefix("DepthWise")
+    rest = kernel_type[len(family) :].removeprefix("DepthWise")
     return kernel_type == family or (kernel_type.startswith(family) and rest in ("1D", "2D", "3D"))
 
 

@@ -22,17 +22,34 @@ from aidge_build.schedule.order import Order, best_order
 from aidge_build.schedule.problem_file import BufferProblem, GraphProblem, is_problem_file, read_problem
 
 SUMMARY = "the memory plan of a model, or of a problem file of the planner"
-KEYS = ("peak_bytes", "lower_bound_bytes", "bound_node", "order_peak_bytes", "order_lower_bound_bytes", "order_proved_optimal",
-        "order_states", "offsets_proved_optimal", "scratch_bytes", "state_bytes", "io_bytes", "arena_bytes", "regions",
-        "regions_proved_optimal", "order", "buffers", "peak_buffers")
+KEYS = (
+    "peak_bytes",
+    "lower_bound_bytes",
+    "bound_node",
+    "order_peak_bytes",
+    "order_lower_bound_bytes",
+    "order_proved_optimal",
+    "order_states",
+    "offsets_proved_optimal",
+    "scratch_bytes",
+    "state_bytes",
+    "io_bytes",
+    "arena_bytes",
+    "regions",
+    "regions_proved_optimal",
+    "order",
+    "buffers",
+    "peak_buffers",
+)
 PROBLEM_NODES = 1_000_000  # of the exhaustive search: somebody who asks for a plan alone waits longer than a build
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     parser.add_argument("--capacity", type=int, metavar="BYTES", help="the bytes that there are: more is an error")
-    parser.add_argument("--drop-identities", action="store_true",
-                        help="of a problem file: operations that only copy are left out")
+    parser.add_argument(
+        "--drop-identities", action="store_true", help="of a problem file: operations that only copy are left out"
+    )
     parser.add_argument("--why", action="store_true", help="list the tensors that are live in the largest moment")
     parser.add_argument("--svg", metavar="FILE", type=Path, help="draw the arena")
     parser.add_argument("--html", metavar="FILE", type=Path, help="the drawing as a page, with a table of the buffers")
@@ -47,12 +64,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
     data = {key: emit(program).manifest[key] for key in KEYS}
     peak, steps = program.peak, [layer.node.name for layer in program.layers]
     line = f"{arguments.model}: {peak.report_line(data['bound_node'] or '', program.order.report())}"
-    lines = [*(f"{arguments.model}: {notice}" for notice in program.notices), line,
-             f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), "
-             f"scratch {data['scratch_bytes']:,} B"]
+    lines = [
+        *(f"{arguments.model}: {notice}" for notice in program.notices),
+        line,
+        f"arena {data['arena_bytes']:,} B, inputs and outputs {data['io_bytes']:,} B ({arguments.io}), "
+        f"scratch {data['scratch_bytes']:,} B",
+    ]
     if program.split:
-        lines.append(f"the arena in {', '.join(f'{part.region} {part.size_bytes:,} B' for part in program.split)}: "
-                     + ("least access cost, proved" if program.split_proved else "least access cost not proven"))
+        lines.append(
+            f"the arena in {', '.join(f'{part.region} {part.size_bytes:,} B' for part in program.split)}: "
+            + ("least access cost, proved" if program.split_proved else "least access cost not proven")
+        )
     drawn = [part.plan for part in program.split] or [peak]
     _draw(arguments, drawn, f"peak {peak.peak_bytes:,} B", steps, lines)
     data["live_at_peak"] = _live(peak, _tensors_of(program))
@@ -83,8 +105,10 @@ def _run_problem(arguments: argparse.Namespace) -> Outcome:
     if len(outcomes) == 1:
         return outcomes[0]
     every = {key: all(outcome.data[key] for outcome in outcomes) for key in ("order_proved_optimal", "offsets_proved_optimal")}
-    return Outcome("\n".join(outcome.text.splitlines()[0] for outcome in outcomes),
-                   {**every, "instances": [outcome.data for outcome in outcomes]})
+    return Outcome(
+        "\n".join(outcome.text.splitlines()[0] for outcome in outcomes),
+        {**every, "instances": [outcome.data for outcome in outcomes]},
+    )
 
 
 def _plan_graph(arguments: argparse.Namespace, problem: GraphProblem) -> Outcome:
@@ -102,26 +126,45 @@ def _plan_buffers(arguments: argparse.Namespace, problem: BufferProblem) -> Outc
     return _outcome(arguments, found, problem.name, [], [], None)
 
 
-def _outcome(arguments: argparse.Namespace, found: MemoryPlan, name: str, steps: list[str], numbers: list[int],
-             order: Order | None) -> Outcome:
+def _outcome(
+    arguments: argparse.Namespace, found: MemoryPlan, name: str, steps: list[str], numbers: list[int], order: Order | None
+) -> Outcome:
     """`order` is None where the lifetimes are given: then this order is the only one."""
     node = steps[found.bound_step] if found.bound_step < len(steps) else ""
     lines = [f"{name}: {found.report_line(node, order.report() if order else '')}"]
     _draw(arguments, [found], f"peak {found.peak_bytes:,} B", steps, lines)
-    sizes = {kind: [p.buffer.size_bytes for p in found.placements if p.buffer.kind == kind]
-             for kind in ("io", "scratch", "state")}
+    sizes = {
+        kind: [p.buffer.size_bytes for p in found.placements if p.buffer.kind == kind] for kind in ("io", "scratch", "state")
+    }
     data = {
-        "name": name, "peak_bytes": found.peak_bytes, "lower_bound_bytes": found.lower_bound_bytes, "bound_node": node or None,
+        "name": name,
+        "peak_bytes": found.peak_bytes,
+        "lower_bound_bytes": found.lower_bound_bytes,
+        "bound_node": node or None,
         "order_peak_bytes": order.peak_bytes if order else found.lower_bound_bytes,
         "order_lower_bound_bytes": order.lower_bound_bytes if order else found.lower_bound_bytes,
-        "order_proved_optimal": order.proved_optimal if order else True, "order_states": order.states if order else 0,
-        "offsets_proved_optimal": found.offsets_proved_optimal, "scratch_bytes": max(sizes["scratch"], default=0),
-        "state_bytes": sum(sizes["state"]), "io_bytes": sum(sizes["io"]), "arena_bytes": found.peak_bytes,
+        "order_proved_optimal": order.proved_optimal if order else True,
+        "order_states": order.states if order else 0,
+        "offsets_proved_optimal": found.offsets_proved_optimal,
+        "scratch_bytes": max(sizes["scratch"], default=0),
+        "state_bytes": sum(sizes["state"]),
+        "io_bytes": sum(sizes["io"]),
+        "arena_bytes": found.peak_bytes,
         "regions": [{"name": "arena", "used_bytes": found.peak_bytes, "lower_bound_bytes": found.lower_bound_bytes}],
-        "regions_proved_optimal": None, "order": numbers,
-        "buffers": [{"name": p.buffer.name, "kind": p.buffer.kind, "region": "arena", "offset_bytes": p.offset_bytes,
-                     "size_bytes": p.buffer.size_bytes, "first": p.buffer.first, "last": p.buffer.last}
-                    for p in found.placements],
+        "regions_proved_optimal": None,
+        "order": numbers,
+        "buffers": [
+            {
+                "name": p.buffer.name,
+                "kind": p.buffer.kind,
+                "region": "arena",
+                "offset_bytes": p.offset_bytes,
+                "size_bytes": p.buffer.size_bytes,
+                "first": p.buffer.first,
+                "last": p.buffer.last,
+            }
+            for p in found.placements
+        ],
         "live_at_peak": _live(found, {}),
     }
     last = max((placement.buffer.last for placement in found.placements), default=1)
@@ -132,9 +175,18 @@ def _outcome(arguments: argparse.Namespace, found: MemoryPlan, name: str, steps:
 def _live(found: MemoryPlan, tensors_of: dict[str, list[str]]) -> list[dict]:
     """What is live in the largest moment, the largest first."""
     live = sorted(found.live_at(found.bound_step), key=lambda placement: (-placement.buffer.size_bytes, placement.offset_bytes))
-    return [{"name": p.buffer.name, "kind": p.buffer.kind, "offset_bytes": p.offset_bytes, "size_bytes": p.buffer.size_bytes,
-             "first": p.buffer.first, "last": p.buffer.last, "tensors": tensors_of.get(p.buffer.name, [p.buffer.name])}
-            for p in live]
+    return [
+        {
+            "name": p.buffer.name,
+            "kind": p.buffer.kind,
+            "offset_bytes": p.offset_bytes,
+            "size_bytes": p.buffer.size_bytes,
+            "first": p.buffer.first,
+            "last": p.buffer.last,
+            "tensors": tensors_of.get(p.buffer.name, [p.buffer.name]),
+        }
+        for p in live
+    ]
 
 
 def _why(live: list[dict], found: MemoryPlan) -> list[str]:
@@ -142,8 +194,10 @@ def _why(live: list[dict], found: MemoryPlan) -> list[str]:
     for entry in live:
         others = [name for name in entry["tensors"] if name != entry["name"]]
         shared = f", then in place {', '.join(map(printable, others))}" if others else ""
-        lines.append(f"  {entry['size_bytes']:>12,} B at {entry['offset_bytes']:>10,}  "
-                     f"steps [{entry['first']}, {entry['last']})  {entry['kind']:<10}  {printable(entry['name'])}{shared}")
+        lines.append(
+            f"  {entry['size_bytes']:>12,} B at {entry['offset_bytes']:>10,}  "
+            f"steps [{entry['first']}, {entry['last']})  {entry['kind']:<10}  {printable(entry['name'])}{shared}"
+        )
     return lines
 
 
@@ -160,5 +214,6 @@ def _draw(arguments: argparse.Namespace, drawn: list[MemoryPlan], peak: str, ste
 def _exceeds(arguments: argparse.Namespace, peak: MemoryPlan) -> AidgeError:
     live = [placement.buffer for placement in peak.live_at(peak.bound_step)]
     live.sort(key=lambda buffer: (-buffer.size_bytes, buffer.name))
-    return CapacityExceeded(peak.peak_bytes, arguments.capacity, peak.bound_step, live,
-                            region="", proved=peak.offsets_proved_optimal).within(arguments.model)
+    return CapacityExceeded(
+        peak.peak_bytes, arguments.capacity, peak.bound_step, live, region="", proved=peak.offsets_proved_optimal
+    ).within(arguments.model)

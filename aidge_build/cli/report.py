@@ -21,12 +21,19 @@ SUMMARY = "show where the bytes of a linked program are"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
     add_memory_arguments(parser)
-    parser.add_argument("--plan", action="append", default=[], type=Path, metavar="FILE",
-                        help="the plan of a model in it: MACs, live bytes and the picture of the arena (repeat)")
+    parser.add_argument(
+        "--plan",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="the plan of a model in it: MACs, live bytes and the picture of the arena (repeat)",
+    )
     parser.add_argument("--counts", type=Path, metavar="RUN.json", help="what `run --json` printed: instructions per layer")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page, too")
-    parser.add_argument("--diff", type=Path, metavar="OLD.json",
-                        help="compare with what `report --json` printed before, as Markdown")
+    parser.add_argument(
+        "--diff", type=Path, metavar="OLD.json", help="compare with what `report --json` printed before, as Markdown"
+    )
     parser.add_argument("--items", type=int, default=6, metavar="N", help="symbols per group in the tree (default: 6)")
 
 
@@ -34,12 +41,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
     image = read_image(arguments.elf)
     claims, regions = read_claims(image), memories(arguments)
     if not regions:
-        raise AidgeError("a report needs the memories of the board", where=str(arguments.elf), code="USAGE",
-                         hint="name the board with --board (not host), or each memory with --region NAME=ORIGIN,LENGTH,KIND")
+        raise AidgeError(
+            "a report needs the memories of the board",
+            where=str(arguments.elf),
+            code="USAGE",
+            hint="name the board with --board (not host), or each memory with --region NAME=ORIGIN,LENGTH,KIND",
+        )
     plans = [_read(path, "layers", "N.plan.json of `compile`") for path in arguments.plan]
     measured = _read(arguments.counts, "layers", "what `run --json` printed") if arguments.counts else None
-    document = make_document(image, claims, attribute(image, claims, regions), plans, measured,
-                             stack_of(arguments.elf, image, claims, required=False))
+    document = make_document(
+        image, claims, attribute(image, claims, regions), plans, measured, stack_of(arguments.elf, image, claims, required=False)
+    )
     if arguments.html:
         page = render_page(document, arguments.elf.name)
         write_sources(Sources({arguments.html.name: page.encode()}, {}), arguments.html.parent)

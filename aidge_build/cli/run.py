@@ -34,8 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--input", type=Path, metavar="FILE", help=f"the program finds it as '{_INPUT}', its next argument")
     parser.add_argument("--output", type=Path, metavar="FILE", help=f"the program writes it as '{_OUTPUT}', its next argument")
     parser.add_argument("--argument", action="append", default=[], metavar="WORD", help="a further argument (repeat)")
-    parser.add_argument("--folder", type=Path, default=Path("."), metavar="DIR",
-                        help="where the program finds and writes its files without --input and --output (default: here)")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("."),
+        metavar="DIR",
+        help="where the program finds and writes its files without --input and --output (default: here)",
+    )
     parser.add_argument("--max-instructions", type=int, metavar="N", help="fail when an inference takes more")
     parser.add_argument("--out", type=Path, metavar="RUN.json", help="write the result as JSON, too (for `report --counts`)")
 
@@ -60,9 +65,17 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
     """Inferences and layers are counted in a program with one model; with several, only the whole program is."""
     layers = [layer for claim in claims for layer in claim.layers]
     run_symbol = f"{claims[0].model}_run" if len(claims) == 1 else ""
-    return run_program(arguments.elf, board, work_folder=folder, arguments=words, run_symbol=run_symbol,
-                       layer_symbols=layers if run_symbol else (), emulator=arguments.emulator,
-                       watched_symbols=_arenas(claims[0]) if run_symbol else (), cycles=cycles_of(arguments.elf, board))
+    return run_program(
+        arguments.elf,
+        board,
+        work_folder=folder,
+        arguments=words,
+        run_symbol=run_symbol,
+        layer_symbols=layers if run_symbol else (),
+        emulator=arguments.emulator,
+        watched_symbols=_arenas(claims[0]) if run_symbol else (),
+        cycles=cycles_of(arguments.elf, board),
+    )
 
 
 def _arenas(claim: Claim) -> tuple[str, ...]:
@@ -85,8 +98,9 @@ def _collect_output(folder: Path, output: Path | None) -> dict[str, str]:
     return {output.name: hashlib.sha256(written.read_bytes()).hexdigest()}
 
 
-def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, claims: tuple[Claim, ...],
-             outputs: dict[str, str]) -> Outcome:
+def _outcome(
+    arguments: argparse.Namespace, result: RunResult, board: Board, claims: tuple[Claim, ...], outputs: dict[str, str]
+) -> Outcome:
     lines = [result.stdout.rstrip("\n")] if result.stdout else []
     if result.instructions is not None:
         mean = result.instructions_per_run
@@ -103,15 +117,30 @@ def _outcome(arguments: argparse.Namespace, result: RunResult, board: Board, cla
     if excess:
         lines.append(excess.line(arguments.elf))
     data = {
-        "board": board.name, "emulator": result.emulator, "exit_code": result.exit_code, "stdout": result.stdout,
-        "instructions": result.instructions, "models": [claim.model for claim in claims],
+        "board": board.name,
+        "emulator": result.emulator,
+        "exit_code": result.exit_code,
+        "stdout": result.stdout,
+        "instructions": result.instructions,
+        "models": [claim.model for claim in claims],
         "run_cycles_estimated": result.run_cycles,
         "cycles_validation": model.validation if model else "not estimated: two issue slots or caches",
-        "run_instructions": result.run_instructions, "runs": result.runs, "run_flash_lines": result.flash_lines,
-        "layers": [{"name": layer.symbol, "instructions": layer.instructions, "cycles_estimated": layer.cycles,
-                    "flash_lines": layer.flash_lines} for layer in result.layers],
-        "outputs_sha256": outputs, "stack_high_water_bytes": result.stack_high_water_bytes,
-        "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None, "arena_written_bytes": result.written_bytes,
+        "run_instructions": result.run_instructions,
+        "runs": result.runs,
+        "run_flash_lines": result.flash_lines,
+        "layers": [
+            {
+                "name": layer.symbol,
+                "instructions": layer.instructions,
+                "cycles_estimated": layer.cycles,
+                "flash_lines": layer.flash_lines,
+            }
+            for layer in result.layers
+        ],
+        "outputs_sha256": outputs,
+        "stack_high_water_bytes": result.stack_high_water_bytes,
+        "arena_bytes": claims[0].arena_bytes if len(claims) == 1 else None,
+        "arena_written_bytes": result.written_bytes,
     }
     failed = bool(excess) or result.exit_code != 0
     if arguments.out:
@@ -141,8 +170,12 @@ def _over_budget(result: RunResult, budget: int | None) -> Finding | None:
     if budget is None:
         return None
     if result.run_instructions is None or not result.runs:
-        return Finding("INS01", ERROR, "the budget of instructions cannot be checked: no inference was counted",
-                       "a program with one model whose run function is called, and, for QEMU, a C compiler on this machine")
+        return Finding(
+            "INS01",
+            ERROR,
+            "the budget of instructions cannot be checked: no inference was counted",
+            "a program with one model whose run function is called, and, for QEMU, a C compiler on this machine",
+        )
     excess = result.run_instructions - budget * result.runs
     mean = -(-result.run_instructions // result.runs)
     text = f"{mean:,} instructions per inference, the budget is {budget:,} (+{mean - budget:,})"

@@ -96,8 +96,16 @@ def _accuracy(outputs: Vectors, arrays: Vectors, key: str | None) -> float | Non
     return float(numpy.mean(first.reshape(len(first), -1).argmax(1) == arrays[key].reshape(-1)))
 
 
-def _data(program: Program, board: str, vectors: Vectors, execution: Execution, differences: list[Difference], top1: int,
-          first: dict | None, accuracy: float | None) -> dict:
+def _data(
+    program: Program,
+    board: str,
+    vectors: Vectors,
+    execution: Execution,
+    differences: list[Difference],
+    top1: int,
+    first: dict | None,
+    accuracy: float | None,
+) -> dict:
     count = len(next(iter(vectors.values())))
     result = execution.result
     per_layer = {layer.symbol: layer.instructions for layer in result.layers}
@@ -152,8 +160,10 @@ def _text(arguments: argparse.Namespace, data: dict, passed: bool) -> str:
                     f"  {layer['instructions']:>12,}  {100 * layer['instructions'] / max(1, total):5.1f} %  {layer['macs']:>11,} MACs"
                     f"  {layer['op']:<18} {layer['kernel']:<28} {layer['name'][:60]}"
                 )
-    lines.append(f"peak {data['peak_bytes']:,} B with inputs and outputs, arena {data['arena_bytes']:,} B"
-                 + (f", stack {data['stack_bytes']:,} B" if data["stack_bytes"] is not None else ""))
+    lines.append(
+        f"peak {data['peak_bytes']:,} B with inputs and outputs, arena {data['arena_bytes']:,} B"
+        + (f", stack {data['stack_bytes']:,} B" if data["stack_bytes"] is not None else "")
+    )
     if "accuracy" in data:
         lines.append(f"accuracy {100 * data['accuracy']:.1f} %")
     if data["first_difference"]:

@@ -17,9 +17,20 @@ from aidge_build.request import CompileRequest
 
 # Inputs that carry shapes: the harness may bind them to their test values, and says so. Nothing else is bound.
 SHAPE_INPUTS = {
-    "CumSum": (1,), "Expand": (1,), "OneHot": (1,), "Pad": (1, 3), "Reshape": (1,),
-    "Resize": (2, 3), "Slice": (1, 2, 3, 4), "Split": (1,), "Squeeze": (1,), "Tile": (1,), "TopK": (1,), "Trilu": (1,),
-    "Unsqueeze": (1,), "Upsample": (1,),
+    "CumSum": (1,),
+    "Expand": (1,),
+    "OneHot": (1,),
+    "Pad": (1, 3),
+    "Reshape": (1,),
+    "Resize": (2, 3),
+    "Slice": (1, 2, 3, 4),
+    "Split": (1,),
+    "Squeeze": (1,),
+    "Tile": (1,),
+    "TopK": (1,),
+    "Trilu": (1,),
+    "Unsqueeze": (1,),
+    "Upsample": (1,),
     **{f"Reduce{name}": (1,) for name in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")},
 }
 
@@ -37,7 +48,8 @@ class Prepared:
     def folded(self) -> bool:
         """Whether no output depends on a run-time input: the program only copies constants."""
         return self.program is not None and all(
-            tensor is None or tensor.is_constant for layer in self.program.layers for tensor in layer.inputs)
+            tensor is None or tensor.is_constant for layer in self.program.layers for tensor in layer.inputs
+        )
 
 
 def listed_names() -> tuple[str, ...]:
@@ -53,8 +65,16 @@ def prepare(case: NodeCase, symbol: str, libraries: tuple[Library, ...], feature
     operators = dict(builtin_operators())
     for library in libraries:
         operators |= {onnx_name: operator for operator in library.operators for onnx_name in operator.onnx_names}
-    request = CompileRequest(name=symbol, model=case.bound(bound), file_name=case.name, libraries=libraries, operators=operators,
-                             target=Target(features), target_name="any", options=Options())
+    request = CompileRequest(
+        name=symbol,
+        model=case.bound(bound),
+        file_name=case.name,
+        libraries=libraries,
+        operators=operators,
+        target=Target(features),
+        target_name="any",
+        options=Options(),
+    )
     try:
         return Prepared(case, bound, build_program(request))
     except AidgeError as error:

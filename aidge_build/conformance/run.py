@@ -107,8 +107,14 @@ def _outputs(batch: Sequence[Prepared], board: Board, folder: Path, flags: tuple
     sources[0].write_text(_main(batch))
     (folder / "input.bin").write_bytes(b"".join(given))
     (folder / "output.bin").unlink(missing_ok=True)
-    elf = build_program(board, sources, folder / "cases.elf", work_folder=folder / "objects", include_folders=[folder],
-                        extra_flags=[*flags, *WARNINGS])
+    elf = build_program(
+        board,
+        sources,
+        folder / "cases.elf",
+        work_folder=folder / "objects",
+        include_folders=[folder],
+        extra_flags=[*flags, *WARNINGS],
+    )
     result = run_program(elf, board, work_folder=folder, count=False)
     expected = sum(one.program.view.tensor(name).size_bytes for one in batch for name in one.program.view.outputs)
     data = (folder / "output.bin").read_bytes()
@@ -118,19 +124,27 @@ def _outputs(batch: Sequence[Prepared], board: Board, folder: Path, flags: tuple
 
 
 def _main(batch: Sequence[Prepared]) -> str:
-    lines = ["/* SPDX-License-Identifier: 0BSD */", '#include "semihosting.h"',
-             *(f'#include "{one.program.name}.h"' for one in batch), "int main(void);", "int main(void)", "{",
-             '    const int from = semihosting_open("input.bin", SEMIHOSTING_READ);',
-             '    const int to = semihosting_open("output.bin", SEMIHOSTING_WRITE);', "    (void)from;"]
+    lines = [
+        "/* SPDX-License-Identifier: 0BSD */",
+        '#include "semihosting.h"',
+        *(f'#include "{one.program.name}.h"' for one in batch),
+        "int main(void);",
+        "int main(void)",
+        "{",
+        '    const int from = semihosting_open("input.bin", SEMIHOSTING_READ);',
+        '    const int to = semihosting_open("output.bin", SEMIHOSTING_WRITE);',
+        "    (void)from;",
+    ]
     for one in batch:
         view = one.program.view
         names = [*(f"x{i}" for i in range(len(view.inputs))), *(f"y{i}" for i in range(len(view.outputs)))]
         lines.append("    {")
-        lines += [f"        static {tensor.dtype.c_type} {name}[{max(1, tensor.elements)}];"
-                  for name, tensor in zip(names, _ports(one))]
+        lines += [
+            f"        static {tensor.dtype.c_type} {name}[{max(1, tensor.elements)}];" for name, tensor in zip(names, _ports(one))
+        ]
         sizes = {name: f"{tensor.size_bytes}u" for name, tensor in zip(names, _ports(one)) if tensor.elements}
-        reads = [f"semihosting_read(from, {name}, {sizes[name]}) != 0u" for name in names[:len(view.inputs)] if name in sizes]
-        writes = [f"semihosting_write(to, {name}, {sizes[name]}) != 0u" for name in names[len(view.inputs):] if name in sizes]
+        reads = [f"semihosting_read(from, {name}, {sizes[name]}) != 0u" for name in names[: len(view.inputs)] if name in sizes]
+        writes = [f"semihosting_write(to, {name}, {sizes[name]}) != 0u" for name in names[len(view.inputs) :] if name in sizes]
         call = f"{one.program.name}_run({', '.join(names)}) != 0"
         lines += [f"        if ({condition}) {{ return 3; }}" for condition in (*reads, call, *writes)]
         lines.append("    }")
@@ -147,8 +161,11 @@ def _difference(case: NodeCase, values: Sequence[numpy.ndarray]) -> tuple[str, i
             return f"output {index} is {found.dtype}{list(found.shape)}, expected {wanted.dtype}{list(wanted.shape)}", 0
         # The rule of the ONNX project's own runner: integers and truth values exactly, floats within both tolerances.
         exact = wanted.dtype.kind in "biu"
-        same = (numpy.array_equal(found, wanted) if exact
-                else numpy.allclose(found, wanted, case.relative, case.absolute, equal_nan=True))
+        same = (
+            numpy.array_equal(found, wanted)
+            if exact
+            else numpy.allclose(found, wanted, case.relative, case.absolute, equal_nan=True)
+        )
         if not same:
             return f"output {index} differs: {found.reshape(-1)[:6].tolist()}, expected {wanted.reshape(-1)[:6].tolist()}", 0
         most = max(most, 0 if exact else _ulps(found, wanted))
@@ -157,6 +174,7 @@ def _difference(case: NodeCase, values: Sequence[numpy.ndarray]) -> tuple[str, i
 
 def _ulps(found: numpy.ndarray, wanted: numpy.ndarray) -> int:
     """The largest distance of two arrays of float32, in representable numbers."""
+
     def ordered(values: numpy.ndarray) -> numpy.ndarray:
         bits = values.astype(numpy.float32).view(numpy.int32).astype(numpy.int64)
         return numpy.where(bits < 0, -(bits & 0x7FFFFFFF), bits)

@@ -40,13 +40,18 @@ class Collection:
 
 COLLECTIONS = {
     "mcu-793": Collection("MCU-793", _MCU, node_cases, listed_names),
-    "pytorch-converted": Collection("Models converted from PyTorch", _STORED, lambda: stored_cases("pytorch-converted"),
-                                    lambda: tuple(stored_cases("pytorch-converted"))),
+    "pytorch-converted": Collection(
+        "Models converted from PyTorch",
+        _STORED,
+        lambda: stored_cases("pytorch-converted"),
+        lambda: tuple(stored_cases("pytorch-converted")),
+    ),
 }
 
 
-def run_cases(machine: str, lib: str | None, names: Sequence[str], jobs: int, work: str | None,
-              collection: str = "mcu-793") -> list[Verdict]:
+def run_cases(
+    machine: str, lib: str | None, names: Sequence[str], jobs: int, work: str | None, collection: str = "mcu-793"
+) -> list[Verdict]:
     """The verdicts of these cases on a board or on `SANITIZED`; the work is cut into `jobs` parts."""
     board = load_board("host" if machine == SANITIZED else machine, [])
     flags = SANITIZERS if machine == SANITIZED else ()
@@ -56,6 +61,6 @@ def run_cases(machine: str, lib: str | None, names: Sequence[str], jobs: int, wo
     with tempfile.TemporaryDirectory() as temporary, ThreadPoolExecutor(max(1, jobs)) as pool:
         folder = Path(work or temporary) / collection / machine
         size = max(1, -(-len(prepared) // max(1, jobs)))
-        parts = [prepared[first:first + size] for first in range(0, len(prepared), size)]
+        parts = [prepared[first : first + size] for first in range(0, len(prepared), size)]
         done = pool.map(lambda part: verdicts(part[1], board, folder / f"part_{part[0]}", flags), enumerate(parts))
         return [verdict for part in done for verdict in part]

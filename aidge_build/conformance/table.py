@@ -62,8 +62,16 @@ def page(suites: Sequence[Suite]) -> str:
 
 def _section(suite: Suite) -> list[str]:
     machines = list(suite.verdicts)
-    lines = [f"## {suite.title}", "", suite.text, "", f"**{suite.summary()}.**", "",
-             f"| case | verdict | bound | {' | '.join(machines)} | reason |", f"|{'---|' * (len(machines) + 4)}"]
+    lines = [
+        f"## {suite.title}",
+        "",
+        suite.text,
+        "",
+        f"**{suite.summary()}.**",
+        "",
+        f"| case | verdict | bound | {' | '.join(machines)} | reason |",
+        f"|{'---|' * (len(machines) + 4)}",
+    ]
     for one, row in zip(suite.overall, zip(*suite.verdicts.values())):
         cells = [f"{cell.distance} {cell.unit}" if cell.verdict in ("pass", "folded") else cell.verdict for cell in row]
         lines.append(f"| {one.name} | {one.verdict} | {', '.join(one.bound)} | {' | '.join(cells)} | {_cell(one.reason)} |")

@@ -9,5 +9,17 @@ from aidge_build.elf.image import Image, Section, Symbol, read_image
 from aidge_build.elf.regions import RegionUse, region_use
 from aidge_build.elf.stack import StackBound, StackUse, stack_use
 
-__all__ = ["Claim", "Image", "RegionUse", "Section", "StackBound", "StackUse", "Symbol", "read_claims", "read_disassembly",
-           "read_image", "region_use", "stack_use"]
+__all__ = [
+    "Claim",
+    "Image",
+    "RegionUse",
+    "Section",
+    "StackBound",
+    "StackUse",
+    "Symbol",
+    "read_claims",
+    "read_disassembly",
+    "read_image",
+    "region_use",
+    "stack_use",
+]

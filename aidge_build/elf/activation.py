@@ -13,9 +13,15 @@ from aidge_build.elf.image import Image, Section
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
 
 _BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
-_REFUSED = {"<undefined>": "code that the disassembler does not know", "bf": "a branch future", "bfl": "a branch future",
-            "bfx": "a branch future", "bflx": "a branch future", "blxns": "a call of non-secure code",
-            "svc": "a supervisor call, whose handler uses the stack, too,"}
+_REFUSED = {
+    "<undefined>": "code that the disassembler does not know",
+    "bf": "a branch future",
+    "bfl": "a branch future",
+    "bfx": "a branch future",
+    "bflx": "a branch future",
+    "blxns": "a call of non-secure code",
+    "svc": "a supervisor call, whose handler uses the stack, too,",
+}
 
 # Functions of start-up code that call each function of tables between two symbols.
 _TABLES = {
@@ -54,8 +60,11 @@ class Code:
         self.functions = {symbol.address: symbol for symbol in reversed(image.symbols) if symbol.kind == "function"}
         self.starts = sorted(self.functions)
         self._constants = [section for section in image.sections if section.content and not section.writable]
-        vectors = min(self._constants, default=None,
-                      key=lambda section: (not section.name.startswith((".vectors", ".isr_vector")), section.address))
+        vectors = min(
+            self._constants,
+            default=None,
+            key=lambda section: (not section.name.startswith((".vectors", ".isr_vector")), section.address),
+        )
         self.initial_stack = self.read(vectors.address, 4) if vectors else None
 
     def read(self, address: int, width: int) -> int | None:
@@ -67,7 +76,7 @@ class Code:
         for section in sections:
             if section.content and section.address <= address and address + width <= section.end:
                 offset = address - section.address
-                return int.from_bytes(section.content[offset:offset + width], "little")
+                return int.from_bytes(section.content[offset : offset + width], "little")
         return None
 
     def extent(self, address: int) -> tuple[int, int]:
@@ -103,8 +112,13 @@ def walk(code: Code, entry: int, is_root: bool, returns: Callable[[Call], bool])
     walker = _Walker(code, is_root, returns)
     walker.run(entry)
     depth, site = walker.deepest
-    return Activation(depth, site, tuple(sorted(walker.calls, key=lambda call: (call.site, call.target))), walker.can_return,
-                      walker.uses_vectors)
+    return Activation(
+        depth,
+        site,
+        tuple(sorted(walker.calls, key=lambda call: (call.site, call.target))),
+        walker.can_return,
+        walker.uses_vectors,
+    )
 
 
 class _Walker:
@@ -199,8 +213,9 @@ class _Walker:
     def _starts_stack(self, instruction: Instruction, name: str, state: State) -> bool:
         """Start-up code that sets the stack pointer to where reset has set it: the stack is as at entry."""
         operands = instruction.operands
-        if not self.is_root or not ((operands[:1] == ("sp",) and name in ("mov", "ldr")) or
-                                    (name == "msr" and operands[0].upper() == "MSP")):
+        if not self.is_root or not (
+            (operands[:1] == ("sp",) and name in ("mov", "ldr")) or (name == "msr" and operands[0].upper() == "MSP")
+        ):
             return False
         probe = Instruction(instruction.address, instruction.size_bytes, "mov" if name == "msr" else name, ("r0", *operands[1:]))
         seen = state.copy()

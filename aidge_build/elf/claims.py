@@ -60,27 +60,41 @@ def _parts(image: Image, model: str) -> tuple[ClaimedArena, ...]:
     """The parts of an arena in several regions, from absolute symbols aidge_<model>__arena_<region>_bytes."""
     start, end = f"aidge_{model}__arena_", "_bytes"
     numbers = [symbol for symbol in image.symbols if symbol.kind == "absolute"]
-    return tuple(ClaimedArena(f"{model}_arena_{symbol.name[len(start):-len(end)]}", symbol.address, "") for symbol in numbers
-                 if symbol.name.startswith(start) and symbol.name.endswith(end))
+    return tuple(
+        ClaimedArena(f"{model}_arena_{symbol.name[len(start) : -len(end)]}", symbol.address, "")
+        for symbol in numbers
+        if symbol.name.startswith(start) and symbol.name.endswith(end)
+    )
 
 
 def _from_note(note: bytes, path: str) -> Claim:
     """Descriptor: u16 version, u32 length, canonical JSON of that length (little endian)."""
     version = int.from_bytes(note[:2], "little")
     if version != _VERSION:
-        raise AidgeError(f"the claim of a model has version {version}, this tool reads {_VERSION}", where=path,
-                         hint="check with the version of aidge-build that generated the model", code="NOTE")
+        raise AidgeError(
+            f"the claim of a model has version {version}, this tool reads {_VERSION}",
+            where=path,
+            hint="check with the version of aidge-build that generated the model",
+            code="NOTE",
+        )
     try:
-        text = note[_HEADER_BYTES:_HEADER_BYTES + int.from_bytes(note[2:_HEADER_BYTES], "little")]
+        text = note[_HEADER_BYTES : _HEADER_BYTES + int.from_bytes(note[2:_HEADER_BYTES], "little")]
         fields = json.loads(text)
         return Claim(
-            model=fields["model"], model_sha256=fields["model_sha256"],
-            arena_symbol=fields["arena_symbol"], arena_bytes=int(fields["arena_bytes"]),
-            state_symbol=fields["state_symbol"], state_bytes=int(fields["state_bytes"]),
-            weights=tuple(fields["weights"]), weights_bytes=int(fields["weights_bytes"]),
-            layers=tuple(fields["layers"]), peak_bytes=int(fields["peak_bytes"]), from_note=True,
-            arenas=tuple(ClaimedArena(part["symbol"], int(part["size_bytes"]), part["region"])
-                         for part in fields.get("arenas", ())),
+            model=fields["model"],
+            model_sha256=fields["model_sha256"],
+            arena_symbol=fields["arena_symbol"],
+            arena_bytes=int(fields["arena_bytes"]),
+            state_symbol=fields["state_symbol"],
+            state_bytes=int(fields["state_bytes"]),
+            weights=tuple(fields["weights"]),
+            weights_bytes=int(fields["weights_bytes"]),
+            layers=tuple(fields["layers"]),
+            peak_bytes=int(fields["peak_bytes"]),
+            from_note=True,
+            arenas=tuple(
+                ClaimedArena(part["symbol"], int(part["size_bytes"]), part["region"]) for part in fields.get("arenas", ())
+            ),
         )
     except (ValueError, KeyError, TypeError) as error:
         raise AidgeError(f"the claim of a model is damaged ({error!r})", where=path, hint="link again", code="NOTE") from error

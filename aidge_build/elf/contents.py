@@ -23,8 +23,13 @@ def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: 
     yield from _duplicates(image)
     yield from _headroom(uses)
     yield from _linked(image, "MEM08", NOTE, _HEAP.__contains__, "the heap is linked; generated code never uses it")
-    yield from _linked(image, "MEM09", WARNING, lambda name: bool(SOFT_DOUBLE.fullmatch(name)),
-                       "double arithmetic in software is linked: it costs flash, stack and time")
+    yield from _linked(
+        image,
+        "MEM09",
+        WARNING,
+        lambda name: bool(SOFT_DOUBLE.fullmatch(name)),
+        "double arithmetic in software is linked: it costs flash, stack and time",
+    )
     if image.machine == "ARM":
         yield from _headers(image)
     if flash_budget_bytes is not None:
@@ -49,17 +54,25 @@ def _headroom(uses: Sequence[RegionUse]) -> Iterator[Finding]:
     for use in uses:
         share = 100 * use.used_bytes / use.region.length_bytes
         if HEADROOM_PERCENT < share <= 100:
-            yield Finding("MEM06", WARNING, f"memory {use.region.name} is {share:.1f} % full (limit {HEADROOM_PERCENT:g} %): "
-                                            f"{use.region.length_bytes - use.used_bytes:,} B are free")
+            yield Finding(
+                "MEM06",
+                WARNING,
+                f"memory {use.region.name} is {share:.1f} % full (limit {HEADROOM_PERCENT:g} %): "
+                f"{use.region.length_bytes - use.used_bytes:,} B are free",
+            )
 
 
 def _headers(image: Image) -> Iterator[Finding]:
     for address in image.headers_at:
         stored = [section.load_address for section in image.sections if section.load_address is not None]
         first = min((place for place in stored if place >= address), default=address)
-        yield Finding("MEM11", WARNING, f"the ELF file's own headers are part of a segment that loads at 0x{address:08x}, "
-                                        f"{first - address:,} B before the first section: a loader of whole segments overwrites "
-                                        "what is there")
+        yield Finding(
+            "MEM11",
+            WARNING,
+            f"the ELF file's own headers are part of a segment that loads at 0x{address:08x}, "
+            f"{first - address:,} B before the first section: a loader of whole segments overwrites "
+            "what is there",
+        )
 
 
 def _linked(image: Image, code: str, severity: str, wanted, text: str) -> Iterator[Finding]:
@@ -71,8 +84,13 @@ def _linked(image: Image, code: str, severity: str, wanted, text: str) -> Iterat
 def _flash(uses: Sequence[RegionUse], budget_bytes: int) -> Iterator[Finding]:
     used = sum(use.used_bytes for use in uses if use.region.kind == "flash")
     if not any(use.region.kind == "flash" for use in uses):
-        yield Finding("MEM10", ERROR, "the budget of flash cannot be checked: no memory is known to be flash",
-                      "--board, or --region NAME=ORIGIN,LENGTH,flash")
+        yield Finding(
+            "MEM10",
+            ERROR,
+            "the budget of flash cannot be checked: no memory is known to be flash",
+            "--board, or --region NAME=ORIGIN,LENGTH,flash",
+        )
     elif used > budget_bytes:
-        yield Finding("MEM10", ERROR, f"{used:,} B of flash are used, the budget is {budget_bytes:,} B "
-                                      f"(+{used - budget_bytes:,} B)")
+        yield Finding(
+            "MEM10", ERROR, f"{used:,} B of flash are used, the budget is {budget_bytes:,} B (+{used - budget_bytes:,} B)"
+        )

@@ -36,10 +36,40 @@ class CycleModel:
     slow: Mapping[str, int]
 
 
-_M4_SLOW = {"sdiv": 6, "udiv": 6, "vdiv": 14, "vsqrt": 14, "vmla": 3, "vmls": 3, "vnmla": 3, "vnmls": 3, "vfma": 3, "vfms": 3,
-            "vfnma": 3, "vfnms": 3, "tbb": 2, "tbh": 2, "mrs": 2, "isb": 3, "dsb": 3}
-_M3_SLOW = {"sdiv": 6, "udiv": 6, "mla": 2, "mls": 2, "umull": 4, "smull": 4, "umlal": 5, "smlal": 5, "tbb": 2, "tbh": 2,
-            "mrs": 2, "isb": 3, "dsb": 3}
+_M4_SLOW = {
+    "sdiv": 6,
+    "udiv": 6,
+    "vdiv": 14,
+    "vsqrt": 14,
+    "vmla": 3,
+    "vmls": 3,
+    "vnmla": 3,
+    "vnmls": 3,
+    "vfma": 3,
+    "vfms": 3,
+    "vfnma": 3,
+    "vfnms": 3,
+    "tbb": 2,
+    "tbh": 2,
+    "mrs": 2,
+    "isb": 3,
+    "dsb": 3,
+}
+_M3_SLOW = {
+    "sdiv": 6,
+    "udiv": 6,
+    "mla": 2,
+    "mls": 2,
+    "umull": 4,
+    "smull": 4,
+    "umlal": 5,
+    "smlal": 5,
+    "tbb": 2,
+    "tbh": 2,
+    "mrs": 2,
+    "isb": 3,
+    "dsb": 3,
+}
 _M0_SLOW = {"mrs": 4, "msr": 4, "isb": 4, "dsb": 4}
 _MODELS = {
     "cortex-m0": CycleModel(2, f"{_BIAS}; {_UNKNOWN}", False, 2, 2, 2, _M0_SLOW),

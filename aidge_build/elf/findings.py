@@ -19,29 +19,42 @@ class Rule:
 
 RULES = {
     "MEM01": Rule("a memory holds more than it has, or a section lies in no memory", "`aidge-build report` shows what fills it"),
-    "MEM02": Rule("an arena, a state or the weights differ from the plan, or lie elsewhere",
-                  "generate, compile and link anew from one model"),
+    "MEM02": Rule(
+        "an arena, a state or the weights differ from the plan, or lie elsewhere",
+        "generate, compile and link anew from one model",
+    ),
     "MEM03": Rule("weights are in RAM", "the linker script must place .rodata in flash"),
-    "MEM04": Rule("the program is not the one of the plan, or its note is gone",
-                  "generate, compile and link anew from one model"),
-    "MEM05": Rule("the same bytes are linked several times",
-                  "define them in one C file, not in a header, or give equal tensors one name"),
+    "MEM04": Rule(
+        "the program is not the one of the plan, or its note is gone", "generate, compile and link anew from one model"
+    ),
+    "MEM05": Rule(
+        "the same bytes are linked several times", "define them in one C file, not in a header, or give equal tensors one name"
+    ),
     "MEM06": Rule("a memory is almost full", "`aidge-build report` shows what fills it"),
-    "MEM07": Rule("layers or weights of the plan are not in the program",
-                  "harmless where link-time optimisation merged them into their caller"),
+    "MEM07": Rule(
+        "layers or weights of the plan are not in the program",
+        "harmless where link-time optimisation merged them into their caller",
+    ),
     "MEM08": Rule("the heap is linked", "-Wl,--trace-symbol=malloc names who asks for it"),
     "MEM09": Rule("double arithmetic in software is linked", "is a literal 1.0 meant to be 1.0f? -Wdouble-promotion finds it"),
-    "MEM10": Rule("more flash is used than the budget allows",
-                  "`aidge-build report --diff` shows what grew; `compile --optimize size` is smaller"),
+    "MEM10": Rule(
+        "more flash is used than the budget allows",
+        "`aidge-build report --diff` shows what grew; `compile --optimize size` is smaller",
+    ),
     "MEM11": Rule("the ELF file's own headers would be loaded", "link with -n, or -Wl,-z,max-page-size=4"),
-    "STK01": Rule("the stack may grow beyond its reserve or its budget",
-                  "a larger stack_size in the board file, or less on the path that is named"),
-    "STK02": Rule("no bound of the stack can be proved",
-                  "call functions by name and without recursion, with arrays of fixed sizes"),
-    "INS01": Rule("an inference takes more instructions than the budget allows",
-                  "`aidge-build report --counts` shows the layers"),
-    "NOTE": Rule("the program holds no claim of a model",
-                 "does it call a generated model? Its linker script must keep .note.aidge"),
+    "STK01": Rule(
+        "the stack may grow beyond its reserve or its budget",
+        "a larger stack_size in the board file, or less on the path that is named",
+    ),
+    "STK02": Rule(
+        "no bound of the stack can be proved", "call functions by name and without recursion, with arrays of fixed sizes"
+    ),
+    "INS01": Rule(
+        "an inference takes more instructions than the budget allows", "`aidge-build report --counts` shows the layers"
+    ),
+    "NOTE": Rule(
+        "the program holds no claim of a model", "does it call a generated model? Its linker script must keep .note.aidge"
+    ),
 }
 
 

@@ -21,14 +21,114 @@ _WORD = 0xFFFFFFFF
 _CORE = {f"r{number}" for number in range(13)} | {"lr"}
 _CALL_CLOBBERS = ("r0", "r1", "r2", "r3", "r12", "lr")
 # These write no core register (stores: their address is handled apart).
-_NO_DESTINATION = ("cmp", "cmn", "tst", "teq", "str", "vstr", "vldr", "vst", "vld", "vadd", "vsub", "vmul", "vdiv", "vcmp", "nop",
-                   "bkpt", "dsb", "isb", "dmb", "cps", "msr", "vpt", "vpst", "vctp", "vmsr", "pld", "sev", "wfe", "wfi")
-_ONE_DESTINATION = ("adc", "add", "adr", "and", "asr", "bfc", "bfi", "bic", "clz", "eor", "lsl", "lsr", "mla", "mls", "mov",
-                    "mul", "mvn", "neg", "orn", "orr", "pkh", "qadd", "qsub", "rbit", "rev", "ror", "rrx", "rsb", "sbc", "sbfx",
-                    "sdiv", "sel", "sml", "smmul", "smul", "smua", "smus", "ssat", "sub", "sxt", "uadd", "ubfx", "udiv", "usat",
-                    "usub", "uxt", "cs", "cinc", "cset", "cinv", "cneg", "ldr", "sadd", "ssub", "uqadd", "mrs")
-_TWO_DESTINATIONS = ("ldrd", "ldrexd", "smlal", "smull", "umlal", "umull", "umaal", "smlsl", "lsll", "asrl", "lsrl", "sqrshrl",
-                     "uqrshll", "sqshll", "srshrl", "uqshll", "urshrl")
+_NO_DESTINATION = (
+    "cmp",
+    "cmn",
+    "tst",
+    "teq",
+    "str",
+    "vstr",
+    "vldr",
+    "vst",
+    "vld",
+    "vadd",
+    "vsub",
+    "vmul",
+    "vdiv",
+    "vcmp",
+    "nop",
+    "bkpt",
+    "dsb",
+    "isb",
+    "dmb",
+    "cps",
+    "msr",
+    "vpt",
+    "vpst",
+    "vctp",
+    "vmsr",
+    "pld",
+    "sev",
+    "wfe",
+    "wfi",
+)
+_ONE_DESTINATION = (
+    "adc",
+    "add",
+    "adr",
+    "and",
+    "asr",
+    "bfc",
+    "bfi",
+    "bic",
+    "clz",
+    "eor",
+    "lsl",
+    "lsr",
+    "mla",
+    "mls",
+    "mov",
+    "mul",
+    "mvn",
+    "neg",
+    "orn",
+    "orr",
+    "pkh",
+    "qadd",
+    "qsub",
+    "rbit",
+    "rev",
+    "ror",
+    "rrx",
+    "rsb",
+    "sbc",
+    "sbfx",
+    "sdiv",
+    "sel",
+    "sml",
+    "smmul",
+    "smul",
+    "smua",
+    "smus",
+    "ssat",
+    "sub",
+    "sxt",
+    "uadd",
+    "ubfx",
+    "udiv",
+    "usat",
+    "usub",
+    "uxt",
+    "cs",
+    "cinc",
+    "cset",
+    "cinv",
+    "cneg",
+    "ldr",
+    "sadd",
+    "ssub",
+    "uqadd",
+    "mrs",
+)
+_TWO_DESTINATIONS = (
+    "ldrd",
+    "ldrexd",
+    "smlal",
+    "smull",
+    "umlal",
+    "umull",
+    "umaal",
+    "smlsl",
+    "lsll",
+    "asrl",
+    "lsrl",
+    "sqrshrl",
+    "uqrshll",
+    "sqshll",
+    "srshrl",
+    "uqshll",
+    "urshrl",
+)
 # Sums of a vector's lanes go to core registers, the other additions of vectors do not.
 _SUMS = ("vaddv", "vaddlv")
 _PUSHES = ("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx")
@@ -172,7 +272,7 @@ def _store(state: State, name: str, operands: tuple[str, ...], address: Value | 
         state.lowest = min(state.lowest, address[1])
         for at in [at for at in state.slots if address[1] - 3 <= at < address[1] + _stored_bytes(name, operands)]:
             del state.slots[at]
-        for index, register in enumerate(operands[:{"str": 1, "strd": 2}.get(name, 0)]):
+        for index, register in enumerate(operands[: {"str": 1, "strd": 2}.get(name, 0)]):
             _set_slot(state, address[1] + 4 * index, state.value(register))
 
 
@@ -184,8 +284,9 @@ def _stored_bytes(name: str, operands: tuple[str, ...]) -> int:
     return 8 if name in ("strd", "strexd", "stlexd") else 4
 
 
-def _assign(state: State, instruction: Instruction, name: str, address: Value | None,
-            read_constant: Callable[[int], int | None]) -> Value | None:
+def _assign(
+    state: State, instruction: Instruction, name: str, address: Value | None, read_constant: Callable[[int], int | None]
+) -> Value | None:
     operands = instruction.operands
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
     if name.startswith(("ldm", "vldm", "stm", "clrm")):
@@ -208,8 +309,9 @@ def _assign(state: State, instruction: Instruction, name: str, address: Value | 
     return (value or ("unknown", 0)) if "pc" in written else None
 
 
-def _result(state: State, instruction: Instruction, name: str, address: Value | None,
-            read_constant: Callable[[int], int | None]) -> Value | None:
+def _result(
+    state: State, instruction: Instruction, name: str, address: Value | None, read_constant: Callable[[int], int | None]
+) -> Value | None:
     """The value of the destination where it can be known."""
     if name == "ldr" and address:
         return _loaded(state, address, read_constant)

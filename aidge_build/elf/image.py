@@ -83,7 +83,7 @@ class Image:
         for section in self.sections:
             if section.name == symbol.section and section.address <= symbol.address < section.end:
                 offset = symbol.address - section.address
-                return section.content[offset:offset + symbol.size_bytes]
+                return section.content[offset : offset + symbol.size_bytes]
         return b""
 
     def describe(self, address: int) -> str:
@@ -101,12 +101,17 @@ def read_image(path: Path) -> Image:
         with open(path, "rb") as stream:
             return _read(ELFFile(stream), str(path))
     except OSError as error:
-        raise AidgeError(f"cannot read: {error.strerror}", where=str(path), code="ELF",
-                         hint="name the program that the linker wrote") from error
+        raise AidgeError(
+            f"cannot read: {error.strerror}", where=str(path), code="ELF", hint="name the program that the linker wrote"
+        ) from error
     except (ELFError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
         # pyelftools lets many kinds of error escape on damaged files; all mean the same to the user.
-        raise AidgeError(f"not a readable ELF file ({error})", where=str(path), code="ELF",
-                         hint="name the program that the linker wrote, not an image made from it") from error
+        raise AidgeError(
+            f"not a readable ELF file ({error})",
+            where=str(path),
+            code="ELF",
+            hint="name the program that the linker wrote, not an image made from it",
+        ) from error
 
 
 def _read(elf: ELFFile, path: str) -> Image:
@@ -119,16 +124,31 @@ def _read(elf: ELFFile, path: str) -> Image:
     for symbol in symbols:
         by_name.setdefault(symbol.name, []).append(symbol)
     grouped = {name: tuple(members) for name, members in by_name.items()}
-    return Image(path, str(elf["e_machine"]).removeprefix("EM_"), elf["e_entry"], sections, symbols, tuple(_notes(elf)),
-                 tuple(segment["p_paddr"] for segment in segments if segment["p_offset"] == 0 and segment["p_filesz"]), grouped)
+    return Image(
+        path,
+        str(elf["e_machine"]).removeprefix("EM_"),
+        elf["e_entry"],
+        sections,
+        symbols,
+        tuple(_notes(elf)),
+        tuple(segment["p_paddr"] for segment in segments if segment["p_offset"] == 0 and segment["p_filesz"]),
+        grouped,
+    )
 
 
 def _section(section, segments) -> Section:
     flags, address, size = section["sh_flags"], section["sh_addr"], section["sh_size"]
     has_content = section["sh_type"] != "SHT_NOBITS" and size > 0
     load_address = _load_address(address, size, segments) if has_content else None
-    return Section(section.name, address, size, load_address, bool(flags & SH_FLAGS.SHF_WRITE),
-                   bool(flags & SH_FLAGS.SHF_EXECINSTR), section.data() if has_content else b"")
+    return Section(
+        section.name,
+        address,
+        size,
+        load_address,
+        bool(flags & SH_FLAGS.SHF_WRITE),
+        bool(flags & SH_FLAGS.SHF_EXECINSTR),
+        section.data() if has_content else b"",
+    )
 
 
 def _load_address(address: int, size: int, segments) -> int:
@@ -155,9 +175,15 @@ def _symbols(elf: ELFFile):
             section = elf.get_section(index).name if isinstance(index, int) else ""
             # Bit 0 of a function's address says "Thumb" and is no part of the address.
             address = symbol["st_value"] & ~1 if kind == "function" and elf["e_machine"] == "EM_ARM" else symbol["st_value"]
-            yield Symbol(_COMPILER_SUFFIX.sub("", symbol.name), symbol.name, address, symbol["st_size"],
-                         "absolute" if index == "SHN_ABS" else kind, section,
-                         file if symbol["st_info"]["bind"] == "STB_LOCAL" else "")
+            yield Symbol(
+                _COMPILER_SUFFIX.sub("", symbol.name),
+                symbol.name,
+                address,
+                symbol["st_size"],
+                "absolute" if index == "SHN_ABS" else kind,
+                section,
+                file if symbol["st_info"]["bind"] == "STB_LOCAL" else "",
+            )
 
 
 def _notes(elf: ELFFile):
@@ -166,9 +192,9 @@ def _notes(elf: ELFFile):
     content = section.data() if section is not None else b""
     position = 0
     while position + 12 <= len(content):
-        name_size, size, kind = (int.from_bytes(content[position + at:position + at + 4], "little") for at in (0, 4, 8))
+        name_size, size, kind = (int.from_bytes(content[position + at : position + at + 4], "little") for at in (0, 4, 8))
         name_at = position + 12
         at = name_at + (name_size + 3) // 4 * 4
-        if content[name_at:name_at + name_size] == b"aidge\0" and kind == 1 and at + size <= len(content):
-            yield content[at:at + size]
+        if content[name_at : name_at + name_size] == b"aidge\0" and kind == 1 and at + size <= len(content):
+            yield content[at : at + size]
         position = at + (size + 3) // 4 * 4

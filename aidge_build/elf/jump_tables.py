@@ -10,16 +10,20 @@ from aidge_build.elf.frames import Refusal
 
 # libgcc's switches of Cortex-M0: the table follows the call; (bytes of an entry, signed, bytes that an entry counts).
 THUMB1_SWITCHES = {
-    "__gnu_thumb1_case_uqi": (1, False, 2), "__gnu_thumb1_case_sqi": (1, True, 2),
-    "__gnu_thumb1_case_uhi": (2, False, 2), "__gnu_thumb1_case_shi": (2, True, 2), "__gnu_thumb1_case_si": (4, True, 1),
+    "__gnu_thumb1_case_uqi": (1, False, 2),
+    "__gnu_thumb1_case_sqi": (1, True, 2),
+    "__gnu_thumb1_case_uhi": (2, False, 2),
+    "__gnu_thumb1_case_shi": (2, True, 2),
+    "__gnu_thumb1_case_si": (4, True, 1),
 }
 _LIMIT = 4096
 
 ReadConstant = Callable[[int, int], int | None]
 
 
-def offsets(table: int, width: int, signed: bool, scale: int, code: Mapping[int, Instruction],
-            read: ReadConstant) -> tuple[int, ...]:
+def offsets(
+    table: int, width: int, signed: bool, scale: int, code: Mapping[int, Instruction], read: ReadConstant
+) -> tuple[int, ...]:
     """The targets of a table of distances that lies in the code at `table`.
 
     All its entries lead to instructions, so that it has ended where one does not: at the code behind it, or at constants.

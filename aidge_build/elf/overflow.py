@@ -41,8 +41,11 @@ def read_memories(link_map: str) -> tuple[Region, ...]:
     """
     table = link_map.partition("\nMemory Configuration\n")[2].partition("\nLinker script and memory map\n")[0]
     matches = filter(None, map(_MEMORY.match, table.splitlines()))
-    return tuple(Region(match[1], int(match[2], 16), int(match[3], 16), _kind(match[1], match[4]), ())
-                 for match in matches if match[1] != "*default*")
+    return tuple(
+        Region(match[1], int(match[2], 16), int(match[3], 16), _kind(match[1], match[4]), ())
+        for match in matches
+        if match[1] != "*default*"
+    )
 
 
 def _kind(name: str, attributes: str | None) -> str:

@@ -12,6 +12,7 @@ from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.image import Image, Section
 from aidge_build.elf.regions import RegionUse
 
+
 @dataclass(frozen=True)
 class Plan:
     """The fields of a plan file that can be compared with a claim."""
@@ -33,19 +34,31 @@ class _Buffer:
     region: str = ""  # that the plan chose
 
 
-def check_image(image: Image, claims: Sequence[Claim], plans: Sequence[Plan], uses: Sequence[RegionUse],
-                homeless: Sequence[Section]) -> tuple[Finding, ...]:
+def check_image(
+    image: Image, claims: Sequence[Claim], plans: Sequence[Plan], uses: Sequence[RegionUse], homeless: Sequence[Section]
+) -> tuple[Finding, ...]:
     """Every finding about memory."""
     regions = [use.region for use in uses]
     findings = [*_check_regions(uses, homeless)]
     for claim in claims:
         if not claim.from_note:
-            findings.append(Finding("MEM04", WARNING, f"the linker script discarded the note of model {claim.model}: its hash, "
-                                                      "weights and layers are unknown",
-                                    ".note.aidge 0 : { KEEP(*(.note.aidge)) }"))
+            findings.append(
+                Finding(
+                    "MEM04",
+                    WARNING,
+                    f"the linker script discarded the note of model {claim.model}: its hash, weights and layers are unknown",
+                    ".note.aidge 0 : { KEEP(*(.note.aidge)) }",
+                )
+            )
         if not image.symbols:
-            findings.append(Finding("MEM02", ERROR, f"the program has no symbols: cannot verify the {claim.arena_bytes:,} B of "
-                                                    f"model {claim.model}", "check before `strip`"))
+            findings.append(
+                Finding(
+                    "MEM02",
+                    ERROR,
+                    f"the program has no symbols: cannot verify the {claim.arena_bytes:,} B of model {claim.model}",
+                    "check before `strip`",
+                )
+            )
             continue
         findings += _check_buffer(image, claim, _Buffer("arena", claim.arena_symbol, claim.arena_bytes), regions)
         for part in claim.arenas:
@@ -72,12 +85,19 @@ def _check_regions(uses: Sequence[RegionUse], homeless: Sequence[Section]) -> It
         excess = use.used_bytes - use.region.length_bytes
         if excess > 0:
             largest = ", ".join(f"{name} {size:,}" for name, size in use.largest)
-            yield Finding("MEM01", ERROR, f"memory {use.region.name}: {use.used_bytes:,} B used of {use.region.length_bytes:,} B "
-                                          f"(+{excess:,} B). Largest: {largest}")
+            yield Finding(
+                "MEM01",
+                ERROR,
+                f"memory {use.region.name}: {use.used_bytes:,} B used of {use.region.length_bytes:,} B "
+                f"(+{excess:,} B). Largest: {largest}",
+            )
     for section in homeless if uses else ():
-        yield Finding("MEM01", ERROR, f"section {section.name} ({section.size_bytes:,} B at 0x{section.address:08x}) "
-                                      "lies in no memory of the board",
-                      "add the memory to the board file, or name it with --region")
+        yield Finding(
+            "MEM01",
+            ERROR,
+            f"section {section.name} ({section.size_bytes:,} B at 0x{section.address:08x}) lies in no memory of the board",
+            "add the memory to the board file, or name it with --region",
+        )
 
 
 def _check_buffer(image: Image, claim: Claim, buffer: _Buffer, regions: Sequence[Region]) -> Iterator[Finding]:
@@ -86,20 +106,32 @@ def _check_buffer(image: Image, claim: Claim, buffer: _Buffer, regions: Sequence
     label, claimed = f"{buffer.what} {buffer.symbol}", buffer.claimed_bytes
     symbol = image.symbol(buffer.symbol)
     if symbol is None:
-        yield Finding("MEM02", ERROR, f"{label} of model {claim.model} is not in the program: cannot verify its {claimed:,} B",
-                      f"does the firmware call {claim.model}_run?")
+        yield Finding(
+            "MEM02",
+            ERROR,
+            f"{label} of model {claim.model} is not in the program: cannot verify its {claimed:,} B",
+            f"does the firmware call {claim.model}_run?",
+        )
         return
     excess = symbol.size_bytes - claimed
     if excess:
         yield Finding("MEM02", ERROR, f"{label} is {symbol.size_bytes:,} B, the plan says {claimed:,} B ({excess:+,} B)")
     region = _region_of(symbol.address, regions)
     if region is not None and region.kind == "flash":
-        yield Finding("MEM02", ERROR, f"{label} lies in {region.name}, which cannot be written",
-                      f"the linker script must place .bss.aidge_* in {buffer.region or 'RAM'}")
+        yield Finding(
+            "MEM02",
+            ERROR,
+            f"{label} lies in {region.name}, which cannot be written",
+            f"the linker script must place .bss.aidge_* in {buffer.region or 'RAM'}",
+        )
     if buffer.region and buffer.region in {known.name for known in regions} and (region is None or region.name != buffer.region):
         where = region.name if region else "no memory of the board"
-        yield Finding("MEM02", ERROR, f"{label} lies in {where}, the plan says {buffer.region}",
-                      f"the linker script must place .bss.aidge_{buffer.region}.* in {buffer.region}")
+        yield Finding(
+            "MEM02",
+            ERROR,
+            f"{label} lies in {where}, the plan says {buffer.region}",
+            f"the linker script must place .bss.aidge_{buffer.region}.* in {buffer.region}",
+        )
 
 
 def _check_weights(image: Image, claim: Claim, regions: Sequence[Region]) -> Iterator[Finding]:
@@ -109,8 +141,9 @@ def _check_weights(image: Image, claim: Claim, regions: Sequence[Region]) -> Ite
         is_stored_there = section is not None and section.load_address == section.address
         in_flash = region is not None and region.kind == "flash" and is_stored_there
         if section is not None and section.writable and not in_flash:
-            yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM",
-                          "declare them const")
+            yield Finding(
+                "MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", "declare them const"
+            )
         elif region is not None and region.kind == "ram":
             yield Finding("MEM03", ERROR, f"{label} lie in {region.name}, which is RAM")
 
@@ -120,35 +153,54 @@ def _check_weights_size(image: Image, claim: Claim) -> Iterator[Finding]:
     found = [image.symbol(name) for name in claim.weights]
     linked = sum(symbol.size_bytes for symbol in found if symbol)
     if linked > claim.weights_bytes or (None not in found and found and linked != claim.weights_bytes):
-        yield Finding("MEM02", ERROR, f"the weights of model {claim.model} are {linked:,} B, "
-                                      f"the plan says {claim.weights_bytes:,} B "
-                                      f"({linked - claim.weights_bytes:+,} B)")
+        yield Finding(
+            "MEM02",
+            ERROR,
+            f"the weights of model {claim.model} are {linked:,} B, "
+            f"the plan says {claim.weights_bytes:,} B "
+            f"({linked - claim.weights_bytes:+,} B)",
+        )
 
 
 def _check_presence(image: Image, claim: Claim) -> Iterator[Finding]:
     # The compiler may turn small constants into immediate operands; a layer it keeps.
-    for what, names, severity, hint in (("layers", claim.layers, WARNING, ""),
-                                        ("weights", claim.weights, NOTE, "harmless: they became part of the code")):
+    for what, names, severity, hint in (
+        ("layers", claim.layers, WARNING, ""),
+        ("weights", claim.weights, NOTE, "harmless: they became part of the code"),
+    ):
         absent = [name for name in names if image.symbol(name) is None]
         if absent:
-            yield Finding("MEM07", severity, f"model {claim.model}: {what} planned but absent, merged by the compiler "
-                                            f"or not used: {', '.join(absent)}", hint)
+            yield Finding(
+                "MEM07",
+                severity,
+                f"model {claim.model}: {what} planned but absent, merged by the compiler or not used: {', '.join(absent)}",
+                hint,
+            )
 
 
 def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
     if claim is None:
-        yield Finding("MEM04", ERROR, f"{plan.file} plans model {plan.model}, of which the program holds no claim: "
-                                      "cannot verify it")
+        yield Finding(
+            "MEM04", ERROR, f"{plan.file} plans model {plan.model}, of which the program holds no claim: cannot verify it"
+        )
         return
     if claim.from_note and claim.model_sha256 != plan.model_sha256:
-        yield Finding("MEM04", ERROR, f"model {plan.model} in the program has hash {claim.model_sha256[:12]}, "
-                                      f"{plan.file} has {plan.model_sha256[:12]}: stale link")
-    compared = (("arena", claim.arena_bytes, plan.arena_bytes), ("weights", claim.weights_bytes, plan.weights_bytes),
-                ("peak", claim.peak_bytes, plan.peak_bytes))
+        yield Finding(
+            "MEM04",
+            ERROR,
+            f"model {plan.model} in the program has hash {claim.model_sha256[:12]}, "
+            f"{plan.file} has {plan.model_sha256[:12]}: stale link",
+        )
+    compared = (
+        ("arena", claim.arena_bytes, plan.arena_bytes),
+        ("weights", claim.weights_bytes, plan.weights_bytes),
+        ("peak", claim.peak_bytes, plan.peak_bytes),
+    )
     for what, claimed, planned in compared if claim.from_note else compared[:1]:
         if planned is not None and claimed != planned:
-            yield Finding("MEM02", ERROR, f"the {what} of model {plan.model} claims {claimed:,} B, "
-                                          f"{plan.file} says {planned:,} B")
+            yield Finding(
+                "MEM02", ERROR, f"the {what} of model {plan.model} claims {claimed:,} B, {plan.file} says {planned:,} B"
+            )
     if claim.from_note and plan.layers is not None and claim.layers != plan.layers:
         yield Finding("MEM04", ERROR, f"the layers of model {plan.model} in the program are not those of {plan.file}: stale link")
 

@@ -45,6 +45,9 @@ def places(image: Image) -> Iterator[tuple[Section, int, int]]:
 
 def _largest(image: Image, region: Region) -> tuple[tuple[str, int], ...]:
     """The three largest objects of a region, for the message of an overfull one."""
-    inside = {(symbol.linked_name, symbol.size_bytes) for symbol in image.symbols
-              if symbol.kind in ("object", "function") and region.origin <= symbol.address < region.end and symbol.size_bytes}
+    inside = {
+        (symbol.linked_name, symbol.size_bytes)
+        for symbol in image.symbols
+        if symbol.kind in ("object", "function") and region.origin <= symbol.address < region.end and symbol.size_bytes
+    }
     return tuple(sorted(inside, key=lambda item: (-item[1], item[0]))[:3])

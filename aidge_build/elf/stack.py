@@ -101,7 +101,7 @@ class _Search:
         if entry in self._refused:
             raise self._refused[entry]
         if entry in self.chain:
-            cycle = [*self.chain[self.chain.index(entry):], entry]
+            cycle = [*self.chain[self.chain.index(entry) :], entry]
             refusal = Refusal(f"recursion {' > '.join(map(self.code.name, cycle))}")
             refusal.chain = tuple(self.chain)
             raise refusal

@@ -9,13 +9,15 @@ from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.stack import StackBound, StackUse
 
 # What helps, by what the reason says; the hint of the code where none of these is in it.
-_HINTS = (("recursion", "a loop instead, or a stack of your own for what is still to do"),
-          ("depends on data", "an array of the largest size instead of one of a variable size"),
-          ("an indirect", "call the function by its name; the bounds of the models alone are not concerned"),
-          ("does not know", "a newer toolchain (AIDGE_TOOLCHAIN_PREFIX)"),
-          ("not on this machine", "`aidge-build doctor` names the package, AIDGE_TOOLCHAIN_PREFIX another toolchain"),
-          ("has no symbols", "check before `strip`"),
-          ("there is no section", "the vector table's section is called .vectors or .isr_vector"))
+_HINTS = (
+    ("recursion", "a loop instead, or a stack of your own for what is still to do"),
+    ("depends on data", "an array of the largest size instead of one of a variable size"),
+    ("an indirect", "call the function by its name; the bounds of the models alone are not concerned"),
+    ("does not know", "a newer toolchain (AIDGE_TOOLCHAIN_PREFIX)"),
+    ("not on this machine", "`aidge-build doctor` names the package, AIDGE_TOOLCHAIN_PREFIX another toolchain"),
+    ("has no symbols", "check before `strip`"),
+    ("there is no section", "the vector table's section is called .vectors or .isr_vector"),
+)
 
 
 def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
@@ -24,8 +26,12 @@ def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
     if program.bytes is None:
         yield Finding("STK02", WARNING if budget_bytes is None else ERROR, f"no stack bound: {explain(program)}", _hint(program))
     elif budget_bytes is not None and program.bytes > budget_bytes:
-        yield Finding("STK01", ERROR, f"worst stack {program.bytes:,} B, the budget is {budget_bytes:,} B "
-                                      f"(+{program.bytes - budget_bytes:,} B). Path: {way(program)}")
+        yield Finding(
+            "STK01",
+            ERROR,
+            f"worst stack {program.bytes:,} B, the budget is {budget_bytes:,} B "
+            f"(+{program.bytes - budget_bytes:,} B). Path: {way(program)}",
+        )
     if program.bytes is not None and use.reserved_bytes is not None:
         yield from _check_reserve(program, interrupt, use.reserved_bytes)
     if interrupt.bytes is None:
@@ -36,8 +42,12 @@ def _check_reserve(program: StackBound, interrupt: StackBound, reserved_bytes: i
     added = interrupt.bytes or 0
     excess = program.bytes + added - reserved_bytes
     if excess > 0:
-        yield Finding("STK01", ERROR, f"worst stack {program.bytes:,} B + {added:,} B for one interrupt > "
-                                      f"{reserved_bytes:,} B reserved (+{excess:,} B). Path: {way(program)}")
+        yield Finding(
+            "STK01",
+            ERROR,
+            f"worst stack {program.bytes:,} B + {added:,} B for one interrupt > "
+            f"{reserved_bytes:,} B reserved (+{excess:,} B). Path: {way(program)}",
+        )
 
 
 def way(bound: StackBound) -> str:

@@ -52,7 +52,7 @@ class Array:
         values = self.values if self.values.size else numpy.zeros(1, self.values.dtype)
         texts, width = _numbers(values)
         count = max(1, _COLUMNS // (width + 2))
-        return [", ".join(texts[start:start + count]) + "," for start in range(0, len(texts), count)]
+        return [", ".join(texts[start : start + count]) + "," for start in range(0, len(texts), count)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,16 +105,24 @@ def _is_constant(program: Program, layer: Layer, argument: Input) -> bool:
 
 def _stored(tensor, layer: Layer) -> numpy.ndarray:
     if tensor.data is None:
-        raise AidgeError(f"tensor '{tensor.name}' is placed among the constants, but has no data", where=layer.node.where(),
-                         code="EMIT", hint="this is a fault of the compiler")
+        raise AidgeError(
+            f"tensor '{tensor.name}' is placed among the constants, but has no data",
+            where=layer.node.where(),
+            code="EMIT",
+            hint="this is a fault of the compiler",
+        )
     return _flat(tensor.to_stored(tensor.data), layer)
 
 
 def _flat(values: numpy.ndarray, layer: Layer) -> numpy.ndarray:
     flat = numpy.ascontiguousarray(values).reshape(-1)
     if flat.dtype.name not in DType.__members__ or DType[flat.dtype.name].is_wildcard:
-        raise AidgeError(f"a constant has the type {flat.dtype.name}, which C cannot hold", where=layer.node.where(), code="EMIT",
-                         hint=f"kernel {layer.kernel.name} of library {layer.kernel.library} must pack numbers")
+        raise AidgeError(
+            f"a constant has the type {flat.dtype.name}, which C cannot hold",
+            where=layer.node.where(),
+            code="EMIT",
+            hint=f"kernel {layer.kernel.name} of library {layer.kernel.library} must pack numbers",
+        )
     return flat
 
 
@@ -158,8 +166,9 @@ _SUFFIXES = {DType.uint32: "u", DType.int64: "LL", DType.uint64: "ULL"}
 
 def integer(value: int) -> str:
     """A C literal for a number whose type is not known: an argument, or a field of a struct."""
-    kind = next((kind for kind in (DType.int32, DType.uint32, DType.int64, DType.uint64)
-                 if kind.range[0] <= value <= kind.range[1]), None)
+    kind = next(
+        (kind for kind in (DType.int32, DType.uint32, DType.int64, DType.uint64) if kind.range[0] <= value <= kind.range[1]), None
+    )
     if kind is None:
         raise AidgeError(f"the number {value} fits no C type", code="EMIT", hint="this is a fault of the kernel's Python class")
     return integers([value], kind)[0]

@@ -21,8 +21,16 @@ def claim_of(program: Program, arrays: Arrays) -> dict:
     regions: then `arenas` lists its parts) are null."""
     arena_bytes = program.arena.peak_bytes
     owns_arena = program.options.arena == "static" and arena_bytes > 0
-    parts = {"arenas": [{"symbol": f"{program.name}_arena{part.ending}", "region": part.region, "size_bytes": part.size_bytes}
-                        for part in program.split]} if program.split else {}
+    parts = (
+        {
+            "arenas": [
+                {"symbol": f"{program.name}_arena{part.ending}", "region": part.region, "size_bytes": part.size_bytes}
+                for part in program.split
+            ]
+        }
+        if program.split
+        else {}
+    )
     return {
         "model": program.name,
         "model_sha256": program.model_sha256,
@@ -44,10 +52,15 @@ def claim_assembly(claim: dict) -> list[str]:
     absolute symbols that remain when a foreign link step drops notes (0 for an arena that is not ours)."""
     text = json.dumps(claim, sort_keys=True, separators=(",", ":"))
     owner = f"{NOTE_OWNER}\\0"
-    lines = [f'.pushsection {NOTE_SECTION},"",%note', ".balign 4",
-             f".long {len(NOTE_OWNER) + 1}, {2 + 4 + len(text)}, {NOTE_TYPE}", f'.ascii "{owner}"', ".balign 4",
-             ".byte " + ", ".join(str(byte) for byte in (*CLAIM_VERSION.to_bytes(2, "little"), *len(text).to_bytes(4, "little")))]
-    lines += [f'.ascii "{_escaped(text[start:start + _CHUNK])}"' for start in range(0, len(text), _CHUNK)]
+    lines = [
+        f'.pushsection {NOTE_SECTION},"",%note',
+        ".balign 4",
+        f".long {len(NOTE_OWNER) + 1}, {2 + 4 + len(text)}, {NOTE_TYPE}",
+        f'.ascii "{owner}"',
+        ".balign 4",
+        ".byte " + ", ".join(str(byte) for byte in (*CLAIM_VERSION.to_bytes(2, "little"), *len(text).to_bytes(4, "little"))),
+    ]
+    lines += [f'.ascii "{_escaped(text[start : start + _CHUNK])}"' for start in range(0, len(text), _CHUNK)]
     lines += [".balign 4", ".popsection"]
     for word in ("arena_bytes", "state_bytes", "weights_bytes"):
         symbol = f"aidge_{claim['model']}__{word}"

@@ -44,8 +44,11 @@ def code_text(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers:
 
 def _has_floats(program: Program) -> bool:
     """Whether a layer computes with float tensors (float constants of an integer layer do not count)."""
-    return any(tensor is not None and tensor.dtype.is_float and not tensor.is_constant
-               for layer in program.layers for tensor in (*layer.inputs, *layer.outputs))
+    return any(
+        tensor is not None and tensor.dtype.is_float and not tensor.is_constant
+        for layer in program.layers
+        for tensor in (*layer.inputs, *layer.outputs)
+    )
 
 
 def _pointer_checks(program: Program, ports: tuple[Port, ...]) -> list[str]:

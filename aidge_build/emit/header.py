@@ -57,10 +57,15 @@ def arenas_of(program: Program) -> tuple[ArenaArray, ...]:
 def header_text(program: Program, ports: tuple[Port, ...]) -> str:
     """The header."""
     return render_file(
-        "model.h", name=program.name, prefix=program.name.upper(),
+        "model.h",
+        name=program.name,
+        prefix=program.name.upper(),
         macros=[_port_macros(program, port) for port in ports] + [_arena_macros(program)],
-        arena_in_header=owns_arena(program) and program.options.io == "arena", arenas=arenas_of(program),
-        run_comment=_run_comment(program, ports), parameters=signature(program, ports))
+        arena_in_header=owns_arena(program) and program.options.io == "arena",
+        arenas=arenas_of(program),
+        run_comment=_run_comment(program, ports),
+        parameters=signature(program, ports),
+    )
 
 
 def _port_macros(program: Program, port: Port) -> MacroGroup:
@@ -99,8 +104,12 @@ def _arena_macros(program: Program) -> MacroGroup:
     prefix = program.name.upper()
     return MacroGroup(
         ("Working memory in bytes: ARENA as linked, PEAK with the inputs and outputs counted inside.",),
-        ((f"{prefix}_ARENA_BYTES", str(program.arena.peak_bytes)), (f"{prefix}_ARENA_ALIGNMENT", str(program.arena_alignment)),
-         (f"{prefix}_PEAK_BYTES", str(program.peak.peak_bytes))))
+        (
+            (f"{prefix}_ARENA_BYTES", str(program.arena.peak_bytes)),
+            (f"{prefix}_ARENA_ALIGNMENT", str(program.arena_alignment)),
+            (f"{prefix}_PEAK_BYTES", str(program.peak.peak_bytes)),
+        ),
+    )
 
 
 def _run_comment(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:

@@ -46,8 +46,15 @@ def kernel_text(libraries: Mapping[str, Mapping[str, bytes]], wanted: Iterable[t
     return KernelText(tuple(sorted(system)), tuple(files))
 
 
-def _add(library: str, path: str, included_by: str, libraries: Mapping[str, Mapping[str, bytes]], done: set, system: set,
-         files: list[KernelFile]) -> None:
+def _add(
+    library: str,
+    path: str,
+    included_by: str,
+    libraries: Mapping[str, Mapping[str, bytes]],
+    done: set,
+    system: set,
+    files: list[KernelFile],
+) -> None:
     if (library, path) in done:
         return
     done.add((library, path))
@@ -66,8 +73,12 @@ def _add(library: str, path: str, included_by: str, libraries: Mapping[str, Mapp
         hoisted = _SYSTEM.match(line) if is_code and depth == 0 else None
         if local:
             if depth:
-                raise AidgeError(f'#include "{local[1]}" stands inside #if', where=f"library {library}: {path}", code="LIBRARY",
-                                 hint="include it always, and put the #if into the included file")
+                raise AidgeError(
+                    f'#include "{local[1]}" stands inside #if',
+                    where=f"library {library}: {path}",
+                    code="LIBRARY",
+                    hint="include it always, and put the #if into the included file",
+                )
             _add(*_resolve(local[1], library, path, libraries), path, libraries, done, system, files)
         elif hoisted:
             system.add(hoisted[1])
@@ -130,10 +141,13 @@ def _without_guard(lines: list[tuple[str, int, bool]]) -> list[tuple[str, int, b
     first, second, last = directives[0], directives[1], directives[-1]
     opened = re.fullmatch(r"\s*#\s*ifndef\s+(\w+).*", lines[first][0])
     defined = re.fullmatch(r"\s*#\s*define\s+(\w+)\s*(/[/*].*)?", lines[second][0])
-    inside = lines[first + 1:last]
+    inside = lines[first + 1 : last]
     has_alternative = any(depth == 1 and is_code and _ALTERNATIVE.match(line) for line, depth, is_code in inside)
     closes_first = _CLOSES.match(lines[last][0]) and lines[last][1] == 0 and all(depth > 0 for _, depth, _ in inside)
     if not (opened and defined and opened[1] == defined[1] and closes_first and not has_alternative):
         return lines
-    return [(line, depth - (first < index < last), is_code) for index, (line, depth, is_code) in enumerate(lines)
-            if index not in (first, second, last)]
+    return [
+        (line, depth - (first < index < last), is_code)
+        for index, (line, depth, is_code) in enumerate(lines)
+        if index not in (first, second, last)
+    ]

@@ -88,8 +88,17 @@ class _LayerPrinter:
         ]
         parameters = (*(f"uint8_t *{LAYER_ARENA}{ending}" for ending in endings), *(port.declaration for port in used_ports))
         passed = (*(f"{RUN_ARENA}{ending}" for ending in endings), *(port.parameter for port in used_ports))
-        return LayerText(layer.symbol, tuple(self._comment()), parameters, passed, tuple(self.structs),
-                         layer.call.function, arguments, self._traces() if self.program.options.trace else (), layer.call.texts)
+        return LayerText(
+            layer.symbol,
+            tuple(self._comment()),
+            parameters,
+            passed,
+            tuple(self.structs),
+            layer.call.function,
+            arguments,
+            self._traces() if self.program.options.trace else (),
+            layer.call.texts,
+        )
 
     def _argument(self, position: int, argument: Argument) -> str:
         match argument:
@@ -107,20 +116,31 @@ class _LayerPrinter:
             case Struct():
                 self.structs.append(_struct(argument, len(self.structs)))
                 return f"&{self.structs[-1].name}"
-        raise AidgeError(f"the kernel passes a {type(argument).__name__}", where=self.layer.node.where(), code="EMIT",
-                         hint="arguments are Input, Output, Scratch, Constant, Literal and Struct")
+        raise AidgeError(
+            f"the kernel passes a {type(argument).__name__}",
+            where=self.layer.node.where(),
+            code="EMIT",
+            hint="arguments are Input, Output, Scratch, Constant, Literal and Struct",
+        )
 
     def _side(self, tensors: tuple[Tensor | None, ...], index: int, side: str) -> Tensor | None:
         if not 0 <= index < len(tensors):
-            raise AidgeError(f"kernel {self.layer.kernel.name} asks for {side} {index} of {len(tensors)}",
-                             where=self.layer.node.where(), code="EMIT", hint="this is a fault of the kernel's Python class")
+            raise AidgeError(
+                f"kernel {self.layer.kernel.name} asks for {side} {index} of {len(tensors)}",
+                where=self.layer.node.where(),
+                code="EMIT",
+                hint="this is a fault of the kernel's Python class",
+            )
         return tensors[index]
 
     def _scratch(self) -> str:
         if self.layer.scratch_offset_bytes is None:
-            raise AidgeError(f"kernel {self.layer.kernel.name} uses scratch that it did not demand",
-                             where=self.layer.node.where(), code="EMIT",
-                             hint="return Demands(scratch_bytes=...) from the kernel's demands()")
+            raise AidgeError(
+                f"kernel {self.layer.kernel.name} uses scratch that it did not demand",
+                where=self.layer.node.where(),
+                code="EMIT",
+                hint="return Demands(scratch_bytes=...) from the kernel's demands()",
+            )
         return self.places.arena_pointer(self.layer.scratch_offset_bytes)
 
     def _used_ports(self) -> tuple[Port, ...]:
@@ -139,8 +159,10 @@ class _LayerPrinter:
         origins = [f"'{comment_text(name)}'" for name in layer.node.origin[:_ORIGINS_SHOWN]]
         if len(layer.node.origin) > _ORIGINS_SHOWN:
             origins.append(f"{len(layer.node.origin) - _ORIGINS_SHOWN} more")
-        yield (f"Layer {self.position + 1} of {len(self.program.layers)}: {comment_text(layer.node.type)} "
-               f"'{comment_text(layer.node.name)}'")
+        yield (
+            f"Layer {self.position + 1} of {len(self.program.layers)}: {comment_text(layer.node.type)} "
+            f"'{comment_text(layer.node.name)}'"
+        )
         if origins:
             yield f"  ONNX    {', '.join(origins)}"
         note = f": {comment_text(layer.call.note, 400)}" if layer.call.note else ""
@@ -180,7 +202,12 @@ def _removed(tensor: Tensor) -> str:
 def _struct(struct: Struct, position: int) -> StructText:
     name = "parameters" if position == 0 else f"parameters_{position + 1}"
     fields = tuple(
-        (comment_text(field), "{" + ", ".join(integer(int(item)) for item in value) + "}" if isinstance(value, tuple | list)
-         else integer(int(value)))
-        for field, value in struct.fields.items())
+        (
+            comment_text(field),
+            "{" + ", ".join(integer(int(item)) for item in value) + "}"
+            if isinstance(value, tuple | list)
+            else integer(int(value)),
+        )
+        for field, value in struct.fields.items()
+    )
     return StructText(struct.type, name, fields)

@@ -26,23 +26,35 @@ def manifest_text(manifest: dict) -> bytes:
     return (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode("ascii")
 
 
-def manifest_of(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers: tuple[LayerText, ...],
-                files: Mapping[str, bytes]) -> dict:
+def manifest_of(
+    program: Program, ports: tuple[Port, ...], arrays: Arrays, layers: tuple[LayerText, ...], files: Mapping[str, bytes]
+) -> dict:
     """The manifest. `buffers` are those of the arena as linked, `peak_buffers` those of `peak_bytes`, with io inside."""
     places = Places(program, ports, arrays)
     return {
-        "schema": SCHEMA, "tool": VERSION, "model": program.name, "model_sha256": program.model_sha256, "target": program.target,
-        "options": dataclasses.asdict(program.options), "notices": list(program.notices),
+        "schema": SCHEMA,
+        "tool": VERSION,
+        "model": program.name,
+        "model_sha256": program.model_sha256,
+        "target": program.target,
+        "options": dataclasses.asdict(program.options),
+        "notices": list(program.notices),
         "inputs": [_port(program, port) for port in ports if port.is_input],
         "outputs": [_port(program, port) for port in ports if not port.is_input],
-        "layers": [_layer(layer, text, places, arrays.digest(index))
-                   for index, (layer, text) in enumerate(zip(program.layers, layers, strict=True))],
+        "layers": [
+            _layer(layer, text, places, arrays.digest(index))
+            for index, (layer, text) in enumerate(zip(program.layers, layers, strict=True))
+        ],
         "symbols": {
             "nodes": {layer.node.name: layer.symbol for layer in program.layers},
-            "tensors": {**{port.tensor.name: _port_symbol(program, port) for port in ports},
-                        **{name: array.symbol for name, array in arrays.of_tensor.items()}}},
+            "tensors": {
+                **{port.tensor.name: _port_symbol(program, port) for port in ports},
+                **{name: array.symbol for name, array in arrays.of_tensor.items()},
+            },
+        },
         "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
-        "macs": program.model_macs, "macs_executed": sum(layer.macs for layer in program.layers),
+        "macs": program.model_macs,
+        "macs_executed": sum(layer.macs for layer in program.layers),
         "weights_bytes": arrays.size_bytes,
         **_memory(program),
     }
@@ -77,8 +89,12 @@ def _order(program: Program) -> dict:
     order = program.order
     if order is None:
         return {"order_peak_bytes": None, "order_lower_bound_bytes": None, "order_proved_optimal": False, "order_states": 0}
-    return {"order_peak_bytes": order.peak_bytes, "order_lower_bound_bytes": order.lower_bound_bytes,
-            "order_proved_optimal": order.proved_optimal, "order_states": order.states}
+    return {
+        "order_peak_bytes": order.peak_bytes,
+        "order_lower_bound_bytes": order.lower_bound_bytes,
+        "order_proved_optimal": order.proved_optimal,
+        "order_states": order.states,
+    }
 
 
 def _node_at(program: Program, step: int) -> str | None:
@@ -90,9 +106,17 @@ def _buffers(program: Program, plan: MemoryPlan, *, together: bool = False) -> l
     found = []
     for placement in plan.placements:
         part = program.parts[0] if together else program.part_at(placement.offset_bytes)
-        found.append({"name": placement.buffer.name, "kind": placement.buffer.kind, "region": part.region or ARENA,
-                      "offset_bytes": placement.offset_bytes - part.start_bytes, "size_bytes": placement.buffer.size_bytes,
-                      "first": placement.buffer.first, "last": placement.buffer.last})
+        found.append(
+            {
+                "name": placement.buffer.name,
+                "kind": placement.buffer.kind,
+                "region": part.region or ARENA,
+                "offset_bytes": placement.offset_bytes - part.start_bytes,
+                "size_bytes": placement.buffer.size_bytes,
+                "first": placement.buffer.first,
+                "last": placement.buffer.last,
+            }
+        )
     return found
 
 
@@ -103,34 +127,61 @@ def _port_symbol(program: Program, port: Port) -> str:
 def _port(program: Program, port: Port) -> dict:
     quantization = port.tensor.quantization
     known = quantization is not None and quantization.per_tensor
-    return {"name": port.tensor.name, "symbol": _port_symbol(program, port), "macro": port.macro, "dims": list(port.tensor.dims),
-            "dtype": port.tensor.dtype.name, "format": str(port.tensor.storage), "size_bytes": port.tensor.size_bytes,
-            "alignment": port.alignment, "scale": float(quantization.scale) if known else None,
-            "zero_point": quantization.zero_point if known else None}
+    return {
+        "name": port.tensor.name,
+        "symbol": _port_symbol(program, port),
+        "macro": port.macro,
+        "dims": list(port.tensor.dims),
+        "dtype": port.tensor.dtype.name,
+        "format": str(port.tensor.storage),
+        "size_bytes": port.tensor.size_bytes,
+        "alignment": port.alignment,
+        "scale": float(quantization.scale) if known else None,
+        "zero_point": quantization.zero_point if known else None,
+    }
 
 
 def _layer(layer: Layer, text: LayerText, places: Places, constants_sha256: str) -> dict:
     return {
-        "name": layer.node.name, "symbol": layer.symbol, "op": layer.node.type, "origin": list(layer.node.origin),
-        "kernel": layer.kernel.name, "library": layer.kernel.library, "function": layer.call.function, "rule": layer.rule,
-        "rejected": [{"kernel": kernel, "reason": reason} for kernel, reason in layer.rejected], "note": layer.call.note,
+        "name": layer.node.name,
+        "symbol": layer.symbol,
+        "op": layer.node.type,
+        "origin": list(layer.node.origin),
+        "kernel": layer.kernel.name,
+        "library": layer.kernel.library,
+        "function": layer.call.function,
+        "rule": layer.rule,
+        "rejected": [{"kernel": kernel, "reason": reason} for kernel, reason in layer.rejected],
+        "note": layer.call.note,
         "facts": dict(sorted(layer.call.facts.items())),
-        "macs": layer.macs, "constants_sha256": constants_sha256, "code_sha256": text.digest(),
+        "macs": layer.macs,
+        "constants_sha256": constants_sha256,
+        "code_sha256": text.digest(),
         "scratch_offset_bytes": layer.scratch_offset_bytes,
         "channels_removed": channels_removed(layer.inputs, layer.outputs),
-        "inputs": [_tensor(tensor, layer, places) for tensor in layer.inputs
-                   if tensor is not None and tensor.name in places.program.places],
+        "inputs": [
+            _tensor(tensor, layer, places)
+            for tensor in layer.inputs
+            if tensor is not None and tensor.name in places.program.places
+        ],
         "outputs": [_tensor(tensor, layer, places) for tensor in layer.outputs],
     }
 
 
 def channels_removed(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> dict[str, int]:
     """How many channels of the model a layer neither reads nor computes."""
-    return {"inputs": sum(tensor.removed_channels for tensor in inputs if tensor is not None),
-            "outputs": sum(tensor.removed_channels for tensor in outputs)}
+    return {
+        "inputs": sum(tensor.removed_channels for tensor in inputs if tensor is not None),
+        "outputs": sum(tensor.removed_channels for tensor in outputs),
+    }
 
 
 def _tensor(tensor: Tensor, layer: Layer, places: Places) -> dict:
     constant = places.program.places[tensor.name].kind == "constant"
-    return {"name": tensor.name, "dtype": tensor.dtype.name, "dims": list(tensor.dims), "format": str(tensor.storage),
-            "place": "flash" if constant else places.described(tensor, layer)}
+    return {
+        "name": tensor.name,
+        "dtype": tensor.dtype.name,
+        "dims": list(tensor.dims),
+        "format": str(tensor.storage),
+        "place": "flash" if constant else places.described(tensor, layer),
+    }

@@ -66,8 +66,9 @@ class Places:
 
     def _require(self, offset: int, tensor: Tensor, available: int, owner: str, layer: Layer) -> None:
         if offset < 0 or offset % tensor.dtype.size_bytes or offset + tensor.size_bytes > available:
-            raise self._fault(f"tensor '{tensor.name}' has {tensor.size_bytes} B at offset {offset}, {owner} {available} B",
-                              layer)
+            raise self._fault(
+                f"tensor '{tensor.name}' has {tensor.size_bytes} B at offset {offset}, {owner} {available} B", layer
+            )
 
     @staticmethod
     def _fault(what: str, layer: Layer) -> AidgeError:

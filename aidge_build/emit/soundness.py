@@ -29,8 +29,10 @@ def require_sound(program: Program) -> None:
             f"the arena's part in {part.region} begins at byte {part.start_bytes}",
         )
     alignment = program.arena_alignment
-    _require(alignment > 0 and alignment & (alignment - 1) == 0 and alignment % program.arena.alignment == 0,
-             f"the arena's alignment is {alignment}, the plan needs {program.arena.alignment}")
+    _require(
+        alignment > 0 and alignment & (alignment - 1) == 0 and alignment % program.arena.alignment == 0,
+        f"the arena's alignment is {alignment}, the plan needs {program.arena.alignment}",
+    )
     _require_symbols(program)
     _require_outputs(program)
 
@@ -40,8 +42,10 @@ def _require_symbols(program: Program) -> None:
     for layer in program.layers:
         valid = re.fullmatch(r"[A-Za-z0-9_]{1,63}", layer.symbol) and layer.symbol.startswith(f"{program.name}_")
         _require(bool(valid) and layer.symbol.lower() not in seen, f"the layer symbol '{layer.symbol}' is taken or no C name")
-        _require(re.fullmatch(r"[A-Za-z_]\w*", layer.call.function, re.ASCII) is not None,
-                 f"kernel {layer.kernel.name} calls '{layer.call.function}', which is no C name")
+        _require(
+            re.fullmatch(r"[A-Za-z_]\w*", layer.call.function, re.ASCII) is not None,
+            f"kernel {layer.kernel.name} calls '{layer.call.function}', which is no C name",
+        )
         seen.add(layer.symbol.lower())
 
 

@@ -36,9 +36,15 @@ def weights_files(program: Program, arrays: Arrays, claim: dict) -> dict[str, by
         texts.append(ArrayText(array, comment_text(array.origin, 100), numbers, len(binary), len(array.data)))
         if incbin:
             binary += array.data
-    text = render_file("weights.c", name=program.name, prefix=program.name.upper(), arrays=texts, incbin=incbin,
-                       needs_math=not incbin and any(map(_needs_math, arrays.all)),
-                       claim=[c_string(line) for line in claim_assembly(claim)])
+    text = render_file(
+        "weights.c",
+        name=program.name,
+        prefix=program.name.upper(),
+        arrays=texts,
+        incbin=incbin,
+        needs_math=not incbin and any(map(_needs_math, arrays.all)),
+        claim=[c_string(line) for line in claim_assembly(claim)],
+    )
     files = {f"{program.name}_weights.c": text.encode("ascii")}
     if incbin:
         files[f"{program.name}_weights.bin"] = bytes(binary)

@@ -43,8 +43,18 @@ def run_program(
     """
     kind = emulator or (board.emulator.kind if board.emulator else "")
     words = (elf.stem, *arguments)
-    program = Program(read_image(elf), board, work_folder.resolve(), words, count, run_symbol, tuple(layer_symbols),
-                      instruction_limit, tuple(watched_symbols), cycles)
+    program = Program(
+        read_image(elf),
+        board,
+        work_folder.resolve(),
+        words,
+        count,
+        run_symbol,
+        tuple(layer_symbols),
+        instruction_limit,
+        tuple(watched_symbols),
+        cycles,
+    )
     if board.is_host:
         from aidge_build.emulate.native import run_natively
 
@@ -57,5 +67,6 @@ def run_program(
         from aidge_build.emulate.qemu import run_in_qemu
 
         return run_in_qemu(program)
-    raise AidgeError("no emulator is named for it", where=f"board {board.name}", code="RUN",
-                     hint="key 'emulator' of the board file")
+    raise AidgeError(
+        "no emulator is named for it", where=f"board {board.name}", code="RUN", hint="key 'emulator' of the board file"
+    )

@@ -33,8 +33,13 @@ def make_counter(machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], pro
 
 class _PythonCounter:
     def __init__(self, machine: unicorn.Uc, program: Program, layer_addresses: Sequence[int]):
-        self.counting = Counting(program.run_address, program.instruction_limit, layer_addresses,
-                                 lambda: machine.reg_read(arm_const.UC_ARM_REG_LR), program.main_address)
+        self.counting = Counting(
+            program.run_address,
+            program.instruction_limit,
+            layer_addresses,
+            lambda: machine.reg_read(arm_const.UC_ARM_REG_LR),
+            program.main_address,
+        )
         self._known: dict[tuple[int, int], int] = {}
         machine.hook_add(unicorn.UC_HOOK_BLOCK, self._on_block)
 
@@ -45,7 +50,7 @@ class _PythonCounter:
         def on_write(machine: unicorn.Uc, access: int, address: int, size: int, value: int, _) -> None:
             if self.counting.running:
                 first = max(address - origin, 0)
-                written[first:min(address + size - origin, length)] = b"\1" * (min(address + size - origin, length) - first)
+                written[first : min(address + size - origin, length)] = b"\1" * (min(address + size - origin, length) - first)
 
         machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, on_write, None, origin, origin + length - 1)
         return written
@@ -75,58 +80,124 @@ class _Layer(ctypes.Structure):
 
 
 class _Counting(ctypes.Structure):
-    _fields_ = [("total", ctypes.c_uint64), ("inside_run", ctypes.c_uint64), ("limit", ctypes.c_uint64),
-                ("before_main", ctypes.c_uint64), ("run_address", ctypes.c_uint32), ("main_address", ctypes.c_uint32),
-                ("runs", ctypes.c_uint32), ("return_address", ctypes.c_uint32),
-                ("running", ctypes.c_uint32), ("endless_loop", ctypes.c_uint32), ("over_limit", ctypes.c_uint32),
-                ("current", ctypes.c_int32), ("layer_count", ctypes.c_uint32), ("layers", ctypes.POINTER(_Layer))]
+    _fields_ = [
+        ("total", ctypes.c_uint64),
+        ("inside_run", ctypes.c_uint64),
+        ("limit", ctypes.c_uint64),
+        ("before_main", ctypes.c_uint64),
+        ("run_address", ctypes.c_uint32),
+        ("main_address", ctypes.c_uint32),
+        ("runs", ctypes.c_uint32),
+        ("return_address", ctypes.c_uint32),
+        ("running", ctypes.c_uint32),
+        ("endless_loop", ctypes.c_uint32),
+        ("over_limit", ctypes.c_uint32),
+        ("current", ctypes.c_int32),
+        ("layer_count", ctypes.c_uint32),
+        ("layers", ctypes.POINTER(_Layer)),
+    ]
 
 
 class _Block(ctypes.Structure):
-    _fields_ = [("size", ctypes.c_uint16), ("instructions", ctypes.c_uint16), ("layer", ctypes.c_int32),
-                ("cycles", ctypes.c_uint32)]
+    _fields_ = [
+        ("size", ctypes.c_uint16),
+        ("instructions", ctypes.c_uint16),
+        ("layer", ctypes.c_int32),
+        ("cycles", ctypes.c_uint32),
+    ]
 
 
 class _Memory(ctypes.Structure):
-    _fields_ = [("origin", ctypes.c_uint32), ("length", ctypes.c_uint32), ("bytes", ctypes.c_void_p), ("blocks", ctypes.c_void_p),
-                ("cycles", ctypes.c_void_p)]
+    _fields_ = [
+        ("origin", ctypes.c_uint32),
+        ("length", ctypes.c_uint32),
+        ("bytes", ctypes.c_void_p),
+        ("blocks", ctypes.c_void_p),
+        ("cycles", ctypes.c_void_p),
+    ]
 
 
 class _Hook(ctypes.Structure):
-    _fields_ = [("counting", _Counting), ("cycles", ctypes.c_uint64), ("layer_cycles", ctypes.POINTER(ctypes.c_uint64)),
-                ("taken_cycles", ctypes.c_uint32), ("following", ctypes.c_uint32), ("memory_count", ctypes.c_uint32),
-                 ("link_register", ctypes.c_uint32),
-                ("memories", ctypes.POINTER(_Memory)), ("read_register", ctypes.c_void_p), ("stop", ctypes.c_void_p)]
+    _fields_ = [
+        ("counting", _Counting),
+        ("cycles", ctypes.c_uint64),
+        ("layer_cycles", ctypes.POINTER(ctypes.c_uint64)),
+        ("taken_cycles", ctypes.c_uint32),
+        ("following", ctypes.c_uint32),
+        ("memory_count", ctypes.c_uint32),
+        ("link_register", ctypes.c_uint32),
+        ("memories", ctypes.POINTER(_Memory)),
+        ("read_register", ctypes.c_void_p),
+        ("stop", ctypes.c_void_p),
+    ]
 
 
 class _Watch(ctypes.Structure):
-    _fields_ = [("counting", ctypes.c_void_p), ("origin", ctypes.c_uint32), ("length", ctypes.c_uint32),
-                ("written", ctypes.c_void_p)]
+    _fields_ = [
+        ("counting", ctypes.c_void_p),
+        ("origin", ctypes.c_uint32),
+        ("length", ctypes.c_uint32),
+        ("written", ctypes.c_void_p),
+    ]
 
 
 class _Lines(ctypes.Structure):
-    _fields_ = [("counting", ctypes.c_void_p), ("total", ctypes.c_uint64), ("layer", ctypes.POINTER(ctypes.c_uint64)),
-                ("last", ctypes.c_uint32)]
+    _fields_ = [
+        ("counting", ctypes.c_void_p),
+        ("total", ctypes.c_uint64),
+        ("layer", ctypes.POINTER(ctypes.c_uint64)),
+        ("last", ctypes.c_uint32),
+    ]
 
 
 class _NativeCounter:
-    def __init__(self, machine: unicorn.Uc, code: Sequence[tuple[int, mmap.mmap]], program: Program,
-                 layer_addresses: Sequence[int], library: ctypes.CDLL):
+    def __init__(
+        self,
+        machine: unicorn.Uc,
+        code: Sequence[tuple[int, mmap.mmap]],
+        program: Program,
+        layer_addresses: Sequence[int],
+        library: ctypes.CDLL,
+    ):
         self._layers = (_Layer * max(len(layer_addresses), 1))(*(_Layer(address, 0, 0) for address in layer_addresses))
         # Anonymous maps: pages of the tables that no block touches cost nothing.
         self._tables = [mmap.mmap(-1, len(content) // 2 * ctypes.sizeof(_Block)) for _, content in code]
         self._cycles = [_cycle_table(program.cycles, origin, len(content)) for origin, content in code] if program.cycles else []
-        self._memories = (_Memory * len(code))(*(
-            _Memory(origin, len(content), _address_of(content), _address_of(table),
-                    _address_of(self._cycles[index]) if self._cycles else None)
-            for index, ((origin, content), table) in enumerate(zip(code, self._tables, strict=True))))
+        self._memories = (_Memory * len(code))(
+            *(
+                _Memory(
+                    origin,
+                    len(content),
+                    _address_of(content),
+                    _address_of(table),
+                    _address_of(self._cycles[index]) if self._cycles else None,
+                )
+                for index, ((origin, content), table) in enumerate(zip(code, self._tables, strict=True))
+            )
+        )
         self._layer_cycles = (ctypes.c_uint64 * max(len(layer_addresses), 1))()
-        counting = _Counting(limit=program.instruction_limit, run_address=program.run_address,
-                             main_address=program.main_address, current=-1, layer_count=len(layer_addresses), layers=self._layers)
+        counting = _Counting(
+            limit=program.instruction_limit,
+            run_address=program.run_address,
+            main_address=program.main_address,
+            current=-1,
+            layer_count=len(layer_addresses),
+            layers=self._layers,
+        )
         engine = unicorn_library.uclib
         taken = program.cycles.taken_cycles if program.cycles else 0
-        self._hook = _Hook(counting, 0, self._layer_cycles, taken, 0, len(code), arm_const.UC_ARM_REG_LR, self._memories,
-                           _function_address(engine.uc_reg_read), _function_address(engine.uc_emu_stop))
+        self._hook = _Hook(
+            counting,
+            0,
+            self._layer_cycles,
+            taken,
+            0,
+            len(code),
+            arm_const.UC_ARM_REG_LR,
+            self._memories,
+            _function_address(engine.uc_reg_read),
+            _function_address(engine.uc_emu_stop),
+        )
         self._library = library
         self._watches: list[_Watch] = []
         self._line_counts = (ctypes.c_uint64 * max(len(layer_addresses), 1))()
@@ -138,8 +209,9 @@ class _NativeCounter:
         """A map of the bytes from `origin` on, in which those that a run writes become 1."""
         written = mmap.mmap(-1, max(length, 1))
         self._watches.append(_Watch(ctypes.addressof(self._hook.counting), origin, length, _address_of(written)))
-        _add_hook(machine, unicorn.UC_HOOK_MEM_WRITE, self._library.aidge_write_hook, self._watches[-1], origin,
-                  origin + length - 1)
+        _add_hook(
+            machine, unicorn.UC_HOOK_MEM_WRITE, self._library.aidge_write_hook, self._watches[-1], origin, origin + length - 1
+        )
         return written
 
     def count_lines(self, machine: unicorn.Uc, regions: Sequence[tuple[int, int]]) -> None:
@@ -186,8 +258,9 @@ def _add_hook(machine: unicorn.Uc, kind: int, function, data: ctypes.Structure, 
     """Registers a function of the library for addresses from `first` to `last` (all, where `last` is smaller)."""
     handle = ctypes.c_size_t()
     called, given = ctypes.cast(function, ctypes.c_void_p), ctypes.cast(ctypes.byref(data), ctypes.c_void_p)
-    status = unicorn_library.uclib.uc_hook_add(machine._uch, ctypes.byref(handle), ctypes.c_int(kind), called, given,
-                                               ctypes.c_uint64(first), ctypes.c_uint64(last))
+    status = unicorn_library.uclib.uc_hook_add(
+        machine._uch, ctypes.byref(handle), ctypes.c_int(kind), called, given, ctypes.c_uint64(first), ctypes.c_uint64(last)
+    )
     if status != unicorn.UC_ERR_OK:
         raise unicorn.UcError(status)
 

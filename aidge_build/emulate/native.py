@@ -15,8 +15,15 @@ def run_natively(program: Program) -> RunResult:
     """The exit code and the output; a host has no deterministic instruction count."""
     executable = Path(program.image.path).resolve()
     try:
-        result = subprocess.run(program.arguments, executable=executable, cwd=program.work_folder, stdin=subprocess.DEVNULL,
-                                capture_output=True, text=True, errors="replace")
+        result = subprocess.run(
+            program.arguments,
+            executable=executable,
+            cwd=program.work_folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
     except OSError as error:
         raise AidgeError(f"cannot be run: {error.strerror}", where=str(executable), code="RUN") from error
     if result.returncode < 0:

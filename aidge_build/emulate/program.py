@@ -95,11 +95,18 @@ class Program:
         found = [(self.image.symbol(name), name) for name in self.layer_symbols]
         return tuple(sorted(((symbol.address, name) for symbol, name in found if symbol), key=lambda slot: slot[0]))
 
-    def layer_counts(self, slots: tuple[tuple[int, str], ...], instructions: list[int], cycles: list[int] | None = None,
-                     flash_lines: list[int] | None = None) -> tuple[LayerCount, ...]:
+    def layer_counts(
+        self,
+        slots: tuple[tuple[int, str], ...],
+        instructions: list[int],
+        cycles: list[int] | None = None,
+        flash_lines: list[int] | None = None,
+    ) -> tuple[LayerCount, ...]:
         """The counts of `slots` in the order of `layer_symbols`."""
-        columns = [{name: number for (_, name), number in zip(slots, numbers, strict=True)} if numbers is not None else {}
-                   for numbers in (instructions, cycles, flash_lines)]
+        columns = [
+            {name: number for (_, name), number in zip(slots, numbers, strict=True)} if numbers is not None else {}
+            for numbers in (instructions, cycles, flash_lines)
+        ]
         return tuple(LayerCount(name, *(column.get(name) for column in columns)) for name in self.layer_symbols)
 
     def watched(self) -> tuple[Symbol, ...]:
@@ -117,8 +124,10 @@ class Program:
 
     def endless_loop(self, address: int) -> CheckFailed:
         """The error of a program that reached a branch to itself."""
-        return self.failure(f"the program stops in an endless loop at {self.image.describe(address)} (0x{address:08x})",
-                            hint="a fault handler, an unexpected interrupt, or main without exit")
+        return self.failure(
+            f"the program stops in an endless loop at {self.image.describe(address)} (0x{address:08x})",
+            hint="a fault handler, an unexpected interrupt, or main without exit",
+        )
 
     def over_limit(self) -> CheckFailed:
         """The error of a program that does not end."""

@@ -26,8 +26,11 @@ def run_in_qemu(program: Program) -> RunResult:
     """
     executable = shutil.which(_QEMU)
     if executable is None:
-        raise MissingTool(f"board {program.board.name} runs in {_QEMU}, which is not on this machine",
-                          hint="apt install qemu-system-arm", code="EMULATOR")
+        raise MissingTool(
+            f"board {program.board.name} runs in {_QEMU}, which is not on this machine",
+            hint="apt install qemu-system-arm",
+            code="EMULATOR",
+        )
     machine = program.board.emulator.machine if program.board.emulator else ""
     if not machine:
         raise AidgeError("QEMU has no machine for it", where=f"board {program.board.name}", code="RUN")
@@ -41,24 +44,44 @@ def _run(program: Program, executable: str, machine: str, folder: Path) -> RunRe
     console, counts = folder / "console", folder / "counts"
     words = "".join(f",arg={_escape(word)}" for word in program.arguments)
     command = [
-        executable, "-M", machine, "-nographic", "-monitor", "none", "-serial", "null",
-        "-chardev", f"file,id=console,path={_escape(str(console))}",
-        "-semihosting-config", f"enable=on,target=native,chardev=console{words}",
-        "-kernel", str(Path(program.image.path).resolve()),
+        executable,
+        "-M",
+        machine,
+        "-nographic",
+        "-monitor",
+        "none",
+        "-serial",
+        "null",
+        "-chardev",
+        f"file,id=console,path={_escape(str(console))}",
+        "-semihosting-config",
+        f"enable=on,target=native,chardev=console{words}",
+        "-kernel",
+        str(Path(program.image.path).resolve()),
     ]
     if plugin:
         command += ["-plugin", _plugin_argument(program, plugin, counts, slots)]
-    result = subprocess.run(command, cwd=program.work_folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                            errors="replace")
+    result = subprocess.run(
+        command, cwd=program.work_folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+    )
     stdout = console.read_text(errors="replace") if console.is_file() else ""
     measured = _read_counts(counts)
     _raise_on_failure(program, result, stdout, measured)
     layers = program.layer_counts(slots, measured["layer"]) if measured else program.layer_counts((), [])
     runs = _one(measured, "runs")
     written = sum(measured["written"]) if measured.get("written") else None
-    return RunResult(result.returncode, stdout, _one(measured, "total"), _one(measured, "inside_run") if runs else None, runs,
-                     layers, _one(measured, "stack") or None, "qemu", written,
-                     start_up_instructions=_one(measured, "before_main") or None)
+    return RunResult(
+        result.returncode,
+        stdout,
+        _one(measured, "total"),
+        _one(measured, "inside_run") if runs else None,
+        runs,
+        layers,
+        _one(measured, "stack") or None,
+        "qemu",
+        written,
+        start_up_instructions=_one(measured, "before_main") or None,
+    )
 
 
 def _escape(value: str) -> str:
@@ -69,10 +92,16 @@ def _escape(value: str) -> str:
 def _plugin_argument(program: Program, plugin: Path, counts: Path, slots: tuple[tuple[int, str], ...]) -> str:
     low, high = program.stack()
     run = f"0x{program.run_address:x}" if program.run_address != NO_ADDRESS else "0xffffffff"
-    fields = [_escape(str(plugin)), f"out={_escape(str(counts))}", f"run={run}", f"main=0x{program.main_address:x}",
-              f"stack=0x{low:x}:0x{high:x}", f"limit={program.instruction_limit}",
-              *(f"layer=0x{address:x}" for address, _ in slots),
-              *(f"watch=0x{symbol.address:x}:0x{symbol.size_bytes:x}" for symbol in program.watched())]
+    fields = [
+        _escape(str(plugin)),
+        f"out={_escape(str(counts))}",
+        f"run={run}",
+        f"main=0x{program.main_address:x}",
+        f"stack=0x{low:x}:0x{high:x}",
+        f"limit={program.instruction_limit}",
+        *(f"layer=0x{address:x}" for address, _ in slots),
+        *(f"watch=0x{symbol.address:x}:0x{symbol.size_bytes:x}" for symbol in program.watched()),
+    ]
     return ",".join(fields)
 
 
@@ -96,15 +125,21 @@ def _raise_on_failure(program: Program, result: subprocess.CompletedProcess, std
     if fault:
         address, status = int(fault[1], 16), int(fault[2] or "0", 16)
         touched = f", accessing 0x{fault[3]}" if status & _BUS_FAULT_ADDRESS_VALID else ""
-        raise program.failure(f"the program takes a fault (status 0x{status:08x}){touched}, "
-                              f"at {program.image.describe(address)} (pc 0x{address:08x})")
+        raise program.failure(
+            f"the program takes a fault (status 0x{status:08x}){touched}, "
+            f"at {program.image.describe(address)} (pc 0x{address:08x})"
+        )
     if _one(measured, "endless_loop"):
         raise program.endless_loop(measured["endless_loop"][0] & ~1)
     if _one(measured, "over_limit"):
         raise program.over_limit()
     if program.count and not measured and "plugin" in result.stderr.lower():
-        raise AidgeError(f"QEMU does not load the counting plug-in: {result.stderr.strip().splitlines()[0]}",
-                         where=program.image.path, hint="QEMU 4.2 to 8.1, or run without counts", code="EMULATOR")
+        raise AidgeError(
+            f"QEMU does not load the counting plug-in: {result.stderr.strip().splitlines()[0]}",
+            where=program.image.path,
+            hint="QEMU 4.2 to 8.1, or run without counts",
+            code="EMULATOR",
+        )
     if result.returncode < 0 or "Lockup" in result.stderr or result.stderr.startswith(_QEMU):
         first = next(iter(result.stderr.strip().splitlines()), f"ended by signal {-result.returncode}")
         raise program.failure(f"QEMU stopped: {first}")

@@ -27,9 +27,19 @@ class Semihosting:
         self._console = bytearray()
         self.exit_code: int | None = None
         self._operations = {
-            0x01: self._open, 0x02: self._close, 0x03: self._write_character, 0x04: self._write_text, 0x05: self._write_file,
-            0x06: self._read_file, 0x09: self._is_console, 0x0A: self._seek, 0x0C: self._length, 0x13: self._error_number,
-            0x15: self._get_command_line, 0x18: self._exit, 0x20: self._exit_extended,
+            0x01: self._open,
+            0x02: self._close,
+            0x03: self._write_character,
+            0x04: self._write_text,
+            0x05: self._write_file,
+            0x06: self._read_file,
+            0x09: self._is_console,
+            0x0A: self._seek,
+            0x0C: self._length,
+            0x13: self._error_number,
+            0x15: self._get_command_line,
+            0x18: self._exit,
+            0x20: self._exit_extended,
         }
 
     @property
@@ -40,8 +50,9 @@ class Semihosting:
     def call(self, operation: int, argument: int) -> int:
         """One call; returns what the program finds in r0. An unknown operation is an AidgeError (SEMIHOSTING)."""
         if operation not in self._operations:
-            raise AidgeError(f"the program asks for semihosting operation 0x{operation:02x}, which is not served",
-                             code="SEMIHOSTING")
+            raise AidgeError(
+                f"the program asks for semihosting operation 0x{operation:02x}, which is not served", code="SEMIHOSTING"
+            )
         return self._operations[operation](argument) & 0xFFFFFFFF
 
     def close(self) -> None:
@@ -53,7 +64,7 @@ class Semihosting:
 
     def _words(self, address: int, count: int) -> list[int]:
         content = self._read(address, 4 * count)
-        return [int.from_bytes(content[at:at + 4], "little") for at in range(0, 4 * count, 4)]
+        return [int.from_bytes(content[at : at + 4], "little") for at in range(0, 4 * count, 4)]
 
     def _open(self, block: int) -> int:
         address, mode, size = self._words(block, 3)

@@ -19,9 +19,12 @@ except ImportError as error:
     raise MissingTool("the emulator unicorn is not installed", hint="pip install unicorn", code="EMULATOR") from error
 
 _CPU_MODELS = {
-    "cortex-m0": arm_const.UC_CPU_ARM_CORTEX_M0, "cortex-m0plus": arm_const.UC_CPU_ARM_CORTEX_M0,
-    "cortex-m3": arm_const.UC_CPU_ARM_CORTEX_M3, "cortex-m4": arm_const.UC_CPU_ARM_CORTEX_M4,
-    "cortex-m7": arm_const.UC_CPU_ARM_CORTEX_M7, "cortex-m33": arm_const.UC_CPU_ARM_CORTEX_M33,
+    "cortex-m0": arm_const.UC_CPU_ARM_CORTEX_M0,
+    "cortex-m0plus": arm_const.UC_CPU_ARM_CORTEX_M0,
+    "cortex-m3": arm_const.UC_CPU_ARM_CORTEX_M3,
+    "cortex-m4": arm_const.UC_CPU_ARM_CORTEX_M4,
+    "cortex-m7": arm_const.UC_CPU_ARM_CORTEX_M7,
+    "cortex-m33": arm_const.UC_CPU_ARM_CORTEX_M33,
 }
 _SYSTEM = Region("SYSTEM", 0xE0000000, 0x100000, "ram", ())
 _NEVER = 0xFFFFFFFE
@@ -56,7 +59,7 @@ class _Machine:
         self.program = program
         board = program.board
         if board.cpu not in _CPU_MODELS:
-            raise AidgeError(f"Unicorn has no {board.cpu}", where=f"board {board.name}", hint="emulator = \"qemu\"", code="RUN")
+            raise AidgeError(f"Unicorn has no {board.cpu}", where=f"board {board.name}", hint='emulator = "qemu"', code="RUN")
         self.memories: dict[Region, mmap.mmap] = {}
         self.machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         self.machine.ctl_set_cpu_model(_CPU_MODELS[board.cpu])
@@ -79,8 +82,9 @@ class _Machine:
         watched = program.watched() if counter else ()
         written = [counter.watch(self.machine, symbol.address, symbol.size_bytes) for symbol in watched]
         if counter and program.cycles:
-            counter.count_lines(self.machine, [(region.origin, region.end - 1) for region in program.board.regions
-                                               if region.kind == "flash"])
+            counter.count_lines(
+                self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "flash"]
+            )
         stack_pointer, entry = (int.from_bytes(self._read(self._vectors() + at, 4), "little") for at in (0, 4))
         self.machine.reg_write(arm_const.UC_ARM_REG_SP, stack_pointer)
         try:
@@ -97,10 +101,17 @@ class _Machine:
         per_layer = [numbers[1] if numbers else None for numbers in (cycles, lines)]
         layers = program.layer_counts(slots, counter.layers, *per_layer) if counter else program.layer_counts((), [])
         return RunResult(
-            self.semihosting.exit_code, self.semihosting.stdout, counter.total if counter else None,
-            counter.inside_run if counter and counter.runs else None, counter.runs if counter else None,
-            layers, self._stack_high_water(), "unicorn", sum(sum(bytes(part)) for part in written) if written else None,
-            cycles[0] if cycles and counter.runs else None, counter.before_main or None if counter else None,
+            self.semihosting.exit_code,
+            self.semihosting.stdout,
+            counter.total if counter else None,
+            counter.inside_run if counter and counter.runs else None,
+            counter.runs if counter else None,
+            layers,
+            self._stack_high_water(),
+            "unicorn",
+            sum(sum(bytes(part)) for part in written) if written else None,
+            cycles[0] if cycles and counter.runs else None,
+            counter.before_main or None if counter else None,
             lines[0] if lines and counter.runs else None,
         )
 
@@ -125,8 +136,9 @@ class _Machine:
             self.machine.mem_map(page, _PAGE)
         for region in self.asleep:
             accesses = unicorn.UC_HOOK_MEM_READ | unicorn.UC_HOOK_MEM_WRITE
-            self.asleep[region] = self.machine.hook_add(accesses, self._on_sleeping_memory, begin=region.origin,
-                                                        end=region.end - 1)
+            self.asleep[region] = self.machine.hook_add(
+                accesses, self._on_sleeping_memory, begin=region.origin, end=region.end - 1
+            )
         for register in sorted({region.clock[0] for region in self.asleep}):
             self.machine.hook_add(unicorn.UC_HOOK_MEM_WRITE, self._on_clock, begin=register, end=register + 3)
 
@@ -156,16 +168,20 @@ class _Machine:
         for region, memory in self.memories.items():
             if region.origin <= address and address + size <= region.end:
                 return memory, address - region.origin
-        raise AidgeError(f"{size} bytes at 0x{address:08x} lie in no memory of board {self.program.board.name}",
-                         where=self.program.image.path, hint="was it linked for another board?", code="RUN")
+        raise AidgeError(
+            f"{size} bytes at 0x{address:08x} lie in no memory of board {self.program.board.name}",
+            where=self.program.image.path,
+            hint="was it linked for another board?",
+            code="RUN",
+        )
 
     def _read(self, address: int, size: int) -> bytes:
         memory, offset = self._place(address, size)
-        return memory[offset:offset + size]
+        return memory[offset : offset + size]
 
     def _write(self, address: int, content: bytes) -> None:
         memory, offset = self._place(address, len(content))
-        memory[offset:offset + len(content)] = content
+        memory[offset : offset + len(content)] = content
 
     def _on_exception(self, machine: unicorn.Uc, number: int, _) -> None:
         if number != _BREAKPOINT:

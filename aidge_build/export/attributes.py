@@ -41,8 +41,10 @@ def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversi
         "out_node": [list(view.graph.consumers(tensor)) if view.graph else [] for tensor in view.node.outputs],
         "out_name": [f"{name}_output_{index}" for index in range(len(view.outputs))],
     }
-    found["in_name"] = [_input_name(name, index, tensor, producer)
-                        for index, (tensor, producer) in enumerate(zip(view.node.inputs, found["in_node"]))]
+    found["in_name"] = [
+        _input_name(name, index, tensor, producer)
+        for index, (tensor, producer) in enumerate(zip(view.node.inputs, found["in_node"]))
+    ]
     for side, tensors in (("in", view.inputs), ("out", view.outputs)):
         found |= {f"{side}_{key}": list(values) for key, values in _tensor_attributes(tensors, conversion_map).items()}
     return found | _memory_attributes(mem_info)

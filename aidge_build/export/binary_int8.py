@@ -15,8 +15,9 @@ from aidge_build.export.conditions import ALL_QUANTIZED
 from aidge_build.export.elementwise import ElementWise
 from aidge_build.graph.dtype import DType
 
-BINARY_INT8 = ImplSpec(inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.int8, SAME)), outputs=(IOSpec(DType.int8, SAME),),
-                       predicates=(ALL_QUANTIZED,))
+BINARY_INT8 = ImplSpec(
+    inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.int8, SAME)), outputs=(IOSpec(DType.int8, SAME),), predicates=(ALL_QUANTIZED,)
+)
 
 
 class BinaryInt8(ElementWise):
@@ -42,6 +43,7 @@ class BinaryInt8(ElementWise):
         """The stored result for each pair of stored values, int64 [256, 256]."""
         values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
         dims = FIRST.shape
-        inputs, outputs = ([tensor.with_(dims=dims, format=None, data=None) for tensor in side]
-                           for side in (self.inputs, self.outputs))
+        inputs, outputs = (
+            [tensor.with_(dims=dims, format=None, data=None) for tensor in side] for side in (self.inputs, self.outputs)
+        )
         return evaluate(self.operator, values, inputs, outputs)[0].astype(numpy.int64)

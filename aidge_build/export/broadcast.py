@@ -28,9 +28,18 @@ def broadcast(first: Tensor, second: Tensor, output: Tensor) -> Struct:
     """The shape of an element-wise operation on two tensors that lie in the output's storage order."""
     *outer, inner = merged_loops((first, second), output, OUTER_AXES)
     dims, first_steps, second_steps = (tuple(column) for column in zip(*outer))
-    return Struct("aidge_ref_broadcast_shape", {
-        "runs": math.prod(dims), "length": inner[0], "first_step": inner[1], "second_step": inner[2],
-        "dims": dims, "first_steps": first_steps, "second_steps": second_steps})
+    return Struct(
+        "aidge_ref_broadcast_shape",
+        {
+            "runs": math.prod(dims),
+            "length": inner[0],
+            "first_step": inner[1],
+            "second_step": inner[2],
+            "dims": dims,
+            "first_steps": first_steps,
+            "second_steps": second_steps,
+        },
+    )
 
 
 def merged_loops(tensors: Sequence[Tensor], output: Tensor, outer_axes: int) -> list[list[int]]:
@@ -51,8 +60,11 @@ def merged_loops(tensors: Sequence[Tensor], output: Tensor, outer_axes: int) -> 
     once = [1] + [0] * len(tensors)
     axes = axes or [once]
     if len(axes) > outer_axes + 1:
-        raise AidgeError(f"broadcasting {' and '.join(str(list(tensor.dims)) for tensor in tensors)} needs {len(axes)} loops, "
-                         f"the kernel has {outer_axes + 1}", code="KERNEL")
+        raise AidgeError(
+            f"broadcasting {' and '.join(str(list(tensor.dims)) for tensor in tensors)} needs {len(axes)} loops, "
+            f"the kernel has {outer_axes + 1}",
+            code="KERNEL",
+        )
     return [once] * (outer_axes + 1 - len(axes)) + axes
 
 

@@ -75,8 +75,12 @@ class ExportLib(OperatorImpl):
         """
         for name in _types(op_type):
             if not (pattern or "->" in name):
-                raise AidgeError(f"the meta-operator {name} needs a pattern", where=cls._name, code="LIBRARY",
-                                 hint=f'register_metaop("{name}", spec, "Pad->Conv2D->ReLU?")')
+                raise AidgeError(
+                    f"the meta-operator {name} needs a pattern",
+                    where=cls._name,
+                    code="LIBRARY",
+                    hint=f'register_metaop("{name}", spec, "Pad->Conv2D->ReLU?")',
+                )
 
         def mark(node_class: type[ExportNode]) -> type[ExportNode]:
             for name in _types(op_type):

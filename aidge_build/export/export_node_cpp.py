@@ -133,8 +133,12 @@ class ExportNodeCpp(ExportNode):
     def _defined(self, attribute: str):
         value = getattr(self, attribute)
         if value is _UNDEFINED:
-            raise AidgeError(f"{type(self).__name__} does not define {attribute}", where=self.node.where(), code="LIBRARY",
-                             hint='an empty string or list means that there is none')
+            raise AidgeError(
+                f"{type(self).__name__} does not define {attribute}",
+                where=self.node.where(),
+                code="LIBRARY",
+                hint="an empty string or list means that there is none",
+            )
         return value
 
     def _files(self) -> "KernelFiles":

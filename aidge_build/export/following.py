@@ -23,10 +23,14 @@ def following(steps: Steps, output: Tensor, scratch_bytes: int = 0) -> Demands:
     return Demands(scratch_bytes=scratch_bytes, overlap=overlap)
 
 
-def row_steps(batches: int, input_rows: int, output_rows: int, row_bytes: tuple[int, int],
-              rows: Iterable[tuple[int, int]]) -> Steps:
+def row_steps(
+    batches: int, input_rows: int, output_rows: int, row_bytes: tuple[int, int], rows: Iterable[tuple[int, int]]
+) -> Steps:
     """Steps of whole rows, of `row_bytes` (input, output): (output rows that are written, input rows that are needed no more) of each
     step of one image; the latter may be less than none and more than all."""
     steps = [(done, min(max(0, unread), input_rows)) for done, unread in rows]
-    return [((batch * output_rows + done) * row_bytes[1], (batch * input_rows + unread) * row_bytes[0])
-            for batch in range(batches) for done, unread in steps]
+    return [
+        ((batch * output_rows + done) * row_bytes[1], (batch * input_rows + unread) * row_bytes[0])
+        for batch in range(batches)
+        for done, unread in steps
+    ]

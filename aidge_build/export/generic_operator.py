@@ -37,17 +37,28 @@ class GenericOperator(Operator):
 
     def forward(self, *inputs):
         if self.compute is None:
-            raise AidgeError(f"the library gives no numpy meaning of {self.type}", code="OPERATOR",
-                             hint="register_generic(..., forward=function) makes it verifiable")
+            raise AidgeError(
+                f"the library gives no numpy meaning of {self.type}",
+                code="OPERATOR",
+                hint="register_generic(..., forward=function) makes it verifiable",
+            )
         return as_tuple(type(self).compute(*inputs))
 
 
 def generic_operator(onnx_name: str, infer: Callable | None, forward: Callable | None) -> type[GenericOperator]:
     """A class for this ONNX name ("Foo", or "my.domain::Foo")."""
     name = onnx_name.rpartition("::")[2]
-    return type(name, (GenericOperator,), {
-        "onnx_names": (onnx_name,), "type_name": name, "infer_outputs": _unbound(infer), "compute": _unbound(forward),
-        "__doc__": f"{onnx_name}, as its library defines it."})
+    return type(
+        name,
+        (GenericOperator,),
+        {
+            "onnx_names": (onnx_name,),
+            "type_name": name,
+            "infer_outputs": _unbound(infer),
+            "compute": _unbound(forward),
+            "__doc__": f"{onnx_name}, as its library defines it.",
+        },
+    )
 
 
 def _unbound(function: Callable | None) -> staticmethod | None:

@@ -72,9 +72,17 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
             if not isinstance(value, type) or value.__module__ != module.__name__:
                 continue
             if issubclass(value, ExportNode) and "kernel_spec" in vars(value):
-                kernels += [Kernel(manifest["name"], module.__name__.rpartition(".")[2], operator_type, value.kernel_spec, value,
-                                   value.kernel_pattern)
-                            for operator_type in value.kernel_types]
+                kernels += [
+                    Kernel(
+                        manifest["name"],
+                        module.__name__.rpartition(".")[2],
+                        operator_type,
+                        value.kernel_spec,
+                        value,
+                        value.kernel_pattern,
+                    )
+                    for operator_type in value.kernel_types
+                ]
             elif issubclass(value, Operator) and vars(value).get("onnx_names"):
                 operators.append(value)
             elif issubclass(value, ExportLib):
@@ -82,20 +90,35 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
                 kernels += kernels_of(value)
                 operators += value.generic_operators.values()
     _refuse_duplicates(kernels, where)
-    return Library(manifest["name"], manifest.get("language", "c"), manifest.get("description", ""), dict(files),
-                   tuple(kernels), tuple(operators), tuple(manifest.get("checkout", ())))
+    return Library(
+        manifest["name"],
+        manifest.get("language", "c"),
+        manifest.get("description", ""),
+        dict(files),
+        tuple(kernels),
+        tuple(operators),
+        tuple(manifest.get("checkout", ())),
+    )
 
 
 def kernels_of(lib: type[ExportLib]) -> list[Kernel]:
     """What an export library in the template style has registered."""
-    return [Kernel(lib._name, identifier(entry.node_class.__name__), entry.type, entry.spec, entry.node_class, entry.pattern)
-            for entry in lib.registry]
+    return [
+        Kernel(lib._name, identifier(entry.node_class.__name__), entry.type, entry.spec, entry.node_class, entry.pattern)
+        for entry in lib.registry
+    ]
 
 
 def library_of(lib: type[ExportLib], language: str = "c") -> Library:
     """An export library of a program's own, without a folder; its nodes bring the files that they need."""
-    return Library(lib._name, language, (lib.__doc__ or "").partition("\n")[0], {}, tuple(kernels_of(lib)),
-                   tuple(lib.generic_operators.values()))
+    return Library(
+        lib._name,
+        language,
+        (lib.__doc__ or "").partition("\n")[0],
+        {},
+        tuple(kernels_of(lib)),
+        tuple(lib.generic_operators.values()),
+    )
 
 
 def default_features(files: Mapping[str, bytes], where: str) -> frozenset[str] | None:
@@ -111,8 +134,12 @@ def _require_name(lib: type[ExportLib], name: str, where: str) -> None:
 
 def _manifest(files: Mapping[str, bytes], where: str) -> dict:
     if MANIFEST not in files:
-        raise AidgeError(f"the folder has no {MANIFEST}", where=where, code="LIBRARY",
-                         hint='a library says its name in library.toml: name = "mylib"')
+        raise AidgeError(
+            f"the folder has no {MANIFEST}",
+            where=where,
+            code="LIBRARY",
+            hint='a library says its name in library.toml: name = "mylib"',
+        )
     try:
         manifest = tomllib.loads(files[MANIFEST].decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -152,8 +179,12 @@ def _refuse_duplicates(kernels: Sequence[Kernel], where: str) -> None:
     for entry in kernels:
         other = seen.setdefault((entry.type, entry.spec, entry.pattern), entry)
         if other is not entry:
-            raise AidgeError(f"kernels {other.name} and {entry.name} register the same spec for {entry.type}", where=where,
-                             code="LIBRARY", hint="a spec must say what tells the kernel apart")
+            raise AidgeError(
+                f"kernels {other.name} and {entry.name} register the same spec for {entry.type}",
+                where=where,
+                code="LIBRARY",
+                hint="a spec must say what tells the kernel apart",
+            )
 
 
 class LibraryLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -196,5 +227,6 @@ def _import(module: str, finder: LibraryLoader, where: str) -> ModuleType:
     except AidgeError as error:
         raise error.within(f"{where}/{finder.sources[module][0]}")
     except Exception as error:  # a plug-in may raise anything: its file and the reason are what the user needs
-        raise AidgeError(f"{type(error).__name__}: {error}", where=f"{where}/{finder.sources[module][0]}",
-                         code="LIBRARY") from error
+        raise AidgeError(
+            f"{type(error).__name__}: {error}", where=f"{where}/{finder.sources[module][0]}", code="LIBRARY"
+        ) from error

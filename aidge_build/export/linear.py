@@ -48,8 +48,18 @@ def linear_constants(
     folded = bias.astype(numpy.int64) - zero_point * rows.astype(numpy.int64).sum(axis=1)
     factors = numpy.broadcast_to(multipliers(data.quantization.scale, inputs[1].quantization.scales, result.scale), len(rows))
     if not numpy.isfinite(factors).all():
-        raise AidgeError(f"the multiplier of output channel {int(numpy.argmin(numpy.isfinite(factors)))} is not finite",
-                         code="RANGE", hint="the output scale is far too small: quantize the layer again")
+        raise AidgeError(
+            f"the multiplier of output channel {int(numpy.argmin(numpy.isfinite(factors)))} is not finite",
+            code="RANGE",
+            hint="the output scale is far too small: quantize the layer again",
+        )
     low, high = clamp_levels(operator.minimum, operator.maximum, result, output.dtype)
-    return LinearConstants(rows.astype(numpy.int8), folded.astype(numpy.int32), factors.astype(numpy.float32), zero_point,
-                           result.zero_point, low, high)
+    return LinearConstants(
+        rows.astype(numpy.int8),
+        folded.astype(numpy.int32),
+        factors.astype(numpy.float32),
+        zero_point,
+        result.zero_point,
+        low,
+        high,
+    )

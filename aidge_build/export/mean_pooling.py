@@ -25,9 +25,14 @@ class MeanPool(PoolNode):
         what counts, the shape."""
         counts, (low, high) = self.counts(), self.levels()
         levels = [low, high, self.outputs[0].quantization.zero_point, self.inputs[0].quantization.zero_point]
-        return (Constant("levels", numpy.array(levels, numpy.int32)),
-                Constant("multipliers", numpy.array(self.multipliers(), numpy.float32)),
-                Constant("counts", numpy.array(counts, numpy.int32)), Literal(len(counts)), *self.counted_ends(), self.shape())
+        return (
+            Constant("levels", numpy.array(levels, numpy.int32)),
+            Constant("multipliers", numpy.array(self.multipliers(), numpy.float32)),
+            Constant("counts", numpy.array(counts, numpy.int32)),
+            Literal(len(counts)),
+            *self.counted_ends(),
+            self.shape(),
+        )
 
 
 def _unproved(view: NodeView) -> str:

@@ -11,6 +11,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.format import channels_last
 from aidge_build.graph.tensor import Tensor
 
+
 @dataclass(frozen=True)
 class MemInfo:
     """One plane in the arena: `count` lines of `length` positions, each of `size` bytes, `stride` bytes apart.

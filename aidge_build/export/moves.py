@@ -35,7 +35,11 @@ def _of_resize(operator, axis: int, size: int) -> numpy.ndarray:
 
 
 PLACES: Mapping[str, Callable[[Operator, int, int], numpy.ndarray]] = {
-    "Pad": _of_pad, "PadByInput": _of_pad, "Resize": _of_resize, "Tile": _of_tile}
+    "Pad": _of_pad,
+    "PadByInput": _of_pad,
+    "Resize": _of_resize,
+    "Tile": _of_tile,
+}
 MOVES = ("Pad", "Resize", "Tile")
 
 

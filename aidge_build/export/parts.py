@@ -41,9 +41,11 @@ class PartCopying:
             start += size
         given = ", const int8_t *tables, const int32_t *choice" if tables else ""
         name = "_".join(map(str, (self.prefix, "concat", *(["tables"] if tables else []), *sizes)))
-        text = _by_blocks(f"{name}({_each('const void *part_', parts)}, void *output{given}, int32_t blocks)",
-                          ["uint8_t *joint = (uint8_t *)output;", *_pointers("const uint8_t *from_", sizes)],
-                          [*moves, f"joint += {start};"])
+        text = _by_blocks(
+            f"{name}({_each('const void *part_', parts)}, void *output{given}, int32_t blocks)",
+            ["uint8_t *joint = (uint8_t *)output;", *_pointers("const uint8_t *from_", sizes)],
+            [*moves, f"joint += {start};"],
+        )
         return Call(name, (self.source,), (*parts, Output(0), *tables, Literal(blocks)), texts=(text,))
 
     def split(self, parts: list[Argument], blocks: int, sizes: list[int]) -> Call:
@@ -52,9 +54,11 @@ class PartCopying:
             moves += [f"{self.copy}(to_{index}, joint{_plus(start)}, {size});", f"to_{index} += {size};"]
             start += size
         name = "_".join(map(str, (self.prefix, "split", *sizes)))
-        text = _by_blocks(f"{name}(const void *input, {_each('void *part_', parts)}, int32_t blocks)",
-                          ["const uint8_t *joint = (const uint8_t *)input;", *_pointers("uint8_t *to_", sizes)],
-                          [*moves, f"joint += {start};"])
+        text = _by_blocks(
+            f"{name}(const void *input, {_each('void *part_', parts)}, int32_t blocks)",
+            ["const uint8_t *joint = (const uint8_t *)input;", *_pointers("uint8_t *to_", sizes)],
+            [*moves, f"joint += {start};"],
+        )
         return Call(name, (self.source,), (Input(0), *parts, Literal(blocks)), texts=(text,))
 
 
@@ -67,7 +71,7 @@ def _each(text: str, items: list) -> str:
 
 
 def _pointers(declaration: str, sizes: list[int]) -> list[str]:
-    kind = declaration[:declaration.index("*") + 1]
+    kind = declaration[: declaration.index("*") + 1]
     return [f"{declaration}{index} = ({kind})part_{index};" for index in range(len(sizes))]
 
 
@@ -85,8 +89,10 @@ class ConcatNode(ExportNode):
 
     def call(self) -> Call:
         order = self.outputs[0].storage.order
-        parts = [Constant(f"part_{index}", tensor.data.transpose(order)) if tensor.is_constant else Input(index)
-                 for index, tensor in enumerate(self.inputs)]
+        parts = [
+            Constant(f"part_{index}", tensor.data.transpose(order)) if tensor.is_constant else Input(index)
+            for index, tensor in enumerate(self.inputs)
+        ]
         blocks, sizes = _blocks(self.outputs[0], self.operator.axis, [tensor.dims[self.operator.axis] for tensor in self.inputs])
         return self.copying.concatenation(parts, blocks, sizes, self.tables())
 
@@ -115,7 +121,7 @@ class SplitNode(ExportNode):
 def _blocks(joint: Tensor, axis: int, lengths: list[int]) -> tuple[int, list[int]]:
     """How many blocks there are, and the bytes of each part in one."""
     position, stored = joint.storage.position(axis % joint.rank), joint.layout.stored_dims
-    inner = math.prod(stored[position + 1:]) * joint.dtype.size_bytes
+    inner = math.prod(stored[position + 1 :]) * joint.dtype.size_bytes
     return math.prod(stored[:position]), [length * inner for length in lengths]
 
 

@@ -30,8 +30,9 @@ class PoolNode(ExportNode):
             return window2d(data, output, self.operator.window)
         # With channels last the spatial axes lie together: they are one.
         length = math.prod(data.dims[2:])
-        row, point = (tensor.with_(dims=(*tensor.dims[:2], count), format=None)
-                      for tensor, count in ((data, length), (output, 1)))
+        row, point = (
+            tensor.with_(dims=(*tensor.dims[:2], count), format=None) for tensor, count in ((data, length), (output, 1))
+        )
         return window2d(row, point, Window((length,), (1,), (1,), (0,), (0,)))
 
     def levels(self) -> tuple[int, int]:

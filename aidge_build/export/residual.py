@@ -35,8 +35,15 @@ def residual_convolution(view: NodeView) -> ResidualConvolution:
     """The two nodes behind one of the type `RESIDUAL_TYPE`; the tensor between them has the format of the output."""
     graph, (output,) = view.operator.graph, view.outputs
     tensors = dict(graph.tensors) | dict(zip(graph.inputs, view.inputs)) | dict(zip(graph.outputs, view.outputs))
-    convolution, addition = (NodeView(node, tuple(tensors[name] if name else None for name in node.inputs),
-                                      tuple(tensors[name] for name in node.outputs), view.graph) for node in graph.nodes)
+    convolution, addition = (
+        NodeView(
+            node,
+            tuple(tensors[name] if name else None for name in node.inputs),
+            tuple(tensors[name] for name in node.outputs),
+            view.graph,
+        )
+        for node in graph.nodes
+    )
     between = convolution.outputs[0].with_(format=output.format)
     convolution = replace(convolution, outputs=(between,))
     name = between.name
@@ -55,8 +62,9 @@ def residual_condition(convolution: ImplSpec, addition: ImplSpec) -> Predicate:
         residual = view.inputs[found.residual]
         if residual.is_constant or residual.dims != view.outputs[0].dims:
             return "the residual is constant" if residual.is_constant else "the residual is broadcast"
-        return (convolution.rejection(found.convolution, convolution.features, convolution.rounding)
-                or addition.rejection(found.addition, addition.features, addition.rounding))
+        return convolution.rejection(found.convolution, convolution.features, convolution.rounding) or addition.rejection(
+            found.addition, addition.features, addition.rounding
+        )
 
     return Predicate(
         f"a convolution ({convolution}) whose result goes to an addition ({addition}) of a computed tensor of its dims", rejection

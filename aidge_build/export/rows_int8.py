@@ -54,6 +54,7 @@ def _unlike(view: NodeView) -> str:
 
 def _rows_in(formats: Callable[[int], Format]) -> Callable[[NodeView], str]:
     """Why two tensors in these formats share no rows."""
+
     def no_rows(view: NodeView) -> str:
         tensors = (*view.inputs, *view.outputs)
         if not _unlike(view):
@@ -78,9 +79,11 @@ def rows_spec(features: frozenset[str], form: str, *predicates: Predicate) -> Im
     return ImplSpec(*sides, features=features, predicates=(ALL_QUANTIZED, _SHAPES[form], *predicates))
 
 
-_SHAPES = {SAME: Predicate("tensors of the same dims", _unlike),
-           CHANNELS_LAST: Predicate(f"rows of at least {SHORTEST} values with channels last", _rows_in(channels_last)),
-           ROW_MAJOR: Predicate(f"rows of at least {SHORTEST} values", _rows_in(row_major))}
+_SHAPES = {
+    SAME: Predicate("tensors of the same dims", _unlike),
+    CHANNELS_LAST: Predicate(f"rows of at least {SHORTEST} values with channels last", _rows_in(channels_last)),
+    ROW_MAJOR: Predicate(f"rows of at least {SHORTEST} values", _rows_in(row_major)),
+}
 
 
 class ProductInt8(RowsInt8):

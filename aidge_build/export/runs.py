@@ -49,8 +49,14 @@ class Copying:
     def call(self, node: ExportNode, places: Sequence[numpy.ndarray], fill: Argument = Input(0)) -> Call:
         """`places`: for each axis the index in the source for each index in the target, or FILL: the element at `fill`."""
         segments, offsets, fields = runs(node.inputs[0], node.outputs[0], places)
-        arguments = (Input(0), Output(0), fill, Constant("segments", segments), Constant("offsets", offsets),
-                     Struct("aidge_ref_runs_shape", fields))
+        arguments = (
+            Input(0),
+            Output(0),
+            fill,
+            Constant("segments", segments),
+            Constant("offsets", offsets),
+            Struct("aidge_ref_runs_shape", fields),
+        )
         return Call(self.function, (self.source,), arguments, texts=(self._text(),))
 
     def _text(self) -> str:
@@ -103,9 +109,13 @@ def runs(source: Tensor, target: Tensor, places: Sequence[numpy.ndarray]) -> tup
     lists = [numpy.where(places[axis] == FILL, FILL, places[axis] * steps[axis]) for axis in axes]
     lists = [numpy.zeros(1, numpy.int64)] * (OUTER_AXES - len(lists)) + lists
     filled = any(FILL in places_of for places_of in places)
-    fields = {"element_bytes": size, "fill_bytes": target.size_bytes if filled else 0,
-              "row_bytes": sum(length for _, length in segments), "segments": len(segments),
-              "dims": tuple(len(one) if target.elements else 1 for one in lists)}
+    fields = {
+        "element_bytes": size,
+        "fill_bytes": target.size_bytes if filled else 0,
+        "row_bytes": sum(length for _, length in segments),
+        "segments": len(segments),
+        "dims": tuple(len(one) if target.elements else 1 for one in lists),
+    }
     return (numpy.array(segments or [(0, 0)], numpy.int32), numpy.concatenate(lists).astype(numpy.int32), fields)
 
 

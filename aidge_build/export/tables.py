@@ -19,7 +19,10 @@ def table_of(operator: Operator, source: Tensor, result: Tensor) -> numpy.ndarra
     with numpy.errstate(all="ignore"):
         real = operator.forward((LEVELS - numpy.float64(source.quantization.zero_point)) * source.quantization.scale)
     if numpy.isnan(real).any():
-        raise AidgeError(f"the result for the stored value {int(LEVELS[numpy.isnan(real)][0])} is not a number", code="RANGE",
-                         hint="an int8 tensor cannot hold NaN: restrict the range of the input")
+        raise AidgeError(
+            f"the result for the stored value {int(LEVELS[numpy.isnan(real)][0])} is not a number",
+            code="RANGE",
+            hint="an int8 tensor cannot hold NaN: restrict the range of the input",
+        )
     dims = (len(LEVELS),)
     return evaluate(operator, [LEVELS], [source.with_(dims=dims, format=None)], [result.with_(dims=dims, format=None)])[0]

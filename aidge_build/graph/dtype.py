@@ -68,8 +68,16 @@ builtins_bool = bool
 dtype = DType  # the spelling of the inherited API: dtype.int8
 
 C_TYPES = {
-    DType.float16: "uint16_t", DType.float32: "float", DType.float64: "double",
-    DType.int8: "int8_t", DType.int16: "int16_t", DType.int32: "int32_t", DType.int64: "int64_t",
-    DType.uint8: "uint8_t", DType.uint16: "uint16_t", DType.uint32: "uint32_t", DType.uint64: "uint64_t",
+    DType.float16: "uint16_t",
+    DType.float32: "float",
+    DType.float64: "double",
+    DType.int8: "int8_t",
+    DType.int16: "int16_t",
+    DType.int32: "int32_t",
+    DType.int64: "int64_t",
+    DType.uint8: "uint8_t",
+    DType.uint16: "uint16_t",
+    DType.uint32: "uint32_t",
+    DType.uint64: "uint64_t",
     DType.bool: "uint8_t",
 }

@@ -40,8 +40,15 @@ def channels_last(rank: int) -> Format:
     return row_major(rank) if rank < 3 else Format((0, *range(2, rank), 1))
 
 
-NAMED_ORDERS = {"nc": (0, 1), "ncw": (0, 1, 2), "nwc": (0, 2, 1), "nchw": (0, 1, 2, 3), "nhwc": (0, 2, 3, 1),
-                "ncdhw": (0, 1, 2, 3, 4), "ndhwc": (0, 2, 3, 4, 1)}
+NAMED_ORDERS = {
+    "nc": (0, 1),
+    "ncw": (0, 1, 2),
+    "nwc": (0, 2, 1),
+    "nchw": (0, 1, 2, 3),
+    "nhwc": (0, 2, 3, 1),
+    "ncdhw": (0, 1, 2, 3, 4),
+    "ndhwc": (0, 2, 3, 4, 1),
+}
 
 
 @dataclass(frozen=True)

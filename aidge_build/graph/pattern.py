@@ -159,13 +159,16 @@ class _Search:
         if edge.forward:
             readers = dict.fromkeys(reader for output in before.outputs for reader in self.view.consumers(output))
             return tuple(reader for reader in readers if edge.index is None or _reads(reader, edge.index, before))
-        names = before.inputs if edge.index is None else before.inputs[edge.index:edge.index + 1]
+        names = before.inputs if edge.index is None else before.inputs[edge.index : edge.index + 1]
         return tuple(dict.fromkeys(producer for producer in map(self.view.producer, names) if producer is not None))
 
     def _fits(self, item: _Item, node: Node) -> bool:
         if item.predicate and item.predicate not in self.predicates:
-            raise AidgeError(f"the pattern names the predicate [{item.predicate}], which is not given", code="PATTERN",
-                             tried=sorted(self.predicates))
+            raise AidgeError(
+                f"the pattern names the predicate [{item.predicate}], which is not given",
+                code="PATTERN",
+                tried=sorted(self.predicates),
+            )
         return _has_type(node, item.type) and (not item.predicate or self.predicates[item.predicate](node))
 
     def _is_closed(self, nodes: tuple[Node, ...], last: Node) -> bool:

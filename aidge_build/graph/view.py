@@ -94,8 +94,9 @@ class GraphView:
         return "\n".join([*lines, f"  -> {', '.join(self.outputs)}"])
 
 
-def graph_view(name: str, nodes: Iterable[Node], tensors: Mapping[str, Tensor], inputs: Iterable[str],
-               outputs: Iterable[str]) -> GraphView:
+def graph_view(
+    name: str, nodes: Iterable[Node], tensors: Mapping[str, Tensor], inputs: Iterable[str], outputs: Iterable[str]
+) -> GraphView:
     """A GraphView with the nodes sorted (stable) and everything that no output needs left out.
 
     Graph inputs stay even when nothing reads them: they belong to the model's signature.
@@ -135,8 +136,11 @@ def topological(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
             if missing[reader] == 0:
                 heapq.heappush(ready, reader)
     if len(ordered) < len(nodes):
-        raise AidgeError(f"the graph has a cycle: {' -> '.join(_cycle(nodes, waits, missing))}", code="GRAPH",
-                         hint="a model for firmware must be acyclic")
+        raise AidgeError(
+            f"the graph has a cycle: {' -> '.join(_cycle(nodes, waits, missing))}",
+            code="GRAPH",
+            hint="a model for firmware must be acyclic",
+        )
     return tuple(ordered)
 
 
@@ -147,5 +151,5 @@ def _cycle(nodes: tuple[Node, ...], waits: list[set[int]], missing: list[int]) -
         seen[index] = len(path)
         path.append(index)
         index = min(source for source in waits[index] if missing[source])
-    around = [*path[seen[index]:], index]
+    around = [*path[seen[index] :], index]
     return [nodes[i].name or nodes[i].outputs[0] for i in reversed(around)]

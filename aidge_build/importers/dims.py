@@ -41,8 +41,11 @@ class Binding:
     def dims(self, value: ValueInfo) -> tuple[int, ...]:
         """The dims of a graph input as numbers."""
         if value.dims is None:
-            raise AidgeError(f"graph input '{value.name}': its rank is unknown", code="BIND",
-                             hint="export the model with the shape of this input, for example onnxsim --overwrite-input-shape")
+            raise AidgeError(
+                f"graph input '{value.name}': its rank is unknown",
+                code="BIND",
+                hint="export the model with the shape of this input, for example onnxsim --overwrite-input-shape",
+            )
         dims = tuple(self._dim(value, axis, dim) for axis, dim in enumerate(value.dims))
         check_elements(f"graph input '{value.name}'", dims, may_be_empty=True)  # what reads it decides
         return dims
@@ -58,16 +61,27 @@ class Binding:
         if axis == 0:
             self._batches[name] = None
             return 1
-        raise AidgeError(f"graph input '{value.name}': dimension {axis} ('{name}') has no fixed size", code="BIND",
-                         hint=f"give it one: --bind {name}=...")
+        raise AidgeError(
+            f"graph input '{value.name}': dimension {axis} ('{name}') has no fixed size",
+            code="BIND",
+            hint=f"give it one: --bind {name}=...",
+        )
 
     def notices(self) -> tuple[str, ...]:
         """One line for each decision; a `--bind` that fits nothing is refused."""
         unused = sorted(self._values.keys() - self._used)
         if unused:
             near = difflib.get_close_matches(unused[0], self._known, n=1, cutoff=0.4)
-            hint = f"did you mean --bind {near[0]}={self._values[unused[0]]}?" if near else (
-                f"symbolic dimensions are: {', '.join(self._known)}" if self._known else "all dimensions of the model are fixed")
-            raise AidgeError(f"--bind {unused[0]}={self._values[unused[0]]}: no input has a dimension '{unused[0]}'",
-                             code="BIND", hint=hint)
+            hint = (
+                f"did you mean --bind {near[0]}={self._values[unused[0]]}?"
+                if near
+                else (
+                    f"symbolic dimensions are: {', '.join(self._known)}"
+                    if self._known
+                    else "all dimensions of the model are fixed"
+                )
+            )
+            raise AidgeError(
+                f"--bind {unused[0]}={self._values[unused[0]]}: no input has a dimension '{unused[0]}'", code="BIND", hint=hint
+            )
         return tuple(f"symbolic batch '{name}' becomes 1" for name in self._batches)

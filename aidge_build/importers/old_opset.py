@@ -30,8 +30,11 @@ def modern(node: ModelNode, tensors: Mapping[str, Tensor]) -> tuple[ModelNode, T
     elif node.op_type in _MORE_ATTRIBUTES or means_the_same(node.op_type, OLD, NEW):
         dims = None
     else:
-        raise AidgeError(f"{node.op_type} of opset {OLD} is not supported", code="VERSION",
-                         hint="convert the model: onnx.version_converter.convert_version(model, 17)")
+        raise AidgeError(
+            f"{node.op_type} of opset {OLD} is not supported",
+            code="VERSION",
+            hint="convert the model: onnx.version_converter.convert_version(model, 17)",
+        )
     if dims is None or dims == tensors[node.inputs[1]].dims:
         return replace(node, attributes=attributes), None
     second = tensors[node.inputs[1]]

@@ -24,8 +24,9 @@ MOST_BYTES_TOGETHER = 256 << 20  # of all folded results of a model
 MOST_WORK = 1 << 30  # multiply-accumulates of one folded node
 
 
-def import_onnx(data: bytes, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, int],
-                external: Mapping[str, bytes]) -> tuple[GraphView, tuple[str, ...]]:
+def import_onnx(
+    data: bytes, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, int], external: Mapping[str, bytes]
+) -> tuple[GraphView, tuple[str, ...]]:
     """The graph of a model file, and notices: decisions that the user should read, one line each.
 
     `name` names the file in messages, and the graph; `operators` maps ONNX names to classes; `bind` gives numbers to
@@ -73,13 +74,18 @@ class _Import:
         where: dict[str, list[ModelNode]] = {}
         for node in unknown:
             where.setdefault(node.full_type, []).append(node)
-        found = "; ".join(f"{kind} at {nodes[0].where()}" + (f" and {len(nodes) - 1} more" if len(nodes) > 1 else "")
-                          for kind, nodes in sorted(where.items()))
+        found = "; ".join(
+            f"{kind} at {nodes[0].where()}" + (f" and {len(nodes) - 1} more" if len(nodes) > 1 else "")
+            for kind, nodes in sorted(where.items())
+        )
         near = sorted({match for kind in where for match in difflib.get_close_matches(kind, self._operators, n=2, cutoff=0.6)})
         hint = f"nearest supported: {', '.join(near)}" if near else "'aidge-build ops' lists the supported ones"
         kinds = f"unsupported operator{'s' if len(where) > 1 else ''} {', '.join(sorted(where))}"
-        raise AidgeError(f"{kinds}: {found}", code="OPERATOR",
-                         hint=f"{hint}; a new operator is one file in a library of your own (--kernel-path DIR --lib NAME,...)")
+        raise AidgeError(
+            f"{kinds}: {found}",
+            code="OPERATOR",
+            hint=f"{hint}; a new operator is one file in a library of your own (--kernel-path DIR --lib NAME,...)",
+        )
 
     def _refuse_two_producers(self) -> None:
         producer = {value.name: f"graph input '{value.name}'" for value in self._model.inputs}
@@ -87,8 +93,9 @@ class _Import:
         for node in self._model.nodes:
             for name in filter(None, node.outputs):
                 if name in producer:
-                    raise AidgeError(f"tensor '{name}' is produced twice: by {producer[name]} and by {node.where()}",
-                                     code="GRAPH")
+                    raise AidgeError(
+                        f"tensor '{name}' is produced twice: by {producer[name]} and by {node.where()}", code="GRAPH"
+                    )
                 producer[name] = node.where()
 
     def _add_inputs(self) -> list[str]:
@@ -130,24 +137,28 @@ class _Import:
             if output and output in self._read:
                 raise AidgeError(f"its output {index} ('{output}') is not supported", code="OPERATOR")
         given = (*node.outputs[:count], *("",) * (count - len(node.outputs)))
-        return tuple(output or self._free_name(f"{node.op_type}_{node.index}_unused_{index}")
-                     for index, output in enumerate(given))
+        return tuple(
+            output or self._free_name(f"{node.op_type}_{node.index}_unused_{index}") for index, output in enumerate(given)
+        )
 
     def _free_name(self, name: str) -> str:
         while name in self._tensors:
             name += "_"
         return name
 
-    def _fold(self, operator: Operator, inputs: list[Tensor | None], outputs: tuple[str, ...],
-              results: Iterable[TensorType]) -> None:
+    def _fold(
+        self, operator: Operator, inputs: list[Tensor | None], outputs: tuple[str, ...], results: Iterable[TensorType]
+    ) -> None:
         types = [Tensor(output, result.dims, result.dtype) for output, result in zip(outputs, results)]
         for tensor in types:
             size = tensor.size_bytes
             self._folded_bytes += size
             if tensor.elements > MOST_ELEMENTS or size > MOST_BYTES or self._folded_bytes > MOST_BYTES_TOGETHER:
-                raise AidgeError(f"the constant result '{tensor.name}' has {size} bytes, too many to evaluate while importing",
-                                 code="FOLD",
-                                 hint=f"the limits are {MOST_BYTES} bytes for a tensor, {MOST_BYTES_TOGETHER} for a model")
+                raise AidgeError(
+                    f"the constant result '{tensor.name}' has {size} bytes, too many to evaluate while importing",
+                    code="FOLD",
+                    hint=f"the limits are {MOST_BYTES} bytes for a tensor, {MOST_BYTES_TOGETHER} for a model",
+                )
         if operator.multiply_accumulates(inputs, types) > MOST_WORK:
             raise AidgeError("its inputs are constant, but evaluating it takes too long", code="FOLD")
         values = evaluate(operator, [None if tensor is None else tensor.data for tensor in inputs], inputs, types)
@@ -175,12 +186,17 @@ class _Import:
 def _check_output(value: ValueInfo, tensor: Tensor) -> None:
     if value.dtype is not tensor.dtype:
         raise AidgeError(f"graph output '{value.name}' is declared {value.dtype.name}, but is {tensor.dtype.name}", code="GRAPH")
-    fits = value.dims is None or (len(value.dims) == tensor.rank and all(
-        not isinstance(declared, int) or declared == size for declared, size in zip(value.dims, tensor.dims)))
+    fits = value.dims is None or (
+        len(value.dims) == tensor.rank
+        and all(not isinstance(declared, int) or declared == size for declared, size in zip(value.dims, tensor.dims))
+    )
     if not fits:
         shown = ", ".join(str(dim) if dim is not None else "?" for dim in value.dims)
-        raise AidgeError(f"graph output '{value.name}' is declared [{shown}], but has the dims {list(tensor.dims)}", code="GRAPH",
-                         hint="a batch that the file fixes in its outputs must be fixed in its inputs, too")
+        raise AidgeError(
+            f"graph output '{value.name}' is declared [{shown}], but has the dims {list(tensor.dims)}",
+            code="GRAPH",
+            hint="a batch that the file fixes in its outputs must be fixed in its inputs, too",
+        )
 
 
 def unique_names(nodes: Iterable[ModelNode]) -> list[str]:
@@ -203,20 +219,22 @@ def unique_names(nodes: Iterable[ModelNode]) -> list[str]:
 
 
 def _sorted(nodes: tuple[ModelNode, ...], names: list[str]) -> list[ModelNode]:
-    light = tuple(Node(names[node.index], node, tuple(filter(None, node.inputs)), tuple(filter(None, node.outputs)))
-                  for node in nodes)
+    light = tuple(
+        Node(names[node.index], node, tuple(filter(None, node.inputs)), tuple(filter(None, node.outputs))) for node in nodes
+    )
     return [node.operator for node in topological(light)]
 
 
 def _trimmed(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names without those at the end that are not given."""
     last = max((index for index, name in enumerate(names) if name), default=-1)
-    return names[:last + 1]
+    return names[: last + 1]
 
 
 def _strange_numbers(view: GraphView) -> list[str]:
     """Constants that hold NaN or infinity: legal, but nearly always a damaged model."""
     return [
-        f"constant '{name}' holds NaN or infinity" for name, tensor in view.tensors.items()
+        f"constant '{name}' holds NaN or infinity"
+        for name, tensor in view.tensors.items()
         if tensor.is_constant and tensor.dtype.is_float and not numpy.isfinite(tensor.data).all()
     ]

@@ -100,16 +100,18 @@ class OnnxNode:
         """A constant input as Python integers."""
         values = self.constant_input(index)
         if values.dtype.kind not in "iu" or values.ndim > 1:
-            raise AidgeError(f"input {index} ('{self.input(index).name}') must be a list of integers, is {self.input(index)}",
-                             code="OPERATOR")
+            raise AidgeError(
+                f"input {index} ('{self.input(index).name}') must be a list of integers, is {self.input(index)}", code="OPERATOR"
+            )
         return tuple(int(value) for value in values.reshape(-1))
 
     def expect_attributes(self, *names: str) -> None:
         """Refuse attributes that are not named here: they would change the meaning without our knowing."""
         for name in sorted(self.node.attributes):
             if name not in names:
-                raise AidgeError(f"unknown attribute '{name}'", code="OPERATOR",
-                                 hint=f"known are: {', '.join(sorted(names)) or 'none'}")
+                raise AidgeError(
+                    f"unknown attribute '{name}'", code="OPERATOR", hint=f"known are: {', '.join(sorted(names)) or 'none'}"
+                )
 
     def has_attribute(self, name: str) -> bool:
         return name in self.node.attributes

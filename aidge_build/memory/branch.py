@@ -44,8 +44,12 @@ class _LimitReached(Exception):
     """This attempt has used its nodes."""
 
 
-RANKINGS = (("total", "sections", "area"), ("total", "area", "sections"), ("total", "steps", "stretch"),
-            ("sections", "area", "total"))
+RANKINGS = (
+    ("total", "sections", "area"),
+    ("total", "area", "sections"),
+    ("total", "steps", "stretch"),
+    ("sections", "area", "total"),
+)
 FIRST_ATTEMPT_NODES_PER_BUFFER = 4
 VISITS_PER_NODE = 300
 LONGEST_STACK = 12  # buffers whose least padding is looked for
@@ -130,9 +134,11 @@ class _Attempt:
         sections = [end - begin for begin, end in zip(self.begin, self.end, strict=True)]
         steps = [last - first for first, last in zip(problem.firsts, problem.lasts, strict=True)]
         measures = {
-            "total": [max(self.total[self.begin[i]:self.end[i]]) for i in range(len(sizes))],
-            "sections": sections, "area": [size * width for size, width in zip(sizes, sections, strict=True)],
-            "steps": steps, "stretch": [size * width for size, width in zip(sizes, steps, strict=True)],
+            "total": [max(self.total[self.begin[i] : self.end[i]]) for i in range(len(sizes))],
+            "sections": sections,
+            "area": [size * width for size, width in zip(sizes, sections, strict=True)],
+            "steps": steps,
+            "stretch": [size * width for size, width in zip(sizes, steps, strict=True)],
         }
         chosen = [measures[name] for name in ranking]
         order = sorted(range(len(sizes)), key=lambda i: (*(-measure[i] for measure in chosen), i))
@@ -177,7 +183,7 @@ class _Attempt:
         self._visit(VISITS_PER_NODE)
         lowest, sizes = self.lowest, self.sizes
         ceiling = min([lowest[index] + sizes[index] for index in waiting])
-        ceiling = min(ceiling, self.capacity - max(self.total[span.start:span.stop]) + 1)
+        ceiling = min(ceiling, self.capacity - max(self.total[span.start : span.stop]) + 1)
         for candidate in sorted([(lowest[index], self.rank[index], index) for index in waiting if lowest[index] < ceiling]):
             index = candidate[2]
             raisable = any(self.offsets[other] < 0 for other in self.problem.conflicts[index])
@@ -199,7 +205,7 @@ class _Attempt:
     def _solve_rest(self, placed: int, rest: list[int], span: range, offset: int, rank: int) -> bool:
         if not rest:
             return True
-        if 0 in self.spanning[max(0, self.begin[placed] - 1):self.end[placed]]:
+        if 0 in self.spanning[max(0, self.begin[placed] - 1) : self.end[placed]]:
             return self._solve_parts(rest, offset, rank)
         return self._solve(rest, span, offset, rank)
 
@@ -229,8 +235,9 @@ class _Attempt:
         lowest, sizes, holes = self.lowest, self.sizes, self.holes
         for section in affected:
             self._visit(len(self.members[section]))
-            waiting = sorted([(lowest[index], sizes[index], holes[index])
-                              for index in self.members[section] if offsets[index] < 0])
+            waiting = sorted(
+                [(lowest[index], sizes[index], holes[index]) for index in self.members[section] if offsets[index] < 0]
+            )
             height = 0
             for start, size, _ in waiting:
                 height = (start if start > height else height) + size

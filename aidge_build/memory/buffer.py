@@ -55,8 +55,9 @@ class Buffer:
 
     def live_bytes(self, step: int) -> tuple[int, int]:
         """(low, high) of the bytes that are live in `step`; (0, 0) when none are."""
-        return next(((window.low_bytes, window.high_bytes)
-                     for window in self.extents if window.first <= step < window.last), (0, 0))
+        return next(
+            ((window.low_bytes, window.high_bytes) for window in self.extents if window.first <= step < window.last), (0, 0)
+        )
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,9 @@ def require_distinct_names(buffers: Sequence[Buffer]) -> None:
     seen: set[str] = set()
     for buffer in buffers:
         if buffer.name in seen:
-            raise AidgeError("two buffers have this name", where=f"buffer {buffer.name!r}", code="PLAN03",
-                             hint="this is a fault of the caller")
+            raise AidgeError(
+                "two buffers have this name", where=f"buffer {buffer.name!r}", code="PLAN03", hint="this is a fault of the caller"
+            )
         seen.add(buffer.name)
 
 

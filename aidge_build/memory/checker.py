@@ -46,12 +46,17 @@ def _check_completeness(plan: MemoryPlan, buffers: Sequence[Buffer]) -> None:
 def _check_range(placement: Placement, peak_bytes: int) -> None:
     buffer, offset = placement.buffer, placement.offset_bytes
     if offset < 0 or offset + buffer.size_bytes > peak_bytes:
-        raise CheckFailed(f"buffer {buffer.name!r} at [{offset:,}, {offset + buffer.size_bytes:,}) lies outside "
-                          f"the arena of {peak_bytes:,} B",
-                          where=f"memory plan, step {buffer.first}", code="PLAN02")
+        raise CheckFailed(
+            f"buffer {buffer.name!r} at [{offset:,}, {offset + buffer.size_bytes:,}) lies outside the arena of {peak_bytes:,} B",
+            where=f"memory plan, step {buffer.first}",
+            code="PLAN02",
+        )
     if offset % buffer.alignment:
-        raise CheckFailed(f"buffer {buffer.name!r} at offset {offset:,} is not aligned to {buffer.alignment} B",
-                          where=f"memory plan, step {buffer.first}", code="PLAN02")
+        raise CheckFailed(
+            f"buffer {buffer.name!r} at offset {offset:,} is not aligned to {buffer.alignment} B",
+            where=f"memory plan, step {buffer.first}",
+            code="PLAN02",
+        )
 
 
 def _check_bound(plan: MemoryPlan) -> None:
@@ -59,8 +64,11 @@ def _check_bound(plan: MemoryPlan) -> None:
     extents = [p.buffer.live_bytes(plan.bound_step) for p in plan.placements]
     live = 0 if plan.overlaps else sum(high - low for low, high in extents)
     if not live <= plan.lower_bound_bytes <= plan.peak_bytes:
-        raise _fault(plan, f"the lower bound {plan.lower_bound_bytes:,} B is not between the {live:,} B live at "
-                           f"step {plan.bound_step} and the peak {plan.peak_bytes:,} B")
+        raise _fault(
+            plan,
+            f"the lower bound {plan.lower_bound_bytes:,} B is not between the {live:,} B live at "
+            f"step {plan.bound_step} and the peak {plan.peak_bytes:,} B",
+        )
 
 
 def _replay(plan: MemoryPlan) -> None:
@@ -92,8 +100,11 @@ def _is_allowed(one: Placement, other: Placement, leads: Mapping[tuple[str, str]
 
 
 def _overlap(step: int, one: Placement, other: Placement) -> CheckFailed:
-    texts = [f"{p.buffer.name!r} [{p.offset_bytes:,}, {p.offset_bytes + p.buffer.size_bytes:,}) "
-             f"live in steps [{p.buffer.first}, {p.buffer.last})" for p in (one, other)]
+    texts = [
+        f"{p.buffer.name!r} [{p.offset_bytes:,}, {p.offset_bytes + p.buffer.size_bytes:,}) "
+        f"live in steps [{p.buffer.first}, {p.buffer.last})"
+        for p in (one, other)
+    ]
     return CheckFailed(f"buffers {texts[0]} and {texts[1]} overlap", where=f"memory plan, step {step}", code="PLAN02")
 
 

@@ -29,8 +29,9 @@ def installed() -> Solver | None:
     return lambda problem, rooms, weights, hint: _solve(cp_model, problem, rooms, weights, hint)
 
 
-def _solve(cp_model, problem: Problem, rooms: Sequence[Room], weights: Sequence[int],
-           hint: Mapping[str, tuple[int, int]]) -> Answer:
+def _solve(
+    cp_model, problem: Problem, rooms: Sequence[Room], weights: Sequence[int], hint: Mapping[str, tuple[int, int]]
+) -> Answer:
     if len(problem) > MOST_BUFFERS:
         return Answer((), False)
     model = cp_model.CpModel()
@@ -47,8 +48,13 @@ def _solve(cp_model, problem: Problem, rooms: Sequence[Room], weights: Sequence[
         model.add_no_overlap_2d(across, up)
         model.add_cumulative(across, heights, room.size_bytes)
     _keep_apart(model, problem, inside, starts, omitted)
-    model.minimize(sum(weight * room.access_cost * here for weight, row in zip(weights, inside, strict=True)
-                       for room, here in zip(rooms, row, strict=True)))
+    model.minimize(
+        sum(
+            weight * room.access_cost * here
+            for weight, row in zip(weights, inside, strict=True)
+            for room, here in zip(rooms, row, strict=True)
+        )
+    )
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = SEED
@@ -56,13 +62,16 @@ def _solve(cp_model, problem: Problem, rooms: Sequence[Room], weights: Sequence[
     status = solver.solve(model)
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return Answer((), status == cp_model.INFEASIBLE)
-    places = tuple((next(number for number, here in enumerate(row) if solver.value(here)), solver.value(start))
-                   for row, start in zip(inside, starts, strict=True))
+    places = tuple(
+        (next(number for number, here in enumerate(row) if solver.value(here)), solver.value(start))
+        for row, start in zip(inside, starts, strict=True)
+    )
     return Answer(places, status == cp_model.OPTIMAL)
 
 
-def _choices(model, buffers: Sequence[Buffer], rooms: Sequence[Room],
-             hint: Mapping[str, tuple[int, int]]) -> tuple[list[list], list]:
+def _choices(
+    model, buffers: Sequence[Buffer], rooms: Sequence[Room], hint: Mapping[str, tuple[int, int]]
+) -> tuple[list[list], list]:
     """Per buffer whether it lies in each room, and its offset; every room that takes it ends behind it."""
     largest = max(room.size_bytes for room in rooms)
     inside, starts = [], []

@@ -21,47 +21,72 @@ def render_svg(plans: Sequence[MemoryPlan], steps: Sequence[str], title: str) ->
     count = max(1, len(steps), *(placement.buffer.last for plan in plans for placement in plan.placements), 1)
     height = max(LEAST_HEIGHT, HEIGHT // len(plans))
     headings = [title] if len(plans) == 1 else [f"{plan.region}: {plan.peak_bytes:,} B" for plan in plans]
-    panels = [f'<g transform="translate(0 {index * (height + GAP)})">\n{_panel(plan, steps, count, height, heading)}\n</g>'
-              for index, (plan, heading) in enumerate(zip(plans, headings, strict=True))]
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -30 {WIDTH + MARGIN + 10} {len(plans) * (height + GAP)}" '
-        'font-family="sans-serif" font-size="11">',
-        f"<title>{_text(title)}</title>", *panels, "</svg>", ""])
+    panels = [
+        f'<g transform="translate(0 {index * (height + GAP)})">\n{_panel(plan, steps, count, height, heading)}\n</g>'
+        for index, (plan, heading) in enumerate(zip(plans, headings, strict=True))
+    ]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -30 {WIDTH + MARGIN + 10} {len(plans) * (height + GAP)}" '
+            'font-family="sans-serif" font-size="11">',
+            f"<title>{_text(title)}</title>",
+            *panels,
+            "</svg>",
+            "",
+        ]
+    )
 
 
 def _panel(plan: MemoryPlan, steps: Sequence[str], count: int, height: int, heading: str) -> str:
     across, up = WIDTH / count, height / max(1, plan.peak_bytes)
     boxes = [box for index, placement in enumerate(plan.placements) for box in _boxes(placement, index, across, up, height)]
     bound = f"{MARGIN + plan.bound_step * across:.1f}"
-    columns = [f'<rect x="{MARGIN + step * across:.1f}" y="0" width="{across:.2f}" height="{height}" fill="none">'
-               f"<title>{_text(f'step {step}: {name}')}</title></rect>" for step, name in enumerate(steps)]
-    marks = [f'<text x="{MARGIN - 6}" y="{height - plan.peak_bytes * part / 4 * up + 4:.1f}" text-anchor="end">'
-             f"{plan.peak_bytes * part // 4:,}</text>" for part in range(5)]
-    return "\n".join([
-        f'<text x="{MARGIN}" y="-12" font-size="13">{_text(heading)}</text>',
-        f'<rect x="{MARGIN}" y="0" width="{WIDTH}" height="{height}" fill="#f4f4f4" stroke="#888"/>',
-        *marks, *columns, *boxes,
-        f'<rect x="{bound}" y="0" width="{across:.2f}" height="{height}" fill="none" stroke="#000" stroke-dasharray="4 3" '
-        'pointer-events="none"/>',
-        f'<text x="{MARGIN}" y="{height + 16}">step 0</text>',
-        f'<text x="{MARGIN + WIDTH}" y="{height + 16}" text-anchor="end">step {count - 1}; dashed: the largest moment</text>'])
+    columns = [
+        f'<rect x="{MARGIN + step * across:.1f}" y="0" width="{across:.2f}" height="{height}" fill="none">'
+        f"<title>{_text(f'step {step}: {name}')}</title></rect>"
+        for step, name in enumerate(steps)
+    ]
+    marks = [
+        f'<text x="{MARGIN - 6}" y="{height - plan.peak_bytes * part / 4 * up + 4:.1f}" text-anchor="end">'
+        f"{plan.peak_bytes * part // 4:,}</text>"
+        for part in range(5)
+    ]
+    return "\n".join(
+        [
+            f'<text x="{MARGIN}" y="-12" font-size="13">{_text(heading)}</text>',
+            f'<rect x="{MARGIN}" y="0" width="{WIDTH}" height="{height}" fill="#f4f4f4" stroke="#888"/>',
+            *marks,
+            *columns,
+            *boxes,
+            f'<rect x="{bound}" y="0" width="{across:.2f}" height="{height}" fill="none" stroke="#000" stroke-dasharray="4 3" '
+            'pointer-events="none"/>',
+            f'<text x="{MARGIN}" y="{height + 16}">step 0</text>',
+            f'<text x="{MARGIN + WIDTH}" y="{height + 16}" text-anchor="end">step {count - 1}; dashed: the largest moment</text>',
+        ]
+    )
 
 
 def _boxes(placement: Placement, index: int, across: float, up: float, base: int) -> list[str]:
     buffer = placement.buffer
     color = {"io": PORT, "scratch": SCRATCH}.get(buffer.kind, COLORS[index % len(COLORS)])
-    tip = (f"{buffer.name}: {buffer.size_bytes:,} B at {placement.offset_bytes:,}, "
-           f"steps {buffer.first} to {buffer.last - 1}, {buffer.kind}")
+    tip = (
+        f"{buffer.name}: {buffer.size_bytes:,} B at {placement.offset_bytes:,}, "
+        f"steps {buffer.first} to {buffer.last - 1}, {buffer.kind}"
+    )
     found = []
     for window in buffer.extents:
         x, width = MARGIN + window.first * across, (window.last - window.first) * across
         y = base - (placement.offset_bytes + window.high_bytes) * up
         height = (window.high_bytes - window.low_bytes) * up
-        found.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.2f}" fill="{color}" '
-                     f'fill-opacity="0.75" stroke="#333" stroke-width="0.5"><title>{_text(tip)}</title></rect>')
+        found.append(
+            f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.2f}" fill="{color}" '
+            f'fill-opacity="0.75" stroke="#333" stroke-width="0.5"><title>{_text(tip)}</title></rect>'
+        )
         if width > SMALLEST_TEXT_BOX[0] and height > SMALLEST_TEXT_BOX[1]:
-            found.append(f'<text x="{x + 4:.1f}" y="{y + height / 2 + 4:.1f}" pointer-events="none">'
-                         f"{_text(buffer.name[-int(width / 7):])}</text>")
+            found.append(
+                f'<text x="{x + 4:.1f}" y="{y + height / 2 + 4:.1f}" pointer-events="none">'
+                f"{_text(buffer.name[-int(width / 7) :])}</text>"
+            )
     return found
 
 
@@ -75,7 +100,9 @@ def render_html(plans: Sequence[MemoryPlan], steps: Sequence[str], title: str, l
     placed.sort(key=lambda entry: (entry[1].buffer.first, entry[1].offset_bytes))
     rows = "".join(
         f"<tr><td>{_text(p.buffer.name)}</td><td>{p.buffer.kind}</td><td>{f'{region} {p.offset_bytes:,}'.strip()}</td>"
-        f"<td>{p.buffer.size_bytes:,}</td><td>{p.buffer.first}</td><td>{p.buffer.last}</td></tr>" for region, p in placed)
+        f"<td>{p.buffer.size_bytes:,}</td><td>{p.buffer.first}</td><td>{p.buffer.last}</td></tr>"
+        for region, p in placed
+    )
     report = "\n".join(_text(line) for line in lines)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{_text(title)}</title>

@@ -33,8 +33,15 @@ def place(problem: Problem, order: Sequence[int], *, tightest: bool = False) -> 
         size, mask = sizes[index], alignments[index] - 1
         placed = [other for other in conflicts[index] if offsets[other] >= 0]
         if distances:  # what is placed at `other` forbids the offsets between `start` and `end`
-            taken = sorted([(offsets[other] - distances.get((index, other), size),
-                             offsets[other] + distances.get((other, index), sizes[other])) for other in placed])
+            taken = sorted(
+                [
+                    (
+                        offsets[other] - distances.get((index, other), size),
+                        offsets[other] + distances.get((other, index), sizes[other]),
+                    )
+                    for other in placed
+                ]
+            )
         else:
             taken = sorted([(offsets[other] - size, ends[other]) for other in placed])
         floor, chosen, chosen_gap = 0, -1, 0

@@ -58,6 +58,8 @@ def _legend_line(plan: MemoryPlan, placement: Placement) -> str:
     buffer = placement.buffer
     name = printable(buffer.name)
     if len(name) > LONGEST_NAME:
-        name = f"{name[:LONGEST_NAME - 3]}..."
-    return (f"  {symbol}  {name}  {buffer.size_bytes:,} B at {placement.offset_bytes:,}  "
-            f"steps [{buffer.first}, {buffer.last})  {buffer.kind}")
+        name = f"{name[: LONGEST_NAME - 3]}..."
+    return (
+        f"  {symbol}  {name}  {buffer.size_bytes:,} B at {placement.offset_bytes:,}  "
+        f"steps [{buffer.first}, {buffer.last})  {buffer.kind}"
+    )

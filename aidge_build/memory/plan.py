@@ -58,8 +58,12 @@ class MemoryPlan:
     def offset_of(self, name: str) -> int:
         """The offset in bytes of the buffer `name`."""
         if name not in self._offsets:
-            raise AidgeError("the memory plan has no such buffer", where=f"buffer {name!r}", code="PLAN03",
-                             hint="this is a fault of the caller")
+            raise AidgeError(
+                "the memory plan has no such buffer",
+                where=f"buffer {name!r}",
+                code="PLAN03",
+                hint="this is a fault of the caller",
+            )
         return self._offsets[name]
 
     def live_at(self, step: int) -> tuple[Placement, ...]:
@@ -88,7 +92,9 @@ class CapacityExceeded(AidgeError):
             f"the buffers need {needed_bytes:,} B, {place} has {available_bytes:,} B; "
             f"largest moment: step {step} needs {names} at once",
             tried=() if proved else (f"the best arrangement found needs {needed_bytes:,} B; that none is smaller is not proven",),
-            hint="a larger region, a smaller model, or int8 instead of float32", code="PLAN01")
+            hint="a larger region, a smaller model, or int8 instead of float32",
+            code="PLAN01",
+        )
         self.needed_bytes = needed_bytes
         self.available_bytes = available_bytes
         self.step = step

@@ -23,8 +23,14 @@ BISECTIONS = 6
 BISECTION_NODES = NODES // 8
 
 
-def plan(buffers: Sequence[Buffer], capacity_bytes: int | None = None, region: str = "", *, nodes: int = NODES,
-         overlaps: Sequence[Overlap] = ()) -> MemoryPlan:
+def plan(
+    buffers: Sequence[Buffer],
+    capacity_bytes: int | None = None,
+    region: str = "",
+    *,
+    nodes: int = NODES,
+    overlaps: Sequence[Overlap] = (),
+) -> MemoryPlan:
     """Offsets with the smallest peak that was found, and whether it is proved that none is smaller.
 
     The result depends on the buffers, the capacity and the node limit `nodes` of the exhaustive search alone: not on the order
@@ -40,8 +46,9 @@ def plan(buffers: Sequence[Buffer], capacity_bytes: int | None = None, region: s
     if capacity_bytes is not None and found.peak_bytes > capacity_bytes:
         raise _too_large(problem, found.peak_bytes, capacity_bytes, region, proved=found.peak_bytes == proved_bytes)
     placements = tuple(map(Placement, problem.buffers, found.offsets))
-    return MemoryPlan(placements, found.peak_bytes, bound_bytes, bound_step, found.peak_bytes == proved_bytes, region,
-                      problem.overlaps)
+    return MemoryPlan(
+        placements, found.peak_bytes, bound_bytes, bound_step, found.peak_bytes == proved_bytes, region, problem.overlaps
+    )
 
 
 def _search(problem: Problem, capacity_bytes: int | None, nodes: int) -> tuple[Arrangement, int]:

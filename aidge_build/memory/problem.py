@@ -28,8 +28,14 @@ class Problem:
         """Sort into canonical order. Refuses two buffers of one name."""
         require_distinct_names(buffers)
         ordered = tuple(sorted(buffers, key=lambda b: (b.first, -b.size_bytes, b.last, b.alignment, b.name)))
-        return Problem(ordered, tuple(b.size_bytes for b in ordered), tuple(b.first for b in ordered),
-                       tuple(b.last for b in ordered), tuple(b.alignment for b in ordered), tuple(overlaps))
+        return Problem(
+            ordered,
+            tuple(b.size_bytes for b in ordered),
+            tuple(b.first for b in ordered),
+            tuple(b.last for b in ordered),
+            tuple(b.alignment for b in ordered),
+            tuple(overlaps),
+        )
 
     def __len__(self) -> int:
         return len(self.buffers)
@@ -55,8 +61,15 @@ class Problem:
 
     @staticmethod
     def _distance(lower: Buffer, upper: Buffer) -> int:
-        return max((one.high_bytes - other.low_bytes for one in lower.extents for other in upper.extents
-                    if one.first < other.last and other.first < one.last), default=0)
+        return max(
+            (
+                one.high_bytes - other.low_bytes
+                for one in lower.extents
+                for other in upper.extents
+                if one.first < other.last and other.first < one.last
+            ),
+            default=0,
+        )
 
     @cached_property
     def separations(self) -> tuple[tuple[int, int, int, int], ...]:
@@ -69,10 +82,15 @@ class Problem:
                 if other > index:
                     one, two = self.buffers[index], self.buffers[other]
                     leads_here = leads.get((one.name, two.name), one.size_bytes), leads.get((two.name, one.name), two.size_bytes)
-                    ways = {(min(first.high_bytes - second.low_bytes, leads_here[0]),
-                             min(second.high_bytes - first.low_bytes, leads_here[1]))
-                            for first in one.extents for second in two.extents
-                            if first.first < second.last and second.first < first.last}
+                    ways = {
+                        (
+                            min(first.high_bytes - second.low_bytes, leads_here[0]),
+                            min(second.high_bytes - first.low_bytes, leads_here[1]),
+                        )
+                        for first in one.extents
+                        for second in two.extents
+                        if first.first < second.last and second.first < first.last
+                    }
                     found += [(index, upward, other, downward) for upward, downward in sorted(ways)]
         return tuple(found)
 
@@ -157,8 +175,11 @@ class Problem:
         """The live bytes of a step, less what overlaps may save in it; padding is not counted."""
         there = {self.buffers[index].name: self.buffers[index] for index in live}
         needed = sum(high - low for low, high in (buffer.live_bytes(step) for buffer in there.values()))
-        return needed - sum(saved_bytes(overlap, there[overlap.lower], there[overlap.upper], step)
-                            for overlap in self.overlaps if overlap.lower in there and overlap.upper in there)
+        return needed - sum(
+            saved_bytes(overlap, there[overlap.lower], there[overlap.upper], step)
+            for overlap in self.overlaps
+            if overlap.lower in there and overlap.upper in there
+        )
 
     @cached_property
     def granule(self) -> int:

@@ -73,12 +73,18 @@ class Answer:
 class Solver(Protocol):
     """Looks for the least sum of weights x access cost. `hint` is an arrangement that is known, by the buffers' names."""
 
-    def __call__(self, problem: Problem, rooms: Sequence[Room], weights: Sequence[int],
-                 hint: Mapping[str, tuple[int, int]]) -> Answer: ...
+    def __call__(
+        self, problem: Problem, rooms: Sequence[Room], weights: Sequence[int], hint: Mapping[str, tuple[int, int]]
+    ) -> Answer: ...
 
 
-def spread(buffers: Sequence[Buffer], rooms: Sequence[Room], accesses: Mapping[str, int],
-           overlaps: Sequence[Overlap] = (), solve: Solver | None = None) -> Spread | NoSpread:
+def spread(
+    buffers: Sequence[Buffer],
+    rooms: Sequence[Room],
+    accesses: Mapping[str, int],
+    overlaps: Sequence[Overlap] = (),
+    solve: Solver | None = None,
+) -> Spread | NoSpread:
     """The cheapest arrangement that is found; `accesses` counts how often each byte of a buffer is touched, once by default."""
     question = _Question(Problem.of(buffers, overlaps), rooms, accesses)
     return question.impossible() or question.answer(solve)
@@ -117,8 +123,11 @@ class _Question:
                 return known
         if solve is None:
             return known or self._nothing(proved=False)
-        hint = {placement.buffer.name: (self._number(each.region), placement.offset_bytes)
-                for each in (known.plans if known else ()) for placement in each.placements}
+        hint = {
+            placement.buffer.name: (self._number(each.region), placement.offset_bytes)
+            for each in (known.plans if known else ())
+            for placement in each.placements
+        }
         answer = solve(self.problem, self.rooms, [self._weight(buffer) for buffer in self.problem.buffers], hint)
         if not answer.places:
             return known or self._nothing(answer.proved)
@@ -137,16 +146,24 @@ class _Question:
 
     def _spread(self, plans: Sequence[MemoryPlan], proved: bool = False) -> Spread:
         """`plans` belong to the rooms; nothing is cheaper than every buffer in the cheapest room that takes it."""
-        cost = sum(self._weight(placement.buffer) * room.access_cost
-                   for room, each in zip(self.rooms, plans, strict=True) for placement in each.placements)
-        least = sum(self._weight(buffer) * min(room.access_cost for room in self.rooms if room.takes(buffer))
-                    for buffer in self.problem.buffers)
+        cost = sum(
+            self._weight(placement.buffer) * room.access_cost
+            for room, each in zip(self.rooms, plans, strict=True)
+            for placement in each.placements
+        )
+        least = sum(
+            self._weight(buffer) * min(room.access_cost for room in self.rooms if room.takes(buffer))
+            for buffer in self.problem.buffers
+        )
         return Spread(tuple(each for each in plans if each.placements), cost, proved or cost == least)
 
     def _solved(self, number: int, answer: Answer) -> MemoryPlan:
         """What the solver put into a room, packed more tightly where the planner knows how."""
-        inside = [Placement(buffer, offset) for buffer, (place, offset) in zip(self.problem.buffers, answer.places, strict=True)
-                  if place == number]
+        inside = [
+            Placement(buffer, offset)
+            for buffer, (place, offset) in zip(self.problem.buffers, answer.places, strict=True)
+            if place == number
+        ]
         buffers, region = [placement.buffer for placement in inside], self.rooms[number].region
         overlaps = self._overlaps_of(buffers)
         bound, step = Problem.of(buffers, overlaps).lower_bound
@@ -190,8 +207,9 @@ class _Question:
                 return self._spread(plans)
         return None
 
-    def _assigned(self, order: Sequence[Buffer],
-                  refused: Collection[tuple[str, str]]) -> tuple[dict[str, list[Buffer]], Buffer | None]:
+    def _assigned(
+        self, order: Sequence[Buffer], refused: Collection[tuple[str, str]]
+    ) -> tuple[dict[str, list[Buffer]], Buffer | None]:
         """Each buffer in the cheapest room that is not too full while it lives; and the first that finds none."""
         cheapest = sorted(self.rooms, key=lambda room: room.access_cost)
         fillings = {room.region: _Filling(self.problem, room) for room in cheapest}
@@ -232,7 +250,7 @@ class _Filling:
         """Takes the buffer if it may lie here and no step exceeds the room then."""
         live = self._live.copy()
         for window in buffer.extents:
-            live[window.first:window.last] += window.high_bytes - window.low_bytes
+            live[window.first : window.last] += window.high_bytes - window.low_bytes
         there = {other.name: other for other in self.buffers} | {buffer.name: buffer}
         for overlap in self._overlaps:
             if buffer.name in (overlap.lower, overlap.upper) and overlap.lower in there and overlap.upper in there:
@@ -266,7 +284,7 @@ def _can_be_shared_out(pieces: Sequence[tuple[int, Buffer]], rooms: Sequence[Roo
         for index, (room, left) in enumerate(zip(rooms, free, strict=True)):
             if left >= size and room.takes(buffer) and (left, room.dma) not in tried:
                 tried.add((left, room.dma))
-                if place(number + 1, (*free[:index], left - size, *free[index + 1:])):
+                if place(number + 1, (*free[:index], left - size, *free[index + 1 :])):
                     return True
         return False
 

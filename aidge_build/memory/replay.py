@@ -80,8 +80,14 @@ class Move:
     leads: tuple[tuple[int, int], ...] = ()
 
 
-def replay(moves: Sequence[Move], spans: Mapping[str, Span], memories: Mapping[str, int], unwritten: Mapping[str, Piece | Joint],
-           inputs: Sequence[str], outputs: Sequence[str]) -> None:
+def replay(
+    moves: Sequence[Move],
+    spans: Mapping[str, Span],
+    memories: Mapping[str, int],
+    unwritten: Mapping[str, Piece | Joint],
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+) -> None:
     """Raise `CheckFailed` (PLAN02) unless every tensor keeps its bytes from its writing to its last reading.
 
     `memories` are bytes by name; `unwritten` says of what tensors that no step writes consist.
@@ -114,7 +120,7 @@ class _Replay:
         """What each byte of a tensor must be."""
         match self.unwritten.get(name):
             case Piece(source, first):
-                return self.content(source)[first:first + self.spans[name].size_bytes]
+                return self.content(source)[first : first + self.spans[name].size_bytes]
             case Joint(members, rows):
                 return numpy.concatenate([self.content(member).reshape(rows, -1) for member in members], axis=1).ravel()
         return (self.numbers[name] << OWNER_SHIFT) + numpy.arange(self.spans[name].size_bytes)
@@ -145,8 +151,9 @@ def _require_apart(move: Move, spans: Mapping[str, Span], step: str) -> None:
     for position, (name, span) in enumerate(written):
         for other, other_span in written[:position]:
             if span.meets(other_span):
-                raise CheckFailed(f"'{name}' and '{other}' are written at once and overlap",
-                                  where=f"memory plan, {step}", code="PLAN02")
+                raise CheckFailed(
+                    f"'{name}' and '{other}' are written at once and overlap", where=f"memory plan, {step}", code="PLAN02"
+                )
         for index, read in enumerate(move.reads):
             if not span.meets(spans[read]):
                 continue

@@ -65,8 +65,10 @@ class _Settling:
             return
         one, one_bytes, other, other_bytes = chosen
         rest = [pair for pair in open_pairs if pair is not chosen]
-        sides = [(self._rise(one, one_bytes, other), one, one_bytes, other),
-                 (self._rise(other, other_bytes, one), other, other_bytes, one)]
+        sides = [
+            (self._rise(one, one_bytes, other), one, one_bytes, other),
+            (self._rise(other, other_bytes, one), other, other_bytes, one),
+        ]
         for _, lower, distance, upper in sorted(sides):
             mark = len(self.trail)
             try:

@@ -58,7 +58,7 @@ def least_padding(kinds: tuple[tuple[int, int], ...], counts: tuple[int, ...], e
         for index, (negative_alignment, size) in enumerate(kinds):
             if counts[index]:
                 hole = end % negative_alignment  # Python's sign: minus the hole
-                fewer = (*counts[:index], counts[index] - 1, *counts[index + 1:])
+                fewer = (*counts[:index], counts[index] - 1, *counts[index + 1 :])
                 state = fewer, (end - hole + size) % cycle
                 if state not in seen:
                     heapq.heappush(heap, (padding - hole, left - 1, *state))

@@ -19,8 +19,15 @@ from aidge_build.operators import builtin_operators
 from aidge_build.operators.attributes import declared_attributes, type_of
 from aidge_build.operators.base import Operator
 
-_TYPES = {"INT": "int", "FLOAT": "float", "STRING": "str", "INTS": "tuple[int, ...]", "FLOATS": "tuple[float, ...]",
-          "STRINGS": "tuple[str, ...]", "TENSOR": "numpy.ndarray"}
+_TYPES = {
+    "INT": "int",
+    "FLOAT": "float",
+    "STRING": "str",
+    "INTS": "tuple[int, ...]",
+    "FLOATS": "tuple[float, ...]",
+    "STRINGS": "tuple[str, ...]",
+    "TENSOR": "numpy.ndarray",
+}
 _ABSENT = inspect.Parameter.empty
 _CALL = ("outputs", "name")  # what every function takes beside inputs and attributes
 
@@ -35,8 +42,9 @@ def builder(name: str) -> Callable[..., Value | tuple[Value, ...]]:
     """The function of a built-in operator; the standard's own where another domain has one of that name, too."""
     found = [name] if name in builtin_operators() else [full for full in builtin_operators() if full.rpartition("::")[2] == name]
     if len(found) != 1:
-        raise AidgeError(f"{len(found)} operators are called {name}", code="OPERATOR", tried=sorted(found),
-                         hint="'aidge-build ops' lists them")
+        raise AidgeError(
+            f"{len(found)} operators are called {name}", code="OPERATOR", tried=sorted(found), hint="'aidge-build ops' lists them"
+        )
     return builder_of(found[0], builtin_operators()[found[0]])
 
 
@@ -64,7 +72,8 @@ def _own_signature(operator: type[Operator]) -> NodeSignature:
     kinds = {text: kind for kind, text in _TYPES.items()} | {"bool": "INT", "DType": "INT"}
     attributes = tuple(
         AttributeRule(name, kinds[type_of(entry)], entry.default is MISSING, None if entry.default is MISSING else entry.default)
-        for name, entry in sorted(declared_attributes(operator).items()))
+        for name, entry in sorted(declared_attributes(operator).items())
+    )
     return NodeSignature(1, tuple(inputs), (Parameter("y", "single", ()),), attributes, reads_itself)
 
 
@@ -75,9 +84,14 @@ def _signature(rules: NodeSignature) -> inspect.Signature:
         default = None if entry.kind == "optional" else _ABSENT
         parameters.append(inspect.Parameter(_python(entry.name), kind, default=default, annotation="Value"))
     for rule in rules.attributes:
-        parameters.append(inspect.Parameter(_python(rule.name), inspect.Parameter.KEYWORD_ONLY,
-                                            annotation=_TYPES.get(rule.kind, "object"),
-                                            default=_ABSENT if rule.required else rule.default))
+        parameters.append(
+            inspect.Parameter(
+                _python(rule.name),
+                inspect.Parameter.KEYWORD_ONLY,
+                annotation=_TYPES.get(rule.kind, "object"),
+                default=_ABSENT if rule.required else rule.default,
+            )
+        )
     for name, kind, default in zip(_CALL, ("int", "str"), (1, "")):
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default))
     if rules.open:
@@ -98,17 +112,25 @@ def _doc(operator: type[Operator], rules: NodeSignature) -> str:
     for rule in rules.attributes:
         shown = "required" if rule.required else "optional" if rule.default is None else f"default {rule.default!r}"
         lines.append(f"    {rule.name}: {_TYPES.get(rule.kind, rule.kind)}, {shown}")
-    return "\n".join([*lines, "",
-                      "`outputs` is the number of outputs that are wanted (several come as a tuple), `name` that of the node.",
-                      "Numbers and arrays as inputs become constants. AidgeError when something does not fit."])
+    return "\n".join(
+        [
+            *lines,
+            "",
+            "`outputs` is the number of outputs that are wanted (several come as a tuple), `name` that of the node.",
+            "Numbers and arrays as inputs become constants. AidgeError when something does not fit.",
+        ]
+    )
 
 
 def _build(full_type: str, rules: NodeSignature, values: tuple, keywords: dict) -> Value | tuple[Value, ...]:
     try:
         bound = _signature(rules).bind(*values, **keywords)
     except TypeError as error:
-        raise AidgeError(f"{full_type}: {error}", code="OPERATOR",
-                         hint=f"help(net.{full_type.rpartition('::')[2]}) shows the inputs and attributes") from None
+        raise AidgeError(
+            f"{full_type}: {error}",
+            code="OPERATOR",
+            hint=f"help(net.{full_type.rpartition('::')[2]}) shows the inputs and attributes",
+        ) from None
     given = bound.arguments
     inputs: list = []
     for entry in rules.inputs:
@@ -116,11 +138,17 @@ def _build(full_type: str, rules: NodeSignature, values: tuple, keywords: dict) 
         inputs += list(value or ()) if entry.kind == "variadic" else [value]
     graph = next((value.graph for value in inputs if isinstance(value, Value)), None)
     if graph is None:
-        raise AidgeError(f"{full_type}: no input is a value of a graph", code="OPERATOR",
-                         hint="graph.input, graph.parameter and graph.constant make values")
+        raise AidgeError(
+            f"{full_type}: no input is a value of a graph",
+            code="OPERATOR",
+            hint="graph.input, graph.parameter and graph.constant make values",
+        )
     outputs = given.get("outputs", 1)
-    attributes = {rule.name: _attribute(rule, given[_python(rule.name)]) for rule in rules.attributes
-                  if given.get(_python(rule.name)) is not None}
+    attributes = {
+        rule.name: _attribute(rule, given[_python(rule.name)])
+        for rule in rules.attributes
+        if given.get(_python(rule.name)) is not None
+    }
     attributes |= given.get("attributes", {})
     made = graph.node(full_type, [_input(graph, value, inputs) for value in inputs], attributes, outputs, given.get("name", ""))
     return made[0] if outputs == 1 else made

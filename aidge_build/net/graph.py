@@ -101,22 +101,31 @@ class Graph:
                     raise AidgeError(f"the parameter '{name}' has the dims {list(known.dims)}, not {list(new.shape)}")
                 self._tensors[name] = constant(name, new.astype(known.dtype.numpy))
 
-    def node(self, full_type: str, inputs: Sequence[Value | None], attributes: Mapping[str, object], outputs: int = 1,
-             name: str = "") -> tuple[Value, ...]:
+    def node(
+        self, full_type: str, inputs: Sequence[Value | None], attributes: Mapping[str, object], outputs: int = 1, name: str = ""
+    ) -> tuple[Value, ...]:
         """Append a node ("Conv", "my.domain::Twice"); AidgeError when its inputs or attributes do not fit."""
         domain, _, op_type = full_type.rpartition("::")
         reads = tuple("" if value is None else self._require_own(value).name for value in inputs)
         name = name or self._free(op_type)
         names = tuple(self._free(name if index == 0 else f"{name}_{index}") for index in range(outputs))
-        source = ModelNode(len(self._sources), op_type, domain, name, _without_end(reads), names,
-                           {key: attributes[key] for key in sorted(attributes)})
+        source = ModelNode(
+            len(self._sources),
+            op_type,
+            domain,
+            name,
+            _without_end(reads),
+            names,
+            {key: attributes[key] for key in sorted(attributes)},
+        )
         with located(source.where()):
             return self._append(source)
 
     def _append(self, source: ModelNode) -> tuple[Value, ...]:
         if source.full_type not in self._operators:
-            raise AidgeError(f"no operator is registered for {source.full_type}", code="OPERATOR",
-                             hint="'aidge-build ops' lists them")
+            raise AidgeError(
+                f"no operator is registered for {source.full_type}", code="OPERATOR", hint="'aidge-build ops' lists them"
+            )
         opset = 1 if source.domain else self.opset
         check_node(source, opset, [self._tensors[read].dtype if read else None for read in source.inputs])
         made = self._operators[source.full_type].from_onnx(OnnxNode(source, opset, self._tensors))
@@ -156,8 +165,11 @@ class Graph:
         domains = {node.domain: 1 for node in self._sources if node.domain}
         values = {name: tensor.data for name, tensor in self._tensors.items() if tensor.is_constant and name in read}
         inputs, outputs = (tuple(map(self._declared, names)) for names in (self._inputs, self._required_outputs()))
-        return write_model(OnnxModel(ir_version_of(self.opset), {**domains, "": self.opset}, self.name, tuple(self._sources),
-                                     values, inputs, outputs))
+        return write_model(
+            OnnxModel(
+                ir_version_of(self.opset), {**domains, "": self.opset}, self.name, tuple(self._sources), values, inputs, outputs
+            )
+        )
 
     def _declared(self, name: str) -> ValueInfo:
         tensor = self._tensors[name]
@@ -199,11 +211,15 @@ class Graph:
             return tuple(new if name == old else name for name in names)
 
         self._nodes = [node.with_(inputs=renamed(node.inputs), outputs=renamed(node.outputs)) for node in self._nodes]
-        self._sources = [ModelNode(node.index, node.op_type, node.domain, node.name, renamed(node.inputs), renamed(node.outputs),
-                                   node.attributes) for node in self._sources]
+        self._sources = [
+            ModelNode(
+                node.index, node.op_type, node.domain, node.name, renamed(node.inputs), renamed(node.outputs), node.attributes
+            )
+            for node in self._sources
+        ]
 
 
 def _without_end(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names without those at the end that are not given."""
     last = max((index for index, name in enumerate(names) if name), default=-1)
-    return names[:last + 1]
+    return names[: last + 1]

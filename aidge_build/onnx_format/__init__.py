@@ -9,7 +9,23 @@ from aidge_build.onnx_format.signature import AttributeRule, NodeSignature, Para
 from aidge_build.onnx_format.types import dtype_of, number_of
 from aidge_build.onnx_format.writer import ir_version_of, specialised, write_model
 
-__all__ = ["AttributeRule", "ModelNode", "NodeSignature", "OnnxModel", "Parameter", "ValueInfo", "check_node", "dtype_of",
-           "external_locations", "ir_version_of", "means_the_same", "number_of", "read_external", "read_model", "read_node",
-           "signature_of", "specialised",
-           "write_model"]
+__all__ = [
+    "AttributeRule",
+    "ModelNode",
+    "NodeSignature",
+    "OnnxModel",
+    "Parameter",
+    "ValueInfo",
+    "check_node",
+    "dtype_of",
+    "external_locations",
+    "ir_version_of",
+    "means_the_same",
+    "number_of",
+    "read_external",
+    "read_model",
+    "read_node",
+    "signature_of",
+    "specialised",
+    "write_model",
+]

@@ -28,8 +28,12 @@ def read_external(model_path: Path | str, locations: Iterable[str]) -> dict[str,
         except AidgeError as error:
             raise error.within(f"external data '{location}'")
         except OSError as error:
-            raise AidgeError(f"cannot be read ({error.strerror})", where=f"external data '{location}'", code="EXTERNAL",
-                             hint="keep the data file beside the model file, as a regular file, not a link") from None
+            raise AidgeError(
+                f"cannot be read ({error.strerror})",
+                where=f"external data '{location}'",
+                code="EXTERNAL",
+                hint="keep the data file beside the model file, as a regular file, not a link",
+            ) from None
         left -= len(contents[location])
     return contents
 
@@ -66,8 +70,11 @@ def _read_all(file: int, size: int) -> bytes:
 
 def _confined_parts(location: str) -> list[str]:
     _refuse("\0" in location or "\\" in location, "the location holds a backslash or NUL")
-    _refuse(location.startswith("/") or (len(location) > 1 and location[1] == ":"), "the location is an absolute path",
-            "locations are relative to the model's folder")
+    _refuse(
+        location.startswith("/") or (len(location) > 1 and location[1] == ":"),
+        "the location is an absolute path",
+        "locations are relative to the model's folder",
+    )
     parts = [part for part in location.split("/") if part not in ("", ".")]
     _refuse(".." in parts, "the location leaves the model's folder")
     _refuse(not parts, "the location names no file")

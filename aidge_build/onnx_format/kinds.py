@@ -8,9 +8,11 @@ from aidge_build.errors import AidgeError
 # The converter's command, by what the file is.
 _FROM_TFLITE = "python -m tf2onnx.convert --opset 17 --tflite model.tflite --output model.onnx"
 _FROM_KERAS = "python -m tf2onnx.convert --opset 17 --keras model.h5 --output model.onnx"
-_FROM_TORCH = ("load it in Python and convert it: "
-               "python -c \"import torch; m = torch.load('model.pt', weights_only=False).eval(); "
-               "torch.onnx.export(m, torch.zeros(1, 3, 32, 32), 'model.onnx')\" with your own input size")
+_FROM_TORCH = (
+    "load it in Python and convert it: "
+    "python -c \"import torch; m = torch.load('model.pt', weights_only=False).eval(); "
+    "torch.onnx.export(m, torch.zeros(1, 3, 32, 32), 'model.onnx')\" with your own input size"
+)
 
 
 def refuse_other_files(data: bytes) -> None:
@@ -26,8 +28,10 @@ def _other_kind(data: bytes) -> tuple[str, str] | None:
     if not data:
         return "the file is empty, not an ONNX model", ""
     if start.startswith(b"version https://git-lfs.github.com/spec/"):
-        return ("this is a Git LFS pointer, not the model itself",
-                "run 'git lfs pull' in that checkout, or download the file itself")
+        return (
+            "this is a Git LFS pointer, not the model itself",
+            "run 'git lfs pull' in that checkout, or download the file itself",
+        )
     if start[4:8] == b"TFL3":
         return "this is a TensorFlow Lite model (.tflite), not ONNX", _FROM_TFLITE
     if start.startswith(b"\x89HDF\r\n\x1a\n"):
@@ -60,5 +64,5 @@ def _is_text(start: bytes) -> bool:
     except UnicodeDecodeError as error:
         if error.start < len(start) - 3:
             return False
-        text = start[:error.start].decode("utf-8")
+        text = start[: error.start].decode("utf-8")
     return all(character >= " " or character in "\t\r\n\f" for character in text) and "\x7f" not in text

@@ -78,8 +78,15 @@ def _case(case, model: onnx.ModelProto, inputs, expected) -> NodeCase:
     reads = tuple(
         (node.op_type, position, name) for node in graph.node for position, name in enumerate(node.input) if name in given
     )
-    return NodeCase(case.name, model.SerializeToString(), dict(zip(given, map(_array, inputs))), tuple(map(_array, expected)),
-                    case.rtol, case.atol, reads)
+    return NodeCase(
+        case.name,
+        model.SerializeToString(),
+        dict(zip(given, map(_array, inputs))),
+        tuple(map(_array, expected)),
+        case.rtol,
+        case.atol,
+        reads,
+    )
 
 
 def _array(value) -> numpy.ndarray:

@@ -61,17 +61,23 @@ def _model(model: onnx.ModelProto, external: Mapping[str, bytes]) -> OnnxModel:
     opsets = _versions(model)
     if len(model.functions):
         names = ", ".join(sorted(text_of(function.name) for function in model.functions)[:5])
-        raise AidgeError(f"the model defines functions of its own ({names})", code="MODEL",
-                         hint="inline them first: onnx.inliner.inline_local_functions")
+        raise AidgeError(
+            f"the model defines functions of its own ({names})",
+            code="MODEL",
+            hint="inline them first: onnx.inliner.inline_local_functions",
+        )
     graph = model.graph
     if len(graph.sparse_initializer):
         name = text_of(graph.sparse_initializer[0].values.name)
         raise AidgeError(f"sparse initialiser '{name}': sparse tensors are not supported", code="MODEL", hint="store it dense")
     return OnnxModel(
-        model.ir_version, opsets, text_of(graph.name),
+        model.ir_version,
+        opsets,
+        text_of(graph.name),
         tuple(_node(index, node, external) for index, node in enumerate(graph.node)),
         _initializers(graph, external),
-        tuple(_values("input", graph.input)), tuple(_values("output", graph.output)),
+        tuple(_values("input", graph.input)),
+        tuple(_values("output", graph.output)),
     )
 
 
@@ -82,16 +88,21 @@ def _versions(model: onnx.ModelProto) -> dict[str, int]:
     for entry in model.opset_import:
         domain = plain_domain(text_of(entry.domain))
         if opsets.get(domain, entry.version) != entry.version:  # onnx.compose repeats imports
-            raise AidgeError(f"two opset imports of the domain '{domain or 'ai.onnx'}': {opsets[domain]} and {entry.version}",
-                             code="VERSION")
+            raise AidgeError(
+                f"two opset imports of the domain '{domain or 'ai.onnx'}': {opsets[domain]} and {entry.version}", code="VERSION"
+            )
         opsets[domain] = entry.version
     if not opsets:
-        raise AidgeError("the model imports no opset", code="VERSION",
-                         hint=f"opsets {OLDEST_OPSET} to {NEWEST_OPSET} are supported")
+        raise AidgeError(
+            "the model imports no opset", code="VERSION", hint=f"opsets {OLDEST_OPSET} to {NEWEST_OPSET} are supported"
+        )
     version = opsets.get("", OLDEST_OPSET)
     if not (OLDEST_OPSET <= version <= NEWEST_OPSET or 0 < version < OLDEST_OPSET and _unchanged(model, version)):
-        raise AidgeError(f"opset {version} is not supported ({OLDEST_OPSET} to {NEWEST_OPSET} are)", code="VERSION",
-                         hint=f"convert the model: onnx.version_converter.convert_version(model, {min(17, NEWEST_OPSET)})")
+        raise AidgeError(
+            f"opset {version} is not supported ({OLDEST_OPSET} to {NEWEST_OPSET} are)",
+            code="VERSION",
+            hint=f"convert the model: onnx.version_converter.convert_version(model, {min(17, NEWEST_OPSET)})",
+        )
     return opsets
 
 
@@ -108,8 +119,15 @@ def plain_domain(domain: str) -> str:
 
 
 def _node(index: int, node: onnx.NodeProto, external: Mapping[str, bytes]) -> ModelNode:
-    read = ModelNode(index, text_of(node.op_type), plain_domain(text_of(node.domain)), text_of(node.name),
-                     tuple(map(text_of, node.input)), tuple(map(text_of, node.output)), attributes := {})
+    read = ModelNode(
+        index,
+        text_of(node.op_type),
+        plain_domain(text_of(node.domain)),
+        text_of(node.name),
+        tuple(map(text_of, node.input)),
+        tuple(map(text_of, node.output)),
+        attributes := {},
+    )
     try:
         if not read.op_type:
             raise AidgeError("the node has no operator type", code="MODEL")
@@ -134,8 +152,11 @@ def read_node(data: bytes) -> ModelNode:
 
 
 def _no_subgraphs(what: str) -> AidgeError:
-    return AidgeError(f"{what}: nodes with sub-graphs (If, Loop, Scan) are not supported", code="MODEL",
-                      hint="export the model without control flow that depends on data")
+    return AidgeError(
+        f"{what}: nodes with sub-graphs (If, Loop, Scan) are not supported",
+        code="MODEL",
+        hint="export the model without control flow that depends on data",
+    )
 
 
 def _attribute(name: str, attribute: onnx.AttributeProto, external: Mapping[str, bytes]) -> AttributeValue:

@@ -18,7 +18,12 @@ from aidge_build.onnx_format.types import ONNX_TYPE_NAMES
 _VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
 _SINGLE = onnx.defs.OpSchema.FormalParameterOption.Single
 _KIND = {
-    "INT": int, "FLOAT": float, "STRING": str, "INTS": int, "FLOATS": float, "STRINGS": str,
+    "INT": int,
+    "FLOAT": float,
+    "STRING": str,
+    "INTS": int,
+    "FLOATS": float,
+    "STRINGS": str,
 }
 
 
@@ -90,8 +95,10 @@ def _check_types(node: ModelNode, schema, types: Sequence[DType | None]) -> None
             continue
         first, other = bound.setdefault(parameter.type_str, (name, dtype))
         if other is not dtype:
-            raise _refusal(f"input {index} ('{name}') is {dtype.name}, but '{first}' is {other.name}",
-                           "both must have the same type: insert a Cast")
+            raise _refusal(
+                f"input {index} ('{name}') is {dtype.name}, but '{first}' is {other.name}",
+                "both must have the same type: insert a Cast",
+            )
 
 
 def _listed(types) -> str:

@@ -15,8 +15,11 @@ from aidge_build.onnx_format.text import text_of
 from aidge_build.onnx_format.types import dtype_of
 
 _FIELDS = {
-    DType.float32: "float_data", DType.float64: "double_data", DType.int64: "int64_data",
-    DType.uint32: "uint64_data", DType.uint64: "uint64_data",
+    DType.float32: "float_data",
+    DType.float64: "double_data",
+    DType.int64: "int64_data",
+    DType.uint32: "uint64_data",
+    DType.uint64: "uint64_data",
 }
 _EXTERNAL_KEYS = ("location", "offset", "length", "checksum", "basepath")
 
@@ -65,15 +68,18 @@ def _external_bytes(proto: onnx.TensorProto, wanted: int, external: Mapping[str,
     location = entries["location"]
     offset, length = _count(entries, "offset", 0), _count(entries, "length", wanted)
     if location not in external:
-        raise AidgeError(f"external data '{location}' is missing", code="EXTERNAL",
-                         hint="keep the data file beside the model file")
+        raise AidgeError(
+            f"external data '{location}' is missing", code="EXTERNAL", hint="keep the data file beside the model file"
+        )
     if length != wanted:
         raise AidgeError(f"external data '{location}': length {length}, but dims and type want {wanted} bytes", code="EXTERNAL")
     content = external[location]
     if offset + length > len(content):
-        raise AidgeError(f"external data '{location}' has {len(content)} bytes, the tensor lies at {offset} to {offset + length}",
-                         code="EXTERNAL")
-    return content[offset:offset + length]
+        raise AidgeError(
+            f"external data '{location}' has {len(content)} bytes, the tensor lies at {offset} to {offset + length}",
+            code="EXTERNAL",
+        )
+    return content[offset : offset + length]
 
 
 def _count(entries: Mapping[str, str], key: str, default: int) -> int:

@@ -9,15 +9,24 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 
 _DTYPES = {
-    onnx.TensorProto.FLOAT: DType.float32, onnx.TensorProto.DOUBLE: DType.float64, onnx.TensorProto.FLOAT16: DType.float16,
-    onnx.TensorProto.INT8: DType.int8, onnx.TensorProto.INT16: DType.int16, onnx.TensorProto.INT32: DType.int32,
-    onnx.TensorProto.INT64: DType.int64, onnx.TensorProto.UINT8: DType.uint8, onnx.TensorProto.UINT16: DType.uint16,
-    onnx.TensorProto.UINT32: DType.uint32, onnx.TensorProto.UINT64: DType.uint64, onnx.TensorProto.BOOL: DType.bool,
+    onnx.TensorProto.FLOAT: DType.float32,
+    onnx.TensorProto.DOUBLE: DType.float64,
+    onnx.TensorProto.FLOAT16: DType.float16,
+    onnx.TensorProto.INT8: DType.int8,
+    onnx.TensorProto.INT16: DType.int16,
+    onnx.TensorProto.INT32: DType.int32,
+    onnx.TensorProto.INT64: DType.int64,
+    onnx.TensorProto.UINT8: DType.uint8,
+    onnx.TensorProto.UINT16: DType.uint16,
+    onnx.TensorProto.UINT32: DType.uint32,
+    onnx.TensorProto.UINT64: DType.uint64,
+    onnx.TensorProto.BOOL: DType.bool,
 }
 ONNX_TYPE_NAMES = {
-    DType.float32: "tensor(float)", DType.float64: "tensor(double)", **{
-        dtype: f"tensor({dtype.name})" for dtype in DType
-        if not dtype.is_wildcard and dtype not in (DType.float32, DType.float64)
+    DType.float32: "tensor(float)",
+    DType.float64: "tensor(double)",
+    **{
+        dtype: f"tensor({dtype.name})" for dtype in DType if not dtype.is_wildcard and dtype not in (DType.float32, DType.float64)
     },
 }
 
@@ -35,5 +44,8 @@ def dtype_of(number: int) -> DType:
     if number in _DTYPES:
         return _DTYPES[number]
     names = {value: name for name, value in onnx.TensorProto.DataType.items()}
-    raise AidgeError(f"the element type {names.get(number, number)} is not supported", code="TYPE",
-                     hint=f"supported are {', '.join(dtype.name for dtype in _DTYPES.values())}")
+    raise AidgeError(
+        f"the element type {names.get(number, number)} is not supported",
+        code="TYPE",
+        hint=f"supported are {', '.join(dtype.name for dtype in _DTYPES.values())}",
+    )

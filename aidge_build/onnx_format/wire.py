@@ -19,8 +19,11 @@ _VARINT, _LENGTH = 0, 2
 def check_wire(data: bytes, descriptor) -> None:
     """Refuse bytes that are not a complete message of the protobuf type `descriptor`."""
     if len(data) > LARGEST_BYTES:
-        raise AidgeError(f"the file has {len(data)} bytes; an ONNX file has at most {LARGEST_BYTES}", code="MODEL_FILE",
-                         hint="store the weights as external data")
+        raise AidgeError(
+            f"the file has {len(data)} bytes; an ONNX file has at most {LARGEST_BYTES}",
+            code="MODEL_FILE",
+            hint="store the weights as external data",
+        )
     waiting = [(0, len(data), descriptor, 1)]
     while waiting:
         position, end, message, depth = waiting.pop()
@@ -64,8 +67,11 @@ def _varint(data: bytes, position: int, end: int) -> tuple[int, int]:
 
 
 def _truncated(position: int, wanted: int, left: int) -> AidgeError:
-    return AidgeError(f"the file is truncated or damaged: at byte {position} it announces {wanted} bytes, {left} are left",
-                      code="MODEL_FILE", hint="copy or download the model again")
+    return AidgeError(
+        f"the file is truncated or damaged: at byte {position} it announces {wanted} bytes, {left} are left",
+        code="MODEL_FILE",
+        hint="copy or download the model again",
+    )
 
 
 def _not_a_model(why: str) -> AidgeError:

@@ -15,8 +15,12 @@ from aidge_build.onnx_format.types import number_of
 def write_model(model: OnnxModel) -> bytes:
     """The file; AidgeError is never raised: what the model holds is valid by its types."""
     graph = onnx.helper.make_graph(
-        [_node(node) for node in model.nodes], model.name, list(map(_value, model.inputs)), list(map(_value, model.outputs)),
-        [onnx.numpy_helper.from_array(values, name) for name, values in sorted(model.initializers.items())])
+        [_node(node) for node in model.nodes],
+        model.name,
+        list(map(_value, model.inputs)),
+        list(map(_value, model.outputs)),
+        [onnx.numpy_helper.from_array(values, name) for name, values in sorted(model.initializers.items())],
+    )
     opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in sorted(model.opsets.items())]
     made = onnx.helper.make_model(graph, opset_imports=opsets, producer_name="aidge-build")
     made.ir_version = model.ir_version
@@ -44,8 +48,9 @@ def ir_version_of(opset: int) -> int:
 
 
 def _node(node: ModelNode) -> onnx.NodeProto:
-    made = onnx.helper.make_node(node.op_type, list(node.inputs), list(node.outputs), node.name or None,
-                                 domain=node.domain or None)
+    made = onnx.helper.make_node(
+        node.op_type, list(node.inputs), list(node.outputs), node.name or None, domain=node.domain or None
+    )
     made.attribute.extend(_attribute(name, value) for name, value in sorted(node.attributes.items()))
     return made
 

@@ -31,8 +31,9 @@ class CumSum(Operator):
         source.expect_attributes("exclusive", "reverse")
         axes = source.constant_integers(1)
         require(len(axes) == 1, f"axis has {len(axes)} numbers, wants one")
-        return cls(counted_axis(axes[0], source.input(0).rank), bool(source.integer("exclusive", 0)),
-                   bool(source.integer("reverse", 0))), source.input_names[:1]
+        return cls(
+            counted_axis(axes[0], source.input(0).rank), bool(source.integer("exclusive", 0)), bool(source.integer("reverse", 0))
+        ), source.input_names[:1]
 
     def infer(self, inputs):
         (data,) = inputs
@@ -76,7 +77,7 @@ class OneHot(Operator):
         indices, values = inputs
         require(self.depth > 0, f"depth is {self.depth}")
         require(values.dims == (2,), f"the values have the dims {list(values.dims)}, want [2]")
-        return (TensorType((*indices.dims[:self.axis], self.depth, *indices.dims[self.axis:]), values.dtype),)
+        return (TensorType((*indices.dims[: self.axis], self.depth, *indices.dims[self.axis :]), values.dtype),)
 
     def forward(self, indices, values):
         places = numpy.arange(self.depth).reshape(-1, *(1,) * (indices.ndim - self.axis))

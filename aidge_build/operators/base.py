@@ -77,8 +77,9 @@ class Operator:
         """The meaning. Float tensors come as float64 and are rounded once to their type by the caller."""
         raise NotImplementedError
 
-    def backward(self, gradients: Sequence[numpy.ndarray], inputs: Sequence[numpy.ndarray | None],
-                 outputs: Sequence[numpy.ndarray]) -> tuple[numpy.ndarray | None, ...]:
+    def backward(
+        self, gradients: Sequence[numpy.ndarray], inputs: Sequence[numpy.ndarray | None], outputs: Sequence[numpy.ndarray]
+    ) -> tuple[numpy.ndarray | None, ...]:
         """The gradients of the inputs, given those of the outputs; None for an input that has none (indices, bounds).
 
         Everything is float64. Gradients are handed back, never stored: the execution adds them up.
@@ -104,15 +105,19 @@ class Operator:
         """The inputs whose bytes output 0 may overwrite while it is computed element by element, in order."""
         return ()
 
-    def forward_quantized(self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None],
-                          outputs: Sequence[Tensor]) -> tuple[numpy.ndarray, ...]:
+    def forward_quantized(
+        self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
+    ) -> tuple[numpy.ndarray, ...]:
         """The meaning on quantized tensors: dequantize, `forward` in float64, quantize half-even.
 
         Linear operators replace this by integer accumulation (design page ARITHMETIC, section 1).
         """
         reals = [
-            dequantize(value, tensor.quantization) if value is not None and tensor.quantization is not None
-            else None if value is None else as_evaluated(value)
+            dequantize(value, tensor.quantization)
+            if value is not None and tensor.quantization is not None
+            else None
+            if value is None
+            else as_evaluated(value)
             for value, tensor in zip(values, inputs, strict=True)
         ]
         results = as_tuple(self.forward(*reals))

@@ -26,8 +26,9 @@ class BatchNormalization(Activated):
         source.expect_attributes("epsilon", "momentum", "spatial", "training_mode")
         require(source.integer("spatial", 1) == 1, "spatial = 0 is not supported")
         if source.integer("training_mode", 0):
-            return BatchNormalizationTraining(source.real("epsilon", cls.epsilon),
-                                              source.real("momentum", BatchNormalizationTraining.momentum))
+            return BatchNormalizationTraining(
+                source.real("epsilon", cls.epsilon), source.real("momentum", BatchNormalizationTraining.momentum)
+            )
         return cls(epsilon=source.real("epsilon", cls.epsilon))
 
     def infer(self, inputs):
@@ -48,8 +49,13 @@ class BatchNormalization(Activated):
         gradient, inverse = self.unclamp(gradients[0], outputs[0]), 1 / numpy.sqrt(variance + self.epsilon)
         by_bias = gradient.sum(axes)
         by_scale = (gradient * (data - mean.reshape(along))).sum(axes) * inverse
-        return (gradient * (scale * inverse).reshape(along), by_scale, by_bias, -by_bias * scale * inverse,
-                -by_scale * scale * inverse ** 2 / 2)
+        return (
+            gradient * (scale * inverse).reshape(along),
+            by_scale,
+            by_bias,
+            -by_bias * scale * inverse,
+            -by_scale * scale * inverse**2 / 2,
+        )
 
     @classmethod
     def samples(cls):

@@ -82,7 +82,7 @@ class Div(Arithmetic):
     other_domain: ClassVar = (0.3, 2.0)
 
     def derivatives(self, first, second, result):
-        return 1 / second, -first / second ** 2
+        return 1 / second, -first / second**2
 
 
 @operator("Pow")
@@ -107,8 +107,9 @@ class Pow(Operator):
 
     @classmethod
     def samples(cls):
-        return tuple(Sample(cls(), (numbers(*first, low=0.3), numbers(*second, seed=1)))
-                     for first, second in Broadcast.sample_pairs())
+        return tuple(
+            Sample(cls(), (numbers(*first, low=0.3), numbers(*second, seed=1))) for first, second in Broadcast.sample_pairs()
+        )
 
 
 @operator("Mod")
@@ -234,8 +235,10 @@ class Variadic(Operator):
 
     def backward(self, gradients, inputs, outputs):
         shape = outputs[0].shape
-        return tuple(summed_to(numpy.broadcast_to(gradients[0] * share, shape), value.shape)
-                     for share, value in zip(self.shares(inputs, outputs[0]), inputs))
+        return tuple(
+            summed_to(numpy.broadcast_to(gradients[0] * share, shape), value.shape)
+            for share, value in zip(self.shares(inputs, outputs[0]), inputs)
+        )
 
     @classmethod
     def has_backward(cls):
@@ -316,5 +319,6 @@ class Where(Operator):
 
     @classmethod
     def samples(cls):
-        return tuple(Sample(cls(), (numbers(*dims) > 0, numbers(2, 3), numbers(3, seed=1)))
-                     for dims in ((2, 3), (2, 1), (4, 1, 1)))
+        return tuple(
+            Sample(cls(), (numbers(*dims) > 0, numbers(2, 3), numbers(3, seed=1))) for dims in ((2, 3), (2, 1), (4, 1, 1))
+        )

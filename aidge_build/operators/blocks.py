@@ -37,12 +37,12 @@ class DepthToSpace(Blocks):
         (data,) = inputs
         require(data.rank == 4, f"the input has rank {data.rank}, wants 4")
         batch, channels, height, width = data.dims
-        require(channels % self.size ** 2 == 0, f"{channels} channels do not divide into blocks of {self.size} x {self.size}")
-        return (TensorType((batch, channels // self.size ** 2, height * self.size, width * self.size), data.dtype),)
+        require(channels % self.size**2 == 0, f"{channels} channels do not divide into blocks of {self.size} x {self.size}")
+        return (TensorType((batch, channels // self.size**2, height * self.size, width * self.size), data.dtype),)
 
     def forward(self, data):
         batch, channels, height, width = data.shape
-        size, rest = self.size, channels // self.size ** 2
+        size, rest = self.size, channels // self.size**2
         if self.depth_first:
             moved = data.reshape(batch, size, size, rest, height, width).transpose(0, 3, 4, 1, 5, 2)
         else:
@@ -63,7 +63,7 @@ class SpaceToDepth(Blocks):
         require(data.rank == 4, f"the input has rank {data.rank}, wants 4")
         batch, channels, height, width = data.dims
         require(height % self.size == width % self.size == 0, f"{height} x {width} does not divide into blocks of {self.size}")
-        return (TensorType((batch, channels * self.size ** 2, height // self.size, width // self.size), data.dtype),)
+        return (TensorType((batch, channels * self.size**2, height // self.size, width // self.size), data.dtype),)
 
     def forward(self, data):
         batch, channels, height, width = data.shape

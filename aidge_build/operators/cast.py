@@ -30,8 +30,10 @@ class Cast(Operator):
     def forward(self, data):
         if self.to.is_float:
             return data
-        require(data.dtype.kind != "f" or bool(numpy.isfinite(data).all()) or self.to is DType.bool,
-                f"NaN or infinity has no value in {self.to.name}")
+        require(
+            data.dtype.kind != "f" or bool(numpy.isfinite(data).all()) or self.to is DType.bool,
+            f"NaN or infinity has no value in {self.to.name}",
+        )
         return data.astype(self.to.numpy)
 
     def backward(self, gradients, inputs, outputs):

@@ -126,13 +126,14 @@ class Fill(ConstantOfShape):
 
     def infer(self, inputs):
         (shape,) = inputs
-        require(shape.dtype is DType.int64 and shape.dims == (len(self.dims),),
-                f"the shape is {shape}, wants int64[{len(self.dims)}]")
+        require(
+            shape.dtype is DType.int64 and shape.dims == (len(self.dims),), f"the shape is {shape}, wants int64[{len(self.dims)}]"
+        )
         return super().infer(())
 
     def forward(self, shape):
         flat = numpy.zeros(math.prod(self.dims), self.dtype.numpy)
-        flat[:max(0, min(math.prod(int(size) for size in shape), flat.size))] = self.value
+        flat[: max(0, min(math.prod(int(size) for size in shape), flat.size))] = self.value
         return flat.reshape(self.dims)
 
 
@@ -147,8 +148,10 @@ class Count(Operator):
     def infer(self, inputs):
         require(len(self.dims) == 1, f"the result is declared {list(self.dims)}, wants one axis")
         for tensor in inputs:
-            require(tensor.elements == 1 and tensor.dtype is inputs[0].dtype,
-                    "start, limit and delta must be single numbers of one type")
+            require(
+                tensor.elements == 1 and tensor.dtype is inputs[0].dtype,
+                "start, limit and delta must be single numbers of one type",
+            )
         return (TensorType(self.dims, inputs[0].dtype),)
 
     def forward(self, start, limit, delta):

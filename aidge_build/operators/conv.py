@@ -31,8 +31,10 @@ class Convolution(LinearQuantized, Activated):
     def infer(self, inputs: Sequence[Tensor | None]) -> tuple[TensorType, ...]:
         data, weights, *bias = inputs
         require(self.groups > 0, f"group is {self.groups}, must be positive")
-        require(data.dims[1] == weights.dims[1] * self.groups,
-                f"the input has {data.dims[1]} channels, the weights want {weights.dims[1]} in each of {self.groups} groups")
+        require(
+            data.dims[1] == weights.dims[1] * self.groups,
+            f"the input has {data.dims[1]} channels, the weights want {weights.dims[1]} in each of {self.groups} groups",
+        )
         require(weights.dims[0] % self.groups == 0, f"{weights.dims[0]} output channels do not divide into {self.groups} groups")
         require(weights.dims[2:] == self.window.kernel, f"kernel_shape {self.window.kernel} but weights {weights.dims}")
         if bias and bias[0] is not None:
@@ -47,7 +49,7 @@ class Convolution(LinearQuantized, Activated):
         per_group_in, per_group_out = weights.shape[1], outputs // self.groups
         patches = windows(data, self.window, 0)  # [N, C, out..., kernel...]
         rank = self.window.rank
-        out_dims, kernel_size = patches.shape[2:2 + rank], math.prod(self.window.kernel)
+        out_dims, kernel_size = patches.shape[2 : 2 + rank], math.prod(self.window.kernel)
         if self.depthwise:
             axes = "xyz"[:rank], "ijk"[:rank]
             result = numpy.einsum(f"nc{axes[0]}{axes[1]},c{axes[1]}->nc{axes[0]}", patches, weights[:, 0])
@@ -62,8 +64,9 @@ class Convolution(LinearQuantized, Activated):
                 part = moved[(slice(None), slice(first, first + slab), *(slice(None),) * (rank - 1), inputs)]
                 rows = part.reshape(batch, -1, per_group_in * kernel_size)
                 product = rows @ weights[channels].reshape(per_group_out, -1).T
-                result[:, channels, first:first + slab] = numpy.moveaxis(product, 2, 1).reshape(
-                    batch, per_group_out, *part.shape[1:1 + rank])
+                result[:, channels, first : first + slab] = numpy.moveaxis(product, 2, 1).reshape(
+                    batch, per_group_out, *part.shape[1 : 1 + rank]
+                )
         if bias is not None:
             result = result + bias.reshape(1, -1, *(1,) * rank)
         return result
@@ -83,7 +86,7 @@ class Convolution(LinearQuantized, Activated):
                 channels = slice(group * rows.shape[1], (group + 1) * rows.shape[1])
                 every = (0, *range(2, 2 + rank))  # the batch and all places of the output
                 product = numpy.tensordot(part, patches[:, channels], (every, every))
-                by_weights[group * len(rows):(group + 1) * len(rows)] = product
+                by_weights[group * len(rows) : (group + 1) * len(rows)] = product
                 by_patches[:, channels] = numpy.moveaxis(numpy.tensordot(part, rows, (1, 0)), 1 + rank, 1)
         by_bias = gradient.sum((0, *range(2, 2 + rank)))
         by_data = overlaid(by_patches, self.window, data.shape)
@@ -94,10 +97,12 @@ class Convolution(LinearQuantized, Activated):
         plain, wide = Window((3, 2), (1, 1), (1, 1), (0, 0), (0, 0)), Window((3, 2), (2, 1), (1, 2), (1, 0), (2, 1))
         long = Window((3,), (2,), (1,), (1,), (1,))
         data, bias = numbers(2, 4, 6, 5), numbers(4, seed=2)
-        return (Sample(cls(window=plain), (data, numbers(3, 4, 3, 2, seed=1))),
-                Sample(cls(window=wide, groups=2, minimum=-2.05, maximum=1.53), (data, numbers(4, 2, 3, 2, seed=1), bias)),
-                Sample(cls(window=wide, groups=4, depthwise=True), (data, numbers(4, 1, 3, 2, seed=1), bias)),
-                Sample(cls(window=long), (numbers(1, 2, 7), numbers(3, 2, 3, seed=1), None)))
+        return (
+            Sample(cls(window=plain), (data, numbers(3, 4, 3, 2, seed=1))),
+            Sample(cls(window=wide, groups=2, minimum=-2.05, maximum=1.53), (data, numbers(4, 2, 3, 2, seed=1), bias)),
+            Sample(cls(window=wide, groups=4, depthwise=True), (data, numbers(4, 1, 3, 2, seed=1), bias)),
+            Sample(cls(window=long), (numbers(1, 2, 7), numbers(3, 2, 3, seed=1), None)),
+        )
 
     def multiply_accumulates(self, inputs, outputs):
         return outputs[0].elements * math.prod(inputs[1].dims[1:])

@@ -30,8 +30,9 @@ class ConvTranspose(Activated):
 
     @classmethod
     def from_onnx(cls, source):
-        source.expect_attributes("auto_pad", "dilations", "group", "kernel_shape", "output_padding", "output_shape", "pads",
-                                 "strides")
+        source.expect_attributes(
+            "auto_pad", "dilations", "group", "kernel_shape", "output_padding", "output_shape", "pads", "strides"
+        )
         data, weights = source.input(0), source.input(1)
         require(data.rank == weights.rank and data.rank >= 3, f"the input has rank {data.rank}, the weights {weights.rank}")
         rank, kernel = data.rank - 2, weights.dims[2:]
@@ -40,13 +41,19 @@ class ConvTranspose(Activated):
         strides, dilations = source.integers("strides", ones), source.integers("dilations", ones)
         extra, pads = source.integers("output_padding", zeros), source.integers("pads", zeros * 2)
         shape, auto = source.integers("output_shape", None), source.text("auto_pad", "NOTSET")
-        for name, values, low, count in (("strides", strides, 1, rank), ("dilations", dilations, 1, rank),
-                                         ("output_padding", extra, 0, rank),
-                                         ("pads", pads, 0, 2 * rank), ("output_shape", shape or ones, 1, rank)):
+        for name, values, low, count in (
+            ("strides", strides, 1, rank),
+            ("dilations", dilations, 1, rank),
+            ("output_padding", extra, 0, rank),
+            ("pads", pads, 0, 2 * rank),
+            ("output_shape", shape or ones, 1, rank),
+        ):
             require(len(values) == count and all(low <= n < LARGEST for n in values), f"{name} {values} does not fit {rank} axes")
         require(auto in ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"), f"auto_pad {auto!r} is unknown")
-        full = [stride * (size - 1) + more + (taps - 1) * dilation + 1
-                for stride, size, more, taps, dilation in zip(strides, data.dims[2:], extra, kernel, dilations)]
+        full = [
+            stride * (size - 1) + more + (taps - 1) * dilation + 1
+            for stride, size, more, taps, dilation in zip(strides, data.dims[2:], extra, kernel, dilations)
+        ]
         if shape is None and auto.startswith("SAME"):
             shape = tuple(size * stride for size, stride in zip(data.dims[2:], strides))
         if shape is None:
@@ -55,8 +62,14 @@ class ConvTranspose(Activated):
         else:
             totals = [max(0, size - wanted) for size, wanted in zip(full, shape)]
             begin = tuple(total // 2 if auto == "SAME_UPPER" else total - total // 2 for total in totals)
-        return cls(kernel=kernel, strides=strides, dilations=dilations, pads_begin=tuple(begin), spatial=tuple(shape),
-                   groups=source.integer("group", 1))
+        return cls(
+            kernel=kernel,
+            strides=strides,
+            dilations=dilations,
+            pads_begin=tuple(begin),
+            spatial=tuple(shape),
+            groups=source.integer("group", 1),
+        )
 
     @property
     def type(self) -> str:
@@ -64,8 +77,10 @@ class ConvTranspose(Activated):
 
     def infer(self, inputs):
         data, weights, *bias = inputs
-        require(self.groups > 0 and data.dims[1] % self.groups == 0,
-                f"{data.dims[1]} channels do not divide into {self.groups} groups")
+        require(
+            self.groups > 0 and data.dims[1] % self.groups == 0,
+            f"{data.dims[1]} channels do not divide into {self.groups} groups",
+        )
         require(data.dims[1] == weights.dims[0], f"the input has {data.dims[1]} channels, the weights want {weights.dims[0]}")
         require(all(size > 0 for size in self.spatial), f"the pads cut more than there is: {list(self.spatial)}")
         outputs = weights.dims[1] * self.groups
@@ -75,15 +90,22 @@ class ConvTranspose(Activated):
 
     def forward(self, data, weights, bias=None):
         inner, outer = weights.shape[0] // self.groups, weights.shape[1]
-        full = [stride * (size - 1) + (taps - 1) * dilation + 1
-                for stride, size, taps, dilation in zip(self.strides, data.shape[2:], self.kernel, self.dilations)]
+        full = [
+            stride * (size - 1) + (taps - 1) * dilation + 1
+            for stride, size, taps, dilation in zip(self.strides, data.shape[2:], self.kernel, self.dilations)
+        ]
         room = [max(size, begin + wanted) for size, begin, wanted in zip(full, self.pads_begin, self.spatial)]
         result = numpy.zeros((data.shape[0], outer * self.groups, *room), data.dtype)
         for group, taps in itertools.product(range(self.groups), itertools.product(*map(range, self.kernel))):
-            part = numpy.tensordot(data[:, group * inner:(group + 1) * inner],
-                                   weights[(slice(group * inner, (group + 1) * inner), slice(None), *taps)], ((1,), (0,)))
-            places = tuple(slice(tap * dilation, tap * dilation + stride * (size - 1) + 1, stride)
-                           for tap, dilation, stride, size in zip(taps, self.dilations, self.strides, data.shape[2:]))
+            part = numpy.tensordot(
+                data[:, group * inner : (group + 1) * inner],
+                weights[(slice(group * inner, (group + 1) * inner), slice(None), *taps)],
+                ((1,), (0,)),
+            )
+            places = tuple(
+                slice(tap * dilation, tap * dilation + stride * (size - 1) + 1, stride)
+                for tap, dilation, stride, size in zip(taps, self.dilations, self.strides, data.shape[2:])
+            )
             result[(slice(None), slice(group * outer, (group + 1) * outer), *places)] += numpy.moveaxis(part, -1, 1)
         cut = tuple(slice(begin, begin + size) for begin, size in zip(self.pads_begin, self.spatial))
         result = result[(slice(None), slice(None), *cut)]
@@ -93,8 +115,10 @@ class ConvTranspose(Activated):
         data, weights, *bias = inputs
         gradient = self.unclamp(gradients[0], outputs[0])
         inner, outer = weights.shape[0] // self.groups, weights.shape[1]
-        full = [stride * (size - 1) + (taps - 1) * dilation + 1
-                for stride, size, taps, dilation in zip(self.strides, data.shape[2:], self.kernel, self.dilations)]
+        full = [
+            stride * (size - 1) + (taps - 1) * dilation + 1
+            for stride, size, taps, dilation in zip(self.strides, data.shape[2:], self.kernel, self.dilations)
+        ]
         room = [max(size, begin + wanted) for size, begin, wanted in zip(full, self.pads_begin, self.spatial)]
         whole = numpy.zeros((data.shape[0], outer * self.groups, *room))
         shown = (slice(begin, begin + size) for begin, size in zip(self.pads_begin, self.spatial))
@@ -103,8 +127,10 @@ class ConvTranspose(Activated):
         for group, taps in itertools.product(range(self.groups), itertools.product(*map(range, self.kernel))):
             inputs_of = slice(group * inner, (group + 1) * inner)
             tap = (inputs_of, slice(None), *taps)
-            places = tuple(slice(tap * dilation, tap * dilation + stride * (size - 1) + 1, stride)
-                           for tap, dilation, stride, size in zip(taps, self.dilations, self.strides, data.shape[2:]))
+            places = tuple(
+                slice(tap * dilation, tap * dilation + stride * (size - 1) + 1, stride)
+                for tap, dilation, stride, size in zip(taps, self.dilations, self.strides, data.shape[2:])
+            )
             part = whole[(slice(None), slice(group * outer, (group + 1) * outer), *places)]
             by_data[:, inputs_of] += numpy.moveaxis(numpy.tensordot(part, weights[tap], ((1,), (1,))), -1, 1)
             by_weights[tap] = numpy.tensordot(data[:, inputs_of], part, (every, every))
@@ -114,8 +140,10 @@ class ConvTranspose(Activated):
     def samples(cls):
         plain = cls(kernel=(3, 2), strides=(1, 1), dilations=(1, 1), pads_begin=(0, 0), spatial=(6, 4))
         wide = cls(kernel=(3, 2), strides=(2, 3), dilations=(1, 2), pads_begin=(1, 0), spatial=(8, 9), groups=2, minimum=-1.37)
-        return (Sample(plain, (numbers(2, 2, 4, 3), numbers(2, 3, 3, 2, seed=1))),
-                Sample(wide, (numbers(1, 4, 4, 3), numbers(4, 2, 3, 2, seed=1), numbers(4, seed=2))))
+        return (
+            Sample(plain, (numbers(2, 2, 4, 3), numbers(2, 3, 3, 2, seed=1))),
+            Sample(wide, (numbers(1, 4, 4, 3), numbers(4, 2, 3, 2, seed=1), numbers(4, seed=2))),
+        )
 
     def multiply_accumulates(self, inputs, outputs):
         return inputs[0].elements * weights_per_element(inputs[1])

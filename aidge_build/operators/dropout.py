@@ -23,12 +23,18 @@ class Dropout(Identity):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("is_test", "ratio", "seed")
-        require(source.opset >= 7 or source.integer("is_test", 0) == 1, "it is in training mode (is_test is 0)",
-                "export the model in evaluation mode")
+        require(
+            source.opset >= 7 or source.integer("is_test", 0) == 1,
+            "it is in training mode (is_test is 0)",
+            "export the model in evaluation mode",
+        )
         mode = source.optional_input(2)
         if mode is not None and (not mode.is_constant or mode.data.any()):
-            require(source.has_attribute("seed"), "training_mode is on or computed at run time, and the node states no seed",
-                    "export the model in evaluation mode, or with the attribute seed")
+            require(
+                source.has_attribute("seed"),
+                "training_mode is on or computed at run time, and the node states no seed",
+                "export the model in evaluation mode, or with the attribute seed",
+            )
             return DropoutInTraining(source.integer("seed") & 0xFFFFFFFF, source.is_read(1)), source.input_names
         if source.is_read(1):
             return DropoutWithMask(DType.bool if source.opset >= 10 else source.input(0).dtype), source.input_names[:1]
@@ -69,8 +75,9 @@ class DropoutInTraining(Operator):
 
     def infer(self, inputs):
         data, ratio, mode = inputs
-        require(ratio is None or ratio.elements == 1,
-                f"the ratio has the dims {list(ratio.dims) if ratio else ''}, wants one number")
+        require(
+            ratio is None or ratio.elements == 1, f"the ratio has the dims {list(ratio.dims) if ratio else ''}, wants one number"
+        )
         require(mode.elements == 1 and mode.dtype is DType.bool, f"training_mode is {mode}, wants one truth value")
         mask = [TensorType(data.dims, DType.bool)] if self.masked else []
         return (TensorType(data.dims, data.dtype), *mask)
@@ -83,7 +90,7 @@ class DropoutInTraining(Operator):
     def backward(self, gradients, inputs, outputs):
         data, ratio, mode = inputs
         mask, kept = self._mask(data.shape, ratio, mode)
-        by_kept = -(gradients[0] * mask * data).sum() / kept ** 2 if mode.reshape(()) else 0.0
+        by_kept = -(gradients[0] * mask * data).sum() / kept**2 if mode.reshape(()) else 0.0
         return gradients[0] * mask / kept, None if ratio is None else numpy.full(ratio.shape, -by_kept), None
 
     def _mask(self, shape: tuple[int, ...], ratio: numpy.ndarray | None, mode: numpy.ndarray) -> tuple[numpy.ndarray, float]:
@@ -96,5 +103,8 @@ class DropoutInTraining(Operator):
     @classmethod
     def samples(cls):
         data, ratio = numbers(2, 5), numpy.array(0.3)
-        return (Sample(cls(3, True), (data, ratio, numpy.array(True))), Sample(cls(3), (data, None, numpy.array(True))),
-                Sample(cls(3), (data, ratio, numpy.array(False))))
+        return (
+            Sample(cls(3, True), (data, ratio, numpy.array(True))),
+            Sample(cls(3), (data, None, numpy.array(True))),
+            Sample(cls(3), (data, ratio, numpy.array(False))),
+        )

@@ -53,8 +53,10 @@ class ConvInteger(Operator):
         data, weights, *rest = inputs
         (result,) = self._conv().infer((data, weights))
         for what, tensor, allowed in zip(("the data", "the weights"), rest, ((), (weights.dims[0],))):
-            require(tensor is None or tensor.elements == 1 or tensor.dims == allowed,
-                    f"the zero point of {what} has {list(tensor.dims) if tensor else ''}")
+            require(
+                tensor is None or tensor.elements == 1 or tensor.dims == allowed,
+                f"the zero point of {what} has {list(tensor.dims) if tensor else ''}",
+            )
         return (TensorType(result.dims, DType.int32),)
 
     def _conv(self) -> Conv:
@@ -153,8 +155,9 @@ class QLinearConv(Operator):
         return (TensorType(result.dims, inputs[7].dtype),)
 
     def forward(self, data, data_scale, data_zero, weights, weights_scale, weights_zero, scale, zero_point, bias=None):
-        sums = self.conv().accumulate(_centred(data, data_zero), _centred(weights, weights_zero, 0),
-                                      None if bias is None else bias.astype(numpy.float64))
+        sums = self.conv().accumulate(
+            _centred(data, data_zero), _centred(weights, weights_zero, 0), None if bias is None else bias.astype(numpy.float64)
+        )
         return _requantized(sums, data_scale, weights_scale, scale, zero_point, 1)
 
     def forward_quantized(self, values, inputs, outputs):

@@ -124,12 +124,12 @@ class ForAxis(Unary):
 
     def row_length(self, dims: tuple[int, ...]) -> int:
         """How many elements one row has."""
-        return math.prod(dims[self.axis:]) if self.until_end else dims[self.axis]
+        return math.prod(dims[self.axis :]) if self.until_end else dims[self.axis]
 
     def rows(self, data: numpy.ndarray) -> numpy.ndarray:
         """The data with its rows along the last axis."""
         if self.until_end:
-            return data.reshape(math.prod(data.shape[:self.axis]), -1)
+            return data.reshape(math.prod(data.shape[: self.axis]), -1)
         return numpy.moveaxis(data, self.axis, -1)
 
     def from_rows(self, rows: numpy.ndarray, shape: tuple[int, ...]) -> numpy.ndarray:
@@ -205,12 +205,14 @@ class Moved(Operator):
         moved = len(inputs) if self.joins else 1
         sizes = [value.size for value in inputs[:moved]]
         firsts = numpy.cumsum([1, *sizes])  # 0 stands for what comes from nowhere
-        places = [numpy.arange(first, first + value.size, dtype=numpy.float64).reshape(value.shape)
-                  for first, value in zip(firsts, inputs[:moved])]
+        places = [
+            numpy.arange(first, first + value.size, dtype=numpy.float64).reshape(value.shape)
+            for first, value in zip(firsts, inputs[:moved])
+        ]
         sums = numpy.zeros(firsts[-1])
         for gradient, taken in zip(gradients, self.number_places(*places, *inputs[moved:])):
             sums += numpy.bincount(taken.astype(numpy.intp).reshape(-1), gradient.reshape(-1), firsts[-1])
-        found = tuple(sums[first:first + size].reshape(value.shape) for first, size, value in zip(firsts, sizes, inputs))
+        found = tuple(sums[first : first + size].reshape(value.shape) for first, size, value in zip(firsts, sizes, inputs))
         return (*found, *(None,) * (len(inputs) - moved))
 
 
@@ -247,15 +249,18 @@ class ElementWiseBinary(Binary):
     def forward(self, first, second):
         return type(self).function(first, second)
 
-    def derivatives(self, first: numpy.ndarray, second: numpy.ndarray,
-                    result: numpy.ndarray) -> tuple[numpy.ndarray | float, numpy.ndarray | float]:
+    def derivatives(
+        self, first: numpy.ndarray, second: numpy.ndarray, result: numpy.ndarray
+    ) -> tuple[numpy.ndarray | float, numpy.ndarray | float]:
         """dy / da and dy / db at each pair."""
         raise NotImplementedError
 
     def backward(self, gradients, inputs, outputs):
         shape = outputs[0].shape
-        return tuple(summed_to(numpy.broadcast_to(gradients[0] * derivative, shape), value.shape)
-                     for derivative, value in zip(self.derivatives(*inputs, outputs[0]), inputs))
+        return tuple(
+            summed_to(numpy.broadcast_to(gradients[0] * derivative, shape), value.shape)
+            for derivative, value in zip(self.derivatives(*inputs, outputs[0]), inputs)
+        )
 
     @classmethod
     def has_backward(cls):
@@ -274,8 +279,11 @@ class ElementWiseBinary(Binary):
 
     @classmethod
     def samples(cls):
-        return tuple(Sample(operator, (cls.sample_values(*first), cls.sample_values(*second, second=True)))
-                     for operator in cls.examples() for first, second in cls.sample_pairs())
+        return tuple(
+            Sample(operator, (cls.sample_values(*first), cls.sample_values(*second, second=True)))
+            for operator in cls.examples()
+            for first, second in cls.sample_pairs()
+        )
 
     def takes_over(self, inputs, outputs):
         return tuple(index for index, tensor in enumerate(inputs) if tensor.dims == outputs[0].dims)

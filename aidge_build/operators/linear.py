@@ -22,8 +22,9 @@ class LinearQuantized:
         """The sum of products plus bias, without clamp; float64 holds integers below 2^53 exactly."""
         raise NotImplementedError
 
-    def forward_quantized(self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None],
-                          outputs: Sequence[Tensor]) -> tuple[numpy.ndarray, ...]:
+    def forward_quantized(
+        self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
+    ) -> tuple[numpy.ndarray, ...]:
         data, weights = (
             centred(value, tensor.quantization).astype(numpy.float64) for value, tensor in zip(values[:2], inputs[:2])
         )

@@ -35,10 +35,14 @@ class ClassLoss(Operator):
 
     def infer(self, inputs):
         rows, labels, *weights = inputs
-        require(rows.rank >= 2 and labels.dims == (rows.dims[0], *rows.dims[2:]),
-                f"the labels {list(labels.dims)} do not fit the rows {list(rows.dims)}")
-        require(not weights or weights[0] is None or weights[0].dims == rows.dims[1:2],
-                f"the weights must have the dims [{rows.dims[1]}]")
+        require(
+            rows.rank >= 2 and labels.dims == (rows.dims[0], *rows.dims[2:]),
+            f"the labels {list(labels.dims)} do not fit the rows {list(rows.dims)}",
+        )
+        require(
+            not weights or weights[0] is None or weights[0].dims == rows.dims[1:2],
+            f"the weights must have the dims [{rows.dims[1]}]",
+        )
         return (TensorType(labels.dims if self.reduction == "none" else (), rows.dtype),)
 
     def _labels(self, rows, labels, weights) -> tuple[numpy.ndarray, numpy.ndarray]:
@@ -77,8 +81,11 @@ class ClassLoss(Operator):
     @classmethod
     def samples(cls):
         labels = numpy.array([[2, 1, 0], [0, 2, 2]])
-        return tuple(Sample(one, (numbers(2, 4, 3), labels, *weights)) for one in cls.examples()
-                     for weights in ((), (numbers(4, low=0.3, seed=1),)))
+        return tuple(
+            Sample(one, (numbers(2, 4, 3), labels, *weights))
+            for one in cls.examples()
+            for weights in ((), (numbers(4, low=0.3, seed=1),))
+        )
 
 
 @operator("NegativeLogLikelihoodLoss")
@@ -91,7 +98,7 @@ class NegativeLogLikelihoodLoss(ClassLoss):
     def backward(self, gradients, inputs, outputs):
         logarithms, labels, weights = (*inputs, None)[:3]
         by_rows, by_weights = self._loss_backward(gradients[0], logarithms, labels, weights)
-        return (by_rows, None, by_weights)[:len(inputs)]
+        return (by_rows, None, by_weights)[: len(inputs)]
 
 
 @operator("SoftmaxCrossEntropyLoss")
@@ -123,7 +130,7 @@ class SoftmaxCrossEntropyLoss(ClassLoss):
         by_rows, by_weights = self._loss_backward(gradients[0], logarithms, labels, weights)
         by_rows = by_rows + gradients[1] if self.has_logarithms else by_rows
         by_scores = by_rows - numpy.exp(logarithms) * by_rows.sum(1, keepdims=True)
-        return (by_scores, None, by_weights)[:len(inputs)]
+        return (by_scores, None, by_weights)[: len(inputs)]
 
     @classmethod
     def examples(cls):

@@ -23,8 +23,10 @@ class MatMul(Operator):
         require(first.rank > 0 and second.rank > 0, f"the inputs have the dims {list(first.dims)} and {list(second.dims)}")
         rows, columns = first.dims[-2:-1], second.dims[-1:] if second.rank > 1 else ()
         inner = second.dims[-2] if second.rank > 1 else second.dims[0]
-        require(first.dims[-1] == inner,
-                f"the inner dims differ: {list(first.dims)} has {first.dims[-1]}, {list(second.dims)} has {inner}")
+        require(
+            first.dims[-1] == inner,
+            f"the inner dims differ: {list(first.dims)} has {first.dims[-1]}, {list(second.dims)} has {inner}",
+        )
         return (TensorType((*broadcast_dims(first.dims[:-2], second.dims[:-2]), *rows, *columns), first.dtype),)
 
     def forward(self, first, second):
@@ -59,8 +61,12 @@ class Gemm(Operator):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("alpha", "beta", "transA", "transB")
-        return cls(source.real("alpha", 1.0), source.real("beta", 1.0), bool(source.integer("transA", 0)),
-                   bool(source.integer("transB", 0)))
+        return cls(
+            source.real("alpha", 1.0),
+            source.real("beta", 1.0),
+            bool(source.integer("transA", 0)),
+            bool(source.integer("transB", 0)),
+        )
 
     def infer(self, inputs):
         first, second, *third = inputs
@@ -69,8 +75,10 @@ class Gemm(Operator):
         other_inner, columns = second.dims[::-1] if self.transpose_b else second.dims
         require(inner == other_inner, f"the inner dims differ: {inner} and {other_inner}")
         if third and third[0] is not None:
-            require(broadcast_dims((rows, columns), third[0].dims) == (rows, columns),
-                    f"C has the dims {list(third[0].dims)}, which do not broadcast to {[rows, columns]}")
+            require(
+                broadcast_dims((rows, columns), third[0].dims) == (rows, columns),
+                f"C has the dims {list(third[0].dims)}, which do not broadcast to {[rows, columns]}",
+            )
         return (TensorType((rows, columns), first.dtype),)
 
     def forward(self, first, second, third=None):
@@ -84,8 +92,11 @@ class Gemm(Operator):
         (gradient,), (first, second, *third) = gradients, inputs
         left, right = (first.T if self.transpose_a else first), (second.T if self.transpose_b else second)
         by_left, by_right = self.alpha * gradient @ right.T, self.alpha * left.T @ gradient
-        return (by_left.T if self.transpose_a else by_left, by_right.T if self.transpose_b else by_right,
-                *(None if value is None else summed_to(self.beta * gradient, value.shape) for value in third))
+        return (
+            by_left.T if self.transpose_a else by_left,
+            by_right.T if self.transpose_b else by_right,
+            *(None if value is None else summed_to(self.beta * gradient, value.shape) for value in third),
+        )
 
     @classmethod
     def examples(cls):
@@ -134,8 +145,10 @@ class FC(LinearQuantized, Activated):
 
     @classmethod
     def samples(cls):
-        return (Sample(cls(), (numbers(3, 4), numbers(2, 4, seed=1))),
-                Sample(cls(minimum=-0.5, maximum=2.5), (numbers(3, 4), numbers(2, 4, seed=1), numbers(2, seed=2))))
+        return (
+            Sample(cls(), (numbers(3, 4), numbers(2, 4, seed=1))),
+            Sample(cls(minimum=-0.5, maximum=2.5), (numbers(3, 4), numbers(2, 4, seed=1), numbers(2, seed=2))),
+        )
 
     def multiply_accumulates(self, inputs, outputs):
         return outputs[0].elements * inputs[1].dims[1]

@@ -26,8 +26,9 @@ class ReduceL1(Reduce):
 class ReduceL2(Reduce):
     """The square root of the sum of squares over the axes. Source: ONNX operator ReduceL2."""
 
-    function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.sqrt(
-        numpy.square(data.astype(numpy.float64)).sum(axis=axis, keepdims=keepdims)))
+    function: ClassVar = staticmethod(
+        lambda data, axis, keepdims: numpy.sqrt(numpy.square(data.astype(numpy.float64)).sum(axis=axis, keepdims=keepdims))
+    )
     needs_elements: ClassVar = False
 
     def derivative(self, data, result):
@@ -49,8 +50,9 @@ class ReduceSumSquare(Reduce):
 class ReduceLogSum(Reduce):
     """The natural logarithm of the sum over the axes. Source: ONNX operator ReduceLogSum."""
 
-    function: ClassVar = staticmethod(lambda data, axis, keepdims: numpy.log(
-        data.astype(numpy.float64).sum(axis=axis, keepdims=keepdims)))
+    function: ClassVar = staticmethod(
+        lambda data, axis, keepdims: numpy.log(data.astype(numpy.float64).sum(axis=axis, keepdims=keepdims))
+    )
     needs_elements: ClassVar = False
     domain: ClassVar = (0.3, 2.0)
 

@@ -18,8 +18,9 @@ from aidge_build.operators.sample import Sample, numbers
 EPSILON = float(numpy.float32(1e-5))
 
 
-def normalized_backward(gradient: numpy.ndarray, normal: numpy.ndarray, inverse: numpy.ndarray, axes: tuple[int, ...],
-                        centred: bool = True) -> numpy.ndarray:
+def normalized_backward(
+    gradient: numpy.ndarray, normal: numpy.ndarray, inverse: numpy.ndarray, axes: tuple[int, ...], centred: bool = True
+) -> numpy.ndarray:
     """The gradient of x, given that of normal = (x - mean) * inverse over these axes.
 
     There inverse = 1 / sqrt(variance + epsilon). Not `centred`: normal = x / sqrt(mean(x^2) + epsilon).
@@ -43,8 +44,10 @@ class RMSNormalization(Operator):
     def infer(self, inputs):
         data, *parameters = inputs
         for tensor in parameters:
-            require(tensor is None or tensor.dims == data.dims[self.axis:],
-                    f"scale and bias must have the dims {list(data.dims[self.axis:])}, not {list(tensor.dims) if tensor else ''}")
+            require(
+                tensor is None or tensor.dims == data.dims[self.axis :],
+                f"scale and bias must have the dims {list(data.dims[self.axis :])}, not {list(tensor.dims) if tensor else ''}",
+            )
         return (TensorType(data.dims, data.dtype),)
 
     def forward(self, data, scale):
@@ -55,13 +58,17 @@ class RMSNormalization(Operator):
         (gradient,), (data, scale) = gradients, inputs
         axes = tuple(range(self.axis, data.ndim))
         inverse = 1 / numpy.sqrt(numpy.square(data).mean(axes, keepdims=True) + self.epsilon)
-        return (normalized_backward(gradient * scale, data * inverse, inverse, axes, centred=False),
-                (gradient * data * inverse).sum(tuple(range(self.axis))))
+        return (
+            normalized_backward(gradient * scale, data * inverse, inverse, axes, centred=False),
+            (gradient * data * inverse).sum(tuple(range(self.axis))),
+        )
 
     @classmethod
     def samples(cls):
-        return (Sample(cls(2, 0.3), (numbers(2, 3, 4), numbers(4, seed=1))),
-                Sample(cls(1), (numbers(2, 3, 4), numbers(3, 4, seed=1))))
+        return (
+            Sample(cls(2, 0.3), (numbers(2, 3, 4), numbers(4, seed=1))),
+            Sample(cls(1), (numbers(2, 3, 4), numbers(3, 4, seed=1))),
+        )
 
 
 @operator("LayerNormalization")
@@ -76,12 +83,13 @@ class LayerNormalization(RMSNormalization):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("axis", "epsilon", "stash_type")
-        return cls(source.axis("axis", -1, source.input(0).rank), source.real("epsilon", EPSILON),
-                   source.is_read(1) or source.is_read(2))
+        return cls(
+            source.axis("axis", -1, source.input(0).rank), source.real("epsilon", EPSILON), source.is_read(1) or source.is_read(2)
+        )
 
     def infer(self, inputs):
         (result,) = super().infer(inputs)
-        dims = (*result.dims[:self.axis], *(1,) * (len(result.dims) - self.axis))
+        dims = (*result.dims[: self.axis], *(1,) * (len(result.dims) - self.axis))
         return (result, *(TensorType(dims, DType.float32),) * (2 if self.has_statistics else 0))
 
     def forward(self, data, scale, bias=None):
@@ -99,14 +107,17 @@ class LayerNormalization(RMSNormalization):
         by_data = normalized_backward(gradient * scale, normal, inverse, axes)
         if statistics:
             by_mean, by_inverse = statistics
-            by_data = by_data + (by_mean - by_inverse * inverse ** 2 * normal) / math.prod(data.shape[self.axis:])
+            by_data = by_data + (by_mean - by_inverse * inverse**2 * normal) / math.prod(data.shape[self.axis :])
         return (by_data, (gradient * normal).sum(others), *(None if value is None else gradient.sum(others) for value in bias))
 
     @classmethod
     def samples(cls):
         data, scale, bias = numbers(2, 3, 4), numbers(4, seed=1), numbers(4, seed=2)
-        return (Sample(cls(2, 0.3), (data, scale)), Sample(cls(2, has_statistics=True), (data, scale, bias)),
-                Sample(cls(1), (data, numbers(3, 4, seed=1), numbers(3, 4, seed=2))))
+        return (
+            Sample(cls(2, 0.3), (data, scale)),
+            Sample(cls(2, has_statistics=True), (data, scale, bias)),
+            Sample(cls(1), (data, numbers(3, 4, seed=1), numbers(3, 4, seed=2))),
+        )
 
 
 @operator("GroupNormalization")
@@ -129,8 +140,10 @@ class GroupNormalization(Operator):
         require(data.rank >= 3, f"the input has rank {data.rank}, wants at least 3")
         groups = self.group_count(data.dims)
         require(groups > 0 and data.dims[1] % groups == 0, f"{data.dims[1]} channels do not divide into {groups} groups")
-        require(scale.dims == bias.dims and scale.dims in ((data.dims[1],), (groups,)),
-                f"scale {list(scale.dims)} and bias {list(bias.dims)} do not fit {data.dims[1]} channels in {groups} groups")
+        require(
+            scale.dims == bias.dims and scale.dims in ((data.dims[1],), (groups,)),
+            f"scale {list(scale.dims)} and bias {list(bias.dims)} do not fit {data.dims[1]} channels in {groups} groups",
+        )
         return (TensorType(data.dims, data.dtype),)
 
     def group_count(self, dims) -> int:
@@ -140,8 +153,9 @@ class GroupNormalization(Operator):
         groups = self.group_count(data.shape)
         parts = data.reshape(data.shape[0], groups, -1)
         normal = (parts - parts.mean(2, keepdims=True)) / numpy.sqrt(parts.var(2, keepdims=True) + self.epsilon)
-        scale, bias = (numpy.repeat(values, data.shape[1] // values.size).reshape(-1, *(1,) * (data.ndim - 2))
-                       for values in (scale, bias))
+        scale, bias = (
+            numpy.repeat(values, data.shape[1] // values.size).reshape(-1, *(1,) * (data.ndim - 2)) for values in (scale, bias)
+        )
         return normal.reshape(data.shape) * scale + bias
 
     def backward(self, gradients, inputs, outputs):
@@ -156,8 +170,11 @@ class GroupNormalization(Operator):
         def per_scale(values: numpy.ndarray) -> numpy.ndarray:
             return values.sum(others).reshape(scale.size, per_value).sum(1)
 
-        return (normalized_backward(scaled.reshape(parts.shape), normal, inverse, (2,)).reshape(data.shape),
-                per_scale(gradient * normal.reshape(data.shape)), per_scale(gradient))
+        return (
+            normalized_backward(scaled.reshape(parts.shape), normal, inverse, (2,)).reshape(data.shape),
+            per_scale(gradient * normal.reshape(data.shape)),
+            per_scale(gradient),
+        )
 
     @classmethod
     def examples(cls):
@@ -165,8 +182,11 @@ class GroupNormalization(Operator):
 
     @classmethod
     def samples(cls):
-        return tuple(Sample(one, (numbers(2, 4, 3), numbers(size, seed=1), numbers(size, seed=2)))
-                     for one in cls.examples() for size in sorted({one.group_count((2, 4, 3)), 4}))
+        return tuple(
+            Sample(one, (numbers(2, 4, 3), numbers(size, seed=1), numbers(size, seed=2)))
+            for one in cls.examples()
+            for size in sorted({one.group_count((2, 4, 3)), 4})
+        )
 
 
 @operator("InstanceNormalization")
@@ -277,20 +297,22 @@ class LRN(Operator):
         squares, sums = numpy.square(data), numpy.empty_like(data)
         for channel in range(channels):
             first, last = channel - (self.size - 1) // 2, channel + math.ceil((self.size - 1) / 2)
-            sums[:, channel] = squares[:, max(0, first):min(channels, last + 1)].sum(1)
+            sums[:, channel] = squares[:, max(0, first) : min(channels, last + 1)].sum(1)
         return data / (self.bias + self.alpha / self.size * sums) ** self.beta
 
     def backward(self, gradients, inputs, outputs):
         (gradient,), (data,) = gradients, inputs
         channels, sums = data.shape[1], numpy.zeros(data.shape)
         squares = numpy.square(data)
-        ranges = [slice(max(0, channel - (self.size - 1) // 2), min(channels, channel + math.ceil((self.size - 1) / 2) + 1))
-                  for channel in range(channels)]
+        ranges = [
+            slice(max(0, channel - (self.size - 1) // 2), min(channels, channel + math.ceil((self.size - 1) / 2) + 1))
+            for channel in range(channels)
+        ]
         bases = self.bias + self.alpha / self.size * numpy.stack([squares[:, near].sum(1) for near in ranges], 1)
         below = gradient * data * bases ** (-self.beta - 1)
         for channel, near in enumerate(ranges):
-            sums[:, near] += below[:, channel:channel + 1]
-        return (gradient * bases ** -self.beta - 2 * self.alpha * self.beta / self.size * data * sums,)
+            sums[:, near] += below[:, channel : channel + 1]
+        return (gradient * bases**-self.beta - 2 * self.alpha * self.beta / self.size * data * sums,)
 
     @classmethod
     def samples(cls):
@@ -320,8 +342,10 @@ class BatchNormalizationTraining(Operator):
         axes, along = (0, *range(2, data.ndim)), (1, -1, *(1,) * (data.ndim - 2))
         own_mean, own_variance = data.mean(axes), data.var(axes)
         normal = (data - own_mean.reshape(along)) / numpy.sqrt(own_variance.reshape(along) + self.epsilon)
-        running = (mean * self.momentum + own_mean * (1 - self.momentum),
-                   variance * self.momentum + own_variance * (1 - self.momentum))
+        running = (
+            mean * self.momentum + own_mean * (1 - self.momentum),
+            variance * self.momentum + own_variance * (1 - self.momentum),
+        )
         return normal * scale.reshape(along) + bias.reshape(along), *running
 
     def backward(self, gradients, inputs, outputs):

@@ -59,14 +59,17 @@ class Pad(Moved):
         require(all(size >= 0 for size in dims), f"the negative pads cut more than {list(data.dims)} has")
         for size, *pads in zip(data.dims, self.pads_begin, self.pads_end):
             left = size + sum(min(0, pad) for pad in pads)
-            require(self.mode != "reflect" or max(pads) < max(left, 1),
-                    f"mode reflect: the pads {pads} reach beyond the axis of length {left}")
+            require(
+                self.mode != "reflect" or max(pads) < max(left, 1),
+                f"mode reflect: the pads {pads} reach beyond the axis of length {left}",
+            )
             require(self.mode == "constant" or max(pads) <= 0 or left > 0, f"mode {self.mode}: the axis has no element")
         return (TensorType(dims, data.dtype),)
 
     def forward(self, data):
-        cut = tuple(slice(max(0, -begin), size - max(0, -end))
-                    for size, begin, end in zip(data.shape, self.pads_begin, self.pads_end))
+        cut = tuple(
+            slice(max(0, -begin), size - max(0, -end)) for size, begin, end in zip(data.shape, self.pads_begin, self.pads_end)
+        )
         pads = tuple((max(0, begin), max(0, end)) for begin, end in zip(self.pads_begin, self.pads_end))
         more = {"constant_values": self.value} if self.mode == "constant" else {}
         return numpy.pad(data[cut], pads, self.mode, **more)
@@ -77,8 +80,10 @@ class Pad(Moved):
     @classmethod
     def samples(cls):
         given = numbers(3, 4)
-        return (*(Sample(cls((1, 2), (2, 0), mode), (given,)) for mode in MODES),
-                Sample(cls((-1, 1), (0, -2), value=1.5), (given,)))
+        return (
+            *(Sample(cls((1, 2), (2, 0), mode), (given,)) for mode in MODES),
+            Sample(cls((-1, 1), (0, -2), value=1.5), (given,)),
+        )
 
 
 @dataclass(frozen=True)

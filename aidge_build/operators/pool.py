@@ -98,7 +98,7 @@ class MaxPooling(Pool):
 
     def shares(self, shown, data, result):
         shown = windows(data, self.window, -numpy.inf)
-        rows = shown.reshape(*shown.shape[:2 + self.window.rank], -1)
+        rows = shown.reshape(*shown.shape[: 2 + self.window.rank], -1)
         return (rows.argmax(-1)[..., None] == numpy.arange(rows.shape[-1])).reshape(shown.shape)
 
 
@@ -128,11 +128,13 @@ class MaxPoolingIndices(MaxPooling):
         every = every * math.prod(spatial) + places
         lowest = -numpy.inf if data.dtype.kind == "f" else numpy.iinfo(data.dtype).min
         shown, numbers = windows(data, self.window, lowest), windows(every, self.window, -1)
-        shape = shown.shape[:2 + self.window.rank]
+        shape = shown.shape[: 2 + self.window.rank]
         shown, numbers = shown.reshape(*shape, -1), numbers.reshape(*shape, -1)
         best = numpy.where(numbers >= 0, shown, lowest).argmax(-1)[..., None]
-        return (self.clamp(numpy.take_along_axis(shown, best, -1)[..., 0]),
-                numpy.take_along_axis(numbers, best, -1)[..., 0].astype(numpy.int64))
+        return (
+            self.clamp(numpy.take_along_axis(shown, best, -1)[..., 0]),
+            numpy.take_along_axis(numbers, best, -1)[..., 0].astype(numpy.int64),
+        )
 
 
 @operator("LpPool")

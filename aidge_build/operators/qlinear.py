@@ -40,8 +40,10 @@ class QLinear(Operator):
         (found,) = self.inner.infer(tensors)
         for place in (*(index for _, *rest in self.operands for index in rest), *self.result):
             tensor = self.optional(inputs, place)
-            require(tensor is None or tensor.elements == 1,
-                    f"input {place} has the dims {list(tensor.dims) if tensor else ''}, wants one number")
+            require(
+                tensor is None or tensor.elements == 1,
+                f"input {place} has the dims {list(tensor.dims) if tensor else ''}, wants one number",
+            )
         zero_point = self.optional(inputs, self.result[1])
         return (TensorType(found.dims, zero_point.dtype if zero_point is not None else tensors[0].dtype),)
 
@@ -54,8 +56,10 @@ class QLinear(Operator):
         reals = []
         for place, scale, zero_point in self.operands:
             zero = self.optional(inputs, zero_point)
-            reals.append((inputs[place].astype(numpy.float64) - (0 if zero is None else zero.astype(numpy.float64).reshape(())))
-                         * inputs[scale].reshape(()))
+            reals.append(
+                (inputs[place].astype(numpy.float64) - (0 if zero is None else zero.astype(numpy.float64).reshape(())))
+                * inputs[scale].reshape(())
+            )
         zero = self.optional(inputs, self.result[1])
         dtype = zero.dtype if zero is not None else inputs[self.operands[0][0]].dtype
         limits = numpy.iinfo(dtype)
@@ -77,8 +81,13 @@ class QLinearBinary(QLinear):
         return cls(Add() if source.op_type == "QLinearAdd" else Mul(), ((0, 1, 2), (3, 4, 5)), (6, 7))
 
 
-@operator("com.microsoft::QLinearAveragePool", "com.microsoft::QLinearGlobalAveragePool",
-          "com.microsoft::QLinearLeakyRelu", "com.microsoft::QLinearSigmoid", "com.microsoft::QLinearSoftmax")
+@operator(
+    "com.microsoft::QLinearAveragePool",
+    "com.microsoft::QLinearGlobalAveragePool",
+    "com.microsoft::QLinearLeakyRelu",
+    "com.microsoft::QLinearSigmoid",
+    "com.microsoft::QLinearSoftmax",
+)
 class QLinearUnary(QLinear):
     """A function of one quantized tensor. Source: com.microsoft operators QLinearSigmoid, QLinearLeakyRelu, QLinearSoftmax,
     QLinearAveragePool and QLinearGlobalAveragePool.
@@ -108,8 +117,11 @@ def _leaky_relu(source) -> Operator:
 
 
 _INNER = {
-    "QLinearAveragePool": _average_pool, "QLinearGlobalAveragePool": lambda source: GlobalAveragePooling(),
-    "QLinearLeakyRelu": _leaky_relu, "QLinearSigmoid": lambda source: Sigmoid(), "QLinearSoftmax": _softmax,
+    "QLinearAveragePool": _average_pool,
+    "QLinearGlobalAveragePool": lambda source: GlobalAveragePooling(),
+    "QLinearLeakyRelu": _leaky_relu,
+    "QLinearSigmoid": lambda source: Sigmoid(),
+    "QLinearSoftmax": _softmax,
 }
 
 
@@ -122,8 +134,11 @@ class QLinearConcat(QLinear):
         source.expect_attributes("axis")
         count, rest = divmod(len(source.input_names) - 2, 3)
         require(count > 0 and rest == 0, f"{len(source.input_names)} inputs")
-        return cls(Concat(source.axis("axis", 0, source.input(2).rank)),
-                   tuple((2 + 3 * k, 3 + 3 * k, 4 + 3 * k) for k in range(count)), (0, 1))
+        return cls(
+            Concat(source.axis("axis", 0, source.input(2).rank)),
+            tuple((2 + 3 * k, 3 + 3 * k, 4 + 3 * k) for k in range(count)),
+            (0, 1),
+        )
 
 
 @operator("com.microsoft::QGemm")
@@ -149,8 +164,10 @@ class QGemm(Operator):
         return (TensorType(found.dims, inputs[8].dtype),)
 
     def forward(self, first, first_scale, first_zero, second, second_scale, second_zero, third, scale, zero_point):
-        real = [(values.astype(numpy.float64) - zero.astype(numpy.float64))
-                for values, zero in ((first, first_zero), (second, second_zero))]
+        real = [
+            (values.astype(numpy.float64) - zero.astype(numpy.float64))
+            for values, zero in ((first, first_zero), (second, second_zero))
+        ]
         sums = self.inner.forward(*real) + (0 if third is None else third.astype(numpy.float64))
         factors = numpy.float32(first_scale) * numpy.float32(second_scale) / numpy.float32(scale)
         limits = numpy.iinfo(zero_point.dtype)

@@ -40,15 +40,20 @@ class QuantizationNode(Operator):
 
     def _check(self, data, scale, zero_point, dtype: DType) -> None:
         require(scale.rank <= 1, f"the scale has the dims {list(scale.dims)}; one number or a list is supported")
-        require(scale.dims in ((), (1,)) or scale.dims == (data.dims[self.axis],),
-                f"{scale.elements} scales, but axis {self.axis} has {data.dims[self.axis:self.axis + 1]} elements")
+        require(
+            scale.dims in ((), (1,)) or scale.dims == (data.dims[self.axis],),
+            f"{scale.elements} scales, but axis {self.axis} has {data.dims[self.axis : self.axis + 1]} elements",
+        )
         bad = scale.data[~(numpy.isfinite(scale.data) & (scale.data > 0))]
         require(bad.size == 0, f"the scale '{scale.name}' holds {', '.join(map(str, bad[:1]))}, wants positive finite numbers")
         if zero_point is not None:
-            require(zero_point.dtype is dtype,
-                    f"the zero point '{zero_point.name}' is {zero_point.dtype.name}, the data {dtype.name}")
-            require(zero_point.dims == scale.dims or zero_point.elements == scale.elements == 1,
-                    f"the zero point has the dims {list(zero_point.dims)}, the scale {list(scale.dims)}")
+            require(
+                zero_point.dtype is dtype, f"the zero point '{zero_point.name}' is {zero_point.dtype.name}, the data {dtype.name}"
+            )
+            require(
+                zero_point.dims == scale.dims or zero_point.elements == scale.elements == 1,
+                f"the zero point has the dims {list(zero_point.dims)}, the scale {list(scale.dims)}",
+            )
 
     def forward_quantized(self, values, inputs, outputs):
         """The node itself says how: its scale and zero point are inputs, whatever the tensors carry."""
@@ -92,8 +97,10 @@ class QuantizeLinear(QuantizationNode):
 
     def infer(self, inputs):
         data, scale, *zero_point = inputs
-        require(data.dtype is DType.float32 and scale.dtype is DType.float32,
-                f"the input is {data.dtype.name}, the scale {scale.dtype.name}; float32 is supported")
+        require(
+            data.dtype is DType.float32 and scale.dtype is DType.float32,
+            f"the input is {data.dtype.name}, the scale {scale.dtype.name}; float32 is supported",
+        )
         self._check(data, scale, zero_point[0] if zero_point else None, self.dtype)
         return (TensorType(data.dims, self.dtype),)
 
@@ -150,8 +157,10 @@ class ByInput(Operator):
 
     def infer(self, inputs):
         data, scale, *rest = inputs
-        require(data.dtype is DType.float32 or scale.dtype is DType.float32 and data.dtype in (*QUANTIZED_TYPES, DType.int32),
-                f"the input is {data.dtype.name}, the scale {scale.dtype.name}")
+        require(
+            data.dtype is DType.float32 or scale.dtype is DType.float32 and data.dtype in (*QUANTIZED_TYPES, DType.int32),
+            f"the input is {data.dtype.name}, the scale {scale.dtype.name}",
+        )
         self.broadcast_views(data.dims, scale.dims)
         return (TensorType(data.dims, self.dtype),)
 
@@ -159,10 +168,11 @@ class ByInput(Operator):
         """Dims of the data and of the scale so that the scale broadcasts."""
         axis = self.axis
         if self.block:
-            wanted = (*dims[:axis], -(-dims[axis] // self.block), *dims[axis + 1:])
-            require(scale == wanted and dims[axis] % self.block == 0,
-                    f"the scale has the dims {list(scale)}, wants {list(wanted)}")
-            return (*dims[:axis], wanted[axis], self.block, *dims[axis + 1:]), (*wanted[:axis + 1], 1, *wanted[axis + 1:])
+            wanted = (*dims[:axis], -(-dims[axis] // self.block), *dims[axis + 1 :])
+            require(
+                scale == wanted and dims[axis] % self.block == 0, f"the scale has the dims {list(scale)}, wants {list(wanted)}"
+            )
+            return (*dims[:axis], wanted[axis], self.block, *dims[axis + 1 :]), (*wanted[: axis + 1], 1, *wanted[axis + 1 :])
         if scale in ((), (1,)):
             return dims, (1,) * len(dims)
         require(scale == (dims[axis],), f"the scale has the dims {list(scale)}, wants [{dims[axis]}]")

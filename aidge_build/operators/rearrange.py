@@ -35,7 +35,8 @@ class Concat(Moved):
         first = inputs[0]
         for tensor in inputs[1:]:
             same = tensor.rank == first.rank and all(
-                one == other for axis, (one, other) in enumerate(zip(tensor.dims, first.dims)) if axis != self.axis)
+                one == other for axis, (one, other) in enumerate(zip(tensor.dims, first.dims)) if axis != self.axis
+            )
             require(same, f"{list(first.dims)} and {list(tensor.dims)} differ outside axis {self.axis}")
         dims = list(first.dims)
         dims[self.axis] = sum(tensor.dims[self.axis] for tensor in inputs)
@@ -46,8 +47,10 @@ class Concat(Moved):
 
     @classmethod
     def samples(cls):
-        return (Sample(cls(1), (numbers(2, 3), numbers(2, 1, seed=1), numbers(2, 2, seed=2))),
-                Sample(cls(0), (numbers(3), numbers(4, seed=1))))
+        return (
+            Sample(cls(1), (numbers(2, 3), numbers(2, 1, seed=1), numbers(2, 2, seed=2))),
+            Sample(cls(0), (numbers(3), numbers(4, seed=1))),
+        )
 
 
 @operator("Split")
@@ -78,9 +81,11 @@ class Split(Moved):
 
     def infer(self, inputs):
         (data,) = inputs
-        require(all(size >= 0 for size in self.sizes) and sum(self.sizes) == data.dims[self.axis],
-                f"the sizes {list(self.sizes)} do not add up to the {data.dims[self.axis]} of axis {self.axis}")
-        return tuple(TensorType((*data.dims[:self.axis], size, *data.dims[self.axis + 1:]), data.dtype) for size in self.sizes)
+        require(
+            all(size >= 0 for size in self.sizes) and sum(self.sizes) == data.dims[self.axis],
+            f"the sizes {list(self.sizes)} do not add up to the {data.dims[self.axis]} of axis {self.axis}",
+        )
+        return tuple(TensorType((*data.dims[: self.axis], size, *data.dims[self.axis + 1 :]), data.dtype) for size in self.sizes)
 
     def forward(self, data):
         return tuple(numpy.split(data, numpy.cumsum(self.sizes)[:-1], self.axis))
@@ -163,20 +168,25 @@ class Gather(Moved):
         size = data.dims[self.axis]
         if indices.is_constant and indices.data.size:
             low, high = int(indices.data.min()), int(indices.data.max())
-            require(-size <= low and high < size,
-                    f"the indices {low} to {high} are out of range for axis {self.axis} of length {size}")
-        return (TensorType((*data.dims[:self.axis], *indices.dims, *data.dims[self.axis + 1:]), data.dtype),)
+            require(
+                -size <= low and high < size,
+                f"the indices {low} to {high} are out of range for axis {self.axis} of length {size}",
+            )
+        return (TensorType((*data.dims[: self.axis], *indices.dims, *data.dims[self.axis + 1 :]), data.dtype),)
 
     def forward(self, data, indices):
         size = data.shape[self.axis]
-        require(bool(((-size <= indices) & (indices < size)).all()),
-                f"an index is out of range for axis {self.axis} of length {size}")
+        require(
+            bool(((-size <= indices) & (indices < size)).all()), f"an index is out of range for axis {self.axis} of length {size}"
+        )
         return numpy.take(data, indices, self.axis)
 
     @classmethod
     def samples(cls):
-        return (Sample(cls(1), (numbers(2, 4), numpy.array([[3, 0, 3], [-1, 2, 0]]))),
-                Sample(cls(0), (numbers(4, 2), numpy.array(1))))
+        return (
+            Sample(cls(1), (numbers(2, 4), numpy.array([[3, 0, 3], [-1, 2, 0]]))),
+            Sample(cls(0), (numbers(4, 2), numpy.array(1))),
+        )
 
 
 @operator("Expand")
@@ -221,8 +231,10 @@ class Tile(Moved):
 
     def infer(self, inputs):
         (data,) = inputs
-        require(len(self.repeats) == data.rank and all(count >= 0 for count in self.repeats),
-                f"the repeats {list(self.repeats)} do not fit {list(data.dims)}")
+        require(
+            len(self.repeats) == data.rank and all(count >= 0 for count in self.repeats),
+            f"the repeats {list(self.repeats)} do not fit {list(data.dims)}",
+        )
         return (TensorType(tuple(size * count for size, count in zip(data.dims, self.repeats)), data.dtype),)
 
     def forward(self, data):

@@ -41,8 +41,16 @@ class Recurrent(Operator):
 
     @classmethod
     def from_onnx(cls, source):
-        source.expect_attributes("activation_alpha", "activation_beta", "activations", "clip", "direction", "hidden_size",
-                                 "layout", *cls.more_attributes)
+        source.expect_attributes(
+            "activation_alpha",
+            "activation_beta",
+            "activations",
+            "clip",
+            "direction",
+            "hidden_size",
+            "layout",
+            *cls.more_attributes,
+        )
         weights, direction = source.input(1), source.text("direction", "forward")
         require(direction in DIRECTIONS, f"direction {direction!r} is unknown")
         count = 2 if direction == "bidirectional" else 1
@@ -50,13 +58,16 @@ class Recurrent(Operator):
         functions = tuple(name.lower() for name in names)
         unknown = [name for name in functions if name not in FUNCTIONS]
         require(not unknown, f"activation {unknown and unknown[0]!r} is not supported", f"supported are {', '.join(FUNCTIONS)}")
-        require(len(functions) == len(cls.default_functions) * count,
-                f"{len(functions)} activations, wants {len(cls.default_functions) * count}")
+        require(
+            len(functions) == len(cls.default_functions) * count,
+            f"{len(functions)} activations, wants {len(cls.default_functions) * count}",
+        )
         require(weights.rank == 3 and weights.dims[1] % cls.gates == 0, f"the weights have the dims {list(weights.dims)}")
         hidden = weights.dims[1] // cls.gates
         require(source.integer("hidden_size", hidden) == hidden, f"hidden_size differs from the weights' {hidden}")
-        return cls(hidden, direction, bool(source.integer("layout", 0)), functions, source.real("clip", math.inf),
-                   **cls.more(source))
+        return cls(
+            hidden, direction, bool(source.integer("layout", 0)), functions, source.real("clip", math.inf), **cls.more(source)
+        )
 
     @classmethod
     def more(cls, source) -> dict:
@@ -76,8 +87,10 @@ class Recurrent(Operator):
         wanted = [(weights, (many, rows, data.dims[2])), (recurrence, (many, rows, hidden))]
         wanted += zip(rest, ((many, 2 * rows), (batch,), states, states, (many, 3 * hidden)))
         for tensor, dims in wanted:
-            require(tensor is None or tensor.dims == dims,
-                    f"an input has the dims {list(tensor.dims) if tensor else ''}, wants {list(dims)}")
+            require(
+                tensor is None or tensor.dims == dims,
+                f"an input has the dims {list(tensor.dims) if tensor else ''}, wants {list(dims)}",
+            )
         whole = (batch, steps, many, hidden) if self.batch_first else (steps, many, batch, hidden)
         return TensorType(whole, data.dtype), *(TensorType(states, data.dtype),) * self.states
 
@@ -91,12 +104,18 @@ class Recurrent(Operator):
         last = numpy.zeros((self.states, self.directions, batch, self.hidden))
         for d in range(self.directions):
             per = len(self.default_functions)
-            functions = [FUNCTIONS[name] for name in self.functions[d * per:(d + 1) * per]]
-            own = (weights[d], recurrence[d], numpy.zeros(2 * len(weights[d])) if bias is None else bias[d],
-                   peepholes if peepholes is None else peepholes[d])
+            functions = [FUNCTIONS[name] for name in self.functions[d * per : (d + 1) * per]]
+            own = (
+                weights[d],
+                recurrence[d],
+                numpy.zeros(2 * len(weights[d])) if bias is None else bias[d],
+                peepholes if peepholes is None else peepholes[d],
+            )
             for b in range(batch):
-                state = [numpy.zeros(self.hidden) if len(initial) <= k or initial[k] is None else initial[k][d, b]
-                         for k in range(self.states)]
+                state = [
+                    numpy.zeros(self.hidden) if len(initial) <= k or initial[k] is None else initial[k][d, b]
+                    for k in range(self.states)
+                ]
                 count = steps if lengths is None else int(lengths[b])
                 times = range(count) if d == 0 and self.direction != "reverse" else range(count - 1, -1, -1)
                 for t in times:
@@ -125,7 +144,7 @@ class RNN(Recurrent):
 
     def step(self, x, state, own, functions):
         weights, recurrence, bias, _ = own
-        sums = weights @ x + recurrence @ state[0] + bias[:self.hidden] + bias[self.hidden:]
+        sums = weights @ x + recurrence @ state[0] + bias[: self.hidden] + bias[self.hidden :]
         return [functions[0](self._clipped(sums))]
 
 
@@ -148,10 +167,10 @@ class GRU(Recurrent):
 
     def step(self, x, state, own, functions):
         (h,), (weights, recurrence, bias, _), n = state, own, self.hidden
-        from_x, from_h = weights @ x + bias[:3 * n], recurrence @ h + bias[3 * n:]
-        update, reset = (functions[0](self._clipped(from_x[k * n:(k + 1) * n] + from_h[k * n:(k + 1) * n])) for k in (0, 1))
-        inner = reset * from_h[2 * n:] if self.reset_after else recurrence[2 * n:] @ (reset * h) + bias[5 * n:]
-        new = functions[1](self._clipped(from_x[2 * n:] + inner))
+        from_x, from_h = weights @ x + bias[: 3 * n], recurrence @ h + bias[3 * n :]
+        update, reset = (functions[0](self._clipped(from_x[k * n : (k + 1) * n] + from_h[k * n : (k + 1) * n])) for k in (0, 1))
+        inner = reset * from_h[2 * n :] if self.reset_after else recurrence[2 * n :] @ (reset * h) + bias[5 * n :]
+        new = functions[1](self._clipped(from_x[2 * n :] + inner))
         return [(1 - update) * new + update * h]
 
 
@@ -171,8 +190,8 @@ class LSTM(Recurrent):
 
     def step(self, x, state, own, functions):
         (h, c), (weights, recurrence, bias, peepholes), n = state, own, self.hidden
-        sums = weights @ x + recurrence @ h + bias[:4 * n] + bias[4 * n:]
-        gate = [sums[k * n:(k + 1) * n] for k in range(4)]
+        sums = weights @ x + recurrence @ h + bias[: 4 * n] + bias[4 * n :]
+        gate = [sums[k * n : (k + 1) * n] for k in range(4)]
         peep = numpy.zeros((3, n)) if peepholes is None else peepholes.reshape(3, n)
         into, forget = functions[0](self._clipped(gate[0] + peep[0] * c)), functions[0](self._clipped(gate[2] + peep[2] * c))
         cell = forget * c + into * functions[1](self._clipped(gate[3]))

@@ -41,8 +41,9 @@ class Reduce(ReduceAxis):
 
     def infer(self, inputs):
         (data,) = inputs
-        require(not self.needs_elements or all(data.dims[axis] for axis in self.axes),
-                f"an axis of {list(data.dims)} has no element")
+        require(
+            not self.needs_elements or all(data.dims[axis] for axis in self.axes), f"an axis of {list(data.dims)} has no element"
+        )
         return super().infer(inputs)
 
     def value_of_nothing(self, dtype):
@@ -99,7 +100,7 @@ def first_in_rows(found: numpy.ndarray, axes: tuple[int, ...]) -> numpy.ndarray:
     """Only the first truth along the axes: of equal elements the first gets the gradient."""
     last = tuple(range(-len(axes), 0))
     moved = numpy.moveaxis(found, axes, last)
-    rows = moved.reshape(*moved.shape[:moved.ndim - len(axes)], -1)
+    rows = moved.reshape(*moved.shape[: moved.ndim - len(axes)], -1)
     first = (numpy.arange(rows.shape[-1]) == rows.argmax(-1)[..., None]) & rows
     return numpy.moveaxis(first.reshape(moved.shape), last, axes)
 

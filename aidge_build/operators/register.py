@@ -47,9 +47,11 @@ def _check(cls: type, onnx_names: tuple[str, ...]) -> None:
     if not onnx_names or not all(isinstance(one, str) and one for one in onnx_names):
         raise AidgeError(f"{name}: @operator wants the names of the ONNX operators that it reads", code="REGISTRY")
     if cls.infer is Operator.infer and cls.from_onnx.__func__ is Operator.from_onnx.__func__:
-        raise AidgeError(f"{name} has no shape rule", code="REGISTRY",
-                         hint="inherit it from a kind of operators.kinds, or define infer")
+        raise AidgeError(
+            f"{name} has no shape rule", code="REGISTRY", hint="inherit it from a kind of operators.kinds, or define infer"
+        )
     for entry in fields(cls):
         if declaration(entry) is not None and type_of(entry) not in READERS:
-            raise AidgeError(f"{name}: attribute {entry.name} has the type {type_of(entry)}", code="REGISTRY",
-                             tried=tuple(READERS))
+            raise AidgeError(
+                f"{name}: attribute {entry.name} has the type {type_of(entry)}", code="REGISTRY", tried=tuple(READERS)
+            )

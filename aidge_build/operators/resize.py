@@ -44,17 +44,32 @@ class Resize(Operator):
         data, mode = source.input(0), source.text("mode", "nearest")
         if source.opset < 11:
             source.expect_attributes("mode")
-            return cls._by_scales(data, source.constant_input(1), range(data.rank), mode=mode, coordinates="asymmetric",
-                                  nearest="floor"), source.input_names[:1]
-        source.expect_attributes("antialias", "axes", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
-                                 "extrapolation_value", "keep_aspect_ratio_policy", "mode", "nearest_mode")
+            return cls._by_scales(
+                data, source.constant_input(1), range(data.rank), mode=mode, coordinates="asymmetric", nearest="floor"
+            ), source.input_names[:1]
+        source.expect_attributes(
+            "antialias",
+            "axes",
+            "coordinate_transformation_mode",
+            "cubic_coeff_a",
+            "exclude_outside",
+            "extrapolation_value",
+            "keep_aspect_ratio_policy",
+            "mode",
+            "nearest_mode",
+        )
         axes = counted_axes(source.integers("axes", tuple(range(data.rank))), data.rank)
         coordinates = source.text("coordinate_transformation_mode", "half_pixel")
         policy = source.text("keep_aspect_ratio_policy", "stretch")
-        keywords = {"mode": mode, "coordinates": coordinates, "nearest": source.text("nearest_mode", "round_prefer_floor"),
-                    "cubic": source.real("cubic_coeff_a", -0.75), "antialias": bool(source.integer("antialias", 0)),
-                    "exclude_outside": bool(source.integer("exclude_outside", 0)),
-                    "extrapolation": source.real("extrapolation_value", 0.0)}
+        keywords = {
+            "mode": mode,
+            "coordinates": coordinates,
+            "nearest": source.text("nearest_mode", "round_prefer_floor"),
+            "cubic": source.real("cubic_coeff_a", -0.75),
+            "antialias": bool(source.integer("antialias", 0)),
+            "exclude_outside": bool(source.integer("exclude_outside", 0)),
+            "extrapolation": source.real("extrapolation_value", 0.0),
+        }
         require(policy in ("stretch", "not_larger", "not_smaller"), f"keep_aspect_ratio_policy {policy!r} is unknown")
         reads = source.input_names[:1]
         if coordinates == "tf_crop_and_resize":
@@ -92,8 +107,11 @@ class Resize(Operator):
 
     def infer(self, inputs):
         data = inputs[0]
-        for name, value, known in (("mode", self.mode, MODES), ("coordinate_transformation_mode", self.coordinates, COORDINATES),
-                                   ("nearest_mode", self.nearest, NEAREST)):
+        for name, value, known in (
+            ("mode", self.mode, MODES),
+            ("coordinate_transformation_mode", self.coordinates, COORDINATES),
+            ("nearest_mode", self.nearest, NEAREST),
+        ):
             require(value in known, f"{name} {value!r} is not supported", f"supported are {', '.join(known)}")
         require(not self.antialias or self.mode != "nearest", "antialias with mode nearest")
         require(all(0 < size <= LARGEST for size in self.dims), f"the result has the dims {list(self.dims)}")
@@ -140,8 +158,9 @@ class Resize(Operator):
             return out / scale
         if self.coordinates == "tf_crop_and_resize":
             begin, part = self.begin[axis], self.end[axis] - self.begin[axis]
-            return begin * (size - 1) + (out * 0 + part * (size - 1) / 2 if length == 1
-                                         else out * part * (size - 1) / (length - 1))
+            return begin * (size - 1) + (
+                out * 0 + part * (size - 1) / 2 if length == 1 else out * part * (size - 1) / (length - 1)
+            )
         if self.coordinates == "pytorch_half_pixel" and length == 1:
             return out * 0 - 0.5
         shift = size / 2 * (1 - self.dims[axis] / length) if self.coordinates == "half_pixel_symmetric" else 0.0
@@ -149,8 +168,12 @@ class Resize(Operator):
 
     def _weights(self, ratio: float, scale: float) -> list[float]:
         if self.mode == "nearest":
-            right = ratio == 1 or {"round_prefer_floor": ratio > 0.5, "round_prefer_ceil": ratio >= 0.5, "floor": False,
-                                   "ceil": True}[self.nearest]
+            right = (
+                ratio == 1
+                or {"round_prefer_floor": ratio > 0.5, "round_prefer_ceil": ratio >= 0.5, "floor": False, "ceil": True}[
+                    self.nearest
+                ]
+            )
             return [0.0, 1.0] if right else [1.0, 0.0]
         reach, shape = (1, _triangle) if self.mode == "linear" else (2, self._cubic)
         narrow = min(scale, 1.0) if self.antialias else 1.0
@@ -162,8 +185,8 @@ class Resize(Operator):
     def _cubic(self, x: float) -> float:
         a = self.cubic
         if x <= 1:
-            return (a + 2) * x ** 3 - (a + 3) * x ** 2 + 1
-        return a * x ** 3 - 5 * a * x ** 2 + 8 * a * x - 4 * a if x < 2 else 0.0
+            return (a + 2) * x**3 - (a + 3) * x**2 + 1
+        return a * x**3 - 5 * a * x**2 + 8 * a * x - 4 * a if x < 2 else 0.0
 
     def forward(self, data):
         result = data.astype(numpy.float64)
@@ -195,9 +218,12 @@ class Resize(Operator):
     def examples(cls):
         larger, smaller = ((1, 5, 7), (1.0, 5 / 3, 7 / 4)), ((1, 2, 3), (1.0, 2 / 3, 3 / 4))
         forms = itertools.product((larger, smaller), MODES, COORDINATES[:5])
-        return (*(cls(*size, mode, coordinates) for size, mode, coordinates in forms),
-                cls(*smaller, "linear", antialias=True), cls(*smaller, "cubic", antialias=True, exclude_outside=True),
-                cls(*larger, "linear", "tf_crop_and_resize", extrapolation=1.5, begin=(0.0, -0.2, 0.1), end=(1.0, 1.3, 0.9)))
+        return (
+            *(cls(*size, mode, coordinates) for size, mode, coordinates in forms),
+            cls(*smaller, "linear", antialias=True),
+            cls(*smaller, "cubic", antialias=True, exclude_outside=True),
+            cls(*larger, "linear", "tf_crop_and_resize", extrapolation=1.5, begin=(0.0, -0.2, 0.1), end=(1.0, 1.3, 0.9)),
+        )
 
     @classmethod
     def samples(cls):
@@ -218,8 +244,10 @@ class CropAndResize(Resize):
     def infer(self, inputs):
         _, roi = inputs
         require(roi.dims == (2 * len(self.roi_axes),), f"roi has the dims {list(roi.dims)}, wants [{2 * len(self.roi_axes)}]")
-        require(not self.antialias and not self.exclude_outside,
-                "antialias and exclude_outside are not supported with a roi of run time")
+        require(
+            not self.antialias and not self.exclude_outside,
+            "antialias and exclude_outside are not supported with a roi of run time",
+        )
         return super().infer(inputs)
 
     def forward(self, data, roi):
@@ -245,8 +273,9 @@ class Upsample(Resize):
         source.expect_attributes("mode", "scales")
         data = source.input(0)
         scales = numpy.array(source.reals("scales")) if source.opset < 9 else source.constant_input(1)
-        return cls._by_scales(data, scales, range(data.rank), mode=source.text("mode", "nearest"), coordinates="asymmetric",
-                              nearest="floor"), source.input_names[:1]
+        return cls._by_scales(
+            data, scales, range(data.rank), mode=source.text("mode", "nearest"), coordinates="asymmetric", nearest="floor"
+        ), source.input_names[:1]
 
 
 def _triangle(x: float) -> float:

@@ -35,8 +35,10 @@ class GatherElements(Moved):
     def infer(self, inputs):
         data, indices = inputs
         require(data.rank == indices.rank, f"the ranks {data.rank} and {indices.rank} differ")
-        require(all(few <= many for axis, (few, many) in enumerate(zip(indices.dims, data.dims)) if axis != self.axis),
-                f"the indices {list(indices.dims)} reach beyond {list(data.dims)}")
+        require(
+            all(few <= many for axis, (few, many) in enumerate(zip(indices.dims, data.dims)) if axis != self.axis),
+            f"the indices {list(indices.dims)} reach beyond {list(data.dims)}",
+        )
         return (TensorType(indices.dims, data.dtype),)
 
     def forward(self, data, indices):
@@ -63,11 +65,13 @@ class GatherND(Moved):
     def infer(self, inputs):
         data, indices = inputs
         batch = self.batch_axes
-        require(0 <= batch < min(data.rank, indices.rank) and data.dims[:batch] == indices.dims[:batch],
-                f"batch_dims {batch} does not fit {list(data.dims)} and {list(indices.dims)}")
+        require(
+            0 <= batch < min(data.rank, indices.rank) and data.dims[:batch] == indices.dims[:batch],
+            f"batch_dims {batch} does not fit {list(data.dims)} and {list(indices.dims)}",
+        )
         depth = indices.dims[-1]
         require(0 < depth <= data.rank - batch, f"the tuples have {depth} indices, the data {data.rank - batch} axes")
-        return (TensorType((*indices.dims[:-1], *data.dims[batch + depth:]), data.dtype),)
+        return (TensorType((*indices.dims[:-1], *data.dims[batch + depth :]), data.dtype),)
 
     def forward(self, data, indices):
         batch, depth = self.batch_axes, indices.shape[-1]
@@ -79,8 +83,10 @@ class GatherND(Moved):
 
     @classmethod
     def samples(cls):
-        return (Sample(cls(), (numbers(2, 3), numpy.array([[1], [0], [1]]))),
-                Sample(cls(1), (numbers(2, 3), numpy.array([[2], [0]]))))
+        return (
+            Sample(cls(), (numbers(2, 3), numpy.array([[1], [0], [1]]))),
+            Sample(cls(1), (numbers(2, 3), numpy.array([[2], [0]]))),
+        )
 
 
 @dataclass(frozen=True)
@@ -142,10 +148,14 @@ class ScatterElements(Scatter):
 
     def infer(self, inputs):
         data, indices, updates = inputs
-        require(indices.dims == updates.dims and data.rank == indices.rank, f"the indices {list(indices.dims)} and updates "
-                f"{list(updates.dims)} do not fit {list(data.dims)}")
-        require(all(few <= many for axis, (few, many) in enumerate(zip(indices.dims, data.dims)) if axis != self.axis),
-                f"the indices {list(indices.dims)} reach beyond {list(data.dims)}")
+        require(
+            indices.dims == updates.dims and data.rank == indices.rank,
+            f"the indices {list(indices.dims)} and updates {list(updates.dims)} do not fit {list(data.dims)}",
+        )
+        require(
+            all(few <= many for axis, (few, many) in enumerate(zip(indices.dims, data.dims)) if axis != self.axis),
+            f"the indices {list(indices.dims)} reach beyond {list(data.dims)}",
+        )
         return super().infer(inputs)
 
     def places(self, data, indices):
@@ -170,9 +180,11 @@ class ScatterND(Scatter):
 
     def infer(self, inputs):
         data, indices, updates = inputs
-        require(indices.rank > 0 and 0 < indices.dims[-1] <= data.rank,
-                f"the indices {list(indices.dims)} do not fit {list(data.dims)}")
-        wanted = (*indices.dims[:-1], *data.dims[indices.dims[-1]:])
+        require(
+            indices.rank > 0 and 0 < indices.dims[-1] <= data.rank,
+            f"the indices {list(indices.dims)} do not fit {list(data.dims)}",
+        )
+        wanted = (*indices.dims[:-1], *data.dims[indices.dims[-1] :])
         require(updates.dims == wanted, f"the updates have the dims {list(updates.dims)}, want {list(wanted)}")
         return super().infer(inputs)
 

@@ -23,14 +23,17 @@ class ArgMax(Operator):
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("axis", "keepdims", "select_last_index")
-        return cls(source.axis("axis", 0, source.input(0).rank), bool(source.integer("keepdims", 1)),
-                   bool(source.integer("select_last_index", 0)))
+        return cls(
+            source.axis("axis", 0, source.input(0).rank),
+            bool(source.integer("keepdims", 1)),
+            bool(source.integer("select_last_index", 0)),
+        )
 
     def infer(self, inputs):
         (data,) = inputs
         require(data.dims[self.axis] > 0, f"axis {self.axis} of {list(data.dims)} has no element")
         middle = (1,) if self.keep else ()
-        return (TensorType((*data.dims[:self.axis], *middle, *data.dims[self.axis + 1:]), DType.int64),)
+        return (TensorType((*data.dims[: self.axis], *middle, *data.dims[self.axis + 1 :]), DType.int64),)
 
     def forward(self, data):
         found = self._index(numpy.flip(data, self.axis) if self.last else data)
@@ -75,16 +78,18 @@ class TopK(Operator):
 
     def infer(self, inputs):
         (data,) = inputs
-        require(0 < self.count <= data.dims[self.axis],
-                f"k is {self.count}, axis {self.axis} has {data.dims[self.axis]} elements")
-        dims = (*data.dims[:self.axis], self.count, *data.dims[self.axis + 1:])
+        require(
+            0 < self.count <= data.dims[self.axis], f"k is {self.count}, axis {self.axis} has {data.dims[self.axis]} elements"
+        )
+        dims = (*data.dims[: self.axis], self.count, *data.dims[self.axis + 1 :])
         return TensorType(dims, data.dtype), TensorType(dims, DType.int64)
 
     def forward(self, data):
         # A stable sort keeps the first of equal elements in front; so does reversing data and order, largest first.
         if self.largest:
-            order = numpy.flip(data.shape[self.axis] - 1 - numpy.argsort(numpy.flip(data, self.axis), self.axis, kind="stable"),
-                               self.axis)
+            order = numpy.flip(
+                data.shape[self.axis] - 1 - numpy.argsort(numpy.flip(data, self.axis), self.axis, kind="stable"), self.axis
+            )
         else:
             order = numpy.argsort(data, self.axis, kind="stable")
         order = numpy.take(order, range(self.count), self.axis)

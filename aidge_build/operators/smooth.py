@@ -99,13 +99,13 @@ class Gelu(ElementWise):
 
     def forward(self, data):
         if self.with_tanh:
-            return data / 2 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (data + 0.044715 * data ** 3)))
+            return data / 2 * (1 + numpy.tanh(math.sqrt(2 / math.pi) * (data + 0.044715 * data**3)))
         return data / 2 * (1 + Erf.function(data / math.sqrt(2)))
 
     def derivative(self, data, result):
         if self.with_tanh:
-            slope = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * data ** 2)
-            steep = numpy.tanh(math.sqrt(2 / math.pi) * (data + 0.044715 * data ** 3))
+            slope = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * data**2)
+            steep = numpy.tanh(math.sqrt(2 / math.pi) * (data + 0.044715 * data**3))
             return (1 + steep) / 2 + data / 2 * (1 - steep * steep) * slope
         density = numpy.exp(-data * data / 2) / math.sqrt(2 * math.pi)
         return (1 + Erf.function(data / math.sqrt(2))) / 2 + data * density

@@ -28,7 +28,7 @@ class Softmax(ForAxis):
         data = source.input(0)
         old = source.opset < 13
         axis = source.axis("axis", 1 if old else -1, data.rank, beyond=1 if old else 0)
-        return cls(axis, old and math.prod(data.dims[axis + 1:]) != 1 or axis == data.rank)
+        return cls(axis, old and math.prod(data.dims[axis + 1 :]) != 1 or axis == data.rank)
 
     def along_rows(self, rows):
         terms = numpy.exp(rows - rows.max(axis=-1, keepdims=True))

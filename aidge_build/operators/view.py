@@ -50,8 +50,10 @@ class Reshape(View):
 
     def infer(self, inputs):
         (data,) = inputs
-        require(math.prod(self.dims) == math.prod(data.dims),
-                f"{list(data.dims)} has {math.prod(data.dims)} elements, {list(self.dims)} has {math.prod(self.dims)}")
+        require(
+            math.prod(self.dims) == math.prod(data.dims),
+            f"{list(data.dims)} has {math.prod(data.dims)} elements, {list(self.dims)} has {math.prod(self.dims)}",
+        )
         return (TensorType(self.dims, data.dtype),)
 
     def forward(self, data):
@@ -70,8 +72,10 @@ def resolved_dims(dims: tuple[int, ...], wanted: tuple[int, ...], allow_zero: bo
         require(not (0 in wanted and -1 in wanted), f"the shape {list(wanted)} holds both 0 and -1 with allowzero")
         known = list(wanted)
     else:
-        require(all(size != 0 or axis < len(dims) for axis, size in enumerate(wanted)),
-                f"the shape {list(wanted)} copies a dim that {list(dims)} does not have")
+        require(
+            all(size != 0 or axis < len(dims) for axis, size in enumerate(wanted)),
+            f"the shape {list(wanted)} copies a dim that {list(dims)} does not have",
+        )
         known = [dims[axis] if size == 0 else size for axis, size in enumerate(wanted)]
     if -1 in known:
         others, elements = math.prod(size for size in known if size != -1), math.prod(dims)
@@ -99,7 +103,7 @@ class Flatten(View):
         return data.reshape(self._dims(data.shape))
 
     def _dims(self, dims):
-        return math.prod(dims[:self.axis]), math.prod(dims[self.axis:])
+        return math.prod(dims[: self.axis]), math.prod(dims[self.axis :])
 
     @classmethod
     def examples(cls):

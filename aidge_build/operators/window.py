@@ -44,14 +44,24 @@ class Window:
         strides, dilations = source.integers("strides", (1,) * rank), source.integers("dilations", (1,) * rank)
         pads = source.integers("pads", None)
         auto = source.text("auto_pad", "NOTSET")
-        for name, numbers, low, count in (("kernel_shape", declared, 1, rank), ("strides", strides, 1, rank),
-                                          ("dilations", dilations, 1, rank), ("pads", pads or (0,) * 2 * rank, 0, 2 * rank)):
+        for name, numbers, low, count in (
+            ("kernel_shape", declared, 1, rank),
+            ("strides", strides, 1, rank),
+            ("dilations", dilations, 1, rank),
+            ("pads", pads or (0,) * 2 * rank, 0, 2 * rank),
+        ):
             require(len(numbers) == count, f"{name} {numbers} has {len(numbers)} numbers, wants {count}")
             require(all(low <= n < LARGEST for n in numbers), f"{name} {numbers}: each must be in {low}..{LARGEST - 1}")
         require(auto in ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"), f"auto_pad {auto!r} is unknown")
         require(auto == "NOTSET" or not pads or not any(pads), f"both pads {pads} and auto_pad {auto}")
-        window = cls(tuple(declared), tuple(strides), tuple(dilations), tuple((pads or (0,) * 2 * rank)[:rank]),
-                     tuple((pads or (0,) * 2 * rank)[rank:]), bool(source.integer("ceil_mode", 0)))
+        window = cls(
+            tuple(declared),
+            tuple(strides),
+            tuple(dilations),
+            tuple((pads or (0,) * 2 * rank)[:rank]),
+            tuple((pads or (0,) * 2 * rank)[rank:]),
+            bool(source.integer("ceil_mode", 0)),
+        )
         return window._same(spatial, auto) if auto.startswith("SAME") else window
 
     def _same(self, spatial: tuple[int, ...], auto: str) -> "Window":
@@ -91,8 +101,12 @@ def windows(data: numpy.ndarray, window: Window, fill: float) -> numpy.ndarray:
     require(elements <= MOST_ELEMENTS, f"the padded input has {elements} elements, too many to evaluate")
     padded = numpy.pad(data, pads, constant_values=fill) if any(map(any, pads)) else data
     view = numpy.lib.stride_tricks.sliding_window_view(padded, window.extents, tuple(range(2, 2 + rank)))
-    steps = (slice(None), slice(None), *(slice(0, (n - 1) * s + 1, s) for n, s in zip(out, window.strides)),
-             *(slice(None, None, d) for d in window.dilations))
+    steps = (
+        slice(None),
+        slice(None),
+        *(slice(0, (n - 1) * s + 1, s) for n, s in zip(out, window.strides)),
+        *(slice(None, None, d) for d in window.dilations),
+    )
     return view[steps]
 
 
@@ -100,10 +114,12 @@ def overlaid(parts: numpy.ndarray, window: Window, shape: tuple[int, ...]) -> nu
     """What lies in windows [N, C, out..., kernel...], added up at its places of an input of this shape: `windows` transposed."""
     pads = _pads(window, shape[2:])
     padded = numpy.zeros((*shape[:2], *(size + sum(pad) for size, pad in zip(shape[2:], pads))))
-    out = parts.shape[2:2 + window.rank]
+    out = parts.shape[2 : 2 + window.rank]
     for taps in itertools.product(*map(range, window.kernel)):
-        places = (slice(tap * dilation, tap * dilation + (count - 1) * stride + 1, stride)
-                  for tap, dilation, count, stride in zip(taps, window.dilations, out, window.strides))
+        places = (
+            slice(tap * dilation, tap * dilation + (count - 1) * stride + 1, stride)
+            for tap, dilation, count, stride in zip(taps, window.dilations, out, window.strides)
+        )
         padded[(slice(None), slice(None), *places)] += parts[(..., *taps)]
     return padded[(slice(None), slice(None), *(slice(begin, begin + size) for (begin, _), size in zip(pads, shape[2:])))]
 
@@ -112,7 +128,8 @@ def _pads(window: Window, spatial: tuple[int, ...]) -> list[tuple[int, int]]:
     """Pads before and after each axis; with ceil_mode the last window may reach beyond the end pad."""
     after = [
         max(end, (count - 1) * stride + extent - size - begin)
-        for end, count, stride, extent, size, begin in zip(window.pads_end, window.output_dims(spatial), window.strides,
-                                                           window.extents, spatial, window.pads_begin)
+        for end, count, stride, extent, size, begin in zip(
+            window.pads_end, window.output_dims(spatial), window.strides, window.extents, spatial, window.pads_begin
+        )
     ]
     return list(zip(window.pads_begin, after))

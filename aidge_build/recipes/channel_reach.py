@@ -55,8 +55,14 @@ class Sums:
 
 def has_channels(tensor: Tensor | None) -> bool:
     """Whether the tensor is computed, quantized with one scale, and has an axis of channels."""
-    return (tensor is not None and not tensor.is_constant and tensor.rank > CHANNEL_AXIS and tensor.elements > 0
-            and tensor.quantization is not None and tensor.quantization.per_tensor)
+    return (
+        tensor is not None
+        and not tensor.is_constant
+        and tensor.rank > CHANNEL_AXIS
+        and tensor.elements > 0
+        and tensor.quantization is not None
+        and tensor.quantization.per_tensor
+    )
 
 
 def is_by_channel(operator: Operator) -> bool:
@@ -95,8 +101,11 @@ def _reach(view: GraphView, node: Node, output: Tensor, found: Mapping[str, Reac
     if len(node.outputs) == 1 and computed and all(tensor.name in found for tensor in computed):
         if isinstance(node.operator, Conv | FC):
             sums = linear_sums(node.operator, inputs, output, found[computed[0].name]) if is_quantized_linear(inputs) else None
-            return everything(output) if sums is None else Reach(stored(node.operator, inputs, output, sums.low),
-                                                                 stored(node.operator, inputs, output, sums.high))
+            return (
+                everything(output)
+                if sums is None
+                else Reach(stored(node.operator, inputs, output, sums.low), stored(node.operator, inputs, output, sums.high))
+            )
         if isinstance(node.operator, ElementWise):
             return _reach_of_table(node, computed[0], output, found[computed[0].name])
         if is_by_channel(node.operator):
@@ -155,7 +164,7 @@ def _reach_of_table(node: Node, data: Tensor, output: Tensor, reach: Reach) -> R
     levels = numpy.arange(first, last + 1).astype(data.dtype.numpy)
     shaped = data.with_(dims=levels.shape), output.with_(dims=levels.shape)
     table = evaluate(node.operator, [levels], shaped[:1], shaped[1:])[0].astype(numpy.int64)
-    ends = [table[low - first:high - first + 1] for low, high in zip(reach.low.tolist(), reach.high.tolist())]
+    ends = [table[low - first : high - first + 1] for low, high in zip(reach.low.tolist(), reach.high.tolist())]
     return Reach(numpy.array([end.min() for end in ends]), numpy.array([end.max() for end in ends]))
 
 
@@ -171,8 +180,10 @@ def _reach_of_corners(node: Node, inputs: tuple[Tensor | None, ...], output: Ten
     lows, highs = [], []
     for corner in corners:
         end_of = dict(zip(moving, corner))
-        values = [_image(tensor, found[tensor.name], end_of[index]) if index in end_of else tensor and tensor.data
-                  for index, tensor in enumerate(inputs)]
+        values = [
+            _image(tensor, found[tensor.name], end_of[index]) if index in end_of else tensor and tensor.data
+            for index, tensor in enumerate(inputs)
+        ]
         (result,) = evaluate(node.operator, values, inputs, (output,))
         lows.append(result.min(axis=axes).astype(numpy.int64))
         highs.append(result.max(axis=axes).astype(numpy.int64))

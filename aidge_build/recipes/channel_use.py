@@ -14,8 +14,15 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.rearrange import Concat
-from aidge_build.recipes.channel_reach import (CHANNEL_AXIS, Reach, has_channels, is_by_channel, is_quantized_linear, keeps_order,
-                                                split_and_joined)
+from aidge_build.recipes.channel_reach import (
+    CHANNEL_AXIS,
+    Reach,
+    has_channels,
+    is_by_channel,
+    is_quantized_linear,
+    keeps_order,
+    split_and_joined,
+)
 
 WORD = 4  # channels: a tensor keeps a multiple of it, so that its pixels stay whole words
 
@@ -45,15 +52,17 @@ class ChannelUse:
         self._view = view
         self._reach = reach
         self._parent: list[int] = []
-        self._of_tensor = {name: self._new_classes(tensor.dims[CHANNEL_AXIS])
-                           for name, tensor in view.tensors.items() if has_channels(tensor)}
+        self._of_tensor = {
+            name: self._new_classes(tensor.dims[CHANNEL_AXIS]) for name, tensor in view.tensors.items() if has_channels(tensor)
+        }
         self._products: list[Product] = []
         whole = {*view.inputs, *view.outputs}
         for node in view.nodes:
             if not self._understands(node):
                 whole |= {name for name in (*node.inputs, *node.outputs) if name in self._of_tensor}
-        self._classes = {name: numpy.array([self._root(each) for each in members], numpy.int64)
-                         for name, members in self._of_tensor.items()}
+        self._classes = {
+            name: numpy.array([self._root(each) for each in members], numpy.int64) for name, members in self._of_tensor.items()
+        }
         self.needed = numpy.zeros(len(self._parent), bool)
         for name in whole & self._of_tensor.keys():
             self.needed[self._classes[name]] = True
@@ -127,8 +136,10 @@ class ChannelUse:
     def _renamed(self, data: Tensor, output: Tensor) -> bool:
         parts, joined = split_and_joined(data, output)
         if parts:
-            self._join(numpy.repeat(self._of_tensor[data.name], parts).tolist(),
-                       numpy.repeat(self._of_tensor[output.name], joined).tolist())
+            self._join(
+                numpy.repeat(self._of_tensor[data.name], parts).tolist(),
+                numpy.repeat(self._of_tensor[output.name], joined).tolist(),
+            )
         return parts > 0
 
     def _spread(self) -> None:

@@ -29,8 +29,14 @@ def expand_qlinear(view: GraphView) -> GraphView:
         operator = node.operator
         inputs = (*node.inputs, *("",) * (9 - len(node.inputs)))
         if isinstance(operator, QLinear):
-            _expand(view, rewrite, node, operator.inner, [_operand(inputs, *places) for places in operator.operands],
-                    tuple(inputs[place] for place in operator.result))
+            _expand(
+                view,
+                rewrite,
+                node,
+                operator.inner,
+                [_operand(inputs, *places) for places in operator.operands],
+                tuple(inputs[place] for place in operator.result),
+            )
         elif isinstance(operator, QGemm):
             _expand_linear(view, rewrite, node, operator.inner, inputs, inputs[6], 1 if not operator.inner.transpose_b else 0)
         elif isinstance(operator, QLinearConv) and _has_constant_weights(view, node, 0):
@@ -52,8 +58,15 @@ def _has_constant_weights(view: GraphView, node: Node, axis: int) -> bool:
     return all(tensor.is_constant for tensor in tensors[1:]) and (tensors[4].elements == 1 or tensors[3].rank == 2 or axis == 0)
 
 
-def _expand(view: GraphView, rewrite: Rewrite, node: Node, inner: Operator, operands: Sequence[Operand], result: tuple[str, str],
-            axes: Sequence[int] = ()) -> None:
+def _expand(
+    view: GraphView,
+    rewrite: Rewrite,
+    node: Node,
+    inner: Operator,
+    operands: Sequence[Operand],
+    result: tuple[str, str],
+    axes: Sequence[int] = (),
+) -> None:
     """Replace the node; nothing happens when a scale or zero point is not constant."""
     parameters = [name for _, *names in operands for name in names if name] + [name for name in result if name]
     if not all(rewrite.tensors[name].is_constant for name in parameters):

@@ -27,8 +27,9 @@ def fuse_batch_norm(view: GraphView) -> GraphView:
             rewrite.add_tensor(constant(f"{weights.name}_normalized", new_weights.astype(numpy.float32))),
             rewrite.add_tensor(constant(f"{node.inputs[2]}_folded", ((bias - mean) * factor + beta).astype(numpy.float32))),
         )
-        rewrite.replace_node(behind, behind.with_(inputs=(behind.inputs[0], *names), outputs=node.outputs[:1],
-                                                  origin=found.origin))
+        rewrite.replace_node(
+            behind, behind.with_(inputs=(behind.inputs[0], *names), outputs=node.outputs[:1], origin=found.origin)
+        )
         rewrite.remove_node(node)
     return rewrite.finish()
 

@@ -36,8 +36,9 @@ def _fuse_gemm(view: GraphView, rewrite: Rewrite, node: Node) -> None:
     if operator.transpose_a or not weights.is_constant or weights.rank != 2 or data.rank != 2 or data.is_constant:
         return
     outputs = weights.dims[0] if operator.transpose_b else weights.dims[1]
-    if bias is not None and not (bias.is_constant and bias.elements in (1, outputs) and bias.dims[-1:] != ()
-                                 and bias.dims[-1] in (1, outputs)):
+    if bias is not None and not (
+        bias.is_constant and bias.elements in (1, outputs) and bias.dims[-1:] != () and bias.dims[-1] in (1, outputs)
+    ):
         return
     if not plain and (weights.quantization or (bias is not None and bias.quantization)):
         return
@@ -73,8 +74,9 @@ def _fuse_matmul(view: GraphView, rewrite: Rewrite, node: Node) -> None:
         return
     names.append(rewrite.add_tensor(_bias(bias, weights.dims[1], 1.0)))
     operator = FC(minimum=add.operator.minimum, maximum=add.operator.maximum)
-    rewrite.replace_node(node, node.with_(operator=operator, inputs=tuple(names), outputs=add.outputs,
-                                          origin=(*node.origin, *add.origin)))
+    rewrite.replace_node(
+        node, node.with_(operator=operator, inputs=tuple(names), outputs=add.outputs, origin=(*node.origin, *add.origin))
+    )
     rewrite.remove_node(add)
 
 
@@ -94,8 +96,12 @@ def _transposed(weights: Tensor) -> Tensor:
     quantization = weights.quantization
     if quantization is not None and not quantization.per_tensor:
         quantization = Quantization(quantization.scales, quantization.zero_points, 1 - quantization.axis)
-    return weights.with_(name=f"{weights.name}_transposed", dims=weights.dims[::-1],
-                         data=numpy.ascontiguousarray(weights.data.T), quantization=quantization)
+    return weights.with_(
+        name=f"{weights.name}_transposed",
+        dims=weights.dims[::-1],
+        data=numpy.ascontiguousarray(weights.data.T),
+        quantization=quantization,
+    )
 
 
 def _named(rewrite: Rewrite, old: Tensor, new: Tensor) -> str:

@@ -24,17 +24,23 @@ def fuse_pad(view: GraphView) -> GraphView:
         window = reader.operator.window
         window = replace(window, pads_begin=_sum(window.pads_begin, begin), pads_end=_sum(window.pads_end, end))
         changes = {"window": window} if isinstance(reader.operator, Conv) else {"window": window, "count_include_pad": True}
-        rewrite.replace_node(reader, reader.with_(operator=replace(reader.operator, **changes),
-                                                  inputs=(pad.inputs[0], *reader.inputs[1:]),
-                                                  origin=found.origin))
+        rewrite.replace_node(
+            reader,
+            reader.with_(
+                operator=replace(reader.operator, **changes), inputs=(pad.inputs[0], *reader.inputs[1:]), origin=found.origin
+            ),
+        )
         rewrite.remove_node(pad)
     return rewrite.finish()
 
 
 def _fits(view: GraphView, pad: Node, reader: Node) -> bool:
     operator, rank = pad.operator, view.tensor(pad.inputs[0]).rank
-    spatial_only = (rank >= 3 and not any((*operator.pads_begin[:2], *operator.pads_end[:2]))
-                    and min(*operator.pads_begin, *operator.pads_end) >= 0)
+    spatial_only = (
+        rank >= 3
+        and not any((*operator.pads_begin[:2], *operator.pads_end[:2]))
+        and min(*operator.pads_begin, *operator.pads_end) >= 0
+    )
     if not spatial_only or operator.mode != "constant" or operator.value != 0 or pad.outputs[0] in reader.inputs[1:]:
         return False
     return isinstance(reader.operator, Conv) or not reader.operator.window.has_pads and not reader.operator.window.ceil_mode

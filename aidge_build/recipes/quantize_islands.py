@@ -61,8 +61,18 @@ def _annotate(view: GraphView) -> GraphView:
 
 
 # Operators whose result holds elements of input 0 and nothing else: they mean the same on stored and on real values.
-_SELECTING = ("DepthToSpace", "Expand", "Gather", "GlobalMaxPooling", "MaxPooling1D", "MaxPooling2D", "MaxPooling3D", "Slice",
-              "SpaceToDepth", "Tile")
+_SELECTING = (
+    "DepthToSpace",
+    "Expand",
+    "Gather",
+    "GlobalMaxPooling",
+    "MaxPooling1D",
+    "MaxPooling2D",
+    "MaxPooling3D",
+    "Slice",
+    "SpaceToDepth",
+    "Tile",
+)
 
 
 def _selects(node: Node) -> bool:
@@ -74,8 +84,10 @@ def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization 
 
     Between two different quantizations a selecting operator does, too: stored values pass, and mean something else behind it.
     """
-    return any(node is not None and not _keeps_meaning(node, found) and node.type not in ("QuantizeLinear", "DequantizeLinear")
-               for node in (view.producer(name), *view.consumers(name)))
+    return any(
+        node is not None and not _keeps_meaning(node, found) and node.type not in ("QuantizeLinear", "DequantizeLinear")
+        for node in (view.producer(name), *view.consumers(name))
+    )
 
 
 def _keeps_meaning(node: Node, found: dict[str, Quantization | None]) -> bool:

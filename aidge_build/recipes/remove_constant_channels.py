@@ -35,8 +35,11 @@ def remove_constant_channels(view: GraphView) -> GraphView:
     kept = {name: mask for name in view.tensors if (mask := use.kept(name)) is not None and not mask.all()}
     for name, mask in kept.items():
         tensor = view.tensor(name)
-        rewrite.update_tensor(name, dims=_shortened(tensor.dims, CHANNEL_AXIS, mask),
-                              kept=KeptChannels(tuple(numpy.flatnonzero(mask).tolist()), len(mask)))
+        rewrite.update_tensor(
+            name,
+            dims=_shortened(tensor.dims, CHANNEL_AXIS, mask),
+            kept=KeptChannels(tuple(numpy.flatnonzero(mask).tolist()), len(mask)),
+        )
     for node in view.nodes:
         if any(name in kept for name in (*node.inputs, *node.outputs)):
             rewrite.replace_node(node, _reduced(view, rewrite, node, use, reach))
@@ -44,7 +47,7 @@ def remove_constant_channels(view: GraphView) -> GraphView:
 
 
 def _shortened(dims: tuple[int, ...], axis: int, mask: numpy.ndarray) -> tuple[int, ...]:
-    return (*dims[:axis], int(mask.sum()), *dims[axis + 1:])
+    return (*dims[:axis], int(mask.sum()), *dims[axis + 1 :])
 
 
 def _reduced(view: GraphView, rewrite: Rewrite, node: Node, use: ChannelUse, reach: dict[str, Reach]) -> Node:
@@ -109,5 +112,8 @@ def _of_rows(quantization: Quantization | None, rows: numpy.ndarray) -> Quantiza
     if quantization is None or quantization.per_tensor:
         return quantization
     chosen = numpy.flatnonzero(rows).tolist()
-    return Quantization(tuple(quantization.scales[row] for row in chosen), tuple(quantization.zero_points[row] for row in chosen),
-                        quantization.axis)
+    return Quantization(
+        tuple(quantization.scales[row] for row in chosen),
+        tuple(quantization.zero_points[row] for row in chosen),
+        quantization.axis,
+    )

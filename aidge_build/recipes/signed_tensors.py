@@ -89,8 +89,11 @@ def _without_zero_points(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     made: dict[str, str] = {}
     for node in view.nodes:
-        if not isinstance(node.operator, LinearQuantized) or len(node.inputs) < 2 or any(
-                tensor.quantization is None for tensor in view.output_tensors(node)):
+        if (
+            not isinstance(node.operator, LinearQuantized)
+            or len(node.inputs) < 2
+            or any(tensor.quantization is None for tensor in view.output_tensors(node))
+        ):
             continue
         name = node.inputs[1]
         centred = _centred(view.tensor(name))
@@ -112,5 +115,8 @@ def _centred(weights: Tensor) -> Tensor | None:
     low, high = DType.int8.range
     if values.min(initial=0) < low or values.max(initial=0) > high:
         return None
-    return weights.with_(name=f"{weights.name}_centred", data=values.astype(numpy.int8),
-                         quantization=replace(quantization, zero_points=(0,) * len(quantization.zero_points)))
+    return weights.with_(
+        name=f"{weights.name}_centred",
+        data=values.astype(numpy.int8),
+        quantization=replace(quantization, zero_points=(0,) * len(quantization.zero_points)),
+    )

@@ -19,7 +19,8 @@ _LIBRARY = re.compile(
     r"_.*|(mem|str|wcs)[a-z]+|(v?f?s?n?i?printf|puts|putchar|malloc|calloc|realloc|free|abort|exit|atexit|rand|srand|qsort|abs"
     r"|labs|div|errno)|(a?(sin|cos|tan)h?|atan2|exp|exp2|expm1|log|log2|log10|log1p|pow|sqrt|cbrt|erf|erfc|floor|ceil|trunc"
     r"|l?l?round|l?l?rint|nearbyint|fabs|fmod|fmin|fmax|fma|ldexp|scalbn|frexp|modf|copysign|hypot|remainder|roundeven|tgamma"
-    r"|lgamma|isnan|finite|with_errno|checkint|specialcase)[fl]?|.*_data")
+    r"|lgamma|isnan|finite|with_errno|checkint|specialcase)[fl]?|.*_data"
+)
 # Names of these are our start-up code's, not kernels.
 _START_UP = ("aidge_start", "aidge_vectors", "aidge_copied_", "aidge_cleared_", "aidge_constructors_")
 
@@ -96,8 +97,11 @@ def _places(image: Image, region: Region) -> Iterator[tuple[int, Section, bool]]
 def _pieces(image: Image, section: Section, owners: _Owners, skip: int) -> Iterator[tuple[str, Item]]:
     """The section cut at its symbols: symbols that overlap share no byte, what lies between them is named, too."""
     position = section.address + skip
-    symbols = [symbol for symbol in image.symbols if symbol.section == section.name and symbol.kind != "absolute"
-               and section.address <= symbol.address < section.end]
+    symbols = [
+        symbol
+        for symbol in image.symbols
+        if symbol.section == section.name and symbol.kind != "absolute" and section.address <= symbol.address < section.end
+    ]
     sized = [symbol for symbol in symbols if symbol.size_bytes]
     unsized = {symbol.address: symbol for symbol in reversed(symbols) if not symbol.size_bytes and symbol.kind != "object"}
     aliases: dict[tuple[int, int], list[str]] = {}
@@ -111,8 +115,10 @@ def _pieces(image: Image, section: Section, owners: _Owners, skip: int) -> Itera
             yield from _gaps(section, owners, position, symbol.address, unsized)
         names = aliases[symbol.address, symbol.size_bytes]
         chosen = owners.best(names)
-        yield owners.group(chosen, symbol, section), Item(chosen, end - max(position, symbol.address), section.name,
-                                                          tuple(name for name in names if name != chosen))
+        yield (
+            owners.group(chosen, symbol, section),
+            Item(chosen, end - max(position, symbol.address), section.name, tuple(name for name in names if name != chosen)),
+        )
         position = end
     if position < section.end:
         yield from _gaps(section, owners, position, section.end, unsized)
@@ -127,7 +133,7 @@ def _gaps(section: Section, owners: _Owners, begin: int, end: int, unsized: Mapp
 
 def _gap(section: Section, owners: _Owners, begin: int, end: int, label: Symbol | None) -> tuple[str, Item]:
     """Bytes without a sized symbol: alignment, assembler code, string literals, the stack."""
-    content = section.content[begin - section.address:end - section.address]
+    content = section.content[begin - section.address : end - section.address]
     alignment = _CODE_ALIGNMENT if section.executable else _ALIGNMENT
     if label is None and end - begin < alignment and _FILLER.fullmatch(content):
         return "padding", Item(f"in {section.name}", end - begin, section.name)

@@ -20,8 +20,11 @@ def render_difference(old: dict, new: dict, where: str) -> str:
     for kind, title in _KINDS:
         lines.append(_row(f"**{title}**", _used(old, kind), _used(new, kind)))
         before, after = ({region["name"]: region for region in document["regions"]} for document in (old, new))
-        names = [name for name, region in {**before, **after}.items() if region["kind"] == kind and any(
-            document.get(name, {}).get("used_bytes") for document in (before, after))]
+        names = [
+            name
+            for name, region in {**before, **after}.items()
+            if region["kind"] == kind and any(document.get(name, {}).get("used_bytes") for document in (before, after))
+        ]
         lines += [_row(name, *(document.get(name, {}).get("used_bytes", 0) for document in (before, after))) for name in names]
     if old.get("stack_bound_bytes") is not None and new.get("stack_bound_bytes") is not None:
         lines.append(_row("stack bound", old["stack_bound_bytes"], new["stack_bound_bytes"]))

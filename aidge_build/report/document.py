@@ -11,8 +11,14 @@ from aidge_build.report.attribution import Memory
 SCHEMA = 1
 
 
-def make_document(image: Image, claims: Sequence[Claim], memories: Sequence[Memory], plans: Sequence[dict], run: dict | None,
-                  stack: StackUse | None) -> dict:
+def make_document(
+    image: Image,
+    claims: Sequence[Claim],
+    memories: Sequence[Memory],
+    plans: Sequence[dict],
+    run: dict | None,
+    stack: StackUse | None,
+) -> dict:
     """`plans` are plan files as parsed, `run` is what `run --json` printed; both may be missing, then their columns are None."""
     by_model = {plan["model"]: plan for plan in plans}
     # Of several models nobody knows which kernels and tables are whose.
@@ -38,11 +44,23 @@ def _group_sizes(memories: Sequence[Memory]) -> dict[str, int]:
 def _region(memory: Memory) -> dict:
     region = memory.region
     return {
-        "name": region.name, "kind": region.kind, "origin": region.origin, "length_bytes": region.length_bytes,
-        "used_bytes": memory.used_bytes, "total_bytes": memory.total_bytes,
-        "groups": [{"name": group.name, "size_bytes": group.size_bytes,
-                    "items": [{"name": item.name, "size_bytes": item.size_bytes, "section": item.section,
-                               "aliases": list(item.aliases)} for item in group.items]} for group in memory.groups],
+        "name": region.name,
+        "kind": region.kind,
+        "origin": region.origin,
+        "length_bytes": region.length_bytes,
+        "used_bytes": memory.used_bytes,
+        "total_bytes": memory.total_bytes,
+        "groups": [
+            {
+                "name": group.name,
+                "size_bytes": group.size_bytes,
+                "items": [
+                    {"name": item.name, "size_bytes": item.size_bytes, "section": item.section, "aliases": list(item.aliases)}
+                    for item in group.items
+                ],
+            }
+            for group in memory.groups
+        ],
     }
 
 
@@ -54,15 +72,22 @@ def _model(image: Image, claim: Claim, plan: dict | None, run: dict | None, size
     peaks = _live_bytes(plan) if plan else {}
     weights = _weights_by_layer(image, claim, names)
     runs = measured.get("runs")
-    layers = [_layer(image, name, planned.get(name, {}), weights[name], peaks.get(index), counts.get(name, {}), runs)
-              for index, name in enumerate(names)]
+    layers = [
+        _layer(image, name, planned.get(name, {}), weights[name], peaks.get(index), counts.get(name, {}), runs)
+        for index, name in enumerate(names)
+    ]
     return {
-        "model": claim.model, "model_sha256": claim.model_sha256, "arena_bytes": claim.arena_bytes,
-        "peak_bytes": claim.peak_bytes, "weights_bytes": claim.weights_bytes, "runs": runs,
+        "model": claim.model,
+        "model_sha256": claim.model_sha256,
+        "arena_bytes": claim.arena_bytes,
+        "peak_bytes": claim.peak_bytes,
+        "weights_bytes": claim.weights_bytes,
+        "runs": runs,
         "cycles_validation": measured.get("cycles_validation", ""),
         "lower_bound_bytes": plan.get("lower_bound_bytes") if plan else None,
         "layers": layers,
-        "kernel_bytes": sizes.get("kernels"), "other_weights_bytes": _linked_weights(image, claim) - sum(weights.values()),
+        "kernel_bytes": sizes.get("kernels"),
+        "other_weights_bytes": _linked_weights(image, claim) - sum(weights.values()),
         "other_code_bytes": sizes["layer code"] - _code_bytes(image, names) if sizes else None,
         "other_instructions": _rest(measured.get("run_instructions"), runs, layers, "instructions"),
         "other_cycles_estimated": _rest(measured.get("run_cycles_estimated"), runs, layers, "cycles_estimated"),
@@ -70,14 +95,22 @@ def _model(image: Image, claim: Claim, plan: dict | None, run: dict | None, size
     }
 
 
-def _layer(image: Image, name: str, planned: dict, weights_bytes: int, live_bytes: int | None, counts: dict,
-           runs: int | None) -> dict:
+def _layer(
+    image: Image, name: str, planned: dict, weights_bytes: int, live_bytes: int | None, counts: dict, runs: int | None
+) -> dict:
     symbol = image.symbol(name)
     return {
-        "symbol": name, "node": planned.get("name", ""), "operator": planned.get("op", ""), "kernel": planned.get("kernel", ""),
-        "library": planned.get("library", ""), "macs": planned.get("macs"), "code_bytes": symbol.size_bytes if symbol else None,
-        "weights_bytes": weights_bytes, "live_bytes": live_bytes,
-        "instructions": _mean(counts.get("instructions"), runs), "cycles_estimated": _mean(counts.get("cycles_estimated"), runs),
+        "symbol": name,
+        "node": planned.get("name", ""),
+        "operator": planned.get("op", ""),
+        "kernel": planned.get("kernel", ""),
+        "library": planned.get("library", ""),
+        "macs": planned.get("macs"),
+        "code_bytes": symbol.size_bytes if symbol else None,
+        "weights_bytes": weights_bytes,
+        "live_bytes": live_bytes,
+        "instructions": _mean(counts.get("instructions"), runs),
+        "cycles_estimated": _mean(counts.get("cycles_estimated"), runs),
     }
 
 
@@ -123,8 +156,16 @@ def _common_length(model: str, constant: str, layer: str) -> int:
 def _live_bytes(plan: dict) -> dict[int, int]:
     """What is alive while each step runs; an output that overlaps its input shares bytes with it."""
     buffers = plan.get("peak_buffers", ())
-    return {step: _covered_bytes([(buffer["offset_bytes"], buffer["offset_bytes"] + buffer["size_bytes"]) for buffer in buffers
-                                  if buffer["first"] <= step < buffer["last"]]) for step in range(len(plan["layers"]))}
+    return {
+        step: _covered_bytes(
+            [
+                (buffer["offset_bytes"], buffer["offset_bytes"] + buffer["size_bytes"])
+                for buffer in buffers
+                if buffer["first"] <= step < buffer["last"]
+            ]
+        )
+        for step in range(len(plan["layers"]))
+    }
 
 
 def _covered_bytes(spans: list[tuple[int, int]]) -> int:

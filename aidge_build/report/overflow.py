@@ -37,9 +37,14 @@ class TooSmall:
         return f"memory {self.memory} is too small by {self.missing_bytes:,} B{of}"
 
     def as_json(self) -> dict:
-        return {"memory": self.memory, "missing_bytes": self.missing_bytes, "length_bytes": self.length_bytes,
-                "largest": [{"name": name, "size_bytes": size} for name, size in self.largest],
-                "purposes": [{"name": name, "size_bytes": size} for name, size in self.purposes], "hints": list(self.hints)}
+        return {
+            "memory": self.memory,
+            "missing_bytes": self.missing_bytes,
+            "length_bytes": self.length_bytes,
+            "largest": [{"name": name, "size_bytes": size} for name, size in self.largest],
+            "purposes": [{"name": name, "size_bytes": size} for name, size in self.purposes],
+            "hints": list(self.hints),
+        }
 
 
 def listed(parts: Sequence[tuple[str, int]]) -> str:
@@ -47,8 +52,9 @@ def listed(parts: Sequence[tuple[str, int]]) -> str:
     return ", ".join(f"{name} {size:,} B" for name, size in parts)
 
 
-def explain_overflow(image: Image, claims: Sequence[Claim], memories: Sequence[Region], overflow: Overflow,
-                     command: Sequence[str]) -> TooSmall:
+def explain_overflow(
+    image: Image, claims: Sequence[Claim], memories: Sequence[Region], overflow: Overflow, command: Sequence[str]
+) -> TooSmall:
     """Explains one memory of `image`, which the linker wrote in spite of its complaints; `command` is how it was called."""
     region = next((memory for memory in memories if memory.name == overflow.region), None)
     if region is None:

@@ -14,8 +14,17 @@ _WIDTH, _HEIGHT = 1200.0, 520.0
 _HEADING = 18.0
 _CHARACTER_WIDTH = 6.6
 _ARENA_HEIGHT, _ARENA_LEFT, _ARENA_BOTTOM = 340.0, 70.0, 22.0
-_CLASSES = {"arena": "arena", "weights": "weights", "layer code": "layers", "kernels": "kernels", "stack": "stack",
-            "libc/libgcc": "library", "other": "other", "padding": "padding", "free": "free"}
+_CLASSES = {
+    "arena": "arena",
+    "weights": "weights",
+    "layer code": "layers",
+    "kernels": "kernels",
+    "stack": "stack",
+    "libc/libgcc": "library",
+    "other": "other",
+    "padding": "padding",
+    "free": "free",
+}
 # Narrower pieces cannot be seen; they stay in the sums and in the list.
 _SMALLEST = 1.5
 
@@ -32,27 +41,49 @@ def render_page(document: dict, title: str) -> str:
     elif document["stack_refused"]:
         stack = f"no bound, because of {escape(document['stack_refused'])}"
     template = files(__package__).joinpath("page.html.j2").read_text()
-    return render(template, title=escape(title), regions=regions, models=models, stack=stack, width=_WIDTH, height=_HEIGHT,
-                  classes=_CLASSES)
+    return render(
+        template, title=escape(title), regions=regions, models=models, stack=stack, width=_WIDTH, height=_HEIGHT, classes=_CLASSES
+    )
 
 
 def _region(region: dict, prefixes: tuple[str, ...]) -> dict:
     share = 100 * region["used_bytes"] / region["length_bytes"]
     used = [group for group in region["groups"] if group["name"] != "free"]
     return {
-        "name": escape(region["name"]), "kind": region["kind"], "used": number(region["used_bytes"]),
-        "length": number(region["length_bytes"]), "share": f"{share:.1f}",
-        "bar": [{"style": _CLASSES[group["name"]], "name": group["name"], "bytes": number(group["size_bytes"]),
-                 "percent": f"{100 * group['size_bytes'] / region['total_bytes']:.3f}"} for group in region["groups"]],
+        "name": escape(region["name"]),
+        "kind": region["kind"],
+        "used": number(region["used_bytes"]),
+        "length": number(region["length_bytes"]),
+        "share": f"{share:.1f}",
+        "bar": [
+            {
+                "style": _CLASSES[group["name"]],
+                "name": group["name"],
+                "bytes": number(group["size_bytes"]),
+                "percent": f"{100 * group['size_bytes'] / region['total_bytes']:.3f}",
+            }
+            for group in region["groups"]
+        ],
         "map": _treemap(used, prefixes),
-        "groups": [{"name": group["name"], "style": _CLASSES[group["name"]], "bytes": number(group["size_bytes"]),
-                    "items": [_item(item) for item in group["items"]]} for group in region["groups"]],
+        "groups": [
+            {
+                "name": group["name"],
+                "style": _CLASSES[group["name"]],
+                "bytes": number(group["size_bytes"]),
+                "items": [_item(item) for item in group["items"]],
+            }
+            for group in region["groups"]
+        ],
     }
 
 
 def _item(item: dict) -> dict:
-    return {"name": escape(item["name"]), "bytes": number(item["size_bytes"]), "section": escape(item["section"]),
-            "aliases": escape(", ".join(item["aliases"]))}
+    return {
+        "name": escape(item["name"]),
+        "bytes": number(item["size_bytes"]),
+        "section": escape(item["section"]),
+        "aliases": escape(", ".join(item["aliases"])),
+    }
 
 
 def _treemap(groups: list[dict], prefixes: tuple[str, ...]) -> str:
@@ -90,8 +121,10 @@ def _short(name: str, prefixes: tuple[str, ...]) -> str:
 
 
 def _box(box: Rectangle, style: str, tip: str) -> str:
-    return (f"<rect class='{style}' x='{box.left:.1f}' y='{box.top:.1f}' width='{max(box.width - 0.6, 0.4):.1f}' "
-            f"height='{max(box.height - 0.6, 0.4):.1f}'><title>{escape(tip)}</title></rect>")
+    return (
+        f"<rect class='{style}' x='{box.left:.1f}' y='{box.top:.1f}' width='{max(box.width - 0.6, 0.4):.1f}' "
+        f"height='{max(box.height - 0.6, 0.4):.1f}'><title>{escape(tip)}</title></rect>"
+    )
 
 
 def _label(text: str, left: float, base: float, width: float, style: str) -> str:
@@ -99,7 +132,7 @@ def _label(text: str, left: float, base: float, width: float, style: str) -> str
     room = int(width / _CHARACTER_WIDTH)
     if room < 3:
         return ""
-    shown = text if len(text) <= room else f"{text[:room - 1]}\u2026"
+    shown = text if len(text) <= room else f"{text[: room - 1]}\u2026"
     return f"<text class='{style}' x='{left:.1f}' y='{base:.1f}'>{escape(shown)}</text>"
 
 
@@ -108,16 +141,29 @@ def _model(model: dict) -> dict:
     memories = sorted({buffer["region"] for buffer in model["buffers"]})
     largest = {key: max((layer[key] or 0 for layer in layers), default=0) or 1 for _, key in columns}
     return {
-        "name": escape(model["model"]), "arena": number(model["arena_bytes"]), "peak": number(model["peak_bytes"]),
-        "lower_bound": number(model["lower_bound_bytes"]), "weights": total(layers, "weights_bytes"),
+        "name": escape(model["model"]),
+        "arena": number(model["arena_bytes"]),
+        "peak": number(model["peak_bytes"]),
+        "lower_bound": number(model["lower_bound_bytes"]),
+        "weights": total(layers, "weights_bytes"),
         "cycles": escape(model["cycles_validation"]) if any(key == "cycles_estimated" for _, key in columns) else "",
         "columns": [title for title, _ in columns],
-        "rows": [{"symbol": escape(layer["symbol"]), "node": escape(layer["node"]), "kernel": escape(_kernel(layer)),
-                  "cells": [{"text": number(layer[key]), "percent": f"{100 * (layer[key] or 0) / largest[key]:.1f}"}
-                            for _, key in columns]} for layer in layers],
+        "rows": [
+            {
+                "symbol": escape(layer["symbol"]),
+                "node": escape(layer["node"]),
+                "kernel": escape(_kernel(layer)),
+                "cells": [
+                    {"text": number(layer[key]), "percent": f"{100 * (layer[key] or 0) / largest[key]:.1f}"} for _, key in columns
+                ],
+            }
+            for layer in layers
+        ],
         "totals": [total(layers, key) for _, key in columns],
-        "arenas": [{"region": escape(name), "map": _arena(model, [buffer for buffer in model["buffers"]
-                                                                  if buffer["region"] == name])} for name in memories],
+        "arenas": [
+            {"region": escape(name), "map": _arena(model, [buffer for buffer in model["buffers"] if buffer["region"] == name])}
+            for name in memories
+        ],
         "arena_height": _ARENA_HEIGHT + _ARENA_BOTTOM + 6,
     }
 
@@ -138,8 +184,10 @@ def _arena(model: dict, buffers: list[dict]) -> str:
     for line in range(5):
         address = height * line // 4
         y = base - address * scale
-        parts.append(f"<line class='grid' x1='{_ARENA_LEFT}' x2='{_WIDTH - 10}' y1='{y:.1f}' y2='{y:.1f}'/>"
-                     f"<text class='axis' text-anchor='end' x='{_ARENA_LEFT - 6}' y='{y + 4:.1f}'>{address:,}</text>")
+        parts.append(
+            f"<line class='grid' x1='{_ARENA_LEFT}' x2='{_WIDTH - 10}' y1='{y:.1f}' y2='{y:.1f}'/>"
+            f"<text class='axis' text-anchor='end' x='{_ARENA_LEFT - 6}' y='{y + 4:.1f}'>{address:,}</text>"
+        )
     names = [layer["symbol"].removeprefix(f"{model['model']}_") for layer in model["layers"]]
     if step_width < _CHARACTER_WIDTH * max(map(len, names)):
         names = [f"{index + 1:3}" for index in range(steps)]
@@ -148,10 +196,16 @@ def _arena(model: dict, buffers: list[dict]) -> str:
     prefix = f"{model['model']}_"
     for buffer in buffers:
         first, last = min(max(buffer["first"], 0), steps), min(max(buffer["last"], buffer["first"] + 1), steps)
-        box = Rectangle(_ARENA_LEFT + first * step_width, base - (buffer["offset_bytes"] + buffer["size_bytes"]) * scale,
-                        max(last - first, 0) * step_width, buffer["size_bytes"] * scale)
-        tip = (f"{buffer['name']}  {buffer['size_bytes']:,} B at {buffer['offset_bytes']:,}, "
-               f"from step {buffer['first']} to {buffer['last']} ({buffer['kind']})")
+        box = Rectangle(
+            _ARENA_LEFT + first * step_width,
+            base - (buffer["offset_bytes"] + buffer["size_bytes"]) * scale,
+            max(last - first, 0) * step_width,
+            buffer["size_bytes"] * scale,
+        )
+        tip = (
+            f"{buffer['name']}  {buffer['size_bytes']:,} B at {buffer['offset_bytes']:,}, "
+            f"from step {buffer['first']} to {buffer['last']} ({buffer['kind']})"
+        )
         parts.append(f"<g class='buffer {'scratch' if buffer['kind'] == 'scratch' else 'activation'}'>{_box(box, 'item', tip)}")
         if box.height > 14:
             name = model["layers"][min(first, steps - 1)]["symbol"].removeprefix(prefix)

@@ -26,17 +26,23 @@ def _region(region: dict, items_shown: int) -> Iterator[str]:
         shown = group["items"][:items_shown] if group["name"] not in ("padding", "free") else []
         for item in shown:
             yield f"    {_cut(item['name']):{_NAME_WIDTH}} {item['size_bytes']:>11,}"
-        rest = group["items"][len(shown):]
+        rest = group["items"][len(shown) :]
         if rest and shown:
             yield f"    {f'{len(rest)} more':{_NAME_WIDTH}} {sum(item['size_bytes'] for item in rest):>11,}"
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= _NAME_WIDTH else f"{name[:_NAME_WIDTH - 3]}..."
+    return name if len(name) <= _NAME_WIDTH else f"{name[: _NAME_WIDTH - 3]}..."
 
 
-COLUMNS = (("code", "code_bytes"), ("weights", "weights_bytes"), ("live peak", "live_bytes"), ("MACs", "macs"),
-           ("instructions", "instructions"), ("~cycles", "cycles_estimated"))
+COLUMNS = (
+    ("code", "code_bytes"),
+    ("weights", "weights_bytes"),
+    ("live peak", "live_bytes"),
+    ("MACs", "macs"),
+    ("instructions", "instructions"),
+    ("~cycles", "cycles_estimated"),
+)
 
 
 def _layers(model: dict) -> Iterator[str]:

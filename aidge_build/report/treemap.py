@@ -33,7 +33,7 @@ def squarify(sizes: Sequence[int], area: Rectangle) -> list[Rectangle]:
     while position < len(sizes):
         side = min(rest.width, rest.height)
         end = position + 1
-        while end < len(sizes) and _worst(sizes[position:end + 1], side, scale) <= _worst(sizes[position:end], side, scale):
+        while end < len(sizes) and _worst(sizes[position : end + 1], side, scale) <= _worst(sizes[position:end], side, scale):
             end += 1
         row, rest = _lay_row(sizes[position:end], rest, scale)
         placed += row
@@ -58,8 +58,11 @@ def _lay_row(row: Sequence[int], rest: Rectangle, scale: float) -> tuple[list[Re
     placed, offset = [], 0.0
     for size in row:
         length = size * scale / thickness if thickness > 0 else 0.0
-        placed.append(Rectangle(rest.left, rest.top + offset, thickness, length) if along_height
-                      else Rectangle(rest.left + offset, rest.top, length, thickness))
+        placed.append(
+            Rectangle(rest.left, rest.top + offset, thickness, length)
+            if along_height
+            else Rectangle(rest.left + offset, rest.top, length, thickness)
+        )
         offset += length
     if along_height:
         return placed, Rectangle(rest.left + thickness, rest.top, max(rest.width - thickness, 0.0), rest.height)

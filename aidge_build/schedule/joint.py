@@ -72,8 +72,13 @@ def _joining(
     view, merges = assignment.view, isinstance(node.operator, Concat)
     names, whole = (node.inputs, node.outputs[0]) if merges else (node.outputs, node.inputs[0])
     tensors, joint = [view.tensor(name) for name in names], view.tensor(whole)
-    alike = all(not tensor.is_constant and tensor.dtype is joint.dtype and tensor.quantization == joint.quantization
-                and tensor.storage == joint.storage for tensor in tensors)
+    alike = all(
+        not tensor.is_constant
+        and tensor.dtype is joint.dtype
+        and tensor.quantization == joint.quantization
+        and tensor.storage == joint.storage
+        for tensor in tensors
+    )
     if not alike or joint.is_constant or len({buffer_of[name] for name in names}) < len(names):
         return None
     rows = _rows(joint, node.operator.axis)

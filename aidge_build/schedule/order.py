@@ -102,8 +102,9 @@ class _Walker:
             [(sizes[t], question.readers[t]) for t in sorted({*operation.inputs, *operation.outputs}) if t not in outputs]
             for operation in question.operations
         ]
-        self.taken_over = [[(size, question.readers[t]) for t, size in operation.shared if t not in outputs]
-                           for operation in question.operations]
+        self.taken_over = [
+            [(size, question.readers[t]) for t, size in operation.shared if t not in outputs] for operation in question.operations
+        ]
         after = [[] for _ in question.operations]
         for index, before in enumerate(question.before):
             for other in _bits(before):
@@ -136,8 +137,14 @@ class _Walker:
     def last_step_bytes(self) -> int:
         """No order ends with less: what lives at the end, and what only the last operation still needs."""
         _, end = self.peak_and_end(range(len(self.question.operations)))
-        own = [end + sum(size for size, _ in self.mortal[index]) - max((size for size, _ in self.taken_over[index]), default=0)
-               + self.question.operations[index].scratch_bytes for index, after in enumerate(self.after) if not after]
+        own = [
+            end
+            + sum(size for size, _ in self.mortal[index])
+            - max((size for size, _ in self.taken_over[index]), default=0)
+            + self.question.operations[index].scratch_bytes
+            for index, after in enumerate(self.after)
+            if not after
+        ]
         return min(own, default=end)
 
     def peak(self, order: Sequence[int]) -> int:
@@ -208,8 +215,17 @@ class _Walker:
                 reached = max(peak, during)
                 if reached < best_bytes and following not in seen and reached < lowest.get(following, best_bytes):
                     lowest[following] = reached
-                    heapq.heappush(heap, (reached, -following.bit_count(), following, after,
-                                          self.ready_after(index, following, ready), (index, link)))
+                    heapq.heappush(
+                        heap,
+                        (
+                            reached,
+                            -following.bit_count(),
+                            following,
+                            after,
+                            self.ready_after(index, following, ready),
+                            (index, link),
+                        ),
+                    )
         return _Found(None, best_bytes, states)
 
     def beam(self, width: int, best_bytes: int) -> tuple[int, ...] | None:

@@ -73,8 +73,12 @@ def read_problem(data: bytes, name: str, *, drop_identities: bool = False) -> Gr
     try:
         text = data.decode("utf-8-sig")
         if name.lower().endswith(".csv"):
-            return (BufferProblem(name, _rows([(row["lower"], row["upper"], row["size"], row["id"])
-                                               for row in csv.DictReader(io.StringIO(text))])),)
+            return (
+                BufferProblem(
+                    name,
+                    _rows([(row["lower"], row["upper"], row["size"], row["id"]) for row in csv.DictReader(io.StringIO(text))]),
+                ),
+            )
         content = json.loads(text)
         if isinstance(content, list):
             return tuple(
@@ -91,8 +95,12 @@ def read_problem(data: bytes, name: str, *, drop_identities: bool = False) -> Gr
 
 
 def _not_a_problem(name: str, reason: str) -> AidgeError:
-    return AidgeError(f"not a problem of the planner: {reason}", where=name, code="PLAN_FILE",
-                      hint="JSON with tensors, ops, inputs, outputs; a JSON list of {buffers}; or CSV id,lower,upper,size")
+    return AidgeError(
+        f"not a problem of the planner: {reason}",
+        where=name,
+        code="PLAN_FILE",
+        hint="JSON with tensors, ops, inputs, outputs; a JSON list of {buffers}; or CSV id,lower,upper,size",
+    )
 
 
 def _rows(rows: Sequence[Sequence]) -> tuple[Buffer, ...]:
@@ -107,19 +115,24 @@ def _graph(content: dict, drop_identities: bool) -> GraphProblem:
     _require_legal(sizes, operations, inputs, outputs)
     numbers = range(len(operations))
     if drop_identities:
-        kept = [number for number in numbers
-                if not _is_identity(operations[number], types[number], sizes, outputs)]
+        kept = [number for number in numbers if not _is_identity(operations[number], types[number], sizes, outputs)]
         renamed = {operations[number].outputs[0]: operations[number].inputs[0] for number in numbers if number not in kept}
-        operations = [replace(operation, inputs=tuple(dict.fromkeys(_root(tensor, renamed) for tensor in operation.inputs)))
-                      for operation in operations]
+        operations = [
+            replace(operation, inputs=tuple(dict.fromkeys(_root(tensor, renamed) for tensor in operation.inputs)))
+            for operation in operations
+        ]
         operations, types, numbers = [operations[n] for n in kept], [types[n] for n in kept], kept
     return GraphProblem(OrderQuestion(sizes, tuple(operations), inputs, outputs), tuple(types), tuple(numbers))
 
 
 def _is_identity(operation: Operation, kind: str, sizes: Sequence[int], outputs: Sequence[int]) -> bool:
     """A copy whose result is no graph output: that one needs bytes of its own."""
-    return (kind in IDENTITIES and len(operation.inputs) == len(operation.outputs) == 1
-            and sizes[operation.inputs[0]] == sizes[operation.outputs[0]] and operation.outputs[0] not in outputs)
+    return (
+        kind in IDENTITIES
+        and len(operation.inputs) == len(operation.outputs) == 1
+        and sizes[operation.inputs[0]] == sizes[operation.outputs[0]]
+        and operation.outputs[0] not in outputs
+    )
 
 
 def _root(tensor: int, renamed: dict[int, int]) -> int:

@@ -45,8 +45,10 @@ class OrderQuestion:
     @cached_property
     def before(self) -> tuple[int, ...]:
         """Per operation the set of those that must have run, as bits."""
-        return tuple(sum({1 << self.producers[tensor] for tensor in operation.inputs if tensor in self.producers})
-                     for operation in self.operations)
+        return tuple(
+            sum({1 << self.producers[tensor] for tensor in operation.inputs if tensor in self.producers})
+            for operation in self.operations
+        )
 
     @cached_property
     def start_bytes(self) -> int:

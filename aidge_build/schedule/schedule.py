@@ -41,13 +41,21 @@ class Schedule:
 
     def __str__(self) -> str:
         lines = [f"  {index}: {node.name} ({node.type})" for index, node in enumerate(self.steps)]
-        lines.append(f"  peak of the order {self.order.peak_bytes:,} B, of no order below {self.order.lower_bound_bytes:,} B "
-                     f"({self.order.states} states)")
+        lines.append(
+            f"  peak of the order {self.order.peak_bytes:,} B, of no order below {self.order.lower_bound_bytes:,} B "
+            f"({self.order.states} states)"
+        )
         return "\n".join(lines + [f"  {buffer}" for buffer in self.buffers] + [f"  {overlap}" for overlap in self.overlaps])
 
 
-def make_schedule(assignment: Assignment, demands: Callable[[Node], Demands], reuse: Reuse = "plain",
-                  *, io_outside: bool = True, joined: Sequence[Joining] = ()) -> Schedule:
+def make_schedule(
+    assignment: Assignment,
+    demands: Callable[[Node], Demands],
+    reuse: Reuse = "plain",
+    *,
+    io_outside: bool = True,
+    joined: Sequence[Joining] = (),
+) -> Schedule:
     """The best order that is found, with half-open lifetimes: inputs live from step 0, outputs to the end.
 
     With `reuse` "shared" an output takes over the bytes of an input wherever the kernel allows it and is its last reader;
@@ -76,8 +84,9 @@ def make_schedule(assignment: Assignment, demands: Callable[[Node], Demands], re
     )
     taken = take_over(steps, buffer_of, sharing, lives, {*fixed, *parts.wholes})
     io = {buffer_of[name] for name in (*view.inputs, *view.outputs)}
-    buffers = [chain.buffer(_alignment(view, chain.members), "io" if io & set(chain.members) else "activation")
-               for chain in taken.chains]
+    buffers = [
+        chain.buffer(_alignment(view, chain.members), "io" if io & set(chain.members) else "activation") for chain in taken.chains
+    ]
     buffers = [
         replace(buffer, windows=parts.windows(buffer.name, spans)) if buffer.name in parts.wholes else buffer
         for buffer in buffers
@@ -89,8 +98,17 @@ def make_schedule(assignment: Assignment, demands: Callable[[Node], Demands], re
             scratch_of[node.name] = f"scratch of {node.name}"
             buffers.append(Buffer(scratch_of[node.name], each.scratch_bytes, each.scratch_alignment, index, index + 1, "scratch"))
     merged = {name: taken.chain_of[buffer] for name, buffer in buffer_of.items()}
-    return Schedule(steps, tuple(buffers), merged, scratch_of, order, taken.overlaps, taken.in_place, tuple(joined),
-                    {name: parts.places[buffer] for name, buffer in alone.items() if buffer in parts.places})
+    return Schedule(
+        steps,
+        tuple(buffers),
+        merged,
+        scratch_of,
+        order,
+        taken.overlaps,
+        taken.in_place,
+        tuple(joined),
+        {name: parts.places[buffer] for name, buffer in alone.items() if buffer in parts.places},
+    )
 
 
 def _together(spans: Iterable[tuple[int, int]]) -> tuple[int, int]:

@@ -10,8 +10,14 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.schedule.question import Operation, OrderQuestion
 
 
-def question_of(view: GraphView, steps: Sequence[Node], buffer_of: Mapping[str, str], demands: Mapping[str, Demands],
-                fixed: Collection[str], atoms_of: Callable[[str], tuple[str, ...]]) -> OrderQuestion:
+def question_of(
+    view: GraphView,
+    steps: Sequence[Node],
+    buffer_of: Mapping[str, str],
+    demands: Mapping[str, Demands],
+    fixed: Collection[str],
+    atoms_of: Callable[[str], tuple[str, ...]],
+) -> OrderQuestion:
     """The question in terms of buffers; those in `fixed` share no bytes, and `atoms_of` names what each consists of."""
     atoms = {buffer: atoms_of(buffer) for buffer in dict.fromkeys(buffer_of.values())}
     numbers = {atom: number for number, atom in enumerate(dict.fromkeys(atom for found in atoms.values() for atom in found))}
@@ -28,8 +34,12 @@ def question_of(view: GraphView, steps: Sequence[Node], buffer_of: Mapping[str, 
             if not {entry.buffer, buffer_of[node.outputs[0]]} & set(fixed)
         ]
         operations.append(Operation(inputs, outputs, demands[node.name].scratch_bytes, tuple(shared)))
-    return OrderQuestion(sizes, tuple(operations), tuple(dict.fromkeys(numbers[buffer_of[name]] for name in view.inputs)),
-                         tuple(dict.fromkeys(numbers[buffer_of[name]] for name in view.outputs)))
+    return OrderQuestion(
+        sizes,
+        tuple(operations),
+        tuple(dict.fromkeys(numbers[buffer_of[name]] for name in view.inputs)),
+        tuple(dict.fromkeys(numbers[buffer_of[name]] for name in view.outputs)),
+    )
 
 
 class Permission:

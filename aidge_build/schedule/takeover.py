@@ -56,8 +56,9 @@ class Taken:
     overlaps: tuple[Overlap, ...]
 
 
-def take_over(steps: Sequence[Node], buffer_of: Mapping[str, str], demands: Mapping[str, Demands], lives: Lives,
-              fixed: Collection[str]) -> Taken:
+def take_over(
+    steps: Sequence[Node], buffer_of: Mapping[str, str], demands: Mapping[str, Demands], lives: Lives, fixed: Collection[str]
+) -> Taken:
     """Let each output go on in the largest input that its kernel may overwrite and nobody reads later."""
     members: dict[str, list[str]] = {buffer: [buffer] for buffer in lives.spans}
     chain_of = {buffer: buffer for buffer in lives.spans}
@@ -65,9 +66,13 @@ def take_over(steps: Sequence[Node], buffer_of: Mapping[str, str], demands: Mapp
     loose: list[tuple[str, str, int]] = []
     for index, node in enumerate(steps):
         target = buffer_of[node.outputs[0]]
-        dying = [entry for entry in permissions(node, buffer_of, demands[node.name])
-                 if lives.spans[entry.buffer][1] == index + 1 and entry.buffer not in lives.kept
-                 and not {entry.buffer, target} & set(fixed)]
+        dying = [
+            entry
+            for entry in permissions(node, buffer_of, demands[node.name])
+            if lives.spans[entry.buffer][1] == index + 1
+            and entry.buffer not in lives.kept
+            and not {entry.buffer, target} & set(fixed)
+        ]
         direct = [entry.buffer for entry in dying if entry.lead_bytes is None]
         loose += [] if direct else [(target, entry.buffer, entry.lead_bytes) for entry in dying if entry.lead_bytes is not None]
         if direct:
@@ -75,7 +80,9 @@ def take_over(steps: Sequence[Node], buffer_of: Mapping[str, str], demands: Mapp
             members[chain_of[source]] += members.pop(target)
             chain_of[target] = chain_of[source]
             in_place[node.name] = source
-    chains = tuple(Chain(tuple(names), tuple(lives.sizes[name] for name in names), tuple(lives.spans[name] for name in names))
-                   for names in members.values())
+    chains = tuple(
+        Chain(tuple(names), tuple(lives.sizes[name] for name in names), tuple(lives.spans[name] for name in names))
+        for names in members.values()
+    )
     overlaps = tuple(Overlap(chain_of[lower], chain_of[upper], lead) for lower, upper, lead in loose)
     return Taken(chains, chain_of, in_place, overlaps)

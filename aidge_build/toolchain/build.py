@@ -59,8 +59,15 @@ def _compile(compiler: Compiler, source: Path, output: Path, flags: Sequence[str
     compiler.run(driver, [*flags, *language, *where, "-c", str(source), "-o", str(output)], where=str(source))
 
 
-def _link(compiler: Compiler, board: Board, sources: Sequence[Path], objects: Sequence[Path], output: Path,
-          flags: Sequence[str], work_folder: Path) -> None:
+def _link(
+    compiler: Compiler,
+    board: Board,
+    sources: Sequence[Path],
+    objects: Sequence[Path],
+    output: Path,
+    flags: Sequence[str],
+    work_folder: Path,
+) -> None:
     script = []
     if board.link_script:
         path = work_folder / f"{board.name}.ld"

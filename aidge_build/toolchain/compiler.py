@@ -18,8 +18,9 @@ from aidge_build.errors import AidgeError, MissingTool
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
 DEFAULT_PREFIX = "arm-none-eabi-"
 _CPLUSPLUS_SUFFIXES = (".cpp", ".cc", ".cxx")
-_ERROR_LINE = re.compile(r"\b(fatal )?error\b|undefined reference|multiple definition|cannot find|will not fit|aidge: ",
-                         re.IGNORECASE)
+_ERROR_LINE = re.compile(
+    r"\b(fatal )?error\b|undefined reference|multiple definition|cannot find|will not fit|aidge: ", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -53,15 +54,18 @@ def find_compiler(board: Board) -> Compiler:
     if board.is_host:
         compiler = find_host_compiler()
         if compiler is None:
-            raise MissingTool("this machine has no C compiler", tried=("$CC", "cc", "gcc", "clang"), hint="apt install gcc",
-                              code="TOOLCHAIN")
+            raise MissingTool(
+                "this machine has no C compiler", tried=("$CC", "cc", "gcc", "clang"), hint="apt install gcc", code="TOOLCHAIN"
+            )
         return compiler
     prefix = os.environ.get(PREFIX_VARIABLE) or DEFAULT_PREFIX
     c = shutil.which(f"{prefix}gcc")
     if c is None:
-        raise MissingTool(f"board {board.name} needs {prefix}gcc, which is not on this machine",
-                          hint=f"apt install gcc-arm-none-eabi libnewlib-arm-none-eabi, or set {PREFIX_VARIABLE}",
-                          code="TOOLCHAIN")
+        raise MissingTool(
+            f"board {board.name} needs {prefix}gcc, which is not on this machine",
+            hint=f"apt install gcc-arm-none-eabi libnewlib-arm-none-eabi, or set {PREFIX_VARIABLE}",
+            code="TOOLCHAIN",
+        )
     return Compiler(c, shutil.which(f"{prefix}g++"))
 
 

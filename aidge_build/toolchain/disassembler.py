@@ -17,10 +17,14 @@ def disassemble(elf: Path) -> str:
     name = f"{os.environ.get(PREFIX_VARIABLE) or DEFAULT_PREFIX}objdump"
     program = shutil.which(name)
     if program is None:
-        raise MissingTool(f"{name} is not on this machine", hint=f"apt install binutils-arm-none-eabi, or set {PREFIX_VARIABLE}",
-                          code="TOOLCHAIN")
-    result = subprocess.run([program, "-d", str(elf)], capture_output=True, text=True, errors="replace",
-                            env={**os.environ, "LC_ALL": "C"})
+        raise MissingTool(
+            f"{name} is not on this machine",
+            hint=f"apt install binutils-arm-none-eabi, or set {PREFIX_VARIABLE}",
+            code="TOOLCHAIN",
+        )
+    result = subprocess.run(
+        [program, "-d", str(elf)], capture_output=True, text=True, errors="replace", env={**os.environ, "LC_ALL": "C"}
+    )
     if result.returncode != 0:
         raise AidgeError(next(iter(result.stderr.splitlines()), "objdump failed"), where=str(elf), code="ELF")
     return result.stdout

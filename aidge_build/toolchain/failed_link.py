@@ -41,8 +41,13 @@ def diagnose(command: Sequence[str]) -> FailedLink:
             options = [word for option in options for word in ("-Xlinker", option)]
         # Of several -o and -Map the last one counts.
         try:
-            result = subprocess.run([*command, *options, "-o", str(elf)], capture_output=True, text=True, errors="replace",
-                                    env={**os.environ, "LC_ALL": "C"})
+            result = subprocess.run(
+                [*command, *options, "-o", str(elf)],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env={**os.environ, "LC_ALL": "C"},
+            )
         except OSError as error:
             raise AidgeError(f"cannot be run: {error.strerror}", where=command[0], code="LINK") from error
         overflows = read_overflows(result.stderr + result.stdout)

@@ -15,8 +15,9 @@ from aidge_build.sources import Sources
 def render_link_script(board: Board) -> str:
     """The text of the linker script; a board without memories (the host) is refused."""
     if board.is_host:
-        raise AidgeError("has no linker script: its programs are linked by the native compiler", where=f"board {board.name}",
-                         code="BOARD")
+        raise AidgeError(
+            "has no linker script: its programs are linked by the native compiler", where=f"board {board.name}", code="BOARD"
+        )
     roles = {role: board.region(role).name for role in ("vectors", "code", "constants", "data", "stack")}
     template = board.files[board.link_script].decode()
     try:

@@ -18,15 +18,21 @@ _UF2_NOTE = "INFO_UF2.TXT"
 # Runner -> (executable, command that flashes, command that serves gdb); `target` is what the board's file says for the runner.
 Command = Callable[[str, str], list[str]]
 _RUNNERS: dict[str, tuple[str, Command, Command]] = {
-    "openocd": ("openocd",
-                lambda target, elf: ["openocd", "-f", target, "-c", f"program {{{elf}}} verify reset exit"],
-                lambda target, elf: ["openocd", "-f", target, "-c", f"gdb_port {GDB_PORT}"]),
-    "pyocd": ("pyocd",
-              lambda target, elf: ["pyocd", "flash", "--target", target, elf],
-              lambda target, elf: ["pyocd", "gdbserver", "--target", target, "--port", str(GDB_PORT)]),
-    "probe-rs": ("probe-rs",
-                 lambda target, elf: ["probe-rs", "download", "--chip", target, "--verify", elf],
-                 lambda target, elf: ["probe-rs", "gdb", "--chip", target, "--gdb-connection-string", f"127.0.0.1:{GDB_PORT}"]),
+    "openocd": (
+        "openocd",
+        lambda target, elf: ["openocd", "-f", target, "-c", f"program {{{elf}}} verify reset exit"],
+        lambda target, elf: ["openocd", "-f", target, "-c", f"gdb_port {GDB_PORT}"],
+    ),
+    "pyocd": (
+        "pyocd",
+        lambda target, elf: ["pyocd", "flash", "--target", target, elf],
+        lambda target, elf: ["pyocd", "gdbserver", "--target", target, "--port", str(GDB_PORT)],
+    ),
+    "probe-rs": (
+        "probe-rs",
+        lambda target, elf: ["probe-rs", "download", "--chip", target, "--verify", elf],
+        lambda target, elf: ["probe-rs", "gdb", "--chip", target, "--gdb-connection-string", f"127.0.0.1:{GDB_PORT}"],
+    ),
 }
 
 
@@ -56,8 +62,12 @@ def debug_commands(runner: Runner, elf: Path) -> tuple[list[str], list[str]]:
         )
     gdb = next(filter(None, map(shutil.which, ("arm-none-eabi-gdb", "gdb-multiarch"))), None)
     if gdb is None:
-        raise MissingTool("there is no gdb for Arm on this machine", tried=("arm-none-eabi-gdb", "gdb-multiarch"),
-                          hint="apt install gdb-multiarch", code="FLASH")
+        raise MissingTool(
+            "there is no gdb for Arm on this machine",
+            tried=("arm-none-eabi-gdb", "gdb-multiarch"),
+            hint="apt install gdb-multiarch",
+            code="FLASH",
+        )
     script = [f"target extended-remote 127.0.0.1:{GDB_PORT}", "monitor reset halt", "load", "break main", "continue"]
     return _RUNNERS[runner.name][2](runner.target, str(elf)), [
         gdb,
@@ -94,8 +104,13 @@ def choose_runner(board: Board, wanted: str = "") -> Runner:
 
 def uf2_drive(folders: tuple[Path, ...] = (Path("/media"), Path("/run/media"), Path("/Volumes"))) -> Path:
     """The drive of a board whose boot loader waits for a UF2 file."""
-    found = sorted(note.parent for folder in folders if folder.is_dir() for pattern in (f"*/{_UF2_NOTE}", f"*/*/{_UF2_NOTE}")
-                   for note in folder.glob(pattern))
+    found = sorted(
+        note.parent
+        for folder in folders
+        if folder.is_dir()
+        for pattern in (f"*/{_UF2_NOTE}", f"*/*/{_UF2_NOTE}")
+        for note in folder.glob(pattern)
+    )
     if len(found) != 1:
         what = "no drive of a UF2 boot loader is mounted" if not found else f"several are mounted: {', '.join(map(str, found))}"
         raise MissingTool(what, hint="reset the board into its boot loader (often a double click on reset)", code="FLASH")

@@ -46,19 +46,22 @@ def _of_sample(sample: Sample) -> Iterator[str]:
 
 def _types(sample: Sample) -> list[Tensor | None]:
     """The inputs of a sample as tensors of a model: its float64 is float32 there."""
+
     def dtype(value: numpy.ndarray) -> DType:
         return DType.float32 if value.dtype.kind == "f" else DType(value.dtype.name)
 
-    return [None if value is None else Tensor(f"x{index}", value.shape, dtype(value))
-            for index, value in enumerate(sample.inputs)]
+    return [
+        None if value is None else Tensor(f"x{index}", value.shape, dtype(value)) for index, value in enumerate(sample.inputs)
+    ]
 
 
 def _of_gradients(sample: Sample, results: Sequence[numpy.ndarray]) -> Iterator[str]:
     """Compare `backward` with central differences of sum(g * y) for a random g; an absent gradient counts as 0."""
     inputs = [None if value is None else numpy.array(value) for value in sample.inputs]
     random = numpy.random.default_rng(1)
-    weights = tuple(random.uniform(-1, 1, result.shape) if result.dtype.kind == "f" else numpy.zeros(result.shape)
-                    for result in results)
+    weights = tuple(
+        random.uniform(-1, 1, result.shape) if result.dtype.kind == "f" else numpy.zeros(result.shape) for result in results
+    )
     gradients = sample.operator.backward(weights, inputs, results)
     if len(gradients) != len(inputs):
         yield f"backward gives {len(gradients)} gradients for {len(inputs)} inputs"
@@ -74,15 +77,19 @@ def _of_gradients(sample: Sample, results: Sequence[numpy.ndarray]) -> Iterator[
             yield f"the gradient of input {index} has the dims {list(given.shape)}, wants {list(value.shape)}"
         elif not numpy.allclose(given, wanted, RELATIVE, ABSOLUTE):
             worst = int(numpy.abs(given - wanted).argmax())
-            yield (f"the gradient of input {index} is {given.reshape(-1)[worst]:.6g} at element {worst}, "
-                   f"numerically {wanted.reshape(-1)[worst]:.6g}")
+            yield (
+                f"the gradient of input {index} is {given.reshape(-1)[worst]:.6g} at element {worst}, "
+                f"numerically {wanted.reshape(-1)[worst]:.6g}"
+            )
 
 
-def _differences(operator: Operator, inputs: list[numpy.ndarray | None], index: int,
-                 weights: Sequence[numpy.ndarray]) -> Iterator[float]:
+def _differences(
+    operator: Operator, inputs: list[numpy.ndarray | None], index: int, weights: Sequence[numpy.ndarray]
+) -> Iterator[float]:
     """The numeric derivative of sum(g * y) by each element of one input."""
+
     def weighted(value: numpy.ndarray) -> float:
-        results = as_tuple(operator.forward(*inputs[:index], value, *inputs[index + 1:]))
+        results = as_tuple(operator.forward(*inputs[:index], value, *inputs[index + 1 :]))
         return sum(float((weight * result).sum()) for weight, result in zip(weights, results) if result.dtype.kind == "f")
 
     for place in numpy.ndindex(inputs[index].shape):

@@ -13,8 +13,9 @@ from aidge_build.errors import AidgeError
 from aidge_build.training.descent import SGD
 
 
-def train_step(execution: Execution, context: Context, optimizer: SGD, inputs: Mapping[str, numpy.ndarray],
-               loss: str = "loss") -> float:
+def train_step(
+    execution: Execution, context: Context, optimizer: SGD, inputs: Mapping[str, numpy.ndarray], loss: str = "loss"
+) -> float:
     """One step on one batch; returns the loss before it."""
     execution.forward(context, inputs)
     value = float(context[loss].sum())
@@ -26,8 +27,9 @@ def train_step(execution: Execution, context: Context, optimizer: SGD, inputs: M
     return value
 
 
-def fit(execution: Execution, context: Context, optimizer: SGD, batches: Iterable[Mapping[str, numpy.ndarray]],
-        loss: str = "loss") -> float:
+def fit(
+    execution: Execution, context: Context, optimizer: SGD, batches: Iterable[Mapping[str, numpy.ndarray]], loss: str = "loss"
+) -> float:
     """One step on each batch; returns the mean of the losses."""
     losses = [train_step(execution, context, optimizer, batch, loss) for batch in batches]
     return sum(losses) / len(losses) if losses else 0.0

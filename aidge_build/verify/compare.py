@@ -24,8 +24,13 @@ class Difference:
     within: bool
 
     def as_json(self) -> dict:
-        return {"name": self.name, "unit": self.unit, "values": self.values, "differing_values": self.differing_values,
-                "max_difference": self.max_difference}
+        return {
+            "name": self.name,
+            "unit": self.unit,
+            "values": self.values,
+            "differing_values": self.differing_values,
+            "max_difference": self.max_difference,
+        }
 
 
 def compare(name: str, got: numpy.ndarray, wanted: numpy.ndarray) -> Difference:
@@ -58,8 +63,14 @@ def first_difference(order: list[str], got: Vectors, wanted: Vectors) -> dict | 
             )
             differs = ~(numpy.abs(got[name] - wanted[name]) <= FLOAT_TOLERANCE * scale)
         index = tuple(int(position) for position in numpy.argwhere(differs)[0])
-        return {"tensor": name, "vector": index[0], "index": list(index[1:]), "got": got[name][index].item(),
-                "expected": wanted[name][index].item(), **{k: v for k, v in found.as_json().items() if k != "name"}}
+        return {
+            "tensor": name,
+            "vector": index[0],
+            "index": list(index[1:]),
+            "got": got[name][index].item(),
+            "expected": wanted[name][index].item(),
+            **{k: v for k, v in found.as_json().items() if k != "name"},
+        }
     return None
 
 

@@ -37,8 +37,16 @@ class Execution:
     elf: Path
 
 
-def execute(program: Program, board: Board, vectors: Vectors, folder: Path, *, trace: bool = False,
-            flags: tuple[str, ...] = (), estimates: bool = False) -> Execution:
+def execute(
+    program: Program,
+    board: Board,
+    vectors: Vectors,
+    folder: Path,
+    *,
+    trace: bool = False,
+    flags: tuple[str, ...] = (),
+    estimates: bool = False,
+) -> Execution:
     """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin. `estimates`: with cycles."""
     folder.mkdir(parents=True, exist_ok=True)
     program = replace(program, options=replace(program.options, trace=trace))
@@ -53,18 +61,39 @@ def execute(program: Program, board: Board, vectors: Vectors, folder: Path, *, t
     (folder / "input.bin").write_bytes(b"".join(rows))
     (folder / "output.bin").unlink(missing_ok=True)
     sources = [folder / program.code_file, folder / f"{program.name}_weights.c", main]
-    elf = build_program(board, sources, folder / f"{program.name}.elf", work_folder=folder / "objects",
-                        include_folders=[folder], extra_flags=flags)
-    result = run_program(elf, board, work_folder=folder, run_symbol=f"{program.name}_run",
-                         layer_symbols=[layer.symbol for layer in program.layers], count=not trace,
-                         cycles=cycles_of(elf, board) if estimates else None)
+    elf = build_program(
+        board,
+        sources,
+        folder / f"{program.name}.elf",
+        work_folder=folder / "objects",
+        include_folders=[folder],
+        extra_flags=flags,
+    )
+    result = run_program(
+        elf,
+        board,
+        work_folder=folder,
+        run_symbol=f"{program.name}_run",
+        layer_symbols=[layer.symbol for layer in program.layers],
+        count=not trace,
+        cycles=cycles_of(elf, board) if estimates else None,
+    )
     if result.exit_code != 0:
-        raise CheckFailed(f"the program ended with exit code {result.exit_code}", where=str(elf), code="RUN",
-                          hint="3: input.bin is short, 4: the model's run function refused, 5: output.bin could not be written")
+        raise CheckFailed(
+            f"the program ended with exit code {result.exit_code}",
+            where=str(elf),
+            code="RUN",
+            hint="3: input.bin is short, 4: the model's run function refused, 5: output.bin could not be written",
+        )
     layers = [tensor for layer in program.layers for tensor in layer.outputs]
-    return Execution(_split(folder / "output.bin", outputs, count),
-                     _split(folder / "trace.bin", layers, count) if trace else {}, result, _code_bytes(elf, program.name),
-                     generated.manifest["weights_bytes"], elf)
+    return Execution(
+        _split(folder / "output.bin", outputs, count),
+        _split(folder / "trace.bin", layers, count) if trace else {},
+        result,
+        _code_bytes(elf, program.name),
+        generated.manifest["weights_bytes"],
+        elf,
+    )
 
 
 def _code_bytes(elf: Path, name: str) -> int:
@@ -101,15 +130,25 @@ def _harness(program: Program, trace: bool) -> str:
         arguments += [f"input_{index}" for index in range(len(inputs))] + [f"output_{index}" for index in range(len(outputs))]
     else:
         of_arena = f"({arena})" if options.arena == "caller" else ""
-        copies_in = [f"(void)memcpy({port.macro}{of_arena}, input_{index}, sizeof input_{index});"
-                     for index, port in enumerate(sides[0])]
-        copies_out = [f"(void)memcpy(output_{index}, {port.macro}{of_arena}, sizeof output_{index});"
-                      for index, port in enumerate(sides[1])]
-    return render(files(__package__).joinpath("harness.c.j2").read_text(), name=program.name, trace=trace,
-                  inputs=[_c(tensor) for tensor in inputs], outputs=[_c(tensor) for tensor in outputs],
-                  input_bytes=sum(tensor.size_bytes for tensor in inputs), arguments=", ".join(arguments),
-                  arena_bytes=program.arena.peak_bytes if options.arena == "caller" else 0,
-                  arena_alignment=program.arena_alignment, copies_in=copies_in, copies_out=copies_out)
+        copies_in = [
+            f"(void)memcpy({port.macro}{of_arena}, input_{index}, sizeof input_{index});" for index, port in enumerate(sides[0])
+        ]
+        copies_out = [
+            f"(void)memcpy(output_{index}, {port.macro}{of_arena}, sizeof output_{index});" for index, port in enumerate(sides[1])
+        ]
+    return render(
+        files(__package__).joinpath("harness.c.j2").read_text(),
+        name=program.name,
+        trace=trace,
+        inputs=[_c(tensor) for tensor in inputs],
+        outputs=[_c(tensor) for tensor in outputs],
+        input_bytes=sum(tensor.size_bytes for tensor in inputs),
+        arguments=", ".join(arguments),
+        arena_bytes=program.arena.peak_bytes if options.arena == "caller" else 0,
+        arena_alignment=program.arena_alignment,
+        copies_in=copies_in,
+        copies_out=copies_out,
+    )
 
 
 def _c(tensor: Tensor) -> dict:

@@ -34,8 +34,12 @@ def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vector
     for name in view.inputs:
         key = f"x_{name}" if f"x_{name}" in arrays else "x"
         if key not in arrays or (key == "x" and len(view.inputs) > 1):
-            raise AidgeError(f"there is no array for input '{name}'", tried=sorted(arrays), code="VECTORS",
-                             hint=f"the vectors are expected as x (one input) or x_{name}")
+            raise AidgeError(
+                f"there is no array for input '{name}'",
+                tried=sorted(arrays),
+                code="VECTORS",
+                hint=f"the vectors are expected as x (one input) or x_{name}",
+            )
         found[name] = _fitted(arrays[key], arrays, view.tensor(name), key)
     counts = {len(values) for values in found.values()}
     if len(counts) > 1 or 0 in counts:

@@ -48,7 +48,7 @@ extern const uint8_t test_labels[TEST_IMAGES];
 def source(images: dataset.Images) -> str:
     """Return the text of test_images.c."""
     pixels = "\n".join(_image(image, index) for image, index in zip(images.pixels, images.indices, strict=True))
-    labels = "\n".join(f"    {_row(images.labels[start:start + 25])}" for start in range(0, dataset.TEST_IMAGES, 25))
+    labels = "\n".join(f"    {_row(images.labels[start : start + 25])}" for start in range(0, dataset.TEST_IMAGES, 25))
     return f"""{NOTICE}
 #include "test_images.h"
 

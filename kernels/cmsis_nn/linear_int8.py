@@ -22,8 +22,12 @@ from .checkout import closure
 
 def linear_spec(form: str = CHANNELS_LAST) -> ImplSpec:
     """int8 data and weights, int32 bias; rounded twice, as CMSIS-NN does unless it is told otherwise."""
-    return ImplSpec((IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)), (IOSpec(DType.int8, form),),
-                    predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS), rounding="double")
+    return ImplSpec(
+        (IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+        (IOSpec(DType.int8, form),),
+        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS),
+        rounding="double",
+    )
 
 
 def fixed_point(factor: float) -> tuple[int, int]:

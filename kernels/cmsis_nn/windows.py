@@ -19,8 +19,14 @@ class Windowed(CmsisLinear):
     def shape(self) -> Struct:
         data, output, window = self.inputs[0], self.outputs[0], self.operator.window
         pairs = (data.dims[2:], output.dims[2:], window.kernel, window.strides, window.pads_begin, window.dilations)
-        numbers = [data.dims[0], data.dims[1], output.dims[1], self.operator.groups, self.scratch_bytes(self.view),
-                   *(number for pair in pairs for number in pair)]
+        numbers = [
+            data.dims[0],
+            data.dims[1],
+            output.dims[1],
+            self.operator.groups,
+            self.scratch_bytes(self.view),
+            *(number for pair in pairs for number in pair),
+        ]
         names = (
             "batches",
             "in_channels",

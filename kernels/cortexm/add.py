@@ -6,9 +6,22 @@ from __future__ import annotations
 from .assembly import Routine
 
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count"
-REGISTERS = {"first": "r0", "second": "r1", "output": "r2", "factor_a": "r4", "factor_b": "r5", "offset": "r6", "a": "r7",
-             "b": "r8",
-             "odd_a": "r9", "odd_b": "r10", "low": "r3", "high": "r11", "mask": "r12", "end": "lr"}
+REGISTERS = {
+    "first": "r0",
+    "second": "r1",
+    "output": "r2",
+    "factor_a": "r4",
+    "factor_b": "r5",
+    "offset": "r6",
+    "a": "r7",
+    "b": "r8",
+    "odd_a": "r9",
+    "odd_b": "r10",
+    "low": "r3",
+    "high": "r11",
+    "mask": "r12",
+    "end": "lr",
+}
 WORDS = 4  # in one turn of the loop
 
 

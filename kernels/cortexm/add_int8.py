@@ -47,8 +47,11 @@ def _search(operator: Operator, *quantizations: Quantization) -> HalfwordSum | N
     meaning = evaluate(operator, values, inputs, (output,))[0].astype(numpy.int64)
     first, second, result = (quantization.scale for quantization in quantizations)
     sign = -1 if operator.type == "Sub" else 1
-    return halfword_sum((exact_ratio(first, result), sign * exact_ratio(second, result)),
-                        tuple(quantization.zero_point for quantization in quantizations), meaning)
+    return halfword_sum(
+        (exact_ratio(first, result), sign * exact_ratio(second, result)),
+        tuple(quantization.zero_point for quantization in quantizations),
+        meaning,
+    )
 
 
 CONDITIONS = (Predicate("the output uses all of int8", _clamp), Predicate("exact with 16 or 20 fraction bits", _unproved))
@@ -60,9 +63,14 @@ class AddInt8(RowsInt8):
         found = _found(self.view)
         row, text = routine(found.bits)
         constants = numpy.array([found.first, found.second, found.offset], numpy.int32)
-        return self.by_rows(row, "add_int8.h", Constant("sum", constants), text,
-                            note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values",
-                            facts=computed(f"{4 * WORDS} values", 1))
+        return self.by_rows(
+            row,
+            "add_int8.h",
+            Constant("sum", constants),
+            text,
+            note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values",
+            facts=computed(f"{4 * WORDS} values", 1),
+        )
 
 
 @kernel(("Add", "Sub"), rows_spec(FEATURES, CHANNELS_LAST, *CONDITIONS))

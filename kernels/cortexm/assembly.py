@@ -47,6 +47,9 @@ class Routine:
         """
         declared = ", ".join(f"AIDGE_CORTEXM_PASSED {parameter.strip()}" for parameter in parameters.split(","))
         body = "\n".join(self._lines)
-        return (f"/* {comment} */\n#if AIDGE_CORTEXM_ASSEMBLY\nAIDGE_CORTEXM_NAKED void {name}({declared})\n{{\n"
-                f'    __asm__(\n        ".syntax unified\\n"\n{body}\n    );\n}}\n'
-                + (f"#else\nstatic void {name}({parameters})\n{{\n    {portable}\n}}\n" if portable else "") + "#endif")
+        return (
+            f"/* {comment} */\n#if AIDGE_CORTEXM_ASSEMBLY\nAIDGE_CORTEXM_NAKED void {name}({declared})\n{{\n"
+            f'    __asm__(\n        ".syntax unified\\n"\n{body}\n    );\n}}\n'
+            + (f"#else\nstatic void {name}({parameters})\n{{\n    {portable}\n}}\n" if portable else "")
+            + "#endif"
+        )

@@ -22,9 +22,16 @@ def _sizes(view: NodeView) -> str:
     return "" if taps <= MOST_TAPS else f"{taps} taps, wants at most {MOST_TAPS}"
 
 
-@kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
-        pool_spec(FEATURES, Predicate(f"at most {MOST_TAPS} taps", _sizes), MULTIPLIED))
+@kernel(
+    ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
+    pool_spec(FEATURES, Predicate(f"at most {MOST_TAPS} taps", _sizes), MULTIPLIED),
+)
 class AvgPool2dInt8(MeanPool):
     def call(self) -> Call:
-        return Call("aidge_cortexm_avgpool2d_int8", ("avgpool2d_int8.h",), (Input(0), Output(0), *self.mean_arguments()),
-                    "float32 proved equal for every possible sum", facts=computed("8 channels"))
+        return Call(
+            "aidge_cortexm_avgpool2d_int8",
+            ("avgpool2d_int8.h",),
+            (Input(0), Output(0), *self.mean_arguments()),
+            "float32 proved equal for every possible sum",
+            facts=computed("8 channels"),
+        )

@@ -50,6 +50,9 @@ ONE_GROUP = Predicate("one group", _one_group)
 
 def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
     """int8 data, int8 weights, int32 bias; DSP and FPU."""
-    return ImplSpec(inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
-                    outputs=(IOSpec(DType.int8, form),), features=FEATURES,
-                    predicates=(CONSTANT_PARAMETERS, SYMMETRIC, ENOUGH_CHANNELS, *predicates))
+    return ImplSpec(
+        inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+        outputs=(IOSpec(DType.int8, form),),
+        features=FEATURES,
+        predicates=(CONSTANT_PARAMETERS, SYMMETRIC, ENOUGH_CHANNELS, *predicates),
+    )

@@ -41,9 +41,14 @@ def tap_order(plane: Plane) -> list[int]:
 def plane_taps(plane: Plane) -> list[int]:
     """The order of all taps as positions in rows [kernel height, kernel width, channels]."""
     width, channels = plane.kernel[1], plane.in_channels
-    return [(row * width + tap) * channels + first + step
-            for row in range(plane.kernel[0]) for first in range(0, channels, 4) for pair in ((0, 2), (1, 3))
-            for tap in tap_order(plane) for step in pair]
+    return [
+        (row * width + tap) * channels + first + step
+        for row in range(plane.kernel[0])
+        for first in range(0, channels, 4)
+        for pair in ((0, 2), (1, 3))
+        for tap in tap_order(plane)
+        for step in pair
+    ]
 
 
 def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tuple[str, tuple[str, ...]]:
@@ -54,9 +59,11 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     ahead, body = (planes, 0) if planes <= unroll else dense.split_steps(planes, looped)
     second = 4 * plane.strides[1] if plane.out_size[1] > 1 else 0
     taps = [plane.dilations[1] * tap for tap in tap_order(plane)]
-    name = (f"aidge_cortexm_conv2d_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
-            f"{'' if second else '_alone'}{'_last2' * buffer.leaves_one}{f'_g{plane.in_gap}' * (plane.in_gap > 0)}"
-            f"_{stream.variant}_u{ahead}_{body}")
+    name = (
+        f"aidge_cortexm_conv2d_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
+        f"{'' if second else '_alone'}{'_last2' * buffer.leaves_one}{f'_g{plane.in_gap}' * (plane.in_gap > 0)}"
+        f"_{stream.variant}_u{ahead}_{body}"
+    )
     code = Routine(dense.REGISTERS)
     begin_row(code)
     code.label(1, "two pixels")
@@ -70,11 +77,14 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     dense.groups(code, stream, lambda: _sums(code, stream, planes, ahead, body, span, places))
     end_row(code)
     offsets = ", ".join(map(str, taps))
-    portable = (f"static const int32_t offsets[] = {{{offsets}}};\n"
-                f"    const aidge_cortexm_taps taps = {{{planes}, {buffer.span}, {len(taps)}, offsets}};\n    (void)column;\n"
-                f"    aidge_cortexm_planes_row(words, output, stream, run, &taps, {stream.numbers});")
-    row = code.function(f"{name}_row", ROW_PARAMETERS,
-                        f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable)
+    portable = (
+        f"static const int32_t offsets[] = {{{offsets}}};\n"
+        f"    const aidge_cortexm_taps taps = {{{planes}, {buffer.span}, {len(taps)}, offsets}};\n    (void)column;\n"
+        f"    aidge_cortexm_planes_row(words, output, stream, run, &taps, {stream.numbers});"
+    )
+    row = code.function(
+        f"{name}_row", ROW_PARAMETERS, f"{planes} planes of pairs of channels, {plane.kernel[1]} taps in each.", portable
+    )
     fill = "aidge_cortexm_even_bytes((uint32_t)stream[2])"
     unpack, unpacking = unpack_text(plane.in_channels, buffer.span, plane.in_gap)
     return name, (unpacking, row, whole_layer(name, LOAD_PLANES.format(unpack=unpack), fill, "rows.words", buffer.leaves_one))
@@ -94,8 +104,9 @@ def _sums(code: Routine, stream: Stream, planes: int, ahead: int, body: int, spa
     code("bne 4b")
 
 
-def _neighbours(code: Routine, stream: Stream, count: int, span: int, taps: list[tuple[int, int]], is_first: bool,
-                goes_on: bool) -> None:
+def _neighbours(
+    code: Routine, stream: Stream, count: int, span: int, taps: list[tuple[int, int]], is_first: bool, goes_on: bool
+) -> None:
     """`count` planes one after another; `goes_on`: the column ends behind them."""
     furthest = max(max(tap) for tap in taps)
     loads_pairs = taps[0][1] == taps[0][0] + 4
@@ -124,8 +135,14 @@ def _plane(code: Routine, stream: Stream, offset: int, taps: list[tuple[int, int
         for place in (first, second):
             register = next((name for name, content in held.items() if content == place), None)
             if register is None:
-                if not registers and held["x0"] not in wanted and held["x1"] not in wanted and second == first + 4 \
-                        and offset + first <= LARGEST_PAIR_OFFSET and (offset + first) % 4 == 0:
+                if (
+                    not registers
+                    and held["x0"] not in wanted
+                    and held["x1"] not in wanted
+                    and second == first + 4
+                    and offset + first <= LARGEST_PAIR_OFFSET
+                    and (offset + first) % 4 == 0
+                ):
                     code(f"ldrd {{x0}}, {{x1}}, [{{column}}, #{offset + first}]", "neighbouring pixels")
                     held = {"x0": first, "x1": second}
                     register = "x0"
@@ -143,8 +160,9 @@ def unpack_text(channels: int, span: int, gap: int) -> tuple[str, str]:
     name = f"aidge_cortexm_unpack_pixels_{channels}{f'_g{gap}' * (gap > 0)}_i{span}"
     words, step = channels // 4, 8 * span
     looped = words > UNPACKED_AHEAD or words * step > LARGEST_OFFSET
-    together = next(size for size in range(UNPACKED_TOGETHER, 0, -1)
-                    if words % size == 0 and (size == 1 or size * step <= LARGEST_OFFSET))
+    together = next(
+        size for size in range(UNPACKED_TOGETHER, 0, -1) if words % size == 0 and (size == 1 or size * step <= LARGEST_OFFSET)
+    )
     code = Routine({"source": "r0", "target": "r1", "pixels": "r2", "words": "r3", "place": "r12", "even": "r4", "odd": "r5"})
     code("push {{r4, r5}}")
     if looped:
@@ -181,8 +199,12 @@ def unpack_text(channels: int, span: int, gap: int) -> tuple[str, str]:
     code("pop {{r4, r5}}")
     code("bx lr")
     portable = f"aidge_cortexm_unpack_pixels(source, target, pixels, {channels}, {gap}, {span});"
-    return name, code.function(name, "const int8_t *source, uint32_t *target, int32_t pixels",
-                               f"{channels} int8 channels of each pixel to planes of pairs.", portable)
+    return name, code.function(
+        name,
+        "const int8_t *source, uint32_t *target, int32_t pixels",
+        f"{channels} int8 channels of each pixel to planes of pairs.",
+        portable,
+    )
 
 
 def line_taps(plane: Plane, buffer: Buffer) -> tuple[list[int], list[int]]:
@@ -229,8 +251,10 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *dense.split_steps(len(order) // 2, unroll)))
     end_row(code)
     table = ", ".join(map(str, places))
-    portable = (f"static const int16_t gather[] = {{{table}}};\n"
-                f"    aidge_cortexm_lines_row(words, output, stream, run, column, gather, {len(order)}, {stream.numbers});")
+    portable = (
+        f"static const int16_t gather[] = {{{table}}};\n"
+        f"    aidge_cortexm_lines_row(words, output, stream, run, column, gather, {len(order)}, {stream.numbers});"
+    )
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.", portable)
     column = "rows.words + shape->rows * shape->row_words"
     load = LOAD_GROUP.format(channels=plane.in_channels) if plane.in_gap else LOAD_LINES
@@ -242,7 +266,7 @@ def _gather(code: Routine, places: list[int]) -> None:
     index = 0
     while index < len(places):
         first = places[index]
-        if places[index:index + 4] == [first, first + 2, first + 1, first + 3]:
+        if places[index : index + 4] == [first, first + 2, first + 1, first + 3]:
             code(f"ldr {{b0}}, [{{x0}}, #{first}]")
             code(f"ldr {{b1}}, [{{x1}}, #{first}]")
             for rotation in ("", ", ror #8"):

@@ -58,18 +58,36 @@ class Conv2dFloat32(LinearFloat32):
         values = _values(plane)
         has_column = _column_bytes(plane) > 0
         pixels, text = column_text(values, self.clamp) if has_column else direct_text(self.clamp)
-        shape = Struct("aidge_cortexm_conv2d_float32", {
-            "batches": plane.batches, "in_height": plane.in_size[0], "in_width": plane.in_size[1], "channels": plane.in_channels,
-            "out_height": plane.out_size[0], "out_width": plane.out_size[1], "out_channels": plane.out_channels,
-            "kernel_height": plane.kernel[0], "kernel_width": plane.kernel[1],
-            "stride_height": plane.strides[0], "stride_width": plane.strides[1],
-            "dilation_height": plane.dilations[0], "dilation_width": plane.dilations[1],
-            "pad_top": plane.pads[0], "pad_left": plane.pads[1], "whole_turns": values - values % AT_ONCE,
-            "stream_words": stream.values.size})
+        shape = Struct(
+            "aidge_cortexm_conv2d_float32",
+            {
+                "batches": plane.batches,
+                "in_height": plane.in_size[0],
+                "in_width": plane.in_size[1],
+                "channels": plane.in_channels,
+                "out_height": plane.out_size[0],
+                "out_width": plane.out_size[1],
+                "out_channels": plane.out_channels,
+                "kernel_height": plane.kernel[0],
+                "kernel_width": plane.kernel[1],
+                "stride_height": plane.strides[0],
+                "stride_width": plane.strides[1],
+                "dilation_height": plane.dilations[0],
+                "dilation_width": plane.dilations[1],
+                "pad_top": plane.pads[0],
+                "pad_left": plane.pads[1],
+                "whole_turns": values - values % AT_ONCE,
+                "stream_words": stream.values.size,
+            },
+        )
         name = pixels.replace("pixels", "conv2d", 1)
-        return Call(name, ("conv2d_float32.h",), (Input(0), Output(0), stream, self.limits(), Scratch(), shape),
-                    texts=(text, _layer(name, pixels)),
-                    facts=computed(f"4 pixels x 4 channels{' through a column' if has_column else ''}"))
+        return Call(
+            name,
+            ("conv2d_float32.h",),
+            (Input(0), Output(0), stream, self.limits(), Scratch(), shape),
+            texts=(text, _layer(name, pixels)),
+            facts=computed(f"4 pixels x 4 channels{' through a column' if has_column else ''}"),
+        )
 
 
 def _layer(name: str, pixels: str) -> str:

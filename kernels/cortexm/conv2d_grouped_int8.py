@@ -44,9 +44,16 @@ class Blocks:
 
     def struct(self) -> Struct:
         """The struct of grouped.h."""
-        return Struct("aidge_cortexm_groups", {
-            "blocks": len(self.starts), "together": self.together, "last": self.starts[-1],
-            "channels": self.plane.in_channels // self.together, "outputs": self.plane.out_channels // self.together})
+        return Struct(
+            "aidge_cortexm_groups",
+            {
+                "blocks": len(self.starts),
+                "together": self.together,
+                "last": self.starts[-1],
+                "channels": self.plane.in_channels // self.together,
+                "outputs": self.plane.out_channels // self.together,
+            },
+        )
 
     def channels_of(self, linear: Linear) -> Linear:
         """The channels of all blocks, one behind the other."""
@@ -65,7 +72,7 @@ class Blocks:
 
     def shape(self, buffer: Buffer, stream: Stream) -> Struct:
         """The struct of window.h for one block."""
-        return buffer.struct(replace(stream, words=stream.words[:len(stream.words) // len(self.starts)]))
+        return buffer.struct(replace(stream, words=stream.words[: len(stream.words) // len(self.starts)]))
 
 
 def blocks_of(view: NodeView) -> Blocks:
@@ -73,8 +80,13 @@ def blocks_of(view: NodeView) -> Blocks:
     plane, groups = plane_of_view(view), view.operator.groups
     channels, outputs = plane.in_channels // groups, plane.out_channels // groups
     together = -(-GROUP // outputs)
-    block = replace(plane, in_channels=together * channels, out_channels=together * outputs,
-                    in_gap=plane.in_channels - together * channels, out_gap=plane.out_channels - together * outputs)
+    block = replace(
+        plane,
+        in_channels=together * channels,
+        out_channels=together * outputs,
+        in_gap=plane.in_channels - together * channels,
+        out_gap=plane.out_channels - together * outputs,
+    )
     return Blocks(groups, together, block)
 
 

@@ -43,6 +43,11 @@ class Conv2dLinesInt8(LinearNode):
         order, places = line_taps(buffer.plane, buffer)
         stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), order)
         function, texts = lines_texts(stream, buffer, order, places, self.unroll[self.view.objective])
-        return Call(function, ("lines.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(),
-                                             buffer.struct(stream)), note=stream.note, texts=texts,
-                    facts=stream.facts())
+        return Call(
+            function,
+            ("lines.h",),
+            (Input(0), Output(0), Constant("stream", stream.words), Scratch(), buffer.struct(stream)),
+            note=stream.note,
+            texts=texts,
+            facts=stream.facts(),
+        )

@@ -25,8 +25,10 @@ def _no_planes(view: NodeView) -> str:
     return no_planes(plane_of_view(view))
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS,
-                                          Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)))
+@kernel(
+    ("Conv1D", "Conv2D"),
+    linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)),
+)
 class Conv2dPlanesInt8(LinearNode):
     unroll = {"speed": 48, "balanced": 24, "size": 4}  # planes without a loop; 140 B each with a window of 3 columns
     looped = {"speed": 40, "balanced": 18, "size": 4}
@@ -39,6 +41,11 @@ class Conv2dPlanesInt8(LinearNode):
         buffer = plane_buffer(plane_of_view(self.view))
         stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), plane_taps(buffer.plane))
         function, texts = planes_texts(stream, buffer, self.unroll[self.view.objective], self.looped[self.view.objective])
-        return Call(function, ("planes.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(),
-                                              buffer.struct(stream)), note=stream.note, texts=texts,
-                    facts=stream.facts())
+        return Call(
+            function,
+            ("planes.h",),
+            (Input(0), Output(0), Constant("stream", stream.words), Scratch(), buffer.struct(stream)),
+            note=stream.note,
+            texts=texts,
+            facts=stream.facts(),
+        )

@@ -15,12 +15,30 @@ from .linear_int8 import HIGH_SHIFT
 from .packing import EVEN, Stream
 
 REGISTERS = {
-    "column": "r0", "stream": "r1", "x0": "r2", "x1": "r3", **{f"a{index}": f"r{4 + index}" for index in range(4)},
-    **{f"b{index}": f"r{8 + index}" for index in range(4)}, "w0": "r12", "w1": "lr",
+    "column": "r0",
+    "stream": "r1",
+    "x0": "r2",
+    "x1": "r3",
+    **{f"a{index}": f"r{4 + index}" for index in range(4)},
+    **{f"b{index}": f"r{8 + index}" for index in range(4)},
+    "w0": "r12",
+    "w1": "lr",
     # waiting in FPU registers; s0-s7 are for the requantization
-    "output": "s8", "second_output": "s9", "end": "s10", "base": "s11", "begin": "s12", "column_end": "s13", "zero": "s14",
-    "limits": "s15", "input": "s17", "second_input": "s18", "pairs": "s19", "back_input": "s20", "back_output": "s21",
-    "output_step": "s22", "input_step": "s23",
+    "output": "s8",
+    "second_output": "s9",
+    "end": "s10",
+    "base": "s11",
+    "begin": "s12",
+    "column_end": "s13",
+    "zero": "s14",
+    "limits": "s15",
+    "input": "s17",
+    "second_input": "s18",
+    "pairs": "s19",
+    "back_input": "s20",
+    "back_output": "s21",
+    "output_step": "s22",
+    "input_step": "s23",
 }
 SAVED = "s16-s23"
 

@@ -18,7 +18,14 @@ from .depthwise_layout import LARGEST_OFFSET, Depthwise, places
 from .linear_int8 import HIGH_SHIFT
 
 REGISTERS = {
-    "words": "r0", "output": "r1", "sum0": "r2", "sum1": "r3", "x0": "r10", "x1": "r11", "factor": "r12", "end": "lr",
+    "words": "r0",
+    "output": "r1",
+    "sum0": "r2",
+    "sum1": "r3",
+    "x0": "r10",
+    "x1": "r11",
+    "factor": "r12",
+    "end": "lr",
     "weights": "r6",
     **{f"w{index}": f"r{4 + index}" for index in range(6)},
 }
@@ -52,9 +59,11 @@ def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
     plane = layer.plane
     (height, width), pads = plane.kernel, plane.pads
     gather = f"aidge_cortexm_depthwise_gather_{plane.in_channels}x{plane.in_size[1]}_p{pads[1]}_w{layer.pairs}"
-    band = (f"aidge_cortexm_depthwise_band_{plane.in_channels}x{plane.out_size[1]}_k{height}x{width}"
-            f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{form.variant}"
-            f"{'_single' if plane.out_size[0] == 1 else ''}")
+    band = (
+        f"aidge_cortexm_depthwise_band_{plane.in_channels}x{plane.out_size[1]}_k{height}x{width}"
+        f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{form.variant}"
+        f"{'_single' if plane.out_size[0] == 1 else ''}"
+    )
     name = band.replace("_band_", "_int8_") + f"_i{plane.in_size[1]}p{pads[1]}{'' if layer.is_one_band else '_bands'}"
     return name, (gather_text(layer, gather), _band_text(layer, band, form), _layer_text(layer, name, gather, band))
 
@@ -78,7 +87,7 @@ def _layer_text(layer: Depthwise, name: str, gather: str, band: str) -> str:
     """With one band the rows outside the image are filled once: no group of channels writes there."""
     once = "        const aidge_cortexm_band whole = aidge_cortexm_band_of(shape, words, fill, 0, shape->out_height);\n"
     once = once if layer.is_one_band else ""
-    return f"""/* All groups of 4 channels{'' if layer.is_one_band else ', band by band'}. */
+    return f"""/* All groups of 4 channels{"" if layer.is_one_band else ", band by band"}. */
 static void {name}(
     const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_depthwise *shape)
 {{
@@ -86,7 +95,7 @@ static void {name}(
     const uint32_t fill = aidge_cortexm_even_bytes((uint32_t)stream[2]);
     const int32_t *const end = stream + shape->stream_words;
     const int32_t *group;
-    int32_t batch{'' if layer.is_one_band else ', y'};
+    int32_t batch{"" if layer.is_one_band else ", y"};
     for (batch = 0; batch < shape->batches; batch++) {{
 {once}        for (group = stream + AIDGE_CORTEXM_HEAD_WORDS; group != end; group += shape->group_words) {{
 {(_ONE_BAND if layer.is_one_band else _BANDS).format(gather=gather, band=band)}
@@ -127,8 +136,11 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code("cmp {factor}, #0")
         code("blt 5f", "the multiplier is a float")
     if form.has_integers:
-        rows.print(2, form.together,
-                   lambda two, pair: _integer_form(code, form.shift, two, 2 * pair * plane.in_channels, plane.in_channels))
+        rows.print(
+            2,
+            form.together,
+            lambda two, pair: _integer_form(code, form.shift, two, 2 * pair * plane.in_channels, plane.in_channels),
+        )
     if form.is_mixed:
         code("b 8f")
         code.label(5)
@@ -138,8 +150,11 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code("vmov {factor}, s5")
         code("sxth {factor}, {factor}")
         code("sub {factor}, {factor}, #128", "zero point")
-        rows.print(6, 1 if form.is_mixed else form.together,
-                   lambda two, pair: _float_form(code, form.is_clamped, two, 2 * pair * plane.in_channels, plane.in_channels))
+        rows.print(
+            6,
+            1 if form.is_mixed else form.together,
+            lambda two, pair: _float_form(code, form.is_clamped, two, 2 * pair * plane.in_channels, plane.in_channels),
+        )
     if form.is_mixed:
         code.label(8)
     code("vmov r0, r1, s8, s9")
@@ -151,13 +166,24 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     code("bne 1b")
     code("pop {{r4-r11, pc}}")
     table = ", ".join(map(str, places(layer)))
-    numbers = (plane.in_channels, plane.out_size[1], *plane.kernel, *plane.strides, plane.dilations[0], layer.row_words,
-               layer.pairs, layer.weight_words)
-    portable = (f"static const int16_t places[] = {{{table}}};\n"
-                f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
-                f"    aidge_cortexm_depthwise_band(words, output, constants, rows, head, &geometry, {form.shift});")
-    return code.function(name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.",
-                         portable)
+    numbers = (
+        plane.in_channels,
+        plane.out_size[1],
+        *plane.kernel,
+        *plane.strides,
+        plane.dilations[0],
+        layer.row_words,
+        layer.pairs,
+        layer.weight_words,
+    )
+    portable = (
+        f"static const int16_t places[] = {{{table}}};\n"
+        f"    const aidge_cortexm_depthwise_geometry geometry = {{{', '.join(map(str, numbers))}, places}};\n"
+        f"    aidge_cortexm_depthwise_band(words, output, constants, rows, head, &geometry, {form.shift});"
+    )
+    return code.function(
+        name, BAND_PARAMETERS, f"Output rows of 4 channels, window {plane.kernel[0]}x{plane.kernel[1]}.", portable
+    )
 
 
 def _plus(code: Routine, register: str, value: int) -> None:
@@ -263,7 +289,7 @@ def _load(code: Routine, registers: tuple[str, ...], offset: int) -> None:
 def _dense_row(code: Routine, layer: Depthwise, start: int, weights: int, two: bool) -> None:
     for word in range(layer.steps):
         if word % 2 == 0:
-            _load(code, ("x0", "x1")[:layer.steps - word], start + 4 * word)
+            _load(code, ("x0", "x1")[: layer.steps - word], start + 4 * word)
         even, odd = f"w{weights + 2 * word}", f"w{weights + 2 * word + 1}"
         if not layer.in_registers:
             even, odd = "w0", "w1"
@@ -277,7 +303,7 @@ def _strided_row(code: Routine, layer: Depthwise, start: int, weights: int, two:
     words = layer.steps + int(two)
     for word in range(words):
         if word % 2 == 0:
-            _load(code, ("x0", "x1")[:words - word], start + 4 * word)
+            _load(code, ("x0", "x1")[: words - word], start + 4 * word)
         # the word meets the weights of this step for the first output, and those of the step before for the second
         current, before = f"w{word % 2}", f"w{(word + 1) % 2}"
         if layer.in_registers:
@@ -299,7 +325,7 @@ def _load_weights(code: Routine, offset: int, count: int) -> None:
 
 
 def _integer_form(code: Routine, shift: int, two: bool, place: int, channels: int) -> None:
-    sums = ("sum0", "sum1")[:1 + two]
+    sums = ("sum0", "sum1")[: 1 + two]
     for name in sums:
         code(f"smmul {{{name}}}, {{{name}}}, {{factor}}")
     for name in sums:
@@ -308,7 +334,7 @@ def _integer_form(code: Routine, shift: int, two: bool, place: int, channels: in
 
 
 def _float_form(code: Routine, is_clamped: bool, two: bool, place: int, channels: int) -> None:
-    sums, cells = ("sum0", "sum1")[:1 + two], ("s2", "s3")[:1 + two]
+    sums, cells = ("sum0", "sum1")[: 1 + two], ("s2", "s3")[: 1 + two]
     code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
     for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s4", "vcvtr.s32.f32 {0}, {0}"):
         for cell in cells:

@@ -17,8 +17,10 @@ from .float32 import SAVED_BYTES, LinearFloat32, Limits, float_spec, span
 from .packing import taps_last_channels
 from .window import Plane, plane_of_view
 
-PARAMETERS = ("float *output, const aidge_cortexm_sources_float32 *table, const float *stream, int32_t pixels, "
-              "const float *limits, const aidge_cortexm_depthwise_float32 *shape")
+PARAMETERS = (
+    "float *output, const aidge_cortexm_sources_float32 *table, const float *stream, int32_t pixels, "
+    "const float *limits, const aidge_cortexm_depthwise_float32 *shape"
+)
 PORTABLE = "aidge_cortexm_depthwise_pixels_float32(output, table, stream, pixels, limits, shape);"
 TOGETHER = 8  # channels
 POINTER_BYTES = 4
@@ -43,24 +45,43 @@ class DepthwiseFloat32(LinearFloat32):
         taps, channels = _taps(plane), plane.in_channels
         rows = taps_last_channels(self.inputs[1].data).astype(numpy.float32)
         rows = numpy.concatenate([self.bias()[:, None], rows, numpy.zeros((channels, taps - rows.shape[1]), numpy.float32)], 1)
-        stream = [rows[first:first + TOGETHER].T.ravel() for first in range(0, channels, TOGETHER)]
+        stream = [rows[first : first + TOGETHER].T.ravel() for first in range(0, channels, TOGETHER)]
         holds, advance = taps <= len(HELD), 4 * (plane.strides[1] - 1) * channels
         rest = channels % TOGETHER
-        shape = Struct("aidge_cortexm_depthwise_float32", {
-            "batches": plane.batches, "in_height": plane.in_size[0], "in_width": plane.in_size[1], "channels": channels,
-            "out_height": plane.out_size[0], "out_width": plane.out_size[1],
-            "kernel_height": plane.kernel[0], "kernel_width": plane.kernel[1],
-            "stride_height": plane.strides[0], "stride_width": plane.strides[1],
-            "dilation_height": plane.dilations[0], "dilation_width": plane.dilations[1],
-            "pad_top": plane.pads[0], "pad_left": plane.pads[1], "taps": taps,
-            "longest": plane.out_size[1] if holds else 1, "advance": advance, "group": TOGETHER, "rest": rest})
+        shape = Struct(
+            "aidge_cortexm_depthwise_float32",
+            {
+                "batches": plane.batches,
+                "in_height": plane.in_size[0],
+                "in_width": plane.in_size[1],
+                "channels": channels,
+                "out_height": plane.out_size[0],
+                "out_width": plane.out_size[1],
+                "kernel_height": plane.kernel[0],
+                "kernel_width": plane.kernel[1],
+                "stride_height": plane.strides[0],
+                "stride_width": plane.strides[1],
+                "dilation_height": plane.dilations[0],
+                "dilation_width": plane.dilations[1],
+                "pad_top": plane.pads[0],
+                "pad_left": plane.pads[1],
+                "taps": taps,
+                "longest": plane.out_size[1] if holds else 1,
+                "advance": advance,
+                "group": TOGETHER,
+                "rest": rest,
+            },
+        )
         whole = channels >= TOGETHER
-        pixels, text = (held_text(taps, whole, rest, advance > 0, self.clamp) if holds
-                        else listed_text(whole, rest, self.clamp))
+        pixels, text = held_text(taps, whole, rest, advance > 0, self.clamp) if holds else listed_text(whole, rest, self.clamp)
         name = pixels.replace("pixels", "layer", 1)
-        return Call(name, ("depthwise_float32.h",), (Input(0), Output(0), Constant("stream", numpy.concatenate(stream)),
-                                                     self.limits(), Scratch(), shape),
-                    texts=(text, _layer(name, pixels)), facts=computed(f"1 pixel x {min(TOGETHER, channels)} channels"))
+        return Call(
+            name,
+            ("depthwise_float32.h",),
+            (Input(0), Output(0), Constant("stream", numpy.concatenate(stream)), self.limits(), Scratch(), shape),
+            texts=(text, _layer(name, pixels)),
+            facts=computed(f"1 pixel x {min(TOGETHER, channels)} channels"),
+        )
 
 
 def _layer(name: str, pixels: str) -> str:
@@ -119,8 +140,10 @@ def held_text(taps: int, whole: bool, rest: int, advances: bool, limits: Limits)
 
     `whole`: there is a group of 8 channels; `rest`: channels of the last group; `advances`: pixels lie apart.
     """
-    name = (f"aidge_cortexm_depthwise_pixels_float32_{taps}_taps_{'8' * whole}{'_' * bool(whole and rest)}{rest or ''}"
-            f"{'_apart' if advances else ''}{limits.suffix}")
+    name = (
+        f"aidge_cortexm_depthwise_pixels_float32_{taps}_taps_{'8' * whole}{'_' * bool(whole and rest)}{rest or ''}"
+        f"{'_apart' if advances else ''}{limits.suffix}"
+    )
     pointers = HELD[:taps]
     code = _begin(limits)
     code("vmov s24, r2", "stream")
@@ -163,7 +186,7 @@ def _held_group(code: Routine, pointers: tuple[str, ...], channels: int, limits:
 
 def listed_text(whole: bool, rest: int, limits: Limits) -> tuple[str, str]:
     """Name and text for larger windows: one pixel, whose taps are read from the table two by two for each group of channels."""
-    name = (f"aidge_cortexm_depthwise_pixels_float32_taps_{'8' * whole}{'_' * bool(whole and rest)}{rest or ''}{limits.suffix}")
+    name = f"aidge_cortexm_depthwise_pixels_float32_taps_{'8' * whole}{'_' * bool(whole and rest)}{rest or ''}{limits.suffix}"
     code = _begin(limits)
     code(f"ldr r4, [sp, #{SAVED_BYTES + 4}]", "shape")
     code("ldr r12, [r4, #56]", "taps")

@@ -16,7 +16,7 @@ def gather_text(layer: Depthwise, name: str) -> str:
     width, pad, channels = plane.in_size[1], plane.pads[1], plane.in_channels
     columns = min(width, 2 * layer.pairs - pad)  # of a row that anything reads
     positions = [None] * pad + list(range(columns)) + [None] * (2 * layer.pairs - pad - columns)
-    quads = [positions[first:first + 4] for first in range(0, len(positions), 4)]
+    quads = [positions[first : first + 4] for first in range(0, len(positions), 4)]
     code = Routine({"source": "r0", "target": "r1", "t0": "r2", "t1": "r3", "pads": "lr", "rows": "r12"})
     code("push {{r4-r11, lr}}")
     code("mov {rows}, r2")

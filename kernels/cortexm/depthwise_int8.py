@@ -31,8 +31,9 @@ def unfit(view: NodeView) -> str:
     return ""
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"),
-        linear_spec(Predicate("strides of at most 2, columns not dilated, near rows", unfit)))
+@kernel(
+    ("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate("strides of at most 2, columns not dilated, near rows", unfit))
+)
 class DepthwiseInt8(LinearNode):
     together = {"speed": 14, "balanced": 8, "size": 1}  # pairs of outputs in the text
 
@@ -43,13 +44,20 @@ class DepthwiseInt8(LinearNode):
 
     def call(self) -> Call:
         layer, linear = depthwise_of(plane_of_view(self.view)), self.linear(taps_last_channels(self.inputs[1].data))
-        form = best_form(integer_forms(linear, low=False), lambda candidate: int((candidate.high.multipliers > 0).sum()),
-                         len(linear.rows))
+        form = best_form(
+            integer_forms(linear, low=False), lambda candidate: int((candidate.high.multipliers > 0).sum()), len(linear.rows)
+        )
         stream, proved = pack(linear, layer, form)
         together = self.together[self.view.objective]
-        function, functions = texts(layer, Form(form.shift, linear.is_clamped, has_integers=proved > 0,
-                                                has_floats=proved < len(linear.rows), together=together))
-        return Call(function, ("depthwise.h",), (Input(0), Output(0), Constant("stream", stream), Scratch(),
-                                                 struct(layer, len(stream))),
-                    note=f"requantization of {proved} of {len(linear.rows)} channels proved in integers, of the others in float",
-                    texts=functions, facts=computed("2 pixels x 1 channel", proved, len(linear.rows), "channel"))
+        function, functions = texts(
+            layer,
+            Form(form.shift, linear.is_clamped, has_integers=proved > 0, has_floats=proved < len(linear.rows), together=together),
+        )
+        return Call(
+            function,
+            ("depthwise.h",),
+            (Input(0), Output(0), Constant("stream", stream), Scratch(), struct(layer, len(stream))),
+            note=f"requantization of {proved} of {len(linear.rows)} channels proved in integers, of the others in float",
+            texts=functions,
+            facts=computed("2 pixels x 1 channel", proved, len(linear.rows), "channel"),
+        )

@@ -54,8 +54,13 @@ class Depthwise:
         a band sees before it writes the band."""
         plane = self.plane
         bands = [min(first + self.band, plane.out_size[0]) for first in range(0, plane.out_size[0], self.band)]
-        steps = row_steps(plane.batches, plane.in_size[0], plane.out_size[0], (plane.in_size[1], plane.out_size[1]),
-                          [(end, (end - 1) * plane.strides[0] - plane.pads[0] + plane.extent(0, 1)) for end in bands])
+        steps = row_steps(
+            plane.batches,
+            plane.in_size[0],
+            plane.out_size[0],
+            (plane.in_size[1], plane.out_size[1]),
+            [(end, (end - 1) * plane.strides[0] - plane.pads[0] + plane.extent(0, 1)) for end in bands],
+        )
         return plane.in_channels % 4 == 0 and all(written <= unread for written, unread in steps)
 
     @property
@@ -109,12 +114,24 @@ def depthwise_of(plane: Plane) -> Depthwise:
 def struct(layer: Depthwise, stream_words: int) -> Struct:
     """The struct of depthwise.h."""
     plane = layer.plane
-    return Struct("aidge_cortexm_depthwise", {
-        "batches": plane.batches, "in_height": plane.in_size[0], "in_width": plane.in_size[1], "channels": plane.in_channels,
-        "out_height": plane.out_size[0], "out_width": plane.out_size[1], "stride_height": plane.strides[0],
-        "pad_top": plane.pads[0],
-        "extent": plane.extent(0, 1), "row_words": layer.row_words, "band": layer.band,
-        "group_words": 1 + 4 * (2 + layer.weight_words), "stream_words": stream_words})
+    return Struct(
+        "aidge_cortexm_depthwise",
+        {
+            "batches": plane.batches,
+            "in_height": plane.in_size[0],
+            "in_width": plane.in_size[1],
+            "channels": plane.in_channels,
+            "out_height": plane.out_size[0],
+            "out_width": plane.out_size[1],
+            "stride_height": plane.strides[0],
+            "pad_top": plane.pads[0],
+            "extent": plane.extent(0, 1),
+            "row_words": layer.row_words,
+            "band": layer.band,
+            "group_words": 1 + 4 * (2 + layer.weight_words),
+            "stream_words": stream_words,
+        },
+    )
 
 
 def row_pairs(layer: Depthwise, taps: list[int]) -> list[tuple[int, int]]:
@@ -145,8 +162,11 @@ def pack(linear: Linear, layer: Depthwise, form: IntegerForm) -> tuple[numpy.nda
     the weights fit.
     """
     height, width = layer.plane.kernel
-    words = [(linear.zero_point + 128) * 0x10001, (linear.clamp[0] + 128) | (linear.clamp[1] + 128) << 16,
-             (linear.input_zero_point & 0xFF) * 0x01010101]
+    words = [
+        (linear.zero_point + 128) * 0x10001,
+        (linear.clamp[0] + 128) | (linear.clamp[1] + 128) << 16,
+        (linear.input_zero_point & 0xFF) * 0x01010101,
+    ]
     starts = group_starts(len(linear.rows))
     scales = numpy.where(fits_fraction(linear), 256, 1)
     floats = (linear.factors / scales.astype(numpy.float32)).astype(numpy.float32).view(numpy.uint32)

@@ -60,9 +60,11 @@ def _texts(stream: Stream, buffer: Buffer) -> tuple[str, tuple[str, str]]:
     (height, width), (down, right) = plane.kernel, plane.dilations
     places = [row * down * buffer.row_words + tap * right for row in range(height) for tap in range(width)]
     second = 4 * plane.strides[1] if plane.out_size[1] > 1 else 0
-    name = (f"aidge_cortexm_depthwise_taps_int8_{height}x{width}_r{buffer.row_words}d{down}x{right}"
-            f"{f's{plane.strides[1]}' if second else '_alone'}{'_last2' * buffer.leaves_one}{'_of_more' * (plane.in_gap > 0)}"
-            f"_{stream.variant}")
+    name = (
+        f"aidge_cortexm_depthwise_taps_int8_{height}x{width}_r{buffer.row_words}d{down}x{right}"
+        f"{f's{plane.strides[1]}' if second else '_alone'}{'_last2' * buffer.leaves_one}{'_of_more' * (plane.in_gap > 0)}"
+        f"_{stream.variant}"
+    )
     code = Routine(dense.REGISTERS)
     begin_row(code)
     code.label(1, "two pixels")
@@ -70,8 +72,10 @@ def _texts(stream: Stream, buffer: Buffer) -> tuple[str, tuple[str, str]]:
     code("vmov {base}, {column}")
     dense.groups(code, stream, lambda: _sums(code, [4 * place for place in places], second))
     end_row(code)
-    portable = (f"static const int16_t places[] = {{{', '.join(map(str, places))}}};\n    (void)column;\n"
-                f"    aidge_cortexm_taps_row(words, output, stream, run, places, {len(places)}, {stream.shift}, {stream.form});")
+    portable = (
+        f"static const int16_t places[] = {{{', '.join(map(str, places))}}};\n    (void)column;\n"
+        f"    aidge_cortexm_taps_row(words, output, stream, run, places, {len(places)}, {stream.shift}, {stream.form});"
+    )
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(places)} taps of 4 channels.", portable)
     load = LOAD_GROUP.format(channels=plane.in_channels) if plane.in_gap else LOAD_LINES
     return name, (row, whole_layer(name, load, "(uint32_t)stream[2]", "rows.words", buffer.leaves_one))

@@ -10,8 +10,7 @@ from aidge_build.export.node import kernel
 from .assembly import Routine
 from .float32 import SAVED_BYTES, LinearFloat32, Limits, float_spec
 
-PARAMETERS = ("const float *input, float *output, const int32_t *stream, int32_t features, const int32_t *end, "
-              "const float *limits")
+PARAMETERS = "const float *input, float *output, const int32_t *stream, int32_t features, const int32_t *end, const float *limits"
 OUTPUTS = 8
 
 
@@ -28,8 +27,13 @@ class FcFloat32(LinearFloat32):
         numbers = (self.inputs[0].dims[0], features, outputs, stream.values.size)
         row, text = row_text(self.clamp)
         name = row.replace("row_of_", "", 1)
-        return Call(name, ("fc_float32.h",), (Input(0), Output(0), stream, self.limits(), *map(Literal, numbers)),
-                    texts=(text, _layer(name, row)), facts=computed("1 row x 8 outputs"))
+        return Call(
+            name,
+            ("fc_float32.h",),
+            (Input(0), Output(0), stream, self.limits(), *map(Literal, numbers)),
+            texts=(text, _layer(name, row)),
+            facts=computed("1 row x 8 outputs"),
+        )
 
 
 def _layer(name: str, row: str) -> str:
@@ -89,5 +93,9 @@ def row_text(limits: Limits) -> tuple[str, str]:
     code("bne 1b")
     code("vpop {{s16-s31}}")
     code("pop {{r4-r11, pc}}")
-    return name, code.function(name, PARAMETERS, "A row of inputs x 8 outputs of float32.",
-                               "aidge_cortexm_row_of_fc_float32_c(input, output, stream, features, end, limits);")
+    return name, code.function(
+        name,
+        PARAMETERS,
+        "A row of inputs x 8 outputs of float32.",
+        "aidge_cortexm_row_of_fc_float32_c(input, output, stream, features, end, limits);",
+    )

@@ -39,5 +39,11 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     stream = pack(node.linear(node.inputs[1].data.reshape(outputs, features)), order)
     function, text = routine(stream, features, unroll)
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
-    return Call(function, ("fc_int8.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
-                note=stream.note, texts=(text,), facts=stream.facts(pixels=1))
+    return Call(
+        function,
+        ("fc_int8.h",),
+        (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
+        note=stream.note,
+        texts=(text,),
+        facts=stream.facts(pixels=1),
+    )

@@ -30,9 +30,12 @@ REAL = Predicate("no tensor is quantized", _quantized)
 
 def float_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
     """float32 data, weights and bias; the FPU of a core with DSP instructions, so that fused multiply-add exists."""
-    return ImplSpec(inputs=(IOSpec(DType.float32, form), IOSpec(DType.float32, ANY), IOSpec(DType.float32, ANY)),
-                    outputs=(IOSpec(DType.float32, form),), features=frozenset({"dsp", "fpu"}),
-                    predicates=(REAL, CONSTANT_PARAMETERS, *predicates))
+    return ImplSpec(
+        inputs=(IOSpec(DType.float32, form), IOSpec(DType.float32, ANY), IOSpec(DType.float32, ANY)),
+        outputs=(IOSpec(DType.float32, form),),
+        features=frozenset({"dsp", "fpu"}),
+        predicates=(REAL, CONSTANT_PARAMETERS, *predicates),
+    )
 
 
 def span(first: int, count: int) -> str:
@@ -87,7 +90,7 @@ class Limits:
             code(f"vstmia {pointer}!, {span(registers[0], len(registers))}")
             return
         first, second = pair
-        for register in registers[0:len(registers) - 1:2]:
+        for register in registers[0 : len(registers) - 1 : 2]:
             code(f"vmov {first}, {second}, s{register}, s{register + 1}", "negative values become 0")
             code(f"bic {first}, {first}, {first}, asr #31")
             code(f"bic {second}, {second}, {second}, asr #31")
@@ -124,6 +127,9 @@ class LinearFloat32(RealNode):
         parts = []
         for first in group_starts(len(rows), group):
             block = slice(first, first + group)
-            parts += [numpy.array([4 * first], numpy.int32), bias[block].view(numpy.int32),
-                      numpy.ascontiguousarray(rows[block].T).ravel().view(numpy.int32)]
+            parts += [
+                numpy.array([4 * first], numpy.int32),
+                bias[block].view(numpy.int32),
+                numpy.ascontiguousarray(rows[block].T).ravel().view(numpy.int32),
+            ]
         return Constant("stream", numpy.concatenate(parts))

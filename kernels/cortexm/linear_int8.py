@@ -17,7 +17,7 @@ from aidge_build.export.node import ExportNode
 INT8 = (-128, 127)
 SHIFTS = (4, 6, 2, 8)  # of the integer form, in order of preference: few, so that few texts differ
 HIGH_SHIFT = 8  # what accumulators that carry 8 fraction bits are shifted more
-SMALLEST_DIVIDED = 2.0 ** -100
+SMALLEST_DIVIDED = 2.0**-100
 CONSTANT_STEPS = 1024  # accumulator steps per output step in a channel that is constant
 
 
@@ -51,8 +51,10 @@ class Linear:
     @property
     def free_of_clamp(self) -> numpy.ndarray:
         """Channels whose accumulators reach no value that the clamp would change beyond int8."""
-        ends = [requantize(numpy.clip(end, -(1 << 31), (1 << 31) - 1), self.factors, self.zero_point, *INT8)
-                for end in (self.low, self.high)]
+        ends = [
+            requantize(numpy.clip(end, -(1 << 31), (1 << 31) - 1), self.factors, self.zero_point, *INT8)
+            for end in (self.low, self.high)
+        ]
         return (ends[0] >= self.clamp[0]) & (ends[1] <= self.clamp[1]) | (not self.is_clamped)
 
     def staircase(self) -> Staircase:
@@ -71,8 +73,11 @@ class LinearNode(ExportNode):
         factors = multipliers(data.quantization.scale, self.inputs[1].quantization.scales, result.scale)
         factors = numpy.broadcast_to(factors, (len(rows),)).astype(numpy.float32)
         if not numpy.isfinite(factors).all():
-            raise AidgeError(f"the multiplier of output channel {int(numpy.argmin(numpy.isfinite(factors)))} is not finite",
-                             code="RANGE", hint="the output scale is far too small: quantize the layer again")
+            raise AidgeError(
+                f"the multiplier of output channel {int(numpy.argmin(numpy.isfinite(factors)))} is not finite",
+                code="RANGE",
+                hint="the output scale is far too small: quantize the layer again",
+            )
         rows = rows.astype(numpy.int64)
         folded = bias.astype(numpy.int64) - zero_point * rows.sum(axis=1)
         products = [rows * end for end in data.dtype.range]
@@ -87,8 +92,14 @@ def without_constants(linear: Linear) -> Linear:
     constant = lowest == highest
     bias = numpy.where(constant, (lowest - linear.zero_point) * CONSTANT_STEPS, linear.bias)
     factors = numpy.where(constant, numpy.float32(1 / CONSTANT_STEPS), linear.factors).astype(numpy.float32)
-    return replace(linear, rows=numpy.where(constant[:, None], 0, linear.rows), bias=bias, factors=factors,
-                   low=numpy.where(constant, bias, linear.low), high=numpy.where(constant, bias, linear.high))
+    return replace(
+        linear,
+        rows=numpy.where(constant[:, None], 0, linear.rows),
+        bias=bias,
+        factors=factors,
+        low=numpy.where(constant, bias, linear.low),
+        high=numpy.where(constant, bias, linear.high),
+    )
 
 
 def fits_fraction(linear: Linear) -> numpy.ndarray:
@@ -113,8 +124,11 @@ def integer_forms(linear: Linear, low: bool = True, high: bool = True, is_tuned:
     for shift in SHIFTS:
         lows = low_form(stairs, shift, is_tuned) if low else LowForm(nothing, nothing, nothing)
         highs = high_form(stairs, shift + HIGH_SHIFT) if high else HighForm(nothing, nothing)
-        yield IntegerForm(shift, replace(lows, multipliers=numpy.where(free, lows.multipliers, 0)),
-                          replace(highs, multipliers=numpy.where(free, highs.multipliers, 0)))
+        yield IntegerForm(
+            shift,
+            replace(lows, multipliers=numpy.where(free, lows.multipliers, 0)),
+            replace(highs, multipliers=numpy.where(free, highs.multipliers, 0)),
+        )
 
 
 def best_form(forms: Iterator[IntegerForm], proved: Callable[[IntegerForm], int], most: int) -> IntegerForm:

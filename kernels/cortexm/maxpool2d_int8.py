@@ -16,6 +16,9 @@ from .pools import pool_spec
 @kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"), pool_spec(frozenset({"dsp"}), SAME_QUANTIZATION))
 class MaxPool2dInt8(PoolNode):
     def call(self) -> Call:
-        return Call("aidge_cortexm_maxpool2d_int8", ("maxpool2d_int8.h",),
-                    (Input(0), Output(0), Constant("levels", numpy.array(self.levels(), numpy.int8)), self.shape()),
-                    facts=computed("16 channels"))
+        return Call(
+            "aidge_cortexm_maxpool2d_int8",
+            ("maxpool2d_int8.h",),
+            (Input(0), Output(0), Constant("levels", numpy.array(self.levels(), numpy.int8)), self.shape()),
+            facts=computed("16 channels"),
+        )

@@ -19,8 +19,11 @@ from .pools import A_WORD_OF_CHANNELS
 
 def _unquantized(view: NodeView) -> str:
     tensors = (view.inputs[0], view.outputs[0])
-    return "" if all(tensor.quantization and tensor.quantization.per_tensor
-                     for tensor in tensors) else "no quantization, or several scales"
+    return (
+        ""
+        if all(tensor.quantization and tensor.quantization.per_tensor for tensor in tensors)
+        else "no quantization, or several scales"
+    )
 
 
 def _partial(view: NodeView) -> str:
@@ -31,9 +34,19 @@ def _partial(view: NodeView) -> str:
     return f"the window is {'x'.join(map(str, window.kernel))}, wants the whole map"
 
 
-@kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"), ImplSpec(
-    inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),), features=frozenset({"dsp"}),
-    predicates=(Predicate("one scale each", _unquantized), A_WORD_OF_CHANNELS, Predicate("the mean of the whole map", _partial))))
+@kernel(
+    ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
+    ImplSpec(
+        inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+        outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+        features=frozenset({"dsp"}),
+        predicates=(
+            Predicate("one scale each", _unquantized),
+            A_WORD_OF_CHANNELS,
+            Predicate("the mean of the whole map", _partial),
+        ),
+    ),
+)
 class MeanInt8(ExportNode):
     def call(self) -> Call:
         data, output = self.inputs[0], self.outputs[0]
@@ -42,8 +55,16 @@ class MeanInt8(ExportNode):
         rescale = proved_mean(pixels, data.quantization, output.quantization, self.operator.clamp, (low, high))
         levels = [low, high, output.quantization.zero_point, pixels * data.quantization.zero_point]
         shape = Struct("aidge_cortexm_mean", {"batches": data.dims[0], "pixels": pixels, "channels": data.dims[1]})
-        return Call("aidge_cortexm_mean_int8", ("mean_int8.h",), (
-            Input(0), Output(0), Constant("rescale", numpy.array([rescale.multiplier, rescale.shift, rescale.divisor],
-                                                                 numpy.int64)),
-            Constant("levels", numpy.array(levels, numpy.int32)), shape), note="integers proved equal for every possible sum",
-                    facts=computed("4 channels", 1))
+        return Call(
+            "aidge_cortexm_mean_int8",
+            ("mean_int8.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("rescale", numpy.array([rescale.multiplier, rescale.shift, rescale.divisor], numpy.int64)),
+                Constant("levels", numpy.array(levels, numpy.int32)),
+                shape,
+            ),
+            note="integers proved equal for every possible sum",
+            facts=computed("4 channels", 1),
+        )

@@ -32,8 +32,14 @@ class MulInt8(ProductInt8):
         first, second = (tensor.quantization.zero_point for tensor in self.inputs)
         words = numpy.array([_pair(-first), _pair(-second), _pair(zero_point), _bytes(low), _bytes(high)], numpy.uint32)
         numbers = numpy.concatenate([words.view(numpy.int32), numpy.array([self.multiplier()], numpy.float32).view(numpy.int32)])
-        return self.by_rows(NAME, "mul_int8.h", Constant("numbers", numbers), _text(),
-                            note="float32 proved equal on all 65,536 pairs of values", facts=computed("4 values"))
+        return self.by_rows(
+            NAME,
+            "mul_int8.h",
+            Constant("numbers", numbers),
+            _text(),
+            note="float32 proved equal on all 65,536 pairs of values",
+            facts=computed("4 values"),
+        )
 
 
 @kernel("Mul", rows_spec(FEATURES, CHANNELS_LAST, PROVED_PRODUCT))
@@ -47,8 +53,24 @@ class MulRowsInt8(MulInt8):
 
 
 def _text() -> str:
-    code = Routine({"first": "r0", "second": "r1", "output": "r2", "end": "r3", "zero_a": "r4", "zero_b": "r5", "zero": "r6",
-                    "a": "r7", "b": "r8", "c": "r9", "d": "r10", "e": "r11", "high": "r12", "low": "lr"})
+    code = Routine(
+        {
+            "first": "r0",
+            "second": "r1",
+            "output": "r2",
+            "end": "r3",
+            "zero_a": "r4",
+            "zero_b": "r5",
+            "zero": "r6",
+            "a": "r7",
+            "b": "r8",
+            "c": "r9",
+            "d": "r10",
+            "e": "r11",
+            "high": "r12",
+            "low": "lr",
+        }
+    )
     code("push {{r4-r11, lr}}")
     code("ldm r3, {{r4-r9}}", "zero points, lowest, highest, multiplier")
     code("mov {low}, r7")
@@ -109,8 +131,12 @@ def _text() -> str:
     code("bne 3b")
     code.label(4)
     code("pop {{r4-r11, pc}}")
-    return code.function(NAME, PARAMETERS, "Products of int8 values, requantized in float32.",
-                         "aidge_cortexm_mul_int8_c(first, second, output, numbers, count);")
+    return code.function(
+        NAME,
+        PARAMETERS,
+        "Products of int8 values, requantized in float32.",
+        "aidge_cortexm_mul_int8_c(first, second, output, numbers, count);",
+    )
 
 
 def _scale(code: Routine, register: int) -> None:

@@ -55,8 +55,10 @@ class Stream:
 
     @property
     def note(self) -> str:
-        return (f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, requantization of {self.proved} "
-                f"of {self.groups} groups of channels proved in integers, of the others in float")
+        return (
+            f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, requantization of {self.proved} "
+            f"of {self.groups} groups of channels proved in integers, of the others in float"
+        )
 
     def facts(self, pixels: int = 2) -> dict[str, str]:
         """For `Call.facts`: blocks of this many pixels."""
@@ -81,10 +83,16 @@ def pack_blocks(linear: Linear, order: list[int], size: int, by_tap: bool = Fals
     blocks, within = range(0, len(rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
     is_packed = not by_tap and _can_pack(linear, rows, starts)
-    form = best_form(integer_forms(linear, high=is_packed, is_tuned=is_packed),
-                     lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts), len(starts))
-    head = [_pair(linear.zero_point + 128, linear.zero_point + 128), _pair(linear.clamp[0] + 128, linear.clamp[1] + 128),
-            (linear.input_zero_point & 0xFF) * 0x01010101]
+    form = best_form(
+        integer_forms(linear, high=is_packed, is_tuned=is_packed),
+        lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts),
+        len(starts),
+    )
+    head = [
+        _pair(linear.zero_point + 128, linear.zero_point + 128),
+        _pair(linear.clamp[0] + 128, linear.clamp[1] + 128),
+        (linear.input_zero_point & 0xFF) * 0x01010101,
+    ]
     proofs = {first: _is_proved(form, first, is_packed) for first in starts}
     is_mixed, words = len(set(proofs.values())) > 1, []
     stated, is_even = size % GROUP > 0 or is_mixed, is_mixed and len(blocks) > 1
@@ -93,12 +101,19 @@ def pack_blocks(linear: Linear, order: list[int], size: int, by_tap: bool = Fals
         for first in within:
             is_proved = proofs[block + first]
             statement = [first << 1 | int(is_proved)] if stated else []
-            chosen = rows[block + first:block + first + GROUP]
+            chosen = rows[block + first : block + first + GROUP]
             weights = _weights_by_tap(chosen) if by_tap else _weights(chosen, is_packed)
             words += _group(linear, weights, form, block + first, is_packed, is_proved, statement)
             words += [0, 0] if is_even and not is_proved else []  # a float form takes two words less
-    return Stream(as_words(words), is_packed, linear.is_clamped, form.shift, len(starts), sum(proofs.values()),
-                  EVEN if is_even else STATED if stated else int(proofs[0]))
+    return Stream(
+        as_words(words),
+        is_packed,
+        linear.is_clamped,
+        form.shift,
+        len(starts),
+        sum(proofs.values()),
+        EVEN if is_even else STATED if stated else int(proofs[0]),
+    )
 
 
 def _is_proved(form: IntegerForm, first: int, is_packed: bool) -> bool:
@@ -121,8 +136,9 @@ def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
     return bool((fits_fraction(linear) & rounded).all())
 
 
-def _group(linear: Linear, weights: list[int], form: IntegerForm, first: int, is_packed: bool, is_proved: bool,
-           statement: list[int]) -> list[int]:
+def _group(
+    linear: Linear, weights: list[int], form: IntegerForm, first: int, is_packed: bool, is_proved: bool, statement: list[int]
+) -> list[int]:
     channels = [first + index for index in range(GROUP)]
     slots = _slots(form, is_packed)
     bias = [int(linear.bias[channel]) for channel in channels]
@@ -138,7 +154,7 @@ def _group(linear: Linear, weights: list[int], form: IntegerForm, first: int, is
         factors = [*multipliers[:2], constants[0], *multipliers[2:], constants[2]]
     else:
         scales = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
-        factors = (linear.factors[first:first + GROUP] * scales).view(numpy.uint32).tolist()
+        factors = (linear.factors[first : first + GROUP] * scales).view(numpy.uint32).tolist()
     return [*bias, *weights, *statement, *factors]
 
 
@@ -169,4 +185,3 @@ def quads(taps: int) -> list[int]:
 def taps_last_channels(weights: numpy.ndarray) -> numpy.ndarray:
     """Weights [outputs, channels, kernel...] as [outputs, kernel... * channels], channels fastest."""
     return numpy.moveaxis(weights, 1, -1).reshape(weights.shape[0], -1)
-

@@ -6,8 +6,9 @@ from __future__ import annotations
 from .assembly import Routine
 from .float32 import SAVED_BYTES, Limits
 
-PARAMETERS = ("const aidge_cortexm_table_float32 *table, const int32_t *stream, int32_t runs, const int32_t *end, "
-              "const float *limits")
+PARAMETERS = (
+    "const aidge_cortexm_table_float32 *table, const int32_t *stream, int32_t runs, const int32_t *end, const float *limits"
+)
 PORTABLE = "aidge_cortexm_pixels_float32(table, stream, runs, end, limits);"
 AT_ONCE = 4  # values of a pixel in one turn of the loop
 GATHERED = 8  # values of a pixel that go to the column in one turn

@@ -24,8 +24,9 @@ def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
     code("vmov {base}, r3")
     code("ldr r4, [sp, #68]", "shape")
     code("ldm r4!, {{r5-r11}}", "pairs, second_input, second_output, back_input, back_output, output_step, stream_bytes")
-    for state, register in zip(("pairs", "second_input", "second_output", "back_input", "back_output", "output_step"),
-                               range(5, 11)):
+    for state, register in zip(
+        ("pairs", "second_input", "second_output", "back_input", "back_output", "output_step"), range(5, 11)
+    ):
         code(f"vmov {{{state}}}, r{register}")
     code("add r11, r11, {stream}")
     code("vmov {end}, r11")

@@ -28,8 +28,12 @@ def _moves(view: NodeView) -> str:
     return "" if set(window.strides) == {1} and not window.has_pads else "has strides or pads"
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, Predicate("a window of one pixel", _window),
-                                          Predicate("no strides, no pads", _moves)))
+@kernel(
+    ("Conv1D", "Conv2D"),
+    linear_spec(
+        ONE_GROUP, QUADS_OF_CHANNELS, Predicate("a window of one pixel", _window), Predicate("no strides, no pads", _moves)
+    ),
+)
 class PointwiseInt8(LinearNode):
     unroll = {"speed": 80, "balanced": 36, "size": 0}  # pairs of taps in the text, of 44 B; 0: it is shared
 
@@ -41,8 +45,11 @@ class PointwiseInt8(LinearNode):
         # Two pixels are unpacked before their outputs are written; of an odd number the last pair sees a pixel again.
         done = [*range(2, pixels + 1, 2), pixels]
         kept = pixels - 2 if pixels % 2 else pixels
-        return following([(pixel * outputs, (pixel if pixel == pixels else min(pixel, kept)) * channels) for pixel in done],
-                         view.outputs[0], 4 * channels)
+        return following(
+            [(pixel * outputs, (pixel if pixel == pixels else min(pixel, kept)) * channels) for pixel in done],
+            view.outputs[0],
+            4 * channels,
+        )
 
     def call(self) -> Call:
         if _pixels(self.view) == 1:
@@ -52,15 +59,29 @@ class PointwiseInt8(LinearNode):
         stream = pack(self.linear(self.inputs[1].data.reshape(outputs, channels)), quads(channels))
         function, text = routine(stream, channels, self.unroll[self.view.objective])
         shape = pixel_pairs(_pixels(self.view), channels, outputs, stream)
-        return Call(function, ("pointwise_int8.h",), (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
-                    note=stream.note, texts=(text,), facts=stream.facts())
+        return Call(
+            function,
+            ("pointwise_int8.h",),
+            (Input(0), Output(0), Constant("stream", stream.words), Scratch(), shape),
+            note=stream.note,
+            texts=(text,),
+            facts=stream.facts(),
+        )
 
 
 def pixel_pairs(pixels: int, channels: int, outputs: int, stream: Stream) -> Struct:
     """The struct of pointwise_int8.h for at least 2 pixels."""
     odd = pixels % 2
-    return Struct("aidge_cortexm_pointwise", {
-        "pairs": (pixels + 1) // 2, "second_input": channels, "second_output": outputs,
-        "back_input": channels if odd else 0, "back_output": outputs if odd else 0,
-        "output_step": stream.left_to_step(2 * outputs, outputs), "stream_bytes": stream.words.nbytes,
-        "column_bytes": 4 * channels})
+    return Struct(
+        "aidge_cortexm_pointwise",
+        {
+            "pairs": (pixels + 1) // 2,
+            "second_input": channels,
+            "second_output": outputs,
+            "back_input": channels if odd else 0,
+            "back_output": outputs if odd else 0,
+            "output_step": stream.left_to_step(2 * outputs, outputs),
+            "stream_bytes": stream.words.nbytes,
+            "column_bytes": 4 * channels,
+        },
+    )

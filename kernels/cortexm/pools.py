@@ -18,5 +18,9 @@ A_WORD_OF_CHANNELS = Predicate("at least 4 channels", _narrow)
 
 def pool_spec(features: frozenset[str], *predicates: Predicate) -> ImplSpec:
     """int8, channels last, one scale each, at least a word of channels."""
-    return ImplSpec(inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),), features=features,
-                    predicates=(ALL_QUANTIZED, A_WORD_OF_CHANNELS, *predicates))
+    return ImplSpec(
+        inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+        outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+        features=features,
+        predicates=(ALL_QUANTIZED, A_WORD_OF_CHANNELS, *predicates),
+    )

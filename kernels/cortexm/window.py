@@ -42,16 +42,28 @@ class Plane:
 
 def plane_of(data: Tensor, output: Tensor, window: Window) -> Plane:
     """Axes of length 1 with a kernel of 1 that sees no pad go first, so that the inner loop runs over the axis that has taps."""
-    axes = [index for index in range(window.rank) if (data.dims[2 + index], output.dims[2 + index], window.kernel[index],
-                                                      window.pads_begin[index]) != (1, 1, 1, 0)]
+    axes = [
+        index
+        for index in range(window.rank)
+        if (data.dims[2 + index], output.dims[2 + index], window.kernel[index], window.pads_begin[index]) != (1, 1, 1, 0)
+    ]
     order = [None] * (2 - len(axes)) + axes
 
     def pair(numbers, missing: int) -> tuple[int, int]:
         first, second = (missing if axis is None else numbers[axis] for axis in order)
         return first, second
 
-    return Plane(data.dims[0], pair(data.dims[2:], 1), pair(output.dims[2:], 1), data.dims[1], output.dims[1],
-                 pair(window.kernel, 1), pair(window.strides, 1), pair(window.dilations, 1), pair(window.pads_begin, 0))
+    return Plane(
+        data.dims[0],
+        pair(data.dims[2:], 1),
+        pair(output.dims[2:], 1),
+        data.dims[1],
+        output.dims[1],
+        pair(window.kernel, 1),
+        pair(window.strides, 1),
+        pair(window.dilations, 1),
+        pair(window.pads_begin, 0),
+    )
 
 
 def plane_of_view(view: NodeView) -> Plane:
@@ -86,22 +98,43 @@ class Buffer:
         plane, steps = self.plane, ()
         if self.tile >= plane.out_size[1]:
             lines = [min(line, plane.out_size[0] - self.lines) for line in range(0, plane.out_size[0], self.lines)]
-            steps = row_steps(plane.batches, plane.in_size[0], plane.out_size[0],
-                              (plane.in_size[1] * plane.in_channels, plane.out_size[1] * plane.out_channels),
-                              [(line + self.lines, line * plane.strides[0] - plane.pads[0] + self.rows) for line in lines])
+            steps = row_steps(
+                plane.batches,
+                plane.in_size[0],
+                plane.out_size[0],
+                (plane.in_size[1] * plane.in_channels, plane.out_size[1] * plane.out_channels),
+                [(line + self.lines, line * plane.strides[0] - plane.pads[0] + self.rows) for line in lines],
+            )
         return following(steps, output, self.size_bytes + column_bytes)
 
     def struct(self, stream: Stream) -> Struct:
         """The struct of window.h."""
         plane = self.plane
-        return Struct("aidge_cortexm_window", {
-            "batches": plane.batches, "in_height": plane.in_size[0], "in_width": plane.in_size[1],
-            "channels": plane.in_channels + plane.in_gap, "out_height": plane.out_size[0], "out_width": plane.out_size[1],
-            "out_channels": plane.out_channels + plane.out_gap, "stride_height": plane.strides[0],
-            "stride_width": plane.strides[1], "pad_top": plane.pads[0], "pad_left": plane.pads[1],
-            "rows": self.rows, "row_words": self.row_words, "span": self.span, "tile": self.tile, "lines": self.lines,
-            "second_input": self.second_input, "input_step": self.input_step,
-            "advanced": 0 if stream.is_stated else plane.out_channels, "stream_bytes": stream.words.nbytes})
+        return Struct(
+            "aidge_cortexm_window",
+            {
+                "batches": plane.batches,
+                "in_height": plane.in_size[0],
+                "in_width": plane.in_size[1],
+                "channels": plane.in_channels + plane.in_gap,
+                "out_height": plane.out_size[0],
+                "out_width": plane.out_size[1],
+                "out_channels": plane.out_channels + plane.out_gap,
+                "stride_height": plane.strides[0],
+                "stride_width": plane.strides[1],
+                "pad_top": plane.pads[0],
+                "pad_left": plane.pads[1],
+                "rows": self.rows,
+                "row_words": self.row_words,
+                "span": self.span,
+                "tile": self.tile,
+                "lines": self.lines,
+                "second_input": self.second_input,
+                "input_step": self.input_step,
+                "advanced": 0 if stream.is_stated else plane.out_channels,
+                "stream_bytes": stream.words.nbytes,
+            },
+        )
 
 
 def plane_buffer(plane: Plane) -> Buffer:
@@ -116,8 +149,9 @@ def plane_buffer(plane: Plane) -> Buffer:
     if whole.size_bytes <= SCRATCH_BYTES:
         return whole
     tiles = [buffer(tile) for tile in range(2, plane.out_size[1], 2)]
-    return max((tile for tile in tiles if tile.size_bytes <= SCRATCH_BYTES), key=lambda tile: tile.tile,
-               default=(tiles or [whole])[0])
+    return max(
+        (tile for tile in tiles if tile.size_bytes <= SCRATCH_BYTES), key=lambda tile: tile.tile, default=(tiles or [whole])[0]
+    )
 
 
 def line_buffer(plane: Plane) -> Buffer:
@@ -168,8 +202,9 @@ def begin_row(code: Routine) -> None:
     code("vmov {input}, r0")
     code("vmov {output}, r1")
     code("mov {stream}, r2")
-    code("ldm r3, {{r4-r11}}",
-         "pairs, second_input, second_output, back_input, back_output, output_step, input_step, stream_bytes")
+    code(
+        "ldm r3, {{r4-r11}}", "pairs, second_input, second_output, back_input, back_output, output_step, input_step, stream_bytes"
+    )
     states = ("pairs", "second_input", "second_output", "back_input", "back_output", "output_step", "input_step")
     for state, register in zip(states, range(4, 11)):
         code(f"vmov {{{state}}}, r{register}")
@@ -202,4 +237,3 @@ def end_row(code: Routine) -> None:
     code("bne 1b")
     code(f"vpop {{{{{dense.SAVED}}}}}")
     code("pop {{r4-r11, pc}}")
-

@@ -44,8 +44,14 @@ class AddInt8(RowsInt8):
         clamps = (low, high) != DType.int8.range
         name = f"aidge_helium_add_shift_{shift}{'_clamped' if clamps else ''}"
         numbers = Constant("sum", numpy.array([first, second, offset, low, high], numpy.int32))
-        return self.by_rows(name, "helium.h", numbers, _text(name, shift, clamps),
-                            note="integers proved equal on all 65,536 pairs of values", facts=computed("4 values", 1))
+        return self.by_rows(
+            name,
+            "helium.h",
+            numbers,
+            _text(name, shift, clamps),
+            note="integers proved equal on all 65,536 pairs of values",
+            facts=computed("4 values", 1),
+        )
 
 
 @kernel(("Add", "Sub"), rows_spec(MVE, CHANNELS_LAST, PROVED))
@@ -84,13 +90,24 @@ def _text(name: str, shift: int, clamps: bool) -> str:
         sum = sum < sum_of[3] ? sum_of[3] : sum;
         y[i] = (int8_t)(sum > sum_of[4] ? sum_of[4] : sum);
     }}"""
-    return function(name, "y = a * factor + b * factor + offset, shifted and rounded, in 32-bit lanes.",
-                    "const int8_t *a, const int8_t *b, int8_t *y, const int32_t *sum_of, int32_t count", emit.lines, plain)
+    return function(
+        name,
+        "y = a * factor + b * factor + offset, shifted and rounded, in 32-bit lanes.",
+        "const int8_t *a, const int8_t *b, int8_t *y, const int32_t *sum_of, int32_t count",
+        emit.lines,
+        plain,
+    )
 
 
 def _four(emit: Assembler, shift: int, clamps: bool) -> None:
-    emit("vldrb.s32 q0, [r0], #4", "vldrb.s32 q1, [r1], #4", "vmlas.s32 q0, q3, r6", "vmla.s32 q0, q1, r5",
-         f"vshrnb.i32 q0, q0, #{NARROWED}", f"vqrshrnb.s16 q0, q0, #{shift - NARROWED}")
+    emit(
+        "vldrb.s32 q0, [r0], #4",
+        "vldrb.s32 q1, [r1], #4",
+        "vmlas.s32 q0, q3, r6",
+        "vmla.s32 q0, q1, r5",
+        f"vshrnb.i32 q0, q0, #{NARROWED}",
+        f"vqrshrnb.s16 q0, q0, #{shift - NARROWED}",
+    )
     if clamps:
         emit("vmax.s8 q0, q0, q2", "vmin.s8 q0, q0, q4")
     emit("vstrb.32 q0, [r2], #4")

@@ -23,8 +23,10 @@ def function(name: str, purpose: str, parameters: str, lines: Sequence[Line], pl
     body = "\n".join(_printed(line) for line in lines)
     unused = parameters.replace(",", " AIDGE_HELIUM_UNUSED,") + " AIDGE_HELIUM_UNUSED"
     assembly = f"AIDGE_HELIUM_NAKED void {_signature(name, unused)}\n{{\n    __asm__(\n{body}\n    );\n}}"
-    return (f"/* {purpose} */\n#if AIDGE_HELIUM_ASSEMBLY\n{assembly}\n#else\n"
-            f"static void {_signature(name, parameters)}\n{{\n{plain}\n}}\n#endif")
+    return (
+        f"/* {purpose} */\n#if AIDGE_HELIUM_ASSEMBLY\n{assembly}\n#else\n"
+        f"static void {_signature(name, parameters)}\n{{\n{plain}\n}}\n#endif"
+    )
 
 
 def c_function(name: str, parameters: str, body: Sequence[str]) -> str:

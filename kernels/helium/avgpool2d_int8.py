@@ -13,5 +13,10 @@ from .pooling import pool_spec
 @kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"), pool_spec(MULTIPLIED))
 class AvgPool2dInt8(MeanPool):
     def call(self) -> Call:
-        return Call("aidge_helium_avgpool2d", ("avgpool2d.h",), (Input(0), Output(0), *self.mean_arguments()),
-                    "float32 proved equal for every possible sum", facts=computed("16 channels"))
+        return Call(
+            "aidge_helium_avgpool2d",
+            ("avgpool2d.h",),
+            (Input(0), Output(0), *self.mean_arguments()),
+            "float32 proved equal for every possible sum",
+            facts=computed("16 channels"),
+        )

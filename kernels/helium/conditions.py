@@ -22,6 +22,9 @@ NARROW = Predicate("offsets of four pixels fit 16 bits", _too_wide)
 
 def linear_spec(form=CHANNELS_LAST, *further: Predicate) -> ImplSpec:
     """int8 data in and out, int8 weights, int32 bias."""
-    return ImplSpec(inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
-                    outputs=(IOSpec(DType.int8, form),), features=MVE,
-                    predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, *further))
+    return ImplSpec(
+        inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+        outputs=(IOSpec(DType.int8, form),),
+        features=MVE,
+        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, *further),
+    )

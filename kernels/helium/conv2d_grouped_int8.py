@@ -86,8 +86,14 @@ class GroupedPlan(Plan):
 
 def _windows(shape: Geometry, groups: int) -> Patches:
     """The windows of a group, in copies of the rows."""
-    return Patches(shape.stride_width * shape.channels, shape.kernel_height, Staging.of(shape).row_bytes, shape.kernel_width,
-                   shape.dilation_width * shape.channels, shape.channels // groups)
+    return Patches(
+        shape.stride_width * shape.channels,
+        shape.kernel_height,
+        Staging.of(shape).row_bytes,
+        shape.kernel_width,
+        shape.dilation_width * shape.channels,
+        shape.channels // groups,
+    )
 
 
 def _are_small(windows: Patches) -> bool:
@@ -97,17 +103,29 @@ def _are_small(windows: Patches) -> bool:
 def plan_of(shape: Geometry, groups: int, clamps: bool) -> GroupedPlan:
     """The plan with the fewest instructions, by estimate; of equal ones that with the smallest weights."""
     merged = [groups // together for together in range(1, groups + 1) if groups % together == 0]
-    plans = [plan for count in merged for plan in _plans(shape, count, clamps)
-             if count == groups or shape.channels // count <= WIDEST_MERGED]
+    plans = [
+        plan
+        for count in merged
+        for plan in _plans(shape, count, clamps)
+        if count == groups or shape.channels // count <= WIDEST_MERGED
+    ]
     return min(plans, key=_cost)
 
 
 def _plans(shape: Geometry, groups: int, clamps: bool) -> list[GroupedPlan]:
     channels, outputs = shape.channels // groups, shape.outputs // groups
-    form = Product(PIXELS, shape.stride_width * shape.channels, shape.kernel_height,
-                   shape.dilation_height * shape.in_width * shape.channels, shape.kernel_width,
-                   shape.dilation_width * shape.channels, -(-channels // LANES), outputs, clamps=clamps,
-                   gap=shape.outputs - outputs)
+    form = Product(
+        PIXELS,
+        shape.stride_width * shape.channels,
+        shape.kernel_height,
+        shape.dilation_height * shape.in_width * shape.channels,
+        shape.kernel_width,
+        shape.dilation_width * shape.channels,
+        -(-channels // LANES),
+        outputs,
+        clamps=clamps,
+        gap=shape.outputs - outputs,
+    )
     if shape.is_pointwise:
         return [GroupedPlan(shape, form, groups=groups)]
     plans, staging, patches = [], Staging.of(shape), _windows(shape, groups)
@@ -118,8 +136,9 @@ def _plans(shape: Geometry, groups: int, clamps: bool) -> list[GroupedPlan]:
         plans.append(GroupedPlan(shape, in_copies, staging, groups=groups))
     if _are_small(patches):
         patch = patches.vectors * LANES
-        side_by_side = replace(form, pixel_step=patch, rows=1, row_step=patch, taps=1, tap_step=patch, vectors=patches.vectors,
-                               aligned=True)
+        side_by_side = replace(
+            form, pixel_step=patch, rows=1, row_step=patch, taps=1, tap_step=patch, vectors=patches.vectors, aligned=True
+        )
         room = max(PIXELS, (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS)
         plans.append(GroupedPlan(shape, side_by_side, staging, patches, min(room, shape.out_width), groups))
     return plans
@@ -129,7 +148,9 @@ def _cost(plan: GroupedPlan) -> tuple[int, int]:
     """Instructions of a row of all groups, nearly, and the bytes of their weights."""
     form, width = plan.product, plan.pixels if plan.geometry.is_pointwise else plan.geometry.out_width
     copies = plan.patches.instructions * width if plan.patches else 0
-    return plan.groups * (CALL + copies + -(-width // PIXELS) * form.pairs * instructions_of(form)), plan.groups * form.stream_bytes
+    return plan.groups * (
+        CALL + copies + -(-width // PIXELS) * form.pairs * instructions_of(form)
+    ), plan.groups * form.stream_bytes
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, SEVERAL_GROUPS, SMALL_WINDOW))
@@ -185,8 +206,10 @@ class GroupedDriver(Driver):
         form, first = self.plan.product, self.plan.parts[-1][0]
         alike, whole = first // PART, self.plan.whole_blocks - first // PIXELS
         masked = replace(form, tail=self.plan.channels % LANES)
-        rest = [*self._blocks(form, "x", "y", 0, whole),
-                *self._pixels(masked, "x", "y", whole * PIXELS, self.plan.pixels - first)]
+        rest = [
+            *self._blocks(form, "x", "y", 0, whole),
+            *self._pixels(masked, "x", "y", whole * PIXELS, self.plan.pixels - first),
+        ]
         moves = [f"x += {PART * self.shape.channels};", f"y += {PART * self.shape.outputs};"]
         part = [*self._groups_of(self._blocks(form, "x", "y", 0, PART // PIXELS), "x", "part"), *moves] if alike else []
         return [*(["int32_t part;", *loop("part", alike, part)] if alike else []), *self._groups_of(rest, "x")]
@@ -199,6 +222,8 @@ class GroupedDriver(Driver):
         plan, name = self.plan, f"{self.name}_group_of_{of}"
         windows = (", int8_t *windows", ", windows") if plan.patches else ("", "")
         self.functions[name] = c_function(name, f"const int8_t *x, int8_t *y, const int8_t *stream{windows[0]}", pixels)
-        call = (f"{name}({source} + group * {plan.channels}, y + group * {plan.product.channels}, "
-                f"stream + group * {plan.product.stream_bytes}{windows[1]});")
+        call = (
+            f"{name}({source} + group * {plan.channels}, y + group * {plan.product.channels}, "
+            f"stream + group * {plan.product.stream_bytes}{windows[1]});"
+        )
         return ["{", "    int32_t group;", *(f"    {line}" for line in loop("group", plan.groups, [call])), "}"]

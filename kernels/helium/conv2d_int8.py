@@ -107,8 +107,17 @@ def plan_of(shape: Geometry, clamps: bool) -> Plan:
     """The plan with the fewest instructions, by estimate."""
     row, tap_step = shape.kernel_width * shape.channels, shape.dilation_width * shape.channels
     row_step = shape.dilation_height * shape.in_width * shape.channels
-    usual = Product(PIXELS, shape.stride_width * shape.channels, shape.kernel_height, row_step, 1, row, -(-row // LANES),
-                    shape.outputs, clamps=clamps)
+    usual = Product(
+        PIXELS,
+        shape.stride_width * shape.channels,
+        shape.kernel_height,
+        row_step,
+        1,
+        row,
+        -(-row // LANES),
+        shape.outputs,
+        clamps=clamps,
+    )
     taps = replace(usual, taps=shape.kernel_width, tap_step=tap_step, vectors=-(-shape.channels // LANES))
     if shape.is_pointwise:
         return Plan(shape, usual)
@@ -128,8 +137,12 @@ def plan_of(shape: Geometry, clamps: bool) -> Plan:
         plan = Plan(shape, form, staging, patches)
         room = (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS
         plans.append(replace(plan, batch=_batch(shape, max(PIXELS, room))))
-    return min(plans, key=lambda plan: (instructions_of(plan.product) + (PIXELS * plan.patches.instructions / plan.product.pairs
-                                                                        if plan.patches else 0)))
+    return min(
+        plans,
+        key=lambda plan: (
+            instructions_of(plan.product) + (PIXELS * plan.patches.instructions / plan.product.pairs if plan.patches else 0)
+        ),
+    )
 
 
 def is_stationary(form: Product, blocks: int) -> bool:
@@ -295,8 +308,11 @@ class Driver:
         def group(rows: int, first: str) -> list[str]:
             row_bytes = shape.out_width * patches.vectors * LANES
             copies = [self._copy(f"({first} + row)"), f"{patches.name}(rows, windows + row * {row_bytes}, {shape.out_width});"]
-            return [*loop("row", rows, copies), *self._pixels(plan.product, "windows", "y", 0, rows * shape.out_width),
-                    f"y += {rows * shape.out_width * shape.outputs};"]
+            return [
+                *loop("row", rows, copies),
+                *self._pixels(plan.product, "windows", "y", 0, rows * shape.out_width),
+                f"y += {rows * shape.out_width * shape.outputs};",
+            ]
 
         whole, rest = divmod(shape.out_height, count)
         return [*loop("group", whole, group(count, f"group * {count}")), *(group(rest, str(whole * count)) if rest else [])]

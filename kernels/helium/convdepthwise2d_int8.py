@@ -35,7 +35,7 @@ def _pairs_overflow(view: NodeView) -> str:
     if weights is None:
         return "the weights are computed at run time"
     taps = weights.reshape(len(weights), -1)
-    first, second = (taps[:, start:taps.shape[1] - taps.shape[1] % 2:2] == -128 for start in (0, 1))
+    first, second = (taps[:, start : taps.shape[1] - taps.shape[1] % 2 : 2] == -128 for start in (0, 1))
     channel = int(numpy.argmax((first & second).any(axis=1)))
     return f"neighbouring weights of channel {channel} are both -128" if (first & second).any() else ""
 
@@ -85,24 +85,50 @@ class ConvDepthwise2dInt8(ExportNode):
 
     def _by_planes(self, form: Planes, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
         shape, name = form.shape, f"{form.name}_all"
-        body = ["int32_t batch;", f"aidge_helium_fill((int8_t *)scratch, stream[0], {form.plane_bytes});",
-                *loop("batch", shape.batches, [f"{form.name}(x, y, stream, (int8_t *)scratch);",
-                                               f"x += {shape.in_height * shape.in_width * shape.channels};",
-                                               f"y += {shape.out_height * shape.out_width * shape.channels};"])]
+        body = [
+            "int32_t batch;",
+            f"aidge_helium_fill((int8_t *)scratch, stream[0], {form.plane_bytes});",
+            *loop(
+                "batch",
+                shape.batches,
+                [
+                    f"{form.name}(x, y, stream, (int8_t *)scratch);",
+                    f"x += {shape.in_height * shape.in_width * shape.channels};",
+                    f"y += {shape.out_height * shape.out_width * shape.channels};",
+                ],
+            ),
+        ]
         driver = c_function(name, "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch", body)
-        return Call(name, ("planes.h",), (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), Scratch()),
-                    "one channel at a time, 2 x 4 outputs, requantized in float", (form.text(), driver),
-                    facts=computed("8 pixels x 1 channel", 0))
+        return Call(
+            name,
+            ("planes.h",),
+            (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), Scratch()),
+            "one channel at a time, 2 x 4 outputs, requantized in float",
+            (form.text(), driver),
+            facts=computed("8 pixels x 1 channel", 0),
+        )
 
     def _by_lanes(self, shape: Geometry, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
-        form = Depthwise(shape.channels, shape.kernel_height, shape.kernel_width, shape.dilation_width * shape.channels,
-                         shape.stride_width * shape.channels, numbers.clamps)
+        form = Depthwise(
+            shape.channels,
+            shape.kernel_height,
+            shape.kernel_width,
+            shape.dilation_width * shape.channels,
+            shape.stride_width * shape.channels,
+            numbers.clamps,
+        )
         staging = self.staging(self.view)
         name = f"aidge_helium_lanes_{shape.name}{'_clamped' if numbers.clamps else ''}"
         arguments = (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), *((Scratch(),) if staging else ()))
         sources = ("depthwise.h", *(("ring.h",) if staging else ()))
-        return Call(name, sources, arguments, "16 channels in lanes, requantized in float",
-                    (form.text(), _driver(name, shape, form, staging)), facts=computed("1 pixel x 16 channels", 0))
+        return Call(
+            name,
+            sources,
+            arguments,
+            "16 channels in lanes, requantized in float",
+            (form.text(), _driver(name, shape, form, staging)),
+            facts=computed("1 pixel x 16 channels", 0),
+        )
 
 
 def _clamps(view: NodeView) -> bool:
@@ -118,9 +144,15 @@ def _driver(name: str, shape: Geometry, form: Depthwise, staging: Staging | None
         inner = [f"aidge_helium_ring(x, rows, pointers, row, {shape.stride_height}, {shape.top}, stream[0], &staged);"]
     else:
         head = []
-        inner = [f"pointers[{row}] = x + row * {shape.stride_height * in_row} + {row * shape.dilation_height * in_row};"
-                 for row in range(rows)]
+        inner = [
+            f"pointers[{row}] = x + row * {shape.stride_height * in_row} + {row * shape.dilation_height * in_row};"
+            for row in range(rows)
+        ]
     inner += [f"{form.name}(pointers, y, stream, {shape.out_width});", f"y += {shape.out_width * shape.channels};"]
-    body = [f"const int8_t *pointers[{rows}];", "int32_t batch, row;", *head,
-            *loop("batch", shape.batches, [*loop("row", shape.out_height, inner), f"x += {shape.in_height * in_row};"])]
+    body = [
+        f"const int8_t *pointers[{rows}];",
+        "int32_t batch, row;",
+        *head,
+        *loop("batch", shape.batches, [*loop("row", shape.out_height, inner), f"x += {shape.in_height * in_row};"]),
+    ]
     return c_function(name, f"const int8_t *x, int8_t *y, const int8_t *stream{', void *scratch' if staging else ''}", body)

@@ -43,22 +43,27 @@ class Dense:
     def stream(self, numbers: LinearConstants) -> numpy.ndarray:
         """Per eight outputs: biases in the order of the accumulators, for each vector eight times 16 weights, multipliers."""
         weights = numpy.zeros((self.groups * OUTPUTS, self.vectors * LANES), numpy.int8)
-        weights[:self.outputs, :self.inputs] = numbers.weights
+        weights[: self.outputs, : self.inputs] = numbers.weights
         bias, multipliers = (numpy.zeros(self.groups * OUTPUTS, kind) for kind in ("<i4", "<f4"))
-        bias[:self.outputs], multipliers[:self.outputs] = numbers.bias, numbers.multipliers
+        bias[: self.outputs], multipliers[: self.outputs] = numbers.bias, numbers.multipliers
         parts = [numpy.array([numbers.input_zero_point, numbers.zero_point, numbers.low, numbers.high], "<i4").tobytes()]
         for first in range(0, self.groups * OUTPUTS, OUTPUTS):
             chosen = [first + output for output in ORDER]
             parts.append(bias[chosen].tobytes())
             vectors = weights[chosen].reshape(OUTPUTS, self.vectors, LANES).transpose(1, 0, 2)
             parts.append(numpy.ascontiguousarray(vectors).tobytes())
-            parts += [multipliers[first + start:first + OUTPUTS:2].tobytes() for start in (0, 1)]
+            parts += [multipliers[first + start : first + OUTPUTS : 2].tobytes() for start in (0, 1)]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
 
     def text(self) -> str:
         """The C text."""
-        return function(self.name, f"{self.inputs} inputs to {self.outputs} outputs, eight at a time.", PARAMETERS, self._lines(),
-                        f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs});")
+        return function(
+            self.name,
+            f"{self.inputs} inputs to {self.outputs} outputs, eight at a time.",
+            PARAMETERS,
+            self._lines(),
+            f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs});",
+        )
 
     def _lines(self):
         emit, tail = Assembler(), self.inputs % LANES
@@ -89,8 +94,11 @@ class Dense:
         emit("vmov q0[2], q0[0], r0, r2", "vmov q0[3], q0[1], r4, r6", "vmov q1[2], q1[0], r8, r10", "vmov q1[3], q1[1], r12, lr")
         emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="multipliers")
         for register in (0, 1):
-            emit(f"vcvt.f32.s32 q{register}, q{register}", f"vmul.f32 q{register}, q{register}, q{2 + register}",
-                 f"vcvtn.s32.f32 q{register}, q{register}")
+            emit(
+                f"vcvt.f32.s32 q{register}, q{register}",
+                f"vmul.f32 q{register}, q{register}, q{2 + register}",
+                f"vcvtn.s32.f32 q{register}, q{register}",
+            )
         emit("vqmovnb.s32 q0, q0", "vqmovnt.s32 q0, q1", "vqadd.s16 q0, q0, r9")
         if self.clamps:
             emit("ldr r0, [sp]", "vdup.16 q2, r11", "vmax.s16 q0, q0, q2", "vdup.16 q2, r0", "vmin.s16 q0, q0, q2")

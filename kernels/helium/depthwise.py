@@ -36,8 +36,10 @@ class Depthwise:
 
     @property
     def name(self) -> str:
-        return (f"aidge_helium_depthwise_{self.rows}x{self.taps}_step_{self.tap_step}_{self.pixel_step}_channels_{self.channels}"
-                f"{'_clamped' if self.clamps else ''}")
+        return (
+            f"aidge_helium_depthwise_{self.rows}x{self.taps}_step_{self.tap_step}_{self.pixel_step}_channels_{self.channels}"
+            f"{'_clamped' if self.clamps else ''}"
+        )
 
     @staticmethod
     def instructions_for(shape: Geometry) -> int:
@@ -53,17 +55,24 @@ class Depthwise:
     def text(self) -> str:
         """The C text."""
         fields = (self.channels, self.rows, self.taps, self.tap_step, self.pixel_step)
-        plain = (f"    static const aidge_helium_depthwise_shape shape = {{{', '.join(map(str, fields))}}};\n"
-                 "    aidge_helium_depthwise(rows, y, stream, pixels, &shape);")
-        return function(self.name, f"Pixels of {self.channels} channels, windows of {self.rows} x {self.taps} taps.", PARAMETERS,
-                        _Printer(self).lines(), plain)
+        plain = (
+            f"    static const aidge_helium_depthwise_shape shape = {{{', '.join(map(str, fields))}}};\n"
+            "    aidge_helium_depthwise(rows, y, stream, pixels, &shape);"
+        )
+        return function(
+            self.name,
+            f"Pixels of {self.channels} channels, windows of {self.rows} x {self.taps} taps.",
+            PARAMETERS,
+            _Printer(self).lines(),
+            plain,
+        )
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
         """`taps` [channels, rows, taps] and the numbers of the layer, by blocks of 16 channels."""
         padded = numpy.zeros((self.blocks * LANES, self.rows * self.taps), numpy.int8)
-        padded[:self.channels] = taps.reshape(self.channels, -1)
+        padded[: self.channels] = taps.reshape(self.channels, -1)
         bias, multipliers = (numpy.zeros(self.blocks * LANES, kind) for kind in ("<i4", "<f4"))
-        bias[:self.channels], multipliers[:self.channels] = numbers.bias, numbers.multipliers
+        bias[: self.channels], multipliers[: self.channels] = numbers.bias, numbers.multipliers
         parts = [numpy.array([numbers.input_zero_point, numbers.zero_point, numbers.low, numbers.high], "<i4").tobytes()]
         for first in range(0, self.blocks * LANES, LANES):
             block = slice(first, first + LANES)
@@ -169,16 +178,36 @@ class _Printer:
         self._widen()
 
     def _widen(self) -> None:
-        self.emit("vmovlb.s16 q5, q6", "vmovlt.s16 q6, q6", "vadd.i32 q0, q0, q5", "vadd.i32 q1, q1, q6",
-                  "vmovlb.s16 q5, q4", "vmovlt.s16 q4, q4", "vadd.i32 q2, q2, q5", "vadd.i32 q3, q3, q4")
+        self.emit(
+            "vmovlb.s16 q5, q6",
+            "vmovlt.s16 q6, q6",
+            "vadd.i32 q0, q0, q5",
+            "vadd.i32 q1, q1, q6",
+            "vmovlb.s16 q5, q4",
+            "vmovlt.s16 q4, q4",
+            "vadd.i32 q2, q2, q5",
+            "vadd.i32 q3, q3, q4",
+        )
 
     def _store(self) -> None:
         emit = self.emit
         for register in range(4):
-            emit(f"vldrw.u32 q{4 + register}, [r0], #16", f"vcvt.f32.s32 q{register}, q{register}",
-                 f"vmul.f32 q{register}, q{register}, q{4 + register}", f"vcvtn.s32.f32 q{register}, q{register}")
-        emit("vqmovnb.s32 q4, q0", "vqmovnt.s32 q4, q1", "vqmovnb.s32 q5, q2", "vqmovnt.s32 q5, q3", "vqadd.s16 q4, q4, r2",
-             "vqadd.s16 q5, q5, r2", "vqmovnb.s16 q4, q4", "vqmovnt.s16 q4, q5")
+            emit(
+                f"vldrw.u32 q{4 + register}, [r0], #16",
+                f"vcvt.f32.s32 q{register}, q{register}",
+                f"vmul.f32 q{register}, q{register}, q{4 + register}",
+                f"vcvtn.s32.f32 q{register}, q{register}",
+            )
+        emit(
+            "vqmovnb.s32 q4, q0",
+            "vqmovnt.s32 q4, q1",
+            "vqmovnb.s32 q5, q2",
+            "vqmovnt.s32 q5, q3",
+            "vqadd.s16 q4, q4, r2",
+            "vqadd.s16 q5, q5, r2",
+            "vqmovnb.s16 q4, q4",
+            "vqmovnt.s16 q4, q5",
+        )
         if self.shape.clamps:
             emit(f"vdup.8 q5, {self.low}", "vmax.s8 q4, q4, q5", f"vdup.8 q5, {self.high}", "vmin.s8 q4, q4, q5")
         if self.left:

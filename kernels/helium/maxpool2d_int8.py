@@ -16,6 +16,10 @@ from .pooling import pool_spec
 @kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"), pool_spec(SAME_QUANTIZATION))
 class MaxPool2dInt8(PoolNode):
     def call(self) -> Call:
-        return Call("aidge_helium_maxpool2d", ("maxpool2d.h",),
-                    (Input(0), Output(0), Constant("levels", numpy.array(self.levels(), numpy.int8)),
-                     self.shape()), "16 channels in lanes", facts=computed("16 channels"))
+        return Call(
+            "aidge_helium_maxpool2d",
+            ("maxpool2d.h",),
+            (Input(0), Output(0), Constant("levels", numpy.array(self.levels(), numpy.int8)), self.shape()),
+            "16 channels in lanes",
+            facts=computed("16 channels"),
+        )

@@ -34,8 +34,14 @@ class MulInt8(ProductInt8):
         clamps = (low, high) != DType.int8.range
         name = f"aidge_helium_mul_int8{'_clamped' if clamps else ''}"
         numbers = Constant("numbers", numpy.array([-first, -second, zero_point, multiplier, low, high], numpy.int32))
-        return self.by_rows(name, "helium.h", numbers, _text(name, clamps),
-                            note="float32 proved equal on all 65,536 pairs of values", facts=computed("8 values"))
+        return self.by_rows(
+            name,
+            "helium.h",
+            numbers,
+            _text(name, clamps),
+            note="float32 proved equal on all 65,536 pairs of values",
+            facts=computed("8 values"),
+        )
 
 
 @kernel("Mul", rows_spec(MVE, CHANNELS_LAST, PROVED_PRODUCT))
@@ -72,8 +78,13 @@ def _eight(emit: Assembler, then: str, clamps: bool) -> None:
     if then:
         emit("vpstt")
     emit(f"vldrb{then}.s16 q0, [r0], #8", f"vldrb{then}.s16 q1, [r1], #8")
-    emit("vadd.i16 q0, q0, r4", "vadd.i16 q1, q1, r5", "vmullb.s16 q2, q0, q1", "vmullt.s16 q3, q0, q1",
-         why="products of both zero-centred values")
+    emit(
+        "vadd.i16 q0, q0, r4",
+        "vadd.i16 q1, q1, r5",
+        "vmullb.s16 q2, q0, q1",
+        "vmullt.s16 q3, q0, q1",
+        why="products of both zero-centred values",
+    )
     for step in ("vcvt.f32.s32 q{0}, q{0}", "vmul.f32 q{0}, q{0}, r7", "vcvtn.s32.f32 q{0}, q{0}"):
         emit(step.format(2), step.format(3))
     emit("vqmovnb.s32 q0, q2", "vqmovnt.s32 q0, q3", "vqadd.s16 q0, q0, r6", "vqmovnb.s16 q0, q0")

@@ -33,7 +33,7 @@ class Patches:
 
     @property
     def name(self) -> str:
-        return (f"aidge_helium_patches_{self.pixel_step}_{self.rows}x{self.row_step}_{self.taps}x{self.tap_step}_{self.run}")
+        return f"aidge_helium_patches_{self.pixel_step}_{self.rows}x{self.row_step}_{self.taps}x{self.tap_step}_{self.run}"
 
     @property
     def instructions(self) -> int:
@@ -42,16 +42,27 @@ class Patches:
 
     def _pieces(self) -> list[tuple[int, int, int]]:
         """(row, source offset, target offset) of each vector that is copied, in order."""
-        return [(row, row * self.row_step + tap * self.tap_step + first, (row * self.taps + tap) * self.run + first)
-                for row in range(self.rows) for tap in range(self.taps) for first in range(0, self.run, LANES)]
+        return [
+            (row, row * self.row_step + tap * self.tap_step + first, (row * self.taps + tap) * self.run + first)
+            for row in range(self.rows)
+            for tap in range(self.taps)
+            for first in range(0, self.run, LANES)
+        ]
 
     def text(self) -> str:
         """The C text."""
         fields = (self.pixel_step, self.rows, self.row_step, self.taps, self.tap_step, self.run, self.vectors * LANES)
-        plain = (f"    static const aidge_helium_patches_shape shape = {{{', '.join(map(str, fields))}}};\n"
-                 f"    aidge_helium_patches(x, y, pixels, &shape);")
-        return function(self.name, f"Windows of {self.bytes} bytes side by side; whole vectors are copied, the next copy "
-                        "overwrites what is too much.", "const int8_t *x, int8_t *y, int32_t pixels", self._lines(), plain)
+        plain = (
+            f"    static const aidge_helium_patches_shape shape = {{{', '.join(map(str, fields))}}};\n"
+            f"    aidge_helium_patches(x, y, pixels, &shape);"
+        )
+        return function(
+            self.name,
+            f"Windows of {self.bytes} bytes side by side; whole vectors are copied, the next copy overwrites what is too much.",
+            "const int8_t *x, int8_t *y, int32_t pixels",
+            self._lines(),
+            plain,
+        )
 
     def _lines(self):
         emit, pieces = Assembler(), self._pieces()
@@ -65,8 +76,9 @@ class Patches:
         ends = []
         for index in range(pointers):
             positions = [position for position, pointer in enumerate(source) if pointer == index]
-            accesses, end = walk(ROW_POINTERS[index], homes[index], [pieces[position][1] for position in positions], BYTE_REACH,
-                                 self.pixel_step)
+            accesses, end = walk(
+                ROW_POINTERS[index], homes[index], [pieces[position][1] for position in positions], BYTE_REACH, self.pixel_step
+            )
             loads.update(zip(positions, accesses))
             ends.append(end)
         stores, last = walk("r1", 0, [target for _, _, target in pieces], BYTE_REACH, self.vectors * LANES)

@@ -35,10 +35,15 @@ class Planes:
         """Whether the window is small and moves by single steps, and all offsets and copies are within limits."""
         numbers = {shape.stride_height, shape.stride_width, shape.dilation_height, shape.dilation_width}
         form = cls(shape)
-        return (numbers == {1} and max(shape.kernel_height, shape.kernel_width) < GRID and form.plane_bytes <= LARGEST_PLANE
-                and max((shape.out_width + 3) * shape.channels, 7 * shape.channels) <= LARGEST_OFFSET
-                and -(-shape.in_width // 8) <= MOST_COPIED and shape.top + shape.in_height <= form.height
-                and shape.left + shape.in_width <= form.width)
+        return (
+            numbers == {1}
+            and max(shape.kernel_height, shape.kernel_width) < GRID
+            and form.plane_bytes <= LARGEST_PLANE
+            and max((shape.out_width + 3) * shape.channels, 7 * shape.channels) <= LARGEST_OFFSET
+            and -(-shape.in_width // 8) <= MOST_COPIED
+            and shape.top + shape.in_height <= form.height
+            and shape.left + shape.in_width <= form.width
+        )
 
     @property
     def width(self) -> int:
@@ -74,12 +79,14 @@ class Planes:
         """`taps` [channels, rows, columns] in grids of 4 x 4, each followed by bias and multiplier."""
         shape = self.shape
         grids = numpy.zeros((shape.channels, GRID, GRID), numpy.int8)
-        grids[:, :shape.kernel_height, :shape.kernel_width] = taps
+        grids[:, : shape.kernel_height, : shape.kernel_width] = taps
         patch = [row * self.width + 2 * half for row in range(GRID) for half in (0, 1)]
         stores = [(row * shape.out_width + column + 2 * second) * shape.channels for row, column in PLACES for second in (0, 1)]
         pixels = [pixel * shape.channels for pixel in range(8)]
-        parts = [numpy.array([numbers.input_zero_point, numbers.zero_point, numbers.low, numbers.high], "<i4").tobytes(),
-                 *(numpy.array(offsets, "<u2").tobytes() for offsets in (patch, stores, pixels))]
+        parts = [
+            numpy.array([numbers.input_zero_point, numbers.zero_point, numbers.low, numbers.high], "<i4").tobytes(),
+            *(numpy.array(offsets, "<u2").tobytes() for offsets in (patch, stores, pixels)),
+        ]
         for grid, bias, multiplier in zip(grids, numbers.bias, numbers.multipliers):
             parts += [grid.tobytes(), numpy.array([bias], "<i4").tobytes(), numpy.array([multiplier], "<f4").tobytes()]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
@@ -87,10 +94,20 @@ class Planes:
     def text(self) -> str:
         """The C text."""
         shape = self.shape
-        fields = (shape.channels, shape.in_height, shape.in_width, shape.out_height, shape.out_width, shape.top, shape.left,
-                  self.width)
-        plain = (f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
-                 "    aidge_helium_planes(x, y, stream, plane, &shape);")
+        fields = (
+            shape.channels,
+            shape.in_height,
+            shape.in_width,
+            shape.out_height,
+            shape.out_width,
+            shape.top,
+            shape.left,
+            self.width,
+        )
+        plain = (
+            f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
+            "    aidge_helium_planes(x, y, stream, plane, &shape);"
+        )
         purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
         return function(self.name, purpose, PARAMETERS, _Printer(self).lines(), plain)
 

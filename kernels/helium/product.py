@@ -46,9 +46,11 @@ class Product:
     def name(self) -> str:
         """Tells all that the text depends on."""
         window = f"{self.pixels}x{self.pixel_step}_{self.rows}x{self.row_step}_{self.taps}x{self.tap_step}_{self.vectors}"
-        return (f"aidge_helium_product_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
-                f"{f'_tail_{self.tail}' if self.tail else ''}{'_aligned' if self.aligned else ''}"
-                f"{'_clamped' if self.clamps else ''}")
+        return (
+            f"aidge_helium_product_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
+            f"{f'_tail_{self.tail}' if self.tail else ''}{'_aligned' if self.aligned else ''}"
+            f"{'_clamped' if self.clamps else ''}"
+        )
 
     @property
     def distance(self) -> int:
@@ -84,15 +86,27 @@ class Product:
     def text(self) -> str:
         """The C text."""
         what = "pixel" if self.pixels == 1 else "pixels"
-        purpose = (f"Blocks of {self.pixels} {what}, {self.channels} output channels; sums of {self.rows} x {self.taps} x "
-                   f"{self.vectors} vectors.")
+        purpose = (
+            f"Blocks of {self.pixels} {what}, {self.channels} output channels; sums of {self.rows} x {self.taps} x "
+            f"{self.vectors} vectors."
+        )
         return function(self.name, purpose, PARAMETERS, _Printer(self).lines(), self.plain())
 
     def plain(self) -> str:
         """The body in plain C."""
         pixels = 1 if self.gap else self.pixels
-        fields = (pixels, self.pixel_step, self.rows, self.row_step, self.taps, self.tap_step, self.vectors, self.channels,
-                  self.tail, int(self.clamps))
+        fields = (
+            pixels,
+            self.pixel_step,
+            self.rows,
+            self.row_step,
+            self.taps,
+            self.tap_step,
+            self.vectors,
+            self.channels,
+            self.tail,
+            int(self.clamps),
+        )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
         if not self.gap:
             return shape + "    aidge_helium_product(x, y, stream, blocks, &shape);"
@@ -201,8 +215,10 @@ class _Printer:
             choices.insert(1, lambda row, pixel: pixel // 2)
         best: list[_Read] = []
         for choose in choices:
-            reads = [_Read(offset, uses, choose(row, pixel), bool(shape.tail) and vector == shape.vectors - 1)
-                     for offset, uses, row, pixel, vector in plain]
+            reads = [
+                _Read(offset, uses, choose(row, pixel), bool(shape.tail) and vector == shape.vectors - 1)
+                for offset, uses, row, pixel, vector in plain
+            ]
             if not best or self._additions(reads) < self._additions(best):
                 best = reads
         return best
@@ -228,7 +244,7 @@ class _Printer:
             self._block(self.body, reads, set(), 0)
             return
         for registers in ACCUMULATORS:
-            for register in registers[:shape.pixels]:
+            for register in registers[: shape.pixels]:
                 emit(f"mov {register}, #0")
         started = {(pixel, channel) for pixel in range(shape.pixels) for channel in (0, 1)}
         step = shape.row_step if shape.rows > 1 else LANES * self.body.vectors
@@ -282,13 +298,25 @@ class _Printer:
         """The last vector, of which only the tail may be read."""
         emit, shape = self.emit, self.shape
         emit("vldrw.u32 q0, [r3], #16", "vldrw.u32 q1, [r3], #16")
-        free = next((register for pixel in reversed(range(4)) for register in (ACCUMULATORS[1][pixel], ACCUMULATORS[0][pixel])
-                     if pixel >= shape.pixels or (pixel, 0) not in started), "")
+        free = next(
+            (
+                register
+                for pixel in reversed(range(4))
+                for register in (ACCUMULATORS[1][pixel], ACCUMULATORS[0][pixel])
+                if pixel >= shape.pixels or (pixel, 0) not in started
+            ),
+            "",
+        )
         if free:
             emit(f"mov {free}, #{shape.tail}", f"vctp.8 {free}", why="what lies behind the input must not be read")
         else:
-            emit("str r0, [sp, #8]", f"movs r0, #{shape.tail}", "vctp.8 r0", "ldr r0, [sp, #8]",
-                 why="what lies behind the input must not be read")
+            emit(
+                "str r0, [sp, #8]",
+                f"movs r0, #{shape.tail}",
+                "vctp.8 r0",
+                "ldr r0, [sp, #8]",
+                why="what lies behind the input must not be read",
+            )
         together = not any(access.before for access in accesses[1:])
         for position, (read, access) in enumerate(zip(reads, accesses)):
             if access.before:
@@ -311,9 +339,19 @@ class _Printer:
         emit(f"ldm r3!, {{r0, r2, r4, r6, r8{levels}}}", why="biases, multipliers, zero point and step")
         if not self.offsets_stay:
             emit("vldrw.u32 q7, [sp, #16]")
-        emit("vadd.i32 q0, q0, r0", "vadd.i32 q1, q1, r2", "vcvt.f32.s32 q0, q0", "vcvt.f32.s32 q1, q1", "vmul.f32 q0, q0, r4",
-             "vmul.f32 q1, q1, r6", "vcvtn.s32.f32 q0, q0", "vcvtn.s32.f32 q1, q1", "vqmovnb.s32 q2, q0", "vqmovnt.s32 q2, q1",
-             "vqadd.s16 q2, q2, r8")
+        emit(
+            "vadd.i32 q0, q0, r0",
+            "vadd.i32 q1, q1, r2",
+            "vcvt.f32.s32 q0, q0",
+            "vcvt.f32.s32 q1, q1",
+            "vmul.f32 q0, q0, r4",
+            "vmul.f32 q1, q1, r6",
+            "vcvtn.s32.f32 q0, q0",
+            "vcvtn.s32.f32 q1, q1",
+            "vqmovnb.s32 q2, q0",
+            "vqmovnt.s32 q2, q1",
+            "vqadd.s16 q2, q2, r8",
+        )
         if shape.clamps:
             emit("vdup.16 q3, r10", "vmax.s16 q2, q2, q3", "vdup.16 q3, r12", "vmin.s16 q2, q2, q3")
         emit("vqmovnb.s16 q2, q2")

@@ -24,12 +24,23 @@ def _other_orders(view: NodeView) -> str:
     return "" if source.dims[1] <= MOST_CHANNELS else f"{source.dims[1]} channels"
 
 
-@kernel("Reformat", ImplSpec(inputs=(IOSpec(DType.int8, ANY),), outputs=(IOSpec(DType.int8, ANY),), features=MVE,
-                             predicates=(Predicate("between row-major and channels last", _other_orders),)))
+@kernel(
+    "Reformat",
+    ImplSpec(
+        inputs=(IOSpec(DType.int8, ANY),),
+        outputs=(IOSpec(DType.int8, ANY),),
+        features=MVE,
+        predicates=(Predicate("between row-major and channels last", _other_orders),),
+    ),
+)
 class ReformatInt8(ExportNode):
     def call(self) -> Call:
         batches, channels, *spatial = self.inputs[0].dims
         to_planes = self.outputs[0].storage == row_major(self.outputs[0].rank)
         numbers = (batches, channels, math.prod(spatial), int(to_planes))
-        return Call("aidge_helium_reformat", ("reformat.h",), (Input(0), Output(0), *map(Literal, numbers)),
-                    facts=computed("16 values" if channels <= 17 else "8 values"))
+        return Call(
+            "aidge_helium_reformat",
+            ("reformat.h",),
+            (Input(0), Output(0), *map(Literal, numbers)),
+            facts=computed("16 values" if channels <= 17 else "8 values"),
+        )

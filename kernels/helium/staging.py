@@ -30,7 +30,17 @@ class Staging:
         shape = self.geometry
         left = min(shape.left, shape.reached_width)
         copied = min(shape.in_width, shape.reached_width - left)
-        fields = (shape.kernel_height, self.row_bytes, shape.in_height, shape.in_width * shape.channels, shape.dilation_height,
-                  left * shape.channels, copied * shape.channels)
-        return [f"static const aidge_helium_rows_shape staged = {{{', '.join(map(str, fields))}}};",
-                "int8_t *const rows = (int8_t *)scratch;", f"aidge_helium_fill(rows, {zero_point}, {self.bytes});"]
+        fields = (
+            shape.kernel_height,
+            self.row_bytes,
+            shape.in_height,
+            shape.in_width * shape.channels,
+            shape.dilation_height,
+            left * shape.channels,
+            copied * shape.channels,
+        )
+        return [
+            f"static const aidge_helium_rows_shape staged = {{{', '.join(map(str, fields))}}};",
+            "int8_t *const rows = (int8_t *)scratch;",
+            f"aidge_helium_fill(rows, {zero_point}, {self.bytes});",
+        ]

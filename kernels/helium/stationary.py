@@ -25,8 +25,14 @@ class Stationary:
     def fits(cls, shape: Product) -> bool:
         """Whether registers suffice and addresses are in reach."""
         reach = WORD_REACH if shape.aligned else BYTE_REACH
-        return (shape.pixels == 4 and shape.rows == shape.taps == 1 and shape.vectors <= MOST_VECTORS
-                and not shape.tail and not shape.clamps and shape.pixel_step <= reach)
+        return (
+            shape.pixels == 4
+            and shape.rows == shape.taps == 1
+            and shape.vectors <= MOST_VECTORS
+            and not shape.tail
+            and not shape.clamps
+            and shape.pixel_step <= reach
+        )
 
     @property
     def name(self) -> str:
@@ -56,9 +62,21 @@ class Stationary:
             for pixel in (0, 1):
                 self._pixel(emit, pixel)
             emit(f"vmov q5[{2 + half}], q5[{half}], r0, r2", f"vmov q6[{2 + half}], q6[{half}], r4, r6")
-        emit("vadd.i32 q5, q5, r5", "vadd.i32 q6, q6, r7", "vcvt.f32.s32 q5, q5", "vcvt.f32.s32 q6, q6", "vmul.f32 q5, q5, r8",
-             "vmul.f32 q6, q6, r3", "vcvtn.s32.f32 q5, q5", "vcvtn.s32.f32 q6, q6", "vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q6",
-             "vqadd.s16 q5, q5, r9", "vqmovnb.s16 q5, q5", "vstrb.16 q5, [r10, q7]")
+        emit(
+            "vadd.i32 q5, q5, r5",
+            "vadd.i32 q6, q6, r7",
+            "vcvt.f32.s32 q5, q5",
+            "vcvt.f32.s32 q6, q6",
+            "vmul.f32 q5, q5, r8",
+            "vmul.f32 q6, q6, r3",
+            "vcvtn.s32.f32 q5, q5",
+            "vcvtn.s32.f32 q6, q6",
+            "vqmovnb.s32 q5, q5",
+            "vqmovnt.s32 q5, q6",
+            "vqadd.s16 q5, q5, r9",
+            "vqmovnb.s16 q5, q5",
+            "vstrb.16 q5, [r10, q7]",
+        )
         emit.add("r10", "r10", 4 * shape.distance)
         emit("le lr, 2b")
         emit("ldr r10, [sp, #4]", "asrs r0, r9, #16", "add r10, r0", "bne 1b", why="0 after the last pair")

@@ -16,7 +16,7 @@ def product_stream(shape: Product, windows: numpy.ndarray, numbers: LinearConsta
     """`windows` [channels, rows, taps, bytes of a tap]; bytes that are missing in the last vector are 0."""
     channels = len(windows)
     padded = numpy.zeros((*windows.shape[:3], shape.vectors * LANES), numpy.int8)
-    padded[..., :windows.shape[3]] = windows
+    padded[..., : windows.shape[3]] = windows
     vectors = padded.reshape(channels, shape.rows, shape.taps, shape.vectors, LANES)
     ordered = numpy.stack([vectors[:, row, tap, vector] for row, vector, tap in shape.reads()], axis=1)
     parts = [_head(channels, shape.distance, numbers.input_zero_point)]

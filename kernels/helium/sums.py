@@ -16,19 +16,22 @@ from aidge_build.graph.quantization import per_tensor
 
 NARROWED = 16  # bits that the first narrowing drops; the second one rounds
 SHIFTS = (21, 22, 20, 19, 18, 17)  # the first one serves nearly all scales: it stands in the code
-NUDGES = sorted(itertools.product(range(-3, 4), range(-3, 4), (0, -40, 40, -100, 100, -200, 200, -400, 400)),
-                key=lambda nudge: (abs(nudge[0]) + abs(nudge[1]) + abs(nudge[2]) / 100, nudge))
+NUDGES = sorted(
+    itertools.product(range(-3, 4), range(-3, 4), (0, -40, 40, -100, 100, -200, 200, -400, 400)),
+    key=lambda nudge: (abs(nudge[0]) + abs(nudge[1]) + abs(nudge[2]) / 100, nudge),
+)
 
 
 @functools.lru_cache(maxsize=256)
-def proved_sum(scales: tuple[float, float, float], zero_points: tuple[int, int, int], sign: int, low: int,
-               high: int) -> tuple[int, int, int, int] | None:
+def proved_sum(
+    scales: tuple[float, float, float], zero_points: tuple[int, int, int], sign: int, low: int, high: int
+) -> tuple[int, int, int, int] | None:
     """(A, B, C, shift) so that clamp(saturate(((a * A + b * B + C) >> 16, rounded half up, >> shift - 16))) is the quantized
     sum of a and sign * b for all 65,536 pairs of stored values; None when there are none."""
     ratios = exact_ratio(scales[0], scales[2]), sign * exact_ratio(scales[1], scales[2])
     meaning = _meaning(scales, zero_points, sign, low, high)
     exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
-    near = numpy.abs(exact - numpy.floor(exact) - 0.5) < 2.0 ** -6
+    near = numpy.abs(exact - numpy.floor(exact) - 0.5) < 2.0**-6
     hard = FIRST[near], SECOND[near], meaning[near]
     for shift in SHIFTS:
         for nudge in NUDGES:
@@ -37,8 +40,10 @@ def proved_sum(scales: tuple[float, float, float], zero_points: tuple[int, int, 
             largest = 128 * (abs(first) + abs(second)) + abs(offset)
             if max(abs(first), abs(second), abs(offset), largest) >= 1 << 31:
                 break
-            if all(numpy.array_equal(_lanes(a, b, first, second, offset, shift, low, high), wanted)
-                   for a, b, wanted in (hard, (FIRST, SECOND, meaning))):
+            if all(
+                numpy.array_equal(_lanes(a, b, first, second, offset, shift, low, high), wanted)
+                for a, b, wanted in (hard, (FIRST, SECOND, meaning))
+            ):
                 return first, second, offset, shift
     return None
 
@@ -50,7 +55,9 @@ def _lanes(a, b, first: int, second: int, offset: int, shift: int, low: int, hig
 
 
 def _meaning(scales, zero_points, sign: int, low: int, high: int) -> numpy.ndarray:
-    first, second = ((values - zero_point) * numpy.float64(numpy.float32(scale))
-                     for values, zero_point, scale in zip((FIRST, SECOND), zero_points, scales))
+    first, second = (
+        (values - zero_point) * numpy.float64(numpy.float32(scale))
+        for values, zero_point, scale in zip((FIRST, SECOND), zero_points, scales)
+    )
     result = quantize(first + sign * second, per_tensor(scales[2], zero_points[2]), DType.int8)
     return numpy.clip(result.astype(numpy.int64), low, high)

@@ -16,10 +16,16 @@ from aidge_build.graph.dtype import DType
 from .conditions import MVE
 
 
-@kernel(FUNCTIONS, ImplSpec(inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), features=MVE,
-                            predicates=(ALL_QUANTIZED,)))
+@kernel(
+    FUNCTIONS,
+    ImplSpec(inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), features=MVE, predicates=(ALL_QUANTIZED,)),
+)
 class TableInt8(ElementWise):
     def call(self) -> Call:
         table = numpy.roll(table_of(self.operator, self.inputs[0], self.outputs[0]), 128)  # by the value's byte
-        return Call("aidge_helium_table_int8", ("table_int8.h",),
-                    (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)), facts=computed("16 values"))
+        return Call(
+            "aidge_helium_table_int8",
+            ("table_int8.h",),
+            (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)),
+            facts=computed("16 values"),
+        )

@@ -29,5 +29,9 @@ class AddInt8(BinaryInt8):
             name, total = "add_int8", numpy.array(numbers, numpy.int32)
         else:
             name, total = "add_wide_int8", numpy.array([*numbers, found.divisor], numpy.int64)
-        return Call(f"aidge_ref_{name}", (f"{name}.h",), (*self.pointers(), Constant("sum", total), self.levels(), self.shape()),
-                    note="integers proved equal on all 65,536 pairs of values")
+        return Call(
+            f"aidge_ref_{name}",
+            (f"{name}.h",),
+            (*self.pointers(), Constant("sum", total), self.levels(), self.shape()),
+            note="integers proved equal on all 65,536 pairs of values",
+        )

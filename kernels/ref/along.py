@@ -35,8 +35,10 @@ class Trilu(ExportNode):
         return Call("aidge_ref_trilu", ("trilu.h",), (Input(0), Output(0), *map(Literal, numbers)))
 
 
-@kernel("OneHot", ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),),
-                           predicates=(REAL, ARE_NUMBERS)))
+@kernel(
+    "OneHot",
+    ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),), predicates=(REAL, ARE_NUMBERS)),
+)
 class OneHot(ExportNode):
     def call(self) -> Call:
         (indices, values), axis = self.inputs, self.operator.axis
@@ -62,12 +64,25 @@ static void {function}(const {index.c_type} *indices, const {value.c_type} *valu
             text = text.replace("(x >= -2147483648.0) && (x <= 2147483647.0) ? (int64_t)x : (int64_t)depth", "(int64_t)x")
         else:
             text = text.replace("2147483648.0)", "2147483648.0f)").replace("2147483647.0)", "2147483520.0f)")
-        return Call(function, ("arg.h",), (Input(0), Input(1), Output(0), Literal(math.prod(indices.dims[:axis])),
-                                           Literal(self.operator.depth), Literal(math.prod(indices.dims[axis:]))), texts=(text,))
+        return Call(
+            function,
+            ("arg.h",),
+            (
+                Input(0),
+                Input(1),
+                Output(0),
+                Literal(math.prod(indices.dims[:axis])),
+                Literal(self.operator.depth),
+                Literal(math.prod(indices.dims[axis:])),
+            ),
+            texts=(text,),
+        )
 
 
-@kernel("CumSum", ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),),
-                           predicates=(REAL, ARE_NUMBERS)))
+@kernel(
+    "CumSum",
+    ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),), predicates=(REAL, ARE_NUMBERS)),
+)
 class CumSum(ExportNode):
     def call(self) -> Call:
         (data,), operator = self.inputs, self.operator
@@ -94,5 +109,15 @@ static void {function}(const {c} *input, {c} *output, int32_t outer, int32_t len
     }}
 }}"""
         axis = operator.axis % data.rank
-        return Call(function, ("arg.h",), (Input(0), Output(0), Literal(math.prod(data.dims[:axis])), Literal(data.dims[axis]),
-                                           Literal(math.prod(data.dims[axis + 1:]))), texts=(text,))
+        return Call(
+            function,
+            ("arg.h",),
+            (
+                Input(0),
+                Output(0),
+                Literal(math.prod(data.dims[:axis])),
+                Literal(data.dims[axis]),
+                Literal(math.prod(data.dims[axis + 1 :])),
+            ),
+            texts=(text,),
+        )

@@ -19,15 +19,18 @@ def _types(view: NodeView) -> str:
     return "" if dtype in NUMBERS else f"the elements are {dtype.name}"
 
 
-_SPEC = ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),),
-                 predicates=(REAL, Predicate("elements are numbers", _types)))
+_SPEC = ImplSpec(
+    inputs=(IOSpec(DType.any, ROW_MAJOR),),
+    outputs=(IOSpec(DType.any, ROW_MAJOR),),
+    predicates=(REAL, Predicate("elements are numbers", _types)),
+)
 
 
 class _Along(ExportNode):
     def sizes(self) -> tuple[Literal, ...]:
         """Outer blocks, elements along the axis, and elements of one block per step of the axis."""
         dims, axis = self.inputs[0].dims, self.operator.axis % self.inputs[0].rank
-        return Literal(math.prod(dims[:axis])), Literal(dims[axis]), Literal(math.prod(dims[axis + 1:]))
+        return Literal(math.prod(dims[:axis])), Literal(dims[axis]), Literal(math.prod(dims[axis + 1 :]))
 
 
 @kernel(("ArgMax", "ArgMin"), _SPEC)
@@ -69,11 +72,11 @@ static void {function}(const {dtype.c_type} *input, {dtype.c_type} *values, int6
             int32_t found = 0;
             for (k = 0; k < length; k++) {{
                 const {dtype.c_type} x = input[k * inner + i];
-                if ((found == count) && !(x {'>' if largest else '<'} values[(count - 1) * inner + i])) {{
+                if ((found == count) && !(x {">" if largest else "<"} values[(count - 1) * inner + i])) {{
                     continue;
                 }}
                 found += found < count ? 1 : 0;
-                for (place = found - 1; (place > 0) && (x {'>' if largest else '<'} values[(place - 1) * inner + i]); place--) {{
+                for (place = found - 1; (place > 0) && (x {">" if largest else "<"} values[(place - 1) * inner + i]); place--) {{
                     values[place * inner + i] = values[(place - 1) * inner + i];
                     indices[place * inner + i] = indices[(place - 1) * inner + i];
                 }}

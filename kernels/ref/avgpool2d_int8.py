@@ -16,9 +16,12 @@ from .conditions import ALL_QUANTIZED
 from .rescaling import rescale_constant
 
 
-@kernel(("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
-        ImplSpec(inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-                 predicates=(ALL_QUANTIZED,)))
+@kernel(
+    ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
+    ImplSpec(
+        inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),), predicates=(ALL_QUANTIZED,)
+    ),
+)
 class AvgPool2dInt8(PoolNode):
     def call(self) -> Call:
         counts = self.counts()
@@ -26,7 +29,18 @@ class AvgPool2dInt8(PoolNode):
         low, high = self.levels()
         levels = numpy.array([low, high, result.zero_point, data.zero_point], numpy.int32)
         rescales = [proved_mean(count, data, result, self.operator.clamp, (low, high)) for count in counts]
-        return Call("aidge_ref_avgpool2d_int8", ("avgpool2d_int8.h",),
-                    (Input(0), Output(0), rescale_constant(rescales),
-                     Constant("counts", numpy.array(counts, numpy.int32)), Constant("levels", levels), Literal(len(counts)),
-                     *self.counted_ends(), self.shape()), note="integers proved equal for every possible sum")
+        return Call(
+            "aidge_ref_avgpool2d_int8",
+            ("avgpool2d_int8.h",),
+            (
+                Input(0),
+                Output(0),
+                rescale_constant(rescales),
+                Constant("counts", numpy.array(counts, numpy.int32)),
+                Constant("levels", levels),
+                Literal(len(counts)),
+                *self.counted_ends(),
+                self.shape(),
+            ),
+            note="integers proved equal for every possible sum",
+        )

@@ -13,12 +13,22 @@ from aidge_build.graph.dtype import DType
 from .linear_float32 import bounds
 
 
-@kernel(("Add", "Div", "Mul", "Sub"), ImplSpec(inputs=(IOSpec(DType.float32, SAME), IOSpec(DType.float32, SAME)),
-                                              outputs=(IOSpec(DType.float32, SAME),)))
+@kernel(
+    ("Add", "Div", "Mul", "Sub"),
+    ImplSpec(inputs=(IOSpec(DType.float32, SAME), IOSpec(DType.float32, SAME)), outputs=(IOSpec(DType.float32, SAME),)),
+)
 class BinaryFloat32(ElementWise):
     def call(self) -> Call:
         name = f"{self.node.type.lower()}_float32"
         (first, second), (output,) = self.inputs, self.outputs
-        return Call(f"aidge_ref_{name}", (f"{name}.h",),
-                    (operand(0, "first", first, output), operand(1, "second", second, output), Output(0), bounds(self.operator),
-                     broadcast(first, second, output)))
+        return Call(
+            f"aidge_ref_{name}",
+            (f"{name}.h",),
+            (
+                operand(0, "first", first, output),
+                operand(1, "second", second, output),
+                Output(0),
+                bounds(self.operator),
+                broadcast(first, second, output),
+            ),
+        )

@@ -23,6 +23,10 @@ class LinearConversion(ExportNode):
 
     def arguments(self) -> tuple[Argument, ...]:
         quantization = self.operator.quantization(self.inputs[1], self.inputs[2] if len(self.inputs) > 2 else None)
-        return (Input(0), Output(0), Constant("scales", numpy.array(quantization.scales, numpy.float32)),
-                Constant("zero_points", numpy.array(quantization.zero_points, numpy.int32)),
-                channels_shape(self.outputs[0], quantization.axis))
+        return (
+            Input(0),
+            Output(0),
+            Constant("scales", numpy.array(quantization.scales, numpy.float32)),
+            Constant("zero_points", numpy.array(quantization.zero_points, numpy.int32)),
+            channels_shape(self.outputs[0], quantization.axis),
+        )

@@ -3,7 +3,13 @@
 
 from __future__ import annotations
 
-from aidge_build.export.conditions import (ALL_QUANTIZED, CONSTANT_PARAMETERS, QUANTIZED, REAL, SAME_QUANTIZATION,
-                                           SYMMETRIC_WEIGHTS)
+from aidge_build.export.conditions import (
+    ALL_QUANTIZED,
+    CONSTANT_PARAMETERS,
+    QUANTIZED,
+    REAL,
+    SAME_QUANTIZATION,
+    SYMMETRIC_WEIGHTS,
+)
 
 __all__ = ["ALL_QUANTIZED", "CONSTANT_PARAMETERS", "QUANTIZED", "REAL", "SAME_QUANTIZATION", "SYMMETRIC_WEIGHTS"]

@@ -50,6 +50,9 @@ class Conv2dAddInt8(ExportNode):
         factors = (total.first, total.second) if found.convolved == 0 else (total.second, total.first)
         sums = numpy.array([*factors, total.offset, total.shift, *addition.bounds()], numpy.int32)
         shape = window2d(convolution.inputs[0], self.outputs[0], window, groups)
-        return Call("aidge_ref_conv2d_add_int8", ("conv2d_add_int8.h",),
-                    (Input(0), Input(found.residual), Output(0), *numbers, step, Constant("sum", sums), shape),
-                    note="the sum in integers is proved equal on all 65,536 pairs of values")
+        return Call(
+            "aidge_ref_conv2d_add_int8",
+            ("conv2d_add_int8.h",),
+            (Input(0), Input(found.residual), Output(0), *numbers, step, Constant("sum", sums), shape),
+            note="the sum in integers is proved equal on all 65,536 pairs of values",
+        )

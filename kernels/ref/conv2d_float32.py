@@ -29,5 +29,8 @@ class Conv2dFloat32(LinearFloat32):
         if groups == 1 and is_pointwise(window) and not self.output_gap:
             pixels = data.dims[0] * math.prod(data.dims[2:])
             return Call("aidge_ref_fc_float32", ("fc_float32.h",), (*arguments, fc_shape(pixels, rows)))
-        return Call("aidge_ref_conv2d_float32", ("conv2d_float32.h",),
-                    (*arguments, Literal(self.output_gap), window2d(data, self.outputs[0], window, groups)))
+        return Call(
+            "aidge_ref_conv2d_float32",
+            ("conv2d_float32.h",),
+            (*arguments, Literal(self.output_gap), window2d(data, self.outputs[0], window, groups)),
+        )

@@ -28,8 +28,9 @@ class Conv2dInt8(LinearInt8):
         packed, facts = blocked(rows, groups), computed(f"1 pixel x {BLOCK} channels", 0)
         if groups == 1 and is_pointwise(window) and not self.output_gap:
             pixels = data.dims[0] * math.prod(data.dims[2:])
-            return Call("aidge_ref_fc_int8", ("fc_int8.h",), (*self.arguments(rows, packed, False), fc_shape(pixels, rows)),
-                        facts=facts)
+            return Call(
+                "aidge_ref_fc_int8", ("fc_int8.h",), (*self.arguments(rows, packed, False), fc_shape(pixels, rows)), facts=facts
+            )
         return Call(
             "aidge_ref_conv2d_int8",
             ("conv2d_int8.h",),

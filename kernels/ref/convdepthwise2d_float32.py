@@ -21,5 +21,8 @@ class ConvDepthwise2dFloat32(LinearFloat32):
 
     def call(self) -> Call:
         shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
-        return Call("aidge_ref_convdepthwise2d_float32", ("convdepthwise2d_float32.h",),
-                    (*self.arguments(taps_last_channels(self.inputs[1].data).T.ravel()), shape))
+        return Call(
+            "aidge_ref_convdepthwise2d_float32",
+            ("convdepthwise2d_float32.h",),
+            (*self.arguments(taps_last_channels(self.inputs[1].data).T.ravel()), shape),
+        )

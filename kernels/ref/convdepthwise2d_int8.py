@@ -22,5 +22,9 @@ class ConvDepthwise2dInt8(LinearInt8):
     def call(self) -> Call:
         rows = taps_last_channels(self.inputs[1].data)
         shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
-        return Call("aidge_ref_convdepthwise2d_int8", ("convdepthwise2d_int8.h",),
-                    (*self.arguments(rows, rows.T.ravel(), True), shape), facts=computed("1 pixel x 4 channels", 0))
+        return Call(
+            "aidge_ref_convdepthwise2d_int8",
+            ("convdepthwise2d_int8.h",),
+            (*self.arguments(rows, rows.T.ravel(), True), shape),
+            facts=computed("1 pixel x 4 channels", 0),
+        )

@@ -21,12 +21,34 @@ class Fill(ExportNode):
     def call(self) -> Call:
         (target,) = self.outputs
         value = numpy.array([self.operator.value], target.dtype.numpy)
-        return Call("aidge_ref_fill", ("fill_shape.h",), (Input(0), Output(0), Constant("value", value), Literal(target.rank),
-                                                          Literal(target.elements), Literal(target.dtype.size_bytes)))
+        return Call(
+            "aidge_ref_fill",
+            ("fill_shape.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("value", value),
+                Literal(target.rank),
+                Literal(target.elements),
+                Literal(target.dtype.size_bytes),
+            ),
+        )
 
 
-@kernel("Count", ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(REAL, Predicate("the numbers have a C type", lambda view: (
-    "" if view.outputs[0].dtype in NUMBERS else f"{view.outputs[0].dtype.name} has none")))))
+@kernel(
+    "Count",
+    ImplSpec(
+        inputs=(_ANY,),
+        outputs=(_ANY,),
+        predicates=(
+            REAL,
+            Predicate(
+                "the numbers have a C type",
+                lambda view: "" if view.outputs[0].dtype in NUMBERS else f"{view.outputs[0].dtype.name} has none",
+            ),
+        ),
+    ),
+)
 class Count(ExportNode):
     def call(self) -> Call:
         (target,) = self.outputs

@@ -12,8 +12,14 @@ from .channels import LinearConversion
 from .conditions import CONSTANT_PARAMETERS
 
 
-@kernel("DequantizeLinear", ImplSpec(inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.float32, ANY), IOSpec(DType.int8, ANY)),
-                                     outputs=(IOSpec(DType.float32, SAME),), predicates=(CONSTANT_PARAMETERS,)))
+@kernel(
+    "DequantizeLinear",
+    ImplSpec(
+        inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.float32, ANY), IOSpec(DType.int8, ANY)),
+        outputs=(IOSpec(DType.float32, SAME),),
+        predicates=(CONSTANT_PARAMETERS,),
+    ),
+)
 class DequantizeInt8Float32(LinearConversion):
     def call(self) -> Call:
         return Call("aidge_ref_dequantize_int8_float32", ("dequantize_int8_float32.h",), self.arguments())

@@ -19,13 +19,28 @@ STATE_BYTES = 625 * 4  # of the random number generator
 class DropoutWithMask(ExportNode):
     def call(self) -> Call:
         data, mask = self.outputs
-        return Call("aidge_ref_copy_and_fill", ("fill.h",),
-                    (Input(0), Output(0), Output(1), Constant("one", numpy.ones(1, mask.dtype.numpy)), Literal(data.size_bytes),
-                     Literal(mask.elements), Literal(mask.dtype.size_bytes)))
+        return Call(
+            "aidge_ref_copy_and_fill",
+            ("fill.h",),
+            (
+                Input(0),
+                Output(0),
+                Output(1),
+                Constant("one", numpy.ones(1, mask.dtype.numpy)),
+                Literal(data.size_bytes),
+                Literal(mask.elements),
+                Literal(mask.dtype.size_bytes),
+            ),
+        )
 
 
-@kernel("DropoutInTraining", ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.float32), IOSpec(DType.bool)),
-                                      outputs=(IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.bool, ROW_MAJOR))))
+@kernel(
+    "DropoutInTraining",
+    ImplSpec(
+        inputs=(IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.float32), IOSpec(DType.bool)),
+        outputs=(IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.bool, ROW_MAJOR)),
+    ),
+)
 class DropoutInTraining(ExportNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -44,8 +44,12 @@ def each(expression: Expression, tensors: Sequence[Tensor], positions: Sequence[
     if expression.parameters:
         parameters = [Constant("parameters", numpy.array(expression.parameters, _parameter_type(tensors[0]).numpy))]
     shape = Struct(f"{kind}_shape", _shape(tensors, output))
-    return Call(function, ("each.h", *expression.sources), (*pointers, Output(0), *parameters, shape),
-                texts=(_shape_text(kind, len(tensors)), _text(function, kind, expression, tensors, output)))
+    return Call(
+        function,
+        ("each.h", *expression.sources),
+        (*pointers, Output(0), *parameters, shape),
+        texts=(_shape_text(kind, len(tensors)), _text(function, kind, expression, tensors, output)),
+    )
 
 
 def _parameter_type(tensor: Tensor) -> DType:
@@ -56,8 +60,13 @@ def _shape(tensors: Sequence[Tensor], output: Tensor) -> dict[str, int | tuple[i
     """Runs along the fastest axis of the output, then the outer axes; neighbouring axes are merged where all operands allow it."""
     *outer, inner = merged_loops(tensors, output, OUTER_AXES)
     columns = list(zip(*outer))
-    return {"runs": math.prod(columns[0]), "length": inner[0], "steps": tuple(inner[1:]), "dims": columns[0],
-            "outer_steps": tuple(step for column in columns[1:] for step in column)}
+    return {
+        "runs": math.prod(columns[0]),
+        "length": inner[0],
+        "steps": tuple(inner[1:]),
+        "dims": columns[0],
+        "outer_steps": tuple(step for column in columns[1:] for step in column),
+    }
 
 
 def _shape_text(kind: str, count: int) -> str:
@@ -69,23 +78,37 @@ def _shape_text(kind: str, count: int) -> str:
 
 
 def _text(function: str, kind: str, expression: Expression, tensors: Sequence[Tensor], output: Tensor) -> str:
-    letters = LETTERS[:len(tensors)]
+    letters = LETTERS[: len(tensors)]
     parameters = [f"const {tensor.dtype.c_type} *x{letter}" for tensor, letter in zip(tensors, letters)]
     parameters.append(f"{output.dtype.c_type} *output")
     parameters += [f"const {_parameter_type(tensors[0]).c_type} *p"] if expression.parameters else []
     parameters.append(f"const {kind}_shape *shape")
-    lines = [f"static void {function}({', '.join(parameters)})", "{",
-             "    int32_t index[5] = {0, 0, 0, 0, 0};", "    int32_t run, i, axis;",
-             "    for (run = 0; run < shape->runs; run++) {", "        for (i = 0; i < shape->length; i++) {"]
-    lines += [f"            const {tensor.dtype.c_type} {letter} = x{letter}[i * shape->steps[{place}]];"
-              for place, (tensor, letter) in enumerate(zip(tensors, letters))]
+    lines = [
+        f"static void {function}({', '.join(parameters)})",
+        "{",
+        "    int32_t index[5] = {0, 0, 0, 0, 0};",
+        "    int32_t run, i, axis;",
+        "    for (run = 0; run < shape->runs; run++) {",
+        "        for (i = 0; i < shape->length; i++) {",
+    ]
+    lines += [
+        f"            const {tensor.dtype.c_type} {letter} = x{letter}[i * shape->steps[{place}]];"
+        for place, (tensor, letter) in enumerate(zip(tensors, letters))
+    ]
     lines += [f"            {step}" for step in expression.steps]
-    lines += [f"            output[i] = {expression.value};", "        }", "        output += shape->length;",
-              "        for (axis = 4; axis >= 0; axis--) {", "            index[axis] += 1;"]
+    lines += [
+        f"            output[i] = {expression.value};",
+        "        }",
+        "        output += shape->length;",
+        "        for (axis = 4; axis >= 0; axis--) {",
+        "            index[axis] += 1;",
+    ]
     lines += [
         f"            x{letter} += shape->outer_steps[{place * OUTER_AXES} + axis];" for place, letter in enumerate(letters)
     ]
     lines += ["            if (index[axis] < shape->dims[axis]) {", "                break;", "            }"]
-    lines += [f"            x{letter} -= shape->outer_steps[{place * OUTER_AXES} + axis] * shape->dims[axis];"
-              for place, letter in enumerate(letters)]
+    lines += [
+        f"            x{letter} -= shape->outer_steps[{place * OUTER_AXES} + axis] * shape->dims[axis];"
+        for place, letter in enumerate(letters)
+    ]
     return "\n".join([*lines, "            index[axis] = 0;", "        }", "    }", "}"])

@@ -20,8 +20,14 @@ def _types(view: NodeView) -> str:
     return ""
 
 
-@kernel(ALL_TYPES, ImplSpec(inputs=(IOSpec(DType.any, SAME),), outputs=(IOSpec(DType.any, SAME),),
-                            predicates=(REAL, Predicate("the types have a C expression", _types))))
+@kernel(
+    ALL_TYPES,
+    ImplSpec(
+        inputs=(IOSpec(DType.any, SAME),),
+        outputs=(IOSpec(DType.any, SAME),),
+        predicates=(REAL, Predicate("the types have a C expression", _types)),
+    ),
+)
 class EachAny(ExportNode):
     def call(self) -> Call:
         found = expression(self.view)

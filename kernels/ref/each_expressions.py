@@ -18,8 +18,25 @@ _SOFTPLUS = "((a > 0.0f ? a : 0.0f) + log1pf(expf(-fabsf(a))))"
 
 # Functions of one float32: expression and parameters.
 FLOAT_FUNCTIONS: dict[str, tuple[str, Callable]] = {
-    **{name: (f"{name.lower()}f(a)", lambda o: ()) for name in (
-        "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Cos", "Cosh", "Floor", "Log", "Sin", "Sinh", "Tan")},
+    **{
+        name: (f"{name.lower()}f(a)", lambda o: ())
+        for name in (
+            "Acos",
+            "Acosh",
+            "Asin",
+            "Asinh",
+            "Atan",
+            "Atanh",
+            "Ceil",
+            "Cos",
+            "Cosh",
+            "Floor",
+            "Log",
+            "Sin",
+            "Sinh",
+            "Tan",
+        )
+    },
     "Celu": ("(a > 0.0f ? a : 0.0f) + fminf(0.0f, p[0] * expm1f(a / p[0]))", lambda o: (o.alpha,)),
     "Erf": ("erff(a)", lambda o: ()),
     "Mish": (f"a * tanhf({_SOFTPLUS})", lambda o: ()),
@@ -112,6 +129,7 @@ def _unary(kind: str):
             values = {"Abs": f"a < 0 ? {_negative(dtype)} : a", "Neg": _negative(dtype), "ReLU": f"({c})(a > 0 ? a : 0)"}
             return Expression(name, values[kind])
         return None
+
     return find
 
 
@@ -134,7 +152,7 @@ def _clip_between(operator, types, view) -> Expression | None:
 
 def _variadic(kind: str):
     def find(operator, types, view) -> Expression | None:
-        dtype, letters = types[0], LETTERS[:len(types)]
+        dtype, letters = types[0], LETTERS[: len(types)]
         if dtype not in NUMBERS or len(types) > len(LETTERS):
             return None
         if kind in ("Max", "Min"):
@@ -148,6 +166,7 @@ def _variadic(kind: str):
         if kind == "Sum":
             return Expression("sum", f"({dtype.c_type})(" + " + ".join(f"({wide(dtype)}){x}" for x in letters) + ")")
         return None
+
     return find
 
 
@@ -232,8 +251,11 @@ def _cast(operator, types, view) -> Expression | None:
     if source is not DType.float32 or target is DType.float32:
         return Expression("cast", f"({target.c_type})a")
     low, high = target.range
-    return Expression("cast", f"a >= {math.ldexp(1.0, high.bit_length())!r}f ? ({target.c_type}){_largest(target)} : "
-                              f"(a > {float(low)!r}f ? ({target.c_type})a : ({target.c_type}){_literal(low)})")
+    return Expression(
+        "cast",
+        f"a >= {math.ldexp(1.0, high.bit_length())!r}f ? ({target.c_type}){_largest(target)} : "
+        f"(a > {float(low)!r}f ? ({target.c_type})a : ({target.c_type}){_literal(low)})",
+    )
 
 
 def _largest(dtype: DType) -> str:
@@ -244,7 +266,13 @@ def _largest(dtype: DType) -> str:
 _FINDERS = {
     **{name: _unary(name) for name in ("Abs", "BitwiseNot", "Clip", "Gelu", "IsInf", "IsNaN", "Neg", "Not", "ReLU", "Sign")},
     **{name: _variadic(name) for name in ("Max", "Mean", "Min", "Sum")},
-    "BitShift": _shift, "Cast": _cast, "ClipBetween": _clip_between, "Div": _div, "Mod": _mod, "Pow": _pow, "Where": _where,
+    "BitShift": _shift,
+    "Cast": _cast,
+    "ClipBetween": _clip_between,
+    "Div": _div,
+    "Mod": _mod,
+    "Pow": _pow,
+    "Where": _where,
 }
 ALL_TYPES = tuple(sorted({*_FINDERS, *FLOAT_FUNCTIONS, *COMPARISONS, *LOGIC, *BITS, *WRAPPING}))
 FLOAT_TYPES = tuple(sorted({*FLOAT_FUNCTIONS, "Gelu", "Max", "Mean", "Min", "Mod", "Pow", "Sign", "Sum"}))

@@ -16,5 +16,9 @@ class FcInt8(LinearInt8):
     def call(self) -> Call:
         rows = self.inputs[1].data
         arguments = self.arguments(rows, blocked(rows), False)
-        return Call("aidge_ref_fc_int8", ("fc_int8.h",), (*arguments, fc_shape(self.inputs[0].dims[0], rows)),
-                    facts=computed(f"1 row x {BLOCK} outputs", 0))
+        return Call(
+            "aidge_ref_fc_int8",
+            ("fc_int8.h",),
+            (*arguments, fc_shape(self.inputs[0].dims[0], rows)),
+            facts=computed(f"1 row x {BLOCK} outputs", 0),
+        )

@@ -35,45 +35,74 @@ _GATHER = ImplSpec(inputs=(_DATA, _ANY), outputs=(_DATA,), predicates=(SAME_QUAN
 class Gather(ExportNode):
     def call(self) -> Call:
         (data, indices), axis = self.inputs, self.operator.axis % self.inputs[0].rank
-        shape = Struct("aidge_ref_gather_shape", {
-            "outer": math.prod(data.dims[:axis]), "size": data.dims[axis],
-            "inner_bytes": math.prod(data.dims[axis + 1:]) * data.dtype.size_bytes, "count": indices.elements,
-            "index_bytes": indices.dtype.size_bytes})
+        shape = Struct(
+            "aidge_ref_gather_shape",
+            {
+                "outer": math.prod(data.dims[:axis]),
+                "size": data.dims[axis],
+                "inner_bytes": math.prod(data.dims[axis + 1 :]) * data.dtype.size_bytes,
+                "count": indices.elements,
+                "index_bytes": indices.dtype.size_bytes,
+            },
+        )
         return Call("aidge_ref_gather", ("gather.h",), (Input(0), Input(1), Output(0), shape))
 
 
 def elements_shape(data: Tensor, indices: Tensor, axis: int) -> Struct:
     """The struct of elements.h."""
     missing = AXES - data.rank
-    return Struct("aidge_ref_elements_shape", {
-        "count": indices.elements, "index_bytes": indices.dtype.size_bytes, "element_bytes": data.dtype.size_bytes,
-        "axis": missing + axis, "size": data.dims[axis], "dims": (*(1,) * missing, *indices.dims),
-        "steps": (*(0,) * missing, *data.layout.strides)})
+    return Struct(
+        "aidge_ref_elements_shape",
+        {
+            "count": indices.elements,
+            "index_bytes": indices.dtype.size_bytes,
+            "element_bytes": data.dtype.size_bytes,
+            "axis": missing + axis,
+            "size": data.dims[axis],
+            "dims": (*(1,) * missing, *indices.dims),
+            "steps": (*(0,) * missing, *data.layout.strides),
+        },
+    )
 
 
 def tuples_shape(data: Tensor, indices: Tensor, batch_axes: int) -> Struct:
     """The struct of tuples.h."""
     depth = indices.dims[-1]
-    sizes, steps = data.dims[batch_axes:batch_axes + depth], data.layout.strides[batch_axes:batch_axes + depth]
-    return Struct("aidge_ref_tuples_shape", {
-        "batches": math.prod(data.dims[:batch_axes]), "batch": math.prod(data.dims[batch_axes:]),
-        "count": math.prod(indices.dims[batch_axes:-1]), "depth": depth, "slice": math.prod(data.dims[batch_axes + depth:]),
-        "index_bytes": indices.dtype.size_bytes, "element_bytes": data.dtype.size_bytes,
-        "sizes": (*sizes, *(1,) * (AXES - depth)), "steps": (*steps, *(0,) * (AXES - depth))})
+    sizes, steps = data.dims[batch_axes : batch_axes + depth], data.layout.strides[batch_axes : batch_axes + depth]
+    return Struct(
+        "aidge_ref_tuples_shape",
+        {
+            "batches": math.prod(data.dims[:batch_axes]),
+            "batch": math.prod(data.dims[batch_axes:]),
+            "count": math.prod(indices.dims[batch_axes:-1]),
+            "depth": depth,
+            "slice": math.prod(data.dims[batch_axes + depth :]),
+            "index_bytes": indices.dtype.size_bytes,
+            "element_bytes": data.dtype.size_bytes,
+            "sizes": (*sizes, *(1,) * (AXES - depth)),
+            "steps": (*steps, *(0,) * (AXES - depth)),
+        },
+    )
 
 
 @kernel("GatherElements", _GATHER)
 class GatherElements(ExportNode):
     def call(self) -> Call:
-        return Call("aidge_ref_gather_elements", ("gather_elements.h",),
-                    (Input(0), Input(1), Output(0), elements_shape(self.inputs[0], self.inputs[1], self.operator.axis)))
+        return Call(
+            "aidge_ref_gather_elements",
+            ("gather_elements.h",),
+            (Input(0), Input(1), Output(0), elements_shape(self.inputs[0], self.inputs[1], self.operator.axis)),
+        )
 
 
 @kernel("GatherND", _GATHER)
 class GatherND(ExportNode):
     def call(self) -> Call:
-        return Call("aidge_ref_gather_tuples", ("gather_tuples.h",),
-                    (Input(0), Input(1), Output(0), tuples_shape(self.inputs[0], self.inputs[1], self.operator.batch_axes)))
+        return Call(
+            "aidge_ref_gather_tuples",
+            ("gather_tuples.h",),
+            (Input(0), Input(1), Output(0), tuples_shape(self.inputs[0], self.inputs[1], self.operator.batch_axes)),
+        )
 
 
 def _reduction(view: NodeView) -> str:
@@ -82,8 +111,14 @@ def _reduction(view: NodeView) -> str:
     return f"reduction {view.operator.reduction} of {view.inputs[0].dtype.name}"
 
 
-@kernel(("ScatterElements", "ScatterND"), ImplSpec(inputs=(_DATA, _ANY, _DATA), outputs=(_DATA,), predicates=(
-    REAL, *_PREDICATES, Predicate("the reduction has a C expression", _reduction))))
+@kernel(
+    ("ScatterElements", "ScatterND"),
+    ImplSpec(
+        inputs=(_DATA, _ANY, _DATA),
+        outputs=(_DATA,),
+        predicates=(REAL, *_PREDICATES, Predicate("the reduction has a C expression", _reduction)),
+    ),
+)
 class Scatter(ExportNode):
     def call(self) -> Call:
         data, indices, _ = self.inputs

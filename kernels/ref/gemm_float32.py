@@ -20,8 +20,14 @@ def _rank(view: NodeView) -> str:
     return "" if fits else f"a rank is not in 2..{BATCH_AXES + 2}"
 
 
-@kernel(("MatMul", "Gemm"), ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(IOSpec(DType.float32, ROW_MAJOR),),
-                                     predicates=(Predicate("matrices, at most 4 batch axes", _rank),)))
+@kernel(
+    ("MatMul", "Gemm"),
+    ImplSpec(
+        inputs=(IOSpec(DType.float32, ROW_MAJOR),),
+        outputs=(IOSpec(DType.float32, ROW_MAJOR),),
+        predicates=(Predicate("matrices, at most 4 batch axes", _rank),),
+    ),
+)
 class GemmFloat32(ExportNode):
     def call(self) -> Call:
         operator, is_gemm = self.operator, self.node.type == "Gemm"
@@ -31,18 +37,36 @@ class GemmFloat32(ExportNode):
         a_dims, a_steps = self._matrix(first, is_gemm and operator.transpose_a)
         b_dims, b_steps = self._matrix(second, is_gemm and operator.transpose_b)
         c_steps = self._matrix(third, False)[1][-2:] if third is not None else (0, 0)
-        shape = Struct("aidge_ref_gemm_shape", {
-            "dims": tuple(max(sizes) for sizes in zip(a_dims[:-2], b_dims[:-2])),
-            "first_batch_steps": a_steps[:-2], "second_batch_steps": b_steps[:-2],
-            "rows": a_dims[-2], "inner": a_dims[-1], "columns": b_dims[-1],
-            "first_row_step": a_steps[-2], "first_inner_step": a_steps[-1],
-            "second_inner_step": b_steps[-2], "second_column_step": b_steps[-1],
-            "third_row_step": c_steps[0], "third_column_step": c_steps[1]})
+        shape = Struct(
+            "aidge_ref_gemm_shape",
+            {
+                "dims": tuple(max(sizes) for sizes in zip(a_dims[:-2], b_dims[:-2])),
+                "first_batch_steps": a_steps[:-2],
+                "second_batch_steps": b_steps[:-2],
+                "rows": a_dims[-2],
+                "inner": a_dims[-1],
+                "columns": b_dims[-1],
+                "first_row_step": a_steps[-2],
+                "first_inner_step": a_steps[-1],
+                "second_inner_step": b_steps[-2],
+                "second_column_step": b_steps[-1],
+                "third_row_step": c_steps[0],
+                "third_column_step": c_steps[1],
+            },
+        )
         zero = Constant("third", numpy.zeros(1, numpy.float32))
-        return Call("aidge_ref_gemm_float32", ("gemm_float32.h",),
-                    (_pointer(0, "first", first), _pointer(1, "second", second),
-                     zero if third is None else _pointer(2, "third", third), Output(0),
-                     Constant("factors", numpy.array([alpha, beta], numpy.float32)), shape))
+        return Call(
+            "aidge_ref_gemm_float32",
+            ("gemm_float32.h",),
+            (
+                _pointer(0, "first", first),
+                _pointer(1, "second", second),
+                zero if third is None else _pointer(2, "third", third),
+                Output(0),
+                Constant("factors", numpy.array([alpha, beta], numpy.float32)),
+                shape,
+            ),
+        )
 
     @staticmethod
     def _matrix(tensor: Tensor, transposed: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:

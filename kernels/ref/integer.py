@@ -52,8 +52,19 @@ class _Products(ExportNode):
 
     def names(self) -> tuple[list[str], list[str]]:
         """The pointer parameters: names and declarations."""
-        names = ["a", "b", "za", "zb", *(("sa", "sb", "sy", "zy", "bias") if self.node.type == "QLinearConv" else
-                                         ("sa", "sb", "sy", "zy") if self.node.type == "QLinearMatMul" else ())]
+        names = [
+            "a",
+            "b",
+            "za",
+            "zb",
+            *(
+                ("sa", "sb", "sy", "zy", "bias")
+                if self.node.type == "QLinearConv"
+                else ("sa", "sb", "sy", "zy")
+                if self.node.type == "QLinearMatMul"
+                else ()
+            ),
+        ]
         types = {"sa": "float", "sb": "float", "sy": "float", "bias": "int32_t", "zy": self.outputs[0].dtype.c_type}
         types |= {name: self.tensor(name[-1]).dtype.c_type for name in ("a", "b", "za", "zb")}
         return names, [f"const {types[name]} *{name}" for name in names]
@@ -88,8 +99,10 @@ class _Products(ExportNode):
         return "".join(f"    (void){name};\n" for name in ("za", "zb") if self.tensor(name) is None and name in names)
 
 
-@kernel(("ConvInteger", "QLinearConv"), ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(
-    REAL, _BYTES_ONLY, Predicate("at most 3 spatial axes", _axes))))
+@kernel(
+    ("ConvInteger", "QLinearConv"),
+    ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(REAL, _BYTES_ONLY, Predicate("at most 3 spatial axes", _axes))),
+)
 class ConvInteger(_Products):
     def call(self) -> Call:
         names, declarations = self.names()
@@ -98,7 +111,7 @@ class ConvInteger(_Products):
         start = "bias[m]" if has_bias else "0"
         skipped = "    (void)bias;\n" if "bias" in names and not has_bias else ""
         text = f"""/* Sums of (a - zero point) * (b - zero point) over a window of up to 3 axes. */
-static void {function}({', '.join(declarations)}, {self.outputs[0].dtype.c_type} *output, const aidge_ref_window3d *shape)
+static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type} *output, const aidge_ref_window3d *shape)
 {{
     const int32_t channels = shape->in_channels / shape->groups;
     const int32_t outputs = shape->out_channels / shape->groups;
@@ -122,10 +135,10 @@ static void {function}({', '.join(declarations)}, {self.outputs[0].dtype.c_type}
                     }}
                     for (c = 0; c < channels; c++) {{
                         const int32_t from = (m / outputs * channels + c) * plane + (z * shape->in[1] + y) * shape->in[2] + x;
-                        sum += (a[from] - {self.zero('za', '0')}) * (b[(m * channels + c) * kernel + tap] - {self.zero('zb', 'm')});
+                        sum += (a[from] - {self.zero("za", "0")}) * (b[(m * channels + c) * kernel + tap] - {self.zero("zb", "m")});
                     }}
                 }}
-                {self.ending('m')}
+                {self.ending("m")}
             }}
         }}
         a += shape->in_channels * plane;
@@ -135,14 +148,18 @@ static void {function}({', '.join(declarations)}, {self.outputs[0].dtype.c_type}
         return Call(function, ("each.h", "window3d.h"), (*self.pointers(*names), Output(0), shape), texts=(text,))
 
 
-@kernel(("MatMulInteger", "QLinearMatMul"), ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(
-    REAL, _BYTES_ONLY, Predicate(f"at most {BATCH_AXES} batch axes", _rank))))
+@kernel(
+    ("MatMulInteger", "QLinearMatMul"),
+    ImplSpec(
+        inputs=(_ANY,), outputs=(_ANY,), predicates=(REAL, _BYTES_ONLY, Predicate(f"at most {BATCH_AXES} batch axes", _rank))
+    ),
+)
 class MatMulInteger(_Products):
     def call(self) -> Call:
         names, declarations = self.names()
         function = self.function()
         text = f"""/* Batches of products of matrices: sums of (a - zero point) * (b - zero point). */
-static void {function}({', '.join(declarations)}, {self.outputs[0].dtype.c_type} *output, const aidge_ref_product_shape *shape)
+static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type} *output, const aidge_ref_product_shape *shape)
 {{
     const int32_t batches = shape->dims[0] * shape->dims[1] * shape->dims[2] * shape->dims[3];
     int32_t batch, axis, row, column, k;
@@ -159,10 +176,10 @@ static void {function}({', '.join(declarations)}, {self.outputs[0].dtype.c_type}
             for (column = 0; column < shape->columns; column++) {{
                 int32_t sum = 0;
                 for (k = 0; k < shape->inner; k++) {{
-                    sum += (a[first + row * shape->inner + k] - {self.zero('za', 'row')})
-                           * (b[second + k * shape->columns + column] - {self.zero('zb', 'column')});
+                    sum += (a[first + row * shape->inner + k] - {self.zero("za", "row")})
+                           * (b[second + k * shape->columns + column] - {self.zero("zb", "column")});
                 }}
-                {self.ending('column')}
+                {self.ending("column")}
             }}
         }}
     }}
@@ -187,5 +204,8 @@ static void {function}({', '.join(declarations)}, {self.outputs[0].dtype.c_type}
 @kernel("DynamicQuantizeLinear", ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(_ANY,)))
 class DynamicQuantize(ExportNode):
     def call(self) -> Call:
-        return Call("aidge_ref_dynamic_quantize", ("dynamic_quantize.h",),
-                    (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements)))
+        return Call(
+            "aidge_ref_dynamic_quantize",
+            ("dynamic_quantize.h",),
+            (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements)),
+        )

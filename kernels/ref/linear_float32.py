@@ -15,8 +15,11 @@ from .conditions import CONSTANT_PARAMETERS
 
 def linear_spec(form: str = CHANNELS_LAST) -> ImplSpec:
     """float32 data, weights and bias."""
-    return ImplSpec(inputs=(IOSpec(DType.float32, form), IOSpec(DType.float32, ANY)), outputs=(IOSpec(DType.float32, form),),
-                    predicates=(CONSTANT_PARAMETERS,))
+    return ImplSpec(
+        inputs=(IOSpec(DType.float32, form), IOSpec(DType.float32, ANY)),
+        outputs=(IOSpec(DType.float32, form),),
+        predicates=(CONSTANT_PARAMETERS,),
+    )
 
 
 def bounds(operator) -> Constant:

@@ -18,8 +18,11 @@ from .conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
 
 def linear_spec(form: str = CHANNELS_LAST) -> ImplSpec:
     """int8 data in and out, int8 weights, int32 bias."""
-    return ImplSpec(inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
-                    outputs=(IOSpec(DType.int8, form),), predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS))
+    return ImplSpec(
+        inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+        outputs=(IOSpec(DType.int8, form),),
+        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS),
+    )
 
 
 class LinearInt8(ExportNode):
@@ -39,10 +42,20 @@ class LinearInt8(ExportNode):
         biases = numpy.stack([bias, whole]) if padded else whole
         factors = multipliers(data.quantization.scale, self.inputs[1].quantization.scales, result.scale)
         if not numpy.isfinite(factors).all():
-            raise AidgeError(f"the multiplier of output channel {int(numpy.argmin(numpy.isfinite(factors)))} is not finite",
-                             code="RANGE", hint="the output scale is far too small: quantize the layer again")
+            raise AidgeError(
+                f"the multiplier of output channel {int(numpy.argmin(numpy.isfinite(factors)))} is not finite",
+                code="RANGE",
+                hint="the output scale is far too small: quantize the layer again",
+            )
         low, high = clamp_levels(self.operator.minimum, self.operator.maximum, result, output.dtype)
         levels = [low - result.zero_point, high - result.zero_point, result.zero_point]
         levels = numpy.array([zero_point, *levels] if padded else levels, numpy.int32)
-        return (Input(0), Output(0), Constant("weights", packed.astype(numpy.int8)), Constant("bias", biases.astype(numpy.int32)),
-                Constant("multipliers", factors), Constant("levels", levels), Literal(int(len(factors) > 1)))
+        return (
+            Input(0),
+            Output(0),
+            Constant("weights", packed.astype(numpy.int8)),
+            Constant("bias", biases.astype(numpy.int32)),
+            Constant("multipliers", factors),
+            Constant("levels", levels),
+            Literal(int(len(factors) > 1)),
+        )

@@ -12,9 +12,12 @@ from aidge_build.graph.dtype import DType
 from .linear_float32 import bounds
 
 
-@kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"),
-        ImplSpec(inputs=(IOSpec(DType.float32, CHANNELS_LAST),), outputs=(IOSpec(DType.float32, CHANNELS_LAST),)))
+@kernel(
+    ("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"),
+    ImplSpec(inputs=(IOSpec(DType.float32, CHANNELS_LAST),), outputs=(IOSpec(DType.float32, CHANNELS_LAST),)),
+)
 class MaxPool2dFloat32(PoolNode):
     def call(self) -> Call:
-        return Call("aidge_ref_maxpool2d_float32", ("maxpool2d_float32.h",),
-                    (Input(0), Output(0), bounds(self.operator), self.shape()))
+        return Call(
+            "aidge_ref_maxpool2d_float32", ("maxpool2d_float32.h",), (Input(0), Output(0), bounds(self.operator), self.shape())
+        )

@@ -14,10 +14,18 @@ from aidge_build.graph.dtype import DType
 from .conditions import ALL_QUANTIZED, SAME_QUANTIZATION
 
 
-@kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"),
-        ImplSpec(inputs=(IOSpec(DType.int8, CHANNELS_LAST),), outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-                 predicates=(ALL_QUANTIZED, SAME_QUANTIZATION)))
+@kernel(
+    ("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"),
+    ImplSpec(
+        inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+        outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+        predicates=(ALL_QUANTIZED, SAME_QUANTIZATION),
+    ),
+)
 class MaxPool2dInt8(PoolNode):
     def call(self) -> Call:
-        return Call("aidge_ref_maxpool2d_int8", ("maxpool2d_int8.h",),
-                    (Input(0), Output(0), Constant("levels", numpy.array(self.levels(), numpy.int8)), self.shape()))
+        return Call(
+            "aidge_ref_maxpool2d_int8",
+            ("maxpool2d_int8.h",),
+            (Input(0), Output(0), Constant("levels", numpy.array(self.levels(), numpy.int8)), self.shape()),
+        )

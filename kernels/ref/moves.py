@@ -32,15 +32,17 @@ class Expand(ExportNode):
         return _copy(target.dims, [0] * (target.rank - source.rank) + steps, target.layout.strides, target.dtype)
 
 
-@kernel(("DepthToSpace", "SpaceToDepth"), ImplSpec(inputs=(IOSpec(DType.any_1, SAME),), outputs=(IOSpec(DType.any_1, SAME),),
-                                                   predicates=(SAME_QUANTIZATION,)))
+@kernel(
+    ("DepthToSpace", "SpaceToDepth"),
+    ImplSpec(inputs=(IOSpec(DType.any_1, SAME),), outputs=(IOSpec(DType.any_1, SAME),), predicates=(SAME_QUANTIZATION,)),
+)
 class Blocks(ExportNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs
         to_space, size = self.node.type == "DepthToSpace", self.operator.size
         deep, wide = (source, target) if to_space else (target, source)
         batch, channels, height, width = deep.dims
-        rest = channels // size ** 2
+        rest = channels // size**2
         # Axes: batch, rest, row of the block, column of the block, height, width.
         each, channel, row, column = deep.layout.strides
         inner = (

@@ -28,7 +28,9 @@ class MulInt8(BinaryInt8):
         ratio = exact_ratio(first.scale, result.scale) * exact_ratio(second.scale)
         rescale = proved_rescale(ratio, int(abs(products).max()), is_exact, "this product on all pairs of stored values")
         zero_points = numpy.array([first.zero_point, second.zero_point], numpy.int32)
-        return Call("aidge_ref_mul_int8", ("mul_int8.h",),
-                    (*self.pointers(), rescale_constant([rescale]), Constant("zero_points", zero_points), self.levels(),
-                     self.shape()),
-                    note="integers proved equal on all 65,536 pairs of values")
+        return Call(
+            "aidge_ref_mul_int8",
+            ("mul_int8.h",),
+            (*self.pointers(), rescale_constant([rescale]), Constant("zero_points", zero_points), self.levels(), self.shape()),
+            note="integers proved equal on all 65,536 pairs of values",
+        )

@@ -34,14 +34,22 @@ class _Normalize(ExportNode):
 class LayerNormalization(_Normalize):
     def call(self) -> Call:
         dims, axis = self.inputs[0].dims, self.operator.axis
-        shape = Struct("aidge_ref_normalize_shape", {"rows": math.prod(dims[:axis]), "length": math.prod(dims[axis:]),
-                                                     "period": 1, "step": 0, "run": 1})
+        shape = Struct(
+            "aidge_ref_normalize_shape",
+            {"rows": math.prod(dims[:axis]), "length": math.prod(dims[axis:]), "period": 1, "step": 0, "run": 1},
+        )
         if len(self.outputs) > 1:
-            return Call("aidge_ref_normalize_statistics_float32", ("normalize_statistics_float32.h",),
-                        (Input(0), *self.parameters(), Output(0), Output(1), Output(2), self.epsilon(), shape))
+            return Call(
+                "aidge_ref_normalize_statistics_float32",
+                ("normalize_statistics_float32.h",),
+                (Input(0), *self.parameters(), Output(0), Output(1), Output(2), self.epsilon(), shape),
+            )
         with_mean = Literal(int(self.node.type == "LayerNormalization"))
-        return Call("aidge_ref_normalize_float32", ("normalize_float32.h",),
-                    (Input(0), *self.parameters(), Output(0), self.epsilon(), with_mean, shape))
+        return Call(
+            "aidge_ref_normalize_float32",
+            ("normalize_float32.h",),
+            (Input(0), *self.parameters(), Output(0), self.epsilon(), with_mean, shape),
+        )
 
 
 @kernel(("GroupNormalization", "InstanceNormalization"), _SPEC)
@@ -51,18 +59,31 @@ class GroupNormalization(_Normalize):
         groups, channels, plane = self.operator.group_count(data.dims), data.dims[1], math.prod(data.dims[2:])
         length = channels // groups * plane
         by_channel = scale.dims[0] == channels
-        shape = Struct("aidge_ref_normalize_shape", {
-            "rows": data.dims[0] * groups, "length": length, "period": groups, "step": channels // groups if by_channel else 1,
-            "run": plane if by_channel else length})
-        return Call("aidge_ref_normalize_float32", ("normalize_float32.h",),
-                    (Input(0), *self.parameters(), Output(0), self.epsilon(), Literal(1), shape))
+        shape = Struct(
+            "aidge_ref_normalize_shape",
+            {
+                "rows": data.dims[0] * groups,
+                "length": length,
+                "period": groups,
+                "step": channels // groups if by_channel else 1,
+                "run": plane if by_channel else length,
+            },
+        )
+        return Call(
+            "aidge_ref_normalize_float32",
+            ("normalize_float32.h",),
+            (Input(0), *self.parameters(), Output(0), self.epsilon(), Literal(1), shape),
+        )
 
 
 @kernel("MeanVarianceNormalization", _SPEC)
 class MeanVarianceNormalization(ExportNode):
     def call(self) -> Call:
-        return Call("aidge_ref_normalize_axes_float32", ("normalize_axes_float32.h",),
-                    (Input(0), Output(0), Struct("aidge_ref_reduce_shape", reduce_shape(self.inputs[0], self.operator.axes))))
+        return Call(
+            "aidge_ref_normalize_axes_float32",
+            ("normalize_axes_float32.h",),
+            (Input(0), Output(0), Struct("aidge_ref_reduce_shape", reduce_shape(self.inputs[0], self.operator.axes))),
+        )
 
 
 @kernel("LRN", _SPEC)
@@ -103,22 +124,35 @@ class LpNormalization(ExportNode):
 class RowFunction(ExportNode):
     def call(self) -> Call:
         name = {"LogSoftmax": "log_softmax", "Hardmax": "hardmax"}[self.node.type]
-        return Call(f"aidge_ref_{name}_float32", (f"{name}_float32.h",),
-                    (Input(0), Output(0), softmax_shape(self.operator, self.outputs[0])))
+        return Call(
+            f"aidge_ref_{name}_float32",
+            (f"{name}_float32.h",),
+            (Input(0), Output(0), softmax_shape(self.operator, self.outputs[0])),
+        )
 
 
 def _all_constant(view: NodeView) -> str:
     return "all parameters are constant" if all(tensor.is_constant for tensor in view.inputs[1:]) else ""
 
 
-@kernel("BatchNormalization", ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,), predicates=(
-    Predicate("a parameter is computed at run time", _all_constant),)))
+@kernel(
+    "BatchNormalization",
+    ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,), predicates=(Predicate("a parameter is computed at run time", _all_constant),)),
+)
 class BatchNormalization(_Normalize):
     def call(self) -> Call:
         (output,) = self.outputs
-        return Call("aidge_ref_batchnorm_run_float32", ("batchnorm_run_float32.h",),
-                    (*map(Input, range(5)), Output(0), self.epsilon(), bounds(self.operator),
-                     channels_shape(output, 1 if output.rank > 1 else None)))
+        return Call(
+            "aidge_ref_batchnorm_run_float32",
+            ("batchnorm_run_float32.h",),
+            (
+                *map(Input, range(5)),
+                Output(0),
+                self.epsilon(),
+                bounds(self.operator),
+                channels_shape(output, 1 if output.rank > 1 else None),
+            ),
+        )
 
 
 @kernel("BatchNormalizationTraining", _SPEC)

@@ -15,7 +15,7 @@ def blocked(rows: numpy.ndarray, groups: int = 1) -> numpy.ndarray:
     parts = []
     for group in rows.reshape(groups, -1, rows.shape[1]):
         whole = len(group) - len(group) % BLOCK
-        parts += [group[first:first + BLOCK].T.ravel() for first in range(0, whole, BLOCK)]
+        parts += [group[first : first + BLOCK].T.ravel() for first in range(0, whole, BLOCK)]
         parts += list(group[whole:])
     return numpy.ascontiguousarray(numpy.concatenate(parts))
 

@@ -15,6 +15,8 @@ from aidge_build.graph.dtype import DType
 class PReluFloat32(ElementWise):
     def call(self) -> Call:
         (data, slope), (output,) = self.inputs, self.outputs
-        return Call("aidge_ref_prelu_float32", ("prelu_float32.h",),
-                    (operand(0, "data", data, output), operand(1, "slope", slope, output), Output(0),
-                     broadcast(data, slope, output)))
+        return Call(
+            "aidge_ref_prelu_float32",
+            ("prelu_float32.h",),
+            (operand(0, "data", data, output), operand(1, "slope", slope, output), Output(0), broadcast(data, slope, output)),
+        )

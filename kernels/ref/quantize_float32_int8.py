@@ -12,8 +12,14 @@ from .channels import LinearConversion
 from .conditions import CONSTANT_PARAMETERS
 
 
-@kernel("QuantizeLinear", ImplSpec(inputs=(IOSpec(DType.float32, SAME), IOSpec(DType.float32, ANY), IOSpec(DType.int8, ANY)),
-                                   outputs=(IOSpec(DType.int8, SAME),), predicates=(CONSTANT_PARAMETERS,)))
+@kernel(
+    "QuantizeLinear",
+    ImplSpec(
+        inputs=(IOSpec(DType.float32, SAME), IOSpec(DType.float32, ANY), IOSpec(DType.int8, ANY)),
+        outputs=(IOSpec(DType.int8, SAME),),
+        predicates=(CONSTANT_PARAMETERS,),
+    ),
+)
 class QuantizeFloat32Int8(LinearConversion):
     def call(self) -> Call:
         return Call("aidge_ref_quantize_float32_int8", ("quantize_float32_int8.h",), self.arguments())

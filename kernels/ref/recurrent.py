@@ -44,9 +44,17 @@ class Recurrent(ExportNode):
     def call(self) -> Call:
         name, operator = self.node.type.lower(), self.operator
         inputs = [Input(0), Input(1), Input(2), *map(self._optional, (3, 4, 5, 6, 7) if name == "lstm" else (3, 4, 5))]
-        return Call(f"aidge_ref_{name}_float32", (f"{name}_float32.h",),
-                    (*inputs, *map(Output, range(len(self.outputs))), Scratch(),
-                     Constant("limit", numpy.array([operator.limit], numpy.float32)), self._shape()))
+        return Call(
+            f"aidge_ref_{name}_float32",
+            (f"{name}_float32.h",),
+            (
+                *inputs,
+                *map(Output, range(len(self.outputs))),
+                Scratch(),
+                Constant("limit", numpy.array([operator.limit], numpy.float32)),
+                self._shape(),
+            ),
+        )
 
     def _shape(self) -> Struct:
         operator, data = self.operator, self.inputs[0]
@@ -56,7 +64,7 @@ class Recurrent(ExportNode):
         per = len(operator.default_functions)
         functions = [0] * 6
         for direction in range(operator.directions):
-            for place, function in enumerate(operator.functions[direction * per:(direction + 1) * per]):
+            for place, function in enumerate(operator.functions[direction * per : (direction + 1) * per]):
                 functions[3 * direction + place] = _CODES[function]
         return Struct(
             "aidge_ref_recurrent_shape",

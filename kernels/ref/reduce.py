@@ -43,6 +43,7 @@ def _sums(term: str, end: str = "s") -> Callable[[DType], Reduction]:
         whole = whole.replace("x * x", f"({wide(dtype)})x * ({wide(dtype)})x")
         whole = f"({wide(dtype)})x" if whole == "x" else whole
         return Reduction("0u", f"s += {whole};", end, wide(dtype))
+
     return find
 
 
@@ -55,6 +56,7 @@ def _extreme(sign: str) -> Callable[[DType], Reduction]:
 
     def find(dtype: DType) -> Reduction:
         return Reduction(_least(dtype, sign), f"s = {test if dtype is DType.float32 else f'x {sign} s'} ? x : s;")
+
     return find
 
 
@@ -75,11 +77,17 @@ REDUCTIONS: dict[str, Callable[[DType], Reduction | None]] = {
     "ReduceLogSum": _floats_only(Reduction("0.0f", "s += x;", "logf(s)")),
     "ReduceLogSumExp": _floats_only(Reduction("0.0f", "s += expf(x - m);", "m + logf(s)", largest=True)),
     "ReduceMax": _extreme(">"),
-    "ReduceMean": lambda dtype: Reduction("0.0f", "s += x;", "s / (float)shape->count") if dtype is DType.float32 else Reduction(
-        "0", "s += (int64_t)x;", "s / shape->count", "int64_t") if dtype.size_bytes < 8 else None,
+    "ReduceMean": lambda dtype: (
+        Reduction("0.0f", "s += x;", "s / (float)shape->count")
+        if dtype is DType.float32
+        else Reduction("0", "s += (int64_t)x;", "s / shape->count", "int64_t")
+        if dtype.size_bytes < 8
+        else None
+    ),
     "ReduceMin": _extreme("<"),
-    "ReduceProd": lambda dtype: Reduction("1.0f", "s *= x;") if dtype is DType.float32 else Reduction(
-        "1u", f"s *= ({wide(dtype)})x;", "s", wide(dtype)),
+    "ReduceProd": lambda dtype: (
+        Reduction("1.0f", "s *= x;") if dtype is DType.float32 else Reduction("1u", f"s *= ({wide(dtype)})x;", "s", wide(dtype))
+    ),
     "ReduceSum": _sums("x"),
     "ReduceSumSquare": _sums("x * x"),
 }
@@ -96,8 +104,14 @@ def _types(view: NodeView) -> str:
     return "" if _reduction(view) is not None else f"{view.node.type} of {view.inputs[0].dtype.name} has no C expression"
 
 
-@kernel(sorted(REDUCTIONS), ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),),
-                                     predicates=(REAL, Predicate("the type has a C expression", _types))))
+@kernel(
+    sorted(REDUCTIONS),
+    ImplSpec(
+        inputs=(IOSpec(DType.any, ROW_MAJOR),),
+        outputs=(IOSpec(DType.any, ROW_MAJOR),),
+        predicates=(REAL, Predicate("the type has a C expression", _types)),
+    ),
+)
 class Reduce(ExportNode):
     def call(self) -> Call:
         (source,), kind = self.inputs, self.node.type.lower()
@@ -149,9 +163,21 @@ def _text(function: str, found: Reduction, dtype: DType) -> str:
             "        }",
             "        m = isfinite(m) ? m : 0.0f;",
         ]
-    return "\n".join([
-        f"static void {function}(const {c} *input, {c} *output, const aidge_ref_reduce_shape *shape)", "{", "    int32_t o, i;",
-        "    for (o = 0; o < shape->outputs; o++) {", f"        const {c} *first = input + aidge_ref_kept_at(shape, o);",
-        *largest, f"        {kind} s = {found.start};",
-        "        for (i = 0; i < shape->count; i++) {", f"            const {c} x = first[aidge_ref_reduced_at(shape, i)];",
-        f"            {found.step}", "        }", f"        output[o] = {end};", "    }", "}"])
+    return "\n".join(
+        [
+            f"static void {function}(const {c} *input, {c} *output, const aidge_ref_reduce_shape *shape)",
+            "{",
+            "    int32_t o, i;",
+            "    for (o = 0; o < shape->outputs; o++) {",
+            f"        const {c} *first = input + aidge_ref_kept_at(shape, o);",
+            *largest,
+            f"        {kind} s = {found.start};",
+            "        for (i = 0; i < shape->count; i++) {",
+            f"            const {c} x = first[aidge_ref_reduced_at(shape, i)];",
+            f"            {found.step}",
+            "        }",
+            f"        output[o] = {end};",
+            "    }",
+            "}",
+        ]
+    )

@@ -20,8 +20,14 @@ def _copies(view: NodeView) -> str:
     return "" if weighted(view) else "it is a copy"
 
 
-@kernel("Resize", ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(IOSpec(DType.float32, ROW_MAJOR),),
-                           predicates=(Predicate(f"elements are weighted, at most {AXES} axes", _copies),)))
+@kernel(
+    "Resize",
+    ImplSpec(
+        inputs=(IOSpec(DType.float32, ROW_MAJOR),),
+        outputs=(IOSpec(DType.float32, ROW_MAJOR),),
+        predicates=(Predicate(f"elements are weighted, at most {AXES} axes", _copies),),
+    ),
+)
 class ResampleFloat32(ExportNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs
@@ -33,19 +39,36 @@ class ResampleFloat32(ExportNode):
             taps.append(factors.shape[1])
         missing = AXES - source.rank
         shape = Struct("aidge_ref_resample_shape", {"dims": (*(1,) * missing, *target.dims), "taps": (*(1,) * missing, *taps)})
-        return Call("aidge_ref_resample_float32", ("resample_float32.h",), (
-            Input(0), Output(0), Constant("offsets", numpy.concatenate([numpy.zeros(missing), *offsets]).astype(numpy.int32)),
-            Constant("weights", numpy.concatenate([numpy.ones(missing), *weights]).astype(numpy.float32)),
-            Constant("fill", numpy.array([self.operator.extrapolation], numpy.float32)), shape))
+        return Call(
+            "aidge_ref_resample_float32",
+            ("resample_float32.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("offsets", numpy.concatenate([numpy.zeros(missing), *offsets]).astype(numpy.int32)),
+                Constant("weights", numpy.concatenate([numpy.ones(missing), *weights]).astype(numpy.float32)),
+                Constant("fill", numpy.array([self.operator.extrapolation], numpy.float32)),
+                shape,
+            ),
+        )
 
 
 _TAPS = {"nearest": 1, "linear": 2, "cubic": 4}
 _NEAREST = {"round_prefer_floor": 0, "round_prefer_ceil": 1, "floor": 2, "ceil": 3}
 
 
-@kernel("CropAndResize", ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(IOSpec(DType.float32, ROW_MAJOR),),
-                                  predicates=(Predicate(f"at most {AXES} axes", lambda view: (
-                                      f"the rank is {view.outputs[0].rank}" if view.outputs[0].rank > AXES else "")),)))
+@kernel(
+    "CropAndResize",
+    ImplSpec(
+        inputs=(IOSpec(DType.float32, ROW_MAJOR),),
+        outputs=(IOSpec(DType.float32, ROW_MAJOR),),
+        predicates=(
+            Predicate(
+                f"at most {AXES} axes", lambda view: f"the rank is {view.outputs[0].rank}" if view.outputs[0].rank > AXES else ""
+            ),
+        ),
+    ),
+)
 class CropAndResizeFloat32(ExportNode):
     """The offsets and weights of the places are computed in scratch, then the weighted sums as for a constant roi."""
 
@@ -60,9 +83,16 @@ class CropAndResizeFloat32(ExportNode):
         ends = [place + len(operator.roi_axes) if place >= 0 else -1 for place in begins]
         lengths = [1.0] * missing + [size * scale for size, scale in zip(source.dims, operator.scales)]
         shape = Struct("aidge_ref_resample_shape", {"dims": (*(1,) * missing, *target.dims), "taps": (count,) * AXES})
-        crop = Struct("aidge_ref_crop_shape", {
-            "sizes": (*(1,) * missing, *source.dims), "steps": (*(0,) * missing, *source.layout.strides),
-            "begins": (*(-1,) * missing, *begins), "ends": (*(-1,) * missing, *ends), "nearest": _NEAREST[operator.nearest]})
+        crop = Struct(
+            "aidge_ref_crop_shape",
+            {
+                "sizes": (*(1,) * missing, *source.dims),
+                "steps": (*(0,) * missing, *source.layout.strides),
+                "begins": (*(-1,) * missing, *begins),
+                "ends": (*(-1,) * missing, *ends),
+                "nearest": _NEAREST[operator.nearest],
+            },
+        )
         numbers = [*lengths, operator.cubic, operator.extrapolation]
         return Call(
             "aidge_ref_crop_and_resize_float32",

@@ -13,13 +13,13 @@ from aidge_build.graph.tensor import Tensor
 def rows_along(tensor: Tensor, axis: int) -> tuple[int, int, int]:
     """(outer, length, inner): elements of a row lie `inner` apart, `outer` blocks of `inner` rows."""
     dims, position = tensor.layout.stored_dims, tensor.storage.position(axis % tensor.rank)
-    return math.prod(dims[:position]), dims[position], math.prod(dims[position + 1:])
+    return math.prod(dims[:position]), dims[position], math.prod(dims[position + 1 :])
 
 
 def softmax_shape(operator, tensor: Tensor) -> Struct:
     """The struct of softmax_int8.h and softmax_float32.h; a row over several axes wants a row-major tensor."""
     if operator.until_end:
-        sizes = math.prod(tensor.dims[:operator.axis]), operator.row_length(tensor.dims), 1
+        sizes = math.prod(tensor.dims[: operator.axis]), operator.row_length(tensor.dims), 1
     else:
         sizes = rows_along(tensor, operator.axis)
     return Struct("aidge_ref_softmax_shape", dict(zip(("outer", "length", "inner"), sizes)))

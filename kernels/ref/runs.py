@@ -18,8 +18,10 @@ class Runs(MoveNode):
     copying = Copying("aidge_ref_copy_runs", "runs.h", "aidge_ref_copy", "aidge_ref_fill_bytes")
 
 
-@kernel("PadByInput", ImplSpec(inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),),
-                               predicates=(REAL, FEW_AXES)))
+@kernel(
+    "PadByInput",
+    ImplSpec(inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),), predicates=(REAL, FEW_AXES)),
+)
 class PadByInput(Runs):
     def fill(self):
         return Input(1)

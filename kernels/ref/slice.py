@@ -13,8 +13,9 @@ from .conditions import SAME_QUANTIZATION
 from .strided import strided_copy
 
 
-@kernel("Slice", ImplSpec(inputs=(IOSpec(DType.any_1, SAME),), outputs=(IOSpec(DType.any_1, SAME),),
-                          predicates=(SAME_QUANTIZATION,)))
+@kernel(
+    "Slice", ImplSpec(inputs=(IOSpec(DType.any_1, SAME),), outputs=(IOSpec(DType.any_1, SAME),), predicates=(SAME_QUANTIZATION,))
+)
 class Slice(ExportNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs

@@ -11,9 +11,14 @@ from aidge_build.graph.dtype import DType
 from .rows import ALONG_ONE_AXIS, softmax_shape
 
 
-@kernel("Softmax", ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.float32, SAME),),
-                            predicates=(ALONG_ONE_AXIS,)))
+@kernel(
+    "Softmax",
+    ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.float32, SAME),), predicates=(ALONG_ONE_AXIS,)),
+)
 class SoftmaxFloat32(ExportNode):
     def call(self) -> Call:
-        return Call("aidge_ref_softmax_float32", ("softmax_float32.h",),
-                    (Input(0), Output(0), softmax_shape(self.operator, self.outputs[0])))
+        return Call(
+            "aidge_ref_softmax_float32",
+            ("softmax_float32.h",),
+            (Input(0), Output(0), softmax_shape(self.operator, self.outputs[0])),
+        )

@@ -15,15 +15,24 @@ from .conditions import ALL_QUANTIZED
 from .rows import ALONG_ONE_AXIS, softmax_shape
 
 
-@kernel("Softmax", ImplSpec(inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),),
-                            predicates=(ALL_QUANTIZED, ALONG_ONE_AXIS)))
+@kernel(
+    "Softmax",
+    ImplSpec(inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), predicates=(ALL_QUANTIZED, ALONG_ONE_AXIS)),
+)
 class SoftmaxInt8(ExportNode):
     def call(self) -> Call:
         (data,), (output,) = self.inputs, self.outputs
         length = self.operator.row_length(data.dims)
         table = softmax_table(data.quantization.scale, output.quantization.scale, length)
-        return Call("aidge_ref_softmax_int8", ("softmax_int8.h",),
-                    (Input(0), Output(0), Constant("exponentials", numpy.array(table.exponentials, numpy.uint32)),
-                     Constant("quotient", numpy.array([table.shift, table.factor], numpy.uint64)),
-                     Constant("zero_point", numpy.array([output.quantization.zero_point], numpy.int32)),
-                     softmax_shape(self.operator, output)))
+        return Call(
+            "aidge_ref_softmax_int8",
+            ("softmax_int8.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("exponentials", numpy.array(table.exponentials, numpy.uint32)),
+                Constant("quotient", numpy.array([table.shift, table.factor], numpy.uint64)),
+                Constant("zero_point", numpy.array([output.quantization.zero_point], numpy.int32)),
+                softmax_shape(self.operator, output),
+            ),
+        )

@@ -11,7 +11,11 @@ from .rows import OVER_SEVERAL_AXES
 from .softmax_float32 import SoftmaxFloat32
 
 
-@kernel("Softmax", ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(IOSpec(DType.float32, ROW_MAJOR),),
-                            predicates=(OVER_SEVERAL_AXES,)))
+@kernel(
+    "Softmax",
+    ImplSpec(
+        inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(IOSpec(DType.float32, ROW_MAJOR),), predicates=(OVER_SEVERAL_AXES,)
+    ),
+)
 class SoftmaxRowsFloat32(SoftmaxFloat32):
     """The same call; the shape differs."""

@@ -12,7 +12,13 @@ from .rows import OVER_SEVERAL_AXES
 from .softmax_int8 import SoftmaxInt8
 
 
-@kernel("Softmax", ImplSpec(inputs=(IOSpec(DType.int8, ROW_MAJOR),), outputs=(IOSpec(DType.int8, ROW_MAJOR),),
-                            predicates=(ALL_QUANTIZED, OVER_SEVERAL_AXES)))
+@kernel(
+    "Softmax",
+    ImplSpec(
+        inputs=(IOSpec(DType.int8, ROW_MAJOR),),
+        outputs=(IOSpec(DType.int8, ROW_MAJOR),),
+        predicates=(ALL_QUANTIZED, OVER_SEVERAL_AXES),
+    ),
+)
 class SoftmaxRowsInt8(SoftmaxInt8):
     """The same call; the shape differs."""

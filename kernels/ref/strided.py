@@ -12,8 +12,9 @@ from aidge_build.graph.dtype import DType
 AXES = 6
 
 
-def strided_copy(dims: Sequence[int], source: Sequence[int], target: Sequence[int], dtype: DType, source_start: int = 0,
-                 target_start: int = 0) -> Struct:
+def strided_copy(
+    dims: Sequence[int], source: Sequence[int], target: Sequence[int], dtype: DType, source_start: int = 0, target_start: int = 0
+) -> Struct:
     """A copy of `dims` elements with these steps (in elements) along the axes; the longest steps become the outer loops."""
     axes = sorted(((far, near, size) for near, far, size in zip(source, target, dims) if size != 1), key=lambda axis: -axis[0])
     merged: list[tuple[int, int, int]] = []
@@ -25,7 +26,14 @@ def strided_copy(dims: Sequence[int], source: Sequence[int], target: Sequence[in
     if len(merged) > AXES:
         raise AidgeError(f"the copy needs {len(merged)} loops, the kernel has {AXES}", code="KERNEL")
     filled = [(0, 0, 1)] * (AXES - len(merged)) + merged
-    return Struct("aidge_ref_strided_copy_shape", {
-        "element_bytes": dtype.size_bytes, "source_start": source_start, "target_start": target_start,
-        "dims": tuple(size for _, _, size in filled), "source_steps": tuple(step for _, step, _ in filled),
-        "target_steps": tuple(step for step, _, _ in filled)})
+    return Struct(
+        "aidge_ref_strided_copy_shape",
+        {
+            "element_bytes": dtype.size_bytes,
+            "source_start": source_start,
+            "target_start": target_start,
+            "dims": tuple(size for _, _, size in filled),
+            "source_steps": tuple(step for _, step, _ in filled),
+            "target_steps": tuple(step for step, _, _ in filled),
+        },
+    )

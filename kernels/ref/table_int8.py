@@ -17,5 +17,8 @@ from .conditions import ALL_QUANTIZED
 class TableInt8(ElementWise):
     def call(self) -> Call:
         table = table_of(self.operator, self.inputs[0], self.outputs[0])
-        return Call("aidge_ref_table_int8", ("table_int8.h",),
-                    (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)))
+        return Call(
+            "aidge_ref_table_int8",
+            ("table_int8.h",),
+            (Input(0), Output(0), Constant("table", table), Literal(self.outputs[0].elements)),
+        )

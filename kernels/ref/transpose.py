@@ -20,19 +20,31 @@ def transpose(copy: Struct, dtype: DType) -> Call | None:
     if not (is_matrix and is_batch and all(size == 1 for size, _, _ in axes[:-3])) or dtype.size_bytes > LARGEST:
         return None
     name = f"aidge_ref_transpose_{dtype.name}"
-    return Call(name, ("copy.h",), (Input(0), Output(0), Literal(batches), Literal(rows), Literal(columns)),
-                texts=(_text(name, dtype.c_type),))
+    return Call(
+        name,
+        ("copy.h",),
+        (Input(0), Output(0), Literal(batches), Literal(rows), Literal(columns)),
+        texts=(_text(name, dtype.c_type),),
+    )
 
 
 def _text(name: str, kind: str) -> str:
-    lines = [f"/* to[column][row] = from[row][column] of each matrix of {kind}. */",
-             f"static void {name}(const {kind} *from, {kind} *to, int32_t batches, int32_t rows, int32_t columns)", "{",
-             "    int32_t row, column;",
-             "    for (; batches > 0; batches--) {", "        row = 0;"]
+    lines = [
+        f"/* to[column][row] = from[row][column] of each matrix of {kind}. */",
+        f"static void {name}(const {kind} *from, {kind} *to, int32_t batches, int32_t rows, int32_t columns)",
+        "{",
+        "    int32_t row, column;",
+        "    for (; batches > 0; batches--) {",
+        "        row = 0;",
+    ]
     for count in TOGETHER:
         lines += [f"        for (; row + {count} <= rows; row += {count}) {{", f"            {kind} *place = to + row;"]
         lines += [f"            const {kind} *row_{index} = from + (row + {index}) * columns;" for index in range(count)]
-        lines += ["            for (column = columns; column > 0; column--) {",
-                  *(f"                place[{index}] = *row_{index}++;" for index in range(count)),
-                  "                place += rows;", "            }", "        }"]
+        lines += [
+            "            for (column = columns; column > 0; column--) {",
+            *(f"                place[{index}] = *row_{index}++;" for index in range(count)),
+            "                place += rows;",
+            "            }",
+            "        }",
+        ]
     return "\n".join([*lines, "        from += rows * columns;", "        to += rows * columns;", "    }", "}"])

@@ -37,5 +37,8 @@ class UnaryFloat32(ElementWise):
         name, parameters_of = FUNCTIONS[self.node.type]
         numbers = parameters_of(self.operator)
         parameters = (Constant("parameters", numpy.array(numbers, numpy.float32)),) if numbers else ()
-        return Call(f"aidge_ref_{name}_float32", (f"{name}_float32.h",),
-                    (Input(0), Output(0), *parameters, Literal(self.outputs[0].elements)))
+        return Call(
+            f"aidge_ref_{name}_float32",
+            (f"{name}_float32.h",),
+            (Input(0), Output(0), *parameters, Literal(self.outputs[0].elements)),
+        )

@@ -55,21 +55,35 @@ def _constant_weights(view: NodeView) -> str:
     return "weights and bias are constant" if constants and view.operator.window.rank < 3 else ""
 
 
-@kernel([f"{kind}{rank}D" for kind in ("Conv", "ConvDepthWise") for rank in (1, 2, 3)], ImplSpec(
-    inputs=(_FLOAT,), outputs=(_FLOAT,), predicates=(Predicate("weights at run time, or 3 axes", _constant_weights),)))
+@kernel(
+    [f"{kind}{rank}D" for kind in ("Conv", "ConvDepthWise") for rank in (1, 2, 3)],
+    ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,), predicates=(Predicate("weights at run time, or 3 axes", _constant_weights),)),
+)
 class Conv3dFloat32(ExportNode):
     def call(self) -> Call:
         shape = window3d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
-        return Call("aidge_ref_conv3d_float32", ("conv3d_float32.h",),
-                    (Input(0), Input(1), _optional_bias(self), Output(0), bounds(self.operator), shape))
+        return Call(
+            "aidge_ref_conv3d_float32",
+            ("conv3d_float32.h",),
+            (Input(0), Input(1), _optional_bias(self), Output(0), bounds(self.operator), shape),
+        )
 
 
 @kernel([f"ConvTranspose{rank}D" for rank in (1, 2, 3)], ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
 class ConvTranspose3dFloat32(ExportNode):
     def call(self) -> Call:
-        return Call("aidge_ref_convtranspose3d_float32", ("convtranspose3d_float32.h",),
-                    (Input(0), Input(1), _optional_bias(self), Output(0), bounds(self.operator),
-                     window3d(self.inputs[0], self.outputs[0], self.operator, self.operator.groups)))
+        return Call(
+            "aidge_ref_convtranspose3d_float32",
+            ("convtranspose3d_float32.h",),
+            (
+                Input(0),
+                Input(1),
+                _optional_bias(self),
+                Output(0),
+                bounds(self.operator),
+                window3d(self.inputs[0], self.outputs[0], self.operator, self.operator.groups),
+            ),
+        )
 
 
 def pool_text(
@@ -137,10 +151,25 @@ class MaxPool3d(ExportNode):
         function = f"aidge_ref_maxpool3d_{dtype.name}"
         is_float = dtype is DType.float32
         end = "*output++ = aidge_ref_clamp_float32(s, bounds);" if is_float else "*output++ = s;"
-        text = pool_text(function, dtype.c_type, f"{dtype.c_type} s = {_lowest(dtype)};", "s = v > s ? v : s;", end,
-                         ", const float *bounds" if is_float else "")
-        return Call(function, ("pool3d.h",), (Input(0), Output(0), *((bounds(self.operator),) if is_float else ()),
-                                              window3d(self.inputs[0], self.outputs[0], self.operator.window)), texts=(text,))
+        text = pool_text(
+            function,
+            dtype.c_type,
+            f"{dtype.c_type} s = {_lowest(dtype)};",
+            "s = v > s ? v : s;",
+            end,
+            ", const float *bounds" if is_float else "",
+        )
+        return Call(
+            function,
+            ("pool3d.h",),
+            (
+                Input(0),
+                Output(0),
+                *((bounds(self.operator),) if is_float else ()),
+                window3d(self.inputs[0], self.outputs[0], self.operator.window),
+            ),
+            texts=(text,),
+        )
 
 
 @kernel(
@@ -160,8 +189,18 @@ class MaxPoolIndices(ExportNode):
         text = pool_text(
             function, dtype.c_type, start, step, end, ", const float *bounds" if is_float else "", ", int64_t *indices"
         )
-        return Call(function, ("pool3d.h",), (Input(0), Output(0), Output(1), *((bounds(self.operator),) if is_float else ()),
-                                              window3d(self.inputs[0], self.outputs[0], self.operator.window)), texts=(text,))
+        return Call(
+            function,
+            ("pool3d.h",),
+            (
+                Input(0),
+                Output(0),
+                Output(1),
+                *((bounds(self.operator),) if is_float else ()),
+                window3d(self.inputs[0], self.outputs[0], self.operator.window),
+            ),
+            texts=(text,),
+        )
 
 
 @kernel("GlobalMaxPooling", _POOL)
@@ -171,7 +210,7 @@ class GlobalMaxPool(ExportNode):
         function = f"aidge_ref_global_max_{dtype.name}"
         is_float = dtype is DType.float32
         text = f"""/* The largest element of each map. */
-static void {function}(const {dtype.c_type} *input, {dtype.c_type} *output, {'const float *bounds, ' if is_float else ''}int32_t maps, int32_t size)
+static void {function}(const {dtype.c_type} *input, {dtype.c_type} *output, {"const float *bounds, " if is_float else ""}int32_t maps, int32_t size)
 {{
     int32_t map, i;
     for (map = 0; map < maps; map++) {{
@@ -179,7 +218,7 @@ static void {function}(const {dtype.c_type} *input, {dtype.c_type} *output, {'co
         for (i = 1; i < size; i++) {{
             s = input[i] > s ? input[i] : s;
         }}
-        *output++ = {'aidge_ref_clamp_float32(s, bounds)' if is_float else 's'};
+        *output++ = {"aidge_ref_clamp_float32(s, bounds)" if is_float else "s"};
         input += size;
     }}
 }}"""
@@ -218,8 +257,12 @@ class AvgPool3dFloat32(ExportNode):
             ", const float *bounds",
             before=counted,
         )
-        return Call(function, ("pool3d.h",), (Input(0), Output(0), bounds(self.operator),
-                                              window3d(self.inputs[0], self.outputs[0], self.operator.window)), texts=(text,))
+        return Call(
+            function,
+            ("pool3d.h",),
+            (Input(0), Output(0), bounds(self.operator), window3d(self.inputs[0], self.outputs[0], self.operator.window)),
+            texts=(text,),
+        )
 
 
 @kernel("LpPooling", ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
@@ -229,7 +272,17 @@ class LpPool3dFloat32(ExportNode):
         function = f"aidge_ref_lppool3d_{order}_float32"
         step = {1: "s += fabsf(v);", 2: "s += v * v;"}.get(order, f"s += powf(fabsf(v), {order}.0f);")
         end = {1: "s", 2: "sqrtf(s)"}.get(order, f"powf(s, 1.0f / {order}.0f)")
-        text = pool_text(function, "float", "float s = 0.0f;", step, f"*output++ = aidge_ref_clamp_float32({end}, bounds);",
-                         ", const float *bounds")
-        return Call(function, ("pool3d.h",), (Input(0), Output(0), bounds(self.operator),
-                                              window3d(self.inputs[0], self.outputs[0], self.operator.window)), texts=(text,))
+        text = pool_text(
+            function,
+            "float",
+            "float s = 0.0f;",
+            step,
+            f"*output++ = aidge_ref_clamp_float32({end}, bounds);",
+            ", const float *bounds",
+        )
+        return Call(
+            function,
+            ("pool3d.h",),
+            (Input(0), Output(0), bounds(self.operator), window3d(self.inputs[0], self.outputs[0], self.operator.window)),
+            texts=(text,),
+        )

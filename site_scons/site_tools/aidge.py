@@ -44,9 +44,19 @@ EXIT_MISSING = 3
 
 # Option of AidgeModel -> option of `aidge-build compile`.
 OPTIONS = {
-    "board": "--board", "libs": "--lib", "io": "--io", "arena": "--arena", "weights": "--weights", "bind": "--bind",
-    "kernel_path": "--kernel-path", "board_path": "--board-path", "optimize": "--optimize", "select": "--select",
-    "cost_table": "--cost-table", "rounding": "--rounding", "checkout": "--checkout",
+    "board": "--board",
+    "libs": "--lib",
+    "io": "--io",
+    "arena": "--arena",
+    "weights": "--weights",
+    "bind": "--bind",
+    "kernel_path": "--kernel-path",
+    "board_path": "--board-path",
+    "optimize": "--optimize",
+    "select": "--select",
+    "cost_table": "--cost-table",
+    "rounding": "--rounding",
+    "checkout": "--checkout",
 }
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
 HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
@@ -158,6 +168,7 @@ def aidge_action(env, *arguments, comstr=None):
 
 # The generator's step.
 
+
 def _emit(target, source, env):
     """What the generator writes for one model, and what it depends on beside the model."""
     command = _require_command(env)
@@ -267,7 +278,7 @@ def _add_header_folder(env, folder):
 def _external_data(node, env=None, path=()):
     """The files beside a model that hold its weights; this runs when the model exists, also if it is built."""
     content = node.get_contents() if node.rexists() else b""
-    names = {content[match.end():match.end() + match.group(1)[0]] for match in EXTERNAL_DATA.finditer(content)}
+    names = {content[match.end() : match.end() + match.group(1)[0]] for match in EXTERNAL_DATA.finditer(content)}
     texts = sorted(name.decode("utf-8", "replace") for name in names)
     files = [
         node.dir.File(text) for text in texts if not os.path.isabs(text) and ".." not in text.split("/") and "\0" not in text
@@ -285,6 +296,7 @@ def _content_signature(model):
 
 # The target, from the environment's own flags.
 
+
 def _target_arguments(env):
     """`--cpu` and `--fpu` as the environment's flags say, or `--board=host` for the native compiler."""
     cpu, fpu, float_abi = (_machine_flag(env, flag) for flag in ("-mcpu=", "-mfpu=", "-mfloat-abi="))
@@ -294,8 +306,10 @@ def _target_arguments(env):
     compiler = os.path.basename(_compiler(env))
     if HOST_COMPILER.match(compiler) and "-mthumb" not in _words(env, "CCFLAGS"):
         return ["--board=host"]
-    raise SCons.Errors.UserError("aidge: the flags of this environment (CC is '%s') name no -mcpu. Name the target: "
-                                 "env.AidgeModel(..., board='stm32f7'), or env['AIDGE_BOARD'] = 'stm32f7'" % compiler)
+    raise SCons.Errors.UserError(
+        "aidge: the flags of this environment (CC is '%s') name no -mcpu. Name the target: "
+        "env.AidgeModel(..., board='stm32f7'), or env['AIDGE_BOARD'] = 'stm32f7'" % compiler
+    )
 
 
 def _machine_flag(env, flag):
@@ -304,11 +318,13 @@ def _machine_flag(env, flag):
     for variable in FLAG_VARIABLES:
         for word in _words(env, variable):
             if word.startswith(flag):
-                values[variable] = word[len(flag):]
+                values[variable] = word[len(flag) :]
     if len(set(values.values())) > 1:
         found = ", ".join("%s in %s" % (flag + value, variable) for variable, value in values.items())
-        raise SCons.Errors.UserError("aidge: the flags of this environment contradict each other (%s). Make them equal, "
-                                     "or name the target: env.AidgeModel(..., board='stm32f7')" % found)
+        raise SCons.Errors.UserError(
+            "aidge: the flags of this environment contradict each other (%s). Make them equal, "
+            "or name the target: env.AidgeModel(..., board='stm32f7')" % found
+        )
     return next(iter(values.values()), "")
 
 
@@ -327,8 +343,10 @@ def _refuse_other_cpu(env, options):
     flags_cpu = _machine_flag(env, "-mcpu=")
     board_cpu = _cpu_of_board(options["board"], _board_folders(env, options))
     if flags_cpu and board_cpu and flags_cpu != board_cpu:
-        raise SCons.Errors.UserError("aidge: board='%s' has a %s, but the flags of this environment say -mcpu=%s. Correct one "
-                                     "of them, or leave out board=" % (options["board"], board_cpu, flags_cpu))
+        raise SCons.Errors.UserError(
+            "aidge: board='%s' has a %s, but the flags of this environment say -mcpu=%s. Correct one "
+            "of them, or leave out board=" % (options["board"], board_cpu, flags_cpu)
+        )
 
 
 def _cpu_of_board(name, folders):
@@ -347,6 +365,7 @@ def _cpu_of_board(name, folders):
 
 
 # The command, and what it consists of.
+
 
 def _find_command(env):
     """The setting AIDGE_BUILD, else the command beside the running Python, else the one on the PATH; None if missing."""
@@ -368,8 +387,10 @@ def _require_command(env):
     if command is None:
         setting = " (AIDGE_BUILD is '%s')" % env["AIDGE_BUILD"] if env.get("AIDGE_BUILD") else ""
         sys.stdout.flush()
-        sys.stderr.write("aidge: the command aidge-build is missing%s. Type in the checkout of aidge_build: ./sconsw --install "
-                         "(makes .venv, with scons and everything), or for your own scons: pip install .\n" % setting)
+        sys.stderr.write(
+            "aidge: the command aidge-build is missing%s. Type in the checkout of aidge_build: ./sconsw --install "
+            "(makes .venv, with scons and everything), or for your own scons: pip install .\n" % setting
+        )
         sys.exit(EXIT_MISSING)
     return command
 
@@ -442,7 +463,7 @@ def _digest(place):
         for path in _files_below(place) if os.path.isdir(place) else [place]:
             with open(path, "rb") as file:
                 content = file.read()
-            digest.update(("%s %d\n" % (path[len(place):], len(content))).encode("utf-8", "surrogateescape"))
+            digest.update(("%s %d\n" % (path[len(place) :], len(content))).encode("utf-8", "surrogateescape"))
             digest.update(content)
         _digests[place] = digest.hexdigest()
     return _digests[place]
@@ -477,6 +498,7 @@ def _board_folders(env, options):
 
 
 # The check as a part of the link.
+
 
 def _plans_of(elf):
     """The plans of all models among the sources of a program (and of their objects), in order."""
@@ -519,8 +541,11 @@ def _explain_failed_links():
         if words and "-c" not in words and failure.node.has_builder() and _plans_of(failure.node):
             env = failure.node.get_build_env()
             sys.stdout.flush()
-            subprocess.call(_require_command(env) + ["explain-link", "--hook", "--"] + words, env=_process_environment(env),
-                            cwd=failure.node.fs.Top.get_abspath())
+            subprocess.call(
+                _require_command(env) + ["explain-link", "--hook", "--"] + words,
+                env=_process_environment(env),
+                cwd=failure.node.fs.Top.get_abspath(),
+            )
 
 
 def _process_environment(env):

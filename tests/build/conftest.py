@@ -59,8 +59,15 @@ class Project:
         self.write(name, SCONSTRUCT.format(path=os.environ["PATH"], settings=settings, toolpath=scons_toolpath(), lines=lines))
 
     def scons(self, *arguments: str, env: dict | None = None) -> Run:
-        done = subprocess.run([sys.executable, "-m", "SCons", "-Q", *arguments], cwd=self.folder, env=env, text=True, check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            [sys.executable, "-m", "SCons", "-Q", *arguments],
+            cwd=self.folder,
+            env=env,
+            text=True,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         return Run(done.returncode, done.stdout)
 
     def build(self, *arguments: str) -> list[str]:

@@ -29,8 +29,11 @@ def compile_model(options, model):
     used = "".join(open(path, encoding="utf-8").read() for path in read if os.path.basename(path) == "used.h")
     about = json.dumps(fields["topology"] + " " + json.dumps(options, sort_keys=True))
     write_if_different(out + ".h", f"int {name}_run(void);\n")
-    write_if_different(out + ".c", f'{used}#include "{name}.h"\nconst char {name}_about[] = {about};\nextern const int {name}_weight;\n'
-                                   f"int {name}_run(void) {{ return {name}_weight; }}\n")
+    write_if_different(
+        out + ".c",
+        f'{used}#include "{name}.h"\nconst char {name}_about[] = {about};\nextern const int {name}_weight;\n'
+        f"int {name}_run(void) {{ return {name}_weight; }}\n",
+    )
     write_if_different(out + "_weights.c", f"extern const int {name}_weight;\nconst int {name}_weight = {fields['weights']};\n")
     write_if_different(out + ".plan.json", json.dumps({"model": name, "options": options, **fields}, sort_keys=True))
     if depfile:
@@ -53,7 +56,7 @@ def main():
     if verb == "--version":
         return print("aidge-build stub")
     options = {}
-    for word in words[:words.index("--")]:
+    for word in words[: words.index("--")]:
         name, _, value = word.partition("=")
         options.setdefault(name, []).append(value)
     {"compile": compile_model, "check": check}[verb](options, words[-1])

@@ -45,21 +45,38 @@ def firmware(request, project):
     (project.folder / "kws.onnx").unlink()
     shutil.copy(DIGITS, project.folder / "digits.onnx")
     if request.param == "scons":
-        project.sconstruct("app = env.Program('app.elf', ['main.c', env.AidgeModel('digits', 'digits.onnx')])\nenv.AidgeCheck(app)",
-                           settings=f"AIDGE_BUILD=[{sys.executable!r}, {str(project.write('command.py', COMMAND))!r}],")
+        project.sconstruct(
+            "app = env.Program('app.elf', ['main.c', env.AidgeModel('digits', 'digits.onnx')])\nenv.AidgeCheck(app)",
+            settings=f"AIDGE_BUILD=[{sys.executable!r}, {str(project.write('command.py', COMMAND))!r}],",
+        )
         return project.folder, project.folder, [sys.executable, "-m", "SCons", "-Q", "-j2"]
     program = {"Ninja": "ninja", "Unix Makefiles": "make"}[request.param]
     if not (shutil.which("cmake") and shutil.which(program)):
         pytest.skip(f"needs cmake and {program}")
     project.write("CMakeLists.txt", CMAKELISTS)
-    made = run(["cmake", "-S", ".", "-B", "build", "-G", request.param, f"-Daidge_build_DIR={cmake_folder()}",
-                f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build", "-DCMAKE_C_COMPILER_WORKS=1"], project.folder)
+    made = run(
+        [
+            "cmake",
+            "-S",
+            ".",
+            "-B",
+            "build",
+            "-G",
+            request.param,
+            f"-Daidge_build_DIR={cmake_folder()}",
+            f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build",
+            "-DCMAKE_C_COMPILER_WORKS=1",
+        ],
+        project.folder,
+    )
     assert made.returncode == 0, made.stdout
     return project.folder, project.folder / "build", ["cmake", "--build", "build", "-j2"]
 
 
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess:
-    return subprocess.run(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
 
 
 def outcome(build: Path) -> dict[str, bytes]:
@@ -87,8 +104,9 @@ def test_a_killed_build_is_completed_by_the_next_one(firmware):
     moments = random.Random(7)
     for content in list(expected) * (KILLS // 2):
         (folder / "digits.onnx").write_bytes(content)
-        process = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                   start_new_session=True)
+        process = subprocess.Popen(
+            command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        )
         time.sleep(moments.uniform(0.05, 1.0) * duration)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
@@ -99,7 +117,14 @@ def test_ctrl_c_ends_with_130_and_the_next_build_is_that_of_a_new_checkout(comma
     words = [sys.executable, "-m", "SCons", "-Q", "board=host"]
     folder, expected = tmp_path / "interrupted", tmp_path / "expected"
     for step in ("AIDGE ", "CC "):
-        process = subprocess.Popen([*words, f"build={folder}"], cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+        process = subprocess.Popen(
+            [*words, f"build={folder}"],
+            cwd=ROOT,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
         next(line for line in process.stdout if line.startswith(step))
         os.killpg(process.pid, signal.SIGINT)
         output = process.stdout.read()
@@ -107,14 +132,31 @@ def test_ctrl_c_ends_with_130_and_the_next_build_is_that_of_a_new_checkout(comma
         assert not [path for path in folder.rglob("*") if path.name.endswith(".tmp")]
     for place in (folder, expected):
         assert run([*words, f"build={place}"], ROOT).returncode == 0
-    files = [{path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.suffix in (".c", ".h", ".json")}
-             for place in (folder, expected)]
+    files = [
+        {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.suffix in (".c", ".h", ".json")}
+        for place in (folder, expected)
+    ]
     assert files[0] == files[1]
 
 
 def test_ctrl_c_ends_the_generator_with_130_and_leaves_nothing(tmp_path):
-    process = subprocess.Popen([sys.executable, "-X", "importtime", "-m", "aidge_build", "compile", str(DIGITS), "--board=host", f"--out={tmp_path / 'out'}"],
-                               cwd=ROOT, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-X",
+            "importtime",
+            "-m",
+            "aidge_build",
+            "compile",
+            str(DIGITS),
+            "--board=host",
+            f"--out={tmp_path / 'out'}",
+        ],
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
     next(line for line in process.stderr if line.endswith(".conv2d_int8\n"))  # while the kernels are loaded
     process.send_signal(signal.SIGINT)
     assert "Traceback" not in process.stderr.read() and process.wait() == 130
@@ -126,8 +168,10 @@ def test_two_builds_at_once_are_completed_by_the_next_one(firmware):
     folder, build, command = firmware
     first = finished(*firmware)
     (folder / "digits.onnx").write_bytes(with_other_weights())
-    processes = [subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                 for _ in range(2)]
+    processes = [
+        subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(2)
+    ]
     for process in processes:
         process.wait()
     second = finished(*firmware)
@@ -146,7 +190,14 @@ def test_several_generators_at_once_in_one_folder_all_succeed(tmp_path):
 def test_a_model_that_is_replaced_while_the_generator_runs_is_said_and_read_by_the_next_build(tmp_path, monkeypatch, capsys):
     model, stamp = tmp_path / "digits.onnx", tmp_path / "out/digits.stamp"
     model.write_bytes(DIGITS.read_bytes())
-    words = ["compile", str(model), "--board=host", f"--out={tmp_path / 'out'}", f"--depfile={tmp_path / 'out/d'}", f"--stamp={stamp}"]
+    words = [
+        "compile",
+        str(model),
+        "--board=host",
+        f"--out={tmp_path / 'out'}",
+        f"--depfile={tmp_path / 'out/d'}",
+        f"--stamp={stamp}",
+    ]
     assert main(words) == 0 and stamp.exists()
 
     def replacing(request):
@@ -160,6 +211,7 @@ def test_a_model_that_is_replaced_while_the_generator_runs_is_said_and_read_by_t
 
 
 # Disks. A user namespace gives an ordinary user a file system to fill, and root one that refuses to be written.
+
 
 def in_namespace(script: str, *words: object) -> subprocess.CompletedProcess:
     probe = subprocess.run(["unshare", "-rm", "true"], capture_output=True) if shutil.which("unshare") else None
@@ -175,8 +227,12 @@ COMPILE = '"$1" -m aidge_build compile "$2" --name digits --board host --out "$3
 def test_a_full_disk_is_one_line_with_the_file_and_no_file_is_half_written(tmp_path, kilobytes):
     disk = tmp_path / "disk"
     disk.mkdir()
-    done = in_namespace(f'mount -t tmpfs -o size={kilobytes}k tmpfs "$3"; {COMPILE}; status=$?; ls -A "$3/out"; exit $status',
-                        sys.executable, DIGITS, disk)
+    done = in_namespace(
+        f'mount -t tmpfs -o size={kilobytes}k tmpfs "$3"; {COMPILE}; status=$?; ls -A "$3/out"; exit $status',
+        sys.executable,
+        DIGITS,
+        disk,
+    )
     assert done.returncode == 2, done.stdout
     lines = done.stdout.splitlines()
     assert "No space left on device" in lines[0] and str(disk / "out") in lines[0]

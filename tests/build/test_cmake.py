@@ -67,8 +67,19 @@ class Firmware:
 
     def configure(self, *words: str, build: str = "build", command: str | None = None) -> Run:
         command = f"{sys.executable};{STUB}" if command is None else command
-        return self.run("cmake", "-S", ".", "-B", build, "-G", self.generator, f"-Daidge_build_DIR={cmake_folder()}",
-                        f"-DAIDGE_EXECUTABLE={command}", "-DCMAKE_C_COMPILER_WORKS=1", *words)
+        return self.run(
+            "cmake",
+            "-S",
+            ".",
+            "-B",
+            build,
+            "-G",
+            self.generator,
+            f"-Daidge_build_DIR={cmake_folder()}",
+            f"-DAIDGE_EXECUTABLE={command}",
+            "-DCMAKE_C_COMPILER_WORKS=1",
+            *words,
+        )
 
     def run(self, *words: str) -> Run:
         done = subprocess.run(words, cwd=self.folder, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -104,7 +115,6 @@ def firmware(configured) -> Firmware:
     configured.lay_out()
     configured.build()
     return configured
-
 
 
 def test_a_null_build_runs_nothing(firmware):
@@ -188,9 +198,12 @@ def test_cleaning_removes_what_was_generated(firmware):
     assert "LINK app" in firmware.build()
 
 
-TWO_MODELS = CMAKELISTS.replace("aidge_check_memory(app kws)", """aidge_add_model(vad MODEL models/kws.onnx)
+TWO_MODELS = CMAKELISTS.replace(
+    "aidge_check_memory(app kws)",
+    """aidge_add_model(vad MODEL models/kws.onnx)
 target_link_libraries(app PRIVATE vad)
-aidge_check_memory(app kws vad)""")
+aidge_check_memory(app kws vad)""",
+)
 
 
 @pytest.mark.parametrize("generator", GENERATORS)
@@ -214,6 +227,7 @@ def test_a_build_with_many_jobs_generates_each_model_once(tmp_path, generator):
 
 # What the configuration says; one generator is enough.
 
+
 @pytest.fixture
 def fresh(tmp_path) -> Firmware:
     return new_firmware(tmp_path, "Ninja")
@@ -221,8 +235,11 @@ def fresh(tmp_path) -> Firmware:
 
 def model_command(firmware: Firmware, call: str, *words: str) -> str:
     """The generator's command for `aidge_add_model(kws MODEL models/kws.onnx ...)`."""
-    firmware.write("CMakeLists.txt", f"cmake_minimum_required(VERSION 3.20)\nproject(p LANGUAGES C)\n"
-                                     f"include(\"{cmake_folder()}/aidge_build-config.cmake\")\n{call}\n")
+    firmware.write(
+        "CMakeLists.txt",
+        f"cmake_minimum_required(VERSION 3.20)\nproject(p LANGUAGES C)\n"
+        f'include("{cmake_folder()}/aidge_build-config.cmake")\n{call}\n',
+    )
     run = firmware.configure(*words)
     assert run.exit_code == 0, run.output
     return (firmware.folder / "build/aidge/kws/kws.options").read_text()
@@ -240,10 +257,23 @@ CROSS = ("-DCMAKE_SYSTEM_NAME=Generic", "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_
 
 
 def test_options_reach_the_generator(fresh):
-    text = model_command(fresh, "aidge_add_model(kws MODEL models/kws.onnx CPU cortex-m4 FPU auto LIBS a ref IO arena ARENA caller "
-                                "OPTIMIZE size BIND batch=1 time=49 BOARD_PATH own)")
-    assert text.split("\n")[4:-5] == ["--name=kws", "--cpu=cortex-m4", "--fpu=auto", "--io=arena", "--arena=caller", "--optimize=size",
-                                      "--lib=a,ref", "--bind=batch=1", "--bind=time=49", f"--board-path={fresh.folder}/own"]
+    text = model_command(
+        fresh,
+        "aidge_add_model(kws MODEL models/kws.onnx CPU cortex-m4 FPU auto LIBS a ref IO arena ARENA caller "
+        "OPTIMIZE size BIND batch=1 time=49 BOARD_PATH own)",
+    )
+    assert text.split("\n")[4:-5] == [
+        "--name=kws",
+        "--cpu=cortex-m4",
+        "--fpu=auto",
+        "--io=arena",
+        "--arena=caller",
+        "--optimize=size",
+        "--lib=a,ref",
+        "--bind=batch=1",
+        "--bind=time=49",
+        f"--board-path={fresh.folder}/own",
+    ]
 
 
 def test_the_native_compiler_means_this_machine(fresh):
@@ -251,20 +281,31 @@ def test_the_native_compiler_means_this_machine(fresh):
 
 
 def test_cpu_and_fpu_come_from_the_flags_of_the_project(fresh):
-    text = model_command(fresh, "add_compile_options(-mfpu=fpv5-sp-d16)\naidge_add_model(kws MODEL models/kws.onnx)", *CROSS,
-                         "-DCMAKE_C_FLAGS=-mcpu=cortex-m7 -mfloat-abi=hard")
+    text = model_command(
+        fresh,
+        "add_compile_options(-mfpu=fpv5-sp-d16)\naidge_add_model(kws MODEL models/kws.onnx)",
+        *CROSS,
+        "-DCMAKE_C_FLAGS=-mcpu=cortex-m7 -mfloat-abi=hard",
+    )
     assert "--cpu=cortex-m7\n--fpu=fpv5-sp-d16\n" in text
 
 
 def test_flags_that_contradict_each_other_are_refused(fresh):
-    message = refusal(fresh, "add_compile_options(-mcpu=cortex-m4)\naidge_add_model(kws MODEL models/kws.onnx)", *CROSS,
-                      "-DCMAKE_C_FLAGS=-mcpu=cortex-m7")
-    assert "(-mcpu=cortex-m7, -mcpu=cortex-m4). Make them equal, or name the target: aidge_add_model(... BOARD stm32f7)" in message
+    message = refusal(
+        fresh,
+        "add_compile_options(-mcpu=cortex-m4)\naidge_add_model(kws MODEL models/kws.onnx)",
+        *CROSS,
+        "-DCMAKE_C_FLAGS=-mcpu=cortex-m7",
+    )
+    assert (
+        "(-mcpu=cortex-m7, -mcpu=cortex-m4). Make them equal, or name the target: aidge_add_model(... BOARD stm32f7)" in message
+    )
 
 
 def test_a_cross_compiler_without_a_cpu_is_refused(fresh):
     assert "name no -mcpu. Name the target: aidge_add_model(... BOARD stm32f7)" in refusal(
-        fresh, "aidge_add_model(kws MODEL models/kws.onnx)", *CROSS)
+        fresh, "aidge_add_model(kws MODEL models/kws.onnx)", *CROSS
+    )
 
 
 def test_a_misspelled_option_is_refused_with_the_valid_ones(fresh):
@@ -274,23 +315,34 @@ def test_a_misspelled_option_is_refused_with_the_valid_ones(fresh):
 
 def test_a_missing_command_is_said_with_what_to_do(fresh):
     message = refusal(fresh, "aidge_add_model(kws MODEL models/kws.onnx)", command="/nowhere/aidge-build")
-    assert "aidge-build does not answer (AIDGE_EXECUTABLE is '/nowhere/aidge-build'" in message and "-DAIDGE_EXECUTABLE=<path>" in message
+    assert (
+        "aidge-build does not answer (AIDGE_EXECUTABLE is '/nowhere/aidge-build'" in message
+        and "-DAIDGE_EXECUTABLE=<path>" in message
+    )
 
 
 def test_a_checkout_can_be_a_subdirectory_of_the_project(fresh):
-    fresh.write("CMakeLists.txt", CMAKELISTS.replace("find_package(aidge_build 0.1 CONFIG REQUIRED)",
-                                                     f'add_subdirectory("{cmake_folder()}" aidge_build)'))
+    fresh.write(
+        "CMakeLists.txt",
+        CMAKELISTS.replace("find_package(aidge_build 0.1 CONFIG REQUIRED)", f'add_subdirectory("{cmake_folder()}" aidge_build)'),
+    )
     assert fresh.configure().exit_code == 0
     assert "LINK app" in fresh.build()
 
 
 def test_a_model_may_be_built_and_two_models_and_binary_weights_are_no_trouble(fresh):
-    fresh.write("CMakeLists.txt", CMAKELISTS.replace("aidge_check_memory(app kws)", """
+    fresh.write(
+        "CMakeLists.txt",
+        CMAKELISTS.replace(
+            "aidge_check_memory(app kws)",
+            """
 add_custom_command(OUTPUT vad.onnx COMMAND ${CMAKE_COMMAND} -E copy ${CMAKE_CURRENT_SOURCE_DIR}/models/kws.onnx vad.onnx
                    DEPENDS models/kws.onnx)
 aidge_add_model(vad_model NAME vad MODEL ${CMAKE_CURRENT_BINARY_DIR}/vad.onnx)
 target_link_libraries(app PRIVATE vad_model)
-aidge_check_memory(app kws vad_model)"""))
+aidge_check_memory(app kws vad_model)""",
+        ),
+    )
     assert fresh.configure().exit_code == 0
     assert fresh.build() >= {"AIDGE kws", "AIDGE vad", "LINK app"}
     plans = json.loads((fresh.folder / "build/app.check.json").read_text())["options"]["--plan"]

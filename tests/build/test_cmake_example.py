@@ -17,8 +17,9 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cmake"
 
 
 def cmake(*words: object) -> str:
-    done = subprocess.run([str(word) for word in words], cwd=EXAMPLE, text=True, check=False, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT)
+    done = subprocess.run(
+        [str(word) for word in words], cwd=EXAMPLE, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 

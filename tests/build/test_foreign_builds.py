@@ -39,8 +39,14 @@ def test_the_ninja_tool_of_scons_builds_the_same_program(project):
 
 def test_an_interactive_run_sees_a_change_of_the_model(project):
     project.write("kws2.onnx", "topology=A\nweights=2\n")
-    done = subprocess.run([sys.executable, "-m", "SCons", "-Q", "--interactive"], cwd=project.folder, text=True, capture_output=True,
-                          input="build app.elf\nbuild app.elf\nshell cp kws2.onnx kws.onnx\nbuild app.elf\nexit\n", check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "SCons", "-Q", "--interactive"],
+        cwd=project.folder,
+        text=True,
+        capture_output=True,
+        input="build app.elf\nbuild app.elf\nshell cp kws2.onnx kws.onnx\nbuild app.elf\nexit\n",
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     _, first, second, _, third, _ = done.stdout.split("scons>>> ")
     assert "AIDGE" in first and "up to date" in second
@@ -51,18 +57,24 @@ def test_several_boards_side_by_side_keep_their_files_apart(project):
     for name in ("main.c", "kws.onnx"):
         project.write("src/" + name, project.read(name))
     project.write("src/SConscript", "Import('env')\nenv.Program('app.elf', ['main.c', env.AidgeModel('kws', 'kws.onnx')])\n")
-    project.sconstruct("for board in ('one', 'two'):\n    local = env.Clone(AIDGE_BOARD=board)\n"
-                       "    SConscript('src/SConscript', exports={'env': local}, variant_dir='build/' + board, duplicate=0)\n")
+    project.sconstruct(
+        "for board in ('one', 'two'):\n    local = env.Clone(AIDGE_BOARD=board)\n"
+        "    SConscript('src/SConscript', exports={'env': local}, variant_dir='build/' + board, duplicate=0)\n"
+    )
     assert sorted(project.build("-j2")).count("AIDGE kws.c") == 2
     plans = [json.loads(project.read(f"build/{board}/kws.plan.json"))["options"]["--board"] for board in ("one", "two")]
     assert plans == [["one"], ["two"]] and project.build() == []
-    project.write("SConstruct", project.read("SConstruct").replace("AIDGE_BOARD=board)", "AIDGE_BOARD=board.replace('two', 'new'))"))
+    project.write(
+        "SConstruct", project.read("SConstruct").replace("AIDGE_BOARD=board)", "AIDGE_BOARD=board.replace('two', 'new'))")
+    )
     assert project.build() == ["AIDGE kws.c", "CC kws.o", "LINK app.elf"]
 
 
 def test_flags_given_as_strings_stay_as_they_are(project):
-    project.sconstruct("env.Replace(CCFLAGS='-O1 -Wall -Wextra -Werror -Wstrict-prototypes', CPPPATH='include', CPPDEFINES='A=1')\n"
-                       + MODEL_LINES)
+    project.sconstruct(
+        "env.Replace(CCFLAGS='-O1 -Wall -Wextra -Werror -Wstrict-prototypes', CPPPATH='include', CPPDEFINES='A=1')\n"
+        + MODEL_LINES
+    )
     project.write("main.c", '#include "kws.h"\nint main(void) { return kws_run() == A ? 0 : 1; }\n')
     assert "LINK app.elf" in project.build()
     assert project.build() == []

@@ -32,20 +32,25 @@ def firmware(tmp_path) -> Project:
 
 
 def run(project: Project, *words: str) -> str:
-    done = subprocess.run(words, cwd=project.folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(
+        words, cwd=project.folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 
 
 def scons(project: Project) -> set[str]:
     output = run(project, sys.executable, "-m", "SCons", "-Q")
-    return {f"{verb} {Path(target).name}" for verb, target in re.findall(r"^(AIDGE|CC|LINK) +(?:.* -> )?(.*)$", output, re.MULTILINE)}
+    return {
+        f"{verb} {Path(target).name}" for verb, target in re.findall(r"^(AIDGE|CC|LINK) +(?:.* -> )?(.*)$", output, re.MULTILINE)
+    }
 
 
 # GNU make.
 
-needs_make = pytest.mark.skipif(shutil.which("make") is None or " " in str(ROOT),
-                                reason="needs make, and a checkout at a path without spaces: make cannot")
+needs_make = pytest.mark.skipif(
+    shutil.which("make") is None or " " in str(ROOT), reason="needs make, and a checkout at a path without spaces: make cannot"
+)
 MAKEFILE = f"""\
 CFLAGS = {STRICT}
 AIDGE = {sys.executable} {STUB}
@@ -130,7 +135,7 @@ env.Replace(ENV={{'PATH': os.environ['PATH']}}, PROJECT_DIR=Dir('#').abspath, BU
             CCCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
 OPTIONS = {{'custom_aidge_models': ARGUMENTS.get('models', 'models/kws.onnx')}}
 env.AddMethod(lambda env, name, default=None: OPTIONS.get(name, default), 'GetProjectOption')
-env.SConscript({str(FOLDER / 'platformio/aidge_models.py')!r}, exports={{'env': env.Clone()}})
+env.SConscript({str(FOLDER / "platformio/aidge_models.py")!r}, exports={{'env': env.Clone()}})
 env.Append(PIOBUILDFILES=[env.Object('$BUILD_DIR/src/main.o', 'main.c')])
 env.Default(env.Program('$PROGPATH', env['PIOBUILDFILES']))
 """
@@ -144,7 +149,9 @@ def test_platformio_builds_models_in_its_own_graph_and_checks_the_program(firmwa
     assert scons(firmware) == {"AIDGE kws.c", "CC kws_weights.o", "LINK firmware.elf"}
     assert sorted(path.name for path in (firmware.folder / "models").iterdir()) == ["kws.onnx"]
     firmware.write("models/kws.onnx", MODEL + "check=bad\n")
-    done = subprocess.run([sys.executable, "-m", "SCons", "-Q"], cwd=firmware.folder, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "SCons", "-Q"], cwd=firmware.folder, env=ENVIRONMENT, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 2 and "the arena is not the plan's" in done.stderr
 
 
@@ -191,11 +198,17 @@ def test_a_folder_of_models_is_a_group_of_an_rtos(firmware):
     firmware.write("SConstruct", RTOS)
     firmware.write("tools/building.py", BUILDING)
     firmware.write("applications/main.c", MAIN)
-    firmware.write("applications/SConscript", "from building import *\ngroup = DefineGroup('Applications', Glob('*.c'), depend=[''])\nReturn('group')\n")
+    firmware.write(
+        "applications/SConscript",
+        "from building import *\ngroup = DefineGroup('Applications', Glob('*.c'), depend=[''])\nReturn('group')\n",
+    )
     shutil.copy(FOLDER / "rt-thread/SConscript", firmware.folder / "models/SConscript")
     assert scons(firmware) == FIRST and scons(firmware) == set()
     exported = [Path(line).relative_to(firmware.folder).as_posix() for line in firmware.read("project.txt").splitlines()]
-    assert set(exported) >= {"build/models", "build/models/kws.c", "build/models/kws_weights.c"} and "models/kws.onnx" not in exported
+    assert (
+        set(exported) >= {"build/models", "build/models/kws.c", "build/models/kws_weights.c"}
+        and "models/kws.onnx" not in exported
+    )
     firmware.write("models/kws.onnx", "topology=A\nweights=2\n")
     assert scons(firmware) == {"AIDGE kws.c", "CC kws_weights.o", "LINK app.elf"}
     assert sorted(path.name for path in (firmware.folder / "models").iterdir()) == ["SConscript", "kws.onnx"]
@@ -225,7 +238,18 @@ def test_a_zephyr_application_links_a_model_that_is_compiled_with_the_boards_fla
     if not (shutil.which("cmake") and shutil.which("ninja")):
         pytest.skip("needs cmake and ninja")
     firmware.write("CMakeLists.txt", ZEPHYR)
-    run(firmware, "cmake", "-S", ".", "-B", "build", "-G", "Ninja", f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON")
+    run(
+        firmware,
+        "cmake",
+        "-S",
+        ".",
+        "-B",
+        "build",
+        "-G",
+        "Ninja",
+        f"-DAIDGE_EXECUTABLE={sys.executable};{STUB}",
+        "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+    )
     assert run(firmware, "cmake", "--build", "build").count("AIDGE") == 1
     assert "--cpu=cortex-m33\n--fpu=auto\n" in firmware.read("build/aidge/kws/kws.options")
     commands = firmware.read("build/compile_commands.json")

@@ -22,8 +22,15 @@ ANSWER = "output: -12 9 -35 -20 -41 -28 -19 -46 10 -19\n"
 
 
 def run(folder: Path, *words: object) -> str:
-    done = subprocess.run([str(word) for word in words], cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True, check=False,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    done = subprocess.run(
+        [str(word) for word in words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        text=True,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -51,8 +58,16 @@ def test_a_cmake_project_runs(tmp_path, board):
         pytest.skip("needs cmake and ninja")
     folder = tmp_path / "my-demo"
     assert aidge_build("new", folder, "--build", "cmake", "--board", board).exit_code == 0
-    run(folder, "cmake", "--preset", board, "-G", "Ninja", f"-Daidge_build_DIR={cmake_folder()}",
-        f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build")
+    run(
+        folder,
+        "cmake",
+        "--preset",
+        board,
+        "-G",
+        "Ninja",
+        f"-Daidge_build_DIR={cmake_folder()}",
+        f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build",
+    )
     output = run(folder, "cmake", "--build", "build", "--target", "run")
     assert ANSWER in output and "warning:" not in output
     check_compile_commands(folder / "build/compile_commands.json")
@@ -68,18 +83,27 @@ def test_the_debugger_configuration_is_json_and_names_the_program(tmp_path, boar
 
 def test_a_model_of_ones_own_with_several_inputs_and_floats_compiles_and_runs(command, tmp_path):
     path = tmp_path / "2 sums.onnx"
-    path.write_bytes(model("y = Add(a, b)\n z = Sub(a, b)", inputs="float[1,3] a, float[1,3] b", outputs="float[1,3] y, float[1,3] z"))
+    path.write_bytes(
+        model("y = Add(a, b)\n z = Sub(a, b)", inputs="float[1,3] a, float[1,3] b", outputs="float[1,3] y, float[1,3] z")
+    )
     assert aidge_build("new", tmp_path / "demo", "--model", path).exit_code == 0
     main = (tmp_path / "demo/src/main.c").read_text()
     assert '#include "model_2_sums.h"' in main and "model_2_sums_run(a, b, y, z)" in main
-    assert "y in thousandths: 0 0 0\nz in thousandths: 0 0 0\n" in run(tmp_path / "demo", sys.executable, "-m", "SCons", "-Q", "run")
+    assert "y in thousandths: 0 0 0\nz in thousandths: 0 0 0\n" in run(
+        tmp_path / "demo", sys.executable, "-m", "SCons", "-Q", "run"
+    )
 
 
-@pytest.mark.parametrize("words, message", [
-    (["full"], "is there already, and not an empty folder"), (["a b"], "is no name for a program"),
-    (["demo", "--board", "stm32f8"], "there is no board 'stm32f8'. Hint: did you mean 'stm32f"), (["demo", "--build", "meson"], "invalid choice"),
-    (["demo", "--model", "gone.onnx"], "cannot be read"),
-])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["full"], "is there already, and not an empty folder"),
+        (["a b"], "is no name for a program"),
+        (["demo", "--board", "stm32f8"], "there is no board 'stm32f8'. Hint: did you mean 'stm32f"),
+        (["demo", "--build", "meson"], "invalid choice"),
+        (["demo", "--model", "gone.onnx"], "cannot be read"),
+    ],
+)
 def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_made(tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "full").mkdir()

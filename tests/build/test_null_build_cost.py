@@ -90,19 +90,24 @@ def sources(tmp_path_factory) -> Path:
         (folder / f"file{index}.c").write_text(f"{includes}int value{index} = {index};\n")
     runs = "".join(f"int model{index}_run(const int8_t *, int8_t *);\n" for index in range(MODELS))
     calls = " + ".join(f"model{index}_run(0, 0)" for index in range(MODELS))
-    (folder / "main.c").write_text(f"#include <stdint.h>\n#if MODELS\n{runs}int main(void) {{ return {calls}; }}\n"
-                                   "#else\nint main(void) { return 0; }\n#endif\n")
+    (folder / "main.c").write_text(
+        f"#include <stdint.h>\n#if MODELS\n{runs}int main(void) {{ return {calls}; }}\n"
+        "#else\nint main(void) { return 0; }\n#endif\n"
+    )
     for index in range(MODELS):
         shutil.copy(ROOT / "examples/digits/digits.onnx", folder / f"model{index}.onnx")
     (folder / "CMakeLists.txt").write_text(CMAKELISTS)
     (folder / "Makefile").write_text(MAKEFILE.format(python=sys.executable, folder=ROOT))
-    (folder / "SConstruct").write_text(SCONSTRUCT.format(path=os.environ["PATH"], files=FILES, models=MODELS, toolpath=scons_toolpath()))
+    (folder / "SConstruct").write_text(
+        SCONSTRUCT.format(path=os.environ["PATH"], files=FILES, models=MODELS, toolpath=scons_toolpath())
+    )
     return folder
 
 
 def run(command: list[str], folder: Path) -> str:
-    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
-                          env=ENVIRONMENT)
+    done = subprocess.run(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, env=ENVIRONMENT
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -148,8 +153,22 @@ def test_the_null_build_of_cmake_costs_at_most_15_percent_more(sources, generato
         pytest.skip(f"needs cmake and {program}")
     for models in (0, 1):
         build = f"{program}{models}"
-        run(["cmake", "-S", ".", "-B", build, "-G", generator, f"-DMODELS={models}", f"-Daidge_build_DIR={cmake_folder()}",
-             f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build", "-DCMAKE_C_COMPILER_WORKS=1"], sources)
+        run(
+            [
+                "cmake",
+                "-S",
+                ".",
+                "-B",
+                build,
+                "-G",
+                generator,
+                f"-DMODELS={models}",
+                f"-Daidge_build_DIR={cmake_folder()}",
+                f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build",
+                "-DCMAKE_C_COMPILER_WORKS=1",
+            ],
+            sources,
+        )
         run(["cmake", "--build", build, "-j2"], sources)
     seconds = cpu_seconds([["cmake", "--build", f"{program}{models}"] for models in (0, 1)], sources)
     print(f"{generator}: {seconds[0]:.3f} s without, {seconds[1]:.3f} s with {MODELS} models: {seconds[1] / seconds[0]:.3f}")

@@ -37,7 +37,9 @@ int main(void)
 def with_other_weights() -> bytes:
     """The model with two weights of its first layer exchanged: no scale, sum or range changes."""
     model = onnx.load(DIGITS)
-    weights = next(tensor for tensor in model.graph.initializer if tensor.data_type == onnx.TensorProto.INT8 and len(tensor.dims) == 4)
+    weights = next(
+        tensor for tensor in model.graph.initializer if tensor.data_type == onnx.TensorProto.INT8 and len(tensor.dims) == 4
+    )
     content = bytearray(weights.raw_data)
     second = next(index for index in range(1, 9) if content[index] != content[0])
     content[0], content[second] = content[second], content[0]
@@ -52,8 +54,10 @@ def firmware(project):
     project.write("main.c", MAIN)
     shutil.copy(DIGITS, project.folder / "digits.onnx")
     project.write("twin.onnx", with_other_weights())
-    project.sconstruct("app = env.Program('app.elf', ['main.c', 'digits.onnx', env.AidgeModel('twin', 'twin.onnx')])\nenv.AidgeCheck(app)",
-                       settings=f"AIDGE_BUILD=[{sys.executable!r}, {str(wrapper)!r}],")
+    project.sconstruct(
+        "app = env.Program('app.elf', ['main.c', 'digits.onnx', env.AidgeModel('twin', 'twin.onnx')])\nenv.AidgeCheck(app)",
+        settings=f"AIDGE_BUILD=[{sys.executable!r}, {str(wrapper)!r}],",
+    )
     return project
 
 
@@ -88,14 +92,39 @@ def test_a_refused_model_is_one_line_and_leaves_nothing(firmware):
 
 def test_the_depfile_names_everything_that_was_read(tmp_path):
     stamp, depfile = tmp_path / "stamp", tmp_path / "depfile"
-    done = subprocess.run([sys.executable, "-m", "aidge_build", "compile", DIGITS, "--board=mps2-an386", f"--out={tmp_path}",
-                           f"--depfile={depfile}", f"--stamp={stamp}"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "aidge_build",
+            "compile",
+            DIGITS,
+            "--board=mps2-an386",
+            f"--out={tmp_path}",
+            f"--depfile={depfile}",
+            f"--stamp={stamp}",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     read = {path.replace("\\ ", " ") for path in depfile.read_text().split(": ", 1)[1].strip().split(" \\\n ")}
     package = ROOT / "aidge_build"
-    expected = [DIGITS, ROOT / "boards/mps2-an386.toml", ROOT / "boards/bases/mps2.toml", ROOT / "kernels/ref/library.toml",
-                ROOT / "kernels/ref/conv2d_int8.h", ROOT / "kernels/ref", package / "compile.py", package / "memory/planner.py",
-                package / "templates/model.c.j2", package / "operators", package / "operators/conv.py"]
+    expected = [
+        DIGITS,
+        ROOT / "boards/mps2-an386.toml",
+        ROOT / "boards/bases/mps2.toml",
+        ROOT / "kernels/ref/library.toml",
+        ROOT / "kernels/ref/conv2d_int8.h",
+        ROOT / "kernels/ref",
+        package / "compile.py",
+        package / "memory/planner.py",
+        package / "templates/model.c.j2",
+        package / "operators",
+        package / "operators/conv.py",
+    ]
     assert {str(path) for path in expected} - read == set()
     assert not [path for path in read if not Path(path).exists()]
 
@@ -104,8 +133,11 @@ def test_the_depfile_names_everything_that_was_read(tmp_path):
 def test_a_foreign_firmware_gets_the_kernels_for_the_core_that_its_flags_name(firmware):
     firmware.write("main.c", '#include "digits.h"\nint main(void) { return digits_run((const int8_t *)0, (int8_t *)0); }\n')
     machine = ["-mcpu=cortex-m4", "-mthumb", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"]
-    firmware.write("SConstruct", firmware.read("SConstruct").partition("app =")[0]
-                   + f"env.Replace(CC='arm-none-eabi-gcc', CCFLAGS={machine} + ['-O1'], LINKFLAGS={machine} + ['--specs=nosys.specs'])\n"
-                   "app = env.Program('app.elf', ['main.c', 'digits.onnx'])\nenv.AidgeCheck(app)\n")
+    firmware.write(
+        "SConstruct",
+        firmware.read("SConstruct").partition("app =")[0]
+        + f"env.Replace(CC='arm-none-eabi-gcc', CCFLAGS={machine} + ['-O1'], LINKFLAGS={machine} + ['--specs=nosys.specs'])\n"
+        "app = env.Program('app.elf', ['main.c', 'digits.onnx'])\nenv.AidgeCheck(app)\n",
+    )
     assert "CHECK app.elf" in firmware.build()
     assert "cortexm" in {layer["library"] for layer in json.loads(firmware.read("digits.plan.json"))["layers"]}

@@ -29,7 +29,10 @@ def build(tmp_path) -> str:
 def test_a_misspelled_option_is_an_error_with_the_valid_ones(build):
     done = scons("bord=stm32f7", build)
     assert done.returncode == 2
-    assert done.stderr == "SConstruct: there is no option 'bord'; did you mean 'board'? options: board, boards, build, cache, check, example, models, part, update, verbose\n"
+    assert (
+        done.stderr
+        == "SConstruct: there is no option 'bord'; did you mean 'board'? options: board, boards, build, cache, check, example, models, part, update, verbose\n"
+    )
 
 
 def test_a_misspelled_board_is_an_error_with_the_valid_ones(build):
@@ -42,7 +45,10 @@ def test_a_misspelled_board_is_an_error_with_the_valid_ones(build):
 def test_a_misspelled_verb_is_an_error_with_the_valid_ones(build):
     done = scons("reprot", build)
     assert done.returncode == 2
-    assert done.stderr.startswith("SConstruct: there is no verb 'reprot'; did you mean 'report'? verbs: bench, ") and done.stderr.count("\n") == 1
+    assert (
+        done.stderr.startswith("SConstruct: there is no verb 'reprot'; did you mean 'report'? verbs: bench, ")
+        and done.stderr.count("\n") == 1
+    )
 
 
 def test_a_misspelled_example_is_an_error_with_the_valid_ones(build):
@@ -94,14 +100,21 @@ def test_a_matrix_says_how_far_it_is_also_where_firmware_is_up_to_date(command, 
     words = ["matrix", "boards=host", build]
     for name in ("one", "two"):
         (tmp_path / f"{name}.onnx").write_bytes((ROOT / "examples/digits/digits.onnx").read_bytes())
-    assert re.findall(r"^CHECK .*one.elf   (.*)$", scons(*words, f"models={tmp_path}/one.onnx").stdout, re.MULTILINE) == ["1 of 1"]
+    assert re.findall(r"^CHECK .*one.elf   (.*)$", scons(*words, f"models={tmp_path}/one.onnx").stdout, re.MULTILINE) == [
+        "1 of 1"
+    ]
     both = scons(*words, f"models={tmp_path}/*.onnx")
     assert re.findall(r"^CHECK .*/(\w+).elf   (.*)$", both.stdout, re.MULTILINE) == [("two", "2 of 2")], both.stderr
 
 
-@pytest.mark.parametrize("words, message", [
-    (["part=3/2"], "part=3/2 is no share; write part=2/4"), (["models=*.x"], "models=*.x names no file"),
-    (["boards=host,stm32f8"], "there is no board 'stm32f8'; did you mean 'stm32f")])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["part=3/2"], "part=3/2 is no share; write part=2/4"),
+        (["models=*.x"], "models=*.x names no file"),
+        (["boards=host,stm32f8"], "there is no board 'stm32f8'; did you mean 'stm32f"),
+    ],
+)
 def test_a_wrong_matrix_is_refused_in_one_line(command, build, words, message):
     done = scons("matrix", *words, build)
     assert done.returncode == 2 and message in done.stderr and done.stderr.count("\n") == 1

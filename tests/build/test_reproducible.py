@@ -15,21 +15,36 @@ from tests.programs import needs_cross_compiler
 
 # Name of the folder, what scons is told, and the surroundings.
 HERE = ("one", ["-j1"], {"PYTHONHASHSEED": "1", "TZ": "UTC", "LC_ALL": "C", "HOME": "/nowhere", "umask": "022"})
-ELSEWHERE = ("änother $HOME place", ["-j2"], {"PYTHONHASHSEED": "99", "TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "USER": "somebody", "umask": "077"})
+ELSEWHERE = (
+    "änother $HOME place",
+    ["-j2"],
+    {"PYTHONHASHSEED": "99", "TZ": "Asia/Kathmandu", "LC_ALL": "C.UTF-8", "USER": "somebody", "umask": "077"},
+)
 
 
 def build(folder: Path, words: list[str], surroundings: dict[str, str]) -> str:
     variables = {**os.environ, **surroundings}
-    done = subprocess.run([sys.executable, "-m", "SCons", "-Q", *words], cwd=folder, env=variables, umask=int(variables.pop("umask"), 8),
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "SCons", "-Q", *words],
+        cwd=folder,
+        env=variables,
+        umask=int(variables.pop("umask"), 8),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
     return done.stdout
 
 
 def made(folder: Path) -> dict[str, bytes]:
     """Every file below a folder but what SCons keeps for itself."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))
-            if path.is_file() and not path.name.startswith(".sconsign")}
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.name.startswith(".sconsign")
+    }
 
 
 @needs_cross_compiler
@@ -60,8 +75,10 @@ def test_a_firmware_with_the_flags_of_the_readme_is_the_same_at_another_place(pr
         other = type(project)(tmp_path / name)
         for file in ("main.c", "kws.onnx"):
             other.write(file, project.read(file))
-        other.sconstruct("env.Tool('ar')\nplace = ['$(', '-ffile-prefix-map=%s=.' % Dir('#').abspath, '$)']\n"
-                         f"env.Append(CCFLAGS={flags} + place, LINKFLAGS={flags} + place + ['-Wl,--build-id=none'])\n{MODEL_IN_C}")
+        other.sconstruct(
+            "env.Tool('ar')\nplace = ['$(', '-ffile-prefix-map=%s=.' % Dir('#').abspath, '$)']\n"
+            f"env.Append(CCFLAGS={flags} + place, LINKFLAGS={flags} + place + ['-Wl,--build-id=none'])\n{MODEL_IN_C}"
+        )
         other.build()
         kinds = ("*.elf",) if "-flto" in flags else ("*.elf", "*.o", "*.a")
         programs.append([path.read_bytes() for kind in kinds for path in sorted(other.folder.glob(kind))])

@@ -34,16 +34,26 @@ MAIN = '#include "digits.h"\nint main(void) { static int8_t in[DIGITS_INPUT_SIZE
 
 
 @needs_cross_compiler
-@pytest.mark.parametrize("budget, message", [
-    ({"max_stack": 2000, "max_flash": 60_000, "max_instructions": 2_000_000}, ""),
-    ({"max_stack": 200}, "error STK01: worst stack "), ({"max_flash": 3_000}, "error MEM10: "), ({"max_instructions": 100}, "error INS01: "),
-], ids=["kept", "stack", "flash", "instructions"])
+@pytest.mark.parametrize(
+    "budget, message",
+    [
+        ({"max_stack": 2000, "max_flash": 60_000, "max_instructions": 2_000_000}, ""),
+        ({"max_stack": 200}, "error STK01: worst stack "),
+        ({"max_flash": 3_000}, "error MEM10: "),
+        ({"max_instructions": 100}, "error INS01: "),
+    ],
+    ids=["kept", "stack", "flash", "instructions"],
+)
 def test_a_budget_that_is_exceeded_fails_the_target_until_it_is_kept(tmp_path, budget, message):
     (tmp_path / "main.c").write_text(MAIN)
-    (tmp_path / "SConstruct").write_text(SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget=budget))
+    (tmp_path / "SConstruct").write_text(
+        SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget=budget)
+    )
     environment = {**os.environ, "PYTHONPATH": str(DIGITS.parents[1])}
     for _ in range(2 if message else 1):
-        done = subprocess.run([sys.executable, "-m", "SCons", "-Q", "app.elf"], cwd=tmp_path, capture_output=True, text=True, env=environment)
+        done = subprocess.run(
+            [sys.executable, "-m", "SCons", "-Q", "app.elf"], cwd=tmp_path, capture_output=True, text=True, env=environment
+        )
         assert (done.returncode == 0) == (message == ""), done.stdout + done.stderr
         assert message in done.stdout
         assert (tmp_path / "app.elf").exists() == (message == "")
@@ -54,9 +64,14 @@ def test_the_instructions_of_an_inference_have_no_tolerance(tmp_path):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     counted = aidge_build("run", elf, "--board", "stm32f7", "--json").json
     exact = -(-counted["run_instructions"] // counted["runs"])
-    assert aidge_build("run", elf, "--board", "stm32f7", "--max-instructions", exact, "--out", tmp_path / "run.json").exit_code == 0
+    assert (
+        aidge_build("run", elf, "--board", "stm32f7", "--max-instructions", exact, "--out", tmp_path / "run.json").exit_code == 0
+    )
     exceeded = aidge_build("run", elf, "--board", "stm32f7", "--max-instructions", exact - 1)
-    assert exceeded.exit_code == 1 and f"error INS01: {exact:,} instructions per inference, the budget is {exact - 1:,} (+1)" in exceeded.stdout
+    assert (
+        exceeded.exit_code == 1
+        and f"error INS01: {exact:,} instructions per inference, the budget is {exact - 1:,} (+1)" in exceeded.stdout
+    )
 
 
 @needs_cross_compiler
@@ -67,7 +82,9 @@ def test_a_budget_without_a_counted_inference_fails(tmp_path):
 
 
 def test_a_budget_needs_a_check(project):
-    project.sconstruct("kws = env.AidgeModel('kws', 'kws.onnx')\nenv.AidgeBudget(env.Program('app.elf', ['main.c', kws]), max_flash=1)\n")
+    project.sconstruct(
+        "kws = env.AidgeModel('kws', 'kws.onnx')\nenv.AidgeBudget(env.Program('app.elf', ['main.c', kws]), max_flash=1)\n"
+    )
     run = project.scons()
     assert run.exit_code == 2 and "AidgeBudget: write env.AidgeCheck(app.elf) before it" in run.output
 
@@ -75,11 +92,18 @@ def test_a_budget_needs_a_check(project):
 @needs_cross_compiler
 def test_a_plan_falsified_by_one_byte_fails_the_program_that_is_asked_for_by_name_until_it_is_right_again(tmp_path):
     (tmp_path / "main.c").write_text(MAIN)
-    (tmp_path / "SConstruct").write_text(SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget={}))
+    (tmp_path / "SConstruct").write_text(
+        SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget={})
+    )
 
     def scons():
-        return subprocess.run([sys.executable, "-m", "SCons", "-Q", "app.elf"], cwd=tmp_path, capture_output=True, text=True,
-                              env={**os.environ, "PYTHONPATH": str(DIGITS.parents[1])})
+        return subprocess.run(
+            [sys.executable, "-m", "SCons", "-Q", "app.elf"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(DIGITS.parents[1])},
+        )
 
     assert scons().returncode == 0
     plan = tmp_path / "digits.plan.json"
@@ -88,7 +112,9 @@ def test_a_plan_falsified_by_one_byte_fails_the_program_that_is_asked_for_by_nam
     plan.write_text(right.replace(f'"arena_bytes": {number},', f'"arena_bytes": {number + 1},'))
     for _ in range(2):
         failed = scons()
-        assert failed.returncode == 2 and "error MEM02: the arena of model digits claims " in failed.stdout, failed.stdout + failed.stderr
+        assert failed.returncode == 2 and "error MEM02: the arena of model digits claims " in failed.stdout, (
+            failed.stdout + failed.stderr
+        )
         assert not (tmp_path / "app.elf").exists() and not json.loads((tmp_path / "app.elf.check.json").read_text())["ok"]
     plan.write_text(right)
     assert scons().returncode == 0 and (tmp_path / "app.elf").exists()
@@ -98,15 +124,21 @@ def test_a_plan_falsified_by_one_byte_fails_the_program_that_is_asked_for_by_nam
 def test_a_link_that_fails_for_want_of_memory_is_explained(tmp_path):
     """The linker script is the user's own; there is no AidgeCheck: a model among the sources is enough."""
     (tmp_path / "main.c").write_text(MAIN)
-    script = SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget={}).partition("env.AidgeCheck")[0]
-    (tmp_path / "SConstruct").write_text(script.replace(
-        "'board.ld'], LIBS", "'small.ld'], LIBS"))
+    script = SCRIPT.format(tools=scons_toolpath(), python=sys.executable, model=str(DIGITS / "digits.onnx"), budget={}).partition(
+        "env.AidgeCheck"
+    )[0]
+    (tmp_path / "SConstruct").write_text(script.replace("'board.ld'], LIBS", "'small.ld'], LIBS"))
     small = aidge_build("link-script", "--board", "stm32f4", "--out", tmp_path / "small.ld")
     assert small.exit_code == 0
     text = (tmp_path / "small.ld").read_text()
     (tmp_path / "small.ld").write_text(text.replace("LENGTH = 1048576", "LENGTH = 4096"))
-    done = subprocess.run([sys.executable, "-m", "SCons", "-Q", "app.elf"], cwd=tmp_path, capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": str(DIGITS.parents[1])})
+    done = subprocess.run(
+        [sys.executable, "-m", "SCons", "-Q", "app.elf"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(DIGITS.parents[1])},
+    )
     assert done.returncode == 2 and not (tmp_path / "app.elf").exists()
     assert "app.elf: error LINK_OVERFLOW: memory FLASH is too small by " in done.stdout and " B of 4,096 B\n" in done.stdout
     assert "       largest:     digits_" in done.stdout and "       what helps:  " in done.stdout

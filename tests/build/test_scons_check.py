@@ -23,7 +23,10 @@ def checked(project):
 def test_the_check_follows_the_link_and_leaves_its_findings_beside_the_elf(checked):
     assert checked.build()[-2:] == ["LINK app.elf", "CHECK app.elf"]
     findings = json.loads(checked.read("build/app.elf.check.json"))
-    assert findings == {"ok": True, "options": {"--out": ["build/app.elf.check.json"], "--board": ["host"], "--plan": ["build/kws.plan.json"]}}
+    assert findings == {
+        "ok": True,
+        "options": {"--out": ["build/app.elf.check.json"], "--board": ["host"], "--plan": ["build/kws.plan.json"]},
+    }
     assert checked.build() == []
 
 

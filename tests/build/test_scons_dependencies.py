@@ -121,7 +121,9 @@ def test_another_place_of_the_same_tool_runs_nothing(project):
 def test_a_variant_folder_holds_everything_that_is_made(project):
     project.write("src/main.c", project.read("main.c"))
     project.write("src/kws.onnx", project.read("kws.onnx"))
-    project.write("src/SConscript", "Import('env')\nkws = env.AidgeModel('kws', 'kws.onnx')\nenv.Program('app.elf', ['main.c', kws])\n")
+    project.write(
+        "src/SConscript", "Import('env')\nkws = env.AidgeModel('kws', 'kws.onnx')\nenv.Program('app.elf', ['main.c', kws])\n"
+    )
     project.sconstruct("SConscript('src/SConscript', exports='env', variant_dir='build/debug', duplicate=0)")
     assert set(project.build("-j2")) == EVERYTHING
     assert sorted(path.name for path in (project.folder / "src").iterdir()) == ["SConscript", "kws.onnx", "main.c"]
@@ -156,23 +158,31 @@ def test_two_models_in_one_firmware(project):
     assert project.build() == ["AIDGE vad.c", "CC vad_weights.o", "LINK app.elf"]
 
 
-@pytest.mark.parametrize("sources", ["Glob('*.c') + kws", "['main.c'] + kws", "kws + ['main.c']", "kws[:1] + kws[1:] + ['main.c']", "[*kws, 'main.c']"])
+@pytest.mark.parametrize(
+    "sources", ["Glob('*.c') + kws", "['main.c'] + kws", "kws + ['main.c']", "kws[:1] + kws[1:] + ['main.c']", "[*kws, 'main.c']"]
+)
 def test_the_files_of_a_model_add_up_with_other_lists_of_sources(project, sources):
-    project.sconstruct(f"kws = env.AidgeModel('kws', 'kws.onnx', out='out')\napp = env.Program('app.elf', {sources})\nenv.AidgeCheck(app)\n")
+    project.sconstruct(
+        f"kws = env.AidgeModel('kws', 'kws.onnx', out='out')\napp = env.Program('app.elf', {sources})\nenv.AidgeCheck(app)\n"
+    )
     assert project.build()[-2:] == ["LINK app.elf", "CHECK app.elf"]
 
 
 def test_a_model_that_is_itself_built(project):
     project.write("raw.txt", "topology=A\nweights=1\n")
-    project.sconstruct("model = env.Command('made/kws.onnx', 'raw.txt', Copy('$TARGET', '$SOURCE'))\n"
-                       "env.Program('app.elf', ['main.c', env.AidgeModel('kws', model)])")
+    project.sconstruct(
+        "model = env.Command('made/kws.onnx', 'raw.txt', Copy('$TARGET', '$SOURCE'))\n"
+        "env.Program('app.elf', ['main.c', env.AidgeModel('kws', model)])"
+    )
     assert set(project.build()) == EVERYTHING
     assert project.build() == []
     project.write("raw.txt", "topology=A\nweights=3\n")
     assert project.build() == ["AIDGE kws.c", "CC kws_weights.o", "LINK app.elf"]
 
 
-@pytest.mark.parametrize("name", ["a b.onnx", "größe.onnx", "it's.onnx", "$HOME.onnx", "-x.onnx", "a#b%c.onnx", 'quo"te.onnx', "a;b&c.onnx"])
+@pytest.mark.parametrize(
+    "name", ["a b.onnx", "größe.onnx", "it's.onnx", "$HOME.onnx", "-x.onnx", "a#b%c.onnx", 'quo"te.onnx', "a;b&c.onnx"]
+)
 def test_every_file_name_reaches_the_generator_whole(project, name):
     project.write(name, project.read("kws.onnx"))
     project.sconstruct(f"env.Program('app.elf', ['main.c', env.AidgeModel('kws', File({name!r}))])")

@@ -28,14 +28,17 @@ def refusal(project, settings: str, options: str = "") -> str:
     return run.output
 
 
-@pytest.mark.parametrize("settings", [
-    "env.Append(CCFLAGS=['-mcpu=cortex-m7', '-mfpu=fpv5-sp-d16', '-mfloat-abi=hard'])",
-    "env.Replace(CCFLAGS='-mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=hard')",
-    "env.Replace(CFLAGS='-mthumb $MACHINE', MACHINE='-mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=hard')",
-    "env.Replace(CC='arm-none-eabi-gcc -mcpu=cortex-m7', CFLAGS='-mfpu=fpv5-sp-d16 -mfloat-abi=softfp')",
-    "env.Append(CFLAGS=['-mcpu=cortex-m7', '-mhard-float', '-mfpu=fpv5-sp-d16'])",
-    "f = ['-mcpu=cortex-m7', '-mfpu=fpv5-sp-d16', '-mfloat-abi=hard']\nenv.Append(CCFLAGS=f, ASFLAGS=f, LINKFLAGS=f)",
-])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "env.Append(CCFLAGS=['-mcpu=cortex-m7', '-mfpu=fpv5-sp-d16', '-mfloat-abi=hard'])",
+        "env.Replace(CCFLAGS='-mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=hard')",
+        "env.Replace(CFLAGS='-mthumb $MACHINE', MACHINE='-mcpu=cortex-m7 -mfpu=fpv5-sp-d16 -mfloat-abi=hard')",
+        "env.Replace(CC='arm-none-eabi-gcc -mcpu=cortex-m7', CFLAGS='-mfpu=fpv5-sp-d16 -mfloat-abi=softfp')",
+        "env.Append(CFLAGS=['-mcpu=cortex-m7', '-mhard-float', '-mfpu=fpv5-sp-d16'])",
+        "f = ['-mcpu=cortex-m7', '-mfpu=fpv5-sp-d16', '-mfloat-abi=hard']\nenv.Append(CCFLAGS=f, ASFLAGS=f, LINKFLAGS=f)",
+    ],
+)
 def test_cpu_and_fpu_come_from_the_flags_of_the_environment(project, settings):
     assert "--cpu=cortex-m7 --fpu=fpv5-sp-d16" in command(project, settings)
 
@@ -100,12 +103,20 @@ def test_without_the_command_scons_says_in_one_line_what_to_do(project):
     project.sconstruct("env.Program('app.elf', ['main.c', env.AidgeModel('kws', 'kws.onnx')])", settings="AIDGE_BUILD='missing',")
     run = project.scons()
     assert run.exit_code == 3
-    assert run.output.startswith("aidge: the command aidge-build is missing (AIDGE_BUILD is 'missing'). Type") and run.output.count("\n") == 1
+    assert (
+        run.output.startswith("aidge: the command aidge-build is missing (AIDGE_BUILD is 'missing'). Type")
+        and run.output.count("\n") == 1
+    )
 
 
 def test_reading_a_sconscript_imports_no_package_of_ours_and_nothing_heavy(project):
-    done = subprocess.run([sys.executable, "-X", "importtime", "-m", "SCons", "-Q", "-n"], cwd=project.folder, text=True,
-                          capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "SCons", "-Q", "-n"],
+        cwd=project.folder,
+        text=True,
+        capture_output=True,
+        check=True,
+    )
     imported = {line.rsplit("|", 1)[-1].strip() for line in done.stderr.splitlines()}
     assert not {name for name in imported if name.split(".")[0] in ("aidge_build", "onnx", "numpy", "jinja2", "rich")}
 

@@ -41,19 +41,32 @@ def apt(tmp_path, monkeypatch):
 
 def absent(log: Path | None = None) -> machine.Tool:
     """A tool that is missing until apt-get has installed something."""
-    return machine.Tool("newlib", "boards", ("libnewlib-arm-none-eabi",),
-                        lambda: "3.3.0" if log and log.exists() and " install " in log.read_text() else None)
+    return machine.Tool(
+        "newlib",
+        "boards",
+        ("libnewlib-arm-none-eabi",),
+        lambda: "3.3.0" if log and log.exists() and " install " in log.read_text() else None,
+    )
 
 
-@pytest.mark.parametrize("words, names", [
-    ("doctor", []), ("-c board=stm32f7", []), ("--help", []), ("--version", []), ("board=no-such-board", []),
-    ("", ["cc"]), ("board=host", ["cc"]), ("board=host run", ["cc"]),
-    ("board=stm32f7", ["arm-none-eabi-gcc", "newlib"]),
-    ("board=stm32f7 run", ["arm-none-eabi-gcc", "newlib", "cc"]),
-    ("board=mps3-an547 run", ["arm-none-eabi-gcc", "newlib", "cc", "qemu-system-arm"]),
-    ("test", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
-    ("bench --check", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
-])
+@pytest.mark.parametrize(
+    "words, names",
+    [
+        ("doctor", []),
+        ("-c board=stm32f7", []),
+        ("--help", []),
+        ("--version", []),
+        ("board=no-such-board", []),
+        ("", ["cc"]),
+        ("board=host", ["cc"]),
+        ("board=host run", ["cc"]),
+        ("board=stm32f7", ["arm-none-eabi-gcc", "newlib"]),
+        ("board=stm32f7 run", ["arm-none-eabi-gcc", "newlib", "cc"]),
+        ("board=mps3-an547 run", ["arm-none-eabi-gcc", "newlib", "cc", "qemu-system-arm"]),
+        ("test", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
+        ("bench --check", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
+    ],
+)
 def test_a_command_needs_only_what_it_uses(bootstrap, words, names):
     assert [tool.name for tool in bootstrap.needed_tools(words.split())] == names
 
@@ -63,16 +76,21 @@ def test_without_consent_the_one_line_to_type_is_the_error(bootstrap, apt):
         bootstrap.provide_system_tools([absent()], False, ["board=stm32f7", "run"])
     assert str(caught.value) == (
         "missing on this machine: newlib. Type: sudo apt-get install --no-install-recommends libnewlib-arm-none-eabi"
-        "   (or: ./sconsw --install board=stm32f7 run)")
+        "   (or: ./sconsw --install board=stm32f7 run)"
+    )
     assert caught.value.exit_code == 3 and not apt.exists()
 
 
 def test_with_consent_apt_installs_after_an_update_and_every_line_is_printed(bootstrap, apt, capfd):
     bootstrap.provide_system_tools([absent(apt)], True, [])
-    assert apt.read_text().splitlines() == ["apt-get -q update", "apt-get -q install -y --no-install-recommends libnewlib-arm-none-eabi"]
+    assert apt.read_text().splitlines() == [
+        "apt-get -q update",
+        "apt-get -q install -y --no-install-recommends libnewlib-arm-none-eabi",
+    ]
     assert capfd.readouterr().out.splitlines() == [
         "INSTALL  sudo env DEBIAN_FRONTEND=noninteractive apt-get -q update",
-        "INSTALL  sudo env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends libnewlib-arm-none-eabi"]
+        "INSTALL  sudo env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends libnewlib-arm-none-eabi",
+    ]
 
 
 def test_root_needs_no_sudo(monkeypatch):

@@ -53,8 +53,17 @@ def link(request, tmp_path) -> list[str]:
     for name in ("main", "large"):
         subprocess.run(["arm-none-eabi-gcc", *flags, "-c", tmp_path / f"{name}.c", "-o", tmp_path / f"{name}.o"], check=True)
     subprocess.run(["arm-none-eabi-gcc-ar", "rcs", tmp_path / "large.a", tmp_path / "large.o"], check=True)
-    return ["arm-none-eabi-gcc", *flags, str(tmp_path / "main.o"), str(tmp_path / "large.a"), "-T", str(tmp_path / "app.ld"),
-            f"-Wl,-Map={tmp_path / 'app.map'}", "-o", str(tmp_path / "app.elf")]
+    return [
+        "arm-none-eabi-gcc",
+        *flags,
+        str(tmp_path / "main.o"),
+        str(tmp_path / "large.a"),
+        "-T",
+        str(tmp_path / "app.ld"),
+        f"-Wl,-Map={tmp_path / 'app.map'}",
+        "-o",
+        str(tmp_path / "app.elf"),
+    ]
 
 
 def test_a_link_by_anybodys_script_is_explained_and_nothing_of_its_output_is_touched(link, tmp_path):
@@ -68,17 +77,35 @@ def test_a_link_by_anybodys_script_is_explained_and_nothing_of_its_output_is_tou
     assert (ram["memory"], rom["memory"]) == ("RAM", "ROM")
     for memory in (ram, rom):
         assert f"region `{memory['memory']}' overflowed by {memory['missing_bytes']} bytes" in messages
-        assert memory["length_bytes"] + memory["missing_bytes"] >= sum(part["size_bytes"] for part in memory["purposes"]) > memory["length_bytes"]
-    assert [(part["name"], part["size_bytes"]) for part in rom["largest"][:2]] == [("table", 9000), ("initialised (initial value)", 80)]
-    assert [(part["name"], part["size_bytes"]) for part in ram["largest"][:3]] == [("picture", 2000), ("._user_heap_stack", 512), ("initialised", 80)]
-    assert ram["hints"][0] == "EXTRA has 65,532 B free" and "-Os" in rom["hints"] and any("--gc-sections" in hint for hint in rom["hints"])
+        assert (
+            memory["length_bytes"] + memory["missing_bytes"]
+            >= sum(part["size_bytes"] for part in memory["purposes"])
+            > memory["length_bytes"]
+        )
+    assert [(part["name"], part["size_bytes"]) for part in rom["largest"][:2]] == [
+        ("table", 9000),
+        ("initialised (initial value)", 80),
+    ]
+    assert [(part["name"], part["size_bytes"]) for part in ram["largest"][:3]] == [
+        ("picture", 2000),
+        ("._user_heap_stack", 512),
+        ("initialised", 80),
+    ]
+    assert (
+        ram["hints"][0] == "EXTRA has 65,532 B free"
+        and "-Os" in rom["hints"]
+        and any("--gc-sections" in hint for hint in rom["hints"])
+    )
     assert (tmp_path / "app.map").read_text() == (tmp_path / "app.elf").read_text() == "mine"
 
 
 def test_the_text_names_memory_bytes_objects_and_what_helps(link):
     lines = aidge_build("explain-link", "--", *link).stdout.splitlines()
     assert ": error LINK_OVERFLOW: memory RAM is too small by " in lines[0] and " B of 2,048 B" in lines[0]
-    assert lines[1].strip().startswith("largest:     picture 2,000 B, ._user_heap_stack 512 B, ") and "what helps:  EXTRA has" in lines[3]
+    assert (
+        lines[1].strip().startswith("largest:     picture 2,000 B, ._user_heap_stack 512 B, ")
+        and "what helps:  EXTRA has" in lines[3]
+    )
 
 
 def test_a_launched_link_ends_as_the_linker_does(link, tmp_path, capfd):
@@ -120,35 +147,58 @@ def test_an_overflow_of_flash_names_the_largest_constants(tmp_path):
 
 def test_the_arena_and_the_weights_of_a_model_are_called_so(tmp_path):
     board = tmp_path / "tiny.toml"
-    board.write_text('extends = "microbit"\nstack_size = "256"\n[regions.SRAM]\norigin = 0x20000000\nlength = "1K"\nkind = "ram"\n'
-                     '[regions.FLASH]\norigin = 0\nlength = "8K"\nkind = "flash"\n')
+    board.write_text(
+        'extends = "microbit"\nstack_size = "256"\n[regions.SRAM]\norigin = 0x20000000\nlength = "1K"\nkind = "ram"\n'
+        '[regions.FLASH]\norigin = 0\nlength = "8K"\nkind = "flash"\n'
+    )
     digits = ROOT / "examples" / "digits"
     compiled = aidge_build("compile", digits / "digits.onnx", "--name", "digits", "--out", tmp_path, "--board", "microbit")
     assert compiled.exit_code == 0
     sources = [digits / "main.c", digits / "test_images.c", tmp_path / "digits.c", tmp_path / "digits_weights.c"]
     with pytest.raises(AidgeError) as caught:
-        build_program(load_board("tiny", [tmp_path]), sources, tmp_path / "app.elf", work_folder=tmp_path / "objects", include_folders=[tmp_path])
+        build_program(
+            load_board("tiny", [tmp_path]),
+            sources,
+            tmp_path / "app.elf",
+            work_folder=tmp_path / "objects",
+            include_folders=[tmp_path],
+        )
     arena = json.loads((tmp_path / "digits.plan.json").read_text())["arena_bytes"]
     assert f"Largest in SRAM: digits_arena {arena:,} B, the stack 256 B" in str(caught.value)
     assert f"a smaller model: its arena is {arena:,} B (`aidge-build plan` says" in caught.value.hint
 
 
-@pytest.mark.parametrize("text, expected", [
-    ("ld: region `FLASH' overflowed by 38484 bytes\nld: region `RAM' overflowed by 1 byte\n", (Overflow("FLASH", 38484), Overflow("RAM", 1))),
-    ("ld.lld: error: section '.data' will not fit in region 'RAM': overflowed by 4 bytes\n"
-     "ld.lld: error: section '.bss' will not fit in region 'RAM': overflowed by 64 bytes\n", (Overflow("RAM", 64),)),
-    ("undefined reference to `main'", ())])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        (
+            "ld: region `FLASH' overflowed by 38484 bytes\nld: region `RAM' overflowed by 1 byte\n",
+            (Overflow("FLASH", 38484), Overflow("RAM", 1)),
+        ),
+        (
+            "ld.lld: error: section '.data' will not fit in region 'RAM': overflowed by 4 bytes\n"
+            "ld.lld: error: section '.bss' will not fit in region 'RAM': overflowed by 64 bytes\n",
+            (Overflow("RAM", 64),),
+        ),
+        ("undefined reference to `main'", ()),
+    ],
+)
 def test_the_messages_of_both_linkers_are_read(text, expected):
     assert read_overflows(text) == expected
 
 
 def test_memories_without_attributes_are_known_by_their_names():
-    table = ("\nMemory Configuration\n\nName             Origin             Length             Attributes\n"
-             "IFLASH1          0x00400000         0x00080000\nSRAM_A           0x20000000         0x00004000\n"
-             "CODE             0x10000000         0x00001000         xr\n*default*        0x00000000         0xffffffff\n"
-             "\nLinker script and memory map\n\n.text 0x1 0x2\n")
+    table = (
+        "\nMemory Configuration\n\nName             Origin             Length             Attributes\n"
+        "IFLASH1          0x00400000         0x00080000\nSRAM_A           0x20000000         0x00004000\n"
+        "CODE             0x10000000         0x00001000         xr\n*default*        0x00000000         0xffffffff\n"
+        "\nLinker script and memory map\n\n.text 0x1 0x2\n"
+    )
     assert [(memory.name, memory.origin, memory.length_bytes, memory.kind) for memory in read_memories(table)] == [
-        ("IFLASH1", 0x400000, 0x80000, "flash"), ("SRAM_A", 0x20000000, 0x4000, "ram"), ("CODE", 0x10000000, 0x1000, "flash")]
+        ("IFLASH1", 0x400000, 0x80000, "flash"),
+        ("SRAM_A", 0x20000000, 0x4000, "ram"),
+        ("CODE", 0x10000000, 0x1000, "flash"),
+    ]
 
 
 @pytest.mark.parametrize("generator", ["Ninja", "Unix Makefiles"] if os.environ.get("AIDGE_STRESS") else ["Ninja"])
@@ -157,20 +207,44 @@ def test_a_project_of_cmake_gets_the_explanation_from_its_build(tmp_path, genera
         if shutil.which(program) is None:
             pytest.skip(f"needs {program}")
     (tmp_path / "app.ld").write_text(SCRIPT.replace("8K", "64K"))
-    (tmp_path / "main.c").write_text('#include "digits.h"\nint8_t in[DIGITS_INPUT_SIZE], out[DIGITS_OUTPUT_SIZE];\n'
-                                     "int main(void) { return digits_run(in, out); }\n")
+    (tmp_path / "main.c").write_text(
+        '#include "digits.h"\nint8_t in[DIGITS_INPUT_SIZE], out[DIGITS_OUTPUT_SIZE];\n'
+        "int main(void) { return digits_run(in, out); }\n"
+    )
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.20)\nproject(firmware LANGUAGES C)\nfind_package(aidge_build CONFIG REQUIRED)\n"
-        f"aidge_add_model(digits MODEL \"{ROOT}/examples/digits/digits.onnx\" BOARD stm32f4)\nadd_executable(app main.c)\n"
+        f'aidge_add_model(digits MODEL "{ROOT}/examples/digits/digits.onnx" BOARD stm32f4)\nadd_executable(app main.c)\n'
         "target_link_libraries(app PRIVATE digits)\ntarget_link_options(app PRIVATE -nostartfiles -T ${CMAKE_SOURCE_DIR}/app.ld)\n"
-        "aidge_check_memory(app digits)\n")
+        "aidge_check_memory(app digits)\n"
+    )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     configured = subprocess.run(
-        ["cmake", "-S", tmp_path, "-B", tmp_path / "b", "-G", generator, "-DCMAKE_SYSTEM_NAME=Generic", "-DCMAKE_C_COMPILER=arm-none-eabi-gcc",
-         "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", "-DCMAKE_C_FLAGS=-mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard -O2",
-         f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build"], capture_output=True, text=True, env=environment)
+        [
+            "cmake",
+            "-S",
+            tmp_path,
+            "-B",
+            tmp_path / "b",
+            "-G",
+            generator,
+            "-DCMAKE_SYSTEM_NAME=Generic",
+            "-DCMAKE_C_COMPILER=arm-none-eabi-gcc",
+            "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
+            "-DCMAKE_C_FLAGS=-mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard -O2",
+            f"-Daidge_build_DIR={cmake_folder()}",
+            f"-DAIDGE_EXECUTABLE={sys.executable};-m;aidge_build",
+        ],
+        capture_output=True,
+        text=True,
+        env=environment,
+    )
     assert configured.returncode == 0, configured.stderr
     for _ in range(2):
-        built = subprocess.run(["cmake", "--build", tmp_path / "b"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
+        built = subprocess.run(
+            ["cmake", "--build", tmp_path / "b"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment
+        )
         assert built.returncode != 0
-        assert "app: error LINK_OVERFLOW: memory RAM is too small by " in built.stdout and "largest:     digits_arena " in built.stdout
+        assert (
+            "app: error LINK_OVERFLOW: memory RAM is too small by " in built.stdout
+            and "largest:     digits_arena " in built.stdout
+        )

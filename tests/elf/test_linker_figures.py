@@ -28,10 +28,20 @@ FLAGS = ("-O2", "-Os -flto", "-O0")
 BOOT_LOADERS = (0, 0x4000)
 WHOLE = tuple(itertools.product((SMALL, *EXAMPLES), BOARDS, FLAGS, BOOT_LOADERS))
 # Each board with each kind of build, each example with each, all together once with a boot loader and link-time optimisation.
-SAMPLE = tuple((SMALL, board, FLAGS[index % 2], BOOT_LOADERS[index // 2 % 2]) for index, board in enumerate(BOARDS)) + tuple(
-    (SMALL, board, "-Os -flto", 0x4000) for board in BOARDS[:2]) + tuple(
-    (example, board, flags, offset) for example in EXAMPLES for board, flags, offset in (
-        ("stm32f7", "-O2", 0x4000), ("microbit", "-Os -flto", 0x4000), ("mps3-an547", "-O0", 0), ("stm32f4", "-Os -flto", 0)))
+SAMPLE = (
+    tuple((SMALL, board, FLAGS[index % 2], BOOT_LOADERS[index // 2 % 2]) for index, board in enumerate(BOARDS))
+    + tuple((SMALL, board, "-Os -flto", 0x4000) for board in BOARDS[:2])
+    + tuple(
+        (example, board, flags, offset)
+        for example in EXAMPLES
+        for board, flags, offset in (
+            ("stm32f7", "-O2", 0x4000),
+            ("microbit", "-Os -flto", 0x4000),
+            ("mps3-an547", "-O0", 0),
+            ("stm32f4", "-Os -flto", 0),
+        )
+    )
+)
 CASES = WHOLE if os.environ.get("AIDGE_STRESS") else SAMPLE
 INITIALISED = "int initialised[30] = {1};\nint main(void) { initialised[1]++;"
 
@@ -40,8 +50,10 @@ def behind(board: Board, boot_loader_bytes: int, folder) -> Board:
     """The board with a boot loader at the beginning of its flash."""
     flash = board.region("code")
     assert flash == board.region("vectors") and flash.kind == "flash"
-    (folder / "behind.toml").write_text(f'extends = "{board.name}"\n[regions.{flash.name}]\norigin = {flash.origin + boot_loader_bytes}\n'
-                                        f'length = {flash.length_bytes - boot_loader_bytes}\nkind = "flash"\n')
+    (folder / "behind.toml").write_text(
+        f'extends = "{board.name}"\n[regions.{flash.name}]\norigin = {flash.origin + boot_loader_bytes}\n'
+        f'length = {flash.length_bytes - boot_loader_bytes}\nkind = "flash"\n'
+    )
     return load_board("behind", [folder])
 
 

@@ -61,22 +61,35 @@ def test_the_text_says_that_the_arena_is_as_planned(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[0].split() == "arena kws 512 B = plan".split()
 
 
-@pytest.mark.parametrize("program, expected", [
-    (model("DTCM", arena_bytes=520), "MEM02"),
-    (model("DTCM", claim={"arena_bytes": 500}), "MEM02"),
-    (model("DTCM", claim={"arena_symbol": "kws_gone"}), "MEM02"),
-    (model("DTCM", claim={"state_symbol": "kws_fc_weights", "state_bytes": 63}), "MEM02"),
-    (model("DTCM", weights="volatile"), "MEM03"),
-    (model("DTCM", weights='__attribute__((section(".data.x")))'), "MEM03"),
-], ids=["arena too large", "claim too small", "no arena", "state", "writable weights", "weights in .data"])
+@pytest.mark.parametrize(
+    "program, expected",
+    [
+        (model("DTCM", arena_bytes=520), "MEM02"),
+        (model("DTCM", claim={"arena_bytes": 500}), "MEM02"),
+        (model("DTCM", claim={"arena_symbol": "kws_gone"}), "MEM02"),
+        (model("DTCM", claim={"state_symbol": "kws_fc_weights", "state_bytes": 63}), "MEM02"),
+        (model("DTCM", weights="volatile"), "MEM03"),
+        (model("DTCM", weights='__attribute__((section(".data.x")))'), "MEM03"),
+    ],
+    ids=["arena too large", "claim too small", "no arena", "state", "writable weights", "weights in .data"],
+)
 def test_a_broken_claim_is_found(tmp_path, capsys, program, expected):
     code, result = check(capsys, build("stm32f7", program, tmp_path), "--board", "stm32f7")
     assert code == 1 and not result["ok"] and expected in codes(result, "error")
 
 
-@pytest.mark.parametrize("changes, expected", [
-    ({"model_sha256": "cd" * 32}, "MEM04"), ({"model": "vww"}, "MEM04"), ({"arena_bytes": 4}, "MEM02"), ({"arena_bytes": 513}, "MEM02"),
-    ({"weights_bytes": 65}, "MEM02"), ({"peak_bytes": 511}, "MEM02"), ({"layers": [{"symbol": "kws_conv"}]}, "MEM04")])
+@pytest.mark.parametrize(
+    "changes, expected",
+    [
+        ({"model_sha256": "cd" * 32}, "MEM04"),
+        ({"model": "vww"}, "MEM04"),
+        ({"arena_bytes": 4}, "MEM02"),
+        ({"arena_bytes": 513}, "MEM02"),
+        ({"weights_bytes": 65}, "MEM02"),
+        ({"peak_bytes": 511}, "MEM02"),
+        ({"layers": [{"symbol": "kws_conv"}]}, "MEM04"),
+    ],
+)
 def test_a_program_that_does_not_belong_to_the_plan_is_found(tmp_path, capsys, changes, expected):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     code, result = check(capsys, elf, "--board", "stm32f7", "--plan", write_plan(tmp_path, **changes))
@@ -117,7 +130,7 @@ def test_without_the_note_the_absolute_symbol_still_proves_the_arena(tmp_path, c
 def test_the_note_survives_stripping(tmp_path):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     subprocess.run(["arm-none-eabi-strip", str(elf)], check=True)
-    claim, = read_claims(read_image(elf))
+    (claim,) = read_claims(read_image(elf))
     assert claim.from_note and claim.layers == tuple(CLAIM["layers"]) and claim.model_sha256 == SHA256
 
 

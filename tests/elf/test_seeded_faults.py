@@ -39,18 +39,39 @@ FAULTS = {
     "weights that are not const": Fault("MEM03", "error", model("DTCM", weights="volatile")),
     "an arena that is too large": Fault("MEM02", "error", model("DTCM", arena_bytes=528)),
     "a stale model": Fault("MEM04", "error", GOOD, plan={"model_sha256": SHA256.replace("ab", "ba", 1)}),
-    "duplicated weights": Fault("MEM05", "warning", BIG_TWINS.format("one", ",".join(map(str, range(80))), "two") + GOOD.replace(
-        MAIN, f"{MAIN} if (which > 1) return (&one[0])[which] + (&two[0])[which];")),
+    "duplicated weights": Fault(
+        "MEM05",
+        "warning",
+        BIG_TWINS.format("one", ",".join(map(str, range(80))), "two")
+        + GOOD.replace(MAIN, f"{MAIN} if (which > 1) return (&one[0])[which] + (&two[0])[which];"),
+    ),
     "a layer that is missing": Fault("MEM07", "warning", model("DTCM", claim={"layers": ["kws_conv", "kws_dense", "kws_fc"]})),
-    "a memory that overflows": Fault("MEM01", "error", GOOD, options=("--region", "FLASH=0x08000000,512,flash", "--region", "RAM=0x20000000,0x50000")),
+    "a memory that overflows": Fault(
+        "MEM01", "error", GOOD, options=("--region", "FLASH=0x08000000,512,flash", "--region", "RAM=0x20000000,0x50000")
+    ),
     "a stack that is too small": Fault("STK01", "error", GOOD.replace(MAIN, f"{MAIN} volatile char b[4000]; b[0] = 1;")),
-    "recursion": Fault("STK02", "warning", "volatile int n; int rec(int k) { return k ? n * rec(k - 1) + 1 : 0; }\n" + GOOD.replace(
-        MAIN, f"{MAIN} n = rec(n);"), ("-fno-optimize-sibling-calls",)),
-    "double arithmetic in software": Fault("MEM09", "warning", "volatile float x = 1.0f;\n" + GOOD.replace(MAIN, f"{MAIN} x = x * 1.7;")),
+    "recursion": Fault(
+        "STK02",
+        "warning",
+        "volatile int n; int rec(int k) { return k ? n * rec(k - 1) + 1 : 0; }\n" + GOOD.replace(MAIN, f"{MAIN} n = rec(n);"),
+        ("-fno-optimize-sibling-calls",),
+    ),
+    "double arithmetic in software": Fault(
+        "MEM09", "warning", "volatile float x = 1.0f;\n" + GOOD.replace(MAIN, f"{MAIN} x = x * 1.7;")
+    ),
     "headers in a segment": Fault("MEM11", "warning", GOOD, ("-Wl,-z,max-page-size=0x10000",), boot_loader=True),
-    "a layer that link-time optimisation removed": Fault("MEM07", "warning", GOOD.replace("__attribute__((noinline, noclone)) static void kws_conv", (
-        "static inline __attribute__((always_inline)) void kws_conv")), ("-O2", "-flto")),
-    "a note that was discarded": Fault("MEM04", "warning", GOOD, link_script=("    .note.aidge 0 : { KEEP(*(.note.aidge)) }", "    /DISCARD/ : { *(.note*) }")),
+    "a layer that link-time optimisation removed": Fault(
+        "MEM07",
+        "warning",
+        GOOD.replace(
+            "__attribute__((noinline, noclone)) static void kws_conv",
+            ("static inline __attribute__((always_inline)) void kws_conv"),
+        ),
+        ("-O2", "-flto"),
+    ),
+    "a note that was discarded": Fault(
+        "MEM04", "warning", GOOD, link_script=("    .note.aidge 0 : { KEEP(*(.note.aidge)) }", "    /DISCARD/ : { *(.note*) }")
+    ),
 }
 
 
@@ -60,7 +81,9 @@ def test_a_seeded_fault_is_found(tmp_path, name):
     elf = own_build(fault.program, tmp_path, fault.flags, fault.boot_loader, fault.link_script)
     options = list(fault.options) or ["--board", "stm32f7"]
     if fault.plan:
-        (tmp_path / "kws.plan.json").write_text(json.dumps({"model": "kws", "model_sha256": SHA256, "arena_bytes": 512, **fault.plan}))
+        (tmp_path / "kws.plan.json").write_text(
+            json.dumps({"model": "kws", "model_sha256": SHA256, "arena_bytes": 512, **fault.plan})
+        )
         options += ["--plan", tmp_path / "kws.plan.json"]
     result = aidge_build("check", elf, *options, "--json")
     found = {(finding["code"], finding["severity"]) for finding in result.json["findings"]}
@@ -84,15 +107,18 @@ def own_build(program: str, folder, flags=(), boot_loader=True, link_script=("",
     flash = '[regions.FLASH]\norigin = 0x08004000\nlength = "1008K"\nkind = "flash"\n' if boot_loader else ""
     (folder / "own.toml").write_text(f'extends = "stm32f7"\nlink_script = "own.ld.j2"\n{flash}')
     (folder / "app.c").write_text(program)
-    return build_program(load_board("own", [folder]), [folder / "app.c"], folder / "app.elf", work_folder=folder / "objects", extra_flags=flags)
+    return build_program(
+        load_board("own", [folder]), [folder / "app.c"], folder / "app.elf", work_folder=folder / "objects", extra_flags=flags
+    )
 
 
 def test_a_program_without_symbols_is_not_proved_and_the_reason_is_said_once(tmp_path):
     elf = build("stm32f7", GOOD, tmp_path)
     subprocess.run(["arm-none-eabi-strip", str(elf)], check=True)
     result = aidge_build("check", elf, "--board", "stm32f7")
-    assert result.exit_code == 1 and [line.split(": ")[1] for line in result.stdout.splitlines() if line.startswith(str(elf))] == [
-        "error MEM02", "warning STK02", "note STK02"]
+    assert result.exit_code == 1 and [
+        line.split(": ")[1] for line in result.stdout.splitlines() if line.startswith(str(elf))
+    ] == ["error MEM02", "warning STK02", "note STK02"]
     assert "the program has no symbols: cannot verify the 512 B of model kws. Hint: check before `strip`" in result.stdout
 
 
@@ -104,8 +130,10 @@ def test_headers_in_a_segment_are_no_part_of_the_figures(tmp_path):
 
 
 def test_a_clone_that_link_time_optimisation_renamed_is_the_layer(tmp_path):
-    code = GOOD.replace("__attribute__((noinline, noclone)) static void kws_conv(void) { kernel(kws_arena, 1);",
-                        "__attribute__((noinline)) static void kws_conv(int step) { kernel(kws_arena, step);").replace("kws_conv();", "kws_conv(1);")
+    code = GOOD.replace(
+        "__attribute__((noinline, noclone)) static void kws_conv(void) { kernel(kws_arena, 1);",
+        "__attribute__((noinline)) static void kws_conv(int step) { kernel(kws_arena, step);",
+    ).replace("kws_conv();", "kws_conv(1);")
     elf = build("stm32f7", code, tmp_path, flags=("-O3", "-flto"))
     assert read_image(elf).symbol("kws_conv").linked_name.startswith("kws_conv.constprop")
     assert aidge_build("check", elf, "--board", "stm32f7", "--json").json["findings"] == []
@@ -115,6 +143,8 @@ def test_the_heap_and_a_nearly_full_memory_are_mentioned(tmp_path):
     code = "#include <stdlib.h>\nvoid *_sbrk(int n) { static char pool[4000]; return pool + n; } void *volatile p;\n"
     elf = build("stm32f7", code + GOOD.replace(MAIN, f"{MAIN} p = malloc(8);"), tmp_path)
     used = aidge_build("check", elf, "--board", "stm32f7", "--json").json["regions"][0]["used_bytes"]
-    result = aidge_build("check", elf, "--region", f"FLASH=0x08000000,{used + 20},flash", "--region", "RAM=0x20000000,0x50000", "--json")
+    result = aidge_build(
+        "check", elf, "--region", f"FLASH=0x08000000,{used + 20},flash", "--region", "RAM=0x20000000,0x50000", "--json"
+    )
     found = {finding["code"]: finding["text"] for finding in result.json["findings"]}
     assert "malloc" in found["MEM08"] and found["MEM06"].endswith(": 20 B are free")

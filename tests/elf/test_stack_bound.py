@@ -48,9 +48,19 @@ int main(void) {
 }
 """
 # One of each pair is in every column and row that differs in its code.
-SAMPLE = (("microbit", ("-O0",)), ("microbit", ("-O2",)), ("microbit", ("-Os", "-flto")), ("mps2-an385", ("-O0",)), ("mps2-an385", ("-O3",)),
-          ("mps2-an386", ("-O2", "-flto")), ("stm32f7", ("-Os",)), ("mps2-an505", ("-O0",)), ("mps2-an505", ("-O3",)),
-          ("mps3-an547", ("-O0",)), ("mps3-an547", ("-O3",)))
+SAMPLE = (
+    ("microbit", ("-O0",)),
+    ("microbit", ("-O2",)),
+    ("microbit", ("-Os", "-flto")),
+    ("mps2-an385", ("-O0",)),
+    ("mps2-an385", ("-O3",)),
+    ("mps2-an386", ("-O2", "-flto")),
+    ("stm32f7", ("-Os",)),
+    ("mps2-an505", ("-O0",)),
+    ("mps2-an505", ("-O3",)),
+    ("mps3-an547", ("-O0",)),
+    ("mps3-an547", ("-O3",)),
+)
 
 
 def bounds(elf, *runs: str):
@@ -77,28 +87,56 @@ def test_the_bound_is_what_the_program_uses_or_a_little_more(tmp_path, board, fl
 
 
 REFUSED = {
-    "recursion": ("volatile int n; int rec(int k) { return k ? rec(k - 1) * n + 1 : n; } int main(void) { return rec(n); }",
-                  "recursion rec > rec"),
-    "a longer cycle": ("volatile int n; int a(int); __attribute__((noinline)) int b(int k) { return a(k - 1) * n; }\n"
-                       "__attribute__((noinline)) int a(int k) { return k ? b(k) + n : n; } int main(void) { return a(n); }", "recursion a > b > a"),
-    "an array of a variable length": ("volatile int n = 5; int f(char *p) { return p[0]; } int (*volatile g)(char *); \n"
-                                      "__attribute__((noinline)) int v(int k) { volatile char b[k]; b[0] = 1; return b[k - 1]; }\n"
-                                      "int main(void) { return v(n); }", "the frame's size depends on data, at v+"),
-    "a function pointer": ("int one(void) { return 1; } int (*volatile f)(void) = one; int main(void) { return f() + 1; }",
-                           "an indirect call at main+"),
-    "a tail call through a pointer": ("int one(void) { return 1; } int (*volatile f)(void) = one; __attribute__((noinline)) int t(void) "
-                                      "{ return f(); } int main(void) { return t() + 1; }", "an indirect jump at t"),
-    "an unbalanced return": ("__attribute__((naked, noinline)) void bad(void) { __asm__(\"push {r4, r5}\\n bx lr\"); }\n"
-                             "int main(void) { bad(); return 0; }", "a return at bad+0x2 with 8 bytes left on the stack"),
-    "a frame that depends on the way": ("__attribute__((naked, noinline)) void bad(int x) { __asm__(\"cmp r0, #0\\n bne 1f\\n push {r4}\\n"
-                                        " 1: nop\\n b 1b\"); } int main(void) { bad(1); return 0; }", "depends on the way that leads there"),
-    "another stack": ("int main(void) { __asm__ volatile(\"msr psp, %0\" : : \"r\"(0x20000100)); return 0; }", "PSP is set"),
-    "a supervisor call": ("int main(void) { __asm__ volatile(\"svc #1\"); return 0; }", "a supervisor call, whose handler uses the stack, too, at main"),
-    "an undefined instruction": ("int main(void) { __asm__ volatile(\".inst.n 0xb7ff\"); return 0; }", "code that the disassembler does not know"),
-    "printf": ('#include <stdio.h>\nint _write(int f, char *p, int n) { return n; } void *_sbrk(int n) { return (void *)-1; }\n'
-               "int _close(int f) { return -1; } int _fstat(int f, void *s) { return -1; } int _isatty(int f) { return 1; }\n"
-               "int _lseek(int f, int o, int w) { return 0; } int _read(int f, char *p, int n) { return 0; }\n"
-               'volatile int n; int main(void) { return printf("%d", n); }', "an indirect call"),
+    "recursion": (
+        "volatile int n; int rec(int k) { return k ? rec(k - 1) * n + 1 : n; } int main(void) { return rec(n); }",
+        "recursion rec > rec",
+    ),
+    "a longer cycle": (
+        "volatile int n; int a(int); __attribute__((noinline)) int b(int k) { return a(k - 1) * n; }\n"
+        "__attribute__((noinline)) int a(int k) { return k ? b(k) + n : n; } int main(void) { return a(n); }",
+        "recursion a > b > a",
+    ),
+    "an array of a variable length": (
+        "volatile int n = 5; int f(char *p) { return p[0]; } int (*volatile g)(char *); \n"
+        "__attribute__((noinline)) int v(int k) { volatile char b[k]; b[0] = 1; return b[k - 1]; }\n"
+        "int main(void) { return v(n); }",
+        "the frame's size depends on data, at v+",
+    ),
+    "a function pointer": (
+        "int one(void) { return 1; } int (*volatile f)(void) = one; int main(void) { return f() + 1; }",
+        "an indirect call at main+",
+    ),
+    "a tail call through a pointer": (
+        "int one(void) { return 1; } int (*volatile f)(void) = one; __attribute__((noinline)) int t(void) "
+        "{ return f(); } int main(void) { return t() + 1; }",
+        "an indirect jump at t",
+    ),
+    "an unbalanced return": (
+        '__attribute__((naked, noinline)) void bad(void) { __asm__("push {r4, r5}\\n bx lr"); }\n'
+        "int main(void) { bad(); return 0; }",
+        "a return at bad+0x2 with 8 bytes left on the stack",
+    ),
+    "a frame that depends on the way": (
+        '__attribute__((naked, noinline)) void bad(int x) { __asm__("cmp r0, #0\\n bne 1f\\n push {r4}\\n'
+        ' 1: nop\\n b 1b"); } int main(void) { bad(1); return 0; }',
+        "depends on the way that leads there",
+    ),
+    "another stack": ('int main(void) { __asm__ volatile("msr psp, %0" : : "r"(0x20000100)); return 0; }', "PSP is set"),
+    "a supervisor call": (
+        'int main(void) { __asm__ volatile("svc #1"); return 0; }',
+        "a supervisor call, whose handler uses the stack, too, at main",
+    ),
+    "an undefined instruction": (
+        'int main(void) { __asm__ volatile(".inst.n 0xb7ff"); return 0; }',
+        "code that the disassembler does not know",
+    ),
+    "printf": (
+        "#include <stdio.h>\nint _write(int f, char *p, int n) { return n; } void *_sbrk(int n) { return (void *)-1; }\n"
+        "int _close(int f) { return -1; } int _fstat(int f, void *s) { return -1; } int _isatty(int f) { return 1; }\n"
+        "int _lseek(int f, int o, int w) { return 0; } int _read(int f, char *p, int n) { return 0; }\n"
+        'volatile int n; int main(void) { return printf("%d", n); }',
+        "an indirect call",
+    ),
 }
 
 
@@ -111,8 +149,35 @@ def test_what_cannot_be_proved_has_no_number_but_a_reason(tmp_path, name):
 
 @pytest.mark.parametrize("board", ["microbit", "mps2-an385", "mps2-an386", "stm32f7", "mps2-an505", "mps3-an547"])
 def test_the_functions_of_libm_that_generated_code_calls_have_bounds(tmp_path, board):
-    names = ("tanhf", "sinhf", "coshf", "expf", "logf", "powf", "erff", "sqrtf", "sinf", "cosf", "tanf", "asinf", "acosf", "atanf", "asinhf",
-             "acoshf", "atanhf", "floorf", "ceilf", "roundf", "rintf", "fabsf", "fmodf", "fmaxf", "fminf", "expm1f", "log1pf")
+    names = (
+        "tanhf",
+        "sinhf",
+        "coshf",
+        "expf",
+        "logf",
+        "powf",
+        "erff",
+        "sqrtf",
+        "sinf",
+        "cosf",
+        "tanf",
+        "asinf",
+        "acosf",
+        "atanf",
+        "asinhf",
+        "acoshf",
+        "atanhf",
+        "floorf",
+        "ceilf",
+        "roundf",
+        "rintf",
+        "fabsf",
+        "fmodf",
+        "fmaxf",
+        "fminf",
+        "expm1f",
+        "log1pf",
+    )
     calls = " ".join(f"f = {name}(f{', g' if name in ('powf', 'fmodf', 'fmaxf', 'fminf') else ''});" for name in names)
     elf = build(board, f"#include <math.h>\nvolatile float f = 0.5f, g = 1.5f; int main(void) {{ {calls} return 0; }}", tmp_path)
     bound = bounds(elf).program
@@ -127,17 +192,21 @@ def test_large_frames_of_thumb1_are_exact(tmp_path):
 
 
 def test_a_tail_call_is_no_deeper_than_its_callee(tmp_path):
-    code = ("volatile int n; __attribute__((noinline)) int deep(void) { volatile char b[400]; b[n] = 1; return b[n]; }\n"
-            "__attribute__((noinline)) int shallow(void) { volatile char b[200]; b[n] = 2; n = b[n]; return deep(); } int main(void) { return shallow(); }")
+    code = (
+        "volatile int n; __attribute__((noinline)) int deep(void) { volatile char b[400]; b[n] = 1; return b[n]; }\n"
+        "__attribute__((noinline)) int shallow(void) { volatile char b[200]; b[n] = 2; n = b[n]; return deep(); } int main(void) { return shallow(); }"
+    )
     tail = bound_of(tmp_path, code, "-O2")
     assert dict(zip(tail.path, tail.held_bytes))["deep"] >= 400 and sum(tail.held_bytes) == tail.bytes
     assert tail.bytes < 480 < 600 < bound_of(tmp_path, code, "-O2", "-fno-optimize-sibling-calls").bytes
 
 
 def test_a_naked_function_of_one_assembler_statement_is_walked(tmp_path):
-    code = ("__attribute__((naked, noinline)) int f(int x) { __asm__(\"push {r4-r11, lr}\\n vpush {d8-d11}\\n sub sp, #100\\n add sp, #100\\n\"\n"
-            "\" cmp r0, #1\\n itt eq\\n vpopeq {d8-d11}\\n popeq {r4-r11, pc}\\n vpop {d8-d11}\\n ldmia sp!, {r4-r11, lr}\\n bx lr\"); }\n"
-            "int main(void) { return f(1); }")
+    code = (
+        '__attribute__((naked, noinline)) int f(int x) { __asm__("push {r4-r11, lr}\\n vpush {d8-d11}\\n sub sp, #100\\n add sp, #100\\n"\n'
+        '" cmp r0, #1\\n itt eq\\n vpopeq {d8-d11}\\n popeq {r4-r11, pc}\\n vpop {d8-d11}\\n ldmia sp!, {r4-r11, lr}\\n bx lr"); }\n'
+        "int main(void) { return f(1); }"
+    )
     assert bound_of(tmp_path, code).bytes >= 36 + 32 + 100
 
 
@@ -146,15 +215,17 @@ def test_probes_below_the_stack_pointer_count(tmp_path):
     elf = build("mps2-an386", code, tmp_path, flags=("-O2", "-fstack-clash-protection"))
     assert run_program(elf, load_board("mps2-an386"), work_folder=tmp_path).stack_high_water_bytes <= bounds(elf).program.bytes
     assert bound_of(tmp_path, code, "-O2").bytes <= bounds(elf).program.bytes
-    probe = "__attribute__((naked, noinline)) void f(void) { __asm__(\"str r0, [sp, #-200]\\n bx lr\"); } int main(void) { f(); return 0; }"
+    probe = '__attribute__((naked, noinline)) void f(void) { __asm__("str r0, [sp, #-200]\\n bx lr"); } int main(void) { f(); return 0; }'
     assert bound_of(tmp_path, probe).bytes >= 200
 
 
 def test_far_jumps_of_large_functions_are_walked_once_each(tmp_path, monkeypatch):
     """Thumb-1 jumps further than 2 KB by `bl`, which looks like a call of another function."""
     blocks = "\n".join(f"while (n < {index}) {{ {'n++; ' * 400} }}" for index in range(7))
-    code = (f"volatile int n; __attribute__((noinline)) int f(int x) {{ volatile char b[40]; b[x] = 1; {blocks} return b[x] + n; }}\n"
-            "int main(void) { return f(5) == 0; }")
+    code = (
+        f"volatile int n; __attribute__((noinline)) int f(int x) {{ volatile char b[40]; b[x] = 1; {blocks} return b[x] + n; }}\n"
+        "int main(void) { return f(5) == 0; }"
+    )
     elf = build("microbit", code, tmp_path, flags=("-O1",))
     walks = []
 
@@ -171,18 +242,25 @@ def test_far_jumps_of_large_functions_are_walked_once_each(tmp_path, monkeypatch
 
 @pytest.mark.parametrize("functions, is_bounded", [(60, True), (200, False)])
 def test_calls_within_calls_are_bounded_or_refused(tmp_path, functions, is_bounded):
-    chain = "\n".join(f"__attribute__((noinline)) int f{index}(int x) {{ n++; return f{index - 1}(x + n) + 1; }}" for index in range(1, functions))
+    chain = "\n".join(
+        f"__attribute__((noinline)) int f{index}(int x) {{ n++; return f{index - 1}(x + n) + 1; }}"
+        for index in range(1, functions)
+    )
     code = f"volatile int n; __attribute__((noinline)) int f0(int x) {{ return n + x; }}\n{chain}\nint main(void) {{ return f{functions - 1}(1); }}"
     bound = bound_of(tmp_path, code, "-O1", "-fno-optimize-sibling-calls")
     assert (bound.bytes or 0) >= 8 * functions if is_bounded else "more than 80 calls within each other" in bound.reason
 
 
 def test_a_jump_table_ends_where_constants_begin(tmp_path):
-    code = ("__attribute__((naked, noinline)) int f(int x) { __asm__(\"cmp r0, #1\\n bhi 3f\\n tbh [pc, r0, lsl #1]\\n 9: .2byte (1f - 9b) / 2\\n\"\n"
-            "\" .2byte (2f - 9b) / 2\\n .word 0x20018008, 0x42c00000\\n 1: push {r4, r5}\\n pop {r4, r5}\\n bx lr\\n\"\n"
-            "\" 2: sub sp, #200\\n push {r0}\\n pop {r0}\\n add sp, #200\\n 3: bx lr\"); }\nint main(void) { return f(1) - 1; }")
+    code = (
+        '__attribute__((naked, noinline)) int f(int x) { __asm__("cmp r0, #1\\n bhi 3f\\n tbh [pc, r0, lsl #1]\\n 9: .2byte (1f - 9b) / 2\\n"\n'
+        '" .2byte (2f - 9b) / 2\\n .word 0x20018008, 0x42c00000\\n 1: push {r4, r5}\\n pop {r4, r5}\\n bx lr\\n"\n'
+        '" 2: sub sp, #200\\n push {r0}\\n pop {r0}\\n add sp, #200\\n 3: bx lr"); }\nint main(void) { return f(1) - 1; }'
+    )
     elf = build("mps2-an386", code, tmp_path)
-    assert run_program(elf, load_board("mps2-an386"), work_folder=tmp_path).stack_high_water_bytes == bounds(elf).program.bytes > 200
+    assert (
+        run_program(elf, load_board("mps2-an386"), work_folder=tmp_path).stack_high_water_bytes == bounds(elf).program.bytes > 200
+    )
 
 
 @pytest.mark.parametrize("board", ["microbit", "mps2-an386", "mps3-an547"])
@@ -193,34 +271,48 @@ def test_calls_through_a_register_of_a_known_function_count(tmp_path, board):
 
 
 def test_inner_parts_of_hand_written_code_return_to_it_or_for_it(tmp_path):
-    code = ("__attribute__((naked, noinline)) int f(int x) { __asm__(\"push {r4, r5, lr}\\n bl 1f\\n bl 1f\\n cmp r0, #9\\n it eq\\n bleq 2f\\n\"\n"
-            "\" pop {r4, r5, pc}\\n 1: push {r6, r7}\\n adds r0, #1\\n pop {r6, r7}\\n bx lr\\n 2: movs r0, #0\\n pop {r4, r5, pc}\"); }\n"
-            "int main(void) { return f(7); }")
+    code = (
+        '__attribute__((naked, noinline)) int f(int x) { __asm__("push {r4, r5, lr}\\n bl 1f\\n bl 1f\\n cmp r0, #9\\n it eq\\n bleq 2f\\n"\n'
+        '" pop {r4, r5, pc}\\n 1: push {r6, r7}\\n adds r0, #1\\n pop {r6, r7}\\n bx lr\\n 2: movs r0, #0\\n pop {r4, r5, pc}"); }\n'
+        "int main(void) { return f(7); }"
+    )
     elf = build("mps2-an386", code, tmp_path)
     result = run_program(elf, load_board("mps2-an386"), work_folder=tmp_path)
-    assert result.exit_code == 0 and result.stack_high_water_bytes <= bounds(elf).program.bytes <= result.stack_high_water_bytes + 64
+    assert (
+        result.exit_code == 0 and result.stack_high_water_bytes <= bounds(elf).program.bytes <= result.stack_high_water_bytes + 64
+    )
 
 
 def test_the_constructors_of_cplusplus_count(tmp_path):
     source = tmp_path / "app.cpp"
-    source.write_text("volatile int n; struct Seven { int value; Seven() { volatile char b[900]; b[n] = 7; value = b[n]; } };\n"
-                      "static Seven seven;\nint main() { return seven.value; }")
+    source.write_text(
+        "volatile int n; struct Seven { int value; Seven() { volatile char b[900]; b[n] = 7; value = b[n]; } };\n"
+        "static Seven seven;\nint main() { return seven.value; }"
+    )
     elf = build_program(load_board("stm32f4"), [source], tmp_path / "app.elf", work_folder=tmp_path)
     assert 900 < bounds(elf).program.bytes < 1000
 
 
 def test_start_up_code_that_sets_the_stack_pointer_anew_is_understood(tmp_path):
-    code = ("extern unsigned __stack_top[]; int main(void);\n"
-            "__attribute__((naked)) void Start(void) { __asm__(\"ldr r0, =__stack_top\\n mov sp, r0\\n bl main\\n 1: b 1b\"); }\n"
-            "__attribute__((section(\".vectors\"), used)) void *const table[2] = {__stack_top, (void *)Start}; int main(void) { return 0; }")
-    (tmp_path / "bare.toml").write_text('extends = "stm32f4"\nsources = []\nlink_flags = ["-nostdlib", "-Wl,--gc-sections", "-Wl,-e,Start"]\n')
+    code = (
+        "extern unsigned __stack_top[]; int main(void);\n"
+        '__attribute__((naked)) void Start(void) { __asm__("ldr r0, =__stack_top\\n mov sp, r0\\n bl main\\n 1: b 1b"); }\n'
+        '__attribute__((section(".vectors"), used)) void *const table[2] = {__stack_top, (void *)Start}; int main(void) { return 0; }'
+    )
+    (tmp_path / "bare.toml").write_text(
+        'extends = "stm32f4"\nsources = []\nlink_flags = ["-nostdlib", "-Wl,--gc-sections", "-Wl,-e,Start"]\n'
+    )
     (tmp_path / "app.c").write_text(code)
-    elf = build_program(load_board("bare", [tmp_path]), [tmp_path / "app.c"], tmp_path / "app.elf", work_folder=tmp_path / "objects")
+    elf = build_program(
+        load_board("bare", [tmp_path]), [tmp_path / "app.c"], tmp_path / "app.elf", work_folder=tmp_path / "objects"
+    )
     assert bounds(elf).program.bytes == 0
 
 
 def test_an_inference_keeps_its_bound_where_the_program_has_none(tmp_path, capsys):
-    code = model("DTCM").replace("int main(void) {", "int one(void) { return 1; } int (*volatile f)(void) = one;\nint main(void) { f();")
+    code = model("DTCM").replace(
+        "int main(void) {", "int one(void) { return 1; } int (*volatile f)(void) = one;\nint main(void) { f();"
+    )
     elf = build("stm32f7", code, tmp_path)
     assert main(["check", str(elf), "--board", "stm32f7"]) == 0
     assert "stack kws_run <= " in capsys.readouterr().out
@@ -235,13 +327,18 @@ def test_the_line_of_the_check_names_bound_reserve_and_way(tmp_path, capsys):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     assert main(["check", str(elf), "--board", "stm32f7"]) == 0
     line = next(line for line in capsys.readouterr().out.splitlines() if "stack" in line)
-    assert re.fullmatch(r" *stack <= \d+ B of 4,096 B \(\+ \d+ B for an interrupt\)   (Reset_Handler \d+ > )?(aidge_start \d+ > )?main \d+ > "
-                        r"semihosting_write_integer \d+", line)
+    assert re.fullmatch(
+        r" *stack <= \d+ B of 4,096 B \(\+ \d+ B for an interrupt\)   (Reset_Handler \d+ > )?(aidge_start \d+ > )?main \d+ > "
+        r"semihosting_write_integer \d+",
+        line,
+    )
     bound = int(re.search(r"<= (\d+)", line)[1])
     assert sum(map(int, re.findall(r"\w (\d+)(?: >|$)", line))) == bound
 
 
-@pytest.mark.parametrize("frame, budget, code", [(100, "40", "STK01"), (100, "4000", ""), (4000, "", "STK01"), (100, "0", "STK01")])
+@pytest.mark.parametrize(
+    "frame, budget, code", [(100, "40", "STK01"), (100, "4000", ""), (4000, "", "STK01"), (100, "0", "STK01")]
+)
 def test_a_stack_beyond_its_reserve_or_its_budget_fails(tmp_path, capsys, frame, budget, code):
     text = f"volatile int n; int main(void) {{ volatile char b[{frame}]; b[n] = 1; return b[n] - 1; }}"
     elf = build("stm32f7", text, tmp_path)
@@ -272,22 +369,39 @@ def test_a_program_of_this_machine_has_no_bound(tmp_path, capsys):
     assert main(["check", str(elf), "--max-stack", "100"]) == 2
 
 
-@pytest.mark.parametrize("code, name, operands", [
-    ("ea54 9414", "csinc", ("r4", "r4", "r4", "ne")), ("ea5f a08f", "csinv", ("r0", "pc", "pc", "hi")),
-    ("ea54 c50d", "lsll", ("r4", "r5", "r12")), ("ea52 832d", "lsll", ("r2", "r3", "r8")), ("ea53 2f0d", "uqrshl", ("r3", "r2")),
-    ("ea54 9d14", "<undefined>", ()), ("ea54 94e4", "<undefined>", ()), ("ea54 d414", "<undefined>", ()), ("ea5d 9414", "<undefined>", ()),
-    ("ea5c cd0d", "<undefined>", ()), ("ea54 d50d", "<undefined>", ()), ("ea54 c51d", "<undefined>", ()), ("ea54 c40d", "<undefined>", ())])
+@pytest.mark.parametrize(
+    "code, name, operands",
+    [
+        ("ea54 9414", "csinc", ("r4", "r4", "r4", "ne")),
+        ("ea5f a08f", "csinv", ("r0", "pc", "pc", "hi")),
+        ("ea54 c50d", "lsll", ("r4", "r5", "r12")),
+        ("ea52 832d", "lsll", ("r2", "r3", "r8")),
+        ("ea53 2f0d", "uqrshl", ("r3", "r2")),
+        ("ea54 9d14", "<undefined>", ()),
+        ("ea54 94e4", "<undefined>", ()),
+        ("ea54 d414", "<undefined>", ()),
+        ("ea5d 9414", "<undefined>", ()),
+        ("ea5c cd0d", "<undefined>", ()),
+        ("ea54 d50d", "<undefined>", ()),
+        ("ea54 c51d", "<undefined>", ()),
+        ("ea54 c40d", "<undefined>", ()),
+    ],
+)
 def test_what_the_disassembler_does_not_know_of_armv81m_is_decoded_here(code, name, operands):
-    instruction, = read_disassembly(f"  b6:\t{code} \t\t\t@ <UNDEFINED> instruction: 0x{code.replace(' ', '')}").values()
+    (instruction,) = read_disassembly(f"  b6:\t{code} \t\t\t@ <UNDEFINED> instruction: 0x{code.replace(' ', '')}").values()
     assert (instruction.mnemonic, instruction.operands, instruction.size_bytes) == (name, operands, 4)
 
 
 def test_code_for_the_m55_that_selects_by_condition_has_a_bound(tmp_path):
-    code = ("volatile int a, b; __attribute__((naked, noinline)) int f(int x) { __asm__(\"push {r4, lr}\\n cmp r0, #1\\n mov r4, r0\\n\"\n"
-            "\" .inst.w 0xea549414\\n mov r0, r4\\n pop {r4, pc}\"); }\nint main(void) { return f(1) - 2; }")
+    code = (
+        'volatile int a, b; __attribute__((naked, noinline)) int f(int x) { __asm__("push {r4, lr}\\n cmp r0, #1\\n mov r4, r0\\n"\n'
+        '" .inst.w 0xea549414\\n mov r0, r4\\n pop {r4, pc}"); }\nint main(void) { return f(1) - 2; }'
+    )
     elf = build("mps3-an547", code, tmp_path)
     result = run_program(elf, load_board("mps3-an547"), work_folder=tmp_path)
-    assert result.exit_code == 0 and result.stack_high_water_bytes <= bounds(elf).program.bytes <= result.stack_high_water_bytes + 64
+    assert (
+        result.exit_code == 0 and result.stack_high_water_bytes <= bounds(elf).program.bytes <= result.stack_high_water_bytes + 64
+    )
 
 
 @pytest.mark.parametrize("flags", ["-O0", "-O2", "-Os"])

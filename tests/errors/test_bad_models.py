@@ -22,8 +22,13 @@ def value(name, dims, dtype=FLOAT):
 
 
 def model(nodes, inputs=None, outputs=None, initializers=(), opset=13, **more):
-    graph = helper.make_graph(nodes, "g", [value("x", (1, 4))] if inputs is None else inputs,
-                              [value("y", None)] if outputs is None else outputs, list(initializers))
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [value("x", (1, 4))] if inputs is None else inputs,
+        [value("y", None)] if outputs is None else outputs,
+        list(initializers),
+    )
     more = {"opset_imports": [helper.make_opsetid("", opset)], "ir_version": 8, **more}
     return helper.make_model(graph, **more)
 
@@ -51,23 +56,36 @@ def accepted(data, bind=None):
     return import_onnx(data, "m.onnx", builtin_operators(), bind or {}, {})
 
 
-@pytest.mark.parametrize("content, message", [
-    (b"", "m.onnx: the file is empty, not an ONNX model"),
-    (b"hello world\n", "m.onnx: this is a text file, not an ONNX model"),
-    (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n",
-     "m.onnx: this is a Git LFS pointer, not the model itself. "
-     "Hint: run 'git lfs pull' in that checkout, or download the file itself"),
-    (b"\x1c\0\0\0TFL3\0\0\0\0", "m.onnx: this is a TensorFlow Lite model (.tflite), not ONNX. Hint: "
-     "python -m tf2onnx.convert --opset 17 --tflite model.tflite --output model.onnx"),
-    (b"\x89HDF\r\n\x1a\n\0\0", "m.onnx: this is an HDF5 file (a Keras .h5 model?), not ONNX. Hint: "
-     "python -m tf2onnx.convert --opset 17 --keras model.h5 --output model.onnx"),
-    (b"PK\x03\x04\0\0README", "m.onnx: this is a zip archive, not ONNX. Hint: unpack it first"),
-    (b"\x08\x08", "m.onnx: not an ONNX model (it has no graph)"),
-    (b"\x0b\x0b\x0b", "m.onnx: not an ONNX model (wire type 3 before byte 1)"),
-    (b"\x3a\xff\xff\xff\xff\x0f\x00",
-     "m.onnx: the file is truncated or damaged: at byte 6 it announces 4294967295 bytes, 1 are left. "
-     "Hint: copy or download the model again"),
-])
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"", "m.onnx: the file is empty, not an ONNX model"),
+        (b"hello world\n", "m.onnx: this is a text file, not an ONNX model"),
+        (
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 5\n",
+            "m.onnx: this is a Git LFS pointer, not the model itself. "
+            "Hint: run 'git lfs pull' in that checkout, or download the file itself",
+        ),
+        (
+            b"\x1c\0\0\0TFL3\0\0\0\0",
+            "m.onnx: this is a TensorFlow Lite model (.tflite), not ONNX. Hint: "
+            "python -m tf2onnx.convert --opset 17 --tflite model.tflite --output model.onnx",
+        ),
+        (
+            b"\x89HDF\r\n\x1a\n\0\0",
+            "m.onnx: this is an HDF5 file (a Keras .h5 model?), not ONNX. Hint: "
+            "python -m tf2onnx.convert --opset 17 --keras model.h5 --output model.onnx",
+        ),
+        (b"PK\x03\x04\0\0README", "m.onnx: this is a zip archive, not ONNX. Hint: unpack it first"),
+        (b"\x08\x08", "m.onnx: not an ONNX model (it has no graph)"),
+        (b"\x0b\x0b\x0b", "m.onnx: not an ONNX model (wire type 3 before byte 1)"),
+        (
+            b"\x3a\xff\xff\xff\xff\x0f\x00",
+            "m.onnx: the file is truncated or damaged: at byte 6 it announces 4294967295 bytes, 1 are left. "
+            "Hint: copy or download the model again",
+        ),
+    ],
+)
 def test_a_file_that_is_no_model_is_named(content, message):
     assert refusal(content) == message
 
@@ -105,10 +123,16 @@ def test_every_truncation_ends_in_a_sentence():
 
 
 def test_flipped_bits_end_in_a_sentence_or_a_graph():
-    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1], strides=[2, 2], name="conv"),
-             helper.make_node("Reshape", ["c", "shape"], ["r"]), helper.make_node("Softmax", ["r"], ["y"], axis=1)]
-    data = model(nodes, [value("x", (1, 2, 4, 4))],
-                 initializers=[constant("w", numpy.ones((3, 2, 3, 3)), numpy.float32), constant("shape", [1, -1])])
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1], strides=[2, 2], name="conv"),
+        helper.make_node("Reshape", ["c", "shape"], ["r"]),
+        helper.make_node("Softmax", ["r"], ["y"], axis=1),
+    ]
+    data = model(
+        nodes,
+        [value("x", (1, 2, 4, 4))],
+        initializers=[constant("w", numpy.ones((3, 2, 3, 3)), numpy.float32), constant("shape", [1, -1])],
+    )
     data = data.SerializeToString()
     refused = 0
     for seed in range(1000):
@@ -126,7 +150,8 @@ def test_versions_that_are_not_known_are_refused_with_the_range():
     newest, newest_ir = onnx.defs.onnx_opset_version(), onnx.IR_VERSION
     assert refusal(model([relu()], opset=9999)) == (
         f"m.onnx: opset 9999 is not supported (6 to {newest} are). "
-        "Hint: convert the model: onnx.version_converter.convert_version(model, 17)")
+        "Hint: convert the model: onnx.version_converter.convert_version(model, 17)"
+    )
     assert refusal(model([relu()], opset=1)).startswith(f"m.onnx: opset 1 is not supported (6 to {newest} are)")
     assert refusal(model([relu()], ir_version=99)) == f"m.onnx: IR version 99 is not supported (3 to {newest_ir} are)"
     without = model([relu()])
@@ -134,63 +159,100 @@ def test_versions_that_are_not_known_are_refused_with_the_range():
     assert refusal(without) == f"m.onnx: the model imports no opset. Hint: opsets 6 to {newest} are supported"
     twice = model([relu()], opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx", 12)])
     assert refusal(twice) == "m.onnx: two opset imports of the domain 'ai.onnx': 13 and 12"
-    same = model([relu()], opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx", 13)])  # as onnx.compose writes them
+    same = model(
+        [relu()], opset_imports=[helper.make_opsetid("", 13), helper.make_opsetid("ai.onnx", 13)]
+    )  # as onnx.compose writes them
     import_onnx(same.SerializeToString(), "m.onnx", builtin_operators(), {}, {})
     foreign = model([relu()], opset_imports=[helper.make_opsetid("ai.onnx.ml", 2)])
     assert refusal(foreign) == "m.onnx: node 0 with output 'y' (Relu): the model imports no opset of the domain 'ai.onnx'"
 
 
 def test_all_unknown_operators_are_reported_at_once():
-    nodes = [helper.make_node("Covn", ["x"], ["a"], name="first"), helper.make_node("Covn", ["a"], ["b"]),
-             helper.make_node("Thing", ["b"], ["y"], domain="my.own")]
+    nodes = [
+        helper.make_node("Covn", ["x"], ["a"], name="first"),
+        helper.make_node("Covn", ["a"], ["b"]),
+        helper.make_node("Thing", ["b"], ["y"], domain="my.own"),
+    ]
     assert refusal(model(nodes)) == (
         "m.onnx: unsupported operators Covn, my.own::Thing: Covn at node 'first' (Covn, number 0) and 1 more; "
         "my.own::Thing at node 2 with output 'y' (my.own::Thing). Hint: nearest supported: Concat, Conv; "
-        "a new operator is one file in a library of your own (--kernel-path DIR --lib NAME,...)")
+        "a new operator is one file in a library of your own (--kernel-path DIR --lib NAME,...)"
+    )
 
 
-@pytest.mark.parametrize("node, message", [
-    (relu(color=3), "unknown attribute 'color'. Hint: Relu of this opset has: none"),
-    (helper.make_node("Softmax", ["x"], ["y"], axis=1.5), "attribute 'axis' is float '1.5', wants INT"),
-    (helper.make_node("Concat", ["x"], ["y"]), "the required attribute 'axis' is missing"),
-    (helper.make_node("Relu", ["x", "x"], ["y"]), "2 inputs; Relu has 1"),
-    (helper.make_node("Relu", [""], ["y"]), "input 0 (X) is not given"),
-    (helper.make_node("Concat", ["x", "x"], ["y"], axis=9), "axis 9 is out of range for rank 2"),
-    (helper.make_node("Transpose", ["x"], ["y"], perm=[0, 0]), "perm (0, 0) is no permutation of the 2 axes"),
-    (helper.make_node("Add", ["x", "i"], ["y"]),
-     "input 1 ('i') is int64, but 'x' is float32. Hint: both must have the same type: insert a Cast"),
-    (helper.make_node("MatMul", ["x", "x"], ["y"]), "the inner dims differ: [1, 4] has 4, [1, 4] has 1"),
-    (helper.make_node("MatMul", ["b", "b"], ["y"]),
-     "input 0 ('b') is int8, MatMul wants float16 or float32 or float64 or int32 or int64 or uint32 or uint64"),
-    (helper.make_node("Reshape", ["x", "wrong_count"], ["y"]), "[1, 4] has 4 elements, [3, 5] has 15"),
-    (helper.make_node("Reshape", ["x", "two_open"], ["y"]), "the shape [-1, -1] holds -1 more than once"),
-    (helper.make_node("Reshape", ["x", "i"], ["y"]), "input 1 ('i') must be constant, but it is computed at run time. "
-     "Hint: export the model with static shapes, or simplify it with onnxsim"),
-    (helper.make_node("Gather", ["x", "wrong_count"], ["y"], axis=1),
-     "the indices 3 to 5 are out of range for axis 1 of length 4"),
-    (helper.make_node("Slice", ["x", "zero", "one", "zero", "zero"], ["y"]), "the steps [0] hold 0"),
-    (helper.make_node("Split", ["x", "wrong_count"], ["y", "z"], axis=1), "the sizes [3, 5] do not add up to the 4 of axis 1"),
-    (helper.make_node("Pad", ["x", "pads"], ["y"], mode="reflect"),
-     "mode reflect: the pads [0, 7] reach beyond the axis of length 4"),
-    (helper.make_node("Dropout", ["x"], ["y", "mask"]), None),
-    (helper.make_node("ConstantOfShape", ["bomb"], ["y"]),
-     "the constant result 'y' has 274877906944 bytes, too many to evaluate while importing. "
-     "Hint: the limits are 67108864 bytes for a tensor, 268435456 for a model"),
-    (helper.make_node("Expand", ["one", "bomb"], ["y"]),
-     "the constant result 'y' has 549755813888 bytes, too many to evaluate while importing. "
-     "Hint: the limits are 67108864 bytes for a tensor, 268435456 for a model"),
-    (helper.make_node("QuantizeLinear", ["x", "not_positive"], ["y"]),
-     "the scale 'not_positive' holds -1.0, wants positive finite numbers"),
-    (helper.make_node("QuantizeLinear", ["x", "not_finite"], ["y"]),
-     "the scale 'not_finite' holds nan, wants positive finite numbers"),
-    (helper.make_node("QuantizeLinear", ["x", "three"], ["y"]), "3 scales, but axis 1 has (4,) elements"),
-    (helper.make_node("QuantizeLinear", ["x", "three"], ["y"], axis=5), "axis 5 is out of range for rank 2"),
-])
+@pytest.mark.parametrize(
+    "node, message",
+    [
+        (relu(color=3), "unknown attribute 'color'. Hint: Relu of this opset has: none"),
+        (helper.make_node("Softmax", ["x"], ["y"], axis=1.5), "attribute 'axis' is float '1.5', wants INT"),
+        (helper.make_node("Concat", ["x"], ["y"]), "the required attribute 'axis' is missing"),
+        (helper.make_node("Relu", ["x", "x"], ["y"]), "2 inputs; Relu has 1"),
+        (helper.make_node("Relu", [""], ["y"]), "input 0 (X) is not given"),
+        (helper.make_node("Concat", ["x", "x"], ["y"], axis=9), "axis 9 is out of range for rank 2"),
+        (helper.make_node("Transpose", ["x"], ["y"], perm=[0, 0]), "perm (0, 0) is no permutation of the 2 axes"),
+        (
+            helper.make_node("Add", ["x", "i"], ["y"]),
+            "input 1 ('i') is int64, but 'x' is float32. Hint: both must have the same type: insert a Cast",
+        ),
+        (helper.make_node("MatMul", ["x", "x"], ["y"]), "the inner dims differ: [1, 4] has 4, [1, 4] has 1"),
+        (
+            helper.make_node("MatMul", ["b", "b"], ["y"]),
+            "input 0 ('b') is int8, MatMul wants float16 or float32 or float64 or int32 or int64 or uint32 or uint64",
+        ),
+        (helper.make_node("Reshape", ["x", "wrong_count"], ["y"]), "[1, 4] has 4 elements, [3, 5] has 15"),
+        (helper.make_node("Reshape", ["x", "two_open"], ["y"]), "the shape [-1, -1] holds -1 more than once"),
+        (
+            helper.make_node("Reshape", ["x", "i"], ["y"]),
+            "input 1 ('i') must be constant, but it is computed at run time. "
+            "Hint: export the model with static shapes, or simplify it with onnxsim",
+        ),
+        (
+            helper.make_node("Gather", ["x", "wrong_count"], ["y"], axis=1),
+            "the indices 3 to 5 are out of range for axis 1 of length 4",
+        ),
+        (helper.make_node("Slice", ["x", "zero", "one", "zero", "zero"], ["y"]), "the steps [0] hold 0"),
+        (
+            helper.make_node("Split", ["x", "wrong_count"], ["y", "z"], axis=1),
+            "the sizes [3, 5] do not add up to the 4 of axis 1",
+        ),
+        (
+            helper.make_node("Pad", ["x", "pads"], ["y"], mode="reflect"),
+            "mode reflect: the pads [0, 7] reach beyond the axis of length 4",
+        ),
+        (helper.make_node("Dropout", ["x"], ["y", "mask"]), None),
+        (
+            helper.make_node("ConstantOfShape", ["bomb"], ["y"]),
+            "the constant result 'y' has 274877906944 bytes, too many to evaluate while importing. "
+            "Hint: the limits are 67108864 bytes for a tensor, 268435456 for a model",
+        ),
+        (
+            helper.make_node("Expand", ["one", "bomb"], ["y"]),
+            "the constant result 'y' has 549755813888 bytes, too many to evaluate while importing. "
+            "Hint: the limits are 67108864 bytes for a tensor, 268435456 for a model",
+        ),
+        (
+            helper.make_node("QuantizeLinear", ["x", "not_positive"], ["y"]),
+            "the scale 'not_positive' holds -1.0, wants positive finite numbers",
+        ),
+        (
+            helper.make_node("QuantizeLinear", ["x", "not_finite"], ["y"]),
+            "the scale 'not_finite' holds nan, wants positive finite numbers",
+        ),
+        (helper.make_node("QuantizeLinear", ["x", "three"], ["y"]), "3 scales, but axis 1 has (4,) elements"),
+        (helper.make_node("QuantizeLinear", ["x", "three"], ["y"], axis=5), "axis 5 is out of range for rank 2"),
+    ],
+)
 def test_a_node_that_cannot_be_meant_is_refused(node, message):
     constants = [
-        constant("wrong_count", [3, 5]), constant("two_open", [-1, -1]), constant("zero", [0]), constant("one", [1]),
-        constant("pads", [0, 0, 0, 7]), constant("bomb", [1 << 18, 1 << 18]), constant("not_positive", -1, numpy.float32),
-        constant("not_finite", numpy.nan, numpy.float32), constant("three", [1, 1, 1], numpy.float32),
+        constant("wrong_count", [3, 5]),
+        constant("two_open", [-1, -1]),
+        constant("zero", [0]),
+        constant("one", [1]),
+        constant("pads", [0, 0, 0, 7]),
+        constant("bomb", [1 << 18, 1 << 18]),
+        constant("not_positive", -1, numpy.float32),
+        constant("not_finite", numpy.nan, numpy.float32),
+        constant("three", [1, 1, 1], numpy.float32),
     ]
     inputs = [value("x", (1, 4)), value("i", (4,), TensorProto.INT64), value("b", (4, 4), TensorProto.INT8)]
     data = model([node], inputs, [value("y", None, TensorProto.UINT8 if node.op_type == "QuantizeLinear" else FLOAT)], constants)
@@ -201,15 +263,18 @@ def test_a_node_that_cannot_be_meant_is_refused(node, message):
     assert refusal(data) == f"m.onnx: {name}: {message}"
 
 
-@pytest.mark.parametrize("attributes, message", [
-    ({"group": 0}, "group is 0, must be positive"),
-    ({"group": 3}, "the input has 4 channels, the weights want 4 in each of 3 groups"),
-    ({"strides": [0, 1]}, "strides (0, 1): each must be in 1..65535"),
-    ({"dilations": [1 << 31, 1]}, "dilations (2147483648, 1): each must be in 1..65535"),
-    ({"pads": [0, 0, -1, 0]}, "pads (0, 0, -1, 0): each must be in 0..65535"),
-    ({"kernel_shape": [5, 5]}, "kernel_shape (5, 5) differs from the weights' (3, 3)"),
-    ({"auto_pad": "SAME_UPPER", "pads": [1, 1, 1, 1]}, "both pads (1, 1, 1, 1) and auto_pad SAME_UPPER"),
-])
+@pytest.mark.parametrize(
+    "attributes, message",
+    [
+        ({"group": 0}, "group is 0, must be positive"),
+        ({"group": 3}, "the input has 4 channels, the weights want 4 in each of 3 groups"),
+        ({"strides": [0, 1]}, "strides (0, 1): each must be in 1..65535"),
+        ({"dilations": [1 << 31, 1]}, "dilations (2147483648, 1): each must be in 1..65535"),
+        ({"pads": [0, 0, -1, 0]}, "pads (0, 0, -1, 0): each must be in 0..65535"),
+        ({"kernel_shape": [5, 5]}, "kernel_shape (5, 5) differs from the weights' (3, 3)"),
+        ({"auto_pad": "SAME_UPPER", "pads": [1, 1, 1, 1]}, "both pads (1, 1, 1, 1) and auto_pad SAME_UPPER"),
+    ],
+)
 def test_an_impossible_convolution_is_refused(attributes, message):
     node = helper.make_node("Conv", ["x", "w"], ["y"], name="c", **attributes)
     data = model([node], [value("x", (1, 4, 8, 8))], initializers=[constant("w", numpy.zeros((2, 4, 3, 3)), numpy.float32)])
@@ -217,10 +282,15 @@ def test_an_impossible_convolution_is_refused(attributes, message):
 
 
 def test_a_cycle_is_printed():
-    nodes = [helper.make_node("Add", ["x", "c"], ["a"], name="first"), helper.make_node("Relu", ["a"], ["b"], name="second"),
-             helper.make_node("Relu", ["b"], ["c"], name="third"), helper.make_node("Relu", ["c"], ["y"], name="last")]
-    assert refusal(model(nodes)) == ("m.onnx: the graph has a cycle: first -> second -> third -> first. "
-                                     "Hint: a model for firmware must be acyclic")
+    nodes = [
+        helper.make_node("Add", ["x", "c"], ["a"], name="first"),
+        helper.make_node("Relu", ["a"], ["b"], name="second"),
+        helper.make_node("Relu", ["b"], ["c"], name="third"),
+        helper.make_node("Relu", ["c"], ["y"], name="last"),
+    ]
+    assert refusal(model(nodes)) == (
+        "m.onnx: the graph has a cycle: first -> second -> third -> first. Hint: a model for firmware must be acyclic"
+    )
 
 
 def test_nodes_that_are_not_sorted_are_sorted():
@@ -231,9 +301,11 @@ def test_nodes_that_are_not_sorted_are_sorted():
 def test_two_producers_of_a_tensor_are_both_named():
     nodes = [relu(name="a"), helper.make_node("Neg", ["x"], ["y"], name="b")]
     assert refusal(model(nodes)) == (
-        "m.onnx: tensor 'y' is produced twice: by node 'a' (Relu, number 0) and by node 'b' (Neg, number 1)")
+        "m.onnx: tensor 'y' is produced twice: by node 'a' (Relu, number 0) and by node 'b' (Neg, number 1)"
+    )
     assert refusal(model([relu(), helper.make_node("Neg", ["y"], ["x"], name="b")])) == (
-        "m.onnx: tensor 'x' is produced twice: by graph input 'x' and by node 'b' (Neg, number 1)")
+        "m.onnx: tensor 'x' is produced twice: by graph input 'x' and by node 'b' (Neg, number 1)"
+    )
     twice = [constant("w", [1]), constant("w", [2])]
     assert refusal(model([relu()], initializers=twice)) == "m.onnx: two initialisers are named 'w'"
     assert refusal(model([relu()], inputs=[value("x", (1,)), value("x", (1,))])) == "m.onnx: two graph inputs are named 'x'"
@@ -241,7 +313,8 @@ def test_two_producers_of_a_tensor_are_both_named():
 
 def test_a_tensor_that_nobody_produces_is_named():
     assert refusal(model([helper.make_node("Add", ["x", "ghost"], ["y"], name="a")])) == (
-        "m.onnx: node 'a' (Add, number 0): nothing produces its input 'ghost'")
+        "m.onnx: node 'a' (Add, number 0): nothing produces its input 'ghost'"
+    )
     assert refusal(model([relu()], outputs=[value("ghost", (1,))])) == "m.onnx: nothing produces the graph output 'ghost'"
 
 
@@ -253,23 +326,38 @@ def test_what_no_output_needs_is_dropped():
 
 
 def test_an_initialiser_replaces_the_input_of_the_same_name():
-    data = model([helper.make_node("Add", ["x", "w"], ["y"])], [value("x", (1, 4)), value("w", (4,))],
-                 initializers=[constant("w", [1, 2, 3, 4], numpy.float32)])
+    data = model(
+        [helper.make_node("Add", ["x", "w"], ["y"])],
+        [value("x", (1, 4)), value("w", (4,))],
+        initializers=[constant("w", [1, 2, 3, 4], numpy.float32)],
+    )
     view, _ = accepted(data)
     assert view.inputs == ("x",)
     assert view.tensor("w").is_constant
 
 
-@pytest.mark.parametrize("dims, message", [
-    ((1, -4), "m.onnx: graph input 'x': its dims [1, -4] hold a negative number"),
-    ((1 << 31, 1 << 31), "m.onnx: graph input 'x' has the dims [2147483648, 2147483648], 4611686018427387904 elements; "
-     "the limit is 140737488355328"),
-    ((1, 0), "m.onnx: node 0 with output 'y' (Relu): its input 'x' has the dims [1, 0], no element"),
-    ((1, "height"), "m.onnx: graph input 'x': dimension 1 ('height') has no fixed size. Hint: give it one: --bind height=..."),
-    ((1, None), "m.onnx: graph input 'x': dimension 1 ('x.1') has no fixed size. Hint: give it one: --bind x.1=..."),
-    (None, "m.onnx: graph input 'x': its rank is unknown. Hint: export the model with the shape of this input, "
-     "for example onnxsim --overwrite-input-shape"),
-])
+@pytest.mark.parametrize(
+    "dims, message",
+    [
+        ((1, -4), "m.onnx: graph input 'x': its dims [1, -4] hold a negative number"),
+        (
+            (1 << 31, 1 << 31),
+            "m.onnx: graph input 'x' has the dims [2147483648, 2147483648], 4611686018427387904 elements; "
+            "the limit is 140737488355328",
+        ),
+        ((1, 0), "m.onnx: node 0 with output 'y' (Relu): its input 'x' has the dims [1, 0], no element"),
+        (
+            (1, "height"),
+            "m.onnx: graph input 'x': dimension 1 ('height') has no fixed size. Hint: give it one: --bind height=...",
+        ),
+        ((1, None), "m.onnx: graph input 'x': dimension 1 ('x.1') has no fixed size. Hint: give it one: --bind x.1=..."),
+        (
+            None,
+            "m.onnx: graph input 'x': its rank is unknown. Hint: export the model with the shape of this input, "
+            "for example onnxsim --overwrite-input-shape",
+        ),
+    ],
+)
 def test_dims_that_are_no_size_are_refused(dims, message):
     assert refusal(model([relu()], [value("x", dims)])) == message
 
@@ -290,16 +378,19 @@ def test_a_bound_dimension_gets_its_number():
 def test_a_binding_that_fits_nothing_is_refused():
     data = model([relu()], [value("x", ("N", "height"))])
     assert refusal(data, {"height": 5, "hieght": 7}) == (
-        "m.onnx: --bind hieght=7: no input has a dimension 'hieght'. Hint: did you mean --bind height=7?")
+        "m.onnx: --bind hieght=7: no input has a dimension 'hieght'. Hint: did you mean --bind height=7?"
+    )
     assert refusal(data, {"height": 0}) == "m.onnx: --bind height=0: a dimension must be positive"
 
 
 def test_a_declared_output_that_contradicts_is_refused():
     assert refusal(model([relu()], outputs=[value("y", (1, 5))])) == (
         "m.onnx: graph output 'y' is declared [1, 5], but has the dims [1, 4]. "
-        "Hint: a batch that the file fixes in its outputs must be fixed in its inputs, too")
+        "Hint: a batch that the file fixes in its outputs must be fixed in its inputs, too"
+    )
     assert refusal(model([relu()], outputs=[value("y", (1, 4), TensorProto.INT8)])) == (
-        "m.onnx: graph output 'y' is declared int8, but is float32")
+        "m.onnx: graph output 'y' is declared int8, but is float32"
+    )
 
 
 def _tensor(**fields):
@@ -313,21 +404,26 @@ def _tensor(**fields):
     return tensor
 
 
-@pytest.mark.parametrize("tensor, message", [
-    (_tensor(raw_data=b"\0" * 12), "float32[4] wants 16 bytes, the file holds 12"),
-    (_tensor(raw_data=b"\0" * 20), "float32[4] wants 16 bytes, the file holds 20"),
-    (_tensor(dims=[1 << 40, 1 << 40], raw_data=b"\0" * 16),
-     "float32[1099511627776, 1099511627776] wants 4835703278458516698824704 bytes, the file holds 16"),
-    (_tensor(dims=[-4], raw_data=b"\0" * 16), "the dims [-4] hold a negative number"),
-    (_tensor(float_data=[1, 2]), "float32[4] wants 4 values in float_data, the file holds 2"),
-    (_tensor(raw_data=b"\0" * 16, float_data=[1, 2, 3, 4]), "the values are stored twice, in raw_data and in float_data"),
-    (_tensor(data_type=TensorProto.INT8, int32_data=[1, 2, 3, 400]), "values outside the range of int8"),
-    (_tensor(data_type=99), "the element type 99 is not supported"),
-    (_tensor(data_type=TensorProto.STRING), "the element type STRING is not supported"),
-    (_tensor(data_type=TensorProto.COMPLEX64), "the element type COMPLEX64 is not supported"),
-    (_tensor(data_type=TensorProto.FLOAT8E4M3FN), "the element type FLOAT8E4M3FN is not supported"),
-    (_tensor(data_type=TensorProto.INT4), "the element type INT4 is not supported"),
-])
+@pytest.mark.parametrize(
+    "tensor, message",
+    [
+        (_tensor(raw_data=b"\0" * 12), "float32[4] wants 16 bytes, the file holds 12"),
+        (_tensor(raw_data=b"\0" * 20), "float32[4] wants 16 bytes, the file holds 20"),
+        (
+            _tensor(dims=[1 << 40, 1 << 40], raw_data=b"\0" * 16),
+            "float32[1099511627776, 1099511627776] wants 4835703278458516698824704 bytes, the file holds 16",
+        ),
+        (_tensor(dims=[-4], raw_data=b"\0" * 16), "the dims [-4] hold a negative number"),
+        (_tensor(float_data=[1, 2]), "float32[4] wants 4 values in float_data, the file holds 2"),
+        (_tensor(raw_data=b"\0" * 16, float_data=[1, 2, 3, 4]), "the values are stored twice, in raw_data and in float_data"),
+        (_tensor(data_type=TensorProto.INT8, int32_data=[1, 2, 3, 400]), "values outside the range of int8"),
+        (_tensor(data_type=99), "the element type 99 is not supported"),
+        (_tensor(data_type=TensorProto.STRING), "the element type STRING is not supported"),
+        (_tensor(data_type=TensorProto.COMPLEX64), "the element type COMPLEX64 is not supported"),
+        (_tensor(data_type=TensorProto.FLOAT8E4M3FN), "the element type FLOAT8E4M3FN is not supported"),
+        (_tensor(data_type=TensorProto.INT4), "the element type INT4 is not supported"),
+    ],
+)
 def test_an_initialiser_that_lies_is_refused_before_allocation(tensor, message):
     found = refusal(model([relu()], initializers=[tensor]))
     assert found.split(". Hint: ")[0] == f"m.onnx: initialiser 'w': {message}"
@@ -338,7 +434,8 @@ def test_control_flow_and_other_kinds_of_values_are_refused_by_name():
     node = helper.make_node("If", ["x"], ["y"], name="i", then_branch=branch, else_branch=branch)
     assert refusal(model([node])) == (
         "m.onnx: node 'i' (If, number 0): If: nodes with sub-graphs (If, Loop, Scan) are not supported. "
-        "Hint: export the model without control flow that depends on data")
+        "Hint: export the model without control flow that depends on data"
+    )
     sequence = helper.make_tensor_sequence_value_info("x", FLOAT, None)
     assert refusal(model([relu()], [sequence])) == "m.onnx: graph input 'x': its type is sequence, only tensors are supported"
     text = model([relu()], [value("x", (1,), TensorProto.STRING)])
@@ -346,14 +443,35 @@ def test_control_flow_and_other_kinds_of_values_are_refused_by_name():
     sparse = model([relu()])
     sparse.graph.sparse_initializer.add().values.name = "s"
     assert refusal(sparse) == "m.onnx: sparse initialiser 's': sparse tensors are not supported. Hint: store it dense"
-    function = helper.make_function("own", "Twice", ["a"], ["b"], [helper.make_node("Add", ["a", "a"], ["b"])],
-                                    [helper.make_opsetid("", 13)])
+    function = helper.make_function(
+        "own", "Twice", ["a"], ["b"], [helper.make_node("Add", ["a", "a"], ["b"])], [helper.make_opsetid("", 13)]
+    )
     assert refusal(model([relu()], functions=[function])) == (
-        "m.onnx: the model defines functions of its own (Twice). Hint: inline them first: onnx.inliner.inline_local_functions")
+        "m.onnx: the model defines functions of its own (Twice). Hint: inline them first: onnx.inliner.inline_local_functions"
+    )
 
 
-NAMES = ("w*/ int injected = 42; /*", '"', "a\nb", "#include <x>", "a\\\nb", "??/", "%s%n", "{{7*7}}", "$(id)", "`id`", ";", "\0",
-         "int", "errno", "../../evil", "\x1b[31m", "\u202e", "\U0001f600", "x" * 100_000)
+NAMES = (
+    "w*/ int injected = 42; /*",
+    '"',
+    "a\nb",
+    "#include <x>",
+    "a\\\nb",
+    "??/",
+    "%s%n",
+    "{{7*7}}",
+    "$(id)",
+    "`id`",
+    ";",
+    "\0",
+    "int",
+    "errno",
+    "../../evil",
+    "\x1b[31m",
+    "\u202e",
+    "\U0001f600",
+    "x" * 100_000,
+)
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
@@ -372,8 +490,12 @@ def test_a_name_that_is_not_text_becomes_visible():
 
 
 def test_nodes_get_names_of_their_own():
-    nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["b"], name="same"),
-             helper.make_node("Relu", ["b"], ["c"], name="same"), helper.make_node("Relu", ["c"], ["y"], name="Relu_0")]
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("Relu", ["a"], ["b"], name="same"),
+        helper.make_node("Relu", ["b"], ["c"], name="same"),
+        helper.make_node("Relu", ["c"], ["y"], name="Relu_0"),
+    ]
     view, _ = accepted(model(nodes))
     assert [node.name for node in view.nodes] == ["Relu_0_2", "same", "same_2", "Relu_0"]
 

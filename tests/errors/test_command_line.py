@@ -16,11 +16,14 @@ GOOD = model("y = Relu(x)", inputs="float[1,4] x", outputs="float[1,4] y")
 HOSTILE = "w*/ int injected = 42; /*"
 
 
-@pytest.mark.parametrize("words, line", [
-    (["chekc", "app.elf"], "aidge-build: there is no verb 'chekc'. Hint: did you mean 'check'?"),
-    (["stakc"], "aidge-build: there is no verb 'stakc'. Hint: verbs: compile, plan, "),
-    (["check"], "aidge-build: check: the following arguments are required: ELF. Hint: aidge-build check --help"),
-])
+@pytest.mark.parametrize(
+    "words, line",
+    [
+        (["chekc", "app.elf"], "aidge-build: there is no verb 'chekc'. Hint: did you mean 'check'?"),
+        (["stakc"], "aidge-build: there is no verb 'stakc'. Hint: verbs: compile, plan, "),
+        (["check"], "aidge-build: check: the following arguments are required: ELF. Hint: aidge-build check --help"),
+    ],
+)
 def test_a_wrong_word_is_answered_by_the_right_ones(words, line):
     result = aidge_build(*words)
     assert result.exit_code == 2 and result.stderr.startswith(line) and result.stderr.count("\n") == 1
@@ -33,15 +36,19 @@ def compile_model(folder: Path, data: bytes | None, *more):
     return aidge_build("compile", path, "--name", "net", "--out", folder / "out", *more)
 
 
-@pytest.mark.parametrize("data, words", [
-    (model("y = Zork(x)", inputs="float[1,4] x", outputs="float[1,4] y"), ("net.onnx", "Zork", "Hint:")),
-    (GOOD[: len(GOOD) // 2], ("net.onnx", "truncated")),
-    (None, ("net.onnx", "cannot be read", "Hint: check the path")),
-    (b"", ("net.onnx", "empty")),
-    (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n", ("net.onnx", "Git LFS pointer")),
-    (model("a = Relu(b) b = Relu(a) y = Add(a, x)", inputs="float[1,4] x", outputs="float[1,4] y"), ("net.onnx", "cycle")),
-    (model("y = Relu(x)", inputs="float[1,H] x", outputs="float[1,H] y"), ("net.onnx", "--bind H=")),
-], ids=["unsupported operator", "truncated", "missing", "empty", "LFS pointer", "cyclic", "symbolic dimension"])
+@pytest.mark.parametrize(
+    "data, words",
+    [
+        (model("y = Zork(x)", inputs="float[1,4] x", outputs="float[1,4] y"), ("net.onnx", "Zork", "Hint:")),
+        (GOOD[: len(GOOD) // 2], ("net.onnx", "truncated")),
+        (None, ("net.onnx", "cannot be read", "Hint: check the path")),
+        (b"", ("net.onnx", "empty")),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n", ("net.onnx", "Git LFS pointer")),
+        (model("a = Relu(b) b = Relu(a) y = Add(a, x)", inputs="float[1,4] x", outputs="float[1,4] y"), ("net.onnx", "cycle")),
+        (model("y = Relu(x)", inputs="float[1,H] x", outputs="float[1,H] y"), ("net.onnx", "--bind H=")),
+    ],
+    ids=["unsupported operator", "truncated", "missing", "empty", "LFS pointer", "cyclic", "symbolic dimension"],
+)
 def test_a_bad_model_is_refused_in_one_line_and_nothing_is_written(data, words, tmp_path):
     result = compile_model(tmp_path, data)
     assert result.exit_code == 2 and result.stdout == ""
@@ -51,15 +58,18 @@ def test_a_bad_model_is_refused_in_one_line_and_nothing_is_written(data, words, 
     assert not (tmp_path / "out").exists() or not any((tmp_path / "out").iterdir())
 
 
-@pytest.mark.parametrize("more, words", [
-    (("--board", "stm32f77"), ("stm32f77", "stm32f7", "mps2-an386")),
-    (("--lib", "reff"), ("reff", "did you mean ref")),
-    (("--cpu", "cortex-m99"), ("cortex-m99", "cortex-m4")),
-    (("--bind", "H"), ("--bind", "DIM=VALUE")),
-    (("--io", "sideways"), ("sideways", "caller")),
-    (("--name", "int"), ("int", "--name kws")),
-    (("--bord", "stm32f7"), ("--bord",)),
-])
+@pytest.mark.parametrize(
+    "more, words",
+    [
+        (("--board", "stm32f77"), ("stm32f77", "stm32f7", "mps2-an386")),
+        (("--lib", "reff"), ("reff", "did you mean ref")),
+        (("--cpu", "cortex-m99"), ("cortex-m99", "cortex-m4")),
+        (("--bind", "H"), ("--bind", "DIM=VALUE")),
+        (("--io", "sideways"), ("sideways", "caller")),
+        (("--name", "int"), ("int", "--name kws")),
+        (("--bord", "stm32f7"), ("--bord",)),
+    ],
+)
 def test_a_wrong_option_lists_what_is_valid(more, words, tmp_path):
     result = compile_model(tmp_path, GOOD, *more)
     assert result.exit_code == 2

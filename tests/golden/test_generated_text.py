@@ -12,7 +12,9 @@ from tests.emitted import chain, float_sum
 
 PROGRAMS = {
     "int8_chain": lambda: chain(),
-    "int8_chain_in_arena": lambda: chain("packed", options=Options(io="arena", weights="incbin"), region="DTCM", arena_alignment=16),
+    "int8_chain_in_arena": lambda: chain(
+        "packed", options=Options(io="arena", weights="incbin"), region="DTCM", arena_alignment=16
+    ),
     "float_sum": lambda: float_sum(options=Options(arena="caller")),
 }
 

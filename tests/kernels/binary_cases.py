@@ -11,8 +11,16 @@ from aidge_build.graph.tensor import constant
 from aidge_build.operators.binary import Add, Mul, Sub
 
 EQUAL = ((1, 5), (3, 7, 11), (1, 4, 3, 3), (1, 32), (2, 129), (1, 1), (1, 17, 1, 1), (1, 64, 8, 8))
-REPEATING = (((1, 8, 3, 5), (1, 8, 1, 1)), ((2, 5, 4, 4), (2, 5, 1, 1)), ((2, 17, 3, 2), (1, 17, 1, 1)), ((1, 4, 1, 1), (1, 4, 7, 2)),
-             ((3, 6, 9), (1, 1, 9)), ((2, 12), (1, 12)), ((1, 6, 5, 5), (1, 1, 5, 5)), ((2, 3, 4, 6), (2, 1, 4, 6)))
+REPEATING = (
+    ((1, 8, 3, 5), (1, 8, 1, 1)),
+    ((2, 5, 4, 4), (2, 5, 1, 1)),
+    ((2, 17, 3, 2), (1, 17, 1, 1)),
+    ((1, 4, 1, 1), (1, 4, 7, 2)),
+    ((3, 6, 9), (1, 1, 9)),
+    ((2, 12), (1, 12)),
+    ((1, 6, 5, 5), (1, 1, 5, 5)),
+    ((2, 3, 4, 6), (2, 1, 4, 6)),
+)
 
 
 def binary(case, seed, operator_class, first_dims, second_dims, low=-math.inf, high=math.inf):
@@ -33,6 +41,8 @@ def binaries(case, count):
     for seed in range(count):
         operator_class, limits = (Add, Mul, Sub)[seed % 3], clamps[seed // 3 % len(clamps)]
         dims = EQUAL[seed % len(EQUAL)]
-        made += [binary(case, seed, operator_class, dims, dims, *limits),
-                 binary(case, 500 + seed, operator_class, *REPEATING[seed % len(REPEATING)], *limits)]
+        made += [
+            binary(case, seed, operator_class, dims, dims, *limits),
+            binary(case, 500 + seed, operator_class, *REPEATING[seed % len(REPEATING)], *limits),
+        ]
     return made

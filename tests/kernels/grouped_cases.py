@@ -54,5 +54,7 @@ def random_grouped(seed):
 
 
 def grouped_cases() -> list[Case]:
-    return [*(convolution(200 + index, *edge) for index, edge in enumerate(EDGES)),
-            *(random_grouped(3000 + seed) for seed in range(RANDOM_CASES))]
+    return [
+        *(convolution(200 + index, *edge) for index, edge in enumerate(EDGES)),
+        *(random_grouped(3000 + seed) for seed in range(RANDOM_CASES)),
+    ]

@@ -71,9 +71,12 @@ class Case:
                 return tensor
             return tensor.with_(format=side.format_for(tensor.rank) or open_format(tensor.rank))
 
-        return NodeView(view.node, tuple(with_format(spec.input_spec(i), tensor) for i, tensor in enumerate(view.inputs)),
-                        tuple(with_format(spec.output_spec(i), tensor) for i, tensor in enumerate(view.outputs)),
-                        objective=view.objective)
+        return NodeView(
+            view.node,
+            tuple(with_format(spec.input_spec(i), tensor) for i, tensor in enumerate(view.inputs)),
+            tuple(with_format(spec.output_spec(i), tensor) for i, tensor in enumerate(view.outputs)),
+            objective=view.objective,
+        )
 
     @functools.cached_property
     def call(self) -> Call:
@@ -93,7 +96,7 @@ def case(operator: Operator, inputs: Sequence[Tensor | None], values: Sequence[n
 def source_of(cases: Sequence[Case]) -> str:
     """One C file with a function run_<number>(inputs, outputs) for each case."""
     text = kernel_text({"ref": library().files}, [("ref", path) for entry in cases for path in entry.call.sources])
-    lines = [f"#include {name}" for name in sorted({*text.system_includes, '<math.h>'})]  # math.h: INFINITY in constants
+    lines = [f"#include {name}" for name in sorted({*text.system_includes, "<math.h>"})]  # math.h: INFINITY in constants
     lines += [part.text for part in text.files]
     lines += dict.fromkeys(function for entry in cases for function in entry.call.texts)
     for number, entry in enumerate(cases):
@@ -113,19 +116,24 @@ def source_of(cases: Sequence[Case]) -> str:
                 case Literal(value):
                     arguments.append(str(value))
                 case Struct(kind, fields):
-                    body = ", ".join("{" + ", ".join(map(str, value)) + "}" if isinstance(value, tuple) else str(value)
-                                     for value in fields.values())
+                    body = ", ".join(
+                        "{" + ", ".join(map(str, value)) + "}" if isinstance(value, tuple) else str(value)
+                        for value in fields.values()
+                    )
                     lines.append(f"static const {kind} {symbol} = {{{body}}};")
                     arguments.append(f"&{symbol}")
-        lines.append(f"EXPORT void run_{number}(const void *const *in, void *const *out)\n"
-                     f"{{\n    (void)in;\n    {entry.call.function}({', '.join(arguments)});\n}}")
-    head = ('#ifdef __cplusplus\n#define EXPORT extern "C"\n#else\n#define EXPORT\n#endif\n'
-            "EXPORT void run_placeholder(void);\n")
+        lines.append(
+            f"EXPORT void run_{number}(const void *const *in, void *const *out)\n"
+            f"{{\n    (void)in;\n    {entry.call.function}({', '.join(arguments)});\n}}"
+        )
+    head = '#ifdef __cplusplus\n#define EXPORT extern "C"\n#else\n#define EXPORT\n#endif\nEXPORT void run_placeholder(void);\n'
     declarations = "".join(f"EXPORT void run_{n}(const void *const *in, void *const *out);\n" for n in range(len(cases)))
     return head + declarations + "\n".join(lines) + "\n"
 
 
-def run(cases: Sequence[Case], *flags: str, overwritten: int | None = None, lead: Callable[[Case], int] | None = None) -> list[tuple[numpy.ndarray, ...]]:
+def run(
+    cases: Sequence[Case], *flags: str, overwritten: int | None = None, lead: Callable[[Case], int] | None = None
+) -> list[tuple[numpy.ndarray, ...]]:
     """The outputs of every case, in logical order; output 0 takes the place of input `overwritten`, or begins `lead` bytes
     before input 0."""
     compiler = os.environ.get("CC") or shutil.which("cc")
@@ -140,17 +148,19 @@ def run(cases: Sequence[Case], *flags: str, overwritten: int | None = None, lead
 
 def _run_one(function, entry: Case, overwritten: int | None, lead: Callable[[Case], int] | None) -> tuple[numpy.ndarray, ...]:
     view = entry.stored
-    inputs = [None if tensor is None or tensor.is_constant else tensor.to_stored(value)
-              for tensor, value in zip(view.inputs, entry.values)]
+    inputs = [
+        None if tensor is None or tensor.is_constant else tensor.to_stored(value)
+        for tensor, value in zip(view.inputs, entry.values)
+    ]
     outputs = [numpy.full(tensor.layout.stored_dims, 99, tensor.dtype.numpy) for tensor in view.outputs]
     if overwritten is not None:
         outputs[0] = inputs[overwritten] = numpy.array(inputs[overwritten])
     if lead is not None:
         distance, given, result = lead(entry), inputs[0], outputs[0]
         together = numpy.zeros(max(distance + given.nbytes, result.nbytes), numpy.int8)
-        inputs[0] = together[distance:distance + given.nbytes]
+        inputs[0] = together[distance : distance + given.nbytes]
         inputs[0][:] = given.reshape(-1).view(numpy.int8)
-        outputs[0] = together[:result.nbytes].view(result.dtype).reshape(result.shape)
+        outputs[0] = together[: result.nbytes].view(result.dtype).reshape(result.shape)
     function(_pointers(inputs), _pointers(outputs))
     return tuple(tensor.from_stored(values) for tensor, values in zip(view.outputs, outputs))
 
@@ -166,8 +176,10 @@ def differing(cases: Sequence[Case], results) -> list[str]:
         for got, want in zip(result, entry.expected, strict=True):
             if got.shape != want.shape or got.dtype != want.dtype or not numpy.array_equal(got, want):
                 inputs = ", ".join(str(tensor) for tensor in entry.view.inputs)
-                found.append(f"{entry.view.operator}({inputs}) -> {entry.view.outputs[0]}: "
-                             f"{int((got != want).sum())} of {want.size} differ")
+                found.append(
+                    f"{entry.view.operator}({inputs}) -> {entry.view.outputs[0]}: "
+                    f"{int((got != want).sum())} of {want.size} differ"
+                )
     return found
 
 

@@ -32,8 +32,10 @@ BOARDS = KERNELS.parent / "boards"
 FEATURES = frozenset({"dsp", "fpu", "mve"})
 GUARD_BYTES = 64
 RANDOM_CASES = int(os.environ.get("AIDGE_CASES", "40"))
-needs_emulator = pytest.mark.skipif(not (shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-gcc")),
-                                    reason="needs qemu-system-arm and arm-none-eabi-gcc")
+needs_emulator = pytest.mark.skipif(
+    not (shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-gcc")),
+    reason="needs qemu-system-arm and arm-none-eabi-gcc",
+)
 MEMORY_ENDS = {"mps3-an547": (0x21400000, 0x20078000)}
 OTHER_MEMORY_ENDS = (0x22000000, 0x21800000)  # of MPS2: the end and the middle of its PSRAM
 
@@ -122,17 +124,28 @@ def case(*arguments, **output) -> Case:
     return Case(made.view, made.values)
 
 
-def convolution(seed: int, batch: int, channels: int, spatial: tuple[int, ...], outputs: int, kernel: tuple[int, ...], stride: int,
-                dilation: int, pads: tuple[int, int], groups: int = 1) -> Case:
+def convolution(
+    seed: int,
+    batch: int,
+    channels: int,
+    spatial: tuple[int, ...],
+    outputs: int,
+    kernel: tuple[int, ...],
+    stride: int,
+    dilation: int,
+    pads: tuple[int, int],
+    groups: int = 1,
+) -> Case:
     """A convolution with random numbers; `groups` of one channel and one output each make it a depthwise one."""
     random, rank = Randomness(seed), len(kernel)
     low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
     window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
     data, weights = random.data(batch, channels, *spatial), random.weights(outputs, channels // groups, *kernel)
     around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
-    operator = Conv(minimum=low, maximum=high, window=window, groups=groups,
-                    depthwise=1 < groups == channels == outputs)
-    return case(operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)], quantization=random.quantization(around))
+    operator = Conv(minimum=low, maximum=high, window=window, groups=groups, depthwise=1 < groups == channels == outputs)
+    return case(
+        operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)], quantization=random.quantization(around)
+    )
 
 
 def random_window(random: Randomness) -> tuple[tuple[int, ...], tuple[int, ...], int, tuple[int, int]]:
@@ -168,21 +181,29 @@ def source_of(cases: Sequence[Case]) -> str:
                 case Constant(_, values):
                     array = Array(symbol, numpy.ascontiguousarray(values).reshape(-1), "")
                     body = "\n".join(array.lines())
-                    lines.append(f"static const {array.dtype.c_type} {symbol}[{array.length}] "
-                                 f"__attribute__((aligned({array.alignment}), section(\".rodata\"))) = {{{body}}};")
+                    lines.append(
+                        f"static const {array.dtype.c_type} {symbol}[{array.length}] "
+                        f'__attribute__((aligned({array.alignment}), section(".rodata"))) = {{{body}}};'
+                    )
                     arguments.append(symbol)
                 case Literal(value):
                     arguments.append(str(value))
                 case Struct(kind, fields):
-                    body = ", ".join("{" + ", ".join(map(str, v)) + "}" if isinstance(v, tuple) else str(v) for v in fields.values())
+                    body = ", ".join(
+                        "{" + ", ".join(map(str, v)) + "}" if isinstance(v, tuple) else str(v) for v in fields.values()
+                    )
                     lines.append(f"static const {kind} {symbol} = {{{body}}};")
                     arguments.append(f"&{symbol}")
-        lines.append(f"{CASE_FUNCTION % number}\n{{\n    (void)in;\n    (void)out;\n    (void)scratch;\n"
-                     f"    {entry.call.function}({', '.join(arguments)});\n}}")
+        lines.append(
+            f"{CASE_FUNCTION % number}\n{{\n    (void)in;\n    (void)out;\n    (void)scratch;\n"
+            f"    {entry.call.function}({', '.join(arguments)});\n}}"
+        )
         calls.append(f"    case {number}: case_{number}(in, out, scratch); break;")
-    lines.append("void run_case(int number, const void *const *in, void *const *out, void *scratch);\n"
-                 "void run_case(int number, const void *const *in, void *const *out, void *scratch)\n{\n"
-                 "    switch (number) {\n" + "\n".join(calls) + "\n    }\n}")
+    lines.append(
+        "void run_case(int number, const void *const *in, void *const *out, void *scratch);\n"
+        "void run_case(int number, const void *const *in, void *const *out, void *scratch)\n{\n"
+        "    switch (number) {\n" + "\n".join(calls) + "\n    }\n}"
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -203,24 +224,47 @@ def run(cases: Sequence[Case], *flags: str, board: str = "mps3-an547", lead: Cal
 def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Callable[[Case], int] | None = None) -> Path:
     """The ELF file of a program that runs all cases."""
     outputs = [entry.stored.outputs[0] for entry in cases]
-    sizes = [[*(array.nbytes for array in arrays), *(0,) * (2 - len(arrays)), output.size_bytes, entry.scratch_bytes,
-              lead(entry) if lead else NO_LEAD, output.dtype.size_bytes]
-             for entry, arrays, output in zip(cases, map(_moving, cases), outputs)]
+    sizes = [
+        [
+            *(array.nbytes for array in arrays),
+            *(0,) * (2 - len(arrays)),
+            output.size_bytes,
+            entry.scratch_bytes,
+            lead(entry) if lead else NO_LEAD,
+            output.dtype.size_bytes,
+        ]
+        for entry, arrays, output in zip(cases, map(_moving, cases), outputs)
+    ]
     reach = [max(row[2], row[0] + row[4]) if lead else row[2] for row in sizes]
     first_end, second_end = MEMORY_ENDS.get(board, OTHER_MEMORY_ENDS)
     rows = ", ".join("{" + ", ".join(f"{number}u" for number in row) + "}" for row in sizes)
-    main = MAIN % {"first_end": first_end, "second_end": second_end, "sizes": rows, "guard": GUARD_BYTES, "no_lead": NO_LEAD,
-                   "outputs": (max(reach) + GUARD_BYTES) // 8 + 5, "scratch": (max(row[3] for row in sizes) + GUARD_BYTES) // 8 + 1}
+    main = MAIN % {
+        "first_end": first_end,
+        "second_end": second_end,
+        "sizes": rows,
+        "guard": GUARD_BYTES,
+        "no_lead": NO_LEAD,
+        "outputs": (max(reach) + GUARD_BYTES) // 8 + 5,
+        "scratch": (max(row[3] for row in sizes) + GUARD_BYTES) // 8 + 1,
+    }
     (folder / "cases.c").write_text(source_of(cases))
     (folder / "main.c").write_text(main)
-    return build_program(load_board(board, [BOARDS]), [folder / "cases.c", folder / "main.c"], folder / "cases.elf",
-                         work_folder=folder / "objects", extra_flags=flags)
+    return build_program(
+        load_board(board, [BOARDS]),
+        [folder / "cases.c", folder / "main.c"],
+        folder / "cases.elf",
+        work_folder=folder / "objects",
+        extra_flags=flags,
+    )
 
 
 def _moving(entry: Case) -> list[numpy.ndarray]:
     """The computed inputs as they are stored."""
-    return [tensor.to_stored(value) for tensor, value in zip(entry.stored.inputs, entry.values)
-            if tensor is not None and not tensor.is_constant]
+    return [
+        tensor.to_stored(value)
+        for tensor, value in zip(entry.stored.inputs, entry.values)
+        if tensor is not None and not tensor.is_constant
+    ]
 
 
 def _compared(cases: Sequence[Case], data: bytes) -> list[str]:

@@ -21,12 +21,20 @@ QUANTIZATION = per_tensor(0.05, 3)
 def data(random, dims, dtype=DType.int8, name="x", form=None):
     """A computed tensor in channels-last order or row-major, and its values."""
     form = form or random.choice(row_major, channels_last)(len(dims))
-    return (Tensor(name, dims, dtype, quantization=QUANTIZATION if dtype is DType.int8 else None, format=form),
-            random.numbers.integers(-100, 100, dims).astype(dtype.numpy))
+    return (
+        Tensor(name, dims, dtype, quantization=QUANTIZATION if dtype is DType.int8 else None, format=form),
+        random.numbers.integers(-100, 100, dims).astype(dtype.numpy),
+    )
 
 
 def moved(case, operator, tensors, values):
-    return case(operator, tensors, values, quantization=tensors[0].quantization, format=next(t.format for t in tensors if not t.is_constant))
+    return case(
+        operator,
+        tensors,
+        values,
+        quantization=tensors[0].quantization,
+        format=next(t.format for t in tensors if not t.is_constant),
+    )
 
 
 def pads(random, dims, mode):
@@ -40,8 +48,10 @@ def pads(random, dims, mode):
 
 
 def resized(random, dims):
-    result = tuple(size if axis < 2 and random.integer(0, 3) else max(1, size * random.integer(1, 5) // random.choice(1, 2, 3))
-                   for axis, size in enumerate(dims))
+    result = tuple(
+        size if axis < 2 and random.integer(0, 3) else max(1, size * random.integer(1, 5) // random.choice(1, 2, 3))
+        for axis, size in enumerate(dims)
+    )
     coordinates = random.choice(*(known for known in COORDINATES if known != "tf_crop_and_resize"))
     return Resize(result, tuple(new / old for new, old in zip(result, dims)), "nearest", coordinates, random.choice(*NEAREST))
 
@@ -53,8 +63,11 @@ def copies(case, count, dtypes=(DType.int8,)):
         random = Randomness(seed)
         dims, dtype = EDGES[seed % len(EDGES)], random.choice(*dtypes)
         tensor, values = data(random, dims, dtype)
-        operators = [pads(random, dims, random.choice(*MODES)), resized(random, dims),
-                     Tile(tuple(random.choice(1, 1, 2, 3) for _ in dims))]
+        operators = [
+            pads(random, dims, random.choice(*MODES)),
+            resized(random, dims),
+            Tile(tuple(random.choice(1, 1, 2, 3) for _ in dims)),
+        ]
         found += [moved(case, operator, [tensor], [values]) for operator in operators]
     return found
 
@@ -76,8 +89,16 @@ def concatenations(case, count, most_parts, dtypes=(DType.int8,)):
         random = Randomness(seed)
         dims, dtype = EDGES[seed % len(EDGES)], random.choice(*dtypes)
         axis, form = random.integer(0, len(dims) - 1), random.choice(row_major, channels_last)(len(dims))
-        given = [data(random, tuple(random.choice(1, 8, 16, random.integer(1, 40)) if i == axis else size for i, size in enumerate(dims)),
-                      dtype, f"x{part}", form) for part in range(random.integer(2, most_parts))]
+        given = [
+            data(
+                random,
+                tuple(random.choice(1, 8, 16, random.integer(1, 40)) if i == axis else size for i, size in enumerate(dims)),
+                dtype,
+                f"x{part}",
+                form,
+            )
+            for part in range(random.integer(2, most_parts))
+        ]
         tensors, values = [tensor for tensor, _ in given], [value for _, value in given]
         if dtype is DType.int8 and random.integer(0, 1):
             tensors[0] = tensors[0].with_(quantization=random.quantization(0.07))

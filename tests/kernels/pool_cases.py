@@ -34,22 +34,27 @@ def random_pool(case, seed):
 
 
 def edge_pools(case):
-    return [pool(case, seed, *shape) for seed, shape in enumerate((
-        (GlobalAveragePooling, 1, 64, (8, 8), None, 1),
-        (GlobalMaxPooling, 2, 19, (5, 3), None, 1),
-        (GlobalAveragePooling, 2, 5, (7, 3), None, 1),
-        (GlobalAveragePooling, 1, 6, (17, 31), None, 1),
-        (AvgPooling, 1, 70, (25, 5), (25, 5), 1),
-        (MaxPooling, 1, 16, (9, 9), (3, 3), 2, 1, (1, 1)),
-        (MaxPooling, 1, 5, (9, 9), (3, 3), 1, 2, (2, 2)),
-        (MaxPooling, 1, 21, (1, 1), (3, 3), 1, 1, (1, 1)),
-        (AvgPooling, 2, 6, (12,), (3,), 3),
-        (AvgPooling, 1, 4, (9, 9), (2, 3), 2, 2),
-        (AvgPooling, 1, 17, (7, 6), (3, 3), 1, 1, (1, 1)),
-        (AvgPooling, 2, 33, (5, 9), (3, 2), 2, 1, (1, 0)),
-        (AvgPooling, 1, 5, (1, 1), (3, 3), 1, 1, (1, 1)),
-        (MaxPooling, 1, 3, (1, 1), (1, 1), 1),
-        (AvgPooling, 1, 11, (3, 4), (1, 1), 2),
-        (AvgPooling, 1, 12, (4, 5), (2, 1), 1),
-        (MaxPooling, 1, 4, (3, 200), (3, 3), 3, 1, (0, 1)),
-    ))] + [pool(case, 20 + seed, AvgPooling, 1, 9, (6, 7), (3, 3), 2, 1, (1, 1), count_include_pad=True) for seed in range(3)]
+    return [
+        pool(case, seed, *shape)
+        for seed, shape in enumerate(
+            (
+                (GlobalAveragePooling, 1, 64, (8, 8), None, 1),
+                (GlobalMaxPooling, 2, 19, (5, 3), None, 1),
+                (GlobalAveragePooling, 2, 5, (7, 3), None, 1),
+                (GlobalAveragePooling, 1, 6, (17, 31), None, 1),
+                (AvgPooling, 1, 70, (25, 5), (25, 5), 1),
+                (MaxPooling, 1, 16, (9, 9), (3, 3), 2, 1, (1, 1)),
+                (MaxPooling, 1, 5, (9, 9), (3, 3), 1, 2, (2, 2)),
+                (MaxPooling, 1, 21, (1, 1), (3, 3), 1, 1, (1, 1)),
+                (AvgPooling, 2, 6, (12,), (3,), 3),
+                (AvgPooling, 1, 4, (9, 9), (2, 3), 2, 2),
+                (AvgPooling, 1, 17, (7, 6), (3, 3), 1, 1, (1, 1)),
+                (AvgPooling, 2, 33, (5, 9), (3, 2), 2, 1, (1, 0)),
+                (AvgPooling, 1, 5, (1, 1), (3, 3), 1, 1, (1, 1)),
+                (MaxPooling, 1, 3, (1, 1), (1, 1), 1),
+                (AvgPooling, 1, 11, (3, 4), (1, 1), 2),
+                (AvgPooling, 1, 12, (4, 5), (2, 1), 1),
+                (MaxPooling, 1, 4, (3, 200), (3, 3), 3, 1, (0, 1)),
+            )
+        )
+    ] + [pool(case, 20 + seed, AvgPooling, 1, 9, (6, 7), (3, 3), 2, 1, (1, 1), count_include_pad=True) for seed in range(3)]

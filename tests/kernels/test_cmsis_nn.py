@@ -37,9 +37,13 @@ def test_its_kernels_are_listed_with_their_rounding():
 
 
 def test_its_rounding_is_not_that_of_the_contract(checkout):
-    nodes = aidge_build("explain", int8_model("kws_dscnn"), "--lib", "cmsis_nn,ref", "--checkout", f"cmsis_nn={checkout}", "--json").json["nodes"]
+    nodes = aidge_build(
+        "explain", int8_model("kws_dscnn"), "--lib", "cmsis_nn,ref", "--checkout", f"cmsis_nn={checkout}", "--json"
+    ).json["nodes"]
     assert {node["library"] for node in nodes} <= {"ref", ""}
-    reasons = {rejected["reason"] for node in nodes for rejected in node["rejected"] if rejected["kernel"].startswith("cmsis_nn ")}
+    reasons = {
+        rejected["reason"] for node in nodes for rejected in node["rejected"] if rejected["kernel"].startswith("cmsis_nn ")
+    }
     assert "rounds as 'double', the build wants 'onnx'" in reasons
 
 
@@ -48,8 +52,23 @@ def test_its_rounding_is_not_that_of_the_contract(checkout):
 def test_a_network_stays_close_to_the_exact_meaning(checkout, name, board, tmp_path):
     values = numpy.load(vectors(name))["x"][:2]
     numpy.savez(tmp_path / "io.npz", x=values)
-    result = aidge_build("verify", int8_model(name), "--io-data", tmp_path / "io.npz", "--board", board, "--lib", "cmsis_nn,ref", "--rounding", "any",
-                         "--checkout", f"cmsis_nn={checkout}", "--json", "--keep", tmp_path / "kept")
+    result = aidge_build(
+        "verify",
+        int8_model(name),
+        "--io-data",
+        tmp_path / "io.npz",
+        "--board",
+        board,
+        "--lib",
+        "cmsis_nn,ref",
+        "--rounding",
+        "any",
+        "--checkout",
+        f"cmsis_nn={checkout}",
+        "--json",
+        "--keep",
+        tmp_path / "kept",
+    )
     assert result.json["top1_equal"] == len(values) and max(output["max_difference"] for output in result.json["outputs"]) <= 6
     used = {layer["kernel"].split()[0] for layer in result.json["layers"] if layer["op"] in ("Conv2D", "ConvDepthWise2D", "FC")}
     assert used == {"cmsis_nn"}

@@ -12,8 +12,9 @@ from helium_harness import RANDOM_CASES
 from pool_cases import edge_pools, random_pool
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
-FLAGS = pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto"), ("-O0",), PORTABLE],
-                                ids=lambda flags: " ".join(flags) or "usual")
+FLAGS = pytest.mark.parametrize(
+    "flags", [(), ("-O3",), ("-Os", "-flto"), ("-O0",), PORTABLE], ids=lambda flags: " ".join(flags) or "usual"
+)
 
 
 def sums_and_products():
@@ -45,5 +46,4 @@ def test_sums_and_products_equal_the_meaning_on_the_emulated_core(flags):
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():
-    assert run(candidates(), "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef",
-               "-Werror", board="host") == []
+    assert run(candidates(), "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror", board="host") == []

@@ -55,8 +55,11 @@ def depthwise_cases():
         random, rank, (low, high) = Randomness(seed), len(kernel), clamps[seed % len(clamps)]
         window = Window(kernel, strides, dilations, (pads[0],) * rank, (pads[1],) * rank)
         data, weights = random.real(batch, channels, *spatial), constant("w", random.float32(channels, 1, *kernel))
-        yield case(Conv(minimum=low, maximum=high, window=window, groups=channels, depthwise=True),
-                   [data, weights, random.bias(channels, "float32")], [random.float32(*data.dims)])
+        yield case(
+            Conv(minimum=low, maximum=high, window=window, groups=channels, depthwise=True),
+            [data, weights, random.bias(channels, "float32")],
+            [random.float32(*data.dims)],
+        )
 
 
 def candidates():
@@ -67,14 +70,18 @@ def candidates():
         window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
         weights = constant("w", random.float32(outputs, channels, *kernel))
         data = random.real(batch, channels, *spatial)
-        yield case(Conv(minimum=low, maximum=high, window=window), [data, weights, random.bias(outputs, "float32")],
-                   [random.float32(*data.dims)])
+        yield case(
+            Conv(minimum=low, maximum=high, window=window),
+            [data, weights, random.bias(outputs, "float32")],
+            [random.float32(*data.dims)],
+        )
     for seed, (batch, features, outputs) in enumerate([(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16)]):
         random = Randomness(seed)
         weights = constant("w", random.float32(outputs, features))
         operator = FC(minimum=random.choice(-math.inf, 0.0), maximum=random.choice(math.inf, 1.0))
-        yield case(operator, [random.real(batch, features), weights, random.bias(outputs, "float32")],
-                   [random.float32(batch, features)])
+        yield case(
+            operator, [random.real(batch, features), weights, random.bias(outputs, "float32")], [random.float32(batch, features)]
+        )
 
 
 @pytest.mark.parametrize("flags", [(), PORTABLE, ("-O0",), ("-O3", "-flto")], ids=["assembly", "portable", "unoptimized", "lto"])

@@ -80,8 +80,12 @@ def test_no_layer_of_few_taps_is_left_to_another_library():
     cases = candidates()
     assert len(accepted(cases)) == len(cases) > 40
     assert {entry.kernel.name for entry in cases} == {"conv2d_grouped_int8", "depthwise_taps_int8"}
-    assert {form for form in ("packed", "wide") for entry in cases if f"_{form}_" in entry.call.function
-            and "_even" in entry.call.function} == {"packed", "wide"}  # both forms of the requantization in blocks of one length
+    assert {
+        form
+        for form in ("packed", "wide")
+        for entry in cases
+        if f"_{form}_" in entry.call.function and "_even" in entry.call.function
+    } == {"packed", "wide"}  # both forms of the requantization in blocks of one length
 
 
 @needs_compiler

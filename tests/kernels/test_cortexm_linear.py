@@ -81,14 +81,16 @@ def int8_case(seed, batch, channels, spatial, outputs, kernel, stride, dilation,
     rank = len(kernel)
     low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5))
     window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
-    operator = Conv(minimum=low, maximum=high, window=window, groups=groups, depthwise=groups > 1
-                    and groups == channels == outputs)
+    operator = Conv(
+        minimum=low, maximum=high, window=window, groups=groups, depthwise=groups > 1 and groups == channels == outputs
+    )
     data, weights = random.data(batch, channels, *spatial), random.weights(outputs, channels // groups, *kernel)
     if seed % 3:  # most models hold no -128
         weights = constant("w", numpy.maximum(weights.data, -127), weights.quantization)
     around = 0.05 * 0.01 * 50 * math.sqrt(weights.data[0].size)
-    return case(operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)],
-                quantization=random.quantization(around))
+    return case(
+        operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)], quantization=random.quantization(around)
+    )
 
 
 def random_edge(seed, is_wide=False):
@@ -100,29 +102,52 @@ def random_edge(seed, is_wide=False):
     kernel, spatial = (tuple(random.integer(1, most) for _ in range(rank)) for most in (5, 13))
     dilation, pads = random.choice(1, 1, 2), (random.integer(0, 2), random.integer(0, 2))
     fits = all(size + sum(pads) >= (taps - 1) * dilation + 1 for size, taps in zip(spatial, kernel))
-    return (random.integer(1, 2), channels, spatial, outputs, kernel, random.integer(1, 3), dilation, pads,
-            channels if depthwise else 1) if fits else None
+    return (
+        (
+            random.integer(1, 2),
+            channels,
+            spatial,
+            outputs,
+            kernel,
+            random.integer(1, 3),
+            dilation,
+            pads,
+            channels if depthwise else 1,
+        )
+        if fits
+        else None
+    )
 
 
 def fc_cases():
-    for seed, (batch, features, outputs) in enumerate([(1, 4, 4), (1, 1, 4), (1, 7, 5), (3, 64, 10), (1, 300, 7), (2, 5, 6),
-                                                       (1, 33, 17),
-                                                       (1, 66, 9), (2, 35, 8)]):
+    for seed, (batch, features, outputs) in enumerate(
+        [(1, 4, 4), (1, 1, 4), (1, 7, 5), (3, 64, 10), (1, 300, 7), (2, 5, 6), (1, 33, 17), (1, 66, 9), (2, 35, 8)]
+    ):
         for variant in (0, 100, 200):
             random = Randomness(seed + variant)
             data, weights = random.data(batch, features), random.weights(outputs, features)
             if variant:
                 weights = constant("w", numpy.maximum(weights.data, -127), weights.quantization)
             quantization = random.quantization(0.05 * 0.01 * 50 * math.sqrt(features))
-            yield case(FC(minimum=random.choice(-math.inf, 0.0)), [data, weights, random.bias(outputs)],
-                       [random.int8(*data.dims)], quantization=quantization)
+            yield case(
+                FC(minimum=random.choice(-math.inf, 0.0)),
+                [data, weights, random.bias(outputs)],
+                [random.int8(*data.dims)],
+                quantization=quantization,
+            )
 
 
 def extreme_cases():
     """Multipliers that vanish or saturate, constant channels, accumulators beyond 24 bits."""
     random = Randomness(5)
-    for scale_in, scale_w, scale_out in [(1e-20, 1e-25, 1e-3), (1e-30, 1e-30, 1.0), (10.0, 10.0, 1e-20), (1.0, 1.0, 2.0 ** 20),
-                                         (2.0 ** -4, 2.0 ** -8, 2.0 ** -3), (0.5, 0.5, 0.5)]:
+    for scale_in, scale_w, scale_out in [
+        (1e-20, 1e-25, 1e-3),
+        (1e-30, 1e-30, 1.0),
+        (10.0, 10.0, 1e-20),
+        (1.0, 1.0, 2.0**20),
+        (2.0**-4, 2.0**-8, 2.0**-3),
+        (0.5, 0.5, 0.5),
+    ]:
         data = random.data(1, 8, 3, 3).with_(quantization=per_tensor(scale_in, 3))
         scales = (scale_w, scale_w * 4, scale_w / 3, scale_w, scale_w)
         bias = constant("b", numpy.array([0, 1 << 30, -(1 << 30), 1 << 23, -5], numpy.int32))
@@ -158,12 +183,15 @@ def test_layers_equal_the_meaning_on_the_emulated_core(flags):
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():
-    assert run(sample(), "-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror",
-               board="host") == []
+    assert (
+        run(sample(), "-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror", board="host") == []
+    )
 
 
 @needs_compiler
-@pytest.mark.parametrize("objective, flags", [("balanced", ("-O0",)), ("speed", ("-O3",)), ("size", ("-Os",)), ("balanced", ("-O2", "-flto"))])
+@pytest.mark.parametrize(
+    "objective, flags", [("balanced", ("-O0",)), ("speed", ("-O3",)), ("size", ("-Os",)), ("balanced", ("-O2", "-flto"))]
+)
 def test_the_result_does_not_depend_on_compiler_options(objective, flags):
     cases = accepted([built_for(int8_case(2, *edge), objective) for edge in EDGES])
     assert run(cases, *flags, board=BOARD) == []

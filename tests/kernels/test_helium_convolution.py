@@ -70,15 +70,23 @@ def extreme_convolution(seed, channels, outputs, scales, groups=1):
     weights = numpy.full((outputs, channels // groups, 3, 3), -128, numpy.int8)
     values = numpy.full(data.dims, -128, numpy.int8)
     operator = Conv(window=Window((3, 3), (1, 1), (1, 1), (1, 1), (1, 1)), groups=groups)
-    return case(operator, [data, constant("w", weights, Quantization(scales, (0,) * outputs, 0)), random.bias(outputs)], [values],
-                quantization=per_tensor(0.5, random.integer(-128, 127)))
+    return case(
+        operator,
+        [data, constant("w", weights, Quantization(scales, (0,) * outputs, 0)), random.bias(outputs)],
+        [values],
+        quantization=per_tensor(0.5, random.integer(-128, 127)),
+    )
 
 
 def candidates():
     edges = [convolution(index, *edge) for index, edge in enumerate(EDGES)]
-    many, few = (1e-30, 1e30, 2.0 ** -14, 2.0 ** -20), (1e-38, 1.0, 2.0 ** -12)
-    extremes = [extreme_convolution(1, 16, 4, many), extreme_convolution(2, 3, 3, few),
-                extreme_convolution(3, 32, 4, many, groups=2), extreme_convolution(4, 2, 4, many, groups=2)]
+    many, few = (1e-30, 1e30, 2.0**-14, 2.0**-20), (1e-38, 1.0, 2.0**-12)
+    extremes = [
+        extreme_convolution(1, 16, 4, many),
+        extreme_convolution(2, 3, 3, few),
+        extreme_convolution(3, 32, 4, many, groups=2),
+        extreme_convolution(4, 2, 4, many, groups=2),
+    ]
     return [*edges, *extremes, *(random_convolution(1000 + seed) for seed in range(RANDOM_CASES)), *grouped_cases()]
 
 

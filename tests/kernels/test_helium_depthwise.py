@@ -71,21 +71,34 @@ def with_weights(values, scales, data_value=-128):
     data = random.data(1, channels, 6, 6).with_(quantization=per_tensor(0.5, 127))
     weights = constant("w", numpy.array(values, numpy.int8).reshape(channels, 1, 3, 3), Quantization(scales, (0,) * channels, 0))
     operator = Conv(window=Window((3, 3), (1, 1), (1, 1), (1, 1), (1, 1)), groups=channels, depthwise=True)
-    return case(operator, [data, weights, random.bias(channels)], [numpy.full(data.dims, data_value, numpy.int8)],
-                quantization=per_tensor(0.5, 5))
+    return case(
+        operator,
+        [data, weights, random.bias(channels)],
+        [numpy.full(data.dims, data_value, numpy.int8)],
+        quantization=per_tensor(0.5, 5),
+    )
 
 
 def candidates():
     alternating = [[-128, -127] * 4 + [-128]] * 3
-    return [*(depthwise(index, *edge) for index, edge in enumerate(EDGES)),
-            with_weights(alternating, (1e-30, 2.0 ** -10, 1e30)), with_weights([[127] * 9] * 2, (2.0 ** -12, 2.0 ** -14)),
-            *(random_depthwise(2000 + seed) for seed in range(RANDOM_CASES))]
+    return [
+        *(depthwise(index, *edge) for index, edge in enumerate(EDGES)),
+        with_weights(alternating, (1e-30, 2.0**-10, 1e30)),
+        with_weights([[127] * 9] * 2, (2.0**-12, 2.0**-14)),
+        *(random_depthwise(2000 + seed) for seed in range(RANDOM_CASES)),
+    ]
 
 
 def accepted(cases):
     """Random weights may hold two neighbours of -128, which the library leaves to ref."""
-    return [entry for entry in cases if any(not kernel.spec.rejection(entry.view, FEATURES, "onnx")
-                                            for kernel in library("helium").kernels_for(entry.view.node.type))]
+    return [
+        entry
+        for entry in cases
+        if any(
+            not kernel.spec.rejection(entry.view, FEATURES, "onnx")
+            for kernel in library("helium").kernels_for(entry.view.node.type)
+        )
+    ]
 
 
 @needs_emulator

@@ -23,16 +23,21 @@ def fully_connected(seed, batch, features, outputs):
     random = Randomness(seed)
     low, high = random.choice(*CLAMPS)
     data, weights = random.data(batch, features), random.weights(outputs, features)
-    return case(FC(minimum=low, maximum=high), [data, weights, random.bias(outputs)], [random.int8(*data.dims)],
-                quantization=random.quantization(0.05 * 0.01 * 50 * math.sqrt(features)))
+    return case(
+        FC(minimum=low, maximum=high),
+        [data, weights, random.bias(outputs)],
+        [random.int8(*data.dims)],
+        quantization=random.quantization(0.05 * 0.01 * 50 * math.sqrt(features)),
+    )
 
 
 def extreme_fully_connected(scales):
     random, outputs = Randomness(9), len(scales)
     data = random.data(1, 40).with_(quantization=per_tensor(0.5, 127))
     weights = constant("w", numpy.full((outputs, 40), -128, numpy.int8), Quantization(scales, (0,) * outputs, 0))
-    return case(FC(), [data, weights, random.bias(outputs)], [numpy.full((1, 40), -128, numpy.int8)],
-                quantization=per_tensor(0.5, -3))
+    return case(
+        FC(), [data, weights, random.bias(outputs)], [numpy.full((1, 40), -128, numpy.int8)], quantization=per_tensor(0.5, -3)
+    )
 
 
 def function(seed, *dims):
@@ -43,23 +48,43 @@ def function(seed, *dims):
 
 
 def candidates():
-    shapes = [(1, 1, 1), (1, 7, 4), (3, 64, 10), (1, 640, 24), (2, 5, 3), (1, 33, 17), (1, 16, 8), (1, 200, 9), (1, 256, 2),
-              (1, 785, 16)]
+    shapes = [
+        (1, 1, 1),
+        (1, 7, 4),
+        (3, 64, 10),
+        (1, 640, 24),
+        (2, 5, 3),
+        (1, 33, 17),
+        (1, 16, 8),
+        (1, 200, 9),
+        (1, 256, 2),
+        (1, 785, 16),
+    ]
     cases = [fully_connected(seed, *shape) for seed, shape in enumerate(shapes)]
-    cases += [extreme_fully_connected((1e-30, 1e30, 2.0 ** -14)), extreme_fully_connected((1e-38,) + (2.0 ** -10,) * 8)]
-    cases += binaries(case, 60) + [function(seed, *dims) for seed, dims in enumerate(((1, 1), (1, 5), (1, 16), (2, 5, 3, 7), (1, 64, 9)))]
+    cases += [extreme_fully_connected((1e-30, 1e30, 2.0**-14)), extreme_fully_connected((1e-38,) + (2.0**-10,) * 8)]
+    cases += binaries(case, 60) + [
+        function(seed, *dims) for seed, dims in enumerate(((1, 1), (1, 5), (1, 16), (2, 5, 3, 7), (1, 64, 9)))
+    ]
     cases += edge_pools(case)
     for seed in range(3000, 3000 + RANDOM_CASES):
         random = Randomness(seed)
-        cases += [fully_connected(seed, random.choice(1, 1, 3), random.integer(1, 300), random.integer(1, 40)), random_pool(case, seed)]
+        cases += [
+            fully_connected(seed, random.choice(1, 1, 3), random.integer(1, 300), random.integer(1, 40)),
+            random_pool(case, seed),
+        ]
     return cases
 
 
 def accepted(cases):
     """Some random scales have exact ties, which the library leaves to ref."""
-    return [entry for entry in cases if any(not kernel.spec.rejection(entry.view, FEATURES, "onnx")
-                                            for kernel in library("helium").kernels_for(entry.view.node.type,
-                                                                                    entry.view.operator.kinds()))]
+    return [
+        entry
+        for entry in cases
+        if any(
+            not kernel.spec.rejection(entry.view, FEATURES, "onnx")
+            for kernel in library("helium").kernels_for(entry.view.node.type, entry.view.operator.kinds())
+        )
+    ]
 
 
 @needs_emulator

@@ -52,8 +52,17 @@ def test_the_c_versions_move_elements_exactly_on_this_machine(made_by):
 
 def reformats(case):
     random = Randomness(6)
-    for dims in ((1, 3, 9, 7), (2, 16, 4, 5), (1, 17, 5, 5), (1, 18, 4, 5), (2, 40, 2, 7), (1, 2, 1, 1), (3, 5, 8), (1, 1, 3, 4),
-                 (1, 300, 2, 3)):
+    for dims in (
+        (1, 3, 9, 7),
+        (2, 16, 4, 5),
+        (1, 17, 5, 5),
+        (1, 18, 4, 5),
+        (2, 40, 2, 7),
+        (1, 2, 1, 1),
+        (3, 5, 8),
+        (1, 1, 3, 4),
+        (1, 300, 2, 3),
+    ):
         for one, other in ((row_major, channels_last), (channels_last, row_major)):
             data = random.data(*dims).with_(format=one(len(dims)))
             yield case(Reformat(), [data], [random.int8(*dims)], quantization=data.quantization, format=other(len(dims)))

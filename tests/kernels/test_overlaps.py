@@ -57,12 +57,21 @@ def cortexm_cases():
 @functools.cache
 def helium_cases():
     """The edges, MORE, a pointwise layer of few channels whose pixels pass in several parts, and layers in groups."""
-    dense = [*helium_convolutions.EDGES, (1, 8, (40, 30), 8, (1, 1), 1, 1, (0, 0)),
-             *(edge[:-1] for edge in MORE if edge[-1] == 1)]
+    dense = [
+        *helium_convolutions.EDGES,
+        (1, 8, (40, 30), 8, (1, 1), 1, 1, (0, 0)),
+        *(edge[:-1] for edge in MORE if edge[-1] == 1),
+    ]
     deep = [*helium_depthwise.EDGES, *((*edge[:3], *edge[4:-1]) for edge in MORE if edge[-1] > 1)]
-    return sharing(cortexm_harness.accepted([*(helium_harness.convolution(seed, *edge) for seed, edge in enumerate(dense)),
-                                             *(helium_depthwise.depthwise(100 + seed, *edge) for seed, edge in enumerate(deep)),
-                                             *grouped_cases()]))
+    return sharing(
+        cortexm_harness.accepted(
+            [
+                *(helium_harness.convolution(seed, *edge) for seed, edge in enumerate(dense)),
+                *(helium_depthwise.depthwise(100 + seed, *edge) for seed, edge in enumerate(deep)),
+                *grouped_cases(),
+            ]
+        )
+    )
 
 
 @needs_emulator
@@ -89,8 +98,9 @@ def test_float_layers_of_cortexm_may_overwrite_what_they_say(flags):
     assert cortexm_harness.run(cases, *flags, board=BOARD, lead=promised_lead) == []
 
 
-@pytest.mark.parametrize("cases, run", [(cortexm_cases, cortexm_harness.run), (helium_cases, helium_harness.run)],
-                         ids=["cortexm", "helium"])
+@pytest.mark.parametrize(
+    "cases, run", [(cortexm_cases, cortexm_harness.run), (helium_cases, helium_harness.run)], ids=["cortexm", "helium"]
+)
 def test_without_the_distance_layers_overwrite_what_they_read(cases, run):
     distant = [entry for entry in cases() if demands(entry).overlap and promised_lead(entry) > 0]
     assert len(run(distant, board="host", lead=lambda entry: 0)) >= len(distant) // 2 >= 5

@@ -20,10 +20,36 @@ from aidge_build.operators.binary import Add, Div, Mul, Sub
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.unary import Abs, Ceil, Erf, Exp, Floor, Log, Neg, Reciprocal, Round, Sqrt
 
-FUNCTIONS = [ReLU(), Clip(minimum=-0.5, maximum=6.0), Clip(), LeakyReLU(0.1), Elu(1.5), Sigmoid(), Tanh(),
-             HardSigmoid(0.25, 0.4), HardSwish(), Abs(), Neg(), Exp(), Ceil(), Floor(), Round(), Erf()]
-DIMS = [((1, 3, 4, 5), (1, 3, 4, 5)), ((2, 3, 4, 5), (1, 3, 1, 1)), ((1, 3, 1, 5), (2, 1, 4, 1)), ((7,), (1,)), ((2, 3, 4), (4,)),
-        ((1, 2, 3, 2, 5), (1, 2, 1, 2, 1)), ((1, 1), (4, 6)), ((5, 3), (3,)), ((2, 3, 4, 2), (3, 1, 1)), ((1,), (1,))]
+FUNCTIONS = [
+    ReLU(),
+    Clip(minimum=-0.5, maximum=6.0),
+    Clip(),
+    LeakyReLU(0.1),
+    Elu(1.5),
+    Sigmoid(),
+    Tanh(),
+    HardSigmoid(0.25, 0.4),
+    HardSwish(),
+    Abs(),
+    Neg(),
+    Exp(),
+    Ceil(),
+    Floor(),
+    Round(),
+    Erf(),
+]
+DIMS = [
+    ((1, 3, 4, 5), (1, 3, 4, 5)),
+    ((2, 3, 4, 5), (1, 3, 1, 1)),
+    ((1, 3, 1, 5), (2, 1, 4, 1)),
+    ((7,), (1,)),
+    ((2, 3, 4), (4,)),
+    ((1, 2, 3, 2, 5), (1, 2, 1, 2, 1)),
+    ((1, 1), (4, 6)),
+    ((5, 3), (3,)),
+    ((2, 3, 4, 2), (3, 1, 1)),
+    ((1,), (1,)),
+]
 
 
 def test_every_function_of_one_int8_value_is_exact():
@@ -72,12 +98,21 @@ def test_int8_sums_and_products_are_exact_with_any_broadcasting():
 
 def test_int8_sums_with_extreme_and_tied_scales_are_exact():
     cases = []
-    for scales in [(1.0, 1.0, 2.0), (0.75, 0.75, 4.5), (1e-3, 10.0, 0.05), (2.0 ** -10, 1.0, 2.0 ** -9), (1.0, 1.0, 1e-3),
-                   (1.0, 1.0, 1000.0), (1 / 3, 1.0, 2 / 3)]:
+    for scales in [
+        (1.0, 1.0, 2.0),
+        (0.75, 0.75, 4.5),
+        (1e-3, 10.0, 0.05),
+        (2.0**-10, 1.0, 2.0**-9),
+        (1.0, 1.0, 1e-3),
+        (1.0, 1.0, 1000.0),
+        (1 / 3, 1.0, 2 / 3),
+    ]:
         grid = [grid.astype(numpy.int8) for grid in numpy.meshgrid(numpy.arange(-128, 128), numpy.arange(-128, 128))]
         for operator in (Add(), Sub(), Mul()):
-            inputs = [Tensor(name, (256, 256), DType.int8, quantization=per_tensor(scale, zero_point))
-                      for name, scale, zero_point in zip("ab", scales, (-128, 5))]
+            inputs = [
+                Tensor(name, (256, 256), DType.int8, quantization=per_tensor(scale, zero_point))
+                for name, scale, zero_point in zip("ab", scales, (-128, 5))
+            ]
             cases.append(case(operator, inputs, grid, quantization=per_tensor(scales[2], -3)))
     functions = {entry.call.function for entry in cases}
     assert functions == {"aidge_ref_add_int8", "aidge_ref_add_wide_int8", "aidge_ref_mul_int8"}
@@ -97,8 +132,13 @@ def test_float32_functions_and_operators_are_within_tolerance():
             random = Randomness(seed)
             fixed = constant("b", random.float32(*second))
             cases.append(case(operator, [random.real(*first, name="a"), fixed], [random.float32(*first)]))
-            cases.append(case(operator, [random.real(*first, name="a"), random.real(*second, name="b")],
-                              [random.float32(*first), random.float32(*second)]))
+            cases.append(
+                case(
+                    operator,
+                    [random.real(*first, name="a"), random.real(*second, name="b")],
+                    [random.float32(*first), random.float32(*second)],
+                )
+            )
     for dims in ((3, 1, 1), (1,), (2, 3, 4, 5)):
         random = Randomness(2)
         slope = constant("slope", random.float32(*dims))
@@ -119,8 +159,10 @@ def conversion_parameters(random, count, dtype=numpy.int8):
 
 def test_quantize_rounds_ties_to_even_saturates_and_gives_nan_the_zero_point():
     cases = []
-    special = numpy.array([0.5, 1.5, 2.5, -0.5, -1.5, numpy.inf, -numpy.inf, numpy.nan, 1e30, -1e30,
-                           127.5, 128.5, -128.5, 255.5, -0.0], numpy.float32)
+    special = numpy.array(
+        [0.5, 1.5, 2.5, -0.5, -1.5, numpy.inf, -numpy.inf, numpy.nan, 1e30, -1e30, 127.5, 128.5, -128.5, 255.5, -0.0],
+        numpy.float32,
+    )
     zero_point = constant("zero_point", numpy.array(-1, numpy.int8))
     for scale in (1.0, 0.5, 0.1):
         parameters = [constant("scale", numpy.array(scale, numpy.float32)), zero_point]

@@ -13,10 +13,13 @@ from harness import WARNINGS, library
 from aidge_build.emit.kernels import kernel_text
 
 HEADERS = sorted(path for path in library().files if path.endswith(".h"))
-CORES = {"m0": ("-mcpu=cortex-m0",), "m3": ("-mcpu=cortex-m3",),
-         "m4f": ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
-         "m7 softfp": ("-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=softfp"),
-         "m55": ("-mcpu=cortex-m55", "-mfloat-abi=hard")}
+CORES = {
+    "m0": ("-mcpu=cortex-m0",),
+    "m3": ("-mcpu=cortex-m3",),
+    "m4f": ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
+    "m7 softfp": ("-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=softfp"),
+    "m55": ("-mcpu=cortex-m55", "-mfloat-abi=hard"),
+}
 
 
 def text_of(*headers: str) -> str:

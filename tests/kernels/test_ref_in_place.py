@@ -76,7 +76,9 @@ def raster_cases():
         for dims, operator in pools(random):
             quantization = random.quantization()
             same = quantization if "Max" in operator.type else random.quantization()
-            yield case(operator, [Tensor("x", dims, DType.int8, quantization=quantization)], [random.int8(*dims)], quantization=same)
+            yield case(
+                operator, [Tensor("x", dims, DType.int8, quantization=quantization)], [random.int8(*dims)], quantization=same
+            )
 
 
 def float_raster_cases():
@@ -90,8 +92,9 @@ def lead_of(entry) -> int:
     return entry.kernel.node_class.demands(entry.stored).overlap[0][1]
 
 
-@pytest.mark.parametrize("made, wrong, bytes_each, seen", [(raster_cases, differing, 1, 20), (float_raster_cases, far, 4, 8)],
-                         ids=["int8", "float32"])
+@pytest.mark.parametrize(
+    "made, wrong, bytes_each, seen", [(raster_cases, differing, 1, 20), (float_raster_cases, far, 4, 8)], ids=["int8", "float32"]
+)
 def test_an_output_may_follow_its_input_at_the_distance_that_the_kernel_says(made, wrong, bytes_each, seen):
     cases = [entry for entry in made() if entry.kernel.node_class.demands(entry.stored).overlap]
     assert len(cases) >= 60

@@ -90,13 +90,20 @@ def test_int8_fully_connected_layers_equal_the_meaning():
         random = Randomness(seed)
         data, weights = random.data(batch, features), random.weights(outputs, features)
         quantization = random.quantization(0.05 * 0.01 * 50 * math.sqrt(features))
-        cases.append(case(FC(minimum=random.choice(-math.inf, 0.0)), [data, weights, random.bias(outputs)],
-                          [random.int8(*data.dims)], quantization=quantization))
+        cases.append(
+            case(
+                FC(minimum=random.choice(-math.inf, 0.0)),
+                [data, weights, random.bias(outputs)],
+                [random.int8(*data.dims)],
+                quantization=quantization,
+            )
+        )
     assert differing(cases, run(cases)) == []
 
 
-@pytest.mark.parametrize("flags", [("-O0",), ("-O3", "-march=native", "-ffp-contract=fast"), ("-Os", "-std=gnu11"),
-                                   ("-O2", "-flto")])
+@pytest.mark.parametrize(
+    "flags", [("-O0",), ("-O3", "-march=native", "-ffp-contract=fast"), ("-Os", "-std=gnu11"), ("-O2", "-flto")]
+)
 def test_the_result_does_not_depend_on_compiler_options(flags):
     cases = [int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
     assert differing(cases, run(cases, *flags)) == []
@@ -104,7 +111,7 @@ def test_the_result_does_not_depend_on_compiler_options(flags):
 
 def test_scales_that_vanish_or_saturate_are_exact():
     random, cases = Randomness(5), []
-    for scale_in, scale_w, scale_out in [(1e-20, 1e-25, 1e-3), (1e-30, 1e-30, 1.0), (10.0, 10.0, 1e-20), (1.0, 1.0, 2.0 ** 20)]:
+    for scale_in, scale_w, scale_out in [(1e-20, 1e-25, 1e-3), (1e-30, 1e-30, 1.0), (10.0, 10.0, 1e-20), (1.0, 1.0, 2.0**20)]:
         data = random.data(1, 9).with_(quantization=per_tensor(scale_in, 3))
         weights = constant("w", random.int8(6, 9), per_tensor(scale_w, 0))
         cases.append(case(FC(), [data, weights, random.bias(6)], [random.int8(1, 9)], quantization=per_tensor(scale_out, -1)))
@@ -112,10 +119,17 @@ def test_scales_that_vanish_or_saturate_are_exact():
 
 
 def test_ties_of_power_of_two_scales_go_to_even():
-    data, values = Randomness(7).data(1, 1, 1, 256).with_(quantization=per_tensor(0.25, 0)), numpy.arange(-128, 128).astype(numpy.int8)
+    data, values = (
+        Randomness(7).data(1, 1, 1, 256).with_(quantization=per_tensor(0.25, 0)),
+        numpy.arange(-128, 128).astype(numpy.int8),
+    )
     weights = constant("w", numpy.array([1, 3, -1, -5, 7], numpy.int8).reshape(5, 1, 1, 1), per_tensor(0.5, 0))
-    entry = case(Conv(window=Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0))), [data, weights, None], [values.reshape(1, 1, 1, 256)],
-                 quantization=per_tensor(0.25, 0))
+    entry = case(
+        Conv(window=Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0))),
+        [data, weights, None],
+        [values.reshape(1, 1, 1, 256)],
+        quantization=per_tensor(0.25, 0),
+    )
     (result,) = run([entry])[0]
     assert result[0, 0, 0, 128:134].tolist() == [0, 0, 1, 2, 2, 2]
     assert differing([entry], run([entry])) == []

@@ -90,9 +90,17 @@ def test_float32_pools_are_within_tolerance():
     assert far(cases, run(cases)) == []
 
 
-SOFTMAX = [((1, 10), Softmax(-1)), ((3, 12), Softmax(1)), ((2, 3, 4, 5), Softmax(1)), ((2, 3, 4, 5), Softmax(3)),
-           ((2, 3, 4, 5), Softmax(0)), ((1, 1), Softmax(1)), ((2, 3, 4), Softmax(1, True)), ((2, 3, 4), Softmax(0, True)),
-           ((5,), Softmax(0))]
+SOFTMAX = [
+    ((1, 10), Softmax(-1)),
+    ((3, 12), Softmax(1)),
+    ((2, 3, 4, 5), Softmax(1)),
+    ((2, 3, 4, 5), Softmax(3)),
+    ((2, 3, 4, 5), Softmax(0)),
+    ((1, 1), Softmax(1)),
+    ((2, 3, 4), Softmax(1, True)),
+    ((2, 3, 4), Softmax(0, True)),
+    ((5,), Softmax(0)),
+]
 
 
 def test_int8_softmax_is_exact():
@@ -149,8 +157,10 @@ def test_data_movement_is_exact_for_every_type():
         cases.append(case(Slice((1, 2, 0, 3), (1, 3, 2, 2), (1, -1, 2, -2)), [data], [values], **output))
         cases.append(case(Slice((0, 0, 1, 0), (2, 3, 2, 5), (1, 1, 1, 1)), [data], [values], **output))
         for axis in range(4):
-            parts = [moved(random, dtype, *(n if i == axis else d for i, d in enumerate((2, 3, 4, 5))), name=f"x{n}")
-                     for n in (1, 3, 2)]
+            parts = [
+                moved(random, dtype, *(n if i == axis else d for i, d in enumerate((2, 3, 4, 5))), name=f"x{n}")
+                for n in (1, 3, 2)
+            ]
             tensors = [parts[0][0], parts[1][0].with_(data=parts[1][1]), parts[2][0]]
             cases.append(case(Concat(axis), tensors, [parts[0][1], parts[2][1]], **output))
     assert differing(cases, run(cases)) == []
@@ -168,8 +178,10 @@ def test_a_copy_between_any_two_storage_orders_is_exact():
     cases.append(case(Reformat(), [data], [values], format=Format((5, 4, 3, 2, 1, 0)), **output))
     for dims in ((1, 1, 3, 3), (1, 2, 5, 1), (3, 7, 2, 2), (1, 16, 1, 9), (2, 6, 4, 4)):
         data, values, output = moved(Randomness(3), DType.int16, *dims)
-        cases += [case(Reformat(), [data.with_(format=one(4))], [values], format=other(4), **output)
-                  for one, other in ((row_major, channels_last), (channels_last, row_major))]
+        cases += [
+            case(Reformat(), [data.with_(format=one(4))], [values], format=other(4), **output)
+            for one, other in ((row_major, channels_last), (channels_last, row_major))
+        ]
     assert differing(cases, run(cases)) == []
     assert sum("transpose" in entry.call.function for entry in cases) >= 12
 
@@ -179,8 +191,10 @@ def test_int8_concatenation_of_different_scales_is_exact():
     for seed in range(6):
         random = Randomness(seed)
         axis = random.integer(0, 3)
-        parts = [random.data(*(random.integer(1, 4) if i == axis else d for i, d in enumerate((2, 3, 4, 5))), name=f"x{n}")
-                 for n in range(random.integer(2, 8))]
+        parts = [
+            random.data(*(random.integer(1, 4) if i == axis else d for i, d in enumerate((2, 3, 4, 5))), name=f"x{n}")
+            for n in range(random.integer(2, 8))
+        ]
         parts[-1] = parts[-1].with_(quantization=parts[0].quantization)
         cases.append(case(Concat(axis), parts, [random.int8(*part.dims) for part in parts], quantization=random.quantization()))
     assert all("concat_tables" in entry.call.function for entry in cases)

@@ -77,7 +77,7 @@ def test_ties_go_to_even(scale):
     random = numpy.random.default_rng(2)
     for shift in range(1, 31):
         odd = random.integers(-(1 << 23), 1 << 23, 100_000) | 1
-        results, wanted = scale((odd << max(0, shift - 8)).clip(LIMITS.min, LIMITS.max), 2.0 ** -shift)
+        results, wanted = scale((odd << max(0, shift - 8)).clip(LIMITS.min, LIMITS.max), 2.0**-shift)
         assert numpy.array_equal(results, wanted)
     assert scale([1, 3, 5, -1, -3, -5], 0.5)[0].tolist() == [0, 2, 2, 0, -2, -2]
 

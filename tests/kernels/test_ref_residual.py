@@ -26,19 +26,27 @@ def fused(seed: int, edge, *, of_itself: bool = False) -> Case | None:
         return None
     low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (-1.0, 1.5))
     names = ("between", residual.name) if random.choice(True, False) else (residual.name, "between")
-    nodes = (Node("convolution", alone.view.operator, ("x", "w", *(["b"] if bias else [])), ("between",)),
-             Node("addition", Add(minimum=low, maximum=high), names, ("sum",)))
+    nodes = (
+        Node("convolution", alone.view.operator, ("x", "w", *(["b"] if bias else [])), ("between",)),
+        Node("addition", Add(minimum=low, maximum=high), names, ("sum",)),
+    )
     constants = [weights, *([bias] if bias else [])]
     outer = [data, *([] if of_itself else [residual]), *constants]
     total = between.with_(name="sum", quantization=random.quantization(0.1))
-    graph = graph_view(RESIDUAL_TYPE, nodes, {tensor.name: tensor for tensor in (*outer, between, total)}, [t.name for t in outer], ["sum"])
+    graph = graph_view(
+        RESIDUAL_TYPE, nodes, {tensor.name: tensor for tensor in (*outer, between, total)}, [t.name for t in outer], ["sum"]
+    )
     values = [alone.values[0], *([] if of_itself else [random.int8(*residual.dims)])]
     return case(MetaOperator(RESIDUAL_TYPE, graph), outer, values, quantization=total.quantization)
 
 
 def cases(*, of_itself: bool = False) -> list[Case]:
     edges = [*EDGES, *filter(None, map(random_edge, range(120 if not of_itself else 900)))]
-    edges += [(1, 8, (4, 5), 8, (3, 3), 1, 1, (1, 1), 1), (2, 36, (3, 3), 36, (3, 3), 1, 1, (1, 1), 1), (1, 70, (2, 3), 70, (1, 1), 1, 1, (0, 0), 1)]
+    edges += [
+        (1, 8, (4, 5), 8, (3, 3), 1, 1, (1, 1), 1),
+        (2, 36, (3, 3), 36, (3, 3), 1, 1, (1, 1), 1),
+        (1, 70, (2, 3), 70, (1, 1), 1, 1, (0, 0), 1),
+    ]
     found = [fused(seed, edge, of_itself=of_itself) for seed, edge in enumerate(edges)]
     return [entry for entry in found if entry is not None and accepted(entry)]
 

@@ -33,13 +33,29 @@ from aidge_build.toolchain import build_program, disassemble
 
 MOST_BYTES = 256
 STRESS = "AIDGE_STRESS" in os.environ
-OPTIONS = ((("-O2",), ("-O3",), ("-Os",), ("-O2", "-flto"), ("-O3", "-flto"), ("-Os", "-flto")) if STRESS
-           else (("-O3",), ("-Os", "-flto")))
+OPTIONS = (
+    (("-O2",), ("-O3",), ("-Os",), ("-O2", "-flto"), ("-O3", "-flto"), ("-Os", "-flto"))
+    if STRESS
+    else (("-O3",), ("-Os", "-flto"))
+)
 # The deepest of each library function of C, of software floating point and of our own code.
-DEEPEST = ("test_tan", "test_sin", "test_tanh", "test_exp", "test_pow_types_int64_float32", "test_lrn", "test_lppool_2d_default",
-           "test_resize_tf_crop_and_resize", "test_batchnorm_epsilon_training_mode", "test_lstm_with_peepholes",
-           "test_gru_defaults", "test_softmax_axis_1", "test_resize_upsample_sizes_cubic", "test_conv_with_strides_padding",
-           "test_layer_normalization_2d_axis0")
+DEEPEST = (
+    "test_tan",
+    "test_sin",
+    "test_tanh",
+    "test_exp",
+    "test_pow_types_int64_float32",
+    "test_lrn",
+    "test_lppool_2d_default",
+    "test_resize_tf_crop_and_resize",
+    "test_batchnorm_epsilon_training_mode",
+    "test_lstm_with_peepholes",
+    "test_gru_defaults",
+    "test_softmax_axis_1",
+    "test_resize_upsample_sizes_cubic",
+    "test_conv_with_strides_padding",
+    "test_layer_normalization_2d_axis0",
+)
 # newlib's reduction of an argument to a quarter of a turn (__kernel_rem_pio2f) takes most of 496 B; none of it is ours.
 MOST_BYTES_OF_TURNS = 512
 TURNS = ("__kernel_rem_pio2f",)
@@ -71,12 +87,16 @@ def bounds(cases, board: str, *flags: str) -> list[StackBound]:
 @pytest.mark.parametrize("library, board", [("cortexm", "mps2-an386"), ("helium", "mps3-an547")])
 def test_no_kernel_takes_more_stack_than_256_bytes(library, board):
     cases = cases_of(library)
-    assert {entry.kernel.name for entry in cases} == {kernel.name for kernel in helium_harness.library(library).kernels}, \
+    assert {entry.kernel.name for entry in cases} == {kernel.name for kernel in helium_harness.library(library).kernels}, (
         "a kernel has no case: a test of the library gives its cases in a function `candidates`"
+    )
     for flags in OPTIONS:
         found = bounds(cases, board, *flags)
-        assert [f"{' '.join(flags)} {entry.call.function}: {bound}" for entry, bound in zip(cases, found, strict=True)
-                if bound.bytes is None or not 0 <= bound.bytes <= MOST_BYTES] == []
+        assert [
+            f"{' '.join(flags)} {entry.call.function}: {bound}"
+            for entry, bound in zip(cases, found, strict=True)
+            if bound.bytes is None or not 0 <= bound.bytes <= MOST_BYTES
+        ] == []
         assert max(bound.bytes for bound in found) > 100  # a saved set of all registers is seen
 
 
@@ -100,22 +120,37 @@ def bounds_of_layers(together: list[Program], board: str, folder: Path, *flags: 
     for program in together:
         write_sources(emit(program), folder)
     sources = [folder / file for program in together for file in (program.code_file, f"{program.name}_weights.c")]
-    elf = build_program(load_board(board), [folder / "main.c", *sources], folder / "programs.elf", work_folder=folder / "objects",
-                        include_folders=[folder], extra_flags=flags)
+    elf = build_program(
+        load_board(board),
+        [folder / "main.c", *sources],
+        folder / "programs.elf",
+        work_folder=folder / "objects",
+        include_folders=[folder],
+        extra_flags=flags,
+    )
     layers = {layer.symbol: layer.call.function for program in together for layer in program.layers}
     found = stack_use(read_image(elf), read_disassembly(disassemble(elf)), tuple(layers)).runs
     return {f"{function} of {symbol}": found[symbol] for symbol, function in layers.items()}
 
 
-@pytest.mark.parametrize("board, flags", [(board, flags) for index, board in enumerate(("mps2-an386", "mps3-an547"))
-                                          for flags in (OPTIONS if STRESS else OPTIONS[index:index + 1])],
-                         ids=lambda value: value if isinstance(value, str) else "".join(value))
+@pytest.mark.parametrize(
+    "board, flags",
+    [
+        (board, flags)
+        for index, board in enumerate(("mps2-an386", "mps3-an547"))
+        for flags in (OPTIONS if STRESS else OPTIONS[index : index + 1])
+    ],
+    ids=lambda value: value if isinstance(value, str) else "".join(value),
+)
 def test_no_kernel_of_ref_takes_more_stack_than_256_bytes(board, flags, tmp_path):
     made, found = programs(), {}
     for first in range(0, len(made), PROGRAMS_TOGETHER):
         folder = tmp_path / str(first)
         folder.mkdir()
-        found |= bounds_of_layers(made[first:first + PROGRAMS_TOGETHER], board, folder, *flags)
-    assert [f"{name}: {bound}" for name, bound in found.items() if bound.bytes is None or bound.bytes > (
-        MOST_BYTES_OF_TURNS if set(TURNS) & set(bound.path) else MOST_BYTES)] == []
+        found |= bounds_of_layers(made[first : first + PROGRAMS_TOGETHER], board, folder, *flags)
+    assert [
+        f"{name}: {bound}"
+        for name, bound in found.items()
+        if bound.bytes is None or bound.bytes > (MOST_BYTES_OF_TURNS if set(TURNS) & set(bound.path) else MOST_BYTES)
+    ] == []
     assert max(bound.bytes for bound in found.values()) > 100

@@ -13,13 +13,17 @@ from aidge_build.recipes import simplify
 from tests.models import graph
 
 RANDOM = numpy.random.default_rng(4)
-LIBRARIES = {"cortexm": (frozenset({"dsp", "fpu"}), {"FlipSign", "Reformat", "Softmax", "Sigmoid"}),
-             "helium": (FEATURES, {"FlipSign", "Reformat", "Softmax"})}
+LIBRARIES = {
+    "cortexm": (frozenset({"dsp", "fpu"}), {"FlipSign", "Reformat", "Softmax", "Sigmoid"}),
+    "helium": (FEATURES, {"FlipSign", "Reformat", "Softmax"}),
+}
 
 
 def quantized(name: str, result: str, scale: str = "s", zero_point: str = "z") -> str:
     """`result` through a uint8 tensor, as `name`."""
-    return f"{name}_q = QuantizeLinear({result}, {scale}, {zero_point}) {name} = DequantizeLinear({name}_q, {scale}, {zero_point}) "
+    return (
+        f"{name}_q = QuantizeLinear({result}, {scale}, {zero_point}) {name} = DequantizeLinear({name}_q, {scale}, {zero_point}) "
+    )
 
 
 def network(dtype):
@@ -32,16 +36,25 @@ def network(dtype):
     text += "r4 = Concat<axis=1>(d, a) " + quantized("e", "r4", "s2")
     text += "r5 = Pad(e, pads) " + quantized("f", "r5", "s2")
     text += "r6 = MaxPool<kernel_shape=[2,2], strides=[2,2]>(f) " + quantized("g", "r6", "s2")
-    text += "r7 = Resize<mode=\"nearest\">(g, , scales) " + quantized("h", "r7", "s2")
+    text += 'r7 = Resize<mode="nearest">(g, , scales) ' + quantized("h", "r7", "s2")
     text += "r8 = AveragePool<kernel_shape=[2,2], strides=[2,2]>(h) " + quantized("i", "r8", "s2")
-    text += "r9 = Sigmoid(i) " + quantized("j", "r9", "s3", "z3") + "r10 = GlobalAveragePool(j) " + quantized("k", "r10", "s3", "z3")
+    text += (
+        "r9 = Sigmoid(i) " + quantized("j", "r9", "s3", "z3") + "r10 = GlobalAveragePool(j) " + quantized("k", "r10", "s3", "z3")
+    )
     text += "r11 = Flatten(k) " + quantized("l", "r11", "s3", "z3") + "r12 = Gemm<transB=1>(l, u) yq = QuantizeLinear(r12, s2, z)"
     scales = {"s": 0.05, "s2": 0.07, "s3": 1 / 256, "sw": 0.01}
     constants = {name: numpy.float32(value) for name, value in scales.items()}
-    constants |= {"z": dtype(118), "z3": dtype(0), "zw": numpy.int8(0), "pads": numpy.array([0, 0, 1, 1, 0, 0, 1, 1]),
-                  "scales": numpy.array([1, 1, 2, 2], numpy.float32)}
-    constants |= {name: RANDOM.integers(-127, 128, dims).astype(numpy.int8)
-                  for name, dims in (("wq", (8, 4, 3, 3)), ("vq", (8, 1, 3, 3)), ("uq", (10, 16)))}
+    constants |= {
+        "z": dtype(118),
+        "z3": dtype(0),
+        "zw": numpy.int8(0),
+        "pads": numpy.array([0, 0, 1, 1, 0, 0, 1, 1]),
+        "scales": numpy.array([1, 1, 2, 2], numpy.float32),
+    }
+    constants |= {
+        name: RANDOM.integers(-127, 128, dims).astype(numpy.int8)
+        for name, dims in (("wq", (8, 4, 3, 3)), ("vq", (8, 1, 3, 3)), ("uq", (10, 16)))
+    }
     return graph(text, inputs="uint8[1,4,8,8] xq", outputs="uint8[1,10] yq", constants=constants)
 
 

@@ -30,9 +30,20 @@ from aidge_build.operators.base import Operator
 from aidge_build.operators.matmul import FC
 from tests.shared import SHARED, shared
 
-ALL = ("kws_micro_m_int8_qdq", "kws_micro_m_int8_qoperator", "mnist14_tiny_cnn", "mnist5x5_dynamic_quant", "mnist_cntk",
-       "mnist_cntk_integer_ops", "mobilenet_v2_050_128", "prelu_concat_dynbatch", "streaming_tcn", "ultraface_slim_320",
-       "yamnet_256_esc10", "yunet_s_320")
+ALL = (
+    "kws_micro_m_int8_qdq",
+    "kws_micro_m_int8_qoperator",
+    "mnist14_tiny_cnn",
+    "mnist5x5_dynamic_quant",
+    "mnist_cntk",
+    "mnist_cntk_integer_ops",
+    "mobilenet_v2_050_128",
+    "prelu_concat_dynbatch",
+    "streaming_tcn",
+    "ultraface_slim_320",
+    "yamnet_256_esc10",
+    "yunet_s_320",
+)
 STRESS = "AIDGE_STRESS" in os.environ
 MODELS = ALL if STRESS else ("kws_micro_m_int8_qdq", "mnist14_tiny_cnn", "mnist5x5_dynamic_quant", "streaming_tcn")
 LONGEST = 24  # of the image's sides: a longer one becomes 20 to 23 with the same rest modulo 4
@@ -87,8 +98,12 @@ def int8_case(seed: int, layer: Layer) -> harness.Case:
         return harness.case(layer.operator, [data], [random.int8(*data.dims)], quantization=quantization)
     weights = random.weights(*layer.weights)
     weights = constant("w", numpy.maximum(weights.data, -127), weights.quantization)  # as quantizers make them
-    return harness.case(layer.operator, [data, weights, random.bias(layer.weights[0])], [random.int8(*data.dims)],
-                        quantization=random.quantization(0.05 * 0.01 * 50 * math.sqrt(layer.taps)))
+    return harness.case(
+        layer.operator,
+        [data, weights, random.bias(layer.weights[0])],
+        [random.int8(*data.dims)],
+        quantization=random.quantization(0.05 * 0.01 * 50 * math.sqrt(layer.taps)),
+    )
 
 
 def float_case(seed: int, layer: Layer) -> harness.Case:
@@ -115,16 +130,19 @@ def chosen(made: harness.Case, first: type[helium_harness.Case]) -> helium_harne
 
 @needs_emulator
 @pytest.mark.parametrize("case_of", [int8_case, float_case], ids=["int8", "float"])
-@pytest.mark.parametrize("first, board", [(cortexm_harness.Case, "mps2-an386"), (helium_harness.Case, "mps3-an547")],
-                         ids=["cortex-m4", "cortex-m55"])
+@pytest.mark.parametrize(
+    "first, board", [(cortexm_harness.Case, "mps2-an386"), (helium_harness.Case, "mps3-an547")], ids=["cortex-m4", "cortex-m55"]
+)
 def test_layers_of_models_in_the_wild_equal_their_meaning(first, board, case_of):
     cases = [chosen(case_of(seed, layer), first) for seed, layer in enumerate(layers())]
     fast = [entry for entry in cases if entry.library_name != "ref"]
     slow = [entry for entry in cases if entry.library_name == "ref"]
-    print(f"{len(cases)} layers, {len(fast)} with {first.library_name}; with ref:", *(
-        f"\n  {entry.view.operator.type} {entry.view.inputs[0].dims}" for entry in slow))
+    print(
+        f"{len(cases)} layers, {len(fast)} with {first.library_name}; with ref:",
+        *(f"\n  {entry.view.operator.type} {entry.view.inputs[0].dims}" for entry in slow),
+    )
     has_floats = first is cortexm_harness.Case
     assert len(cases) >= (140 if STRESS else 15) and len(fast) > (len(cases) // 2 if has_floats or case_of is int8_case else -1)
     for some in (fast, slow):
         for start in range(0, len(some), LAYERS_TOGETHER):
-            assert helium_harness.run(some[start:start + LAYERS_TOGETHER], board=board) == []
+            assert helium_harness.run(some[start : start + LAYERS_TOGETHER], board=board) == []

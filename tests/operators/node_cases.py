@@ -26,6 +26,7 @@ def supported_cases() -> Mapping[str, object]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
+
         cases = collect_testcases(None)
     return {case.name: case for case in cases if all(_full_type(node) in builtin_operators() for node in case.model.graph.node)}
 
@@ -34,6 +35,7 @@ def supported_cases() -> Mapping[str, object]:
 def stored_cases() -> Mapping[str, object]:
     """The model cases exported from PyTorch that the package onnx stores as files, by name."""
     from onnx.backend.test.loader import load_model_tests
+
     cases = [case for kind in ("pytorch-converted", "pytorch-operator") for case in load_model_tests(kind=kind)]
     return {case.name: case for case in cases}
 

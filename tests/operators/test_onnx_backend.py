@@ -81,7 +81,10 @@ def test_what_is_not_supported_is_said():
     with pytest.raises(AidgeError, match="the device CUDA is not supported"):
         onnx_backend.prepare(strings, "CUDA")
     rep = onnx_backend.prepare(model("g (float[2] x) => (float[2] y) { y = Neg(x) }"))
-    for inputs, message in (([], "0 inputs are given, the model has 1"), ([[1.0, 2.0]], "an input is no tensor"),
-                            ([numpy.ones(2)], "the input 'x' is float64")):
+    for inputs, message in (
+        ([], "0 inputs are given, the model has 1"),
+        ([[1.0, 2.0]], "an input is no tensor"),
+        ([numpy.ones(2)], "the input 'x' is float64"),
+    ):
         with pytest.raises(AidgeError, match=message):
             rep.run(inputs)

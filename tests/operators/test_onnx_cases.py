@@ -59,8 +59,10 @@ def test_a_stored_pytorch_model_gives_the_expected_values(name):
 
 def _check_stored(case) -> None:
     model = onnx.load(f"{case.model_dir}/model.onnx")
-    inputs, outputs = (_data(case.model_dir, kind, count) for kind, count in (
-        ("input", len(model.graph.input) - len(model.graph.initializer)), ("output", len(model.graph.output))))
+    inputs, outputs = (
+        _data(case.model_dir, kind, count)
+        for kind, count in (("input", len(model.graph.input) - len(model.graph.initializer)), ("output", len(model.graph.output)))
+    )
     check(case.name, model, inputs, outputs, case.rtol, case.atol)
 
 

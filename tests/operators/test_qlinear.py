@@ -25,19 +25,34 @@ WEIGHTS = numpy.random.default_rng(2).integers(-60, 60, (16, 5))
 # the case's type and count from its middle: 128 is added for uint8.
 PAIR = [("x", DIMS), ("sx", F(0.05)), ("zx", 3), ("w", DIMS), ("sw", F(0.03)), ("zw", 0), ("sy", F(0.04)), ("zy", 2)]
 ONE = [("x", DIMS), ("sx", F(0.05)), ("zx", 3), ("sy", F(0.02)), ("zy", 1)]
-GEMM = [("x", (6, 16)), ("sx", F(0.05)), ("zx", 3), ("w", WEIGHTS), ("sw", F(0.03)), ("zw", 0),
-        ("bias", numpy.arange(-2000, 3000, 1000)),
-        ("sy", F(1.5)), ("zy", 2)]
+GEMM = [
+    ("x", (6, 16)),
+    ("sx", F(0.05)),
+    ("zx", 3),
+    ("w", WEIGHTS),
+    ("sw", F(0.03)),
+    ("zw", 0),
+    ("bias", numpy.arange(-2000, 3000, 1000)),
+    ("sy", F(1.5)),
+    ("zy", 2),
+]
 CASES = {
-    "QLinearAdd": (PAIR, {}, DIMS), "QLinearMul": (PAIR, {}, DIMS),
-    "QLinearSigmoid": (ONE, {}, DIMS), "QLinearLeakyRelu": (ONE, {"alpha": 0.1}, DIMS),
-    "QLinearSoftmax": ([("x", (6, 16)), ("sx", F(0.05)), ("zx", 3), ("sy", F(1 / 256)), ("zy", -128)], {"axis": 1, "opset": 13},
-                       (6, 16)),
+    "QLinearAdd": (PAIR, {}, DIMS),
+    "QLinearMul": (PAIR, {}, DIMS),
+    "QLinearSigmoid": (ONE, {}, DIMS),
+    "QLinearLeakyRelu": (ONE, {"alpha": 0.1}, DIMS),
+    "QLinearSoftmax": (
+        [("x", (6, 16)), ("sx", F(0.05)), ("zx", 3), ("sy", F(1 / 256)), ("zy", -128)],
+        {"axis": 1, "opset": 13},
+        (6, 16),
+    ),
     "QLinearGlobalAveragePool": (ONE, {"channels_last": 0}, (1, 3, 1, 1)),
     "QLinearAveragePool": (ONE, {"kernel_shape": [2, 2], "strides": [2, 2]}, (1, 3, 2, 2)),
-    "QLinearConcat": ([("sy", F(0.06)), ("zy", 1), ("x", DIMS), ("sx", F(0.05)), ("zx", 3), ("w", DIMS), ("sw", F(0.03)),
-                       ("zw", 0)],
-                      {"axis": 1}, (1, 6, 4, 4)),
+    "QLinearConcat": (
+        [("sy", F(0.06)), ("zy", 1), ("x", DIMS), ("sx", F(0.05)), ("zx", 3), ("w", DIMS), ("sw", F(0.03)), ("zw", 0)],
+        {"axis": 1},
+        (1, 6, 4, 4),
+    ),
     "QGemm": (GEMM, {}, (6, 5)),
 }
 
@@ -48,13 +63,17 @@ def made(kind: str, dtype: str) -> onnx.ModelProto:
     element = helper.np_dtype_to_tensor_dtype(numpy.dtype(dtype))
     middle = 128 if dtype == "uint8" else 0
     types = {"s": F, "b": numpy.int32, "z": dtype, "w": dtype}
-    constants = [numpy_helper.from_array((numpy.array(value) + (middle if name[0] in "zw" else 0)).astype(types[name[0]]), name)
-                 for name, value in parameters if not isinstance(value, tuple)]
+    constants = [
+        numpy_helper.from_array((numpy.array(value) + (middle if name[0] in "zw" else 0)).astype(types[name[0]]), name)
+        for name, value in parameters
+        if not isinstance(value, tuple)
+    ]
     moving = [helper.make_tensor_value_info(name, element, value) for name, value in parameters if isinstance(value, tuple)]
     node = helper.make_node(kind, [name for name, _ in parameters], ["y"], domain="com.microsoft", **attributes)
     graph = helper.make_graph([node], "g", moving, [helper.make_tensor_value_info("y", element, dims)], constants)
-    return helper.make_model(graph, ir_version=8,
-                             opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)])
+    return helper.make_model(
+        graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    )
 
 
 def random_inputs(view, dtype: str) -> dict[str, numpy.ndarray]:

@@ -96,13 +96,16 @@ class Unsampled(Silent):
         return ()
 
 
-@pytest.mark.parametrize("operator, finding", [
-    (WrongSlope, r"WrongSlope: the gradient of input 0 is 1\.\d+ at element \d+, numerically 3\.\d+"),
-    (WrongShape, r"infer says \[\[1\]\], forward gives \[\[2, 3, 4\]\]"),
-    (Impure, "forward changes its inputs"),
-    (Forgetful, r"the gradient of input 1 has the dims \[2, 3, 2\], wants \[3, 1\]"),
-    (Silent, "the gradient of input 0 is 0 at element"),
-    (Unsampled, "has a backward, but no samples to check it on"),
-])
+@pytest.mark.parametrize(
+    "operator, finding",
+    [
+        (WrongSlope, r"WrongSlope: the gradient of input 0 is 1\.\d+ at element \d+, numerically 3\.\d+"),
+        (WrongShape, r"infer says \[\[1\]\], forward gives \[\[2, 3, 4\]\]"),
+        (Impure, "forward changes its inputs"),
+        (Forgetful, r"the gradient of input 1 has the dims \[2, 3, 2\], wants \[3, 1\]"),
+        (Silent, "the gradient of input 0 is 0 at element"),
+        (Unsampled, "has a backward, but no samples to check it on"),
+    ],
+)
 def test_a_faulty_operator_is_found(operator, finding):
     assert any(re.search(finding, found) for found in findings(operator)), findings(operator)

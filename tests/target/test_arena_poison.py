@@ -70,8 +70,14 @@ int main(void)
 def has_sanitizer() -> bool:
     if COMPILER is None:
         return False
-    return subprocess.run([COMPILER, "-fsanitize=address", "-x", "c", "-", "-o", "/dev/null"], input=b"int main(void) { return 0; }",
-                          capture_output=True).returncode == 0
+    return (
+        subprocess.run(
+            [COMPILER, "-fsanitize=address", "-x", "c", "-", "-o", "/dev/null"],
+            input=b"int main(void) { return 0; }",
+            capture_output=True,
+        ).returncode
+        == 0
+    )
 
 
 pytestmark = pytest.mark.skipif(not has_sanitizer(), reason="needs a C compiler with AddressSanitizer")
@@ -110,7 +116,7 @@ def written_in(program: Program) -> dict[str, int]:
 
 def needed_later(program: Program, number: int) -> set[str]:
     """Tensors that a layer finds whole, does not touch, and must leave whole for others."""
-    later = {name for layer in program.layers[number + 1:] for name in names_of(layer.inputs)} | set(program.view.outputs)
+    later = {name for layer in program.layers[number + 1 :] for name in names_of(layer.inputs)} | set(program.view.outputs)
     layer, steps = program.layers[number], written_in(program)
     return {name for name in later if steps.get(name, -1) < number} - set(names_of((*layer.inputs, *layer.outputs)))
 
@@ -125,7 +131,7 @@ def touched(program: Program, number: int) -> list[tuple[int, int]]:
         own.append((layer.scratch_offset_bytes, scratch.buffer.size_bytes))
     for entries, value in ((own, True), (spans(program, needed_later(program, number)), False), (reads, True)):
         for offset, size in entries:
-            allowed[offset:offset + size] = value
+            allowed[offset : offset + size] = value
     edges = numpy.flatnonzero(numpy.diff(allowed, prepend=False)).tolist()
     return [(first, last - first) for first, last in zip(edges[::2], edges[1::2], strict=True)]
 
@@ -135,9 +141,14 @@ def run(program: Program, folder, vectors: numpy.ndarray, allowed: Program | Non
     ranges = [(number, *span) for number in range(len(program.layers)) for span in touched(allowed or program, number)]
     counts = numpy.cumsum([len(layer.outputs) for layer in program.layers]) - 1
     (source,), (result,) = ([program.view.tensor(name) for name in side] for side in (program.view.inputs, program.view.outputs))
-    (folder / "main.c").write_text(MAIN.format(
-        ranges=", ".join("{%d, %d, %d}" % entry for entry in ranges) or "{9999, 0, 0}", last_output=", ".join(map(str, counts)),
-        input_bytes=source.size_bytes, output_bytes=result.size_bytes))
+    (folder / "main.c").write_text(
+        MAIN.format(
+            ranges=", ".join("{%d, %d, %d}" % entry for entry in ranges) or "{9999, 0, 0}",
+            last_output=", ".join(map(str, counts)),
+            input_bytes=source.size_bytes,
+            output_bytes=result.size_bytes,
+        )
+    )
     subprocess.run([COMPILER, *FLAGS, "-I", folder, "-o", folder / "run", *sorted(folder.glob("*.c")), "-lm"], check=True)
     data = b"".join(source.to_stored(vector).tobytes() for vector in vectors)
     return subprocess.run([folder / "run"], input=data, capture_output=True)
@@ -152,7 +163,9 @@ def require_right(program: Program, folder, vectors: numpy.ndarray) -> None:
     for values, vector in zip(got, vectors, strict=True):
         wanted = cpu.run(program.view, {source: vector})[name]
         if result.dtype.is_float:
-            assert numpy.allclose(result.from_stored(values), wanted, rtol=1e-4, atol=1e-5 * max(1.0, float(numpy.abs(wanted).max())))
+            assert numpy.allclose(
+                result.from_stored(values), wanted, rtol=1e-4, atol=1e-5 * max(1.0, float(numpy.abs(wanted).max()))
+            )
         else:
             assert numpy.array_equal(result.from_stored(values), wanted)
 
@@ -181,7 +194,9 @@ def test_a_byte_that_belongs_to_nobody_in_a_layer_is_seen(tmp_path):
     places = dict(program.places)
     places[name] = dataclasses.replace(places[name], offset_bytes=places[name].offset_bytes + 16)
     tensor = program.view.tensor(program.view.inputs[0])
-    finished = run(program, tmp_path, numpy.zeros((1, *tensor.dims), numpy.int8), allowed=dataclasses.replace(program, places=places))
+    finished = run(
+        program, tmp_path, numpy.zeros((1, *tensor.dims), numpy.int8), allowed=dataclasses.replace(program, places=places)
+    )
     assert finished.returncode != 0 and b"use-after-poison" in finished.stderr
 
 

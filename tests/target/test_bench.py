@@ -59,8 +59,10 @@ def test_figures_are_recorded_and_one_more_instruction_is_a_failure(float_folder
     kept = json.loads(record.read_text())
 
     def checked(instructions: int, compiler: str = kept["compiler"]):
-        layers = [[name, kernel, count - (index == 2) * (entry["instructions"] - instructions)]
-                  for index, (name, kernel, count) in enumerate(kept["results"][0]["layers"])]
+        layers = [
+            [name, kernel, count - (index == 2) * (entry["instructions"] - instructions)]
+            for index, (name, kernel, count) in enumerate(kept["results"][0]["layers"])
+        ]
         results = [{**kept["results"][0], "instructions": instructions, "layers": layers}]
         record.write_text(json.dumps({**kept, "compiler": compiler, "results": results}))
         return aidge_build("bench", folder, "--check", record)
@@ -101,20 +103,25 @@ def test_measured_costs_choose_kernels(folder):
     measured(folder, "--costs", table, "--lib", "cortexm,ref")
     text = table.read_text()
     assert 'library = "ref"' in text and 'library = "cortexm"' in text and "shape = " in text
-    usual, portable, chosen = (measured(folder, "--lib", libraries, *words)["results"][0] for libraries, words in (
-        ("cortexm,ref", ()), ("ref,cortexm", ()), ("ref,cortexm", ("--cost-table", table))))
+    usual, portable, chosen = (
+        measured(folder, "--lib", libraries, *words)["results"][0]
+        for libraries, words in (("cortexm,ref", ()), ("ref,cortexm", ()), ("ref,cortexm", ("--cost-table", table)))
+    )
     assert {layer["library"] for layer in portable["layers"]} == {"ref"}
     assert "cortexm" in {layer["library"] for layer in chosen["layers"]}
     assert chosen["instructions"] <= usual["instructions"] < portable["instructions"] and chosen["differing_values"] == 0
-    nodes = aidge_build("explain", folder / "digits_int8_qdq.onnx", "--board", "mps2-an386", "--select", "cost",
-                        "--cost-table", table, "--json").json["nodes"]
+    nodes = aidge_build(
+        "explain", folder / "digits_int8_qdq.onnx", "--board", "mps2-an386", "--select", "cost", "--cost-table", table, "--json"
+    ).json["nodes"]
     assert all("cheapest by cost table mps2-an386" in node["rule"] for node in nodes if node["macs"])
 
 
 def test_a_table_of_costs_is_for_one_board_whose_unit_is_known(float_folder):
     folder = float_folder
-    for words, message in ((("--boards", "mps2-an386,mps2-an500"), "for one board"),
-                           (("--boards", "mps2-an500", "--unit", "cycles"), "not estimated")):
+    for words, message in (
+        (("--boards", "mps2-an386,mps2-an500"), "for one board"),
+        (("--boards", "mps2-an500", "--unit", "cycles"), "not estimated"),
+    ):
         result = aidge_build("bench", folder, *words, "--costs", folder / "costs.toml")
         assert result.exit_code == 2 and message in result.stderr and not (folder / "costs.toml").exists()
 
@@ -124,8 +131,17 @@ def test_the_recorded_figures_still_hold():
     record = json.loads(RECORD.read_text())
     if record["compiler"] != f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}":
         pytest.skip(f"the figures were recorded with {record['compiler']}")
-    result = aidge_build("bench", shared(MLPERF_TINY), "--models", "sww_dscnn1d",
-                         "--boards", "mps2-an386,mps2-an500,mps2-an505,mps3-an547", "--check", RECORD, "--json")
+    result = aidge_build(
+        "bench",
+        shared(MLPERF_TINY),
+        "--models",
+        "sww_dscnn1d",
+        "--boards",
+        "mps2-an386,mps2-an500,mps2-an505,mps3-an547",
+        "--check",
+        RECORD,
+        "--json",
+    )
     print("\n".join(result.json["better"]))
     assert result.exit_code == 0, "\n".join(result.json["worse"])
     counts = {entry["cpu"]: entry["instructions"] for entry in result.json["results"]}

@@ -60,15 +60,20 @@ def test_lines_of_flash_are_counted_where_data_come_from_another_one_than_before
     orders = {"in_order": (range(0, 32, 4), 2), "from_both_ends": ((0, 28, 4, 24, 8, 20, 12, 16), 8), "again": ((0, 4, 0, 4), 1)}
     for name, (offsets, lines) in orders.items():
         code = "\n".join(["movs r2, #0", *(f"ldr r1, [r0, #{offset}]" for offset in offsets), "bx lr"]).replace("\n", "\\n ")
-        result = aidge_build("run", build("stm32f4", claimed + main.format(code), tmp_path, name=name), "--board", "stm32f4", "--json")
+        result = aidge_build(
+            "run", build("stm32f4", claimed + main.format(code), tmp_path, name=name), "--board", "stm32f4", "--json"
+        )
         assert result.json["run_flash_lines"] == lines, result.stderr
 
 
 def test_an_estimate_says_how_far_it_can_be_trusted(tmp_path):
     elf = build("stm32f4", model("CCM"), tmp_path)
     printed = aidge_build("run", elf, "--board", "stm32f4").stdout
-    assert re.search(r" cycles per inference, plus flash stalls: ~\d+ for constants with 5 wait states, and those of fetching code "
-                     r"\(estimated without wait states; 0\.8 to 3\.3 % below 18 published STM32L4R5 counts of ML-KEM, 3 to 13 % below those of BIKE\)", printed)
+    assert re.search(
+        r" cycles per inference, plus flash stalls: ~\d+ for constants with 5 wait states, and those of fetching code "
+        r"\(estimated without wait states; 0\.8 to 3\.3 % below 18 published STM32L4R5 counts of ML-KEM, 3 to 13 % below those of BIKE\)",
+        printed,
+    )
     found = aidge_build("run", elf, "--board", "stm32f4", "--json").json
     assert found["run_instructions"] < found["run_cycles_estimated"] < 3 * found["run_instructions"]
     layers = sum(layer["cycles_estimated"] for layer in found["layers"])

@@ -68,8 +68,10 @@ def test_a_program_finds_memory_arguments_files_and_floats_on_every_board(tmp_pa
 @pytest.mark.parametrize("flags", [(), ("-O3",), ("-Os", "-flto")], ids=["O2", "O3", "lto"])
 def test_both_emulators_count_the_same(tmp_path, name, flags):
     elf = build(name, model(load_board(name).arena_regions[0].name), tmp_path, flags=flags)
-    counted = [run(name, elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, emulator=emulator, watched_symbols=["kws_arena"])
-               for emulator in ("unicorn", "qemu", "unicorn", "qemu")]
+    counted = [
+        run(name, elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS, emulator=emulator, watched_symbols=["kws_arena"])
+        for emulator in ("unicorn", "qemu", "unicorn", "qemu")
+    ]
     assert len({dataclasses.replace(result, emulator="") for result in counted}) == 1
     assert counted[0].stdout == "384\n" and counted[0].runs == 2 and counted[0].written_bytes == 64
 
@@ -78,9 +80,19 @@ def test_both_emulators_count_the_same(tmp_path, name, flags):
 def test_both_emulators_count_generated_models_the_same_layer_by_layer_and_every_time(tmp_path, name):
     board = load_board("mps2-an386")
     elf = build_model(name, board, tmp_path, flags=("-O3",))
-    claim, = read_claims(read_image(elf))
-    counted = [run_program(elf, board, work_folder=tmp_path, run_symbol=f"{claim.model}_run", layer_symbols=claim.layers, emulator=emulator,
-                           watched_symbols=[claim.arena_symbol]) for emulator in ("unicorn", "qemu") * 2]
+    (claim,) = read_claims(read_image(elf))
+    counted = [
+        run_program(
+            elf,
+            board,
+            work_folder=tmp_path,
+            run_symbol=f"{claim.model}_run",
+            layer_symbols=claim.layers,
+            emulator=emulator,
+            watched_symbols=[claim.arena_symbol],
+        )
+        for emulator in ("unicorn", "qemu") * 2
+    ]
     assert len({dataclasses.replace(result, emulator="") for result in counted}) == 1
     layers = [layer.instructions for layer in counted[0].layers]
     assert all(layers) and 0.95 * counted[0].run_instructions < sum(layers) <= counted[0].run_instructions
@@ -131,11 +143,15 @@ def test_the_bytes_of_the_arena_that_inferences_write_are_known(tmp_path, capsys
 
 def test_layers_that_the_linker_merged_are_counted_in_turns(tmp_path):
     """Two names of one function: the first call is the first layer's, the second call the second's."""
-    code = model("DTCM").replace("static int kws_fc(void)", "static int unused_fc(void)").replace(
-        "__attribute__((noinline)) int kws_run(void)",
-        "static void kws_fc(void) __attribute__((alias(\"kws_conv\"), used));\n"
-        "__attribute__((noinline)) int kws_run(void)").replace(
-        "return kws_fc() + (kws_arena[1] != 0);", "kws_conv(); return unused_fc() * 0 + 192;")
+    code = (
+        model("DTCM")
+        .replace("static int kws_fc(void)", "static int unused_fc(void)")
+        .replace(
+            "__attribute__((noinline)) int kws_run(void)",
+            'static void kws_fc(void) __attribute__((alias("kws_conv"), used));\n__attribute__((noinline)) int kws_run(void)',
+        )
+        .replace("return kws_fc() + (kws_arena[1] != 0);", "kws_conv(); return unused_fc() * 0 + 192;")
+    )
     elf = build("stm32f7", code, tmp_path)
     result = run("stm32f7", elf, tmp_path, run_symbol="kws_run", layer_symbols=LAYERS)
     conv, fc = (layer.instructions for layer in result.layers)
@@ -145,9 +161,19 @@ def test_layers_that_the_linker_merged_are_counted_in_turns(tmp_path):
 @pytest.mark.parametrize("name", ["mps2-an386", "mps3-an547"])
 def test_what_runs_from_reset_to_main_is_counted_apart(tmp_path, name):
     """Main comes after start-up has cleared variables: 256 words more take the same number of instructions each."""
-    counts = [run(name, build(name, f"static volatile int cleared[{words}]; int main(void) {{ return cleared[0]; }}", tmp_path,
-                                     name=f"app_{words}"), tmp_path)
-              for words in (4, 260, 516)]
+    counts = [
+        run(
+            name,
+            build(
+                name,
+                f"static volatile int cleared[{words}]; int main(void) {{ return cleared[0]; }}",
+                tmp_path,
+                name=f"app_{words}",
+            ),
+            tmp_path,
+        )
+        for words in (4, 260, 516)
+    ]
     first, second, third = (result.start_up_instructions for result in counts)
     assert second - first == third - second >= 256 and first < 400
     assert all(0 < result.instructions - result.start_up_instructions < 40 for result in counts)
@@ -199,21 +225,25 @@ int main(void) { arena[last & 0x3FFFF] = 1; return weights[last] + arena[last & 
 
 
 def test_the_stack_is_measured_on_both_emulators(tmp_path):
-    code = 'int main(void) { volatile char big[1000]; for (int i = 0; i < 1000; i++) big[i] = 1; return 0; }'
+    code = "int main(void) { volatile char big[1000]; for (int i = 0; i < 1000; i++) big[i] = 1; return 0; }"
     elf = build("mps2-an386", code, tmp_path)
     first, second = (run("mps2-an386", elf, tmp_path, emulator=name).stack_high_water_bytes for name in ("unicorn", "qemu"))
     assert first == second and 1000 <= first < 1100
 
 
-@pytest.mark.parametrize("statement, text", [
-    ("*(volatile int *)0x08000100 = 1;", r"writes to 0x08000100, which is flash, at main"),
-    ("*(volatile int *)0x20050000 = 1;", r"writes to 0x20050000, where the board has no memory, at main"),
-    ("(void)*(volatile int *)0x40023800;", r"reads from 0x40023800, where the board has no memory, at main"),
-    ("((void (*)(void))0x60000001)();", r"jumps to 0x60000000, where the board has no memory"),
-    ("for (;;) __asm__ volatile(\"\");", r"endless loop at main"),
-    ("__asm__ volatile(\"udf #0\");", r"main"),
-    ("for (;;) cleared++;", r"has not ended after 100,000 instructions"),
-], ids=["flash", "unmapped", "peripheral", "jump", "loop", "undefined", "limit"])
+@pytest.mark.parametrize(
+    "statement, text",
+    [
+        ("*(volatile int *)0x08000100 = 1;", r"writes to 0x08000100, which is flash, at main"),
+        ("*(volatile int *)0x20050000 = 1;", r"writes to 0x20050000, where the board has no memory, at main"),
+        ("(void)*(volatile int *)0x40023800;", r"reads from 0x40023800, where the board has no memory, at main"),
+        ("((void (*)(void))0x60000001)();", r"jumps to 0x60000000, where the board has no memory"),
+        ('for (;;) __asm__ volatile("");', r"endless loop at main"),
+        ('__asm__ volatile("udf #0");', r"main"),
+        ("for (;;) cleared++;", r"has not ended after 100,000 instructions"),
+    ],
+    ids=["flash", "unmapped", "peripheral", "jump", "loop", "undefined", "limit"],
+)
 def test_a_violation_stops_with_its_address_and_function(tmp_path, statement, text):
     elf = build("stm32f7", f"volatile int cleared;\nint main(void) {{ {statement} return 0; }}", tmp_path)
     with pytest.raises(CheckFailed, match=text) as caught:
@@ -221,11 +251,15 @@ def test_a_violation_stops_with_its_address_and_function(tmp_path, statement, te
     assert caught.value.exit_code == 1 and caught.value.where == str(elf)
 
 
-@pytest.mark.parametrize("statement, text", [
-    ("*(volatile int *)0x02000000 = 1;", "takes a fault .* accessing 0x02000000, at main"),
-    ("for (;;) __asm__ volatile(\"\");", "endless loop at main"),
-    ("for (;;) cleared++;", "has not ended after 100,000 instructions"),
-], ids=["fault", "loop", "limit"])
+@pytest.mark.parametrize(
+    "statement, text",
+    [
+        ("*(volatile int *)0x02000000 = 1;", "takes a fault .* accessing 0x02000000, at main"),
+        ('for (;;) __asm__ volatile("");', "endless loop at main"),
+        ("for (;;) cleared++;", "has not ended after 100,000 instructions"),
+    ],
+    ids=["fault", "loop", "limit"],
+)
 def test_a_violation_in_qemu_stops_with_its_function(tmp_path, statement, text):
     elf = build("mps3-an547", f"volatile int cleared;\nint main(void) {{ {statement} return 0; }}", tmp_path)
     with pytest.raises(CheckFailed, match=text):
@@ -233,8 +267,10 @@ def test_a_violation_in_qemu_stops_with_its_function(tmp_path, statement, text):
 
 
 def test_a_users_board_builds_checks_and_runs_with_one_new_file(tmp_path, capsys):
-    (tmp_path / "toy.toml").write_text('extends = "stm32f4"\ntitle = "Toy"\ndata = "CCM"\narena = ["TAIL"]\nstack_size = "1K"\n'
-                                       '[regions.TAIL]\norigin = 0x60000000\nlength = "4K"\nkind = "ram"\n')
+    (tmp_path / "toy.toml").write_text(
+        'extends = "stm32f4"\ntitle = "Toy"\ndata = "CCM"\narena = ["TAIL"]\nstack_size = "1K"\n'
+        '[regions.TAIL]\norigin = 0x60000000\nlength = "4K"\nkind = "ram"\n'
+    )
     board = load_board("toy", [tmp_path])
     (tmp_path / "app.c").write_text(model("TAIL"))
     elf = build_program(board, [tmp_path / "app.c"], tmp_path / "app.elf", work_folder=tmp_path / "objects")
@@ -247,8 +283,10 @@ def test_a_users_board_builds_checks_and_runs_with_one_new_file(tmp_path, capsys
 
 
 def test_a_stack_overflow_leaves_the_memory_and_is_found(tmp_path):
-    code = "int deep(volatile int *p, int n) { volatile int x[64]; x[0] = *p; return n ? deep(x, n - 1) + x[0] : 0; }\n" \
-           "int main(void) { volatile int x = 1; return deep(&x, 100); }"
+    code = (
+        "int deep(volatile int *p, int n) { volatile int x[64]; x[0] = *p; return n ? deep(x, n - 1) + x[0] : 0; }\n"
+        "int main(void) { volatile int x = 1; return deep(&x, 100); }"
+    )
     elf = build("mps2-an386", code, tmp_path)
     with pytest.raises(CheckFailed, match="writes to 0x1ff.* where the board has no memory, at deep"):
         run("mps2-an386", elf, tmp_path)
@@ -304,8 +342,10 @@ def test_a_missing_cross_compiler_names_the_package(tmp_path, monkeypatch):
 
 def test_c_plus_plus_constructors_run(tmp_path):
     source = tmp_path / "app.cpp"
-    source.write_text("struct Seven { int value; Seven() : value(6 + seed) {} static int seed; };\nint Seven::seed = 1;\n"
-                      "static Seven seven;\nint main() { return seven.value; }")
+    source.write_text(
+        "struct Seven { int value; Seven() : value(6 + seed) {} static int seed; };\nint Seven::seed = 1;\n"
+        "static Seven seven;\nint main() { return seven.value; }"
+    )
     elf = build_program(load_board("stm32f4"), [source], tmp_path / "app.elf", work_folder=tmp_path)
     assert run("stm32f4", elf, tmp_path).exit_code == 7
 

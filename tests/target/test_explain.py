@@ -34,18 +34,26 @@ y = QuantizeLinear(g, as, zero)
 @pytest.fixture
 def unusual(tmp_path) -> Path:
     random = numpy.random.Generator(numpy.random.PCG64(3))
-    constants = {name: random.integers(-127, 128, dims).astype(numpy.int8)
-                 for name, dims in {"qa": (6, 2, 3, 3), "qd": (6, 1, 9, 9), "qg": (4, 3, 2, 2)}.items()}
+    constants = {
+        name: random.integers(-127, 128, dims).astype(numpy.int8)
+        for name, dims in {"qa": (6, 2, 3, 3), "qd": (6, 1, 9, 9), "qg": (4, 3, 2, 2)}.items()
+    }
     scales = {"xs": 0.03, "ws": 0.01, "as": 0.05}
-    made = model(UNUSUAL, inputs="int8[1,4,13,11] x", outputs="int8[1,4,h,w] y",
-                 constants={**constants, **{name: numpy.float32(scale) for name, scale in scales.items()}, "zero": numpy.int8(0)})
+    made = model(
+        UNUSUAL,
+        inputs="int8[1,4,13,11] x",
+        outputs="int8[1,4,h,w] y",
+        constants={**constants, **{name: numpy.float32(scale) for name, scale in scales.items()}, "zero": numpy.int8(0)},
+    )
     (tmp_path / "unusual.onnx").write_bytes(made)
     numpy.savez(tmp_path / "io.npz", x=random.integers(-128, 128, (3, 1, 4, 13, 11)).astype(numpy.int8))
     return tmp_path / "unusual.onnx"
 
 
-@pytest.mark.parametrize("board, library, reason", [
-    ("mps2-an386", "cortexm", "81 taps, wants at most 64"), ("mps3-an547", "helium", "a window of 9 x 9 taps")])
+@pytest.mark.parametrize(
+    "board, library, reason",
+    [("mps2-an386", "cortexm", "81 taps, wants at most 64"), ("mps3-an547", "helium", "a window of 9 x 9 taps")],
+)
 def test_what_no_fast_kernel_takes_is_built_and_right_and_the_reasons_are_said(unusual, board, library, reason):
     nodes = [node for node in aidge_build("explain", unusual, "--board", board, "--json").json["nodes"] if node["macs"]]
     _, depthwise, _ = nodes
@@ -53,8 +61,9 @@ def test_what_no_fast_kernel_takes_is_built_and_right_and_the_reasons_are_said(u
     said = [entry["reason"] for entry in depthwise["rejected"] if entry["kernel"].startswith(f"{library} ")]
     assert said and any(reason in text for text in said), depthwise["rejected"]
     assert reason in aidge_build("explain", unusual, "--board", board).stdout
-    verified = aidge_build("verify", unusual, "--board", board, "--io-data", unusual.parent / "io.npz", "--perturb", 6,
-                           "--layers", "--json")
+    verified = aidge_build(
+        "verify", unusual, "--board", board, "--io-data", unusual.parent / "io.npz", "--perturb", 6, "--layers", "--json"
+    )
     assert verified.exit_code == 0 and verified.json["differing_values"] == 0 and verified.json["values"] > 100
 
 
@@ -68,8 +77,12 @@ VOLUME = "a = Conv<pads = [1, 0, 1, 1, 0, 1]>(x, w) y = MaxPool<kernel_shape = [
 def words(random):
     """A convolution of 16-bit values, the bytes of its model and two inputs."""
     scales = {"xs": 1e-4, "ws": 0.01, "ys": 4e-4}
-    constants = {"q": random.integers(-127, 128, (6, 5, 3, 3)).astype(numpy.int8), "zero": numpy.int16(0), "none": numpy.int8(0),
-                 **{name: numpy.float32(scale) for name, scale in scales.items()}}
+    constants = {
+        "q": random.integers(-127, 128, (6, 5, 3, 3)).astype(numpy.int8),
+        "zero": numpy.int16(0),
+        "none": numpy.int8(0),
+        **{name: numpy.float32(scale) for name, scale in scales.items()},
+    }
     made = model(WORDS, inputs="int16[1,5,7,3] x", outputs="int16[1,6,7,3] y", constants=constants, opset=21)
     return made, random.integers(-32768, 32768, (2, 1, 5, 7, 3)).astype(numpy.int16)
 
@@ -81,9 +94,15 @@ def volume(random):
     return made, random.normal(size=(2, 1, 3, 5, 7, 6)).astype(numpy.float32)
 
 
-@pytest.mark.parametrize("make, board, reason", [
-    (words, "mps2-an386", "input 0 is int16, wants int8"), (words, "mps3-an547", "input 0 is int16, wants int8"),
-    (volume, "mps2-an386", "has no kernel for Conv3D"), (volume, "mps3-an547", "has no kernel for Conv3D")])
+@pytest.mark.parametrize(
+    "make, board, reason",
+    [
+        (words, "mps2-an386", "input 0 is int16, wants int8"),
+        (words, "mps3-an547", "input 0 is int16, wants int8"),
+        (volume, "mps2-an386", "has no kernel for Conv3D"),
+        (volume, "mps3-an547", "has no kernel for Conv3D"),
+    ],
+)
 def test_16_bit_values_and_layers_over_three_axes_are_built_and_right_without_a_fast_kernel(make, board, reason, tmp_path):
     made, inputs = make(numpy.random.Generator(numpy.random.PCG64(5)))
     (tmp_path / "net.onnx").write_bytes(made)
@@ -93,8 +112,9 @@ def test_16_bit_values_and_layers_over_three_axes_are_built_and_right_without_a_
     fast = "cortexm" if board == "mps2-an386" else "helium"
     assert any(entry["kernel"].startswith(fast) and entry["reason"] == reason for entry in nodes[0]["rejected"])
     assert reason in aidge_build("explain", tmp_path / "net.onnx", nodes[0]["name"], "--board", board).stdout
-    verified = aidge_build("verify", tmp_path / "net.onnx", "--board", board, "--io-data", tmp_path / "io.npz", "--layers",
-                           "--json")
+    verified = aidge_build(
+        "verify", tmp_path / "net.onnx", "--board", board, "--io-data", tmp_path / "io.npz", "--layers", "--json"
+    )
     assert verified.exit_code == 0 and verified.json["differing_values"] == 0 and verified.json["values"] > 100
 
 
@@ -108,12 +128,15 @@ def test_explain_says_block_and_epilogue_and_the_plan_says_the_same(tmp_path):
     assert aidge_build("compile", DIGITS, "--out", tmp_path, "--board", "mps2-an386").exit_code == 0
     planned = json.loads((tmp_path / "digits.plan.json").read_text())["layers"]
     assert {layer["name"]: layer["facts"] for layer in planned} == {
-        name: node["facts"] for name, node in explained.items() if node["kernel"] != "view"}
+        name: node["facts"] for name, node in explained.items() if node["kernel"] != "view"
+    }
 
 
 def test_explain_measures_each_layer_where_there_is_an_emulator(unusual, tmp_path):
-    measured = {words: aidge_build("explain", unusual, "--board", "mps2-an386", "--measure", *words, "--json").json["nodes"]
-                for words in ((), ("--io-data", tmp_path / "io.npz"))}
+    measured = {
+        words: aidge_build("explain", unusual, "--board", "mps2-an386", "--measure", *words, "--json").json["nodes"]
+        for words in ((), ("--io-data", tmp_path / "io.npz"))
+    }
     for nodes in measured.values():
         for node in filter(lambda node: node["macs"], nodes):
             assert node["instructions_from"] == "measured" and node["instructions"] > node["macs"]
@@ -126,8 +149,11 @@ def test_explain_measures_each_layer_where_there_is_an_emulator(unusual, tmp_pat
 
 def test_explain_reads_what_a_layer_costs_from_the_table(tmp_path):
     (tmp_path / "net.onnx").write_bytes(model("y = Relu(x)", inputs="float[1,40] x", outputs="float[1,40] y"))
-    (tmp_path / "costs.toml").write_text('schema = 1\nname = "t"\nversion = "1"\nunit = "instructions"\n'
-                                         '[[cost]]\nlibrary = "ref"\nkernel = "unary_float32"\nop = "ReLU"\nper_element = 7\n')
-    nodes = aidge_build("explain", tmp_path / "net.onnx", "--select", "cost", "--cost-table", tmp_path / "costs.toml",
-                        "--json").json["nodes"]
+    (tmp_path / "costs.toml").write_text(
+        'schema = 1\nname = "t"\nversion = "1"\nunit = "instructions"\n'
+        '[[cost]]\nlibrary = "ref"\nkernel = "unary_float32"\nop = "ReLU"\nper_element = 7\n'
+    )
+    nodes = aidge_build(
+        "explain", tmp_path / "net.onnx", "--select", "cost", "--cost-table", tmp_path / "costs.toml", "--json"
+    ).json["nodes"]
     assert [(node["instructions"], node["instructions_from"]) for node in nodes] == [(280, "cost table")], nodes

@@ -31,7 +31,7 @@ class TimesPlusOne(ElementWise):
     def forward(self, data):
         return data * self.factor + 1
 '''
-KERNEL = '''# SPDX-License-Identifier: MIT
+KERNEL = """# SPDX-License-Identifier: MIT
 import numpy
 
 from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
@@ -47,7 +47,7 @@ class TimesPlusOne(ExportNode):
     def call(self):
         factor = Constant("factor", numpy.array([self.operator.factor], numpy.float32))
         return Call("toy_times_plus_one", ("times_plus_one.h",), (Input(), Output(), factor, Literal(self.outputs[0].elements)))
-'''
+"""
 HEADER = """/* SPDX-License-Identifier: 0BSD */
 static void toy_times_plus_one(const float *input, float *output, const float *factor, int32_t count)
 {
@@ -69,8 +69,10 @@ def project(tmp_path):
     (tmp_path / "toy" / "times_plus_one.h").write_text(HEADER)
     node = helper.make_node("TimesPlusOne", ["x"], ["y"], name="toy", domain="toy.domain", factor=2.5)
     value = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2, 3]) for name in "xy"]
-    model = helper.make_model(helper.make_graph([node], "toy", value[:1], value[1:]),
-                              opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("toy.domain", 1)])
+    model = helper.make_model(
+        helper.make_graph([node], "toy", value[:1], value[1:]),
+        opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid("toy.domain", 1)],
+    )
     model.ir_version = 8
     onnx.save(model, tmp_path / "toy.onnx")
     numpy.savez(tmp_path / "io.npz", x=numpy.arange(12, dtype=numpy.float32).reshape(2, 2, 3))
@@ -78,8 +80,21 @@ def project(tmp_path):
 
 
 def test_a_board_an_operator_and_a_library_of_ones_own_work_together(project):
-    result = aidge_build("verify", project / "toy.onnx", "--io-data", project / "io.npz", "--board", "toyboard", "--board-path",
-                         project / "boards", "--kernel-path", project / "toy", "--json", "--keep", project / "kept")
+    result = aidge_build(
+        "verify",
+        project / "toy.onnx",
+        "--io-data",
+        project / "io.npz",
+        "--board",
+        "toyboard",
+        "--board-path",
+        project / "boards",
+        "--kernel-path",
+        project / "toy",
+        "--json",
+        "--keep",
+        project / "kept",
+    )
     assert result.exit_code == 0, result.stderr
     assert result.json["layers"][0]["kernel"] == "toy times_plus_one" and result.json["board"] == "toyboard"
     outputs = numpy.frombuffer((project / "kept" / "output.bin").read_bytes(), numpy.float32)
@@ -96,11 +111,34 @@ def test_what_was_added_is_listed(project):
 
 def test_what_was_added_is_a_dependency_of_the_build(project):
     out = project / "generated"
-    result = aidge_build("compile", project / "toy.onnx", "--name", "toy", "--out", out, "--board", "toyboard", "--board-path", project / "boards",
-                         "--kernel-path", project / "toy", "--depfile", out / "toy.d", "--stamp", out / "toy.stamp")
+    result = aidge_build(
+        "compile",
+        project / "toy.onnx",
+        "--name",
+        "toy",
+        "--out",
+        out,
+        "--board",
+        "toyboard",
+        "--board-path",
+        project / "boards",
+        "--kernel-path",
+        project / "toy",
+        "--depfile",
+        out / "toy.d",
+        "--stamp",
+        out / "toy.stamp",
+    )
     assert result.exit_code == 0, result.stderr
     depfile = (out / "toy.d").read_text()
-    for name in ("toyboard.toml", "times_plus_one.h", "times_plus_one.py", "times_plus_one_operator.py", "toy.onnx", "mps2-an386.toml"):
+    for name in (
+        "toyboard.toml",
+        "times_plus_one.h",
+        "times_plus_one.py",
+        "times_plus_one_operator.py",
+        "toy.onnx",
+        "mps2-an386.toml",
+    ):
         assert name in depfile
     assert json.loads((out / "toy.plan.json").read_text())["layers"][0]["library"] == "toy"
 

@@ -21,7 +21,17 @@ from tests.command import aidge_build
 from tests.models import model
 from tests.shared import FLOAT_MODELS, MODELS, float_model, int8_model
 
-STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wcast-align", "-Wpedantic", "-Werror"]
+STRICT = [
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Wshadow",
+    "-Wundef",
+    "-Wdouble-promotion",
+    "-Wcast-align",
+    "-Wpedantic",
+    "-Werror",
+]
 
 
 def small_model(seed: int, channels: int) -> bytes:
@@ -32,10 +42,21 @@ def small_model(seed: int, channels: int) -> bytes:
     return model(
         """xf = DequantizeLinear(x, sx, zx) wf = DequantizeLinear<axis=0>(w, sw, zw) bf = DequantizeLinear<axis=0>(b, sb, zb)
         c = Conv<pads=[1,1,1,1]>(xf, wf, bf) r = Relu(c) y = QuantizeLinear(r, sy, zy)""",
-        inputs="int8[1,3,5,4] x", outputs=f"int8[1,{channels},5,4] y",
-        constants={"sx": scale, "zx": numpy.int8(3), "w": random.integers(-128, 128, (channels, 3, 3, 3)).astype(numpy.int8),
-                   "sw": weights_scale, "zw": numpy.zeros(channels, numpy.int8), "b": random.integers(-999, 999, channels).astype(numpy.int32),
-                   "sb": scale * weights_scale, "zb": numpy.zeros(channels, numpy.int32), "sy": numpy.float32(0.3), "zy": numpy.int8(-7)})
+        inputs="int8[1,3,5,4] x",
+        outputs=f"int8[1,{channels},5,4] y",
+        constants={
+            "sx": scale,
+            "zx": numpy.int8(3),
+            "w": random.integers(-128, 128, (channels, 3, 3, 3)).astype(numpy.int8),
+            "sw": weights_scale,
+            "zw": numpy.zeros(channels, numpy.int8),
+            "b": random.integers(-999, 999, channels).astype(numpy.int32),
+            "sb": scale * weights_scale,
+            "zb": numpy.zeros(channels, numpy.int32),
+            "sy": numpy.float32(0.3),
+            "zy": numpy.int8(-7),
+        },
+    )
 
 
 def compile_model(folder: Path, name: str, data: bytes, *more) -> str:
@@ -59,16 +80,32 @@ def test_two_models_with_the_same_names_inside_are_both_right(board_name, tmp_pa
         compile_model(tmp_path, name, data, *(["--board", board_name]))
         view, _ = import_onnx(data, name, builtin_operators(), {}, {})
         expected = cpu.run(view, {"x": inputs})["y"]
-        body.append(f'#include "{name}.h"\nstatic const int8_t expected_{name}[] = {{ {numbers(expected)} }};\nstatic int8_t got_{name}[sizeof expected_{name}];')
-        lines.append(f"if ({name}_run(input, got_{name}) != 0 || memcmp(got_{name}, expected_{name}, sizeof got_{name}) != 0) return 1;")
+        body.append(
+            f'#include "{name}.h"\nstatic const int8_t expected_{name}[] = {{ {numbers(expected)} }};\nstatic int8_t got_{name}[sizeof expected_{name}];'
+        )
+        lines.append(
+            f"if ({name}_run(input, got_{name}) != 0 || memcmp(got_{name}, expected_{name}, sizeof got_{name}) != 0) return 1;"
+        )
     body = "\n".join(body)
-    (tmp_path / "main.c").write_text(f"#include <string.h>\n{body}\nstatic const int8_t input[] = {{ {numbers(inputs)} }};\n"
-                                     f"int main(void)\n{{\n{chr(10).join(lines + lines)}\nreturn 0;\n}}\n")
+    (tmp_path / "main.c").write_text(
+        f"#include <string.h>\n{body}\nstatic const int8_t input[] = {{ {numbers(inputs)} }};\n"
+        f"int main(void)\n{{\n{chr(10).join(lines + lines)}\nreturn 0;\n}}\n"
+    )
     sources = [tmp_path / file for file in ("main.c", "one.c", "one_weights.c", "two.c", "two_weights.c")]
     elf = build_program(board, sources, tmp_path / "app.elf", work_folder=tmp_path / "objects", include_folders=[tmp_path])
     assert run_program(elf, board, work_folder=tmp_path, count=False).exit_code == 0
     if board_name != "host":
-        checked = aidge_build("check", elf, "--board", board_name, "--plan", tmp_path / "one.plan.json", "--plan", tmp_path / "two.plan.json", "--json")
+        checked = aidge_build(
+            "check",
+            elf,
+            "--board",
+            board_name,
+            "--plan",
+            tmp_path / "one.plan.json",
+            "--plan",
+            tmp_path / "two.plan.json",
+            "--json",
+        )
         assert checked.exit_code == 0 and checked.json["arena_bytes"] == checked.json["planned_bytes"]
 
 
@@ -80,7 +117,9 @@ def strict_compilers():
     yield "m0", "microbit", ["-std=c99"]
 
 
-@pytest.mark.parametrize("language, board, flags", list(strict_compilers()), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    "language, board, flags", list(strict_compilers()), ids=lambda value: value if isinstance(value, str) else ""
+)
 def test_the_generated_code_of_real_models_compiles_without_a_warning(language, board, flags, tmp_path):
     compiler = find_compiler(load_board(board))
     driver = compiler.cplusplus if "c++" in flags else compiler.c
@@ -89,8 +128,11 @@ def test_the_generated_code_of_real_models_compiles_without_a_warning(language, 
     for name, path in wanted:
         assert aidge_build("compile", path, "--name", name, "--out", tmp_path, "--lib", "ref").exit_code == 0
         for file in (f"{name}.c", f"{name}_weights.c"):
-            done = subprocess.run([driver, *load_board(board).compiler_flags, *flags, *STRICT, "-fsyntax-only", tmp_path / file],
-                                  capture_output=True, text=True)
+            done = subprocess.run(
+                [driver, *load_board(board).compiler_flags, *flags, *STRICT, "-fsyntax-only", tmp_path / file],
+                capture_output=True,
+                text=True,
+            )
             assert done.returncode == 0, done.stderr
 
 

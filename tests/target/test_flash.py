@@ -39,19 +39,31 @@ def installed(tmp_path, monkeypatch):
     # Compilers stay where they are; runners and gdb are only those that a test installs.
     find = shutil.which
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    monkeypatch.setattr(shutil, "which", lambda name, **options: find(name, **options) if name not in RUNNERS or (folder / name).exists() else None)
+    monkeypatch.setattr(
+        shutil,
+        "which",
+        lambda name, **options: find(name, **options) if name not in RUNNERS or (folder / name).exists() else None,
+    )
     return install
 
 
 def test_the_first_runner_that_is_installed_is_taken(installed):
     board = load_board("stm32h743")
-    with pytest.raises(AidgeError, match="none of its runners is installed. Tried: openocd; pyocd; probe-rs. Hint: apt install openocd") as caught:
+    with pytest.raises(
+        AidgeError, match="none of its runners is installed. Tried: openocd; pyocd; probe-rs. Hint: apt install openocd"
+    ) as caught:
         runners.choose_runner(board)
     assert caught.value.exit_code == 3
     installed("probe-rs")
     assert runners.choose_runner(board) == runners.Runner("probe-rs", "STM32H743ZITx")
     installed("pyocd")
-    assert runners.flash_command(runners.choose_runner(board), Path("a.elf")) == ["pyocd", "flash", "--target", "stm32h743xx", "a.elf"]
+    assert runners.flash_command(runners.choose_runner(board), Path("a.elf")) == [
+        "pyocd",
+        "flash",
+        "--target",
+        "stm32h743xx",
+        "a.elf",
+    ]
     installed("openocd")
     assert runners.flash_command(runners.choose_runner(board), Path("a b.elf"))[-1] == "program {a b.elf} verify reset exit"
     assert runners.choose_runner(board, "probe-rs").name == "probe-rs"
@@ -111,13 +123,21 @@ def test_a_uf2_file_holds_the_flash_image(tmp_path):
     content = uf2_of(read_image(elf), 0xADA52840)
     image = bytearray()
     for number in range(len(content) // 512):
-        block = content[512 * number:512 * number + 512]
+        block = content[512 * number : 512 * number + 512]
         first, second, flags, address, size, index, count, family = struct.unpack("<8I", block[:32])
-        assert (first, second, flags, size, index, count, family) == (0x0A324655, 0x9E5D5157, 0x2000, 256, number, len(content) // 512, 0xADA52840)
+        assert (first, second, flags, size, index, count, family) == (
+            0x0A324655,
+            0x9E5D5157,
+            0x2000,
+            256,
+            number,
+            len(content) // 512,
+            0xADA52840,
+        )
         assert address == 0x08000000 + 256 * number and block[508:] == struct.pack("<I", 0x0AB16F30)
         image += block[32:288]
     expected = (tmp_path / "image").read_bytes()
-    assert image[:len(expected)] == expected and not any(image[len(expected):])
+    assert image[: len(expected)] == expected and not any(image[len(expected) :])
 
 
 @needs_cross_compiler
@@ -143,7 +163,12 @@ def test_scons_shows_the_command_without_running_it(tmp_path):
         (tmp_path / "openocd").write_text("#!/bin/sh\nexit 7\n")
         (tmp_path / "openocd").chmod(0o755)
     environment = {**os.environ, "PATH": f"{os.environ['PATH']}:{tmp_path}"}
-    done = subprocess.run([sys.executable, "-m", "SCons", "-Q", "-n", "board=stm32f7", f"build={tmp_path / 'out'}", "flash"], cwd=ROOT, text=True,
-                          capture_output=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-m", "SCons", "-Q", "-n", "board=stm32f7", f"build={tmp_path / 'out'}", "flash"],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        env=environment,
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith("openocd -f board/stm32f746g-disco.cfg -c ")

@@ -16,9 +16,27 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def generate(model: Path, out: Path, cwd: Path, **environment) -> dict[str, bytes]:
-    subprocess.run([sys.executable, "-m", "aidge_build", "compile", str(model), "--name", "net", "--out", str(out), "--lib", "ref",
-                    "--board", "stm32f7"], check=True, cwd=cwd, capture_output=True,
-                   env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **environment})
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "aidge_build",
+            "compile",
+            str(model),
+            "--name",
+            "net",
+            "--out",
+            str(out),
+            "--lib",
+            "ref",
+            "--board",
+            "stm32f7",
+        ],
+        check=True,
+        cwd=cwd,
+        capture_output=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", **environment},
+    )
     return {path.name: path.read_bytes() for path in sorted(out.iterdir())}
 
 
@@ -29,8 +47,18 @@ def test_the_same_bytes_whatever_the_machine_looks_like(name, tmp_path):
     moved = other_place / "copy.onnx"
     moved.write_bytes(int8_model(name).read_bytes())
     first = generate(int8_model(name), tmp_path / "first", ROOT, PYTHONHASHSEED="0", TZ="UTC", LC_ALL="C")
-    second = generate(moved, other_place / "second", other_place, PYTHONHASHSEED="99", TZ="Asia/Tokyo", LC_ALL="C.UTF-8", HOME="/nonexistent",
-                      NPY_DISABLE_CPU_FEATURES="AVX2 FMA3 AVX512F AVX512CD AVX512_SKX", OPENBLAS_CORETYPE="Prescott", OPENBLAS_NUM_THREADS="1")
+    second = generate(
+        moved,
+        other_place / "second",
+        other_place,
+        PYTHONHASHSEED="99",
+        TZ="Asia/Tokyo",
+        LC_ALL="C.UTF-8",
+        HOME="/nonexistent",
+        NPY_DISABLE_CPU_FEATURES="AVX2 FMA3 AVX512F AVX512CD AVX512_SKX",
+        OPENBLAS_CORETYPE="Prescott",
+        OPENBLAS_NUM_THREADS="1",
+    )
     assert first == second
     for data in first.values():
         assert str(ROOT).encode() not in data and str(tmp_path).encode() not in data
@@ -49,8 +77,25 @@ print(code, used.ru_utime + used.ru_stime, peak, file=sys.stderr)
 
 @pytest.mark.parametrize("name", MODELS)
 def test_generating_takes_seconds_and_little_memory(name, tmp_path):
-    done = subprocess.run([sys.executable, "-c", MEASURED, "compile", str(int8_model(name)), "--name", "net", "--out", str(tmp_path), "--lib", "ref"],
-                          check=True, capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            MEASURED,
+            "compile",
+            str(int8_model(name)),
+            "--name",
+            "net",
+            "--out",
+            str(tmp_path),
+            "--lib",
+            "ref",
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
     code, seconds, kibibytes = done.stderr.split()
     assert code == "0"
     assert float(seconds) <= 3.0  # CPU time: the wall clock of a shared machine says little

@@ -29,14 +29,19 @@ def flash_bytes(name: str, folder: Path, objective: str) -> int:
     plan = json.loads((folder / "net.plan.json").read_text())
     sizes = [plan[side][0]["size_bytes"] for side in ("inputs", "outputs")]
     main = folder / "main.c"
-    main.write_text(f'''#include "net.h"
+    main.write_text(f"""#include "net.h"
 #include "semihosting.h"
 static int8_t input[{sizes[0]}], output[{sizes[1]}];
 int main(void) {{ const int failed = net_run(input, output); semihosting_write_integer(output[0]); return failed; }}
-''')
+""")
     board = load_board(BOARD)
-    elf = build_program(board, [folder / "net.c", folder / "net_weights.c", main], folder / "net.elf", work_folder=folder / "objects",
-                        include_folders=[folder])
+    elf = build_program(
+        board,
+        [folder / "net.c", folder / "net_weights.c", main],
+        folder / "net.elf",
+        work_folder=folder / "objects",
+        include_folders=[folder],
+    )
     (use,), _ = region_use(read_image(elf), [board.region("code")])
     return use.used_bytes
 

@@ -16,16 +16,33 @@ from tests.programs import needs_cross_compiler
 from tests.target.test_arena_poison import has_sanitizer, program_of, require_right
 
 CONV = "Conv<pads=[1,1,1,1]>"
-SHAPES = {"w1": (6, 4, 3, 3), "w2": (3, 4, 1, 1), "w3": (8, 9, 3, 3), "w4": (5, 8, 3, 3), "v1": (8, 4, 3, 3), "v2": (8, 4, 1, 1), "v3": (8, 8, 3, 3)}
+SHAPES = {
+    "w1": (6, 4, 3, 3),
+    "w2": (3, 4, 1, 1),
+    "w3": (8, 9, 3, 3),
+    "w4": (5, 8, 3, 3),
+    "v1": (8, 4, 3, 3),
+    "v2": (8, 4, 1, 1),
+    "v3": (8, 8, 3, 3),
+}
 NETWORKS = {
     # members with gaps between their pixels, from a convolution and a pointwise one
-    "channels": (f"a = {CONV}(x, w1) b = Conv(x, w2) c = Concat<axis=1>(a, b) d = {CONV}(c, w3) e = {CONV}(d, w4) y = GlobalAveragePool(e)", 5),
+    "channels": (
+        f"a = {CONV}(x, w1) b = Conv(x, w2) c = Concat<axis=1>(a, b) d = {CONV}(c, w3) e = {CONV}(d, w4) y = GlobalAveragePool(e)",
+        5,
+    ),
     # members and pieces in one piece, and a reader of a member alone
-    "rows": (f"a = {CONV}(x, v1) b = Conv(x, v2) c = Concat<axis=2>(a, b) d = {CONV}(c, v3) p, q = Split<axis=2>(d) e = {CONV}(p, v3)"
-             f" f = {CONV}(q, v3) g = Add(e, f) h = Add(g, a) y = GlobalAveragePool(h)", 8),
+    "rows": (
+        f"a = {CONV}(x, v1) b = Conv(x, v2) c = Concat<axis=2>(a, b) d = {CONV}(c, v3) p, q = Split<axis=2>(d) e = {CONV}(p, v3)"
+        f" f = {CONV}(q, v3) g = Add(e, f) h = Add(g, a) y = GlobalAveragePool(h)",
+        8,
+    ),
     # a joint tensor within a joint tensor
-    "nested": (f"a = {CONV}(x, v1) b = Conv(x, v2) c = Concat<axis=2>(a, b) d = {CONV}(x, v1) e = Concat<axis=2>(d, c) f = {CONV}(e, v3)"
-               " y = GlobalAveragePool(f)", 8),
+    "nested": (
+        f"a = {CONV}(x, v1) b = Conv(x, v2) c = Concat<axis=2>(a, b) d = {CONV}(x, v1) e = Concat<axis=2>(d, c) f = {CONV}(e, v3)"
+        " y = GlobalAveragePool(f)",
+        8,
+    ),
 }
 
 
@@ -40,6 +57,7 @@ def network(tmp_path):
         path.write_bytes(model(text, inputs="float[1,4,8,8] x", outputs=f"float[1,{channels},1,1] y", constants=used))
         numpy.savez(tmp_path / "io.npz", x=random.normal(size=(3, 1, 4, 8, 8)).astype(numpy.float32))
         return path, tmp_path / "io.npz"
+
     return make
 
 
@@ -49,11 +67,15 @@ def built(path, *options):
     return build_program(load(parser.parse_args([str(path), "--lib", "ref", *options]), "joint"))
 
 
-@pytest.mark.parametrize("name, left_out, with_rows", [("channels", {"Concat"}, 2), ("rows", {"Concat", "Split"}, 0), ("nested", {"Concat"}, 0)])
+@pytest.mark.parametrize(
+    "name, left_out, with_rows", [("channels", {"Concat"}, 2), ("rows", {"Concat", "Split"}, 0), ("nested", {"Concat"}, 0)]
+)
 def test_what_only_moves_bytes_is_left_out_and_its_parts_lie_in_the_joint_tensor(network, name, left_out, with_rows):
     path, _ = network(name)
     program, plain = built(path), built(path, "--memory-model", "plain")
-    assert not left_out & {layer.node.type for layer in program.layers} and left_out <= {layer.node.type for layer in plain.layers}
+    assert not left_out & {layer.node.type for layer in program.layers} and left_out <= {
+        layer.node.type for layer in plain.layers
+    }
     assert program.peak.peak_bytes <= plain.peak.peak_bytes and program.arena.peak_bytes <= plain.arena.peak_bytes
     assert sum(place.rows > 1 for place in program.places.values()) == with_rows
 
@@ -80,8 +102,10 @@ def test_a_joint_tensor_that_would_cost_memory_is_copied(tmp_path):
     random = numpy.random.default_rng(1)
     sizes = {"first": (10, 4, 1, 1), "small": (4, 10, 3, 3), "wide": (64, 10, 1, 1), "narrow": (8, 64, 1, 1)}
     constants = {name: random.normal(size=dims).astype(numpy.float32) for name, dims in sizes.items()}
-    text = (f"t = Conv(x, first) a = {CONV}(t, small) b = Conv(t, wide) c = Sigmoid(b) d = Conv(c, narrow) e = Concat<axis=1>(a, d)"
-            " y = GlobalAveragePool(e)")
+    text = (
+        f"t = Conv(x, first) a = {CONV}(t, small) b = Conv(t, wide) c = Sigmoid(b) d = Conv(c, narrow) e = Concat<axis=1>(a, d)"
+        " y = GlobalAveragePool(e)"
+    )
     path = tmp_path / "late.onnx"
     path.write_bytes(model(text, inputs="float[1,4,8,8] x", outputs="float[1,12,1,1] y", constants=constants))
     program = built(path)
@@ -91,15 +115,25 @@ def test_a_joint_tensor_that_would_cost_memory_is_copied(tmp_path):
 
 def test_members_of_an_int8_concatenation_with_one_scale_are_written_in_place(tmp_path):
     random = numpy.random.default_rng(3)
-    constants = {"s": numpy.float32(0.05), "z": numpy.int8(3), "ws": numpy.float32(0.02), "wz": numpy.int8(0),
-                 **{name: random.integers(-127, 128, dims).astype(numpy.int8) for name, dims in (("w1", (6, 4, 3, 3)), ("w2", (3, 4, 1, 1)))}}
+    constants = {
+        "s": numpy.float32(0.05),
+        "z": numpy.int8(3),
+        "ws": numpy.float32(0.02),
+        "wz": numpy.int8(0),
+        **{
+            name: random.integers(-127, 128, dims).astype(numpy.int8)
+            for name, dims in (("w1", (6, 4, 3, 3)), ("w2", (3, 4, 1, 1)))
+        },
+    }
     lines = ["xf = DequantizeLinear(x, s, z)"]
     for name in ("w1", "w2"):
         lines.append(f"{name}f = DequantizeLinear({name}, ws, wz)")
-    lines += [f"af = {CONV}(xf, w1f) aq = QuantizeLinear(af, s, z) a = DequantizeLinear(aq, s, z)",
-              "bf = Conv(xf, w2f) bq = QuantizeLinear(bf, s, z) b = DequantizeLinear(bq, s, z)",
-              "cf = Concat<axis=1>(a, b) cq = QuantizeLinear(cf, s, z) c = DequantizeLinear(cq, s, z)",
-              "df = MaxPool<kernel_shape=[2,2],strides=[2,2]>(c) y = QuantizeLinear(df, s, z)"]
+    lines += [
+        f"af = {CONV}(xf, w1f) aq = QuantizeLinear(af, s, z) a = DequantizeLinear(aq, s, z)",
+        "bf = Conv(xf, w2f) bq = QuantizeLinear(bf, s, z) b = DequantizeLinear(bq, s, z)",
+        "cf = Concat<axis=1>(a, b) cq = QuantizeLinear(cf, s, z) c = DequantizeLinear(cq, s, z)",
+        "df = MaxPool<kernel_shape=[2,2],strides=[2,2]>(c) y = QuantizeLinear(df, s, z)",
+    ]
     path = tmp_path / "int8.onnx"
     path.write_bytes(model(" ".join(lines), inputs="int8[1,4,8,8] x", outputs="int8[1,9,4,4] y", constants=constants))
     numpy.savez(tmp_path / "io.npz", x=random.integers(-128, 128, (3, 1, 4, 8, 8)).astype(numpy.int8))

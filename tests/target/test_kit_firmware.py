@@ -51,8 +51,9 @@ def verified(library: Path, graph: net.Graph, x: numpy.ndarray, board: str):
     model, data = library.parent / "toy.onnx", library.parent / "io.npz"
     model.write_bytes(graph.onnx())
     numpy.savez(data, x=x)
-    return aidge_build("verify", model, "--io-data", data, "--kernel-path", library, "--lib", "mine,ref", "--board", board,
-                       "--json")
+    return aidge_build(
+        "verify", model, "--io-data", data, "--kernel-path", library, "--lib", "mine,ref", "--board", board, "--json"
+    )
 
 
 @needs_cross_compiler

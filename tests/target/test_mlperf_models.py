@@ -41,10 +41,25 @@ def test_every_layer_equals_the_numpy_backend_on_perturbed_vectors(name, board):
 @pytest.mark.parametrize("board", ["mps2-an386", "mps3-an547"])
 @pytest.mark.parametrize("name", MODELS)
 def test_the_boards_own_libraries_are_as_exact_in_every_layer(name, board):
-    result = aidge_build("verify", int8_model(name), "--io-data", vectors(name), "--board", board, "--perturb", 5, "--seed", 3, "--layers", "--json")
+    result = aidge_build(
+        "verify",
+        int8_model(name),
+        "--io-data",
+        vectors(name),
+        "--board",
+        board,
+        "--perturb",
+        5,
+        "--seed",
+        3,
+        "--layers",
+        "--json",
+    )
     assert result.exit_code == 0, result.stderr or result.stdout
     assert any(not layer["kernel"].startswith("ref ") for layer in result.json["layers"])
-    stored = aidge_build("verify", int8_model(name), "--io-data", vectors(name), "--board", board, "--reference", "y_ort_qdq", "--json").json
+    stored = aidge_build(
+        "verify", int8_model(name), "--io-data", vectors(name), "--board", board, "--reference", "y_ort_qdq", "--json"
+    ).json
     assert stored["differing_values"] == 0
 
 
@@ -67,13 +82,26 @@ def test_float_outputs_are_within_the_tolerance_of_onnxruntime(name, tmp_path):
     outputs = numpy.stack([session.run(None, {session.get_inputs()[0].name: x})[0] for x in real])
     numpy.savez(tmp_path / "io.npz", x=real, y=outputs)
     for board in ("host", "mps2-an386", "mps3-an547"):
-        result = aidge_build("verify", float_model(name), "--io-data", tmp_path / "io.npz", "--reference", "y", "--board", board,
-                             "--lib", "ref", "--json")
+        result = aidge_build(
+            "verify",
+            float_model(name),
+            "--io-data",
+            tmp_path / "io.npz",
+            "--reference",
+            "y",
+            "--board",
+            board,
+            "--lib",
+            "ref",
+            "--json",
+        )
         assert result.exit_code == 0, result.stderr or json.dumps(result.json["outputs"])
         assert result.json["outputs"][0]["max_difference"] <= 1e-4
 
 
-@pytest.mark.parametrize("flags", [("-std=c99", "-O0"), ("-std=gnu11", "-O3"), ("-Os",), ("-O2", "-flto"), ("-O3", "-flto", "-ffp-contract=fast")])
+@pytest.mark.parametrize(
+    "flags", [("-std=c99", "-O0"), ("-std=gnu11", "-O3"), ("-Os",), ("-O2", "-flto"), ("-O3", "-flto", "-ffp-contract=fast")]
+)
 @pytest.mark.parametrize("board", ["host", "mps2-an386"])
 def test_results_do_not_depend_on_the_consumers_flags(flags, board):
     found = verify(int8_model("kws_dscnn"), "kws_dscnn", board, "--reference", "y_ort_qdq", *(f"--flag={flag}" for flag in flags))
@@ -81,12 +109,23 @@ def test_results_do_not_depend_on_the_consumers_flags(flags, board):
 
 
 def test_a_float_model_refuses_fast_math():
-    result = aidge_build("verify", float_model("ad_toycar"), "--io-data", vectors("ad_toycar"), "--board", "host", "--lib", "ref",
-                         "--flag=-ffast-math")
+    result = aidge_build(
+        "verify",
+        float_model("ad_toycar"),
+        "--io-data",
+        vectors("ad_toycar"),
+        "--board",
+        "host",
+        "--lib",
+        "ref",
+        "--flag=-ffast-math",
+    )
     assert result.exit_code == 2 and "fast-math" in result.stderr
 
 
-@pytest.mark.parametrize("options", [("--io", "arena"), ("--arena", "caller"), ("--io", "arena", "--arena", "caller"), ("--weights", "incbin")])
+@pytest.mark.parametrize(
+    "options", [("--io", "arena"), ("--arena", "caller"), ("--io", "arena", "--arena", "caller"), ("--weights", "incbin")]
+)
 @pytest.mark.parametrize("board", ["host", "stm32f7"])
 def test_every_way_to_own_memory_gives_the_same_outputs(options, board):
     found = verify(int8_model("kws_dscnn"), "kws_dscnn", board, "--reference", "y_ort_qdq", *options)
@@ -98,6 +137,8 @@ def test_a_wrong_reference_is_found_and_ends_with_exit_code_1(tmp_path):
     stored = dict(numpy.load(vectors("kws_dscnn")))
     stored["y_ort_qdq"][2, 0, 5] += 1
     numpy.savez(tmp_path / "io.npz", **stored)
-    result = aidge_build("verify", int8_model("kws_dscnn"), "--io-data", tmp_path / "io.npz", "--reference", "y_ort_qdq", "--lib", "ref", "--json")
+    result = aidge_build(
+        "verify", int8_model("kws_dscnn"), "--io-data", tmp_path / "io.npz", "--reference", "y_ort_qdq", "--lib", "ref", "--json"
+    )
     assert result.exit_code == 1
     assert result.json["differing_values"] == 1 and result.json["max_difference"] == 1

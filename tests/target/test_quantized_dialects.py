@@ -58,8 +58,13 @@ def view_of(path: Path) -> GraphView:
 def test_everything_between_the_first_and_the_last_node_is_computed_in_integers(name, spelling, folder):
     path = model_of(name, spelling, folder)
     layers = program_of(path.read_bytes(), path.name, load_board("mps2-an386")).layers
-    floats = [layer.node.type for layer in layers if any(
-        tensor is not None and tensor.dtype.is_float and not tensor.is_constant for tensor in (*layer.inputs, *layer.outputs))]
+    floats = [
+        layer.node.type
+        for layer in layers
+        if any(
+            tensor is not None and tensor.dtype.is_float and not tensor.is_constant for tensor in (*layer.inputs, *layer.outputs)
+        )
+    ]
     assert floats == ["QuantizeLinear", "DequantizeLinear"]
     assert {tensor.dtype for layer in layers for tensor in layer.outputs} == {DType.int8, DType.float32}
 
@@ -102,14 +107,24 @@ def test_layers_with_16_bit_activations_are_computed_in_integers_and_the_rest_wi
     assert len(linear) == 10 and {layer.outputs[0].dtype for layer in linear} == {DType.int16}
 
 
-@pytest.mark.parametrize("spelling", ["QDQ-QInt8-per_channel", "QDQ-QUInt8-per_tensor", "QOperator-QInt8-per_tensor",
-                                      "QOperator-QUInt8-per_channel"])
+@pytest.mark.parametrize(
+    "spelling", ["QDQ-QInt8-per_channel", "QDQ-QUInt8-per_tensor", "QOperator-QInt8-per_tensor", "QOperator-QUInt8-per_channel"]
+)
 def test_what_is_left_in_float_between_quantized_parts_runs_in_float(spelling, tmp_path):
     random = numpy.random.default_rng(3)
     text = "a = Conv(x, u) b = Relu(a) c = Conv(b, v) d = Softplus(c) e = Conv(d, w) y = Relu(e)"
-    made = onnx.load_from_string(model(text, inputs="float[1,3,9,9] x", outputs="float[1,4,3,3] y", opset=17, constants={
-        name: random.normal(size=dims).astype(numpy.float32) / 4
-        for name, dims in (("u", (6, 3, 3, 3)), ("v", (5, 6, 3, 3)), ("w", (4, 5, 3, 3)))}))
+    made = onnx.load_from_string(
+        model(
+            text,
+            inputs="float[1,3,9,9] x",
+            outputs="float[1,4,3,3] y",
+            opset=17,
+            constants={
+                name: random.normal(size=dims).astype(numpy.float32) / 4
+                for name, dims in (("u", (6, 3, 3, 3)), ("v", (5, 6, 3, 3)), ("w", (4, 5, 3, 3)))
+            },
+        )
+    )
     for node in made.graph.node:
         node.name = f"makes_{node.output[0]}"
     onnx.save(made, tmp_path / "float.onnx")
@@ -129,9 +144,14 @@ def test_what_is_left_in_float_between_quantized_parts_runs_in_float(spelling, t
 
 @needs_cross_compiler
 @needs_qemu
-@pytest.mark.parametrize("name, spelling, board", [
-    ("kws_dscnn", "QOperator-QUInt8-per_tensor", "mps2-an386"), ("kws_dscnn", "QDQ-QUInt8-per_channel", "mps3-an547"),
-    ("ic_resnet8", "QOperator-QUInt8-per_channel", "mps2-an386")])
+@pytest.mark.parametrize(
+    "name, spelling, board",
+    [
+        ("kws_dscnn", "QOperator-QUInt8-per_tensor", "mps2-an386"),
+        ("kws_dscnn", "QDQ-QUInt8-per_channel", "mps3-an547"),
+        ("ic_resnet8", "QOperator-QUInt8-per_channel", "mps2-an386"),
+    ],
+)
 def test_generated_code_equals_the_numpy_backend_on_emulated_boards(name, spelling, board, folder, tmp_path):
     check_code(name, spelling, board, folder, tmp_path)
 

@@ -39,8 +39,9 @@ def network(seed: int, folder):
 def test_a_random_float_network_matches_onnxruntime(seed, tmp_path):
     inputs = network(seed, tmp_path)
     numpy.savez(tmp_path / "io.npz", x=inputs, y=reference(tmp_path / "float.onnx", inputs))
-    result = aidge_build("verify", tmp_path / "float.onnx", "--io-data", tmp_path / "io.npz", "--reference", "y", "--lib", "ref",
-                         "--json")
+    result = aidge_build(
+        "verify", tmp_path / "float.onnx", "--io-data", tmp_path / "io.npz", "--reference", "y", "--lib", "ref", "--json"
+    )
     assert result.exit_code == 0, result.stderr or result.stdout
 
 
@@ -54,8 +55,9 @@ def quantized_network(seed: int, folder) -> None:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_random_quantized_network_equals_the_numpy_backend_layer_by_layer(seed, tmp_path):
     quantized_network(seed, tmp_path)
-    result = aidge_build("verify", tmp_path / "quantized.onnx", "--io-data", tmp_path / "io.npz", "--lib", "ref", "--layers",
-                         "--json")
+    result = aidge_build(
+        "verify", tmp_path / "quantized.onnx", "--io-data", tmp_path / "io.npz", "--lib", "ref", "--layers", "--json"
+    )
     assert result.exit_code == 0, result.stderr or result.stdout
 
 
@@ -65,6 +67,7 @@ def test_a_random_quantized_network_equals_the_numpy_backend_layer_by_layer(seed
 @pytest.mark.parametrize("seed", ON_BOARDS)
 def test_a_random_quantized_network_on_a_board_with_its_libraries_equals_the_numpy_backend(seed, board, tmp_path):
     quantized_network(seed, tmp_path)
-    result = aidge_build("verify", tmp_path / "quantized.onnx", "--io-data", tmp_path / "io.npz", "--board", board, "--layers",
-                         "--json")
+    result = aidge_build(
+        "verify", tmp_path / "quantized.onnx", "--io-data", tmp_path / "io.npz", "--board", board, "--layers", "--json"
+    )
     assert result.exit_code == 0, result.stderr or result.stdout

@@ -25,8 +25,21 @@ def ran(folder: Path, board: str, choice: str) -> tuple[dict, bytes]:
     inputs[::2] = numpy.where(inputs[::2] < 0, -128, 127)
     numpy.savez(vectors, x=inputs, y=numpy.zeros((VECTORS, 2), numpy.int8))
     kept = folder / choice
-    result = aidge_build("verify", int8_model(MODEL), "--io-data", vectors, "--reference", "y", "--board", board, "--constant-channels", choice,
-                         "--keep", kept, "--json")
+    result = aidge_build(
+        "verify",
+        int8_model(MODEL),
+        "--io-data",
+        vectors,
+        "--reference",
+        "y",
+        "--board",
+        board,
+        "--constant-channels",
+        choice,
+        "--keep",
+        kept,
+        "--json",
+    )
     assert result.exit_code in (0, 1), result.stderr
     return result.json, (kept / "output.bin").read_bytes()
 

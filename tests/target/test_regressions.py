@@ -38,36 +38,76 @@ class Case:
 
 CASES = {
     "non-square global pooling": Case(
-        "a = Conv(x, w) y = GlobalAveragePool(a)", "float[1,3,9,5] x", "float[1,4,1,1] y", {"w": weights(4, 3, 3, 2)}),
-    "non-square global maximum": Case("a = Conv(x, w) y = GlobalMaxPool(a)", "float[1,3,9,5] x", "float[1,4,1,1] y", {"w": weights(4, 3, 3, 2)}),
-    "Clip bounds as inputs": Case("a = Conv(x, w) y = Clip(a, low, high)", "float[1,3,6,7] x", "float[1,4,4,6] y",
-                                  {"w": weights(4, 3, 3, 2), "low": numpy.float32(0), "high": numpy.float32(0.75)}),
-    "auto_pad SAME_UPPER": Case('y = Conv<auto_pad="SAME_UPPER", strides=[2,2]>(x, w)', "float[1,3,9,8] x", "float[1,4,5,4] y",
-                                {"w": weights(4, 3, 3, 4)}),
-    "auto_pad SAME_LOWER": Case('y = Conv<auto_pad="SAME_LOWER", strides=[2,2]>(x, w)', "float[1,3,9,8] x", "float[1,4,5,4] y",
-                                {"w": weights(4, 3, 3, 4)}),
-    "count_include_pad 0": Case("y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=0>(x)", "float[1,3,6,7] x",
-                                "float[1,3,6,7] y"),
-    "count_include_pad 1": Case("y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1>(x)", "float[1,3,6,7] x",
-                                "float[1,3,6,7] y"),
-    "concat of convolutions": Case("a = Conv<pads=[1,1,1,1]>(x, v) b = Conv(x, w) c = Concat<axis=1>(a, b) y = Conv(c, u)", "float[1,3,6,7] x",
-                                   "float[1,2,6,7] y", {"v": weights(5, 3, 3, 3), "w": weights(2, 3, 1, 1), "u": weights(2, 7, 1, 1)}),
-    "residual Add": Case("a = Conv<pads=[1,1,1,1]>(x, v, b) r = Relu(a) c = Conv<pads=[1,1,1,1]>(r, w) d = Add(c, r) e = Relu(d) y = Conv(e, u)",
-                         "float[1,3,6,7] x", "float[1,2,6,7] y",
-                         {"v": weights(5, 3, 3, 3), "b": weights(5), "w": weights(5, 5, 3, 3), "u": weights(2, 5, 1, 1)}),
+        "a = Conv(x, w) y = GlobalAveragePool(a)", "float[1,3,9,5] x", "float[1,4,1,1] y", {"w": weights(4, 3, 3, 2)}
+    ),
+    "non-square global maximum": Case(
+        "a = Conv(x, w) y = GlobalMaxPool(a)", "float[1,3,9,5] x", "float[1,4,1,1] y", {"w": weights(4, 3, 3, 2)}
+    ),
+    "Clip bounds as inputs": Case(
+        "a = Conv(x, w) y = Clip(a, low, high)",
+        "float[1,3,6,7] x",
+        "float[1,4,4,6] y",
+        {"w": weights(4, 3, 3, 2), "low": numpy.float32(0), "high": numpy.float32(0.75)},
+    ),
+    "auto_pad SAME_UPPER": Case(
+        'y = Conv<auto_pad="SAME_UPPER", strides=[2,2]>(x, w)', "float[1,3,9,8] x", "float[1,4,5,4] y", {"w": weights(4, 3, 3, 4)}
+    ),
+    "auto_pad SAME_LOWER": Case(
+        'y = Conv<auto_pad="SAME_LOWER", strides=[2,2]>(x, w)', "float[1,3,9,8] x", "float[1,4,5,4] y", {"w": weights(4, 3, 3, 4)}
+    ),
+    "count_include_pad 0": Case(
+        "y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=0>(x)", "float[1,3,6,7] x", "float[1,3,6,7] y"
+    ),
+    "count_include_pad 1": Case(
+        "y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1>(x)", "float[1,3,6,7] x", "float[1,3,6,7] y"
+    ),
+    "concat of convolutions": Case(
+        "a = Conv<pads=[1,1,1,1]>(x, v) b = Conv(x, w) c = Concat<axis=1>(a, b) y = Conv(c, u)",
+        "float[1,3,6,7] x",
+        "float[1,2,6,7] y",
+        {"v": weights(5, 3, 3, 3), "w": weights(2, 3, 1, 1), "u": weights(2, 7, 1, 1)},
+    ),
+    "residual Add": Case(
+        "a = Conv<pads=[1,1,1,1]>(x, v, b) r = Relu(a) c = Conv<pads=[1,1,1,1]>(r, w) d = Add(c, r) e = Relu(d) y = Conv(e, u)",
+        "float[1,3,6,7] x",
+        "float[1,2,6,7] y",
+        {"v": weights(5, 3, 3, 3), "b": weights(5), "w": weights(5, 5, 3, 3), "u": weights(2, 5, 1, 1)},
+    ),
     "an intermediate tensor that is also an output": Case(
-        "a = Conv(x, v) b = Relu(a) y = Conv(b, w)", "float[1,3,6,7] x", "float[1,5,4,6] b, float[1,2,4,6] y",
-        {"v": weights(5, 3, 3, 2), "w": weights(2, 5, 1, 1)}),
-    "two inputs": Case("a = Conv(x, w) b = Conv(z, v) y = Add(a, b)", "float[1,3,6,7] x, float[1,2,6,7] z", "float[1,5,6,7] y",
-                       {"w": weights(5, 3, 1, 1), "v": weights(5, 2, 1, 1)}),
-    "Flatten inside": Case("a = Conv(x, w) r = Relu(a) f = Flatten(r) g = Gemm<transB=1>(f, v, b) y = Relu(g)", "float[1,3,6,5] x", "float[1,6] y",
-                           {"w": weights(4, 3, 3, 2), "v": weights(6, 64), "b": weights(6)}),
-    "grouped convolution": Case("y = Conv<group=2, pads=[1,0,0,1]>(x, w, b)", "float[1,6,6,7] x", "float[1,4,5,6] y",
-                                {"w": weights(4, 3, 3, 3), "b": weights(4)}),
-    **{f"{count} channels": Case(
-        "a = Conv<pads=[1,1,1,1]>(x, w) d = Conv<pads=[1,1,1,1], group=GROUP>(a, v) y = Conv(d, u)".replace("GROUP", str(count)),
-        "float[1,3,6,7] x", f"float[1,{count + 2},6,7] y",
-        {"w": weights(count, 3, 3, 3), "v": weights(count, 1, 3, 3), "u": weights(count + 2, count, 1, 1)}) for count in (1, 3, 5, 17)},
+        "a = Conv(x, v) b = Relu(a) y = Conv(b, w)",
+        "float[1,3,6,7] x",
+        "float[1,5,4,6] b, float[1,2,4,6] y",
+        {"v": weights(5, 3, 3, 2), "w": weights(2, 5, 1, 1)},
+    ),
+    "two inputs": Case(
+        "a = Conv(x, w) b = Conv(z, v) y = Add(a, b)",
+        "float[1,3,6,7] x, float[1,2,6,7] z",
+        "float[1,5,6,7] y",
+        {"w": weights(5, 3, 1, 1), "v": weights(5, 2, 1, 1)},
+    ),
+    "Flatten inside": Case(
+        "a = Conv(x, w) r = Relu(a) f = Flatten(r) g = Gemm<transB=1>(f, v, b) y = Relu(g)",
+        "float[1,3,6,5] x",
+        "float[1,6] y",
+        {"w": weights(4, 3, 3, 2), "v": weights(6, 64), "b": weights(6)},
+    ),
+    "grouped convolution": Case(
+        "y = Conv<group=2, pads=[1,0,0,1]>(x, w, b)",
+        "float[1,6,6,7] x",
+        "float[1,4,5,6] y",
+        {"w": weights(4, 3, 3, 3), "b": weights(4)},
+    ),
+    **{
+        f"{count} channels": Case(
+            "a = Conv<pads=[1,1,1,1]>(x, w) d = Conv<pads=[1,1,1,1], group=GROUP>(a, v) y = Conv(d, u)".replace(
+                "GROUP", str(count)
+            ),
+            "float[1,3,6,7] x",
+            f"float[1,{count + 2},6,7] y",
+            {"w": weights(count, 3, 3, 3), "v": weights(count, 1, 3, 3), "u": weights(count + 2, count, 1, 1)},
+        )
+        for count in (1, 3, 5, 17)
+    },
 }
 
 
@@ -80,7 +120,10 @@ class Reader(CalibrationDataReader):
 
 
 def feeds_of(session) -> list[dict]:
-    return [{entry.name: RANDOM.normal(size=entry.shape).astype(numpy.float32) for entry in session.get_inputs()} for _ in range(VECTORS)]
+    return [
+        {entry.name: RANDOM.normal(size=entry.shape).astype(numpy.float32) for entry in session.get_inputs()}
+        for _ in range(VECTORS)
+    ]
 
 
 def session_of(path: Path):
@@ -101,7 +144,9 @@ def verify(path: Path, feeds: list[dict], references: dict | None):
     arrays |= {f"ref_{name}": values for name, values in (references or {}).items()}
     numpy.savez(path.parent / "io.npz", **arrays)
     extra = ["--reference", "ref"] if references else ["--layers"]
-    result = aidge_build("verify", path, "--io-data", path.parent / "io.npz", "--lib", "ref", "--json", "--keep", path.parent / "kept", *extra)
+    result = aidge_build(
+        "verify", path, "--io-data", path.parent / "io.npz", "--lib", "ref", "--json", "--keep", path.parent / "kept", *extra
+    )
     assert result.stdout, result.stderr
     return result
 
@@ -123,8 +168,14 @@ def test_the_float_model_computes_what_onnxruntime_does(name, tmp_path):
 def test_the_int8_model_equals_the_numpy_backend_and_is_close_to_onnxruntime(name, tmp_path):
     path, session, feeds = prepared(CASES[name], tmp_path)
     quantized = tmp_path / "quantized.onnx"
-    quantize_static(str(path), str(quantized), Reader(feeds), quant_format=QuantFormat.QDQ, activation_type=QuantType.QInt8,
-                    weight_type=QuantType.QInt8)
+    quantize_static(
+        str(path),
+        str(quantized),
+        Reader(feeds),
+        quant_format=QuantFormat.QDQ,
+        activation_type=QuantType.QInt8,
+        weight_type=QuantType.QInt8,
+    )
     result = verify(quantized, feeds, None)
     assert result.exit_code == 0, result.stdout + result.stderr
     outputs = result.json["outputs"]
@@ -137,8 +188,15 @@ def test_the_int8_model_equals_the_numpy_backend_and_is_close_to_onnxruntime(nam
 
 
 def test_two_models_in_one_firmware_do_not_clash(tmp_path):
-    cases = [CASES["residual Add"], Case(CASES["residual Add"].text, "float[1,3,6,7] x", "float[1,2,6,7] y",
-                                         {name: values * 2 for name, values in CASES["residual Add"].constants.items()})]
+    cases = [
+        CASES["residual Add"],
+        Case(
+            CASES["residual Add"].text,
+            "float[1,3,6,7] x",
+            "float[1,2,6,7] y",
+            {name: values * 2 for name, values in CASES["residual Add"].constants.items()},
+        ),
+    ]
     values = RANDOM.normal(size=(1, 3, 6, 7)).astype(numpy.float32)
     wanted = []
     for name, case in zip(("one", "two"), cases):

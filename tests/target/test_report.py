@@ -67,7 +67,9 @@ def digits(tmp_path_factory):
 @pytest.mark.parametrize("flags", [(), ("-O0",), ("-Os", "-flto")], ids=["O2", "O0", "lto"])
 @pytest.mark.parametrize("board", ["stm32f7", "microbit", "mps3-an547"])
 def test_every_level_adds_up_and_equals_the_linkers_figures(tmp_path, board, flags):
-    code = model(load_board(board).arena_regions[0].name).replace("int main(void) {", "int initialised[30] = {1};\nint main(void) { twice(); initialised[1]++;")
+    code = model(load_board(board).arena_regions[0].name).replace(
+        "int main(void) {", "int initialised[30] = {1};\nint main(void) { twice(); initialised[1]++;"
+    )
     elf = build(board, TWO_DOUBLES + code, tmp_path, flags=flags)
     document = report(elf, board)
     assert_adds_up(document, elf, board)
@@ -82,7 +84,7 @@ def test_a_generated_model_adds_up_and_shows_its_layers(digits):
     elf, plan, counts = digits
     document = report(elf, "stm32f7", "--plan", plan, "--counts", counts)
     assert_adds_up(document, elf, "stm32f7")
-    found, = document["models"]
+    (found,) = document["models"]
     planned = json.loads(plan.read_text())
     assert [layer["symbol"] for layer in found["layers"]] == [layer["symbol"] for layer in planned["layers"]]
     assert sum(layer["macs"] for layer in found["layers"]) == planned["macs"]
@@ -94,8 +96,11 @@ def test_a_generated_model_adds_up_and_shows_its_layers(digits):
 
 
 EVERYWHERE = tuple(itertools.product(EXAMPLES, [name for name in list_boards() if name != "host"], ("-O0", "-O2", "-Os -flto")))
-CASES = EVERYWHERE if os.environ.get("AIDGE_STRESS") else [(example, board, flags) for example in EXAMPLES for board, flags in (
-    ("stm32f7", "-Os -flto"), ("mps3-an547", "-O0"))]
+CASES = (
+    EVERYWHERE
+    if os.environ.get("AIDGE_STRESS")
+    else [(example, board, flags) for example in EXAMPLES for board, flags in (("stm32f7", "-Os -flto"), ("mps3-an547", "-O0"))]
+)
 
 
 @pytest.mark.parametrize("example, name, flags", CASES, ids=lambda value: value.replace(" ", ""))
@@ -106,24 +111,37 @@ def test_the_report_of_an_example_adds_up_with_plan_and_counts(tmp_path, example
     assert ran.exit_code == 0, ran.stdout
     document = report(elf, name, *plans, "--counts", tmp_path / "run.json")
     assert_adds_up(document, elf, name)
-    assert not [item["name"] for region in document["regions"] for group in region["groups"] if group["name"] == "other" for item in group["items"]
-                if item["section"] == ".text" and "without a name" in item["name"]]
+    assert not [
+        item["name"]
+        for region in document["regions"]
+        for group in region["groups"]
+        if group["name"] == "other"
+        for item in group["items"]
+        if item["section"] == ".text" and "without a name" in item["name"]
+    ]
     sizes = {}
     for region in document["regions"]:
         for group in region["groups"]:
             sizes[group["name"]] = sizes.get(group["name"], 0) + group["size_bytes"]
-    found, = document["models"]
-    columns = {key: sum(row[key] or 0 for row in table_rows(found)) for key in ("code_bytes", "weights_bytes", "instructions", "cycles_estimated")}
+    (found,) = document["models"]
+    columns = {
+        key: sum(row[key] or 0 for row in table_rows(found))
+        for key in ("code_bytes", "weights_bytes", "instructions", "cycles_estimated")
+    }
     assert columns["code_bytes"] == sizes["layer code"] + sizes.get("kernels", 0) and columns["weights_bytes"] == sizes["weights"]
     assert all((row[key] or 0) >= 0 for row in table_rows(found) for key in columns)
     if found["runs"]:  # link-time optimisation may have inlined the run function
         assert columns["instructions"] == pytest.approx(ran.json["run_instructions"] / found["runs"], abs=len(found["layers"]))
-        assert columns["cycles_estimated"] == pytest.approx((ran.json["run_cycles_estimated"] or 0) / found["runs"], abs=len(found["layers"]))
+        assert columns["cycles_estimated"] == pytest.approx(
+            (ran.json["run_cycles_estimated"] or 0) / found["runs"], abs=len(found["layers"])
+        )
 
 
 def test_several_names_of_the_same_bytes_count_once(tmp_path):
     code = '__attribute__((noinline, noclone)) int one(int x) { return x * 3; }\nint two(int x) __attribute__((alias("one")));\n'
-    elf = build("stm32f7", code + model("DTCM").replace("int main(void) {", "volatile int n;\nint main(void) { n = two(n);"), tmp_path)
+    elf = build(
+        "stm32f7", code + model("DTCM").replace("int main(void) {", "volatile int n;\nint main(void) { n = two(n);"), tmp_path
+    )
     document = report(elf, "stm32f7")
     assert_adds_up(document, elf, "stm32f7")
     items = [item for region in document["regions"] for group in region["groups"] for item in group["items"]]
@@ -132,7 +150,9 @@ def test_several_names_of_the_same_bytes_count_once(tmp_path):
 
 def test_an_overfull_memory_has_no_free_row(tmp_path):
     elf = build("stm32f7", model("DTCM"), tmp_path)
-    result = aidge_build("report", elf, "--region", "FLASH=0x08000000,256,flash", "--region", "RAM=0x20000000,0x50000,ram", "--json")
+    result = aidge_build(
+        "report", elf, "--region", "FLASH=0x08000000,256,flash", "--region", "RAM=0x20000000,0x50000,ram", "--json"
+    )
     flash = result.json["regions"][0]
     assert flash["total_bytes"] == flash["used_bytes"] > 256
     assert "free" not in [group["name"] for group in flash["groups"]]
@@ -144,7 +164,7 @@ def test_the_tree_prints_sums_that_add_up(digits):
     sizes = [(len(line) - len(line.lstrip()), int(re.search(r" ([\d,]+)(?: of|$)", line)[1].replace(",", ""))) for line in flash]
     assert sum(size for indent, size in sizes if indent == 2) == 1_048_576
     weights = [line.split()[0] for line in flash].index("weights")
-    assert sum(size for indent, size in sizes[weights + 1:weights + 4] if indent == 4) == sizes[weights][1]
+    assert sum(size for indent, size in sizes[weights + 1 : weights + 4] if indent == 4) == sizes[weights][1]
 
 
 def test_the_page_is_well_formed_escaped_and_needs_no_network(digits, tmp_path):
@@ -165,7 +185,9 @@ def test_the_page_is_well_formed_escaped_and_needs_no_network(digits, tmp_path):
 
 
 def test_a_page_without_a_bound_says_why(tmp_path):
-    code = model("DTCM").replace("int main(void) {", "int one(void) { return 1; } int (*volatile f)(void) = one;\nint main(void) { f();")
+    code = model("DTCM").replace(
+        "int main(void) {", "int one(void) { return 1; } int (*volatile f)(void) = one;\nint main(void) { f();"
+    )
     report(build("stm32f7", code, tmp_path), "stm32f7", "--html", tmp_path / "report.html")
     assert "Stack: no bound, because of an indirect call at main" in (tmp_path / "report.html").read_text()
 
@@ -175,9 +197,20 @@ def test_the_page_opens_in_a_browser(digits, tmp_path):
     if browser is None:
         pytest.skip("no Chromium on this machine")
     report(digits[0], "stm32f7", "--plan", digits[1], "--html", tmp_path / "report.html")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-               "--disable-component-update", "--disable-sync", f"--user-data-dir={tmp_path / 'profile'}"]
-    done = subprocess.run([browser, *options, "--dump-dom", (tmp_path / "report.html").as_uri()], capture_output=True, text=True, timeout=120)
+    options = [
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        f"--user-data-dir={tmp_path / 'profile'}",
+    ]
+    done = subprocess.run(
+        [browser, *options, "--dump-dom", (tmp_path / "report.html").as_uri()], capture_output=True, text=True, timeout=120
+    )
     assert done.stdout.count("<svg") == (tmp_path / "report.html").read_text().count("<svg") >= 4
     assert "digits" in done.stdout or "model" in done.stdout
 
@@ -200,9 +233,18 @@ def test_two_reports_are_compared_flash_and_ram_apart(tmp_path):
 def test_what_is_no_report_or_has_no_memories_is_refused(tmp_path):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     (tmp_path / "other.json").write_text("{}")
-    for words in (["--board", "stm32f7", "--diff", tmp_path / "other.json"], ["--board", "stm32f7", "--plan", tmp_path / "none.json"], []):
+    for words in (
+        ["--board", "stm32f7", "--diff", tmp_path / "other.json"],
+        ["--board", "stm32f7", "--plan", tmp_path / "none.json"],
+        [],
+    ):
         result = aidge_build("report", elf, *words)
-        assert result.exit_code == EXIT_BAD_INPUT and result.stderr.count("\n") == 1 and "Hint" in result.stderr or "cannot read" in result.stderr
+        assert (
+            result.exit_code == EXIT_BAD_INPUT
+            and result.stderr.count("\n") == 1
+            and "Hint" in result.stderr
+            or "cannot read" in result.stderr
+        )
 
 
 def test_layers_that_are_not_linked_have_no_code_size(tmp_path):
@@ -218,7 +260,7 @@ def test_the_areas_of_a_treemap_are_in_proportion_and_do_not_overlap(sizes):
         assert box.width * box.height == pytest.approx(size * 240_000 / sum(sizes))
         assert box.left >= 9.999 and box.top >= 19.999 and box.left + box.width <= 610.001 and box.top + box.height <= 420.001
     for index, one in enumerate(boxes):
-        for two in boxes[index + 1:]:
+        for two in boxes[index + 1 :]:
             across = min(one.left + one.width, two.left + two.width) - max(one.left, two.left)
             down = min(one.top + one.height, two.top + two.height) - max(one.top, two.top)
             assert across < 1e-6 or down < 1e-6

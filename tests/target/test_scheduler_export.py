@@ -20,14 +20,21 @@ from tests.models import graph
 
 ROOT = Path(__file__).resolve().parents[2]
 RANDOM = numpy.random.default_rng(5)
-WEIGHTS = {"w": RANDOM.normal(size=(4, 3, 3, 3)).astype(numpy.float32), "v": RANDOM.normal(size=(5, 4 * 3 * 4)).astype(numpy.float32)}
-TEXT = ("a = Conv<pads=[1,1,1,1]>(x, w) r = Relu(a) p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(r) f = Flatten(p) g = Gemm<transB=1>(f, v) "
-        "y = Softmax(g)")
+WEIGHTS = {
+    "w": RANDOM.normal(size=(4, 3, 3, 3)).astype(numpy.float32),
+    "v": RANDOM.normal(size=(5, 4 * 3 * 4)).astype(numpy.float32),
+}
+TEXT = (
+    "a = Conv<pads=[1,1,1,1]>(x, w) r = Relu(a) p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(r) f = Flatten(p) g = Gemm<transB=1>(f, v) "
+    "y = Softmax(g)"
+)
 INPUTS = {"x": RANDOM.normal(size=(1, 3, 6, 8)).astype(numpy.float32)}
 
 
 def scheduler() -> aidge_build.SequentialScheduler:
-    return aidge_build.SequentialScheduler(simplify(graph(TEXT, inputs="float[1,3,6,8] x", outputs="float[1,5] y", constants=WEIGHTS)))
+    return aidge_build.SequentialScheduler(
+        simplify(graph(TEXT, inputs="float[1,3,6,8] x", outputs="float[1,5] y", constants=WEIGHTS))
+    )
 
 
 def built_and_run(folder: Path, *sources: str) -> subprocess.CompletedProcess:
@@ -41,7 +48,9 @@ def test_the_folder_builds_with_a_plain_compiler_and_runs_right(tmp_path, manage
     made = scheduler()
     written = aidge_build.scheduler_export(made, str(tmp_path), "ref", memory_manager=manager)
     assert sorted(Path(path).name for path in written) == sorted(path.name for path in tmp_path.iterdir())
-    assert {"forward.c", "forward.h", "main.c", "model.c", "model.h", "model_weights.c", "model.plan.json"} <= {Path(path).name for path in written}
+    assert {"forward.c", "forward.h", "main.c", "model.c", "model.h", "model_weights.c", "model.plan.json"} <= {
+        Path(path).name for path in written
+    }
     aidge_build.generate_main(str(tmp_path), made, INPUTS)
     done = built_and_run(tmp_path)
     wanted = cpu.run(made.graph_view, INPUTS)["y"].reshape(-1)
@@ -84,7 +93,13 @@ def test_arguments_reach_the_memory_manager(tmp_path):
         return peak + shift, {node: [aidge_build_shifted(info, shift) for info in infos] for node, infos in found.items()}
 
     def aidge_build_shifted(info, shift):
-        return {"size": info.size, "stride": info.stride, "offset": info.offset + shift, "length": info.length, "count": info.count}
+        return {
+            "size": info.size,
+            "stride": info.stride,
+            "offset": info.offset + shift,
+            "length": info.length,
+            "count": info.count,
+        }
 
     made = scheduler()
     aidge_build.scheduler_export(made, str(tmp_path), "ref", memory_manager=manager, memory_manager_args={"shift": 64})
@@ -94,14 +109,23 @@ def test_arguments_reach_the_memory_manager(tmp_path):
 
 def overlapping(made):
     peak, found = aidge_build.compute_default_mem_info(made)
-    return peak, {node: [{"size": info.size, "stride": info.stride, "offset": 0, "length": info.length, "count": info.count} for info in infos]
-                  for node, infos in found.items()}
+    return peak, {
+        node: [
+            {"size": info.size, "stride": info.stride, "offset": 0, "length": info.length, "count": info.count} for info in infos
+        ]
+        for node, infos in found.items()
+    }
 
 
 def wrapped(made):
     peak, found = aidge_build.compute_default_mem_info(made)
-    return peak, {node: [{"size": i.size, "stride": i.stride, "offset": i.offset, "length": i.length, "count": i.count, "wrap_size": 8} for i in infos]
-                  for node, infos in found.items()}
+    return peak, {
+        node: [
+            {"size": i.size, "stride": i.stride, "offset": i.offset, "length": i.length, "count": i.count, "wrap_size": 8}
+            for i in infos
+        ]
+        for node, infos in found.items()
+    }
 
 
 def too_small(made):
@@ -112,8 +136,15 @@ def silent(made):
     return 0, {}
 
 
-@pytest.mark.parametrize("manager, error, message", [
-    (overlapping, CheckFailed, "overlap"), (wrapped, AidgeError, "wraps around"), (too_small, CheckFailed, "of 16"), (silent, AidgeError, "says nothing")])
+@pytest.mark.parametrize(
+    "manager, error, message",
+    [
+        (overlapping, CheckFailed, "overlap"),
+        (wrapped, AidgeError, "wraps around"),
+        (too_small, CheckFailed, "of 16"),
+        (silent, AidgeError, "says nothing"),
+    ],
+)
 def test_a_plan_that_is_wrong_is_refused_and_nothing_is_written(tmp_path, manager, error, message):
     with pytest.raises(error, match=message):
         aidge_build.scheduler_export(scheduler(), str(tmp_path / "out"), "ref", memory_manager=manager)
@@ -121,17 +152,24 @@ def test_a_plan_that_is_wrong_is_refused_and_nothing_is_written(tmp_path, manage
 
 
 def test_the_same_bytes_under_any_hash_seed(tmp_path):
-    code = ("import sys, aidge_build; from tests.target.test_scheduler_export import scheduler; "
-            "aidge_build.scheduler_export(scheduler(), sys.argv[1], 'ref', memory_manager=aidge_build.generate_optimized_memory_info)")
+    code = (
+        "import sys, aidge_build; from tests.target.test_scheduler_export import scheduler; "
+        "aidge_build.scheduler_export(scheduler(), sys.argv[1], 'ref', memory_manager=aidge_build.generate_optimized_memory_info)"
+    )
     found = []
     for seed in ("1", "77"):
         folder = tmp_path / seed
-        subprocess.run([sys.executable, "-c", code, str(folder)], cwd=ROOT, check=True, env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed})
+        subprocess.run(
+            [sys.executable, "-c", code, str(folder)],
+            cwd=ROOT,
+            check=True,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": seed},
+        )
         found.append({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
     assert found[0] == found[1]
 
 
-EXPORT_LIB = '''
+EXPORT_LIB = """
 from aidge_build import ExportLib, ExportNodeCpp, ImplSpec, IOSpec, dtype
 class Own(ExportLib):
     _name = "own"
@@ -140,18 +178,24 @@ class Own(ExportLib):
 class Relu(ExportNodeCpp):
     config_template, include_list = "", []
     forward_template, kernels_to_copy = FOLDER + "/relu.jinja", [FOLDER + "/relu.h"]
-'''
+"""
 
 
 def test_an_export_library_of_the_program_itself_mixes_with_another_one(tmp_path):
     (tmp_path / "relu.jinja").write_text("own_relu({{ in_name[0] }}, {{ out_name[0] }}, {{ in_size[0] }});")
-    (tmp_path / "relu.h").write_text("static void own_relu(const float *in, float *out, int n) { for (int i = 0; i < n; i++) out[i] = in[i] > 0 ? in[i] : 0; }")
+    (tmp_path / "relu.h").write_text(
+        "static void own_relu(const float *in, float *out, int n) { for (int i = 0; i < n; i++) out[i] = in[i] > 0 ? in[i] : 0; }"
+    )
     (tmp_path / "notes.txt").write_text("hello")
     names = {"FOLDER": str(tmp_path), "__name__": __name__}
     exec(EXPORT_LIB, names)
-    made = aidge_build.SequentialScheduler(graph("a = Sigmoid(x) b = Relu(a) y = Sigmoid(b)", inputs="float[1,4] x", outputs="float[1,4] y"))
+    made = aidge_build.SequentialScheduler(
+        graph("a = Sigmoid(x) b = Relu(a) y = Sigmoid(b)", inputs="float[1,4] x", outputs="float[1,4] y")
+    )
     out = tmp_path / "out"
-    written = aidge_build.scheduler_export(made, str(out), [names["Own"], "ref"], memory_manager=aidge_build.compute_default_mem_info)
+    written = aidge_build.scheduler_export(
+        made, str(out), [names["Own"], "ref"], memory_manager=aidge_build.compute_default_mem_info
+    )
     assert str(out / "documents" / "notes.txt") in written
     assert list(made.backends.values()) == ["ref", "own", "ref"]
     aidge_build.generate_main_compare(str(out), made, {"x": numpy.float32([[-1, 0, 1, 2]])})

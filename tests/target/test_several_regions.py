@@ -35,8 +35,9 @@ def network(seed: int, kept: int, channels: int) -> bytes:
         total = f"s{number}"
     lines.append(f"y = GlobalAveragePool({total})")
     spread = numpy.random.default_rng(seed).normal(size=(1, channels, 32, 32)).astype(numpy.float32)
-    return model(" ".join(lines), inputs=f"float[1,{channels},1,1] x", outputs=f"float[1,{channels},1,1] y",
-                 constants={"spread": spread})
+    return model(
+        " ".join(lines), inputs=f"float[1,{channels},1,1] x", outputs=f"float[1,{channels},1,1] y", constants={"spread": spread}
+    )
 
 
 def quantized_network(seed: int, kept: int, channels: int) -> bytes:
@@ -57,8 +58,12 @@ def quantized_network(seed: int, kept: int, channels: int) -> bytes:
         lines.append(quantized(f"s{number}", f"Add(d_{total}, d_t{index})"))
         total = f"s{number}"
     lines.append(f"f_y = GlobalAveragePool(d_{total}) y = QuantizeLinear(f_y, scale, zero)")
-    constants = {"weights": numpy.random.default_rng(seed).integers(-127, 128, (channels, 1, 3, 3)).astype(numpy.int8),
-                 "scale": numpy.float32(1 / 32), "zero": numpy.int8(0), "weight_scale": numpy.float32(1 / 200)}
+    constants = {
+        "weights": numpy.random.default_rng(seed).integers(-127, 128, (channels, 1, 3, 3)).astype(numpy.int8),
+        "scale": numpy.float32(1 / 32),
+        "zero": numpy.int8(0),
+        "weight_scale": numpy.float32(1 / 200),
+    }
     return model(" ".join(lines), inputs="int8[1,1,64,64] x", outputs=f"int8[1,{channels},1,1] y", constants=constants)
 
 
@@ -70,12 +75,14 @@ def made(tmp_path):
         x = numpy.random.default_rng(seed).normal(size=(2, 1, channels, 1, 1)).astype(numpy.float32)
         numpy.savez(tmp_path / "io.npz", x=x)
         return path, tmp_path / "io.npz"
+
     return make
 
 
 @needs_cross_compiler
-@pytest.mark.parametrize("board, seed, kept, channels", [
-    ("stm32f7", 1, 6, 10), ("stm32f7", 2, 18, 4), ("stm32f4", 3, 9, 4), ("stm32h743", 4, 13, 15)])
+@pytest.mark.parametrize(
+    "board, seed, kept, channels", [("stm32f7", 1, 6, 10), ("stm32f7", 2, 18, 4), ("stm32f4", 3, 9, 4), ("stm32h743", 4, 13, 15)]
+)
 def test_a_network_that_fits_no_memory_alone_is_spread_linked_run_and_checked(made, tmp_path, board, seed, kept, channels):
     path, vectors = made(seed, kept, channels)
     plan = aidge_build("plan", path, "--board", board, "--json").json
@@ -96,9 +103,14 @@ def test_a_network_that_fits_no_memory_alone_is_spread_linked_run_and_checked(ma
 
 
 @needs_cross_compiler
-@pytest.mark.parametrize("board, seed, kept, channels, regions", [
-    ("stm32f7", 1, 6, 10, ["DTCM", "SRAM1"]), ("stm32f7", 2, 25, 3, ["DTCM", "SRAM1", "SRAM2"]),
-    ("stm32h743", 3, 13, 15, ["DTCM", "AXI", "SRAM1", "SRAM2"])])
+@pytest.mark.parametrize(
+    "board, seed, kept, channels, regions",
+    [
+        ("stm32f7", 1, 6, 10, ["DTCM", "SRAM1"]),
+        ("stm32f7", 2, 25, 3, ["DTCM", "SRAM1", "SRAM2"]),
+        ("stm32h743", 3, 13, 15, ["DTCM", "AXI", "SRAM1", "SRAM2"]),
+    ],
+)
 def test_every_layer_of_an_int8_network_in_several_memories_is_exact_to_the_bit(tmp_path, board, seed, kept, channels, regions):
     path, vectors = tmp_path / "wide.onnx", tmp_path / "io.npz"
     path.write_bytes(quantized_network(seed, kept, channels))
@@ -118,8 +130,11 @@ def test_the_bytes_that_a_run_writes_are_those_of_the_plan_in_every_memory(made,
     path, vectors = made(2, 18, 4)
     assert aidge_build("verify", path, "--board", "stm32f7", "--io-data", vectors, "--keep", tmp_path / "kept").exit_code == 0
     plan = json.loads((tmp_path / "kept" / "model.plan.json").read_text())
-    planned = {(buffer["region"], byte) for buffer in plan["buffers"]
-               for byte in range(buffer["offset_bytes"], buffer["offset_bytes"] + buffer["size_bytes"])}
+    planned = {
+        (buffer["region"], byte)
+        for buffer in plan["buffers"]
+        for byte in range(buffer["offset_bytes"], buffer["offset_bytes"] + buffer["size_bytes"])
+    }
     ran = aidge_build("run", tmp_path / "kept" / "model.elf", "--board", "stm32f7", "--folder", tmp_path / "kept", "--json").json
     assert ran["arena_bytes"] == plan["arena_bytes"] and len({region for region, _ in planned}) > 1
     assert ran["arena_written_bytes"] == len(planned) <= plan["arena_bytes"]
@@ -130,17 +145,26 @@ def test_check_sees_a_part_that_lies_elsewhere(made, tmp_path):
     path, vectors = made(1, 6, 10)
     assert aidge_build("verify", path, "--board", "stm32f7", "--io-data", vectors, "--keep", tmp_path / "kept").exit_code == 0
     elf = tmp_path / "kept" / "model.elf"
-    swapped = ["--region", "FLASH=0x08000000,0x100000,flash", "--region", "DTCM=0x20010000,0x3c000,ram",
-               "--region", "SRAM1=0x20000000,0x10000,ram"]
+    swapped = [
+        "--region",
+        "FLASH=0x08000000,0x100000,flash",
+        "--region",
+        "DTCM=0x20010000,0x3c000,ram",
+        "--region",
+        "SRAM1=0x20000000,0x10000,ram",
+    ]
     findings = aidge_build("check", elf, *swapped, "--json").json["findings"]
     assert any("model_arena_dtcm lies in SRAM1, the plan says DTCM" in finding["text"] for finding in findings)
 
 
 @needs_cross_compiler
-@pytest.mark.parametrize("size_bytes, symbol, text", [
-    (500, "kws_arena", "arena kws_arena is 512 B, the plan says 500 B (+12 B)"),
-    (512, "kws_arena_sram1", "arena kws_arena_sram1 of model kws is not in the program: cannot verify its 512 B"),
-])
+@pytest.mark.parametrize(
+    "size_bytes, symbol, text",
+    [
+        (500, "kws_arena", "arena kws_arena is 512 B, the plan says 500 B (+12 B)"),
+        (512, "kws_arena_sram1", "arena kws_arena_sram1 of model kws is not in the program: cannot verify its 512 B"),
+    ],
+)
 def test_check_sees_a_part_of_another_size_and_one_that_is_missing(tmp_path, size_bytes, symbol, text):
     parts = [{"symbol": symbol, "region": "SRAM1", "size_bytes": size_bytes}]
     elf = build("stm32f7", program("SRAM1", claim={"arena_symbol": None, "arenas": parts}), tmp_path)
@@ -235,6 +259,7 @@ def test_what_the_hint_says_helps(made, tmp_path):
     (tmp_path / "joined.toml").write_text(
         'extends = "cortex-m7"\ntitle = "DTCM, SRAM1 and SRAM2 in one piece"\ncode = "FLASH"\ndata = "RAM"\narena = ["RAM"]\n'
         '[regions.FLASH]\norigin = 0x08000000\nlength = "1M"\nkind = "flash"\n'
-        '[regions.RAM]\norigin = 0x20000000\nlength = "320K"\nkind = "ram"\n')
+        '[regions.RAM]\norigin = 0x20000000\nlength = "320K"\nkind = "ram"\n'
+    )
     result = aidge_build("verify", path, "--board", "joined", "--board-path", tmp_path, "--io-data", vectors, "--json")
     assert result.exit_code == 0 and result.json["arena_bytes"] == 303_104

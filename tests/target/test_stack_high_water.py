@@ -21,13 +21,24 @@ pytestmark = [needs_cross_compiler, needs_qemu]
 
 BOARDS = ("microbit", "mps2-an385", "mps2-an386", "stm32f7", "mps2-an505", "mps3-an547")
 FLAGS = ("-O0", "-O2", "-O3", "-Os", "-O2 -flto")
-SAMPLE = (("digits.onnx", "microbit", "-O0"), ("digits.onnx", "microbit", "-O2 -flto"), ("digits", "stm32f7", "-O3"),
-          ("digits", "mps3-an547", "-O2"), ("kws_dscnn", "mps2-an385", "-O0"), ("kws_dscnn", "mps2-an386", "-O0"),
-          ("kws_dscnn", "stm32f7", "-Os"), ("kws_dscnn", "mps2-an505", "-O2 -flto"), ("kws_dscnn", "mps3-an547", "-O3"))
+SAMPLE = (
+    ("digits.onnx", "microbit", "-O0"),
+    ("digits.onnx", "microbit", "-O2 -flto"),
+    ("digits", "stm32f7", "-O3"),
+    ("digits", "mps3-an547", "-O2"),
+    ("kws_dscnn", "mps2-an385", "-O0"),
+    ("kws_dscnn", "mps2-an386", "-O0"),
+    ("kws_dscnn", "stm32f7", "-Os"),
+    ("kws_dscnn", "mps2-an505", "-O2 -flto"),
+    ("kws_dscnn", "mps3-an547", "-O3"),
+)
 # The micro:bit has 16 KB of RAM and 256 KB of flash: too little for these.
 TOO_LARGE = {("microbit", name) for name in MODELS}
-WHOLE = tuple(case for case in itertools.product((*EXAMPLES, *EXAMPLE_MODELS, *MODELS), BOARDS, FLAGS)
-              if (case[1], case[0]) not in TOO_LARGE)
+WHOLE = tuple(
+    case
+    for case in itertools.product((*EXAMPLES, *EXAMPLE_MODELS, *MODELS), BOARDS, FLAGS)
+    if (case[1], case[0]) not in TOO_LARGE
+)
 CASES = WHOLE if os.environ.get("AIDGE_STRESS") else SAMPLE
 
 

@@ -58,7 +58,7 @@ FILES = {
     "library.toml": 'name = "mine"\nlanguage = "c++"\ndescription = "C++ templates"\n',
     "mine.py": PYTHON,
     "static/activation.hpp": "#ifndef ACTIVATION_HPP\n#define ACTIVATION_HPP\n#include <cmath>\n"
-                             "template <bool RELU> static float activate(float x) { return RELU && x < 0.0f ? 0.0f : x; }\n#endif\n",
+    "template <bool RELU> static float activate(float x) { return RELU && x < 0.0f ? 0.0f : x; }\n#endif\n",
     "templates/convolution_config.jinja": """#ifndef {{ name | upper }}_H
 #define {{ name | upper }}_H
 #include "activation.hpp"
@@ -98,11 +98,18 @@ static void convolution(const float *in, const float *weights, const float *bias
     "kernels/elementwise.hpp": "template <int N> static void elementwise(const float *in, float *out) { for (int i = 0; i < N; i++) out[i] = std::tanh(in[i]); }\n",
 }
 RANDOM = numpy.random.default_rng(3)
-MODEL = model("p = Pad(x, pads) a = Conv(p, w, b) r = Relu(a) t = Tanh(r) y = Conv(t, v, d)",
-              inputs="float[1,2,5,7] x", outputs="float[1,2,3,4] y", constants={
-                  "pads": numpy.array([0, 0, 1, 0, 0, 0, 1, 0]), "w": RANDOM.normal(size=(3, 2, 3, 2)).astype(numpy.float32),
-                  "b": RANDOM.normal(size=3).astype(numpy.float32), "v": RANDOM.normal(size=(2, 3, 3, 3)).astype(numpy.float32),
-                  "d": RANDOM.normal(size=2).astype(numpy.float32)})
+MODEL = model(
+    "p = Pad(x, pads) a = Conv(p, w, b) r = Relu(a) t = Tanh(r) y = Conv(t, v, d)",
+    inputs="float[1,2,5,7] x",
+    outputs="float[1,2,3,4] y",
+    constants={
+        "pads": numpy.array([0, 0, 1, 0, 0, 0, 1, 0]),
+        "w": RANDOM.normal(size=(3, 2, 3, 2)).astype(numpy.float32),
+        "b": RANDOM.normal(size=3).astype(numpy.float32),
+        "v": RANDOM.normal(size=(2, 3, 3, 3)).astype(numpy.float32),
+        "d": RANDOM.normal(size=2).astype(numpy.float32),
+    },
+)
 
 
 @pytest.fixture
@@ -118,17 +125,36 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize("board", ["host", "mps2-an386"])
 def test_a_template_library_computes_what_the_numpy_backend_computes(folder, board):
-    result = aidge_build("verify", folder / "net.onnx", "--io-data", folder / "io.npz", "--board", board, "--kernel-path", folder / "libs",
-                         "--lib", "mine,ref", "--layers", "--json", "--keep", folder / "kept")
+    result = aidge_build(
+        "verify",
+        folder / "net.onnx",
+        "--io-data",
+        folder / "io.npz",
+        "--board",
+        board,
+        "--kernel-path",
+        folder / "libs",
+        "--lib",
+        "mine,ref",
+        "--layers",
+        "--json",
+        "--keep",
+        folder / "kept",
+    )
     assert result.exit_code == 0, result.stdout + result.stderr
-    assert [(layer["op"], layer["kernel"].split()[0]) for layer in result.json["layers"]] == [("PadConvAct", "mine"), ("Tanh", "mine"),
-                                                                                              ("PadConvAct", "mine")]
+    assert [(layer["op"], layer["kernel"].split()[0]) for layer in result.json["layers"]] == [
+        ("PadConvAct", "mine"),
+        ("Tanh", "mine"),
+        ("PadConvAct", "mine"),
+    ]
     code = (folder / "kept" / "model.cpp").read_text()
     assert code.count("ACTIVATION_HPP") == 0 and code.count("static float activate") == 1
 
 
 def test_meta_operators_name_the_nodes_of_the_file_that_they_cover(folder):
-    nodes = aidge_build("explain", folder / "net.onnx", "--kernel-path", folder / "libs", "--lib", "mine,ref", "--json").json["nodes"]
+    nodes = aidge_build("explain", folder / "net.onnx", "--kernel-path", folder / "libs", "--lib", "mine,ref", "--json").json[
+        "nodes"
+    ]
     assert nodes[0]["origin"] == ["Pad_0", "Conv_1", "Relu_2"] and nodes[0]["library"] == "mine"
 
 
@@ -141,8 +167,12 @@ def test_a_template_library_is_listed(folder):
 def test_a_template_library_builds_through_scons_and_each_of_its_files_is_tracked(folder):
     command = folder / "command.py"
     command.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom aidge_build.cli import main\nsys.exit(main())\n")
-    (folder / "main.c").write_text('#include "net.h"\nint main(void) { static float x[NET_INPUT_SIZE], y[NET_OUTPUT_SIZE]; return net_run(x, y); }\n')
-    (folder / "SConstruct").write_text(f"""env = Environment(tools=['gcc', 'g++', 'gnulink'], ENV={{'PATH': {os.environ['PATH']!r}}},
+    (folder / "main.c").write_text(
+        '#include "net.h"\nint main(void) { static float x[NET_INPUT_SIZE], y[NET_OUTPUT_SIZE]; return net_run(x, y); }\n'
+    )
+    (
+        folder / "SConstruct"
+    ).write_text(f"""env = Environment(tools=['gcc', 'g++', 'gnulink'], ENV={{'PATH': {os.environ["PATH"]!r}}},
     AIDGE_BUILD=[{sys.executable!r}, {str(command)!r}], LINK='g++', CCCOMSTR='CC $TARGET', CXXCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
 env.Tool('aidge', toolpath=[{scons_toolpath()!r}])
 env.Program('app.elf', ['main.c', env.AidgeModel('net', 'net.onnx', libs='mine,ref', kernel_path='libs')])
@@ -168,10 +198,12 @@ env.Program('app.elf', ['main.c', env.AidgeModel('net', 'net.onnx', libs='mine,r
 def test_a_cost_table_decides_in_a_scons_build_and_is_tracked(folder):
     command = folder / "command.py"
     command.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom aidge_build.cli import main\nsys.exit(main())\n")
-    table = 'schema = 1\nname = "t"\nversion = "1"\nunit = "instructions"\ncost = [{{library = "mine", kernel = "Tanh", fixed = {mine}}}, ' \
-            '{{library = "ref", kernel = "unary_float32", fixed = 10}}]\n'
+    table = (
+        'schema = 1\nname = "t"\nversion = "1"\nunit = "instructions"\ncost = [{{library = "mine", kernel = "Tanh", fixed = {mine}}}, '
+        '{{library = "ref", kernel = "unary_float32", fixed = 10}}]\n'
+    )
     (folder / "costs.toml").write_text(table.format(mine=20))
-    (folder / "SConstruct").write_text(f"""env = Environment(tools=['gcc', 'g++'], ENV={{'PATH': {os.environ['PATH']!r}}},
+    (folder / "SConstruct").write_text(f"""env = Environment(tools=['gcc', 'g++'], ENV={{'PATH': {os.environ["PATH"]!r}}},
     AIDGE_BUILD=[{sys.executable!r}, {str(command)!r}])
 env.Tool('aidge', toolpath=[{scons_toolpath()!r}])
 env.AidgeModel('net', 'net.onnx', libs='mine,ref', kernel_path='libs', select='cost', cost_table='costs.toml')

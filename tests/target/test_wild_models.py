@@ -18,8 +18,16 @@ from tests.programs import needs_cross_compiler, needs_qemu
 from tests.shared import SHARED, shared
 
 WILD = SHARED / "models" / "wild"
-FLOAT = ("mnist14_tiny_cnn", "mnist_cntk", "mobilenet_v2_050_128", "prelu_concat_dynbatch", "streaming_tcn", "ultraface_slim_320",
-         "yamnet_256_esc10", "yunet_s_320")
+FLOAT = (
+    "mnist14_tiny_cnn",
+    "mnist_cntk",
+    "mobilenet_v2_050_128",
+    "prelu_concat_dynbatch",
+    "streaming_tcn",
+    "ultraface_slim_320",
+    "yamnet_256_esc10",
+    "yunet_s_320",
+)
 INTEGER = ("mnist5x5_dynamic_quant", "mnist_cntk_integer_ops")
 QUANTIZED = {"kws_micro_m_int8_qdq": 2, "kws_micro_m_int8_qoperator": 2}  # largest distance to onnxruntime, levels of the output
 VECTORS = 2
@@ -31,8 +39,9 @@ def results(name: str, folder: Path):
     path = shared(WILD / f"{name}.onnx")
     program = program_of(path.read_bytes(), path.name, load_board("host"))
     random = numpy.random.default_rng(len(name))
-    inputs = {tensor: random.random((VECTORS, *program.view.tensor(tensor).dims), numpy.float32)
-              for tensor in program.view.inputs}
+    inputs = {
+        tensor: random.random((VECTORS, *program.view.tensor(tensor).dims), numpy.float32) for tensor in program.view.inputs
+    }
     ours = execute(program, load_board("host"), inputs, folder).outputs
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -95,10 +104,13 @@ def test_a_model_runs_on_an_emulated_cortex_m4_and_equals_its_meaning(name, tmp_
             assert relative(ours[output][0], meaning[output]) <= 2e-5
 
 
-@pytest.mark.parametrize("name, reason", [
-    ("bad_toycar_int8_gemm", r"\(Gemm, number 0\): input 0 \('input_1'\) is int8, Gemm wants"),
-    ("bad_mnist_opset1", "opset 1 is not supported"),
-])
+@pytest.mark.parametrize(
+    "name, reason",
+    [
+        ("bad_toycar_int8_gemm", r"\(Gemm, number 0\): input 0 \('input_1'\) is int8, Gemm wants"),
+        ("bad_mnist_opset1", "opset 1 is not supported"),
+    ],
+)
 def test_a_bad_model_is_refused_with_the_reason(name, reason, tmp_path):
     found = aidge_build("compile", shared(WILD / f"{name}.onnx"), "--name", "bad", "--board", "host", "--out", tmp_path)
     assert found.exit_code == 2 and list(tmp_path.iterdir()) == []

@@ -28,9 +28,20 @@ def split() -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray, numpy.ndarray]
 def initial(network: str, seed: int = 1) -> dict[str, numpy.ndarray]:
     """Weights of a scale that keeps the variance of the values from layer to layer."""
     random = numpy.random.default_rng(seed)
-    dims = {"mlp": {"w1": (64, 96), "b1": (96,), "w2": (96, 10), "b2": (10,)},
-            "cnn": {"w1": (8, 1, 3, 3), "s1": (8,), "b1": (8,), "m1": (8,), "v1": (8,), "w2": (16, 8, 3, 3), "b2": (16,),
-                    "w3": (10, 64), "b3": (10,)}}
+    dims = {
+        "mlp": {"w1": (64, 96), "b1": (96,), "w2": (96, 10), "b2": (10,)},
+        "cnn": {
+            "w1": (8, 1, 3, 3),
+            "s1": (8,),
+            "b1": (8,),
+            "m1": (8,),
+            "v1": (8,),
+            "w2": (16, 8, 3, 3),
+            "b2": (16,),
+            "w3": (10, 64),
+            "b3": (10,),
+        },
+    }
 
     def values(name: str, shape: tuple[int, ...]) -> numpy.ndarray:
         if name[0] != "w":
@@ -67,8 +78,9 @@ def inference_graph(network: str, params: dict[str, numpy.ndarray], batch: int =
     return graph
 
 
-def train(network: str, images: numpy.ndarray, labels: numpy.ndarray,
-          epochs: int) -> tuple[dict[str, numpy.ndarray], list[float]]:
+def train(
+    network: str, images: numpy.ndarray, labels: numpy.ndarray, epochs: int
+) -> tuple[dict[str, numpy.ndarray], list[float]]:
     """The trained parameters, and the mean loss of each epoch; the rate falls linearly to zero."""
     graph = net.Graph(network)
     x, wanted = graph.input("x", (BATCH, 1, 8, 8)), graph.input("labels", (BATCH,), DType.int64)
@@ -81,7 +93,7 @@ def train(network: str, images: numpy.ndarray, labels: numpy.ndarray,
     def batches() -> Iterator[dict[str, numpy.ndarray]]:
         order = random.permutation(len(images))
         for start in range(0, len(order) - BATCH + 1, BATCH):
-            chosen = order[start:start + BATCH]
+            chosen = order[start : start + BATCH]
             yield {"x": images[chosen], "labels": labels[chosen]}
 
     for epoch in range(epochs):

@@ -30,8 +30,17 @@ def test_a_network_learns_the_digits_and_its_firmware_gives_the_same_answers(net
 
     (tmp_path / f"{network}.onnx").write_bytes(inference_graph(network, params).onnx())
     numpy.savez(tmp_path / "held.npz", x=held_images[:SHOWN, None], scores=scores[:SHOWN, None])
-    done = aidge_build("verify", tmp_path / f"{network}.onnx", "--io-data", tmp_path / "held.npz", "--reference", "scores",
-                       "--board", "host", "--json")
+    done = aidge_build(
+        "verify",
+        tmp_path / f"{network}.onnx",
+        "--io-data",
+        tmp_path / "held.npz",
+        "--reference",
+        "scores",
+        "--board",
+        "host",
+        "--json",
+    )
     assert done.exit_code == 0, done.stderr
     assert done.json["vectors"] == SHOWN and done.json["top1_equal"] == SHOWN and done.json["max_difference"] < 1e-4
 

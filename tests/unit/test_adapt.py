@@ -44,16 +44,24 @@ def adapt(view, *libraries, features=()):
 
 
 def test_a_channels_last_input_behind_a_transpose_needs_no_copy():
-    before = graph(f"t = Transpose<perm=[0,3,1,2]>(x) y = {CONV}(t, w) z = Transpose<perm=[0,2,3,1]>(y)",
-                   inputs="float[1,5,6,4] x", outputs="float[1,5,6,4] z", constants=WEIGHTS)
+    before = graph(
+        f"t = Transpose<perm=[0,3,1,2]>(x) y = {CONV}(t, w) z = Transpose<perm=[0,2,3,1]>(y)",
+        inputs="float[1,5,6,4] x",
+        outputs="float[1,5,6,4] z",
+        constants=WEIGHTS,
+    )
     after = adapt(before).view
     assert types(after) == ["Transpose", "Conv2D", "Transpose"]
     assert same_meaning(before, after)
 
 
 def test_a_channels_first_model_is_copied_once_at_the_input_and_once_at_the_output():
-    before = graph(f"a = {CONV}(x, w) b = Relu(a) c = {CONV}(b, w) d = Add(b, c) y = Relu(d)", inputs="float[1,4,5,6] x",
-                   outputs="float[1,4,5,6] y", constants=WEIGHTS)
+    before = graph(
+        f"a = {CONV}(x, w) b = Relu(a) c = {CONV}(b, w) d = Add(b, c) y = Relu(d)",
+        inputs="float[1,4,5,6] x",
+        outputs="float[1,4,5,6] y",
+        constants=WEIGHTS,
+    )
     after = adapt(before).view
     assert types(after).count("Reformat") == 2 and types(after)[0] == "Reformat"
     assert same_meaning(before, after)
@@ -63,7 +71,10 @@ def test_transposes_cancel_across_a_residual_graph():
     before = graph(
         f"""t = Transpose<perm=[0,3,1,2]>(x) a = {CONV}(t, w) back = Transpose<perm=[0,2,3,1]>(a) r = Relu(back)
         again = Transpose<perm=[0,3,1,2]>(r) c = {CONV}(again, w) d = Add(again, c) y = Transpose<perm=[0,2,3,1]>(d)""",
-        inputs="float[1,5,6,4] x", outputs="float[1,5,6,4] y", constants=WEIGHTS)
+        inputs="float[1,5,6,4] x",
+        outputs="float[1,5,6,4] y",
+        constants=WEIGHTS,
+    )
     after = adapt(before).view
     assert "Reformat" not in types(after)
     assert same_meaning(before, after)
@@ -71,32 +82,49 @@ def test_transposes_cancel_across_a_residual_graph():
 
 def test_flattening_permutes_the_weights_instead_of_the_activations():
     weights = numpy.random.default_rng(1).normal(size=(3, 120)).astype(numpy.float32)
-    before = simplify(graph(f"t = Transpose<perm=[0,3,1,2]>(x) a = {CONV}(t, w) f = Flatten(a) y = Gemm<transB=1>(f, v)",
-                            inputs="float[1,5,6,4] x", outputs="float[1,3] y", constants={**WEIGHTS, "v": weights}))
+    before = simplify(
+        graph(
+            f"t = Transpose<perm=[0,3,1,2]>(x) a = {CONV}(t, w) f = Flatten(a) y = Gemm<transB=1>(f, v)",
+            inputs="float[1,5,6,4] x",
+            outputs="float[1,3] y",
+            constants={**WEIGHTS, "v": weights},
+        )
+    )
     after = adapt(before).view
     assert "Reformat" not in types(after)
     assert same_meaning(before, after)
 
 
 def test_flattening_for_another_reader_is_copied():
-    before = graph(f"t = Transpose<perm=[0,3,1,2]>(x) a = {CONV}(t, w) f = Flatten(a) y = Relu(f)", inputs="float[1,5,6,4] x",
-                   outputs="float[1,120] y", constants=WEIGHTS)
+    before = graph(
+        f"t = Transpose<perm=[0,3,1,2]>(x) a = {CONV}(t, w) f = Flatten(a) y = Relu(f)",
+        inputs="float[1,5,6,4] x",
+        outputs="float[1,120] y",
+        constants=WEIGHTS,
+    )
     after = adapt(before).view
     assert types(after).count("Reformat") == 1
     assert same_meaning(before, after)
 
 
 def test_axes_of_length_one_need_no_copy():
-    before = graph(f"a = {CONV}(x, w) s = Squeeze(a, axes) y = Relu(s)", inputs="float[1,4,1,1] x", outputs="float[1,4] y",
-                   constants={**WEIGHTS, "axes": numpy.array([2, 3])})
+    before = graph(
+        f"a = {CONV}(x, w) s = Squeeze(a, axes) y = Relu(s)",
+        inputs="float[1,4,1,1] x",
+        outputs="float[1,4] y",
+        constants={**WEIGHTS, "axes": numpy.array([2, 3])},
+    )
     assert "Reformat" not in types(adapt(before).view)
 
 
-@pytest.mark.parametrize("text, outputs", [
-    ("y = Reshape(x, s)", "float[6] y"),
-    ("a = Relu(x) y = Reshape(a, s) z = Identity(a)", "float[6] y, float[2,3] z"),
-    ("a = Relu(x) y = Reshape(a, s) b = Relu(y)", "float[2,3] a, float[6] y, float[6] b"),
-])
+@pytest.mark.parametrize(
+    "text, outputs",
+    [
+        ("y = Reshape(x, s)", "float[6] y"),
+        ("a = Relu(x) y = Reshape(a, s) z = Identity(a)", "float[6] y, float[2,3] z"),
+        ("a = Relu(x) y = Reshape(a, s) b = Relu(y)", "float[2,3] a, float[6] y, float[6] b"),
+    ],
+)
 def test_every_output_has_bytes_of_its_own(text, outputs):
     before = graph(text, inputs="float[2,3] x", outputs=outputs, constants={"s": numpy.array([6])})
     assignment = adapt(before)
@@ -112,8 +140,12 @@ def test_every_output_has_bytes_of_its_own(text, outputs):
 
 
 def test_an_output_that_others_read_in_another_format_is_right():
-    before = graph(f"a = {CONV}(x, w) b = {CONV}(a, w) f = Flatten(a) y = Relu(f)", inputs="float[1,4,5,6] x",
-                   outputs="float[1,4,5,6] a, float[1,4,5,6] b, float[1,120] y", constants=WEIGHTS)
+    before = graph(
+        f"a = {CONV}(x, w) b = {CONV}(a, w) f = Flatten(a) y = Relu(f)",
+        inputs="float[1,4,5,6] x",
+        outputs="float[1,4,5,6] a, float[1,4,5,6] b, float[1,120] y",
+        constants=WEIGHTS,
+    )
     after = adapt(before)
     assert same_meaning(before, after.view)
     for name in after.view.outputs:
@@ -130,8 +162,9 @@ def test_all_unsupported_nodes_are_reported_at_once_with_reasons():
 
 
 def test_the_first_library_that_accepts_wins_and_the_reasons_are_kept():
-    special = library('@kernel("ReLU", ImplSpec((SAME,), (SAME,), features=frozenset(["dsp"])))\nclass Fast(ExportNode): pass',
-                      "special")
+    special = library(
+        '@kernel("ReLU", ImplSpec((SAME,), (SAME,), features=frozenset(["dsp"])))\nclass Fast(ExportNode): pass', "special"
+    )
     view = graph("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y")
     with_dsp = adapt(view, special, library(), features=["dsp"]).choices["Relu_0"]
     without = adapt(view, special, library()).choices["Relu_0"]
@@ -140,8 +173,10 @@ def test_the_first_library_that_accepts_wins_and_the_reasons_are_kept():
 
 
 def test_the_more_specific_kernel_wins_whatever_the_order_of_registration():
-    kernels = ['@kernel("ReLU", ImplSpec((IOSpec(),), (IOSpec(),)))\nclass General(ExportNode): pass\n',
-               '@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass Special(ExportNode): pass\n']
+    kernels = [
+        '@kernel("ReLU", ImplSpec((IOSpec(),), (IOSpec(),)))\nclass General(ExportNode): pass\n',
+        '@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass Special(ExportNode): pass\n',
+    ]
     view = graph("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y")
     for order in (kernels, kernels[::-1]):
         assert adapt(view, library("".join(order))).choices["Relu_0"].kernel.node_class.__name__ == "Special"
@@ -149,8 +184,10 @@ def test_the_more_specific_kernel_wins_whatever_the_order_of_registration():
 
 def test_two_kernels_of_equal_structure_are_refused_when_the_library_is_loaded():
     with pytest.raises(AidgeError, match="register the same spec for ReLU"):
-        library('@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass A(ExportNode): pass\n'
-                '@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass B(ExportNode): pass\n')
+        library(
+            '@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass A(ExportNode): pass\n'
+            '@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass B(ExportNode): pass\n'
+        )
 
 
 def test_a_plug_in_that_raises_is_named():

@@ -69,14 +69,22 @@ def test_adaptation_picks_the_registered_int16_kernel(backend):
 
 
 def test_an_int8_operator_is_rejected_with_the_reason(backend):
-    with pytest.raises(AidgeError, match=r"node 'fc' \(FC\): no kernel accepts it\. "
-                                         r"Tried: export_arm_cortexm FCOpKernel \(input 0 is int8, wants int16\)"):
+    with pytest.raises(
+        AidgeError,
+        match=r"node 'fc' \(FC\): no kernel accepts it\. "
+        r"Tried: export_arm_cortexm FCOpKernel \(input 0 is int8, wants int16\)",
+    ):
         compat.adapt_to_backend(fully_connected(compat.dtype.int8), [backend])
 
 
 def test_operators_are_named_by_type_and_dimension():
-    assert [compat.FCOp.Type, compat.Conv2DOp.Type, compat.ConvDepthWise2DOp.Type, compat.MaxPooling2DOp.Type, compat.ReLUOp.Type] == [
-        "FC", "Conv2D", "ConvDepthWise2D", "MaxPooling2D", "ReLU"]
+    assert [
+        compat.FCOp.Type,
+        compat.Conv2DOp.Type,
+        compat.ConvDepthWise2DOp.Type,
+        compat.MaxPooling2DOp.Type,
+        compat.ReLUOp.Type,
+    ] == ["FC", "Conv2D", "ConvDepthWise2D", "MaxPooling2D", "ReLU"]
     with pytest.raises(AttributeError):
         compat.NoSuchOp
 

@@ -23,8 +23,12 @@ from tests.models import graph, model, same_meaning, types
 
 FLOAT, INT8 = ImplSpec(IOSpec(dtype.float32)), ImplSpec(IOSpec(dtype.int8))
 WEIGHTS = numpy.random.default_rng(0).normal(size=(4, 3, 2, 5)).astype(numpy.float32)
-CONV = graph("a = Conv<strides=[1,2]>(x, w) b = Relu(a) y = Conv<kernel_shape=[1,1]>(b, v)", inputs="float[1,3,7,11] x",
-             outputs="float[1,2,6,4] y", constants={"w": WEIGHTS, "v": numpy.ones((2, 4, 1, 1), numpy.float32)})
+CONV = graph(
+    "a = Conv<strides=[1,2]>(x, w) b = Relu(a) y = Conv<kernel_shape=[1,1]>(b, v)",
+    inputs="float[1,3,7,11] x",
+    outputs="float[1,2,6,4] y",
+    constants={"w": WEIGHTS, "v": numpy.ones((2, 4, 1, 1), numpy.float32)},
+)
 
 
 def node_view(view, index=0, form=None) -> NodeView:
@@ -32,7 +36,7 @@ def node_view(view, index=0, form=None) -> NodeView:
     if form is None:
         return seen
     moved = [tensor.with_(format=form(tensor.rank)) for tensor in (*seen.inputs, *seen.outputs)]
-    return NodeView(seen.node, tuple(moved[:len(seen.inputs)]), tuple(moved[len(seen.inputs):]), seen.graph)
+    return NodeView(seen.node, tuple(moved[: len(seen.inputs)]), tuple(moved[len(seen.inputs) :]), seen.graph)
 
 
 def lib(name="toy"):
@@ -109,6 +113,7 @@ def test_a_generic_operator_is_known_through_its_library_alone():
     toy.register_generic("toy.domain::Halve", FLOAT, forward=lambda data: data / 2)(ExportNode)
     operators = {**builtin_operators(), **{name: cls for name, cls in zip(["toy.domain::Halve"], toy.generic_operators.values())}}
     import onnx
+
     text = model("y = Relu(x)", inputs="float[2] x", outputs="float[2] y")
     made = onnx.load_from_string(text)
     made.graph.node[0].CopyFrom(onnx.helper.make_node("Halve", ["x"], ["y"], domain="toy.domain", strength=3))
@@ -221,15 +226,32 @@ def test_without_memory_info_the_attribute_says_so():
 
 def test_memory_info_counts_bytes():
     image = Tensor("t", (1, 3, 5, 7), dtype.int16, format=channels_last(4))
-    assert mem_info_of(image, 32) == MemInfo(size=6, offset=32, stride=6, length=7, count=5, cont_size=210, cont_offset=32, wrap_offset=32)
+    assert mem_info_of(image, 32) == MemInfo(
+        size=6, offset=32, stride=6, length=7, count=5, cont_size=210, cont_offset=32, wrap_offset=32
+    )
     assert mem_info_of(image.with_(format=None), 0).size == 210
     assert mem_info_of(image, 32).extent_bytes == 210
 
 
 def test_memory_info_may_come_as_a_dict():
     seen = node_view(CONV)
-    node = ExportNode(seen, [{"size": 384, "offset": 16, "stride": 384, "length": 1, "count": 1, "cont_offset": 16, "cont_size": 384,
-                              "wrap_offset": 0, "wrap_size": 0, "mem_component_id": 0}])
+    node = ExportNode(
+        seen,
+        [
+            {
+                "size": 384,
+                "offset": 16,
+                "stride": 384,
+                "length": 1,
+                "count": 1,
+                "cont_offset": 16,
+                "cont_size": 384,
+                "wrap_offset": 0,
+                "wrap_size": 0,
+                "mem_component_id": 0,
+            }
+        ],
+    )
     assert node.attributes["mem_info_offset"] == [16]
     with pytest.raises(AidgeError, match="has no 'stride'"):
         ExportNode(seen, [{"size": 1, "offset": 0}])
@@ -253,8 +275,13 @@ def folder(tmp_path):
 
 
 def complete(folder, **changes):
-    return {"config_template": str(folder / "config.jinja"), "forward_template": str(folder / "forward.jinja"), "include_list": ["<math.h>"],
-            "kernels_to_copy": [str(folder / "convolve.h")], **changes}
+    return {
+        "config_template": str(folder / "config.jinja"),
+        "forward_template": str(folder / "forward.jinja"),
+        "include_list": ["<math.h>"],
+        "kernels_to_copy": [str(folder / "convolve.h")],
+        **changes,
+    }
 
 
 def test_export_writes_configuration_and_kernels_and_gives_the_includes(folder, tmp_path):
@@ -301,7 +328,10 @@ def test_a_template_node_becomes_one_function_of_the_generated_file(folder):
     call = cpp(**complete(folder)).call()
     (text,) = call.texts
     assert call.function == "Conv_0_forward" and "#include <math.h>" in text
-    assert "static void Conv_0_forward(const float *Conv_0_input_0, const float *Conv_0_input_1, float *Conv_0_output_0)\n{\n    convolve(" in text
+    assert (
+        "static void Conv_0_forward(const float *Conv_0_input_0, const float *Conv_0_input_1, float *Conv_0_output_0)\n{\n    convolve("
+        in text
+    )
     assert [type(argument).__name__ for argument in call.arguments] == ["Input", "Constant", "Output"]
     assert list(call.files.values()) == [b"/* a kernel */\n"]
 
@@ -326,9 +356,15 @@ class ReLU(ExportNodeCpp):
 
 
 def test_a_library_in_the_template_style_is_loaded_from_its_folder():
-    found = load_library({"library.toml": b'name = "mine"\nlanguage = "c++"\n', "mine.py": LIBRARY.encode(),
-                          "templates/relu.jinja": b"relu<{{ in_cdtype[0] }}>({{ in_name[0] }}, {{ out_name[0] }}, {{ in_size[0] }});",
-                          "kernels/relu.hpp": b"template <typename T> static void relu(const T *in, T *out, int n) {}"}, "some/where")
+    found = load_library(
+        {
+            "library.toml": b'name = "mine"\nlanguage = "c++"\n',
+            "mine.py": LIBRARY.encode(),
+            "templates/relu.jinja": b"relu<{{ in_cdtype[0] }}>({{ in_name[0] }}, {{ out_name[0] }}, {{ in_size[0] }});",
+            "kernels/relu.hpp": b"template <typename T> static void relu(const T *in, T *out, int n) {}",
+        },
+        "some/where",
+    )
     (kernel,) = found.kernels
     assert (kernel.library, kernel.name, kernel.type, found.language) == ("mine", "ReLU", "ReLU", "c++")
     call = kernel.node_class(node_view(CONV, 1), None).call()
@@ -336,10 +372,16 @@ def test_a_library_in_the_template_style_is_loaded_from_its_folder():
     assert call.sources == ("kernels/relu.hpp",) and call.files == {}
 
 
-@pytest.mark.parametrize("files, message", [
-    ({"library.toml": b'name = "other"\n', "mine.py": LIBRARY.encode()}, "Mine has the _name 'mine', library.toml says 'other'"),
-    ({"library.toml": b'name = "mine"\nlanguage = "fortran"\n'}, "language 'fortran' is unknown"),
-])
+@pytest.mark.parametrize(
+    "files, message",
+    [
+        (
+            {"library.toml": b'name = "other"\n', "mine.py": LIBRARY.encode()},
+            "Mine has the _name 'mine', library.toml says 'other'",
+        ),
+        ({"library.toml": b'name = "mine"\nlanguage = "fortran"\n'}, "language 'fortran' is unknown"),
+    ],
+)
 def test_a_library_that_contradicts_its_manifest_is_refused(files, message):
     with pytest.raises(AidgeError, match=message):
         load_library(files, "mine")

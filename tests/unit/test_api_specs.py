@@ -58,8 +58,16 @@ def test_the_inherited_spelling_names_only_the_type():
     assert IOSpec(dtype.int16) == IOSpec(dtype.int16, dformat.any, ())
 
 
-@pytest.mark.parametrize("wrong", [lambda: IOSpec("int8"), lambda: IOSpec(dtype.int8, "NCHW8c"), lambda: IOSpec(dtype.int8, dims=[(4, 2)]),
-                                   lambda: ImplSpec([]), lambda: ImplSpec(IOSpec(), predicates=[lambda view: ""])])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: IOSpec("int8"),
+        lambda: IOSpec(dtype.int8, "NCHW8c"),
+        lambda: IOSpec(dtype.int8, dims=[(4, 2)]),
+        lambda: ImplSpec([]),
+        lambda: ImplSpec(IOSpec(), predicates=[lambda view: ""]),
+    ],
+)
 def test_a_spec_that_means_nothing_is_refused(wrong):
     with pytest.raises(AidgeError):
         wrong()
@@ -79,21 +87,30 @@ def test_any_1_unifies_types_across_inputs_and_outputs():
 
 
 def test_any_1_unifies_formats_and_any_2_is_another_one():
-    kernel = 'ImplSpec([IOSpec(dtype.float32, dformat.{})], [IOSpec(dtype.float32, dformat.{})])'
+    kernel = "ImplSpec([IOSpec(dtype.float32, dformat.{})], [IOSpec(dtype.float32, dformat.{})])"
     options = {}
     for second in ("any_1", "any_2", "any"):
         found = library(f'@kernel("ReLU", {kernel.format("any_1", second)})\nclass K(ExportNode): pass').kernels[0]
         view = graph("y = Relu(x)", inputs="float[1,4,3,3] x", outputs="float[1,4,3,3] y")
-        options[second] = {(str(o.inputs[0][1]), str(o.outputs[0])) for o in kernel_options(NodeView.of(view, view.nodes[0]), found)}
+        options[second] = {
+            (str(o.inputs[0][1]), str(o.outputs[0])) for o in kernel_options(NodeView.of(view, view.nodes[0]), found)
+        }
     assert options["any_1"] == {("nchw", "nchw"), ("nhwc", "nhwc")}
     assert options["any_2"] == options["any"] == {(a, b) for a in ("nchw", "nhwc") for b in ("nchw", "nhwc")}
 
 
-@pytest.mark.parametrize("dims, expected", [
-    ([1, 4, 3, 3], ""), ([1, (1, 8), -1, -1], ""), ([1, (5, -1), -1, -1], "input 0 has 4 on axis 1, wants 5.."),
-    ([1, multiple_of(4), -1, -1], ""), ([1, multiple_of(3), -1, -1], "input 0 has 4 on axis 1, wants multiple of 3"),
-    ([1, (1, 16, 8), -1, -1], "input 0 has 4 on axis 1, wants multiple of 8 in 1..16"), ([1, 4], "input 0 has rank 4, wants 2"),
-])
+@pytest.mark.parametrize(
+    "dims, expected",
+    [
+        ([1, 4, 3, 3], ""),
+        ([1, (1, 8), -1, -1], ""),
+        ([1, (5, -1), -1, -1], "input 0 has 4 on axis 1, wants 5.."),
+        ([1, multiple_of(4), -1, -1], ""),
+        ([1, multiple_of(3), -1, -1], "input 0 has 4 on axis 1, wants multiple of 3"),
+        ([1, (1, 16, 8), -1, -1], "input 0 has 4 on axis 1, wants multiple of 8 in 1..16"),
+        ([1, 4], "input 0 has rank 4, wants 2"),
+    ],
+)
 def test_dims_are_ranges_open_ends_and_multiples(dims, expected):
     assert reason(ImplSpec(IOSpec(dtype.int8, dims=dims)), add_node()) == expected
 
@@ -118,8 +135,12 @@ def test_the_last_spec_of_a_side_repeats():
 
 
 def test_attributes_are_values_that_the_operator_must_have():
-    view = graph("y = Conv<group=2>(x, w)", inputs="float[1,4,5,6] x", outputs="float[1,4,3,4] y",
-                 constants={"w": numpy.ones((4, 2, 3, 3), numpy.float32)})
+    view = graph(
+        "y = Conv<group=2>(x, w)",
+        inputs="float[1,4,5,6] x",
+        outputs="float[1,4,3,4] y",
+        constants={"w": numpy.ones((4, 2, 3, 3), numpy.float32)},
+    )
     seen = NodeView.of(view, view.nodes[0])
     assert reason(ImplSpec(attributes={"groups": 2, "kernel": [3, 3]}), seen) == ""
     assert reason(ImplSpec(attributes={"groups": 1}), seen) == "attribute groups is 2, wants 1"
@@ -133,10 +154,21 @@ def test_predicates_are_named_and_give_the_reason():
 
 
 def test_the_hash_of_a_spec_is_the_same_in_every_process():
-    code = ("from aidge_build.backend.spec import *; from aidge_build.graph.dtype import dtype; "
-            "s = ImplSpec(IOSpec(dtype.int8, 'nhwc', [1, multiple_of(4)]), features={'dsp', 'fpu', 'mve'}, attributes={'groups': 1}); print(hash(s), s.key)")
-    found = {subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=Path(__file__).resolve().parents[2],
-                            env={**os.environ, "PYTHONHASHSEED": seed}).stdout for seed in ("1", "2")}
+    code = (
+        "from aidge_build.backend.spec import *; from aidge_build.graph.dtype import dtype; "
+        "s = ImplSpec(IOSpec(dtype.int8, 'nhwc', [1, multiple_of(4)]), features={'dsp', 'fpu', 'mve'}, attributes={'groups': 1}); print(hash(s), s.key)"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=Path(__file__).resolve().parents[2],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
     assert len(found) == 1
 
 
@@ -205,9 +237,12 @@ def test_no_match_is_none_with_a_reason_for_each_candidate():
     assert impl.get_best_match() is None
     assert dict(impl.get_rejections()) == {
         INT16: "needs Cast of input 0 from int8 to int16, Cast of input 1 from int8 to int16, Cast of output 0 from int16 to int8",
-        ImplSpec(IOSpec(dtype.int8, dformat.nhwc)): "needs Transpose of input 0 from nchw to nhwc, Transpose of input 1 from nchw to nhwc, "
-                                                    "Transpose of output 0 from nhwc to nchw",
-        FLOAT: "needs Cast of input 0 from int8 to float32, Cast of input 1 from int8 to float32, Cast of output 0 from float32 to int8"}
+        ImplSpec(
+            IOSpec(dtype.int8, dformat.nhwc)
+        ): "needs Transpose of input 0 from nchw to nhwc, Transpose of input 1 from nchw to nhwc, "
+        "Transpose of output 0 from nhwc to nchw",
+        FLOAT: "needs Cast of input 0 from int8 to float32, Cast of input 1 from int8 to float32, Cast of output 0 from float32 to int8",
+    }
 
 
 def test_a_match_can_be_asked_for_a_spec_that_the_operator_does_not_have_yet():
@@ -242,7 +277,9 @@ def test_prod_conso_comes_from_the_matching_implementation():
 def test_forward_and_backward_run_the_implementation_or_say_that_they_cannot():
     class Host(Toy):
         def get_impl(self, spec):
-            return Impl(forward=lambda view, values: (values[0] + values[1],), backward=lambda view, values, gradients: gradients * 2)
+            return Impl(
+                forward=lambda view, values: (values[0] + values[1],), backward=lambda view, values, gradients: gradients * 2
+            )
 
     impl = Host(add_node(), "host2")
     impl.specs = [INT8]
@@ -289,8 +326,10 @@ class Q(ExportNode): pass
 @kernel("Cast", ImplSpec())
 class C(ExportNode): pass
 """
-QDQ = ("xd = DequantizeLinear(x, s, zi) yd = {}(xd) y = QuantizeLinear(yd, t, zo)",
-       {"s": numpy.float32(0.1), "t": numpy.float32(0.05), "zi": numpy.int8(3), "zo": numpy.int8(-7)})
+QDQ = (
+    "xd = DequantizeLinear(x, s, zi) yd = {}(xd) y = QuantizeLinear(yd, t, zo)",
+    {"s": numpy.float32(0.1), "t": numpy.float32(0.05), "zi": numpy.int8(3), "zo": numpy.int8(-7)},
+)
 
 
 def library(text: str, name: str = "toy") -> Library:
@@ -307,7 +346,9 @@ def test_a_quantized_node_without_a_kernel_computes_in_float_between_quantize_an
     assert types(before) == ["Tanh"]
     after = adapt(before, library(CONVERSIONS + '@kernel("Tanh", ImplSpec(FLOAT))\nclass T(ExportNode): pass'))
     assert types(after.view) == ["DequantizeLinear", "Tanh", "QuantizeLinear"]
-    assert after.choices[after.view.nodes[1].name].rule == "no kernel accepts it as it is: Dequantize to float32, Quantize to int8"
+    assert (
+        after.choices[after.view.nodes[1].name].rule == "no kernel accepts it as it is: Dequantize to float32, Quantize to int8"
+    )
     values = {"x": numpy.arange(-50, 50, dtype=numpy.int8).reshape(2, 50)}
     difference = cpu.run(before, values)["y"].astype(int) - cpu.run(after.view, values)["y"]
     assert numpy.abs(difference).max() <= 1
@@ -316,22 +357,31 @@ def test_a_quantized_node_without_a_kernel_computes_in_float_between_quantize_an
 def test_a_quantized_node_with_a_kernel_is_left_alone():
     text, constants = QDQ
     before = simplify(graph(text.format("Tanh"), inputs="int8[2,50] x", outputs="int8[2,50] y", constants=constants))
-    both = library(CONVERSIONS + '@kernel("Tanh", ImplSpec(FLOAT))\nclass T(ExportNode): pass\n'
-                   '@kernel("Tanh", ImplSpec(IOSpec(dtype.int8)))\nclass T8(ExportNode): pass')
+    both = library(
+        CONVERSIONS + '@kernel("Tanh", ImplSpec(FLOAT))\nclass T(ExportNode): pass\n'
+        '@kernel("Tanh", ImplSpec(IOSpec(dtype.int8)))\nclass T8(ExportNode): pass'
+    )
     assert types(adapt(before, both).view) == ["Tanh"]
 
 
 def test_a_narrow_type_is_cast_to_the_type_that_fits_better():
     before = graph("y = Neg(x)", inputs="int8[2,3] x", outputs="int8[2,3] y")
-    after = adapt(before, library(CONVERSIONS + '@kernel("Neg", ImplSpec(FLOAT))\nclass F(ExportNode): pass\n'
-                                  '@kernel("Neg", ImplSpec(IOSpec(dtype.int16)))\nclass S(ExportNode): pass'))
+    after = adapt(
+        before,
+        library(
+            CONVERSIONS + '@kernel("Neg", ImplSpec(FLOAT))\nclass F(ExportNode): pass\n'
+            '@kernel("Neg", ImplSpec(IOSpec(dtype.int16)))\nclass S(ExportNode): pass'
+        ),
+    )
     assert types(after.view) == ["Cast", "Neg", "Cast"]
     assert after.view.tensor(after.view.nodes[0].outputs[0]).dtype is dtype.int16
     assert same_meaning(before, after.view)
 
 
 def test_constants_are_converted_while_generating():
-    before = graph("y = Add(x, c)", inputs="int8[2,3] x", outputs="int8[2,3] y", constants={"c": numpy.arange(3, dtype=numpy.int8)})
+    before = graph(
+        "y = Add(x, c)", inputs="int8[2,3] x", outputs="int8[2,3] y", constants={"c": numpy.arange(3, dtype=numpy.int8)}
+    )
     after = adapt(before, library(CONVERSIONS + '@kernel("Add", ImplSpec(IOSpec(dtype.int32)))\nclass A(ExportNode): pass'))
     assert types(after.view) == ["Cast", "Add", "Cast"]
     assert same_meaning(before, after.view)
@@ -349,8 +399,14 @@ def test_a_type_is_never_narrowed():
         adapt(view, library(CONVERSIONS + '@kernel("Neg", ImplSpec(FLOAT))\nclass F(ExportNode): pass'))
 
 
-KERNELS = ["ImplSpec()", "ImplSpec(FLOAT)", "ImplSpec(IOSpec(dtype.any_1))", "ImplSpec(FLOAT, features={'dsp'})",
-           "ImplSpec(IOSpec(dtype.float32, dims=[multiple_of(2), -1]))", "ImplSpec(IOSpec(dtype.float32, dformat.row_major))"]
+KERNELS = [
+    "ImplSpec()",
+    "ImplSpec(FLOAT)",
+    "ImplSpec(IOSpec(dtype.any_1))",
+    "ImplSpec(FLOAT, features={'dsp'})",
+    "ImplSpec(IOSpec(dtype.float32, dims=[multiple_of(2), -1]))",
+    "ImplSpec(IOSpec(dtype.float32, dformat.row_major))",
+]
 
 
 @settings(max_examples=25, deadline=None)
@@ -359,8 +415,11 @@ def test_the_order_of_registration_changes_nothing(order, features):
     text = "".join(f'@kernel("ReLU", {KERNELS[index]})\nclass K{index}(ExportNode): pass\n' for index in order)
     view = graph("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y")
     found = match(NodeView.of(view, view.nodes[0]), [library(text)], Target(features))
-    plain = match(NodeView.of(view, view.nodes[0]), [library("".join(
-        f'@kernel("ReLU", {spec})\nclass K{index}(ExportNode): pass\n' for index, spec in enumerate(KERNELS)))], Target(features))
+    plain = match(
+        NodeView.of(view, view.nodes[0]),
+        [library("".join(f'@kernel("ReLU", {spec})\nclass K{index}(ExportNode): pass\n' for index, spec in enumerate(KERNELS)))],
+        Target(features),
+    )
     assert [kernel.spec for kernel in found.accepted] == [kernel.spec for kernel in plain.accepted]
     assert sorted(found.rejected) == sorted(plain.rejected)
 
@@ -373,8 +432,11 @@ def test_a_structural_duplicate_is_refused_at_registration():
 
 def test_the_choice_is_recorded_with_every_rejection():
     view = graph("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y")
-    found = adapt(view, library('@kernel("ReLU", ImplSpec(FLOAT))\nclass A(ExportNode): pass', "mine"),
-                  library('@kernel("ReLU", ImplSpec(IOSpec(dtype.int8)))\nclass B(ExportNode): pass', "other"))
+    found = adapt(
+        view,
+        library('@kernel("ReLU", ImplSpec(FLOAT))\nclass A(ExportNode): pass', "mine"),
+        library('@kernel("ReLU", ImplSpec(IOSpec(dtype.int8)))\nclass B(ExportNode): pass', "other"),
+    )
     choice = found.choices["Relu_0"]
     assert choice.kernel.library == "mine" and choice.rejected == (("other kernels", "input 0 is float32, wants int8"),)
 

@@ -8,8 +8,14 @@ from fractions import Fraction
 import numpy
 import pytest
 
-from aidge_build.arithmetic.fixed_point import (Rescale, divide_half_even, equal_over_range, proved_rescale, rescales,
-                                                shift_half_even)
+from aidge_build.arithmetic.fixed_point import (
+    Rescale,
+    divide_half_even,
+    equal_over_range,
+    proved_rescale,
+    rescales,
+    shift_half_even,
+)
 from aidge_build.errors import AidgeError
 
 
@@ -42,9 +48,9 @@ def test_a_mean_of_36_values_has_ties_that_only_the_quotient_rounds_right():
 
 
 def test_every_candidate_stays_within_int64():
-    for ratio in (Fraction(1, 3), Fraction(2 ** 40 + 1, 2 ** 30), Fraction(16777215, 2 ** 149)):
+    for ratio in (Fraction(1, 3), Fraction(2**40 + 1, 2**30), Fraction(16777215, 2**149)):
         for candidate in rescales(ratio, 255 * 4096):
-            assert candidate.multiplier * 255 * 4096 < 2 ** 63
+            assert candidate.multiplier * 255 * 4096 < 2**63
 
 
 def test_a_scaling_that_nothing_proves_is_refused():

@@ -14,7 +14,7 @@ MOST = 40_000
 def channels(seed: int, zero_point: int):
     random = numpy.random.default_rng(seed)
     multipliers = numpy.exp(random.uniform(numpy.log(5e-4), numpy.log(2e-2), 24)).astype(numpy.float32)
-    multipliers[:4] = 2.0 ** -7, 2.0 ** -9, 3 * 2.0 ** -10, 0.0
+    multipliers[:4] = 2.0**-7, 2.0**-9, 3 * 2.0**-10, 0.0
     low = -random.integers(10, MOST, len(multipliers))
     return staircase(multipliers, zero_point, low, low + random.integers(0, MOST, len(low)))
 

@@ -11,8 +11,19 @@ from aidge_build.boards import list_boards, load_board
 from aidge_build.errors import AidgeError
 from aidge_build.toolchain import render_link_script
 
-NAMES = ("host", "microbit", "mps2-an385", "mps2-an386", "mps2-an500", "mps2-an505", "mps3-an547", "netduinoplus2",
-         "stm32f4", "stm32f7", "stm32h743")
+NAMES = (
+    "host",
+    "microbit",
+    "mps2-an385",
+    "mps2-an386",
+    "mps2-an500",
+    "mps2-an505",
+    "mps3-an547",
+    "netduinoplus2",
+    "stm32f4",
+    "stm32f7",
+    "stm32h743",
+)
 
 
 def write(folder, name, text):
@@ -41,8 +52,12 @@ def test_every_board_ends_its_libraries_in_ref_and_knows_how_it_runs(name):
 def test_the_stm32f746_has_the_memories_of_its_reference_manual():
     board = load_board("stm32f7")
     assert [(region.name, region.origin, region.length_bytes, region.kind) for region in board.regions] == [
-        ("FLASH", 0x08000000, 1 << 20, "flash"), ("DTCM", 0x20000000, 64 << 10, "ram"), ("SRAM1", 0x20010000, 240 << 10, "ram"),
-        ("SRAM2", 0x2004C000, 16 << 10, "ram"), ("ITCM", 0, 16 << 10, "ram")]
+        ("FLASH", 0x08000000, 1 << 20, "flash"),
+        ("DTCM", 0x20000000, 64 << 10, "ram"),
+        ("SRAM1", 0x20010000, 240 << 10, "ram"),
+        ("SRAM2", 0x2004C000, 16 << 10, "ram"),
+        ("ITCM", 0, 16 << 10, "ram"),
+    ]
     assert [region.name for region in board.arena_regions] == ["DTCM", "SRAM1", "SRAM2"]
     assert board.region("stack").name == "SRAM1" and board.region("constants").name == "FLASH"
     assert board.compiler_flags[:4] == ("-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard")
@@ -52,8 +67,13 @@ def test_the_stm32h743_has_the_islands_of_its_reference_manual_and_switches_on_t
     board = load_board("stm32h743")
     enable = 0x580244DC  # RCC_AHB2ENR
     assert [(region.name, region.length_bytes >> 10, region.dma, region.clock) for region in board.arena_regions] == [
-        ("DTCM", 128, False, None), ("AXI", 512, True, None), ("SRAM1", 128, True, (enable, 1 << 29)), ("SRAM2", 128, True, (enable, 1 << 30)),
-        ("SRAM3", 32, True, (enable, 1 << 31)), ("SRAM4", 64, True, None)]
+        ("DTCM", 128, False, None),
+        ("AXI", 512, True, None),
+        ("SRAM1", 128, True, (enable, 1 << 29)),
+        ("SRAM2", 128, True, (enable, 1 << 30)),
+        ("SRAM3", 32, True, (enable, 1 << 31)),
+        ("SRAM4", 64, True, None),
+    ]
     costs = [region.access_cost for region in board.arena_regions]
     assert costs == sorted(costs) and costs[0] < costs[1] < costs[2]
     assert "LONG(0x580244DC) LONG(0x40000000) /* SRAM2 */" in render_link_script(board)
@@ -72,8 +92,12 @@ def test_a_board_name_is_never_a_path():
 
 
 def test_a_users_board_that_extends_a_built_in_one_is_one_file(tmp_path):
-    write(tmp_path, "node", 'extends = "stm32f7"\ntitle = "Node"\narena = ["SDRAM", "DTCM"]\n'
-                            '[regions.SDRAM]\norigin = 0xC0000000\nlength = "8M"\nkind = "ram"\n')
+    write(
+        tmp_path,
+        "node",
+        'extends = "stm32f7"\ntitle = "Node"\narena = ["SDRAM", "DTCM"]\n'
+        '[regions.SDRAM]\norigin = 0xC0000000\nlength = "8M"\nkind = "ram"\n',
+    )
     board = load_board("node", [tmp_path])
     assert "node" in list_boards([tmp_path])
     assert [region.name for region in board.arena_regions] == ["SDRAM", "DTCM"]
@@ -116,32 +140,38 @@ def test_a_cycle_is_refused_and_printed(tmp_path):
     assert refusal(tmp_path).what == "boards extend each other in a cycle: mine -> other -> mine"
 
 
-@pytest.mark.parametrize("text, fragment", [
-    ("title = ", "not a TOML file"),
-    ('extends = "nonsense"', "there is no board 'nonsense'"),
-    ('extends = "stm32f7"\nstack_size = "4 kilo"', "not a size"),
-    ('extends = "stm32f7"\nlibs = ["mine"]', "must end in 'ref'"),
-    ('extends = "stm32f7"\narena = ["FLASH"]', "is flash and cannot hold"),
-    ('extends = "stm32f7"\ndata = "SRAM9"', "'SRAM9' is not valid"),
-    ('extends = "stm32f7"\nfeatures = ["gpu"]', "'gpu' is not valid"),
-    ('extends = "stm32f7"\nstack_size = true', "wrong type"),
-    ('extends = "stm32f7"\nsources = ["none.c"]', "no file 'none.c'"),
-    ('extends = "stm32f7"\n[regions.DTCM]\norigin = 0x20000000\nlength = "65K"\nkind = "ram"', "overlap"),
-    ('extends = "cortex-m4f"', "'code' is missing"),
-])
+@pytest.mark.parametrize(
+    "text, fragment",
+    [
+        ("title = ", "not a TOML file"),
+        ('extends = "nonsense"', "there is no board 'nonsense'"),
+        ('extends = "stm32f7"\nstack_size = "4 kilo"', "not a size"),
+        ('extends = "stm32f7"\nlibs = ["mine"]', "must end in 'ref'"),
+        ('extends = "stm32f7"\narena = ["FLASH"]', "is flash and cannot hold"),
+        ('extends = "stm32f7"\ndata = "SRAM9"', "'SRAM9' is not valid"),
+        ('extends = "stm32f7"\nfeatures = ["gpu"]', "'gpu' is not valid"),
+        ('extends = "stm32f7"\nstack_size = true', "wrong type"),
+        ('extends = "stm32f7"\nsources = ["none.c"]', "no file 'none.c'"),
+        ('extends = "stm32f7"\n[regions.DTCM]\norigin = 0x20000000\nlength = "65K"\nkind = "ram"', "overlap"),
+        ('extends = "cortex-m4f"', "'code' is missing"),
+    ],
+)
 def test_a_wrong_value_is_refused(tmp_path, text, fragment):
     assert fragment in refusal(write(tmp_path, "mine", text)).what
 
 
-@pytest.mark.parametrize("line, fragment", [
-    ("access_cost = 0", "wants at least 1"),
-    ("access_cost = true", "wrong type"),
-    ("dma = 1", "wrong type"),
-    ("clock = 3", "wrong type"),
-    ("clock = { bits = 4 }", "a register's address and the bits"),
-    ("clock = { register = 0x40000002, bits = 4 }", "a register's address and the bits"),
-    ("clock = { register = 0x40000000, bit = 4 }", "unknown key 'bit'"),
-])
+@pytest.mark.parametrize(
+    "line, fragment",
+    [
+        ("access_cost = 0", "wants at least 1"),
+        ("access_cost = true", "wrong type"),
+        ("dma = 1", "wrong type"),
+        ("clock = 3", "wrong type"),
+        ("clock = { bits = 4 }", "a register's address and the bits"),
+        ("clock = { register = 0x40000002, bits = 4 }", "a register's address and the bits"),
+        ("clock = { register = 0x40000000, bit = 4 }", "unknown key 'bit'"),
+    ],
+)
 def test_a_wrong_value_of_a_region_is_refused(tmp_path, line, fragment):
     region = f'[regions.X]\norigin = 0x60000000\nlength = "4K"\nkind = "ram"\n{line}\n'
     assert fragment in refusal(write(tmp_path, "mine", f'extends = "stm32f7"\n{region}')).what

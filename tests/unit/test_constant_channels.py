@@ -138,8 +138,18 @@ def test_both_sides_of_an_add_drop_what_is_constant_in_the_sum():
     assert channels(after, first) == channels(after, second) == channels(after, total) == 4
 
 
-@pytest.mark.parametrize("operator", [ReLU(), Sigmoid(), HardSwish(), MaxPooling(window=Window((2, 2), (1, 1), (1, 1), (1, 0), (0, 1))),
-                                      AvgPooling(window=Window((2, 2), (2, 2), (1, 1), (0, 0), (0, 0))), GlobalAveragePooling()], ids=str)
+@pytest.mark.parametrize(
+    "operator",
+    [
+        ReLU(),
+        Sigmoid(),
+        HardSwish(),
+        MaxPooling(window=Window((2, 2), (1, 1), (1, 1), (1, 0), (0, 1))),
+        AvgPooling(window=Window((2, 2), (2, 2), (1, 1), (0, 0), (0, 0))),
+        GlobalAveragePooling(),
+    ],
+    ids=str,
+)
 def test_operators_that_keep_channels_apart_pass_constants_on(operator):
     net = QuantizedGraph((1, 3, 6, 6))
     first = net.convolution("x", 8, dead=dead(8, 1, 3, 5, 7))
@@ -151,7 +161,9 @@ def test_operators_that_keep_channels_apart_pass_constants_on(operator):
 def test_an_average_that_counts_pads_is_not_constant_at_the_border():
     net = QuantizedGraph((1, 3, 6, 6))
     first = net.convolution("x", 8, dead=dead(8, 0, 1, 2, 3))
-    second = net.add(AvgPooling(window=Window((3, 3), (1, 1), (1, 1), (1, 1), (1, 1)), count_include_pad=True), first, scale=0.3, zero_point=4)
+    second = net.add(
+        AvgPooling(window=Window((3, 3), (1, 1), (1, 1), (1, 1), (1, 1)), count_include_pad=True), first, scale=0.3, zero_point=4
+    )
     assert channels(reduced(net.view(net.convolution(second, 4))), first) == 8
 
 
@@ -226,10 +238,18 @@ def test_random_networks_with_dead_channels_keep_their_outputs(seed):
     for _ in range(int(random.integers(2, 7))):
         data, kinds = str(random.choice(at)), [-1, 0, 0, 1, 2]
         count, size = int(random.integers(1, 18)), net.dims(data)
-        common = {"zero_point": int(random.choice([-128, -4, 127])), "per_channel": bool(random.integers(2)), "with_bias": bool(random.integers(6))}
+        common = {
+            "zero_point": int(random.choice([-128, -4, 127])),
+            "per_channel": bool(random.integers(2)),
+            "with_bias": bool(random.integers(6)),
+        }
         match random.integers(7):
             case 0 | 1:
-                at.append(net.convolution(data, count, dead=random.choice(kinds, count), low=float(random.choice([-numpy.inf, 0])), **common))
+                at.append(
+                    net.convolution(
+                        data, count, dead=random.choice(kinds, count), low=float(random.choice([-numpy.inf, 0])), **common
+                    )
+                )
             case 2:
                 kernel = int(random.choice([1, 3]))
                 at.append(net.convolution(data, count, kernel, pad=kernel // 2, dead=random.choice(kinds, count), **common))
@@ -238,7 +258,9 @@ def test_random_networks_with_dead_channels_keep_their_outputs(seed):
             case 4:
                 others = [name for name in at if net.dims(name) == size]
                 operator = (Add(), Sub(), Mul())[int(random.integers(3))]
-                at.append(net.add(operator, data, str(random.choice(others)), scale=0.3, zero_point=int(random.integers(-128, 128))))
+                at.append(
+                    net.add(operator, data, str(random.choice(others)), scale=0.3, zero_point=int(random.integers(-128, 128)))
+                )
             case 5:
                 at.append(net.add(Concat(1), data, str(random.choice(at)), scale=0.2, zero_point=int(random.integers(-128, 128))))
             case _:
@@ -252,7 +274,9 @@ def test_visual_wake_words_loses_most_of_its_channels_and_no_output():
     parser = argparse.ArgumentParser()
     add_model_arguments(parser)
     path = str(int8_model("vww_mobilenet025"))
-    with_all, without = (import_model(load(parser.parse_args([path, "--constant-channels", choice]), "vww"))[0] for choice in ("off", "on"))
+    with_all, without = (
+        import_model(load(parser.parse_args([path, "--constant-channels", choice]), "vww"))[0] for choice in ("off", "on")
+    )
     layers = [node for node in without.nodes if node.type in ("Conv2D", "ConvDepthWise2D", "FC")]
     assert sum(without.tensor(node.outputs[0]).removed_channels for node in layers) >= 1651
     assert not any(tensor.kept for tensor in with_all.tensors.values())

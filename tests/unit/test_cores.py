@@ -22,16 +22,27 @@ def libraries(*words: str) -> list[str]:
     return [library.name for library in load(parser.parse_args([*words, str(DIGITS)]), "digits").libraries]
 
 
-@pytest.mark.parametrize("cpu, fpu, features", [
-    ("cortex-m0", "", ""), ("cortex-m4", "", "dsp"), ("cortex-m4", "fpv4-sp-d16", "dsp fpu"), ("cortex-m33+nodsp", "", ""),
-    ("cortex-m33+nodsp+nofp", "auto", ""), ("cortex-m7+nofp.dp", "auto", "dsp fpu"), ("cortex-m55", "auto", "dsp fpu mve"),
-    ("cortex-m55+nomve.fp", "auto", "dsp fpu"), ("cortex-m85+nopacbti", "auto", "dsp fpu mve"),
-])
+@pytest.mark.parametrize(
+    "cpu, fpu, features",
+    [
+        ("cortex-m0", "", ""),
+        ("cortex-m4", "", "dsp"),
+        ("cortex-m4", "fpv4-sp-d16", "dsp fpu"),
+        ("cortex-m33+nodsp", "", ""),
+        ("cortex-m33+nodsp+nofp", "auto", ""),
+        ("cortex-m7+nofp.dp", "auto", "dsp fpu"),
+        ("cortex-m55", "auto", "dsp fpu mve"),
+        ("cortex-m55+nomve.fp", "auto", "dsp fpu"),
+        ("cortex-m85+nopacbti", "auto", "dsp fpu mve"),
+    ],
+)
 def test_features_follow_from_the_core_its_extensions_and_the_fpu(cpu, fpu, features):
     assert core_features(cpu, fpu) == frozenset(features.split())
 
 
-@pytest.mark.parametrize("cpu, message", [("cortex-a9", "unknown core 'cortex-a9'"), ("cortex-m4+turbo", "unknown extension 'turbo'")])
+@pytest.mark.parametrize(
+    "cpu, message", [("cortex-a9", "unknown core 'cortex-a9'"), ("cortex-m4+turbo", "unknown extension 'turbo'")]
+)
 def test_an_unknown_core_or_extension_is_refused(cpu, message):
     with pytest.raises(AidgeError, match=message):
         core_features(cpu)
@@ -58,7 +69,12 @@ def write(folder: Path, name: str, line: str) -> None:
 
 
 def test_a_library_of_the_users_says_itself_which_cores_it_is_for(tmp_path):
-    for name, line in {"fast": 'default_for = ["dsp", "fpu"]', "less": 'default_for = ["dsp"]', "anywhere": "default_for = []", "silent": ""}.items():
+    for name, line in {
+        "fast": 'default_for = ["dsp", "fpu"]',
+        "less": 'default_for = ["dsp"]',
+        "anywhere": "default_for = []",
+        "silent": "",
+    }.items():
         write(tmp_path, name, line)
     found = find_libraries([tmp_path])
     assert default_libraries(found, core_features("cortex-m4", "auto")) == ["fast", "cortexm", "anywhere", "ref"]
@@ -66,10 +82,14 @@ def test_a_library_of_the_users_says_itself_which_cores_it_is_for(tmp_path):
     assert default_libraries(found, core_features("cortex-m0")) == ["anywhere", "ref"]
 
 
-@pytest.mark.parametrize("line, message", [
-    ('default_for = ["simd"]', "wants a list of what a core must have"), ('default_for = "dsp"', "wants a list"),
-    ('language = "c++"\ndefault_for = []', "only taken where it is named"),
-])
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ('default_for = ["simd"]', "wants a list of what a core must have"),
+        ('default_for = "dsp"', "wants a list"),
+        ('language = "c++"\ndefault_for = []', "only taken where it is named"),
+    ],
+)
 def test_what_a_library_says_about_cores_is_checked(tmp_path, line, message):
     write(tmp_path, "mine", line)
     with pytest.raises(AidgeError, match=message):

@@ -52,10 +52,17 @@ def test_without_an_entry_the_order_of_libraries_decides():
     assert chosen(10, "other", "another").kernel.library == "other"
 
 
-@pytest.mark.parametrize("data, message", [
-    (b"schema = 2\nname='a'\nversion='1'\nunit='x'", "schema 2 is unknown"), (b"schema = 1", "has no 'name'"), (b"=", "Invalid"),
-    (TABLE.replace(b"per_element = 5", b"per_elephant = 5"), "unknown key 'per_elephant'"), (TABLE.replace(b"= 100", b"= -1"), "fixed is -1"),
-    (TABLE.replace(b"slow", b"fast"), "two entries for fast kernels")])
+@pytest.mark.parametrize(
+    "data, message",
+    [
+        (b"schema = 2\nname='a'\nversion='1'\nunit='x'", "schema 2 is unknown"),
+        (b"schema = 1", "has no 'name'"),
+        (b"=", "Invalid"),
+        (TABLE.replace(b"per_element = 5", b"per_elephant = 5"), "unknown key 'per_elephant'"),
+        (TABLE.replace(b"= 100", b"= -1"), "fixed is -1"),
+        (TABLE.replace(b"slow", b"fast"), "two entries for fast kernels"),
+    ],
+)
 def test_a_table_that_says_something_else_is_refused(data, message):
     with pytest.raises(AidgeError, match=message):
         read_cost_table(data, "t.toml")
@@ -65,15 +72,31 @@ def test_the_manifest_names_table_and_rule_and_the_depfile_the_file(tmp_path):
     for name in ("slow", "fast"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "library.toml").write_text(f'name = "{name}"')
-        (tmp_path / name / "kernels.py").write_bytes(KERNEL.replace(b"class K(ExportNode): pass", b"""class K(ExportNode):
+        (tmp_path / name / "kernels.py").write_bytes(
+            KERNEL.replace(
+                b"class K(ExportNode): pass",
+                b"""class K(ExportNode):
     def call(self):
         from aidge_build import Call, Input, Output
         return Call("relu", ("relu.h",), (Input(), Output()))
-"""))
+""",
+            )
+        )
         (tmp_path / name / "relu.h").write_text("static void relu(const float *in, float *out) { out[0] = in[0]; }\n")
     (tmp_path / "net.onnx").write_bytes(model("y = Relu(x)", inputs="float[1000] x", outputs="float[1000] y"))
     (tmp_path / "costs.toml").write_bytes(TABLE)
-    arguments = ["compile", tmp_path / "net.onnx", "--out", tmp_path, "--kernel-path", tmp_path, "--lib", "slow,fast", "--depfile", tmp_path / "d"]
+    arguments = [
+        "compile",
+        tmp_path / "net.onnx",
+        "--out",
+        tmp_path,
+        "--kernel-path",
+        tmp_path,
+        "--lib",
+        "slow,fast",
+        "--depfile",
+        tmp_path / "d",
+    ]
     result = aidge_build(*arguments, "--select", "cost", "--cost-table", tmp_path / "costs.toml")
     assert result.exit_code == 0, result.stderr
     manifest = json.loads((tmp_path / "net.plan.json").read_text())
@@ -91,8 +114,9 @@ cost = [{library = "slow", kernel = "kernels", per_element = 2},
 """
 
 
-@pytest.mark.parametrize("unit, states, library", [
-    ("cycles", 0, "fast"), ("cycles", 1, "fast"), ("cycles", 5, "slow"), ("instructions", 5, "fast")])
+@pytest.mark.parametrize(
+    "unit, states, library", [("cycles", 0, "fast"), ("cycles", 1, "fast"), ("cycles", 5, "slow"), ("instructions", 5, "fast")]
+)
 def test_wait_states_of_the_flash_count_in_a_table_of_cycles(unit, states, library):
     """One cycle and half a line of constants per element, beside two cycles: even at two wait states."""
     table = read_cost_table(WAITS.replace(b"UNIT", unit.encode()), "t.toml")

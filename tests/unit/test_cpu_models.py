@@ -13,8 +13,15 @@ from aidge_build.operators import builtin_operators
 from aidge_build.recipes import simplify
 from tests.shared import FLOAT_MODELS, MODELS, SHARED, float_model, int8_model, shared, vectors
 
-WILD = ("mnist_cntk", "mnist14_tiny_cnn", "streaming_tcn", "prelu_concat_dynbatch", "yamnet_256_esc10", "ultraface_slim_320",
-        "mobilenet_v2_050_128")
+WILD = (
+    "mnist_cntk",
+    "mnist14_tiny_cnn",
+    "streaming_tcn",
+    "prelu_concat_dynbatch",
+    "yamnet_256_esc10",
+    "ultraface_slim_320",
+    "mobilenet_v2_050_128",
+)
 
 
 def _graph(path):

@@ -53,7 +53,7 @@ def test_the_code_holds_called_kernels_once_and_no_other():
     text = text_of(chain(), ".c")
     assert text.count("} aidge_toy_shape;") == 1 and text.count("SPDX-License-Identifier: 0BSD") == 4
     assert "aidge_toy_unused" not in text and "aidge_toy_add_f32" not in text
-    assert re.findall(r'^#include (.*)$', text, re.M) == ['"toy.h"', "<stdint.h>", "<string.h>", "<arm_acle.h>"]
+    assert re.findall(r"^#include (.*)$", text, re.M) == ['"toy.h"', "<stdint.h>", "<string.h>", "<arm_acle.h>"]
 
 
 def test_neither_hash_nor_version_nor_weight_is_in_code_and_header():
@@ -81,7 +81,10 @@ def test_layers_get_the_arena_as_a_parameter_and_never_name_it():
 def test_a_trace_is_only_in_the_code_that_asked_for_it():
     assert "aidge_trace" not in text_of(chain(), ".c")
     text = text_of(chain(options=Options(trace=True)), ".c")
-    assert "    aidge_trace(0, (int8_t *)&arena_bytes[24], 6u);\n    toy_second(arena_bytes, output);\n    aidge_trace(1, output, 6u);\n" in text
+    assert (
+        "    aidge_trace(0, (int8_t *)&arena_bytes[24], 6u);\n    toy_second(arena_bytes, output);\n    aidge_trace(1, output, 6u);\n"
+        in text
+    )
 
 
 def test_float_tensors_refuse_fast_math_and_int8_ones_do_not():
@@ -110,14 +113,40 @@ def test_several_inputs_have_macros_and_parameters_of_their_own_names():
 
 def test_the_manifest_answers_what_scripts_ask():
     manifest = emit(chain()).manifest
-    assert {"schema", "model", "model_sha256", "tool", "options", "inputs", "outputs", "layers", "buffers", "arena_bytes",
-            "io_bytes", "peak_bytes", "lower_bound_bytes", "weights_bytes", "regions", "bound_node", "order_peak_bytes",
-            "order_proved_optimal", "offsets_proved_optimal", "scratch_bytes", "state_bytes", "order"} <= manifest.keys()
+    assert {
+        "schema",
+        "model",
+        "model_sha256",
+        "tool",
+        "options",
+        "inputs",
+        "outputs",
+        "layers",
+        "buffers",
+        "arena_bytes",
+        "io_bytes",
+        "peak_bytes",
+        "lower_bound_bytes",
+        "weights_bytes",
+        "regions",
+        "bound_node",
+        "order_peak_bytes",
+        "order_proved_optimal",
+        "offsets_proved_optimal",
+        "scratch_bytes",
+        "state_bytes",
+        "order",
+    } <= manifest.keys()
     assert (manifest["schema"], manifest["arena_bytes"], manifest["io_bytes"], manifest["weights_bytes"]) == (1, 30, 12, 30)
-    assert manifest["inputs"][0] | {"name": "x", "symbol": "input", "dims": [1, 6], "dtype": "int8", "zero_point": -3,
-                                    "size_bytes": 6} == manifest["inputs"][0]
-    assert manifest["symbols"] == {"nodes": {"first": "toy_first", "second": "toy_second"},
-                                   "tensors": {"x": "input", "y": "output"}}
+    assert (
+        manifest["inputs"][0]
+        | {"name": "x", "symbol": "input", "dims": [1, 6], "dtype": "int8", "zero_point": -3, "size_bytes": 6}
+        == manifest["inputs"][0]
+    )
+    assert manifest["symbols"] == {
+        "nodes": {"first": "toy_first", "second": "toy_second"},
+        "tensors": {"x": "input", "y": "output"},
+    }
     assert (manifest["order_proved_optimal"], manifest["bound_node"], manifest["order"]) == (True, "first", ["first", "second"])
 
 
@@ -135,18 +164,21 @@ def test_another_name_changes_nothing_but_the_prefix():
     assert renamed == text_of(chain(), ".c").replace("wants other", "wants toy")
 
 
-@pytest.mark.parametrize("values, text", [
-    (numpy.array([-128, 127], numpy.int8), "-128, 127,"),
-    (numpy.array([-2**31, 2**31 - 1], numpy.int32), "(-2147483647 - 1), 2147483647,"),
-    (numpy.array([2**32 - 1], numpy.uint32), "4294967295u,"),
-    (numpy.array([-2**63], numpy.int64), "(-9223372036854775807LL - 1),"),
-    (numpy.array([0.1, -0.0, 1, 1e30, 1e-45], numpy.float32), "0.1f, -0.0f, 1.0f, 1e+30f, 1e-45f,"),
-    (numpy.array([numpy.nan, numpy.inf, -numpy.inf], numpy.float32), "NAN, INFINITY, -INFINITY,"),
-    (numpy.array([0.1, -numpy.inf]), "0.1, -(double)INFINITY,"),
-    (numpy.array([1], numpy.float16), "0x3c00,"),
-    (numpy.array([True, False]), "1, 0,"),
-    (numpy.zeros(0, numpy.int8), "0,"),
-])
+@pytest.mark.parametrize(
+    "values, text",
+    [
+        (numpy.array([-128, 127], numpy.int8), "-128, 127,"),
+        (numpy.array([-(2**31), 2**31 - 1], numpy.int32), "(-2147483647 - 1), 2147483647,"),
+        (numpy.array([2**32 - 1], numpy.uint32), "4294967295u,"),
+        (numpy.array([-(2**63)], numpy.int64), "(-9223372036854775807LL - 1),"),
+        (numpy.array([0.1, -0.0, 1, 1e30, 1e-45], numpy.float32), "0.1f, -0.0f, 1.0f, 1e+30f, 1e-45f,"),
+        (numpy.array([numpy.nan, numpy.inf, -numpy.inf], numpy.float32), "NAN, INFINITY, -INFINITY,"),
+        (numpy.array([0.1, -numpy.inf]), "0.1, -(double)INFINITY,"),
+        (numpy.array([1], numpy.float16), "0x3c00,"),
+        (numpy.array([True, False]), "1, 0,"),
+        (numpy.zeros(0, numpy.int8), "0,"),
+    ],
+)
 def test_numbers_are_printed_exactly(values, text):
     assert Array("x", values, "").lines() == [text]
 
@@ -182,20 +214,29 @@ def with_call(call: Call, **changes):
     return dataclasses.replace(program, layers=(program.layers[0], dataclasses.replace(program.layers[1], call=call, **changes)))
 
 
-@pytest.mark.parametrize("program, what", [
-    (lambda: chain(places=ENDS), "tensor 'middle' has no place"),
-    (lambda: chain(places=ENDS | {"middle": Place("arena", offset_bytes=25)}), "at offset 25"),
-    (lambda: chain(places=ENDS | {"middle": Place("input")}), "written into the firmware's input"),
-    (lambda: chain(places={"x": Place("input"), "middle": Place("arena"), "y": Place("arena")}, layers=()), "no layer writes"),
-    (lambda: with_call(Call("aidge_toy_reverse_s8", ("missing.h",), (Input(), Output()))), "no file 'missing.h'"),
-    (lambda: with_call(Call("f(); g", ("reverse_s8.h",), (Input(), Output()))), "no C name"),
-    (lambda: with_call(Call("aidge_toy_reverse_s8", ("reverse_s8.h",), (Input(3), Output()))), "asks for input 3 of 1"),
-    (lambda: with_call(Call("aidge_toy_reverse_s8", ("reverse_s8.h",), (Input(), Output(), Literal(2**64)))), "fits no C type"),
-    (lambda: chain("main"), "is a word of C"),
-    (lambda: chain(region="a b"), "no identifier"),
-    (lambda: chain(options=Options(weights="zip")), "weights='zip'"),
-    (lambda: chain(alignment=2), "alignment is 2"),
-])
+@pytest.mark.parametrize(
+    "program, what",
+    [
+        (lambda: chain(places=ENDS), "tensor 'middle' has no place"),
+        (lambda: chain(places=ENDS | {"middle": Place("arena", offset_bytes=25)}), "at offset 25"),
+        (lambda: chain(places=ENDS | {"middle": Place("input")}), "written into the firmware's input"),
+        (
+            lambda: chain(places={"x": Place("input"), "middle": Place("arena"), "y": Place("arena")}, layers=()),
+            "no layer writes",
+        ),
+        (lambda: with_call(Call("aidge_toy_reverse_s8", ("missing.h",), (Input(), Output()))), "no file 'missing.h'"),
+        (lambda: with_call(Call("f(); g", ("reverse_s8.h",), (Input(), Output()))), "no C name"),
+        (lambda: with_call(Call("aidge_toy_reverse_s8", ("reverse_s8.h",), (Input(3), Output()))), "asks for input 3 of 1"),
+        (
+            lambda: with_call(Call("aidge_toy_reverse_s8", ("reverse_s8.h",), (Input(), Output(), Literal(2**64)))),
+            "fits no C type",
+        ),
+        (lambda: chain("main"), "is a word of C"),
+        (lambda: chain(region="a b"), "no identifier"),
+        (lambda: chain(options=Options(weights="zip")), "weights='zip'"),
+        (lambda: chain(alignment=2), "alignment is 2"),
+    ],
+)
 def test_a_program_that_would_be_wrong_is_refused(program, what):
     with pytest.raises(AidgeError, match=re.escape(what)):
         emit(program())
@@ -208,9 +249,11 @@ def test_files_of_equal_name_in_two_libraries_do_not_clash():
 
 
 def test_includes_come_before_and_comments_hide_directives():
-    files = {"ops/a.h": b'#include "b.h"\n#include "../c.h"\n/* don\'t read:\n#include "nothing.h"\n*/ int a;\n',
-             "ops/b.h": b'#include "a.h"\nint b;',
-             "c.h": b"#if defined(X)\n#include <x.h>\n#endif\n#include <y.h>\nint c;"}
+    files = {
+        "ops/a.h": b'#include "b.h"\n#include "../c.h"\n/* don\'t read:\n#include "nothing.h"\n*/ int a;\n',
+        "ops/b.h": b'#include "a.h"\nint b;',
+        "c.h": b"#if defined(X)\n#include <x.h>\n#endif\n#include <y.h>\nint c;",
+    }
     text = kernel_text({"l": files}, [("l", "ops/a.h")])
     assert [file.title for file in text.files] == ["l/ops/b.h", "l/c.h", "l/ops/a.h"]
     assert text.system_includes == ("<y.h>",) and "#include <x.h>" in text.files[1].text
@@ -221,11 +264,14 @@ def test_an_include_guard_with_an_else_is_left_alone():
     assert text.files[0].text.startswith("#ifndef A")
 
 
-@pytest.mark.parametrize("files, what", [
-    ({"a.h": b'#include "../../etc/passwd"\n'}, "no file '../../etc/passwd'"),
-    ({"a.h": b'#if X\n#include "a.h"\n#endif\n'}, "inside #if"),
-    ({"a.h": b"\xff"}, "not UTF-8"),
-])
+@pytest.mark.parametrize(
+    "files, what",
+    [
+        ({"a.h": b'#include "../../etc/passwd"\n'}, "no file '../../etc/passwd'"),
+        ({"a.h": b'#if X\n#include "a.h"\n#endif\n'}, "inside #if"),
+        ({"a.h": b"\xff"}, "not UTF-8"),
+    ],
+)
 def test_a_library_that_cannot_be_put_together_is_refused_by_file(files, what):
     with pytest.raises(AidgeError, match=re.escape(what)) as refusal:
         kernel_text({"l": files}, [("l", "a.h")])

@@ -19,8 +19,17 @@ from aidge_build.output import write_sources
 from aidge_build.program import Options
 from tests.emitted import chain, chain_result, float_sum, reversal
 
-STRICT = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wcast-align", "-Wpedantic",
-          "-Werror"]
+STRICT = [
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Wshadow",
+    "-Wundef",
+    "-Wdouble-promotion",
+    "-Wcast-align",
+    "-Wpedantic",
+    "-Werror",
+]
 ARM = ["-mcpu=cortex-m4", "-mthumb"]
 COMPILERS = {
     "c99": ["gcc", "-std=c99"],
@@ -30,8 +39,13 @@ COMPILERS = {
     "arm-c99": ["arm-none-eabi-gcc", *ARM, "-std=c99"],
     "arm-c++14": ["arm-none-eabi-g++", *ARM, "-x", "c++", "-std=c++14"],
 }
-HOSTILE = ("w*/ int injected = 42; /*", "first\\\n??/#include <stdlib.h>", "{{7*7}} $(id) %s \\", "errno",
-           "\U0001f600\udc80\u202e")
+HOSTILE = (
+    "w*/ int injected = 42; /*",
+    "first\\\n??/#include <stdlib.h>",
+    "{{7*7}} $(id) %s \\",
+    "errno",
+    "\U0001f600\udc80\u202e",
+)
 PROGRAMS = {
     "default": lambda: chain(),
     "io-arena": lambda: chain(options=Options(io="arena")),
@@ -100,9 +114,9 @@ def test_the_same_ports_lie_in_the_arena(tmp_path):
     library = shared_library(tmp_path, generate(program, tmp_path))
     arena = (ctypes.c_int8 * program.arena.peak_bytes).in_dll(library, "toy_arena")
     start, end = (program.places[name].offset_bytes for name in "xy")
-    arena[start:start + 6] = X.tolist()
+    arena[start : start + 6] = X.tolist()
     assert library.toy_run() == 0
-    assert arena[end:end + 6] == chain_result(X).tolist()
+    assert arena[end : end + 6] == chain_result(X).tolist()
 
 
 def test_bad_pointers_are_refused_before_anything_is_computed(tmp_path):
@@ -111,8 +125,12 @@ def test_bad_pointers_are_refused_before_anything_is_computed(tmp_path):
     arena = -memory.ctypes.data % 16
     y = numpy.full(6, 99, numpy.int8)
     null = ctypes.c_void_p(None)
-    for arguments in ((null, pointer(X), pointer(y)), (pointer(memory, arena), null, pointer(y)),
-                      (pointer(memory, arena), pointer(X), null), (pointer(memory, arena + 4), pointer(X), pointer(y))):
+    for arguments in (
+        (null, pointer(X), pointer(y)),
+        (pointer(memory, arena), null, pointer(y)),
+        (pointer(memory, arena), pointer(X), null),
+        (pointer(memory, arena + 4), pointer(X), pointer(y)),
+    ):
         assert library.toy_run(*arguments) != 0
     assert y.tolist() == [99] * 6
     assert library.toy_run(pointer(memory, arena), pointer(X), pointer(y)) == 0
@@ -136,8 +154,10 @@ def test_a_float_model_refuses_fast_math_and_an_integer_one_does_not(tmp_path):
 
 def test_every_output_of_every_layer_is_traced(tmp_path):
     sources = generate(chain(options=Options(trace=True)), tmp_path)
-    (tmp_path / "trace.c").write_text("#include <stdint.h>\n#include <string.h>\nint count; int8_t seen[2][6];\n"
-                                      "void aidge_trace(int i, const void *p, uint32_t n) { memcpy(seen[i], p, n); ++count; }\n")
+    (tmp_path / "trace.c").write_text(
+        "#include <stdint.h>\n#include <string.h>\nint count; int8_t seen[2][6];\n"
+        "void aidge_trace(int i, const void *p, uint32_t n) { memcpy(seen[i], p, n); ++count; }\n"
+    )
     library = shared_library(tmp_path, [*sources, "trace.c"])
     y = numpy.zeros(6, numpy.int8)
     assert library.toy_run(pointer(X), pointer(y)) == 0
@@ -158,8 +178,10 @@ def test_two_models_live_in_one_program(tmp_path):
 def firmware(folder: Path, program, *flags: str, archive: bool = False) -> ELFFile:
     """A program for a Cortex-M4 whose main calls the model, linked as firmware is."""
     sources = generate(program, folder)
-    (folder / "main.c").write_text('#include "toy.h"\nstatic int8_t x[6], y[6];\nint main(void) { return toy_run(x, y); }\n'
-                                   "void _exit(int code) { (void)code; for (;;) {} }\n")
+    (folder / "main.c").write_text(
+        '#include "toy.h"\nstatic int8_t x[6], y[6];\nint main(void) { return toy_run(x, y); }\n'
+        "void _exit(int code) { (void)code; for (;;) {} }\n"
+    )
     compiler = ["arm-none-eabi-gcc", *ARM, "-Os", "-ffunction-sections", "-fdata-sections", *flags]
     for source in [*sources, "main.c"]:
         succeed([*compiler, "-c", source], folder)
@@ -178,11 +200,11 @@ def claims(elf: ELFFile) -> list[dict]:
     data, position, found = section.data(), 0, []
     while position < len(data):
         name_size, size, kind = struct.unpack_from("<III", data, position)
-        assert (data[position + 12:position + 12 + name_size], kind) == (b"aidge\0", 1)
+        assert (data[position + 12 : position + 12 + name_size], kind) == (b"aidge\0", 1)
         start = position + 12 + (name_size + 3) // 4 * 4
         version, length = struct.unpack_from("<HI", data, start)
         assert version == 1 and length == size - 6
-        found.append(json.loads(data[start + 6:start + size]))
+        found.append(json.loads(data[start + 6 : start + size]))
         position = start + (size + 3) // 4 * 4
     return found
 
@@ -198,10 +220,22 @@ def test_the_linked_firmware_carries_arena_weights_and_claim(tmp_path, flags, we
         pytest.skip("GCC looks for no assembler symbol in an archive of LTO objects; the generated file says what to do")
     elf = firmware(tmp_path, chain(options=Options(weights=weights), region="SRAM1"), *LINKS[flags], archive=archive)
     (claim,) = claims(elf)
-    assert claim | {"model": "toy", "model_sha256": "ab" * 32, "arena_symbol": "toy_arena", "arena_bytes": 30,
-                    "state_symbol": None, "state_bytes": 0, "weights_bytes": 30,
-                    "weights": ["toy_first_weights", "toy_first_bias"],
-                    "layers": ["toy_first", "toy_second"], "peak_bytes": 38} == claim
+    assert (
+        claim
+        | {
+            "model": "toy",
+            "model_sha256": "ab" * 32,
+            "arena_symbol": "toy_arena",
+            "arena_bytes": 30,
+            "state_symbol": None,
+            "state_bytes": 0,
+            "weights_bytes": 30,
+            "weights": ["toy_first_weights", "toy_first_bias"],
+            "layers": ["toy_first", "toy_second"],
+            "peak_bytes": 38,
+        }
+        == claim
+    )
     symbols = {symbol.name: symbol for symbol in elf.get_section_by_name(".symtab").iter_symbols()}
     assert symbols["toy_arena"]["st_size"] == 30
     assert [symbols[name]["st_size"] for name in claim["weights"]] == [6, 24]
@@ -229,10 +263,17 @@ def test_incbin_is_the_same_flash_as_arrays(tmp_path):
         (tmp_path / weights).mkdir()
         elf = firmware(tmp_path / weights, chain(options=Options(weights=weights)))
         symbols = {symbol.name: symbol for symbol in elf.get_section_by_name(".symtab").iter_symbols()}
-        text = next(section for section in elf.iter_sections() if section["sh_addr"] <= symbols["toy_first_bias"]["st_value"]
-                    < section["sh_addr"] + section["sh_size"])
-        images.append([text.data()[symbols[name]["st_value"] - text["sh_addr"]:][:symbols[name]["st_size"]]
-                       for name in ("toy_first_weights", "toy_first_bias")])
+        text = next(
+            section
+            for section in elf.iter_sections()
+            if section["sh_addr"] <= symbols["toy_first_bias"]["st_value"] < section["sh_addr"] + section["sh_size"]
+        )
+        images.append(
+            [
+                text.data()[symbols[name]["st_value"] - text["sh_addr"] :][: symbols[name]["st_size"]]
+                for name in ("toy_first_weights", "toy_first_bias")
+            ]
+        )
     assert images[0] == images[1]
 
 

@@ -55,8 +55,9 @@ def test_a_gradient_at_a_tensor_that_the_graph_does_not_have_is_refused():
 
 
 def test_forward_reads_the_parameters_of_the_context_and_changes_none():
-    execution = prepare(graph("y = Mul(x, w)", inputs="float[1,3] x", outputs="float[1,3] y",
-                              constants={"w": numpy.ones(3, numpy.float32)}))
+    execution = prepare(
+        graph("y = Mul(x, w)", inputs="float[1,3] x", outputs="float[1,3] y", constants={"w": numpy.ones(3, numpy.float32)})
+    )
     own = {"w": numpy.array([5, 6, 7], numpy.float32)}
     context = execution.forward(execution.context(own), {"x": X})
     assert context["y"].tolist() == (X * own["w"]).tolist() and own["w"].tolist() == [5, 6, 7]
@@ -67,8 +68,16 @@ def test_forward_reads_the_parameters_of_the_context_and_changes_none():
 def test_parameters_that_an_operator_renews_wait_until_they_are_kept():
     ones, zeros = numpy.ones(3, numpy.float32), numpy.zeros(3, numpy.float32)
     constants = {"s": ones, "b": zeros, "mean": zeros, "variance": ones}
-    execution = prepare(graph("y, m, v = BatchNormalization<training_mode=1, momentum=0.5>(x, s, b, mean, variance)",
-                              inputs="float[2,3] x", outputs="float[2,3] y", constants=constants, opset=15), exact=True)
+    execution = prepare(
+        graph(
+            "y, m, v = BatchNormalization<training_mode=1, momentum=0.5>(x, s, b, mean, variance)",
+            inputs="float[2,3] x",
+            outputs="float[2,3] y",
+            constants=constants,
+            opset=15,
+        ),
+        exact=True,
+    )
     context = execution.forward(execution.context(), {"x": numpy.array([[2, 4, 6], [4, 4, 4]], numpy.float32)})
     assert context.params["mean"].tolist() == [0, 0, 0] and context.overwritten_params["mean"].tolist() == [1.5, 2, 2.5]
     execution.backward(context, {"y": numpy.ones(1)})
@@ -80,8 +89,9 @@ def test_parameters_that_an_operator_renews_wait_until_they_are_kept():
 def test_a_node_without_backward_is_refused_where_a_gradient_has_to_pass_it():
     with pytest.raises(AidgeError, match=r"^node '.*' \(GRU\): GRU has no backward$"):
         weights = {"w": numpy.ones((1, 3, 3), numpy.float32), "r": numpy.ones((1, 3, 1), numpy.float32)}
-        gradients_of("y = GRU<hidden_size=1>(x, w, r)", weights, output="float[1,1,1,1] y", inputs="float[1,1,3] x",
-                     values={"x": X[None]})
+        gradients_of(
+            "y = GRU<hidden_size=1>(x, w, r)", weights, output="float[1,1,1,1] y", inputs="float[1,1,3] x", values={"x": X[None]}
+        )
 
 
 def test_results_are_rounded_to_their_type_unless_the_execution_is_exact():

@@ -16,7 +16,9 @@ SOURCES = [*sorted((ROOT / "aidge_build" / "elf").glob("*.py")), ROOT / "aidge_b
 
 def test_the_page_explains_the_codes_in_the_words_of_the_tool():
     rows = re.findall(r"^\| ([A-Z]+\d*) \| (.+?) \| (.+?) \|$", (ROOT / "docs" / "proof.md").read_text(), re.MULTILINE)
-    assert {code: (meaning, hint) for code, meaning, hint in rows} == {code: (rule.meaning, rule.hint) for code, rule in RULES.items()}
+    assert {code: (meaning, hint) for code, meaning, hint in rows} == {
+        code: (rule.meaning, rule.hint) for code, rule in RULES.items()
+    }
 
 
 def test_the_codes_that_the_tool_uses_are_those_that_it_explains():

@@ -17,20 +17,23 @@ def names(view, pattern, predicates=None, **keywords):
     return [[node.type for node in found.nodes] for found in find(view, pattern, predicates, **keywords)]
 
 
-@pytest.mark.parametrize("pattern, expected", [
-    ("ReLU->Tanh", [["ReLU", "Tanh"]]),
-    ("Tanh->ReLU->Sigmoid", [["Tanh", "ReLU", "Sigmoid"]]),
-    ("ReLU", [["ReLU"], ["ReLU"]]),
-    ("ReLU->Neg?->Tanh", [["ReLU", "Tanh"]]),
-    ("ReLU?->Tanh", [["ReLU", "Tanh"]]),
-    ("Neg?->Tanh", [["Tanh"]]),
-    ("(Tanh|Sigmoid)", [["Tanh"], ["Sigmoid"]]),
-    ("ReLU->(Sigmoid|Tanh->ReLU)", [["ReLU", "Tanh", "ReLU"]]),
-    ("(ReLU|Tanh)+", [["ReLU", "Tanh", "ReLU"]]),
-    (".*->Sigmoid", [["ReLU", "Tanh", "ReLU", "Sigmoid"]]),
-    ("Sigmoid<-ReLU", []),
-    ("ReLU->Sigmoid->Tanh", []),
-])
+@pytest.mark.parametrize(
+    "pattern, expected",
+    [
+        ("ReLU->Tanh", [["ReLU", "Tanh"]]),
+        ("Tanh->ReLU->Sigmoid", [["Tanh", "ReLU", "Sigmoid"]]),
+        ("ReLU", [["ReLU"], ["ReLU"]]),
+        ("ReLU->Neg?->Tanh", [["ReLU", "Tanh"]]),
+        ("ReLU?->Tanh", [["ReLU", "Tanh"]]),
+        ("Neg?->Tanh", [["Tanh"]]),
+        ("(Tanh|Sigmoid)", [["Tanh"], ["Sigmoid"]]),
+        ("ReLU->(Sigmoid|Tanh->ReLU)", [["ReLU", "Tanh", "ReLU"]]),
+        ("(ReLU|Tanh)+", [["ReLU", "Tanh", "ReLU"]]),
+        (".*->Sigmoid", [["ReLU", "Tanh", "ReLU", "Sigmoid"]]),
+        ("Sigmoid<-ReLU", []),
+        ("ReLU->Sigmoid->Tanh", []),
+    ],
+)
 def test_sequences_options_alternatives_and_repetition(pattern, expected):
     assert names(CHAIN, pattern) == expected
 
@@ -57,7 +60,10 @@ def test_a_closed_pattern_lets_no_data_out_but_at_its_end():
 
 def test_matches_share_no_node():
     view = graph("a = Relu(x) b = Relu(a) c = Relu(b) y = Relu(c)", inputs="float[2] x", outputs="float[2] y")
-    assert [[node.name for node in found.nodes] for found in find(view, "ReLU->ReLU")] == [["Relu_0", "Relu_1"], ["Relu_2", "Relu_3"]]
+    assert [[node.name for node in found.nodes] for found in find(view, "ReLU->ReLU")] == [
+        ["Relu_0", "Relu_1"],
+        ["Relu_2", "Relu_3"],
+    ]
 
 
 def test_a_family_name_matches_each_of_its_types():
@@ -71,8 +77,17 @@ def test_predicates_are_named():
         find(CHAIN, "ReLU[first]")
 
 
-@pytest.mark.parametrize("pattern, message", [("", "wants a node's type at the end"), ("A->", "wants a node's type"), ("(A", r"wants '\)'"),
-                                              ("A B", "wants nothing more"), ("A;B", "begins at an anchor"), ("A&B", "no part of a pattern")])
+@pytest.mark.parametrize(
+    "pattern, message",
+    [
+        ("", "wants a node's type at the end"),
+        ("A->", "wants a node's type"),
+        ("(A", r"wants '\)'"),
+        ("A B", "wants nothing more"),
+        ("A;B", "begins at an anchor"),
+        ("A&B", "no part of a pattern"),
+    ],
+)
 def test_a_pattern_that_cannot_be_read_is_named(pattern, message):
     with pytest.raises(AidgeError, match=message):
         find(CHAIN, pattern)

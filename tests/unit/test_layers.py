@@ -43,7 +43,12 @@ def imports(path: Path):
 
 
 def row(name: str) -> int:
-    matches = [(len(prefix), index) for index, prefixes in enumerate(ROWS) for prefix in prefixes if name == prefix or name.startswith(f"{prefix}.")]
+    matches = [
+        (len(prefix), index)
+        for index, prefixes in enumerate(ROWS)
+        for prefix in prefixes
+        if name == prefix or name.startswith(f"{prefix}.")
+    ]
     assert matches, f"{name} has no row in the table of layers"
     return max(matches)[1]
 
@@ -59,7 +64,10 @@ def test_every_module_imports_only_from_its_own_row_or_above():
 
 
 def test_there_is_no_import_cycle():
-    edges = {name: {target.removeprefix("aidge_build.") for target in imports(path) if target.startswith("aidge_build.")} for name, path in modules()}
+    edges = {
+        name: {target.removeprefix("aidge_build.") for target in imports(path) if target.startswith("aidge_build.")}
+        for name, path in modules()
+    }
     done: set[str] = set()
 
     def visit(name: str, above: tuple[str, ...]) -> None:
@@ -105,8 +113,18 @@ def test_importing_the_package_imports_nothing_heavy():
 
 
 def test_every_source_file_says_its_licence():
-    files = [*PACKAGE.rglob("*.py"), *(ROOT / "kernels").rglob("*.[ch]"), *(ROOT / "kernels").rglob("*.py"), *(ROOT / "tests").rglob("*.py"),
-             *(ROOT / "boards").rglob("*.*")]
-    silent = [str(path.relative_to(ROOT)) for path in files if path.is_file() and path.suffix in (".py", ".c", ".h", ".toml", ".md", ".j2")
-              and "SPDX-License-Identifier:" not in path.read_text()[:300]]
+    files = [
+        *PACKAGE.rglob("*.py"),
+        *(ROOT / "kernels").rglob("*.[ch]"),
+        *(ROOT / "kernels").rglob("*.py"),
+        *(ROOT / "tests").rglob("*.py"),
+        *(ROOT / "boards").rglob("*.*"),
+    ]
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in files
+        if path.is_file()
+        and path.suffix in (".py", ".c", ".h", ".toml", ".md", ".j2")
+        and "SPDX-License-Identifier:" not in path.read_text()[:300]
+    ]
     assert silent == []

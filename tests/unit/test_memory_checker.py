@@ -47,7 +47,8 @@ def test_a_legal_plan_passes():
 
 def test_an_overlap_names_both_buffers_and_the_step():
     assert fault(plan_of((A, 0), (B, 4), (C, 12))) == (
-        "memory plan, step 2: buffers 'a' [0, 8) live in steps [0, 3) and 'b' [4, 12) live in steps [2, 5) overlap")
+        "memory plan, step 2: buffers 'a' [0, 8) live in steps [0, 3) and 'b' [4, 12) live in steps [2, 5) overlap"
+    )
 
 
 def test_bytes_that_are_reused_one_step_too_early_are_found():
@@ -94,17 +95,23 @@ def test_missing_foreign_changed_and_doubled_buffers_are_found():
     assert "named or placed twice" in fault(plan_of((A, 0), (A, 8)), A)
 
 
-placements = st.lists(st.tuples(st.integers(0, 6), st.integers(1, 4), st.integers(1, 6), st.integers(0, 20)),
-                      min_size=1, max_size=7)
+placements = st.lists(
+    st.tuples(st.integers(0, 6), st.integers(1, 4), st.integers(1, 6), st.integers(0, 20)), min_size=1, max_size=7
+)
 
 
 @settings(max_examples=300, deadline=None)
 @given(placements)
 def test_the_checker_agrees_with_an_owner_per_byte_and_step(rows):
-    plan = plan_of(*((Buffer(f"b{i}", size, 1, first, first + length), offset)
-                     for i, (first, length, size, offset) in enumerate(rows)))
-    cells = [(step, byte) for p in plan.placements for step in range(p.buffer.first, p.buffer.last)
-             for byte in range(p.offset_bytes, p.end_bytes)]
+    plan = plan_of(
+        *((Buffer(f"b{i}", size, 1, first, first + length), offset) for i, (first, length, size, offset) in enumerate(rows))
+    )
+    cells = [
+        (step, byte)
+        for p in plan.placements
+        for step in range(p.buffer.first, p.buffer.last)
+        for byte in range(p.offset_bytes, p.end_bytes)
+    ]
     buffers = [p.buffer for p in plan.placements]
     if len(cells) == len(set(cells)):
         check(plan, buffers)

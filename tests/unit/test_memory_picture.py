@@ -10,7 +10,9 @@ from aidge_build.memory.planner import plan
 
 def test_the_picture_shows_who_owns_which_address_when():
     found = plan([Buffer("in", 4, 1, 0, 2, "io"), Buffer("mid", 2, 1, 1, 3), Buffer("out", 4, 1, 2, 4, "io")])
-    assert render_text(found, steps=4) == """\
+    assert (
+        render_text(found, steps=4)
+        == """\
 5 |·bb·|
 4 |·bb·|
 3 |aacc|
@@ -22,6 +24,7 @@ largest moment: step 1, 6 B
   b  mid  2 B at 4  steps [1, 3)  activation
   a  in  4 B at 0  steps [0, 2)  io
 """
+    )
 
 
 def test_many_steps_and_buffers_fit_the_width():

@@ -122,12 +122,18 @@ def test_two_buffers_of_one_name_are_refused():
         plan([Buffer("a", 8, 1, 0, 1), Buffer("a", 8, 1, 1, 2)])
 
 
-@pytest.mark.parametrize("change, text", [
-    ({"size_bytes": 0}, "the size is 0 B"), ({"alignment": 3}, "the alignment is 3"),
-    ({"last": 0}, r"the lifetime \[0, 0\) is empty"),
-    ({"first": -1}, "begins before step 0"), ({"kind": "weight"}, "the kind 'weight'"), ({"name": ""}, "needs a name"),
-    ({"size_bytes": 1.5}, "must be Python integers"),
-])
+@pytest.mark.parametrize(
+    "change, text",
+    [
+        ({"size_bytes": 0}, "the size is 0 B"),
+        ({"alignment": 3}, "the alignment is 3"),
+        ({"last": 0}, r"the lifetime \[0, 0\) is empty"),
+        ({"first": -1}, "begins before step 0"),
+        ({"kind": "weight"}, "the kind 'weight'"),
+        ({"name": ""}, "needs a name"),
+        ({"size_bytes": 1.5}, "must be Python integers"),
+    ],
+)
 def test_an_impossible_buffer_is_refused(change, text):
     with pytest.raises(AidgeError, match=text):
         Buffer(**{"name": "a", "size_bytes": 4, "alignment": 4, "first": 0, "last": 1, **change})
@@ -140,7 +146,8 @@ def test_a_moment_above_the_capacity_is_refused_with_its_buffers():
     assert str(caught.value) == (
         "the buffers need 212,992 B, region SRAM1 has 131,072 B; "
         "largest moment: step 4 needs 'relu_1' 147,456 B + 'conv_2' 65,536 B at once. "
-        "Hint: a larger region, a smaller model, or int8 instead of float32")
+        "Hint: a larger region, a smaller model, or int8 instead of float32"
+    )
     assert caught.value.code == "PLAN01"
     assert (caught.value.step, caught.value.needed_bytes, caught.value.available_bytes) == (4, 212_992, 131_072)
     assert [buffer.name for buffer in caught.value.live] == ["relu_1", "conv_2"]
@@ -155,13 +162,18 @@ def test_a_capacity_between_bound_and_optimum_is_refused_without_claiming_the_bo
 
 
 def test_the_plan_is_the_same_under_every_hash_seed():
-    program = ("from tests.unit.test_memory_planner import network_like; from aidge_build.memory.planner import plan;"
-               "print([p.offset_bytes for p in plan(network_like(60, 1)).placements])")
+    program = (
+        "from tests.unit.test_memory_planner import network_like; from aidge_build.memory.planner import plan;"
+        "print([p.offset_bytes for p in plan(network_like(60, 1)).placements])"
+    )
     outputs = set()
     for seed in ("0", "1", "77"):
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
-        outputs.add(subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True,
-                                   env=environment).stdout)
+        outputs.add(
+            subprocess.run(
+                [sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True, env=environment
+            ).stdout
+        )
     assert len(outputs) == 1
 
 

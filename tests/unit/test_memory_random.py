@@ -82,8 +82,11 @@ def is_legal(placements: Sequence[Placement]) -> bool:
         if one.offset_bytes % one.buffer.alignment:
             return False
         for other in placements[:index]:
-            if (one.buffer.meets(other.buffer) and one.offset_bytes < other.offset_bytes + other.buffer.size_bytes
-                    and other.offset_bytes < one.offset_bytes + one.buffer.size_bytes):
+            if (
+                one.buffer.meets(other.buffer)
+                and one.offset_bytes < other.offset_bytes + other.buffer.size_bytes
+                and other.offset_bytes < one.offset_bytes + one.buffer.size_bytes
+            ):
                 return False
     return True
 
@@ -93,10 +96,15 @@ def with_faults(found: MemoryPlan, random: Random) -> Iterator[tuple[MemoryPlan,
     for _ in range(3):
         index = random.randrange(len(found.placements))
         victim, other = found.placements[index], random.choice(found.placements)
-        offset = random.choice((other.offset_bytes, victim.offset_bytes + 1, max(0, victim.offset_bytes - victim.buffer.alignment)))
-        moved = (*found.placements[:index], replace(victim, offset_bytes=offset), *found.placements[index + 1:])
+        offset = random.choice(
+            (other.offset_bytes, victim.offset_bytes + 1, max(0, victim.offset_bytes - victim.buffer.alignment))
+        )
+        moved = (*found.placements[:index], replace(victim, offset_bytes=offset), *found.placements[index + 1 :])
         peak = max(placement.end_bytes for placement in moved)
-        yield replace(found, placements=moved, peak_bytes=max(peak, found.lower_bound_bytes)), is_legal(moved) and peak >= found.lower_bound_bytes
+        yield (
+            replace(found, placements=moved, peak_bytes=max(peak, found.lower_bound_bytes)),
+            is_legal(moved) and peak >= found.lower_bound_bytes,
+        )
 
 
 def test_random_networks_are_planned_legally_and_nearly_always_proved():
@@ -125,12 +133,16 @@ def test_bytes_that_are_reused_a_step_too_early_are_found(seed):
     for victim in [buffer for buffer in buffers if buffer.last - buffer.first > 1]:
         problem = Problem.of([replace(buffer, last=buffer.last - 1) if buffer is victim else buffer for buffer in buffers])
         early = place(problem, range(len(problem)))
-        placements = tuple(map(Placement, [victim if buffer.name == victim.name else buffer for buffer in problem.buffers], early.offsets))
+        placements = tuple(
+            map(Placement, [victim if buffer.name == victim.name else buffer for buffer in problem.buffers], early.offsets)
+        )
         if is_legal(placements):
             continue
         found += 1
         with pytest.raises(CheckFailed, match="overlap"):
-            check(MemoryPlan(placements, early.peak_bytes, *Problem.of(buffers).lower_bound, offsets_proved_optimal=False), buffers)
+            check(
+                MemoryPlan(placements, early.peak_bytes, *Problem.of(buffers).lower_bound, offsets_proved_optimal=False), buffers
+            )
     assert found
 
 
@@ -168,11 +180,14 @@ def test_a_planted_fault_is_always_found(seed):
     if not live:
         pytest.skip("nothing else is live in this step")
     other = random.choice(live)
-    faults = [replace(victim, offset_bytes=other.offset_bytes), replace(victim, buffer=replace(victim.buffer, last=victim.buffer.last + 1)),
-              replace(victim, offset_bytes=found.peak_bytes)]
+    faults = [
+        replace(victim, offset_bytes=other.offset_bytes),
+        replace(victim, buffer=replace(victim.buffer, last=victim.buffer.last + 1)),
+        replace(victim, offset_bytes=found.peak_bytes),
+    ]
     if victim.buffer.alignment > 1:
         faults.append(replace(victim, offset_bytes=victim.offset_bytes + 1))
     for fault in faults:
-        placements = (*found.placements[:index], fault, *found.placements[index + 1:])
+        placements = (*found.placements[:index], fault, *found.placements[index + 1 :])
         with pytest.raises(CheckFailed):
             check(replace(found, placements=placements), buffers)

@@ -42,8 +42,12 @@ def least_cost(buffers, overlaps, rooms, accesses) -> int | None:
         shared = [[buffer for buffer, there in zip(buffers, chosen, strict=True) if there == room] for room in rooms]
         if all(room.takes(buffer) for buffer, room in zip(buffers, chosen, strict=True)):
             if all(peak(inside) <= room.size_bytes for inside, room in zip(shared, rooms, strict=True)):
-                costs.append(sum(accesses.get(buffer.name, 1) * buffer.size_bytes * room.access_cost
-                                 for buffer, room in zip(buffers, chosen, strict=True)))
+                costs.append(
+                    sum(
+                        accesses.get(buffer.name, 1) * buffer.size_bytes * room.access_cost
+                        for buffer, room in zip(buffers, chosen, strict=True)
+                    )
+                )
     return min(costs, default=None)
 
 
@@ -108,8 +112,16 @@ def test_memories_of_half_the_bytes_hold_what_one_of_all_holds_in_most_cases():
     held = 0
     for seed in range(100, 140):
         random = Random(seed)
-        buffers = [Buffer(f"b{index}", random.randrange(1, 20), 1, first := random.randrange(14),
-                          min(15, first + 1 + int(random.expovariate(0.2)))) for index in range(14)]
+        buffers = [
+            Buffer(
+                f"b{index}",
+                random.randrange(1, 20),
+                1,
+                first := random.randrange(14),
+                min(15, first + 1 + int(random.expovariate(0.2))),
+            )
+            for index in range(14)
+        ]
         peak = plan(buffers).peak_bytes
         rooms = [Room("A", (peak + 1) // 2), Room("B", peak - peak // 2)]
         found = spread(buffers, rooms, {})
@@ -208,7 +220,7 @@ def test_a_solvers_proof_without_a_cheaper_arrangement_leaves_the_known_one():
     assert (known.cost, known.proved) == (10, False)
     fake = Fake(((0, 0), (1, 4)), True)
     assert spread(PAIR, PAIR_ROOMS, {}, (), fake) == Spread(known.plans, known.cost, True)
-    (_, _, weights, hint), = fake.asked
+    ((_, _, weights, hint),) = fake.asked
     assert weights == [4, 3] and hint == {"a": (0, 0), "b": (1, 0)}
     assert spread(PAIR, PAIR_ROOMS, {}, (), Fake((), False)) == known
 

@@ -46,12 +46,16 @@ def may_lie(one: Buffer, at: int, other: Buffer, there: int, overlaps: list[Over
 
 def least_peak(buffers: list[Buffer], overlaps: list[Overlap]) -> int:
     """By trying all offsets."""
+
     def fits(capacity: int, offsets: tuple[int, ...]) -> bool:
         if len(offsets) == len(buffers):
             return True
         new = buffers[len(offsets)]
-        return any(all(may_lie(buffers[i], offsets[i], new, at, overlaps) for i in range(len(offsets))) and fits(capacity, (*offsets, at))
-                   for at in range(0, capacity - new.size_bytes + 1, new.alignment))
+        return any(
+            all(may_lie(buffers[i], offsets[i], new, at, overlaps) for i in range(len(offsets)))
+            and fits(capacity, (*offsets, at))
+            for at in range(0, capacity - new.size_bytes + 1, new.alignment)
+        )
 
     peak = max(buffer.size_bytes for buffer in buffers)
     while not fits(peak, ()):

@@ -33,10 +33,15 @@ def test_a_ring_leaves_what_it_does_not_hold():
     assert found.peak_bytes == found.lower_bound_bytes == 8
 
 
-@pytest.mark.parametrize("windows, text", [
-    ((Window(0, 2, 0, 8),), "the windows end at step 2"), ((Window(1, 4, 0, 8),), "a gap at step 0"),
-    ((Window(0, 3, 0, 8), Window(2, 4, 0, 8)), "a gap at step 3, or overlap"), ((Window(0, 4, 0, 9),), r"\[0, 9\) is no part of 8 B"),
-])
+@pytest.mark.parametrize(
+    "windows, text",
+    [
+        ((Window(0, 2, 0, 8),), "the windows end at step 2"),
+        ((Window(1, 4, 0, 8),), "a gap at step 0"),
+        ((Window(0, 3, 0, 8), Window(2, 4, 0, 8)), "a gap at step 3, or overlap"),
+        ((Window(0, 4, 0, 9),), r"\[0, 9\) is no part of 8 B"),
+    ],
+)
 def test_windows_that_make_no_life_are_refused(windows, text):
     with pytest.raises(AidgeError, match=text):
         replace(SHRINKING, windows=windows)
@@ -63,9 +68,14 @@ def test_an_output_follows_its_input_at_the_allowed_distance():
     assert (found.offset_of("out"), found.offset_of("in"), found.peak_bytes, found.lower_bound_bytes) == (0, 2, 10, 10)
 
 
-@pytest.mark.parametrize("offsets, overlaps", [
-    ({"out": 0, "in": 1}, [Overlap("out", "in", 2)]), ({"out": 2, "in": 0}, [Overlap("out", "in", 2)]), ({"out": 0, "in": 2}, []),
-])
+@pytest.mark.parametrize(
+    "offsets, overlaps",
+    [
+        ({"out": 0, "in": 1}, [Overlap("out", "in", 2)]),
+        ({"out": 2, "in": 0}, [Overlap("out", "in", 2)]),
+        ({"out": 0, "in": 2}, []),
+    ],
+)
 def test_the_checker_sees_an_overlap_that_no_kernel_allows(offsets, overlaps):
     with pytest.raises(CheckFailed, match="overlap"):
         check(placed(offsets, PAIR, overlaps), PAIR)
@@ -94,4 +104,6 @@ def test_every_plan_with_windows_and_overlaps_passes_the_checker(seed):
             overlaps.append(Overlap(lower.name, upper.name, random.randrange(30)))
     found = plan(buffers, overlaps=overlaps)
     check(found, buffers)
-    assert found.lower_bound_bytes <= found.peak_bytes <= plan([replace(buffer, windows=()) for buffer in buffers]).peak_bytes * 1.1
+    assert (
+        found.lower_bound_bytes <= found.peak_bytes <= plan([replace(buffer, windows=()) for buffer in buffers]).peak_bytes * 1.1
+    )

@@ -12,10 +12,44 @@ from hypothesis import strategies as st
 from aidge_build.errors import AidgeError
 from aidge_build.naming import Namer, check_model_name, comment_text, layer_symbols, public_symbols
 
-HOSTILE = ["a.b", "a/b", "a_b", "a:b", "A", "a", "w*/ int injected = 42; /*", 'say "hi"', "line\nbreak",
-           "back\\\nslash", "??/", "%s", "{{7*7}}", "$(touch x)", "`id`", ";", "nul\0", "\U0001f600", "e\u0301", "\udc80",
-           "x" * 100_000, "int", "INT8_MIN", "errno", "main", "memcpy", "_Reserved", "__x", "7up", "", "../../evil",
-           "/etc/passwd", "CON", "\u202e", "#include <x>", "linux"]
+HOSTILE = [
+    "a.b",
+    "a/b",
+    "a_b",
+    "a:b",
+    "A",
+    "a",
+    "w*/ int injected = 42; /*",
+    'say "hi"',
+    "line\nbreak",
+    "back\\\nslash",
+    "??/",
+    "%s",
+    "{{7*7}}",
+    "$(touch x)",
+    "`id`",
+    ";",
+    "nul\0",
+    "\U0001f600",
+    "e\u0301",
+    "\udc80",
+    "x" * 100_000,
+    "int",
+    "INT8_MIN",
+    "errno",
+    "main",
+    "memcpy",
+    "_Reserved",
+    "__x",
+    "7up",
+    "",
+    "../../evil",
+    "/etc/passwd",
+    "CON",
+    "\u202e",
+    "#include <x>",
+    "linux",
+]
 
 
 def test_hostile_names_become_distinct_short_ascii_symbols():
@@ -35,8 +69,13 @@ def test_symbols_are_distinct_identifiers_that_depend_on_the_names_alone(names, 
 
 
 def test_a_readable_name_is_kept_and_one_too_long_gives_way_to_the_operator_type():
-    nodes = [("Conv_3", "Conv2D"), ("model/activation/Relu;model/batch_normalization/Fused", "Conv2D"), ("", "Softmax"),
-             ("a" * 99, "Conv2D"), ("conv2d_1", "Conv2D")]
+    nodes = [
+        ("Conv_3", "Conv2D"),
+        ("model/activation/Relu;model/batch_normalization/Fused", "Conv2D"),
+        ("", "Softmax"),
+        ("a" * 99, "Conv2D"),
+        ("conv2d_1", "Conv2D"),
+    ]
     assert layer_symbols("kws", nodes) == ("kws_conv_3", "kws_conv2d_1", "kws_softmax_1", "kws_conv2d_2", "kws_conv2d_1_2")
 
 
@@ -47,7 +86,13 @@ def test_a_layer_never_takes_a_symbol_of_the_model_itself():
 def test_names_without_a_prefix_keep_clear_of_c():
     namer = Namer()
     assert [namer.take(name) for name in ("int", "INT8_MIN", "errno", "7", "Image", "")] == [
-        "tensor_int", "tensor_int8_min", "tensor_errno", "tensor_7", "image", "unnamed"]
+        "tensor_int",
+        "tensor_int8_min",
+        "tensor_errno",
+        "tensor_7",
+        "image",
+        "unnamed",
+    ]
 
 
 def test_the_end_of_a_long_name_is_kept():
@@ -64,8 +109,27 @@ def test_twenty_thousand_equal_names_take_linear_time():
     assert len(set(layer_symbols("kws", [("same", "Add")] * 20_000))) == 20_000
 
 
-@pytest.mark.parametrize("name", ["", "7up", "a b", "../evil", "int", "Class", "main", "string", "math", "CON", "aidge",
-                                  "aidge_ref", "_kws", "käse", "a" * 41, "kws\n"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        "7up",
+        "a b",
+        "../evil",
+        "int",
+        "Class",
+        "main",
+        "string",
+        "math",
+        "CON",
+        "aidge",
+        "aidge_ref",
+        "_kws",
+        "käse",
+        "a" * 41,
+        "kws\n",
+    ],
+)
 def test_a_model_name_that_cannot_be_a_prefix_is_refused_with_a_hint(name):
     with pytest.raises(AidgeError) as refusal:
         check_model_name(name)

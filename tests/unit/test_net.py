@@ -85,18 +85,23 @@ def test_new_values_of_parameters_reach_the_file():
         graph.set_parameters({"w": numpy.zeros(2)})
 
 
-@pytest.mark.parametrize("wrong, message", [
-    (lambda g, y: net.Conv(y, numpy.ones((4, 2, 3, 3), numpy.float32)),
-     r"^node 'Conv_2' \(Conv, number 3\): the input has 4 channels"),
-    (lambda g, y: net.Conv(y, y, padz=1), r"^Conv: got an unexpected keyword argument 'padz'. Hint: help\(net.Conv\)"),
-    (lambda g, y: net.MaxPool(y), "^MaxPool: missing a required argument: 'kernel_shape'"),
-    (lambda g, y: net.Relu(numpy.ones(3)), "^Relu: no input is a value of a graph"),
-    (lambda g, y: net.Swish(y), "^node 'Swish' .*: opset 21 has no operator Swish"),
-    (lambda g, y: net.Add(y, net.Graph().input("z", (1,))), "is no value of this graph"),
-    (lambda g, y: g.input("w", (1,)), "the graph has a tensor 'w' already"),
-    (lambda g, y: g.view(), "the graph has no output"),
-    (lambda g, y: net.Relu(y, outputs=2), "2 outputs; Relu has 1|it has 1 outputs, not 2"),
-])
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        (
+            lambda g, y: net.Conv(y, numpy.ones((4, 2, 3, 3), numpy.float32)),
+            r"^node 'Conv_2' \(Conv, number 3\): the input has 4 channels",
+        ),
+        (lambda g, y: net.Conv(y, y, padz=1), r"^Conv: got an unexpected keyword argument 'padz'. Hint: help\(net.Conv\)"),
+        (lambda g, y: net.MaxPool(y), "^MaxPool: missing a required argument: 'kernel_shape'"),
+        (lambda g, y: net.Relu(numpy.ones(3)), "^Relu: no input is a value of a graph"),
+        (lambda g, y: net.Swish(y), "^node 'Swish' .*: opset 21 has no operator Swish"),
+        (lambda g, y: net.Add(y, net.Graph().input("z", (1,))), "is no value of this graph"),
+        (lambda g, y: g.input("w", (1,)), "the graph has a tensor 'w' already"),
+        (lambda g, y: g.view(), "the graph has no output"),
+        (lambda g, y: net.Relu(y, outputs=2), "2 outputs; Relu has 1|it has 1 outputs, not 2"),
+    ],
+)
 def test_what_does_not_fit_is_refused_where_it_stands(wrong, message):
     with pytest.raises(AidgeError, match=message):
         wrong(*small())
@@ -127,12 +132,15 @@ def test_a_new_element_wise_operator_is_ten_lines_and_can_be_built_with_imported
         graph.node("toy.domain::Scaled", [graph.value("x")], {"gian": 3.0})
 
 
-@pytest.mark.parametrize("text, message", [
-    ("class A: 'y = x.'", "is no subclass of Operator"),
-    ("class A(ElementWise): pass", "A has no docstring"),
-    ("class A(ElementWise):\n 'y = x.'\n a: dict = attribute(None)", "attribute a has the type dict"),
-    ("class A(Operator): 'y = x.'", "A has no shape rule"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("class A: 'y = x.'", "is no subclass of Operator"),
+        ("class A(ElementWise): pass", "A has no docstring"),
+        ("class A(ElementWise):\n 'y = x.'\n a: dict = attribute(None)", "attribute a has the type dict"),
+        ("class A(Operator): 'y = x.'", "A has no shape rule"),
+    ],
+)
 def test_an_operator_that_cannot_be_registered_is_refused_at_once(text, message):
     from aidge_build.operators.base import Operator
 

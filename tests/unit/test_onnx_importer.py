@@ -21,23 +21,33 @@ def test_shape_arithmetic_of_pytorch_disappears():
     view = graph(
         """shape = Shape(x) batch = Gather<axis=0>(shape, zero) rows = Unsqueeze(batch, axes)
            target = Concat<axis=0>(rows, rest) y = Reshape(x, target)""",
-        inputs="float[2,3,4] x", outputs="float[2,12] y",
-        constants={"zero": INT64(0), "axes": numpy.array([0], INT64), "rest": numpy.array([-1], INT64)})
+        inputs="float[2,3,4] x",
+        outputs="float[2,12] y",
+        constants={"zero": INT64(0), "axes": numpy.array([0], INT64), "rest": numpy.array([-1], INT64)},
+    )
     assert types(view) == ["Reshape"]
     assert view.tensor("y").dims == (2, 12)
     assert sorted(view.tensors) == ["x", "y"]
 
 
 def test_a_constant_that_is_dequantized_stays_visible_to_the_recipes():
-    view = graph("wf = DequantizeLinear(w, s) y = MatMul(x, wf)", inputs="float[1,2] x", outputs="float[1,2] y",
-                 constants={"w": numpy.ones((2, 2), numpy.int8), "s": numpy.float32(0.5)})
+    view = graph(
+        "wf = DequantizeLinear(w, s) y = MatMul(x, wf)",
+        inputs="float[1,2] x",
+        outputs="float[1,2] y",
+        constants={"w": numpy.ones((2, 2), numpy.int8), "s": numpy.float32(0.5)},
+    )
     assert types(view) == ["DequantizeLinear", "MatMul"]
     assert not view.tensor("wf").is_constant
 
 
 def test_folded_values_are_those_of_the_numpy_backend():
-    view = graph("b = Exp(a) y = Add(x, b)", inputs="float[2] x", outputs="float[2] y",
-                 constants={"a": numpy.array([0.1, 0.2], numpy.float32)})
+    view = graph(
+        "b = Exp(a) y = Add(x, b)",
+        inputs="float[2] x",
+        outputs="float[2] y",
+        constants={"a": numpy.array([0.1, 0.2], numpy.float32)},
+    )
     assert view.tensor("b").data.tolist() == numpy.exp(numpy.array([0.1, 0.2], numpy.float32).astype(float)).astype("f4").tolist()
 
 
@@ -45,8 +55,12 @@ def test_an_output_that_nobody_reads_is_not_computed_and_one_that_is_read_is_ref
     view = graph("y, mask = Dropout(x)", inputs="float[2] x", outputs="float[2] y")
     assert types(view) == ["Dropout"]
     with pytest.raises(AidgeError, match=r"its output 3 \('saved'\) is not supported"):
-        graph("y, m, v, saved = BatchNormalization(x, s, b, mean, var)", opset=13, inputs="float[2,3] x, float[3] s, float[3] b, float[3] mean, float[3] var",
-              outputs="float[2,3] y, float[3] saved")
+        graph(
+            "y, m, v, saved = BatchNormalization(x, s, b, mean, var)",
+            opset=13,
+            inputs="float[2,3] x, float[3] s, float[3] b, float[3] mean, float[3] var",
+            outputs="float[2,3] y, float[3] saved",
+        )
 
 
 def test_origin_names_the_node_of_the_file():
@@ -63,14 +77,20 @@ def test_softmax_before_opset_13_normalizes_all_later_axes_together(opset, row):
 
 @pytest.mark.parametrize("opset, clip", [(10, "Clip<min=-1.0, max=2.0>(x)"), (11, "Clip(x, low, high)")])
 def test_bounds_of_clip_are_attributes_and_later_inputs(opset, clip):
-    view = graph(f"y = {clip}", inputs="float[3] x", outputs="float[3] y", opset=opset,
-                 constants={"low": numpy.float32(-1), "high": numpy.float32(2)})
+    view = graph(
+        f"y = {clip}",
+        inputs="float[3] x",
+        outputs="float[3] y",
+        opset=opset,
+        constants={"low": numpy.float32(-1), "high": numpy.float32(2)},
+    )
     assert run(view, {"x": numpy.array([-5, 0.5, 5], numpy.float32)})["y"].tolist() == [-1, 0.5, 2]
 
 
 def test_damaged_weights_are_noticed():
-    data = model("y = Add(x, w)", inputs="float[1] x", outputs="float[1] y",
-                 constants={"w": numpy.array([numpy.nan], numpy.float32)})
+    data = model(
+        "y = Add(x, w)", inputs="float[1] x", outputs="float[1] y", constants={"w": numpy.array([numpy.nan], numpy.float32)}
+    )
     assert import_onnx(data, "m", builtin_operators(), {}, {})[1] == ("constant 'w' holds NaN or infinity",)
 
 
@@ -86,7 +106,8 @@ def test_operators_of_another_module_can_be_added(tmp_path, monkeypatch):
     (tmp_path / "my_operators.py").write_text(
         "from aidge_build.operators.kinds import ElementWise\nfrom aidge_build.operators.register import operator\n"
         "@operator('my.domain::Twice')\nclass Twice(ElementWise):\n    'y = 2 * x.'\n"
-        "    def forward(self, data):\n        return 2 * data\n")
+        "    def forward(self, data):\n        return 2 * data\n"
+    )
     monkeypatch.syspath_prepend(tmp_path)
     import my_operators
 

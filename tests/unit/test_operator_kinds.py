@@ -109,11 +109,14 @@ def test_what_fails_in_an_operator_says_at_which_node():
     assert failed.value.__notes__ == ["at node 'Broken' (Broken)"]
 
 
-@pytest.mark.parametrize("cls, attributes, message", [
-    (Centered, {"axis": 3}, "axis 3 is out of range for rank 3"),
-    (SumOfMagnitudes, {"axes": [0, -4]}, "axes -4 is out of range for rank 3"),
-    (SumOfMagnitudes, {"axes": [2, -1]}, r"axes \(2, -1\) name an axis twice"),
-])
+@pytest.mark.parametrize(
+    "cls, attributes, message",
+    [
+        (Centered, {"axis": 3}, "axis 3 is out of range for rank 3"),
+        (SumOfMagnitudes, {"axes": [0, -4]}, "axes -4 is out of range for rank 3"),
+        (SumOfMagnitudes, {"axes": [2, -1]}, r"axes \(2, -1\) name an axis twice"),
+    ],
+)
 def test_axes_that_the_input_does_not_have_are_refused_when_the_node_is_made(cls, attributes, message):
     with pytest.raises(AidgeError, match=message):
         result(cls, X, **attributes)

@@ -25,9 +25,7 @@ from aidge_build.operators.window import Window
 def shapes(draw, ceil_mode=st.booleans()):
     """An input [1, C, spatial...] of small integers and a window that fits it."""
     rank = draw(st.integers(1, 2))
-    per_axis = [
-        (draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 2))) for _ in range(rank)
-    ]
+    per_axis = [(draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(1, 2))) for _ in range(rank)]
     kernel, strides, dilations = zip(*per_axis)
     extents = [(k - 1) * d + 1 for k, _, d in per_axis]
     begin = tuple(draw(st.integers(0, extent - 1)) for extent in extents)
@@ -67,8 +65,12 @@ def test_a_convolution_is_the_sum_over_its_taps(shape, multiplier, depthwise):
     for m in range(outputs):
         group = m // multiplier if depthwise else 0
         for out in itertools.product(*map(range, dims)):
-            wanted = sum(weights[(m, c, *tap)] * data[(0, group * (channels // groups) + c, *at)]
-                         for tap, at, inside, _ in _taps(window, spatial, out) if inside for c in range(channels // groups))
+            wanted = sum(
+                weights[(m, c, *tap)] * data[(0, group * (channels // groups) + c, *at)]
+                for tap, at, inside, _ in _taps(window, spatial, out)
+                if inside
+                for c in range(channels // groups)
+            )
             assert found[(0, m, *out)] == wanted
 
 
@@ -91,14 +93,24 @@ def test_pools_look_at_exactly_the_taps_inside(shape, count_include_pad):
 
 def _pool_model(op_type, dims, **attributes):
     node = helper.make_node(op_type, ["x"], ["y"], **attributes)
-    graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
-                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    graph = helper.make_graph(
+        [node],
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+    )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9).SerializeToString()
 
 
 @settings(max_examples=60, deadline=None, derandomize=True)
-@given(st.sampled_from(["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"]), st.integers(1, 4), st.integers(1, 4), st.integers(4, 9),
-       st.booleans(), st.sampled_from(["MaxPool", "AveragePool"]))
+@given(
+    st.sampled_from(["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"]),
+    st.integers(1, 4),
+    st.integers(1, 4),
+    st.integers(4, 9),
+    st.booleans(),
+    st.sampled_from(["MaxPool", "AveragePool"]),
+)
 def test_auto_pad_and_ceil_mode_are_those_of_onnxruntime(auto_pad, kernel, stride, size, ceil_mode, op_type):
     assume(stride <= kernel)  # onnxruntime computes negative pads elsewhere, and stops
     dims = (1, 2, size, size + 1)
@@ -114,20 +126,28 @@ def test_auto_pad_and_ceil_mode_are_those_of_onnxruntime(auto_pad, kernel, strid
     numpy.testing.assert_allclose(run(view, {"x": x})["y"], wanted, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("attributes, message", [
-    ({"kernel_shape": [0, 3]}, "kernel_shape (0, 3): each must be in 1..65535"),
-    ({"kernel_shape": [3, 3], "strides": [0, 1]}, "strides (0, 1): each must be in 1..65535"),
-    ({"kernel_shape": [3, 3], "dilations": [1 << 31, 1]}, "dilations (2147483648, 1): each must be in 1..65535"),
-    ({"kernel_shape": [3, 3], "pads": [-1, 0, 0, 0]}, "pads (-1, 0, 0, 0): each must be in 0..65535"),
-    ({"kernel_shape": [3]}, "kernel_shape (3,) has 1 numbers, wants 2"),
-    ({"kernel_shape": [9, 9]}, "the kernel spans 9 positions, the padded input has 8"),
-    ({"kernel_shape": [3, 3], "pads": [3, 0, 0, 0]}, "the pads 3 and 0 are not smaller than the 3 positions of the kernel"),
-    ({"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "auto_pad": "SAME_UPPER"}, "both pads (1, 1, 1, 1) and auto_pad SAME_UPPER"),
-    ({"kernel_shape": [3, 3], "auto_pad": "SIDEWAYS"}, "auto_pad 'SIDEWAYS' is unknown"),
-    ({"kernel_shape": [2, 2], "dilations": [9, 1], "pads": [1, 0, 9, 0]},
-     "a window looks only at pads, through the gaps of its dilation"),
-    ({"strides": [1, 1]}, "the required attribute 'kernel_shape' is missing"),
-])
+@pytest.mark.parametrize(
+    "attributes, message",
+    [
+        ({"kernel_shape": [0, 3]}, "kernel_shape (0, 3): each must be in 1..65535"),
+        ({"kernel_shape": [3, 3], "strides": [0, 1]}, "strides (0, 1): each must be in 1..65535"),
+        ({"kernel_shape": [3, 3], "dilations": [1 << 31, 1]}, "dilations (2147483648, 1): each must be in 1..65535"),
+        ({"kernel_shape": [3, 3], "pads": [-1, 0, 0, 0]}, "pads (-1, 0, 0, 0): each must be in 0..65535"),
+        ({"kernel_shape": [3]}, "kernel_shape (3,) has 1 numbers, wants 2"),
+        ({"kernel_shape": [9, 9]}, "the kernel spans 9 positions, the padded input has 8"),
+        ({"kernel_shape": [3, 3], "pads": [3, 0, 0, 0]}, "the pads 3 and 0 are not smaller than the 3 positions of the kernel"),
+        (
+            {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "auto_pad": "SAME_UPPER"},
+            "both pads (1, 1, 1, 1) and auto_pad SAME_UPPER",
+        ),
+        ({"kernel_shape": [3, 3], "auto_pad": "SIDEWAYS"}, "auto_pad 'SIDEWAYS' is unknown"),
+        (
+            {"kernel_shape": [2, 2], "dilations": [9, 1], "pads": [1, 0, 9, 0]},
+            "a window looks only at pads, through the gaps of its dilation",
+        ),
+        ({"strides": [1, 1]}, "the required attribute 'kernel_shape' is missing"),
+    ],
+)
 def test_an_impossible_window_is_refused(attributes, message):
     with pytest.raises(AidgeError) as refusal:
         import_onnx(_pool_model("MaxPool", (1, 1, 8, 8), **attributes), "pool.onnx", builtin_operators(), {}, {})

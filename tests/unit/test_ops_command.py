@@ -24,9 +24,16 @@ def test_the_table_has_every_operator_with_backends_types_and_whether_it_is_trai
 
 def test_a_page_says_formula_inputs_attributes_types_shapes_and_refusals():
     page = aidge_build("ops", "Gemm").stdout
-    for part in ("Y = alpha * A' B' + beta * C", "Gemm(A, B, C=None, *, alpha=1.0, beta=1.0, transA=0, transB=0",
-                 "- C (optional)", "- transA: int, default 0", "[3, 4], [4, 2] -> [3, 2]", "the inner dims differ: ... and ...",
-                 "checked against numeric gradients", "Source: `aidge_build/operators/matmul.py`"):
+    for part in (
+        "Y = alpha * A' B' + beta * C",
+        "Gemm(A, B, C=None, *, alpha=1.0, beta=1.0, transA=0, transB=0",
+        "- C (optional)",
+        "- transA: int, default 0",
+        "[3, 4], [4, 2] -> [3, 2]",
+        "the inner dims differ: ... and ...",
+        "checked against numeric gradients",
+        "Source: `aidge_build/operators/matmul.py`",
+    ):
         assert part in page, part
     assert aidge_build("ops", "ReLU").stdout == aidge_build("ops", "Relu").stdout
     refused = aidge_build("ops", "Cnov")
@@ -35,6 +42,7 @@ def test_a_page_says_formula_inputs_attributes_types_shapes_and_refusals():
 
 def test_the_page_in_docs_is_what_the_command_prints_but_for_where_operators_run():
     """Kernels come every day; what operators mean does not change unseen."""
+
     def meaning(page: str) -> list[str]:
         return [line for line in page.splitlines() if not line.startswith("Runs on ")]
 

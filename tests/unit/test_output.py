@@ -107,7 +107,8 @@ def changed_layer(**changes) -> tuple[dict, dict]:
 
 def test_a_changed_proof_names_the_layer():
     assert describe_change(*changed_layer(note="clamp dropped")) == (
-        "toy.c changed: layer first: proof changed (clamp proved necessary -> clamp dropped)",)
+        "toy.c changed: layer first: proof changed (clamp proved necessary -> clamp dropped)",
+    )
 
 
 def test_a_changed_kernel_names_both():

@@ -64,7 +64,11 @@ def test_order_and_arena_of_a_published_graph_are_optimal_and_proved(path):
     found = json.loads(printed(path)[0])
     expected = problem["expected"]["optimal_peak"]
     assert (found["peak_bytes"], found["order_peak_bytes"], found["order_proved_optimal"], found["offsets_proved_optimal"]) == (
-        expected, expected, True, True)
+        expected,
+        expected,
+        True,
+        True,
+    )
     assert replayed_peak(problem, found["order"]) == expected
     assert max(buffer["offset_bytes"] + buffer["size_bytes"] for buffer in found["buffers"]) == expected
 
@@ -89,8 +93,10 @@ def test_known_answers_in_a_file_are_never_read(path, tmp_path):
 
 def test_the_optimum_of_a_gap_instance_is_reported_and_never_its_bound():
     expected = [(instance["optimum"], instance["max_live"], True) for instance in json.loads(shared(GAPS).read_text())]
-    assert [(found["peak_bytes"], found["lower_bound_bytes"], found["offsets_proved_optimal"])
-            for found in json.loads(printed(GAPS)[0])["instances"]] == expected
+    assert [
+        (found["peak_bytes"], found["lower_bound_bytes"], found["offsets_proved_optimal"])
+        for found in json.loads(printed(GAPS)[0])["instances"]
+    ] == expected
 
 
 @pytest.mark.parametrize("name, peak", [(name, 1_039_360 if name == "C" else 1_048_576) for name in "ABCFGHK"])
@@ -117,8 +123,17 @@ def test_dropping_the_copy_at_the_start_of_swiftnet_lowers_the_optimum():
 def test_a_model_has_the_same_plan_under_every_hash_seed():
     path, root = int8_model("ic_resnet8"), Path(__file__).resolve().parents[2]
     words = [sys.executable, "-m", "aidge_build", "plan", str(path), "--lib", "ref", "--json"]
-    outputs = {subprocess.run(words, cwd=root, check=True, capture_output=True, text=True,
-                              env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)}).stdout for seed in ("0", "1", "77")}
+    outputs = {
+        subprocess.run(
+            words,
+            cwd=root,
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)},
+        ).stdout
+        for seed in ("0", "1", "77")
+    }
     assert len(outputs) == 1
 
 
@@ -127,7 +142,11 @@ def test_the_plain_peak_of_a_benchmark_model_is_exact_and_proved_and_the_default
     path = int8_model(name)
     plain = planned(path, "--lib", "ref", "--memory-model", "plain", "--constant-channels", "off")
     assert (plain["peak_bytes"], plain["order_peak_bytes"], plain["order_proved_optimal"], plain["offsets_proved_optimal"]) == (
-        PLAIN_PEAKS[name], PLAIN_PEAKS[name], True, True)
+        PLAIN_PEAKS[name],
+        PLAIN_PEAKS[name],
+        True,
+        True,
+    )
     for io in ("caller", "arena"):
         found = planned(path, "--lib", "ref", "--io", io)
         assert found["peak_bytes"] <= DEFAULT_PEAKS.get(name, PLAIN_PEAKS[name])
@@ -137,8 +156,14 @@ def test_the_plain_peak_of_a_benchmark_model_is_exact_and_proved_and_the_default
 @pytest.fixture
 def chain(tmp_path):
     path = tmp_path / "chain.onnx"
-    path.write_bytes(model("a = MatMul(x, w) b = Relu(a) c = Neg(b) y = MatMul(c, w)", inputs="float[1,16] x", outputs="float[1,16] y",
-                           constants={"w": numpy.eye(16, dtype=numpy.float32)}))
+    path.write_bytes(
+        model(
+            "a = MatMul(x, w) b = Relu(a) c = Neg(b) y = MatMul(c, w)",
+            inputs="float[1,16] x",
+            outputs="float[1,16] y",
+            constants={"w": numpy.eye(16, dtype=numpy.float32)},
+        )
+    )
     return path
 
 
@@ -169,13 +194,23 @@ def test_the_drawing_is_well_formed_and_names_every_buffer(chain, tmp_path):
     assert not any(word in page.read_text() for word in ("<script", "href=", "src="))
 
 
-@pytest.mark.parametrize("name, content, text", [
-    ("a.json", "{}", "there is no 'tensors'"), ("a.json", "[1", "not a problem of the planner"), ("a.csv", "id,lower\n", ""),
-    ("a.csv", "id,lower,upper\n0,0,1\n", "there is no 'size'"), ("a.csv", "id,lower,upper,size\n0,1,1,5\n", "is empty"),
-    ("a.json", '{"tensors": [1, 2], "ops": [{"inputs": [1], "outputs": [0]}], "inputs": [], "outputs": [0]}', "before it is written"),
-    ("a.json", '{"tensors": [1], "ops": [{"inputs": [], "outputs": [3]}], "inputs": [], "outputs": []}', "which has no size"),
-    ("a.json", '{"tensors": [1], "ops": [], "inputs": [0], "outputs": [5]}', "is never written"),
-])
+@pytest.mark.parametrize(
+    "name, content, text",
+    [
+        ("a.json", "{}", "there is no 'tensors'"),
+        ("a.json", "[1", "not a problem of the planner"),
+        ("a.csv", "id,lower\n", ""),
+        ("a.csv", "id,lower,upper\n0,0,1\n", "there is no 'size'"),
+        ("a.csv", "id,lower,upper,size\n0,1,1,5\n", "is empty"),
+        (
+            "a.json",
+            '{"tensors": [1, 2], "ops": [{"inputs": [1], "outputs": [0]}], "inputs": [], "outputs": [0]}',
+            "before it is written",
+        ),
+        ("a.json", '{"tensors": [1], "ops": [{"inputs": [], "outputs": [3]}], "inputs": [], "outputs": []}', "which has no size"),
+        ("a.json", '{"tensors": [1], "ops": [], "inputs": [0], "outputs": [5]}', "is never written"),
+    ],
+)
 def test_a_file_that_is_no_problem_is_refused_in_one_line(tmp_path, name, content, text):
     path = tmp_path / name
     path.write_text(content)

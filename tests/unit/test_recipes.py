@@ -30,12 +30,22 @@ def quantized_conv(bias_factor: float = 1.0, after: str = "", scale: float = 0.0
     weights_scale = numpy.linspace(0.01, 0.02, 4).astype(numpy.float32)
     return graph(
         f"""xf = DequantizeLinear(x, sx, zx) wf = DequantizeLinear<axis=0>(w, sw, zw) bf = DequantizeLinear<axis=0>(b, sb, zb)
-        a = Conv<pads=[1,1,1,1]>(xf, wf, bf) {after or 'b1 = Identity(a)'} y = QuantizeLinear(b1, sy, zy)""",
-        inputs="int8[1,3,6,7] x", outputs="int8[1,4,6,7] y",
-        constants={"sx": numpy.float32(scale), "zx": numpy.int8(3), "w": RANDOM.integers(-128, 128, (4, 3, 3, 3)).astype(numpy.int8),
-                   "sw": weights_scale, "zw": numpy.zeros(4, numpy.int8), "b": RANDOM.integers(-9999, 9999, 4).astype(numpy.int32),
-                   "sb": (numpy.float32(scale) * weights_scale * numpy.float32(bias_factor)).astype(numpy.float32),
-                   "zb": numpy.zeros(4, numpy.int32), "sy": numpy.float32(0.3), "zy": numpy.int8(-7)})
+        a = Conv<pads=[1,1,1,1]>(xf, wf, bf) {after or "b1 = Identity(a)"} y = QuantizeLinear(b1, sy, zy)""",
+        inputs="int8[1,3,6,7] x",
+        outputs="int8[1,4,6,7] y",
+        constants={
+            "sx": numpy.float32(scale),
+            "zx": numpy.int8(3),
+            "w": RANDOM.integers(-128, 128, (4, 3, 3, 3)).astype(numpy.int8),
+            "sw": weights_scale,
+            "zw": numpy.zeros(4, numpy.int8),
+            "b": RANDOM.integers(-9999, 9999, 4).astype(numpy.int32),
+            "sb": (numpy.float32(scale) * weights_scale * numpy.float32(bias_factor)).astype(numpy.float32),
+            "zb": numpy.zeros(4, numpy.int32),
+            "sy": numpy.float32(0.3),
+            "zy": numpy.int8(-7),
+        },
+    )
 
 
 def test_identities_disappear_inside_a_graph():
@@ -57,8 +67,9 @@ def test_two_outputs_of_the_same_value_keep_their_names():
 
 
 def test_zero_padding_becomes_part_of_the_convolution():
-    before = graph("p = Pad(x, pads) y = Conv(p, w)", **IMAGE,
-                   constants={"w": WEIGHTS, "pads": numpy.array([0, 0, 1, 2, 0, 0, 0, 1])})
+    before = graph(
+        "p = Pad(x, pads) y = Conv(p, w)", **IMAGE, constants={"w": WEIGHTS, "pads": numpy.array([0, 0, 1, 2, 0, 0, 0, 1])}
+    )
     after = fuse_pad(before)
     assert types(after) == ["Conv2D"] and after.nodes[0].operator.window.pads_begin == (1, 2)
     assert same_meaning(before, after)
@@ -67,27 +78,43 @@ def test_zero_padding_becomes_part_of_the_convolution():
 @pytest.mark.parametrize("pads, value", [([0, 0, 1, 1, 0, 0, 1, 1], 1.0), ([0, 1, 0, 0, 0, 0, 0, 0], 0.0)])
 def test_other_padding_stays(pads, value):
     weights = floats(4, 4 if pads[1] else 3, 3, 3)
-    view = graph("p = Pad(x, pads, v) y = Conv(p, w)", **IMAGE, constants={"w": weights, "pads": numpy.array(pads), "v": numpy.float32(value)})
+    view = graph(
+        "p = Pad(x, pads, v) y = Conv(p, w)",
+        **IMAGE,
+        constants={"w": weights, "pads": numpy.array(pads), "v": numpy.float32(value)},
+    )
     assert types(fuse_pad(view)) == ["Pad", "Conv2D"]
 
 
 def test_padding_in_front_of_an_average_pool_counts():
-    before = graph("p = Pad(x, pads) y = AveragePool<kernel_shape=[3,3]>(p)", inputs="float[1,4,6,6] x", outputs="float[1,4,?,?] y",
-                   constants={"pads": numpy.array([0, 0, 1, 1, 0, 0, 1, 1])})
+    before = graph(
+        "p = Pad(x, pads) y = AveragePool<kernel_shape=[3,3]>(p)",
+        inputs="float[1,4,6,6] x",
+        outputs="float[1,4,?,?] y",
+        constants={"pads": numpy.array([0, 0, 1, 1, 0, 0, 1, 1])},
+    )
     after = fuse_pad(before)
     assert types(after) == ["AvgPooling2D"] and same_meaning(before, after)
 
 
 def test_matmul_and_add_become_a_fully_connected_layer():
-    before = graph("a = MatMul(x, w) b = Add(c, a) y = Relu(b)", inputs="float[2,5] x", outputs="float[2,4] y",
-                   constants={"w": floats(5, 4), "c": floats(4)})
+    before = graph(
+        "a = MatMul(x, w) b = Add(c, a) y = Relu(b)",
+        inputs="float[2,5] x",
+        outputs="float[2,4] y",
+        constants={"w": floats(5, 4), "c": floats(4)},
+    )
     after = fuse_fully_connected(before)
     assert types(after) == ["FC", "ReLU"] and same_meaning(before, after)
 
 
 def test_gemm_with_factors_and_a_scalar_bias_becomes_a_fully_connected_layer():
-    before = graph("y = Gemm<alpha=0.5, beta=2.0, transB=1>(x, w, c)", inputs="float[2,5] x", outputs="float[2,4] y",
-                   constants={"w": floats(4, 5), "c": floats(1)})
+    before = graph(
+        "y = Gemm<alpha=0.5, beta=2.0, transB=1>(x, w, c)",
+        inputs="float[2,5] x",
+        outputs="float[2,4] y",
+        constants={"w": floats(4, 5), "c": floats(1)},
+    )
     after = fuse_fully_connected(before)
     assert types(after) == ["FC"] and same_meaning(before, after)
 
@@ -98,22 +125,31 @@ def test_a_product_of_two_computed_matrices_stays():
 
 
 def test_batch_normalization_folds_into_the_convolution():
-    before = graph("a = Conv(x, w, b) y = BatchNormalization(a, g, t, m, v)", **IMAGE, constants={
-        "w": WEIGHTS, "b": floats(4), "g": floats(4), "t": floats(4), "m": floats(4), "v": numpy.abs(floats(4)) + 0.1})
+    before = graph(
+        "a = Conv(x, w, b) y = BatchNormalization(a, g, t, m, v)",
+        **IMAGE,
+        constants={"w": WEIGHTS, "b": floats(4), "g": floats(4), "t": floats(4), "m": floats(4), "v": numpy.abs(floats(4)) + 0.1},
+    )
     after = fuse_batch_norm(before)
     assert types(after) == ["Conv2D"] and same_meaning(before, after, relative=1e-5)
 
 
 def test_batch_normalization_stays_when_the_convolution_has_another_reader():
-    view = graph("a = Conv(x, w) y = BatchNormalization(a, g, t, m, v) z = Relu(a)", inputs="float[1,3,6,7] x",
-                 outputs="float[1,4,4,5] y, float[1,4,4,5] z",
-                 constants={"w": WEIGHTS, "g": floats(4), "t": floats(4), "m": floats(4), "v": numpy.abs(floats(4)) + 0.1})
+    view = graph(
+        "a = Conv(x, w) y = BatchNormalization(a, g, t, m, v) z = Relu(a)",
+        inputs="float[1,3,6,7] x",
+        outputs="float[1,4,4,5] y, float[1,4,4,5] z",
+        constants={"w": WEIGHTS, "g": floats(4), "t": floats(4), "m": floats(4), "v": numpy.abs(floats(4)) + 0.1},
+    )
     assert types(fuse_batch_norm(view)) == ["Conv2D", "BatchNormalization", "ReLU"]
 
 
 def test_activations_become_clamps():
-    before = graph("a = Conv(x, w) b = Clip(a, low, high) y = Relu(b)", **IMAGE,
-                   constants={"w": WEIGHTS, "low": numpy.float32(-1), "high": numpy.float32(2)})
+    before = graph(
+        "a = Conv(x, w) b = Clip(a, low, high) y = Relu(b)",
+        **IMAGE,
+        constants={"w": WEIGHTS, "low": numpy.float32(-1), "high": numpy.float32(2)},
+    )
     after = fuse_activations(before)
     assert types(after) == ["Conv2D"]
     assert (after.nodes[0].operator.minimum, after.nodes[0].operator.maximum) == (0.0, 2.0)
@@ -121,7 +157,9 @@ def test_activations_become_clamps():
 
 
 def test_an_activation_stays_when_the_sum_has_another_reader():
-    view = graph("a = Add(x, z) y = Relu(a) u = Sigmoid(a)", inputs="float[2,3] x, float[2,3] z", outputs="float[2,3] y, float[2,3] u")
+    view = graph(
+        "a = Add(x, z) y = Relu(a) u = Sigmoid(a)", inputs="float[2,3] x, float[2,3] z", outputs="float[2,3] y, float[2,3] u"
+    )
     assert types(fuse_activations(view)) == ["Add", "ReLU", "Sigmoid"]
 
 
@@ -143,39 +181,69 @@ def test_a_bias_in_other_units_keeps_the_convolution_in_float():
 
 
 def test_a_tensor_with_two_quantizations_stays_explicit():
-    view = graph("a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s2, z) c = Sigmoid(b) y = QuantizeLinear(c, s, z)",
-                 inputs="float[2,3] x", outputs="int8[2,3] y",
-                 constants={"s": numpy.float32(0.1), "s2": numpy.float32(0.2), "z": numpy.int8(0)})
+    view = graph(
+        "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s2, z) c = Sigmoid(b) y = QuantizeLinear(c, s, z)",
+        inputs="float[2,3] x",
+        outputs="int8[2,3] y",
+        constants={"s": numpy.float32(0.1), "s2": numpy.float32(0.2), "z": numpy.int8(0)},
+    )
     after = quantize_islands(quantize_constants(view))
     assert types(after) == ["QuantizeLinear", "DequantizeLinear", "Sigmoid", "QuantizeLinear"]
     assert same_meaning(view, after)
 
 
 def test_a_reshape_that_also_requantizes_is_not_a_view():
-    view = graph("b = DequantizeLinear(x, s, z) c = Reshape(b, shape) y = QuantizeLinear(c, s2, z)", inputs="int8[2,3] x", outputs="int8[6] y",
-                 constants={"s": numpy.float32(0.1), "s2": numpy.float32(0.2), "z": numpy.int8(0), "shape": numpy.array([6])})
+    view = graph(
+        "b = DequantizeLinear(x, s, z) c = Reshape(b, shape) y = QuantizeLinear(c, s2, z)",
+        inputs="int8[2,3] x",
+        outputs="int8[6] y",
+        constants={"s": numpy.float32(0.1), "s2": numpy.float32(0.2), "z": numpy.int8(0), "shape": numpy.array([6])},
+    )
     after = simplify(view)
     assert types(after) == ["DequantizeLinear", "Reshape", "QuantizeLinear"] and same_meaning(view, after)
 
 
 @pytest.mark.parametrize("operator", ["Relu(a)", "Clip(a, low, high)", "MaxPool<kernel_shape=[2]>(a)", "Concat<axis=1>(a, a)"])
 def test_an_operator_on_plain_integers_between_quantized_tensors_keeps_its_meaning(operator):
-    before = graph(f"a = QuantizeLinear(x, s, z) b = {operator} y = DequantizeLinear(b, s2, z2)", inputs="float[1,2,8] x", outputs="float[?,?,?] y",
-                   constants={"s": numpy.float32(0.1), "s2": numpy.float32(0.2), "z": numpy.int8(9), "z2": numpy.int8(-3),
-                              "low": numpy.int8(-2), "high": numpy.int8(5)})
+    before = graph(
+        f"a = QuantizeLinear(x, s, z) b = {operator} y = DequantizeLinear(b, s2, z2)",
+        inputs="float[1,2,8] x",
+        outputs="float[?,?,?] y",
+        constants={
+            "s": numpy.float32(0.1),
+            "s2": numpy.float32(0.2),
+            "z": numpy.int8(9),
+            "z2": numpy.int8(-3),
+            "low": numpy.int8(-2),
+            "high": numpy.int8(5),
+        },
+    )
     assert same_meaning(before, simplify(before))
 
 
 def test_quantization_passes_through_a_transpose_to_the_graph_input():
-    view = simplify(graph("t = Transpose<perm=[0,2,1]>(x) b = DequantizeLinear(t, s, z) c = Sigmoid(b) y = QuantizeLinear(c, s, z)",
-                          inputs="int8[1,2,3] x", outputs="int8[1,3,2] y", constants={"s": numpy.float32(0.1), "z": numpy.int8(4)}))
+    view = simplify(
+        graph(
+            "t = Transpose<perm=[0,2,1]>(x) b = DequantizeLinear(t, s, z) c = Sigmoid(b) y = QuantizeLinear(c, s, z)",
+            inputs="int8[1,2,3] x",
+            outputs="int8[1,3,2] y",
+            constants={"s": numpy.float32(0.1), "z": numpy.int8(4)},
+        )
+    )
     assert types(view) == ["Transpose", "Sigmoid"]
     assert view.tensor("x").quantization.zero_point == 4
 
 
 def test_quantized_weights_of_a_float_layer_become_float():
-    before = graph("wf = DequantizeLinear(w, s, z) y = Conv(x, wf)", **IMAGE, constants={
-        "w": RANDOM.integers(-128, 128, (4, 3, 3, 3)).astype(numpy.int8), "s": numpy.float32(0.02), "z": numpy.int8(0)})
+    before = graph(
+        "wf = DequantizeLinear(w, s, z) y = Conv(x, wf)",
+        **IMAGE,
+        constants={
+            "w": RANDOM.integers(-128, 128, (4, 3, 3, 3)).astype(numpy.int8),
+            "s": numpy.float32(0.02),
+            "z": numpy.int8(0),
+        },
+    )
     after = simplify(before)
     assert types(after) == ["Conv2D"]
     assert after.tensor(after.nodes[0].inputs[1]).dtype.is_float and same_meaning(before, after)

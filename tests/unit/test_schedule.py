@@ -17,12 +17,18 @@ from aidge_build.schedule.schedule import make_schedule
 from aidge_build.schedule.takeover import Chain
 from tests.models import graph
 
-LIBRARY = load_library({"library.toml": b'name = "toy"', "kernels.py": b"""
+LIBRARY = load_library(
+    {
+        "library.toml": b'name = "toy"',
+        "kernels.py": b"""
 from aidge_build.backend.spec import IOSpec, ImplSpec
 from aidge_build.export.node import ExportNode, kernel
 @kernel(["Relu", "ReLU", "Add", "Reformat", "Concat"], ImplSpec((IOSpec(),), (IOSpec(),)))
 class Any(ExportNode): pass
-"""}, "toy")
+""",
+    },
+    "toy",
+)
 
 
 def schedule(text, demands=lambda node: Demands(), reuse="plain", io_outside=True, **signature):
@@ -62,16 +68,22 @@ def test_an_output_that_is_a_view_gives_its_name_to_the_buffer():
 
 
 def test_scratch_lives_during_its_node_alone():
-    result = schedule("a = Relu(x) b = Add(a, x) y = Relu(b)", lambda node: Demands(64 if node.type == "Add" else 0),
-                      inputs="float[2] x", outputs="float[2] y")
+    result = schedule(
+        "a = Relu(x) b = Add(a, x) y = Relu(b)",
+        lambda node: Demands(64 if node.type == "Add" else 0),
+        inputs="float[2] x",
+        outputs="float[2] y",
+    )
     (scratch,) = [buffer for buffer in result.buffers if buffer.kind == "scratch"]
     assert (scratch.first, scratch.last, scratch.size_bytes) == (1, 2, 64)
 
 
 def test_the_better_order_is_taken_and_reported():
-    text = ("p = Concat<axis=0>(x, x, x, x) q = Concat<axis=0>(x, x, x, x) s = Slice(p, from, to) t = Slice(q, from, to) y = Add(s, t)")
-    library = load_library({"library.toml": b'name = "toy"', "kernels.py": LIBRARY.files["kernels.py"].replace(b'"Concat"', b'"Concat", "Slice"')},
-                           "toy")
+    text = "p = Concat<axis=0>(x, x, x, x) q = Concat<axis=0>(x, x, x, x) s = Slice(p, from, to) t = Slice(q, from, to) y = Add(s, t)"
+    library = load_library(
+        {"library.toml": b'name = "toy"', "kernels.py": LIBRARY.files["kernels.py"].replace(b'"Concat"', b'"Concat", "Slice"')},
+        "toy",
+    )
     view = graph(text, inputs="float[8] x", outputs="float[8] y", constants={"from": numpy.array([0]), "to": numpy.array([8])})
     assignment = adapt_to_backend(view, (library,), Target())
     result = make_schedule(assignment, lambda node: Demands())
@@ -84,7 +96,9 @@ def in_place(*positions):
 
 
 def test_the_last_reader_may_work_in_place():
-    result = schedule("a = Relu(x) b = Relu(a) c = Relu(b) y = Relu(c)", in_place(0), "shared", inputs="float[2] x", outputs="float[2] y")
+    result = schedule(
+        "a = Relu(x) b = Relu(a) c = Relu(b) y = Relu(c)", in_place(0), "shared", inputs="float[2] x", outputs="float[2] y"
+    )
     assert (result.buffer_of["b"], result.buffer_of["c"]) == ("a", "a")
     assert spans(result) == {"x": (0, 1), "a": (0, 4), "y": (3, 4)}
 
@@ -95,20 +109,31 @@ def test_without_sharing_nothing_is_in_place():
 
 
 def test_what_is_read_later_is_not_overwritten():
-    result = schedule("a = Relu(x) b = Relu(a) c = Relu(b) y = Add(c, a)", in_place(0), "shared", inputs="float[2] x", outputs="float[2] y")
+    result = schedule(
+        "a = Relu(x) b = Relu(a) c = Relu(b) y = Add(c, a)", in_place(0), "shared", inputs="float[2] x", outputs="float[2] y"
+    )
     assert result.buffer_of["b"] == "b" and result.buffer_of["c"] == "b"
 
 
 def test_what_is_read_through_a_view_later_is_not_overwritten():
-    result = schedule("a = Relu(x) v = Flatten(a) b = Relu(a) c = Relu(b) y = Add(c, v)", in_place(0), "shared",
-                      inputs="float[1,2] x", outputs="float[1,2] y")
+    result = schedule(
+        "a = Relu(x) v = Flatten(a) b = Relu(a) c = Relu(b) y = Add(c, v)",
+        in_place(0),
+        "shared",
+        inputs="float[1,2] x",
+        outputs="float[1,2] y",
+    )
     assert result.buffer_of["b"] == "b"
 
 
 def test_an_operand_that_is_also_read_where_it_may_not_be_overwritten_is_kept():
     text, signature = "a = Relu(x) b = Add(a, a) y = Relu(b)", {"inputs": "float[2] x", "outputs": "float[2] y"}
     assert schedule(text, lambda node: Demands(in_place=(0,) if node.type == "Add" else ()), "shared", **signature).in_place == {}
-    assert list(schedule(text, lambda node: Demands(in_place=(0, 1) if node.type == "Add" else ()), "shared", **signature).in_place.values()) == ["a"]
+    assert list(
+        schedule(
+            text, lambda node: Demands(in_place=(0, 1) if node.type == "Add" else ()), "shared", **signature
+        ).in_place.values()
+    ) == ["a"]
 
 
 def test_the_firmwares_inputs_and_outputs_are_never_shared():
@@ -119,14 +144,17 @@ def test_the_firmwares_inputs_and_outputs_are_never_shared():
 
 
 def test_a_graph_output_is_not_overwritten():
-    result = schedule("a = Relu(x) y = Relu(a)", in_place(0), "shared", io_outside=False, inputs="float[2] x", outputs="float[2] a, float[2] y")
+    result = schedule(
+        "a = Relu(x) y = Relu(a)", in_place(0), "shared", io_outside=False, inputs="float[2] x", outputs="float[2] a, float[2] y"
+    )
     assert result.buffer_of["a"] == "x" and result.buffer_of["y"] == "y"
 
 
 def test_a_smaller_result_frees_the_rest_of_the_bytes():
     demands = lambda node: Demands(in_place=(0,) if node.type == "Concat" else ())  # noqa: E731
-    result = schedule("a = Relu(x) b = Concat<axis=0>(a) c = Relu(b) y = Relu(c)", demands, "shared",
-                      inputs="float[2] x", outputs="float[2] y")
+    result = schedule(
+        "a = Relu(x) b = Concat<axis=0>(a) c = Relu(b) y = Relu(c)", demands, "shared", inputs="float[2] x", outputs="float[2] y"
+    )
     assert result.buffer_of["b"] == "a" and result.buffers[1].windows == ()
     chain = Chain(("a", "b"), (100, 40), ((0, 2), (1, 5)))
     assert chain.buffer(4, "activation").windows == (Window(0, 2, 0, 100), Window(2, 5, 0, 40))

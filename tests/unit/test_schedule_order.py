@@ -89,8 +89,12 @@ def test_a_search_that_is_cut_short_is_legal_and_claims_no_more_than_is_proved(s
 
 def question_of(name: str) -> OrderQuestion:
     problem = json.loads(shared(FOLDER / name).read_text())
-    return OrderQuestion(tuple(problem["tensors"]), tuple(Operation(tuple(op["inputs"]), tuple(op["outputs"])) for op in problem["ops"]),
-                         tuple(problem["inputs"]), tuple(problem["outputs"]))
+    return OrderQuestion(
+        tuple(problem["tensors"]),
+        tuple(Operation(tuple(op["inputs"]), tuple(op["outputs"])) for op in problem["ops"]),
+        tuple(problem["inputs"]),
+        tuple(problem["outputs"]),
+    )
 
 
 @pytest.mark.parametrize("name", FILES)

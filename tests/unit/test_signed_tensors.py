@@ -19,10 +19,19 @@ def convolution(weights: numpy.ndarray, zero_points, inputs="uint8[1,3,6,7] x", 
     scales = numpy.linspace(0.01, 0.02, 4).astype(numpy.float32)
     return graph(
         f"""xf = DequantizeLinear(x, sx, zx) wf = DequantizeLinear<axis=0>(w, sw, zw) a = Conv<pads=[1,1,1,1]>(xf, wf)
-        {between or 'y = QuantizeLinear(a, sy, zy)'}""",
-        inputs=inputs, outputs=outputs,
-        constants={"sx": numpy.float32(0.05), "zx": numpy.uint8(120), "w": weights, "sw": scales,
-                   "zw": numpy.array(zero_points, weights.dtype), "sy": numpy.float32(0.1), "zy": numpy.uint8(128)})
+        {between or "y = QuantizeLinear(a, sy, zy)"}""",
+        inputs=inputs,
+        outputs=outputs,
+        constants={
+            "sx": numpy.float32(0.05),
+            "zx": numpy.uint8(120),
+            "w": weights,
+            "sw": scales,
+            "zw": numpy.array(zero_points, weights.dtype),
+            "sy": numpy.float32(0.1),
+            "zy": numpy.uint8(128),
+        },
+    )
 
 
 def unsigned_weights(low: int = 0, high: int = 256) -> numpy.ndarray:
@@ -59,9 +68,13 @@ def test_weights_that_do_not_fit_keep_their_zero_points():
 
 
 def test_quantize_and_dequantize_beside_an_int8_tensor_state_the_new_zero_point():
-    before = graph("q = QuantizeLinear(x, s, z) r = DequantizeLinear(q, s, z) a = LeakyRelu(r) b = QuantizeLinear(a, s, z) "
-                   "c = MaxPool<kernel_shape=[2,2]>(b) d = DequantizeLinear(c, s, z) y = Cos(d)",
-                   inputs="float[1,2,4,4] x", outputs="float[1,2,3,3] y", constants={"s": numpy.float32(0.02), "z": numpy.uint8(7)})
+    before = graph(
+        "q = QuantizeLinear(x, s, z) r = DequantizeLinear(q, s, z) a = LeakyRelu(r) b = QuantizeLinear(a, s, z) "
+        "c = MaxPool<kernel_shape=[2,2]>(b) d = DequantizeLinear(c, s, z) y = Cos(d)",
+        inputs="float[1,2,4,4] x",
+        outputs="float[1,2,3,3] y",
+        constants={"s": numpy.float32(0.02), "z": numpy.uint8(7)},
+    )
     after = simplify(before)
     assert all(tensor.dtype is not DType.uint8 for tensor in after.tensors.values() if not tensor.is_constant)
     assert "FlipSign" not in types(after) and same_meaning(before, after)
@@ -69,16 +82,24 @@ def test_quantize_and_dequantize_beside_an_int8_tensor_state_the_new_zero_point(
 
 @pytest.mark.parametrize("zero_point", ["", ", z"])
 def test_a_missing_zero_point_of_uint8_is_minus_128_of_int8(zero_point):
-    before = graph(f"q = QuantizeLinear(x, s{zero_point}) r = DequantizeLinear(q, s{zero_point}) y = Relu(r)",
-                   inputs="float[5] x", outputs="float[5] y", constants={"s": numpy.float32(0.02), "z": numpy.uint8(0)})
+    before = graph(
+        f"q = QuantizeLinear(x, s{zero_point}) r = DequantizeLinear(q, s{zero_point}) y = Relu(r)",
+        inputs="float[5] x",
+        outputs="float[5] y",
+        constants={"s": numpy.float32(0.02), "z": numpy.uint8(0)},
+    )
     after = signed_tensors(simplify(before))
     assert all(tensor.dtype is not DType.uint8 for tensor in after.tensors.values() if not tensor.is_constant)
     assert same_meaning(before, after)
 
 
 def test_an_output_that_only_quantize_linear_writes_stays_as_it_is():
-    before = graph("y = QuantizeLinear(x, s, z)", inputs="float[5] x", outputs="uint8[5] y",
-                   constants={"s": numpy.float32(0.02), "z": numpy.uint8(7)})
+    before = graph(
+        "y = QuantizeLinear(x, s, z)",
+        inputs="float[5] x",
+        outputs="uint8[5] y",
+        constants={"s": numpy.float32(0.02), "z": numpy.uint8(7)},
+    )
     assert types(simplify(before)) == ["QuantizeLinear"]
 
 

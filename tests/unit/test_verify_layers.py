@@ -9,8 +9,12 @@ from aidge_build.verify.compare import first_difference
 from aidge_build.verify.layers import meanings
 from tests.models import graph
 
-VIEW = graph("a = Mul(x, x) q = QuantizeLinear(a, s, z) f = Flatten(q) d = DequantizeLinear(f, s, z) y = Neg(d)",
-             inputs="float[1,2] x", outputs="float[1,2] y", constants={"s": numpy.float32(1), "z": numpy.int8(0)})
+VIEW = graph(
+    "a = Mul(x, x) q = QuantizeLinear(a, s, z) f = Flatten(q) d = DequantizeLinear(f, s, z) y = Neg(d)",
+    inputs="float[1,2] x",
+    outputs="float[1,2] y",
+    constants={"s": numpy.float32(1), "z": numpy.int8(0)},
+)
 X = {"x": numpy.array([[[1.5811388, 2]]], numpy.float32)}  # the first square lies between 2.5 and the number below it
 
 

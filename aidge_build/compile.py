@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
-from aidge_build.backend.adapt import adapt_to_backend
-from aidge_build.backend.assignment import Assignment
-from aidge_build.backend.fuse_meta import fuse_meta
-from aidge_build.backend.spec import Demands, NodeView
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.assignment import Assignment
+from aidge_build.adaptation.fuse_meta import fuse_meta
+from aidge_build.contract.library import Kernel, Library
+from aidge_build.contract.mem_info import mem_info_of
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.debug import show
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError, located
-from aidge_build.export.library import Kernel, Library
-from aidge_build.export.mem_info import mem_info_of
-from aidge_build.export.node import ExportNode
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.naming import layer_symbols
@@ -76,7 +76,7 @@ def demands_of(assignment: Assignment, node: Node) -> Demands:
     return assignment.choices[node.name].kernel.node_class.demands(assignment.node_view(node))
 
 
-def export_node(kernel: Kernel, seen: NodeView, symbol: str, places: Mapping[str, Place]) -> ExportNode:
+def export_node(kernel: Kernel, seen: NodeView, symbol: str, places: Mapping[str, Place]) -> KernelNode:
     """The kernel at its node; it is told where its outputs lie when all of them lie in the arena."""
     found = [places[tensor.name] for tensor in seen.outputs]
     inside = [

@@ -10,12 +10,12 @@ import stat
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from aidge_build.backend.cost import CostTable, read_cost_table
-from aidge_build.backend.match import Target
+from aidge_build.adaptation.cost import CostTable, read_cost_table
+from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board, load_board
+from aidge_build.contract.library import MANIFEST, Library, default_features, load_library
 from aidge_build.cores import core_features
 from aidge_build.errors import AidgeError
-from aidge_build.export.library import MANIFEST, Library, default_features, load_library
 from aidge_build.installed import kernel_folder
 from aidge_build.naming import check_model_name
 from aidge_build.onnx_format import external_locations, read_external

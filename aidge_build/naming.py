@@ -41,6 +41,12 @@ RESERVED = frozenset(_KEYWORDS.split()) | frozenset(_LIBRARY_NAMES.split())
 _REFUSED_MODEL_NAMES = RESERVED | frozenset(_HEADERS.split()) | frozenset(_DEVICES.split()) | {"aidge"}
 
 
+def identifier(text: str) -> str:
+    """A C identifier after this text."""
+    words = re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "node"
+    return f"_{words}" if words[0].isdigit() else words
+
+
 def check_model_name(name: str) -> None:
     """Refuse a name that cannot be the prefix of C symbols and the stem of file names."""
     reason = _name_fault(name)

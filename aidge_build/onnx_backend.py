@@ -16,14 +16,14 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy
 
-from aidge_build.backend.evaluate import evaluate
-from aidge_build.backend.execution import Execution
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.importers.onnx_node import NotConstant, OnnxNode
 from aidge_build.onnx_format import OnnxModel, check_node, read_model, read_node, specialised
 from aidge_build.operators import builtin_operators
+from aidge_build.reference.evaluate import evaluate
+from aidge_build.reference.execution import Execution
 
 MOST_SPECIALISED = 16  # forms of one model that are kept
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from aidge_build.backend.assignment import Assignment
-from aidge_build.backend.spec import Demands
+from aidge_build.adaptation.assignment import Assignment
 from aidge_build.boards import Board, Region
+from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory import cp_sat

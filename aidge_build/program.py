@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from aidge_build.export.call import Call
-from aidge_build.export.library import Kernel
+from aidge_build.contract.call import Call
+from aidge_build.contract.library import Kernel
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.plan import MemoryPlan

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from aidge_build.backend.match import Target
+from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board
-from aidge_build.export.library import Library
+from aidge_build.contract.library import Library
 from aidge_build.operators.base import Operator
 from aidge_build.program import Options
 

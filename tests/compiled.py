@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.match import Target
+from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board
 from aidge_build.compile import build_program
 from aidge_build.inputs import find_libraries, load_libraries

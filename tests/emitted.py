@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.backend.spec import ImplSpec
-from aidge_build.export.call import Call, Constant, Input, Literal, Output, Scratch, Struct
-from aidge_build.export.library import Kernel
-from aidge_build.export.node import ExportNode
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, Struct
+from aidge_build.contract.library import Kernel
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import ImplSpec
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant
@@ -97,7 +97,7 @@ class ToyOperator:
 
 def toy_kernel(name: str, operator_type: str, library: str = "toy") -> Kernel:
     """A registered kernel."""
-    return Kernel(library, name, operator_type, ImplSpec(), ExportNode)
+    return Kernel(library, name, operator_type, ImplSpec(), KernelNode)
 
 
 def chain(

@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from aidge_build.backend.adapt import adapt_to_backend
-from aidge_build.backend.cost import CYCLES, SCHEMA, CostEntry, CostTable
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.cost import CYCLES, SCHEMA, CostEntry, CostTable
 from aidge_build.bench.figures import Figures, LayerFigures
 from aidge_build.bench.measure import Case, measure
 from aidge_build.boards import Board

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class LayerFigures:
     """One layer per inference. `cycles` are estimated, or None; `flash_lines`: how often its constants come from another line
-    of flash; `shape` is its class of shapes (backend/cost.py), `facts` are what its kernel says of itself."""
+    of flash; `shape` is its class of shapes (adaptation/cost.py), `facts` are what its kernel says of itself."""
 
     name: str
     operator: str

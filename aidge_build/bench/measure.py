@@ -9,16 +9,16 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build.backend import cpu
-from aidge_build.backend.cost import shape_class
-from aidge_build.backend.spec import NodeView
+from aidge_build.adaptation.cost import shape_class
 from aidge_build.bench.figures import Figures, LayerFigures
 from aidge_build.boards import Board
 from aidge_build.compile import build_program
+from aidge_build.contract.spec import NodeView
 from aidge_build.elf import read_disassembly, read_image, region_use, stack_use
 from aidge_build.emulate import LayerCount
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.program import Layer, Program
+from aidge_build.reference import cpu
 from aidge_build.request import CompileRequest
 from aidge_build.toolchain import disassemble
 from aidge_build.verify.compare import compare

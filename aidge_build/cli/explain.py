@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from aidge_build.backend.adapt import adapt_to_backend
-from aidge_build.backend.assignment import Assignment
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.assignment import Assignment
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model
 from aidge_build.emit.manifest import channels_removed

@@ -6,9 +6,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from aidge_build.backend.spec import IOSpec
 from aidge_build.cli.outcome import Outcome
-from aidge_build.export.library import Kernel
+from aidge_build.contract.library import Kernel
+from aidge_build.contract.spec import IOSpec
 from aidge_build.inputs import find_libraries, load_libraries
 
 SUMMARY = "list the export libraries and their kernels"

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from aidge_build.cli.operator_manual import PAGE_HEAD, manual
 from aidge_build.cli.outcome import Outcome
+from aidge_build.contract.library import Library
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
-from aidge_build.export.library import Library
 from aidge_build.graph.dtype import DType
 from aidge_build.inputs import find_libraries, load_libraries
 from aidge_build.net import OPSET

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build.backend import cpu
 from aidge_build.boards import load_board
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.program import Program
+from aidge_build.reference import cpu
 from aidge_build.verify.compare import Difference, compare, first_difference, top1_equal
 from aidge_build.verify.firmware import Execution, execute
 from aidge_build.verify.layers import meanings

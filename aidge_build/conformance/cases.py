@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.resources import files
 
-from aidge_build.backend.match import Target
+from aidge_build.adaptation.match import Target
 from aidge_build.compile import build_program
+from aidge_build.contract.library import Library
 from aidge_build.errors import AidgeError
-from aidge_build.export.library import Library
 from aidge_build.onnx_format.node_cases import NodeCase
 from aidge_build.operators import builtin_operators
 from aidge_build.program import Options, Program

@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy
 
+from aidge_build.contract.call import Constant, Input
 from aidge_build.errors import AidgeError
-from aidge_build.export.call import Constant, Input
 from aidge_build.graph.dtype import DType
 from aidge_build.naming import Namer, public_symbols
 from aidge_build.program import Layer, Program

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from aidge_build.contract.file_named import file_named
 from aidge_build.errors import AidgeError
-from aidge_build.export.file_named import file_named
 
 _LOCAL = re.compile(r'\s*#\s*include\s*"([^"]+)"')
 _SYSTEM = re.compile(r"\s*#\s*include\s*(<[^>]+>)")

@@ -7,11 +7,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from aidge_build.contract.call import Argument, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.emit.arrays import Arrays, integer
 from aidge_build.emit.places import LAYER_ARENA, RUN_ARENA, Places
 from aidge_build.emit.ports import Port
 from aidge_build.errors import AidgeError
-from aidge_build.export.call import Argument, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.graph.tensor import Tensor
 from aidge_build.naming import comment_text
 from aidge_build.program import Layer, Program

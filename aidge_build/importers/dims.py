@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from aidge_build.errors import AidgeError
 from aidge_build.onnx_format import ValueInfo
 
-
 MOST_ELEMENTS = 1 << 47  # sizes in bytes and their sums stay within 64 bits
 
 

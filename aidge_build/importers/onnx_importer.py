@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 
 import numpy
 
-from aidge_build.backend.evaluate import evaluate
 from aidge_build.errors import AidgeError, located
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view, topological
@@ -17,6 +16,7 @@ from aidge_build.importers.dims import Binding, check_elements
 from aidge_build.importers.onnx_node import OnnxNode
 from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo, check_node, read_model
 from aidge_build.operators.base import Operator, TensorType
+from aidge_build.reference.evaluate import evaluate
 
 MOST_ELEMENTS = 16 << 20  # of one folded result
 MOST_BYTES = 64 << 20  # of one folded result

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from aidge_build.errors import AidgeError
-from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.memory.branch import NodeBudget, Outcome, search
+from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.memory.climb import climb, moves_for
 from aidge_build.memory.fullest import fullest_first
 from aidge_build.memory.greedy import Arrangement, best_greedy

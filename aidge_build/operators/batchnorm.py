@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-
 import numpy
 
 from aidge_build.operators.base import Activated, TensorType, require

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-
 import numpy
 
 from aidge_build.graph.dtype import DType

@@ -7,7 +7,6 @@ tensors.
 
 from __future__ import annotations
 
-
 import numpy
 
 from aidge_build.arithmetic.requantize import requantize

@@ -11,7 +11,6 @@ import numpy
 
 from aidge_build.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.arithmetic.requantize import centred, clamp_levels, multipliers, requantize
-from aidge_build.backend.evaluate import evaluate
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.activation import Clip
@@ -23,6 +22,7 @@ from aidge_build.operators.matmul import FC
 from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling, GlobalMaxPooling, MaxPooling, MaxPoolingIndices
 from aidge_build.operators.rearrange import Concat
 from aidge_build.operators.view import Transpose
+from aidge_build.reference.evaluate import evaluate
 
 CHANNEL_AXIS = 1
 

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.evaluate import evaluate
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.reference.evaluate import evaluate
 
 
 def fold_quantize(view: GraphView) -> GraphView:

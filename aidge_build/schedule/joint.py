@@ -13,8 +13,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from aidge_build.backend.assignment import Assignment
-from aidge_build.backend.spec import Demands
+from aidge_build.adaptation.assignment import Assignment
+from aidge_build.contract.spec import Demands
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
 from aidge_build.memory.buffer import Window

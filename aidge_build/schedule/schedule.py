@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from aidge_build.backend.assignment import Assignment
-from aidge_build.backend.spec import Demands
+from aidge_build.adaptation.assignment import Assignment
+from aidge_build.contract.spec import Demands
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.schedule.joint import Joined, Joining, Part

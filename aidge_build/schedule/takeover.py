@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from aidge_build.backend.spec import Demands
+from aidge_build.contract.spec import Demands
 from aidge_build.graph.view import Node
 from aidge_build.memory.buffer import Buffer, BufferKind, Overlap, Window
 from aidge_build.schedule.sharing import permissions

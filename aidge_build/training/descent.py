@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from aidge_build.backend.context import Context
 from aidge_build.errors import AidgeError
+from aidge_build.reference.context import Context
 
 
 @dataclass(eq=False)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 
 import numpy
 
-from aidge_build.backend.context import Context
-from aidge_build.backend.execution import Execution
 from aidge_build.errors import AidgeError
+from aidge_build.reference.context import Context
+from aidge_build.reference.execution import Execution
 from aidge_build.training.descent import SGD
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.evaluate import evaluate
 from aidge_build.graph.view import GraphView
+from aidge_build.reference.evaluate import evaluate
 from aidge_build.verify.vectors import Vectors
 
 

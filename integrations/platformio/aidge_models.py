@@ -11,8 +11,9 @@ Without custom_aidge_models this does nothing. The generated files are real node
 
 import os
 
-import aidge_build
 from SCons.Script import DefaultEnvironment, Import
+
+import aidge_build
 
 Import("env")
 main = DefaultEnvironment()

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ROW_MAJOR
-from aidge_build.export.call import Call, Struct
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call, Struct
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import ROW_MAJOR
 
 from .linear_int8 import CmsisLinear, linear_spec
 

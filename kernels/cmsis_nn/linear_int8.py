@@ -9,13 +9,13 @@ import numpy
 
 from aidge_build.arithmetic.ranges import require_int32
 from aidge_build.arithmetic.requantize import clamp_levels
-from aidge_build.backend.spec import ANY, CHANNELS_LAST, Demands, ImplSpec, IOSpec
+from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.kernel_files import KernelFiles
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, Demands, ImplSpec, IOSpec
 from aidge_build.errors import AidgeError
-from aidge_build.export.call import Argument, Call, Constant, Input, Output, Scratch, Struct
-from aidge_build.export.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
-from aidge_build.export.export_node_cpp import KernelFiles
-from aidge_build.export.node import ExportNode
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
 
 from .checkout import closure
 
@@ -41,7 +41,7 @@ def fixed_point(factor: float) -> tuple[int, int]:
     return multiplier, shift
 
 
-class CmsisLinear(ExportNode):
+class CmsisLinear(KernelNode):
     """`scratch_bytes` is the larger of what the DSP and the MVE version of the function ask for."""
 
     @classmethod

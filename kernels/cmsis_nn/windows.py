@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.export.call import Call, Struct
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call, Struct
+from aidge_build.contract.node import kernel
 
 from .linear_int8 import CmsisLinear, linear_spec
 

@@ -11,15 +11,15 @@ from aidge_build.arithmetic.affine import FIRST, SECOND
 from aidge_build.arithmetic.fixed_point import exact_ratio
 from aidge_build.arithmetic.halfword_sums import HalfwordSum, halfword_sum
 from aidge_build.arithmetic.requantize import clamp_levels
-from aidge_build.backend.evaluate import evaluate
-from aidge_build.backend.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, computed
-from aidge_build.export.node import kernel
-from aidge_build.export.rows_int8 import RowsInt8, rows_spec
+from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
 from aidge_build.operators.base import Operator
+from aidge_build.reference.evaluate import evaluate
 
 from .add import WORDS, routine
 from .conditions import FEATURES

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.backend.spec import NodeView, Predicate
-from aidge_build.export.call import Call, Input, Output, computed
-from aidge_build.export.mean_pooling import MULTIPLIED, MeanPool
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call, Input, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.kernel_kit.mean_pooling import MULTIPLIED, MeanPool
 
 from .conditions import FEATURES
 from .pools import pool_spec

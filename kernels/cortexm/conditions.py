@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 GROUP = 4  # output channels that are computed together

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aidge_build.backend.spec import Demands, NodeView
-from aidge_build.export.call import Call, Input, Output, Scratch, Struct, computed
-from aidge_build.export.node import kernel
-from aidge_build.export.raster import convolution_demands
+from aidge_build.contract.call import Call, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.kernel_kit.raster import convolution_demands
 
 from .conditions import ENOUGH_CHANNELS, GROUP, ONE_GROUP
 from .float32 import LinearFloat32, float_spec

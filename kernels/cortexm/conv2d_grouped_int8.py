@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.backend.spec import Demands, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from .conditions import GROUP, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts, plane_taps, planes_texts

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import Demands, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Scratch
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts

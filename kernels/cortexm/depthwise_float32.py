@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.backend.spec import Demands, NodeView
-from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct, computed
-from aidge_build.export.node import kernel
-from aidge_build.export.raster import convolution_demands
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.kernel_kit.raster import convolution_demands
 
 from .assembly import Routine
-from .float32 import SAVED_BYTES, LinearFloat32, Limits, float_spec, span
+from .float32 import SAVED_BYTES, Limits, LinearFloat32, float_spec, span
 from .packing import taps_last_channels
 from .window import Plane, plane_of_view
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import Demands, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Scratch, computed
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from .conditions import linear_spec
 from .depthwise import Form, texts

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.export.call import Struct
-from aidge_build.export.following import row_steps
+from aidge_build.contract.call import Struct
+from aidge_build.kernel_kit.following import row_steps
 
 from .linear_int8 import IntegerForm, Linear, fits_fraction
 from .packing import as_words, group_starts

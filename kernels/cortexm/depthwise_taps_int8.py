@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aidge_build.backend.spec import Demands, NodeView, Predicate
-from aidge_build.export.call import Call
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView, Predicate
 
 from . import dense
 from .assembly import Routine

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ROW_MAJOR, NodeView, Predicate
-from aidge_build.export.call import Call, Input, Literal, Output, computed
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import ROW_MAJOR, NodeView, Predicate
 
 from .assembly import Routine
-from .float32 import SAVED_BYTES, LinearFloat32, Limits, float_spec
+from .float32 import SAVED_BYTES, Limits, LinearFloat32, float_spec
 
 PARAMETERS = "const float *input, float *output, const int32_t *stream, int32_t features, const int32_t *end, const float *limits"
 OUTPUTS = 8

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.backend.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Constant
-from aidge_build.export.node import ExportNode
+from aidge_build.contract.call import Constant
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from .assembly import Routine
@@ -101,7 +101,7 @@ class Limits:
             code(f"str {first}, [{pointer}], #4")
 
 
-class RealNode(ExportNode):
+class RealNode(KernelNode):
     """A layer of float32 with a clamp."""
 
     @property

@@ -11,8 +11,8 @@ import numpy
 from aidge_build.arithmetic.ranges import require_int32
 from aidge_build.arithmetic.requantize import clamp_levels, multipliers, requantize
 from aidge_build.arithmetic.thresholds import HighForm, LowForm, Staircase, high_form, low_form, staircase
+from aidge_build.contract.node import KernelNode
 from aidge_build.errors import AidgeError
-from aidge_build.export.node import ExportNode
 
 INT8 = (-128, 127)
 SHIFTS = (4, 6, 2, 8)  # of the integer form, in order of preference: few, so that few texts differ
@@ -61,7 +61,7 @@ class Linear:
         return staircase(self.factors, self.zero_point, self.low, self.high)
 
 
-class LinearNode(ExportNode):
+class LinearNode(KernelNode):
     """A layer of int32 sums that are requantized per channel."""
 
     def linear(self, rows: numpy.ndarray) -> Linear:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.export.call import Call, Constant, Input, Output, computed
-from aidge_build.export.conditions import SAME_QUANTIZATION
-from aidge_build.export.node import kernel
-from aidge_build.export.pooling import PoolNode
+from aidge_build.contract.call import Call, Constant, Input, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
+from aidge_build.kernel_kit.pooling import PoolNode
 
 from .pools import pool_spec
 

@@ -9,9 +9,9 @@ import numpy
 
 from aidge_build.arithmetic.means import proved_mean
 from aidge_build.arithmetic.requantize import clamp_levels
-from aidge_build.backend.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Struct, computed
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from .pools import A_WORD_OF_CHANNELS
@@ -47,7 +47,7 @@ def _partial(view: NodeView) -> str:
         ),
     ),
 )
-class MeanInt8(ExportNode):
+class MeanInt8(KernelNode):
     def call(self) -> Call:
         data, output = self.inputs[0], self.outputs[0]
         pixels = math.prod(data.dims[2:])

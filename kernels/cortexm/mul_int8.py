@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import CHANNELS_LAST, ROW_MAJOR, SAME
-from aidge_build.export.call import Call, Constant, computed
-from aidge_build.export.node import kernel
-from aidge_build.export.rows_int8 import PROVED_PRODUCT, ProductInt8, rows_spec
+from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
+from aidge_build.kernel_kit.rows_int8 import PROVED_PRODUCT, ProductInt8, rows_spec
 
 from .assembly import Routine
 from .conditions import FEATURES

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.arithmetic.thresholds import HighForm, LowForm
-from aidge_build.export.call import computed
+from aidge_build.contract.call import computed
 
 from .conditions import GROUP
 from .linear_int8 import IntegerForm, Linear, best_form, fits_fraction, integer_forms

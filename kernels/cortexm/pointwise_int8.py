@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import Demands, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct
-from aidge_build.export.following import following
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.following import following
 
 from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, linear_spec
 from .fc_int8 import FcInt8, fc_call, fc_demands

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from aidge_build.backend.spec import Demands, NodeView
-from aidge_build.export.call import Struct
-from aidge_build.export.following import following, row_steps
+from aidge_build.contract.call import Struct
+from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.following import following, row_steps
 from aidge_build.operators.window import Window
 
 from . import dense

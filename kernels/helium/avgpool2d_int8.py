@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.export.call import Call, Input, Output, computed
-from aidge_build.export.mean_pooling import MULTIPLIED, MeanPool
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call, Input, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.kernel_kit.mean_pooling import MULTIPLIED, MeanPool
 
 from .pooling import pool_spec
 

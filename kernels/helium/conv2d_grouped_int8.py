@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.backend.spec import NodeView, Predicate
-from aidge_build.export.call import Call
-from aidge_build.export.following import Steps
-from aidge_build.export.linear import LinearConstants, linear_constants
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.kernel_kit.following import Steps
+from aidge_build.kernel_kit.linear import LinearConstants, linear_constants
 
 from .assembly import c_function, loop
 from .conditions import NARROW, linear_spec

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy
 
 from aidge_build.arithmetic.requantize import clamp_levels
-from aidge_build.backend.spec import Demands, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Scratch, computed
-from aidge_build.export.following import Steps, following
-from aidge_build.export.linear import linear_constants
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.following import Steps, following
+from aidge_build.kernel_kit.linear import linear_constants
 
 from .assembly import c_function, loop
 from .conditions import NARROW, linear_spec
@@ -174,7 +174,7 @@ def instructions_of(form: Product) -> int:
     return 21 + form.rows * form.vectors * (form.columns + 2 * form.taps + 2 * PIXELS * form.taps)
 
 
-class PlannedConvolution(ExportNode):
+class PlannedConvolution(KernelNode):
     """Base: an output that follows the input as the plan says."""
 
     @staticmethod

@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.arithmetic.requantize import clamp_levels
-from aidge_build.backend.spec import Demands, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Scratch, computed
-from aidge_build.export.following import following
-from aidge_build.export.linear import LinearConstants, linear_constants
-from aidge_build.export.node import ExportNode, kernel
-from aidge_build.export.raster import convolution_demands
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.following import following
+from aidge_build.kernel_kit.linear import LinearConstants, linear_constants
+from aidge_build.kernel_kit.raster import convolution_demands
 
 from .assembly import c_function, loop
 from .conditions import linear_spec
@@ -45,7 +45,7 @@ PAIRS_FIT = Predicate("products of two neighbouring taps fit 16 bits", _pairs_ov
 
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec("channels_last", SMALL_WINDOW, PAIRS_FIT))
-class ConvDepthwise2dInt8(ExportNode):
+class ConvDepthwise2dInt8(KernelNode):
     @staticmethod
     def geometry(view: NodeView) -> Geometry:
         return geometry_of(view.inputs[0], view.outputs[0], view.operator.window)

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from aidge_build.arithmetic.requantize import clamp_levels
-from aidge_build.backend.spec import ROW_MAJOR
-from aidge_build.export.call import Call, Constant, Input, Output, computed
-from aidge_build.export.linear import linear_constants
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Constant, Input, Output, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR
+from aidge_build.kernel_kit.linear import linear_constants
 
 from .assembly import c_function, loop
 from .conditions import linear_spec
@@ -15,7 +15,7 @@ from .dense import PARAMETERS, Dense
 
 
 @kernel("FC", linear_spec(ROW_MAJOR))
-class FcInt8(ExportNode):
+class FcInt8(KernelNode):
     def call(self) -> Call:
         rows, (output,) = self.inputs[1].data, self.outputs
         numbers = linear_constants(self.operator, self.inputs, output, rows)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from aidge_build.export.following import Steps, row_steps
 from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.following import Steps, row_steps
 from aidge_build.operators.window import Window
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import CHANNELS_LAST, ROW_MAJOR, SAME
-from aidge_build.export.call import Call, Constant, computed
-from aidge_build.export.node import kernel
-from aidge_build.export.rows_int8 import PROVED_PRODUCT, ProductInt8, rows_spec
+from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.rows_int8 import PROVED_PRODUCT, ProductInt8, rows_spec
 
 from .assembly import Assembler, function
 from .conditions import MVE

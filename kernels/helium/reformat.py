@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.backend.spec import ANY, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call, Input, Literal, Output, computed
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ANY, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import channels_last, row_major
 
@@ -33,7 +33,7 @@ def _other_orders(view: NodeView) -> str:
         predicates=(Predicate("between row-major and channels last", _other_orders),),
     ),
 )
-class ReformatInt8(ExportNode):
+class ReformatInt8(KernelNode):
     def call(self) -> Call:
         batches, channels, *spatial = self.inputs[0].dims
         to_planes = self.outputs[0].storage == row_major(self.outputs[0].rank)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.export.linear import LinearConstants
+from aidge_build.kernel_kit.linear import LinearConstants
 
 from .product import LANE_PIXELS, LANES, Product
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
-from aidge_build.export.call import Call, Constant, Input, Literal, Output, computed
-from aidge_build.export.conditions import ALL_QUANTIZED
-from aidge_build.export.elementwise import ElementWise
-from aidge_build.export.node import kernel
-from aidge_build.export.tables import FUNCTIONS, table_of
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.kernel_kit.elementwise import ElementWise
+from aidge_build.kernel_kit.tables import FUNCTIONS, table_of
 
 from .conditions import MVE
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call, Input, Literal, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from .conditions import REAL
@@ -27,7 +27,7 @@ ARE_NUMBERS = Predicate("elements are numbers", _not_numbers)
 @kernel(
     "Trilu", ImplSpec(inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),), predicates=(REAL,))
 )
-class Trilu(ExportNode):
+class Trilu(KernelNode):
     def call(self) -> Call:
         *batch, rows, columns = self.inputs[0].dims
         shift = max(-LARGEST_SHIFT, min(LARGEST_SHIFT, self.operator.shift))
@@ -39,7 +39,7 @@ class Trilu(ExportNode):
     "OneHot",
     ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),), predicates=(REAL, ARE_NUMBERS)),
 )
-class OneHot(ExportNode):
+class OneHot(KernelNode):
     def call(self) -> Call:
         (indices, values), axis = self.inputs, self.operator.axis
         index, value = indices.dtype, values.dtype
@@ -83,7 +83,7 @@ static void {function}(const {index.c_type} *indices, const {value.c_type} *valu
     "CumSum",
     ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),), predicates=(REAL, ARE_NUMBERS)),
 )
-class CumSum(ExportNode):
+class CumSum(KernelNode):
     def call(self) -> Call:
         (data,), operator = self.inputs, self.operator
         c = data.dtype.c_type

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call, Input, Literal, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from .conditions import REAL
@@ -26,7 +26,7 @@ _SPEC = ImplSpec(
 )
 
 
-class _Along(ExportNode):
+class _Along(KernelNode):
     def sizes(self) -> tuple[Literal, ...]:
         """Outer blocks, elements along the axis, and elements of one block per step of the axis."""
         dims, axis = self.inputs[0].dims, self.operator.axis % self.inputs[0].rank

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.arithmetic.means import proved_mean
-from aidge_build.backend.spec import CHANNELS_LAST, ImplSpec, IOSpec
-from aidge_build.export.call import Call, Constant, Input, Literal, Output
-from aidge_build.export.node import kernel
-from aidge_build.export.pooling import PoolNode
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.pooling import PoolNode
 
 from .conditions import ALL_QUANTIZED
 from .rescaling import rescale_constant

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import ANY, SAME, ImplSpec, IOSpec
-from aidge_build.export.call import Call, Constant, Input, Output
-from aidge_build.export.elementwise import ElementWise
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.elementwise import ElementWise
 
 from .channels import channels_shape
 from .conditions import CONSTANT_PARAMETERS

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.export.call import Argument, Constant, Input, Output, Struct
-from aidge_build.export.node import ExportNode
+from aidge_build.contract.call import Argument, Constant, Input, Output, Struct
+from aidge_build.contract.node import KernelNode
 from aidge_build.graph.tensor import Tensor
 
 from .rows import rows_along
@@ -18,7 +18,7 @@ def channels_shape(tensor: Tensor, axis: int | None) -> Struct:
     return Struct("aidge_ref_channels_shape", dict(zip(("outer", "channels", "inner"), sizes)))
 
 
-class LinearConversion(ExportNode):
+class LinearConversion(KernelNode):
     """QuantizeLinear and DequantizeLinear: scale and zero point are the node's constant inputs."""
 
     def arguments(self) -> tuple[Argument, ...]:

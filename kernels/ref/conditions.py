@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.export.conditions import (
+from aidge_build.kernel_kit.conditions import (
     ALL_QUANTIZED,
     CONSTANT_PARAMETERS,
     QUANTIZED,

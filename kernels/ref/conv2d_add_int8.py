@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.binary_int8 import BINARY_INT8
-from aidge_build.export.call import Call, Constant, Input, Output
-from aidge_build.export.node import ExportNode, kernel
-from aidge_build.export.residual import RESIDUAL, RESIDUAL_TYPE, residual_condition, residual_convolution
-from aidge_build.export.window2d import window2d
+from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.binary_int8 import BINARY_INT8
+from aidge_build.kernel_kit.residual import RESIDUAL, RESIDUAL_TYPE, residual_condition, residual_convolution
+from aidge_build.kernel_kit.window2d import window2d
 
 from .add_int8 import AddInt8
 from .conv2d_int8 import Conv2dInt8
@@ -30,7 +30,7 @@ SPEC = ImplSpec(
 
 
 @kernel(RESIDUAL_TYPE, SPEC, RESIDUAL)
-class Conv2dAddInt8(ExportNode):
+class Conv2dAddInt8(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         """The output takes the residual's place, or follows the input as that of the convolution alone."""

@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from aidge_build.backend.spec import Demands, NodeView
-from aidge_build.export.call import Call, Literal
-from aidge_build.export.node import kernel
-from aidge_build.export.raster import convolution_demands
-from aidge_build.export.window2d import is_pointwise, window2d
+from aidge_build.contract.call import Call, Literal
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.kernel_kit.raster import convolution_demands
+from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
 from .linear_float32 import LinearFloat32, linear_spec
 from .packing import blocked, fc_shape, taps_last_channels

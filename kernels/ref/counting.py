@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, Predicate
-from aidge_build.export.call import Call, Constant, Input, Literal, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, Predicate
 from aidge_build.graph.dtype import DType
 
 from .conditions import REAL
@@ -17,7 +17,7 @@ _ANY = IOSpec(DType.any, ROW_MAJOR)
 
 
 @kernel("Fill", ImplSpec(inputs=(IOSpec(DType.int64, ROW_MAJOR),), outputs=(_ANY,), predicates=(REAL,)))
-class Fill(ExportNode):
+class Fill(KernelNode):
     def call(self) -> Call:
         (target,) = self.outputs
         value = numpy.array([self.operator.value], target.dtype.numpy)
@@ -49,7 +49,7 @@ class Fill(ExportNode):
         ),
     ),
 )
-class Count(ExportNode):
+class Count(KernelNode):
     def call(self) -> Call:
         (target,) = self.outputs
         kind = target.dtype.c_type

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView
-from aidge_build.export.call import Call, Constant, Input, Literal, Output, Scratch
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.dropout import DEFAULT_RATIO
 
@@ -16,7 +16,7 @@ STATE_BYTES = 625 * 4  # of the random number generator
 
 
 @kernel("DropoutWithMask", ImplSpec(inputs=(_ANY,), outputs=(_ANY,)))
-class DropoutWithMask(ExportNode):
+class DropoutWithMask(KernelNode):
     def call(self) -> Call:
         data, mask = self.outputs
         return Call(
@@ -41,7 +41,7 @@ class DropoutWithMask(ExportNode):
         outputs=(IOSpec(DType.float32, ROW_MAJOR), IOSpec(DType.bool, ROW_MAJOR)),
     ),
 )
-class DropoutInTraining(ExportNode):
+class DropoutInTraining(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return Demands(scratch_bytes=STATE_BYTES)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.export.broadcast import merged_loops, operand
-from aidge_build.export.call import Argument, Call, Constant, Output, Struct
+from aidge_build.contract.call import Argument, Call, Constant, Output, Struct
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.broadcast import merged_loops, operand
 
 OUTER_AXES = 5
 LETTERS = "abcdefghijklmnopqrstuvw"

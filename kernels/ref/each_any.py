@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.call import Call
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.errors import AidgeError
-from aidge_build.export.call import Call
-from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
 
 from .conditions import REAL
@@ -28,7 +28,7 @@ def _types(view: NodeView) -> str:
         predicates=(REAL, Predicate("the types have a C expression", _types)),
     ),
 )
-class EachAny(ExportNode):
+class EachAny(KernelNode):
     def call(self) -> Call:
         found = expression(self.view)
         if found is None:

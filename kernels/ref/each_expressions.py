@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from aidge_build.backend.spec import NodeView
+from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
 
 from .each import LETTERS, Expression

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
@@ -16,7 +16,7 @@ from .each import Expression, each
     ("QuantizeByInput", "DequantizeByInput"),
     ImplSpec(inputs=(IOSpec(DType.any, ROW_MAJOR),), outputs=(IOSpec(DType.any, ROW_MAJOR),)),
 )
-class QuantizeByInput(ExportNode):
+class QuantizeByInput(KernelNode):
     def call(self) -> Call:
         data, scale, *zero_point = self.inputs
         zero_point = zero_point[0] if zero_point else None
@@ -61,7 +61,7 @@ def _other_kernels(view: NodeView) -> str:
         predicates=(Predicate("the integers are not int8", _other_kernels),),
     ),
 )
-class QuantizeAny(ExportNode):
+class QuantizeAny(KernelNode):
     def call(self) -> Call:
         data, *parameters = (tensor for tensor in self.inputs if tensor is not None)
         shape = [1] * data.rank

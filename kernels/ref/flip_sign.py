@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import SAME, Demands, ImplSpec, IOSpec, NodeView
-from aidge_build.export.call import Call, Input, Literal, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import SAME, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
 
 
 @kernel("FlipSign", ImplSpec(inputs=(IOSpec(DType.any, SAME),), outputs=(IOSpec(DType.any, SAME),)))
-class FlipSign(ExportNode):
+class FlipSign(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return Demands(in_place=(0,))

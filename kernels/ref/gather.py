@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call, Input, Output, Struct
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Input, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
@@ -32,7 +32,7 @@ _GATHER = ImplSpec(inputs=(_DATA, _ANY), outputs=(_DATA,), predicates=(SAME_QUAN
 
 
 @kernel("Gather", _GATHER)
-class Gather(ExportNode):
+class Gather(KernelNode):
     def call(self) -> Call:
         (data, indices), axis = self.inputs, self.operator.axis % self.inputs[0].rank
         shape = Struct(
@@ -86,7 +86,7 @@ def tuples_shape(data: Tensor, indices: Tensor, batch_axes: int) -> Struct:
 
 
 @kernel("GatherElements", _GATHER)
-class GatherElements(ExportNode):
+class GatherElements(KernelNode):
     def call(self) -> Call:
         return Call(
             "aidge_ref_gather_elements",
@@ -96,7 +96,7 @@ class GatherElements(ExportNode):
 
 
 @kernel("GatherND", _GATHER)
-class GatherND(ExportNode):
+class GatherND(KernelNode):
     def call(self) -> Call:
         return Call(
             "aidge_ref_gather_tuples",
@@ -119,7 +119,7 @@ def _reduction(view: NodeView) -> str:
         predicates=(REAL, *_PREDICATES, Predicate("the reduction has a C expression", _reduction)),
     ),
 )
-class Scatter(ExportNode):
+class Scatter(KernelNode):
     def call(self) -> Call:
         data, indices, _ = self.inputs
         by_element, c = self.node.type == "ScatterElements", data.dtype.c_type

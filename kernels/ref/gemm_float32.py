@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Argument, Call, Constant, Input, Output, Struct
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import layout, row_major
 from aidge_build.graph.tensor import Tensor
@@ -28,7 +28,7 @@ def _rank(view: NodeView) -> str:
         predicates=(Predicate("matrices, at most 4 batch axes", _rank),),
     ),
 )
-class GemmFloat32(ExportNode):
+class GemmFloat32(KernelNode):
     def call(self) -> Call:
         operator, is_gemm = self.operator, self.node.type == "Gemm"
         first, second, *rest = self.inputs

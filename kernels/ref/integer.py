@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Argument, Call, Input, Literal, Output, Struct
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Argument, Call, Input, Literal, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
@@ -35,7 +35,7 @@ def _axes(view: NodeView) -> str:
 _BYTES_ONLY = Predicate("data and weights are int8 or uint8", _types)
 
 
-class _Products(ExportNode):
+class _Products(KernelNode):
     """The places of the operands and of their parameters in the node's inputs."""
 
     def places(self) -> dict[str, int]:
@@ -202,7 +202,7 @@ static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type}
 
 
 @kernel("DynamicQuantizeLinear", ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(_ANY,)))
-class DynamicQuantize(ExportNode):
+class DynamicQuantize(KernelNode):
     def call(self) -> Call:
         return Call(
             "aidge_ref_dynamic_quantize",

@@ -7,10 +7,10 @@ import numpy
 
 from aidge_build.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.arithmetic.requantize import centred, clamp_levels, multipliers
-from aidge_build.backend.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.errors import AidgeError
-from aidge_build.export.call import Call, Constant, Input, Literal, Output, Struct
-from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.window import Window
@@ -50,7 +50,7 @@ def _others_take_it(view: NodeView) -> str:
         ),
     ),
 )
-class LinearAny(ExportNode):
+class LinearAny(KernelNode):
     def call(self) -> Call:
         (data, weights, *_), (output,) = self.inputs, self.outputs
         rows = centred(weights.data, weights.quantization).reshape(weights.dims[0], -1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec
-from aidge_build.export.call import Argument, Constant, Input, Output
-from aidge_build.export.node import ExportNode
+from aidge_build.contract.call import Argument, Constant, Input, Output
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 from .conditions import CONSTANT_PARAMETERS
@@ -27,7 +27,7 @@ def bounds(operator) -> Constant:
     return Constant("bounds", numpy.array([operator.minimum, operator.maximum], numpy.float32))
 
 
-class LinearFloat32(ExportNode):
+class LinearFloat32(KernelNode):
     """A sum of products plus bias, clamped."""
 
     def arguments(self, packed: numpy.ndarray) -> tuple[Argument, ...]:

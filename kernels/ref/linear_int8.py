@@ -7,10 +7,10 @@ import numpy
 
 from aidge_build.arithmetic.ranges import require_int32
 from aidge_build.arithmetic.requantize import clamp_levels, multipliers
-from aidge_build.backend.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec
+from aidge_build.contract.call import Argument, Constant, Input, Literal, Output
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.errors import AidgeError
-from aidge_build.export.call import Argument, Constant, Input, Literal, Output
-from aidge_build.export.node import ExportNode
 from aidge_build.graph.dtype import DType
 
 from .conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
@@ -25,7 +25,7 @@ def linear_spec(form: str = CHANNELS_LAST) -> ImplSpec:
     )
 
 
-class LinearInt8(ExportNode):
+class LinearInt8(KernelNode):
     """int32 accumulation of (x - zero point) * w + bias, requantized per output channel."""
 
     def arguments(self, rows: numpy.ndarray, packed: numpy.ndarray, padded: bool) -> tuple[Argument, ...]:

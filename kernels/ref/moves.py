@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ROW_MAJOR, SAME, ImplSpec, IOSpec
-from aidge_build.export.call import Call, Input, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Input, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 from .conditions import SAME_QUANTIZATION
@@ -25,7 +25,7 @@ def _copy(dims, source_steps, target_steps, dtype) -> Call:
 
 
 @kernel("Expand", _SPEC)
-class Expand(ExportNode):
+class Expand(KernelNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs
         steps = [0 if size == 1 else step for size, step in zip(source.dims, source.layout.strides)]
@@ -36,7 +36,7 @@ class Expand(ExportNode):
     ("DepthToSpace", "SpaceToDepth"),
     ImplSpec(inputs=(IOSpec(DType.any_1, SAME),), outputs=(IOSpec(DType.any_1, SAME),), predicates=(SAME_QUANTIZATION,)),
 )
-class Blocks(ExportNode):
+class Blocks(KernelNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs
         to_space, size = self.node.type == "DepthToSpace", self.operator.size

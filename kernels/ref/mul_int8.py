@@ -7,9 +7,9 @@ import numpy
 
 from aidge_build.arithmetic.affine import FIRST, SECOND
 from aidge_build.arithmetic.fixed_point import Rescale, exact_ratio, proved_rescale
-from aidge_build.export.binary_int8 import BINARY_INT8, BinaryInt8
-from aidge_build.export.call import Call, Constant
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call, Constant
+from aidge_build.contract.node import kernel
+from aidge_build.kernel_kit.binary_int8 import BINARY_INT8, BinaryInt8
 
 from .rescaling import rescale_constant
 

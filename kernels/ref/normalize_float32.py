@@ -7,9 +7,9 @@ import math
 
 import numpy
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Argument, Call, Constant, Input, Literal, Output, Struct
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from .channels import channels_shape
@@ -21,7 +21,7 @@ _FLOAT = IOSpec(DType.float32, ROW_MAJOR)
 _SPEC = ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,))
 
 
-class _Normalize(ExportNode):
+class _Normalize(KernelNode):
     def parameters(self) -> tuple[Argument, Argument]:
         """Scale and bias; a bias that is not given is a null pointer."""
         return Input(1), Input(2) if len(self.inputs) > 2 and self.inputs[2] is not None else Literal(0)
@@ -77,7 +77,7 @@ class GroupNormalization(_Normalize):
 
 
 @kernel("MeanVarianceNormalization", _SPEC)
-class MeanVarianceNormalization(ExportNode):
+class MeanVarianceNormalization(KernelNode):
     def call(self) -> Call:
         return Call(
             "aidge_ref_normalize_axes_float32",
@@ -87,7 +87,7 @@ class MeanVarianceNormalization(ExportNode):
 
 
 @kernel("LRN", _SPEC)
-class Lrn(ExportNode):
+class Lrn(KernelNode):
     def call(self) -> Call:
         operator = self.operator
         numbers = numpy.array([operator.bias, operator.alpha / operator.size, operator.beta], numpy.float32)
@@ -106,7 +106,7 @@ class Lrn(ExportNode):
 
 
 @kernel("LpNormalization", _SPEC)
-class LpNormalization(ExportNode):
+class LpNormalization(KernelNode):
     def call(self) -> Call:
         dims, axis = self.inputs[0].dims, self.operator.axis % self.inputs[0].rank
         shape = Struct(
@@ -121,7 +121,7 @@ class LpNormalization(ExportNode):
 
 
 @kernel(("LogSoftmax", "Hardmax"), _SPEC)
-class RowFunction(ExportNode):
+class RowFunction(KernelNode):
     def call(self) -> Call:
         name = {"LogSoftmax": "log_softmax", "Hardmax": "hardmax"}[self.node.type]
         return Call(
@@ -156,7 +156,7 @@ class BatchNormalization(_Normalize):
 
 
 @kernel("BatchNormalizationTraining", _SPEC)
-class BatchNormalizationTraining(ExportNode):
+class BatchNormalizationTraining(KernelNode):
     def call(self) -> Call:
         numbers = numpy.array([self.operator.epsilon, self.operator.momentum], numpy.float32)
         return Call(

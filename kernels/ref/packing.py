@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.export.call import Struct
+from aidge_build.contract.call import Struct
 
 BLOCK = 4  # output channels that share the loads of the input
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ANY, SAME, ImplSpec, IOSpec
-from aidge_build.export.call import Call
-from aidge_build.export.node import kernel
+from aidge_build.contract.call import Call
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 from .channels import LinearConversion

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import ANY, ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Argument, Call, Constant, Input, Literal, Output, Scratch, Struct
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Scratch, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ANY, ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
 from .conditions import REAL
@@ -32,7 +32,7 @@ def _types(view: NodeView) -> str:
         predicates=(REAL, Predicate("all but the lengths are float32", _types)),
     ),
 )
-class Recurrent(ExportNode):
+class Recurrent(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         rows = view.operator.gates + (1 if view.node.type == "GRU" else 0)

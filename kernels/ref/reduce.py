@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.call import Call, Input, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.errors import AidgeError
-from aidge_build.export.call import Call, Input, Output, Struct
-from aidge_build.export.node import ExportNode, kernel
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
@@ -112,7 +112,7 @@ def _types(view: NodeView) -> str:
         predicates=(REAL, Predicate("the type has a C expression", _types)),
     ),
 )
-class Reduce(ExportNode):
+class Reduce(KernelNode):
     def call(self) -> Call:
         (source,), kind = self.inputs, self.node.type.lower()
         found = _reduction(self.view)

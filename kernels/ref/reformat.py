@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ANY, ImplSpec, IOSpec
-from aidge_build.export.call import Call, Input, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Input, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ANY, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 from .strided import strided_copy
@@ -13,7 +13,7 @@ from .transpose import transpose
 
 
 @kernel("Reformat", ImplSpec(inputs=(IOSpec(DType.any_1, ANY),), outputs=(IOSpec(DType.any_1, ANY),)))
-class Reformat(ExportNode):
+class Reformat(KernelNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs
         shape = strided_copy(source.dims, source.layout.strides, target.layout.strides, source.dtype)

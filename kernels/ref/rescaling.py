@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy
 
 from aidge_build.arithmetic.fixed_point import Rescale
-from aidge_build.export.call import Constant
+from aidge_build.contract.call import Constant
 
 
 def rescale_constant(rescales: Sequence[Rescale]) -> Constant:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import numpy
 
-from aidge_build.backend.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Call, Constant, Input, Output, Scratch, Struct
-from aidge_build.export.moves import weighted
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.moves import weighted
 
 AXES = 5
 
@@ -28,7 +28,7 @@ def _copies(view: NodeView) -> str:
         predicates=(Predicate(f"elements are weighted, at most {AXES} axes", _copies),),
     ),
 )
-class ResampleFloat32(ExportNode):
+class ResampleFloat32(KernelNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs
         offsets, weights, taps = [], [], []
@@ -69,7 +69,7 @@ _NEAREST = {"round_prefer_floor": 0, "round_prefer_ceil": 1, "floor": 2, "ceil":
         ),
     ),
 )
-class CropAndResizeFloat32(ExportNode):
+class CropAndResizeFloat32(KernelNode):
     """The offsets and weights of the places are computed in scratch, then the weighted sums as for a constant roi."""
 
     @classmethod

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.backend.spec import NodeView, Predicate
-from aidge_build.export.call import Struct
+from aidge_build.contract.call import Struct
+from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.tensor import Tensor
 
 

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec
-from aidge_build.export.call import Input
-from aidge_build.export.moves import MOVES, NEAREST, MoveNode
-from aidge_build.export.node import kernel
-from aidge_build.export.runs import FEW_AXES, Copying, runs_spec
+from aidge_build.contract.call import Input
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.moves import MOVES, NEAREST, MoveNode
+from aidge_build.kernel_kit.runs import FEW_AXES, Copying, runs_spec
 
 from .conditions import REAL
 

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
-from aidge_build.export.call import Call, Input, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Input, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import layout
 
@@ -16,7 +16,7 @@ from .strided import strided_copy
 @kernel(
     "Slice", ImplSpec(inputs=(IOSpec(DType.any_1, SAME),), outputs=(IOSpec(DType.any_1, SAME),), predicates=(SAME_QUANTIZATION,))
 )
-class Slice(ExportNode):
+class Slice(KernelNode):
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs
         strides = layout(source.dims, target.storage, source.dtype).strides

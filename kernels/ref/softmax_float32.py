@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
-from aidge_build.export.call import Call, Input, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Input, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 from .rows import ALONG_ONE_AXIS, softmax_shape
@@ -15,7 +15,7 @@ from .rows import ALONG_ONE_AXIS, softmax_shape
     "Softmax",
     ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.float32, SAME),), predicates=(ALONG_ONE_AXIS,)),
 )
-class SoftmaxFloat32(ExportNode):
+class SoftmaxFloat32(KernelNode):
     def call(self) -> Call:
         return Call(
             "aidge_ref_softmax_float32",

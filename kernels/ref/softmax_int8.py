@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.arithmetic.softmax import softmax_table
-from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
-from aidge_build.export.call import Call, Constant, Input, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 from .conditions import ALL_QUANTIZED
@@ -19,7 +19,7 @@ from .rows import ALONG_ONE_AXIS, softmax_shape
     "Softmax",
     ImplSpec(inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), predicates=(ALL_QUANTIZED, ALONG_ONE_AXIS)),
 )
-class SoftmaxInt8(ExportNode):
+class SoftmaxInt8(KernelNode):
     def call(self) -> Call:
         (data,), (output,) = self.inputs, self.outputs
         length = self.operator.row_length(data.dims)

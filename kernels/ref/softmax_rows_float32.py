@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec
-from aidge_build.export.node import kernel
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
 
 from .rows import OVER_SEVERAL_AXES

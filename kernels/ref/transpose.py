@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.export.call import Call, Input, Literal, Output, Struct
+from aidge_build.contract.call import Call, Input, Literal, Output, Struct
 from aidge_build.graph.dtype import DType
 
 TOGETHER = (4, 2, 1)  # rows at a time

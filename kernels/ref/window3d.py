@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.backend.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.export.call import Argument, Call, Input, Literal, Output, Struct
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.call import Argument, Call, Input, Literal, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
@@ -46,7 +46,7 @@ def window3d(data: Tensor, output: Tensor, window, groups: int = 1) -> Struct:
     )
 
 
-def _optional_bias(node: ExportNode) -> Argument:
+def _optional_bias(node: KernelNode) -> Argument:
     return Input(2) if len(node.inputs) > 2 and node.inputs[2] is not None else Literal(0)
 
 
@@ -59,7 +59,7 @@ def _constant_weights(view: NodeView) -> str:
     [f"{kind}{rank}D" for kind in ("Conv", "ConvDepthWise") for rank in (1, 2, 3)],
     ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,), predicates=(Predicate("weights at run time, or 3 axes", _constant_weights),)),
 )
-class Conv3dFloat32(ExportNode):
+class Conv3dFloat32(KernelNode):
     def call(self) -> Call:
         shape = window3d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
         return Call(
@@ -70,7 +70,7 @@ class Conv3dFloat32(ExportNode):
 
 
 @kernel([f"ConvTranspose{rank}D" for rank in (1, 2, 3)], ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
-class ConvTranspose3dFloat32(ExportNode):
+class ConvTranspose3dFloat32(KernelNode):
     def call(self) -> Call:
         return Call(
             "aidge_ref_convtranspose3d_float32",
@@ -145,7 +145,7 @@ def _lowest(dtype: DType) -> str:
 
 
 @kernel(("MaxPooling1D", "MaxPooling2D", "MaxPooling3D"), _POOL)
-class MaxPool3d(ExportNode):
+class MaxPool3d(KernelNode):
     def call(self) -> Call:
         dtype = self.inputs[0].dtype
         function = f"aidge_ref_maxpool3d_{dtype.name}"
@@ -176,7 +176,7 @@ class MaxPool3d(ExportNode):
     "MaxPoolingIndices",
     ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(REAL, Predicate("no other kernel takes it", _is_other_kernels))),
 )
-class MaxPoolIndices(ExportNode):
+class MaxPoolIndices(KernelNode):
     def call(self) -> Call:
         dtype, columns = self.inputs[0].dtype, self.operator.columns_first
         function = f"aidge_ref_maxpool3d_indices{'_columns' if columns else ''}_{dtype.name}"
@@ -204,7 +204,7 @@ class MaxPoolIndices(ExportNode):
 
 
 @kernel("GlobalMaxPooling", _POOL)
-class GlobalMaxPool(ExportNode):
+class GlobalMaxPool(KernelNode):
     def call(self) -> Call:
         (data,), dtype = self.inputs, self.inputs[0].dtype
         function = f"aidge_ref_global_max_{dtype.name}"
@@ -237,7 +237,7 @@ static void {function}(const {dtype.c_type} *input, {dtype.c_type} *output, {"co
 
 
 @kernel("AvgPooling3D", ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
-class AvgPool3dFloat32(ExportNode):
+class AvgPool3dFloat32(KernelNode):
     def call(self) -> Call:
         included = self.operator.count_include_pad
         function = f"aidge_ref_avgpool3d{'_pads' if included else ''}_float32"
@@ -266,7 +266,7 @@ class AvgPool3dFloat32(ExportNode):
 
 
 @kernel("LpPooling", ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
-class LpPool3dFloat32(ExportNode):
+class LpPool3dFloat32(KernelNode):
     def call(self) -> Call:
         order = self.operator.order
         function = f"aidge_ref_lppool3d_{order}_float32"

@@ -9,7 +9,7 @@ import harness
 import helium_harness
 from helium_harness import run
 
-from aidge_build.export.call import Call
+from aidge_build.contract.call import Call
 
 BOARD = "mps2-an386"
 PORTABLE = ("-DAIDGE_CORTEXM_ASSEMBLY=0",)  # the C versions on an Arm core

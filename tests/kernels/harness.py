@@ -15,16 +15,16 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build.backend.evaluate import evaluate
-from aidge_build.backend.spec import IOSpec, NodeView, tensors_that_move
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct
+from aidge_build.contract.library import Kernel, Library, load_library
+from aidge_build.contract.spec import IOSpec, NodeView, tensors_that_move
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.kernels import kernel_text
-from aidge_build.export.call import Call, Constant, Input, Literal, Output, Struct
-from aidge_build.export.library import Kernel, Library, load_library
 from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
 from aidge_build.operators.base import Operator
+from aidge_build.reference.evaluate import evaluate
 
 FOLDER = Path(__file__).resolve().parents[2] / "kernels" / "ref"
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wcast-align", "-Werror")

@@ -18,11 +18,11 @@ import pytest
 from random_tensors import Randomness
 
 from aidge_build.boards import load_board
+from aidge_build.contract.call import Constant, Input, Literal, Output, Scratch, Struct
+from aidge_build.contract.library import Kernel, Library, load_library
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.kernels import kernel_text
 from aidge_build.emulate import run_program
-from aidge_build.export.call import Constant, Input, Literal, Output, Scratch, Struct
-from aidge_build.export.library import Kernel, Library, load_library
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.window import Window
 from aidge_build.toolchain import build_program

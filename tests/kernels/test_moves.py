@@ -13,10 +13,10 @@ from helium_harness import needs_emulator
 from move_cases import blocks, concatenations, copies
 from random_tensors import Randomness
 
-from aidge_build.export.runs import FILL, runs
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.runs import FILL, runs
 from aidge_build.operators.reformat import Reformat
 
 TYPES = (DType.int8, DType.int8, DType.float32, DType.int16, DType.int64)

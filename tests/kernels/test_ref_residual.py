@@ -10,9 +10,9 @@ from harness import Case, case, differing, run
 from random_tensors import Randomness
 from test_ref_linear import EDGES, int8_case, random_edge
 
-from aidge_build.backend.meta_operator import MetaOperator
-from aidge_build.export.residual import RESIDUAL_TYPE
+from aidge_build.adaptation.meta_operator import MetaOperator
 from aidge_build.graph.view import Node, graph_view
+from aidge_build.kernel_kit.residual import RESIDUAL_TYPE
 from aidge_build.operators.binary import Add
 
 

@@ -7,8 +7,8 @@ import numpy
 import pytest
 from helium_harness import FEATURES, library
 
-from aidge_build.backend.adapt import adapt_to_backend
-from aidge_build.backend.match import Target
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.match import Target
 from aidge_build.recipes import simplify
 from tests.models import graph
 

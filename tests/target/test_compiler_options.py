@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.backend import cpu
 from aidge_build.boards import Board, load_board
 from aidge_build.elf.disassembly import read_disassembly
 from aidge_build.elf.image import read_image
 from aidge_build.elf.stack import stack_use
 from aidge_build.program import Program
+from aidge_build.reference import cpu
 from aidge_build.toolchain import disassemble
 from aidge_build.verify.firmware import execute
 from tests.compiled import program_of

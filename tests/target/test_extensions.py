@@ -34,16 +34,16 @@ class TimesPlusOne(ElementWise):
 KERNEL = """# SPDX-License-Identifier: MIT
 import numpy
 
-from aidge_build.backend.spec import SAME, ImplSpec, IOSpec
-from aidge_build.export.call import Call, Constant, Input, Literal, Output
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.graph.dtype import dtype
 
 FLOATS = IOSpec(dtype.float32, SAME)
 
 
 @kernel("TimesPlusOne", ImplSpec((FLOATS,), (FLOATS,)))
-class TimesPlusOne(ExportNode):
+class TimesPlusOne(KernelNode):
     def call(self):
         factor = Constant("factor", numpy.array([self.operator.factor], numpy.float32))
         return Call("toy_times_plus_one", ("times_plus_one.h",), (Input(), Output(), factor, Literal(self.outputs[0].elements)))

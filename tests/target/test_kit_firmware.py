@@ -10,11 +10,11 @@ import numpy
 import pytest
 
 from aidge_build import net
-from aidge_build.backend import cpu
 from aidge_build.boards import load_board
 from aidge_build.graph.dtype import DType
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.kinds import ElementWise
+from aidge_build.reference import cpu
 from aidge_build.verify.firmware import execute
 from tests.command import aidge_build
 from tests.compiled import program_of

@@ -11,13 +11,13 @@ import numpy
 import onnx
 import pytest
 
-from aidge_build.backend.cpu import run
 from aidge_build.boards import load_board
 from aidge_build.compile import import_model
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.view import GraphView
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.program import Program
+from aidge_build.reference.cpu import run
 from aidge_build.verify.firmware import execute
 from tests.compiled import program_of, request_of
 from tests.dialects import SPELLINGS, distances, every_tensor, quantized

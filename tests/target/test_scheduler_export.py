@@ -13,9 +13,9 @@ import numpy
 import pytest
 
 import aidge_build
-from aidge_build.backend import cpu
 from aidge_build.errors import AidgeError, CheckFailed
 from aidge_build.recipes import simplify
+from aidge_build.reference import cpu
 from tests.models import graph
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy
 import pytest
 
-from aidge_build.backend import cpu
 from aidge_build.boards import load_board
+from aidge_build.reference import cpu
 from aidge_build.verify.firmware import execute
 from tests.command import aidge_build
 from tests.compiled import program_of

@@ -9,8 +9,8 @@ import numpy
 import pytest
 
 from aidge_build import net
-from aidge_build.backend.execution import prepare
 from aidge_build.graph.dtype import DType
+from aidge_build.reference.execution import prepare
 from aidge_build.training import SGD, fit
 
 BATCH = 32

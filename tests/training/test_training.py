@@ -8,9 +8,9 @@ import pytest
 from digit_networks import inference_graph, split, train
 
 from aidge_build import net
-from aidge_build.backend.context import Context
-from aidge_build.backend.execution import prepare
 from aidge_build.errors import AidgeError
+from aidge_build.reference.context import Context
+from aidge_build.reference.execution import prepare
 from aidge_build.training import SGD, fit, train_step
 from tests.command import aidge_build
 

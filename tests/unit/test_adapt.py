@@ -6,30 +6,30 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.backend import cpu
-from aidge_build.backend.adapt import adapt_to_backend
-from aidge_build.backend.match import Target
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.match import Target
+from aidge_build.contract.library import load_library
 from aidge_build.errors import AidgeError
-from aidge_build.export.library import load_library
 from aidge_build.recipes import simplify
+from aidge_build.reference import cpu
 from tests.models import graph, same_meaning, types
 
 HEADER = """
-from aidge_build.backend.spec import IOSpec, ImplSpec, Predicate
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.spec import IOSpec, ImplSpec, Predicate
+from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.graph.dtype import dtype
 LAST, SAME, ROWS = IOSpec(dtype.float32, "channels_last"), IOSpec(dtype.float32, "any_1"), IOSpec(dtype.float32, "row_major")
 ANY = IOSpec(dtype.float32)
 """
 IMAGES = """
 @kernel(["Conv2D", "MaxPooling2D"], ImplSpec((LAST, ANY), (LAST,)))
-class Window(ExportNode): pass
+class Window(KernelNode): pass
 @kernel(["ReLU", "Add", "Sigmoid", "Concat"], ImplSpec((SAME,), (SAME,)))
-class Same(ExportNode): pass
+class Same(KernelNode): pass
 @kernel("FC", ImplSpec((ROWS, ANY), (ROWS,)))
-class FC(ExportNode): pass
+class FC(KernelNode): pass
 @kernel("Reformat", ImplSpec((IOSpec(),), (IOSpec(),)))
-class Copy(ExportNode): pass
+class Copy(KernelNode): pass
 """
 WEIGHTS = {"w": numpy.random.default_rng(0).normal(size=(4, 4, 3, 3)).astype(numpy.float32)}
 CONV = "Conv<pads=[1,1,1,1]>"
@@ -163,7 +163,7 @@ def test_all_unsupported_nodes_are_reported_at_once_with_reasons():
 
 def test_the_first_library_that_accepts_wins_and_the_reasons_are_kept():
     special = library(
-        '@kernel("ReLU", ImplSpec((SAME,), (SAME,), features=frozenset(["dsp"])))\nclass Fast(ExportNode): pass', "special"
+        '@kernel("ReLU", ImplSpec((SAME,), (SAME,), features=frozenset(["dsp"])))\nclass Fast(KernelNode): pass', "special"
     )
     view = graph("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y")
     with_dsp = adapt(view, special, library(), features=["dsp"]).choices["Relu_0"]
@@ -174,8 +174,8 @@ def test_the_first_library_that_accepts_wins_and_the_reasons_are_kept():
 
 def test_the_more_specific_kernel_wins_whatever_the_order_of_registration():
     kernels = [
-        '@kernel("ReLU", ImplSpec((IOSpec(),), (IOSpec(),)))\nclass General(ExportNode): pass\n',
-        '@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass Special(ExportNode): pass\n',
+        '@kernel("ReLU", ImplSpec((IOSpec(),), (IOSpec(),)))\nclass General(KernelNode): pass\n',
+        '@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass Special(KernelNode): pass\n',
     ]
     view = graph("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y")
     for order in (kernels, kernels[::-1]):
@@ -185,8 +185,8 @@ def test_the_more_specific_kernel_wins_whatever_the_order_of_registration():
 def test_two_kernels_of_equal_structure_are_refused_when_the_library_is_loaded():
     with pytest.raises(AidgeError, match="register the same spec for ReLU"):
         library(
-            '@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass A(ExportNode): pass\n'
-            '@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass B(ExportNode): pass\n'
+            '@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass A(KernelNode): pass\n'
+            '@kernel("ReLU", ImplSpec((SAME,), (SAME,)))\nclass B(KernelNode): pass\n'
         )
 
 

@@ -6,16 +6,16 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.backend.adapt import adapt_to_backend
-from aidge_build.backend.fuse_meta import fuse_meta
-from aidge_build.backend.match import Target
-from aidge_build.backend.spec import ImplSpec, IOSpec, NodeView, dformat
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.fuse_meta import fuse_meta
+from aidge_build.adaptation.match import Target
+from aidge_build.compat.export_lib import ExportLib
+from aidge_build.compat.export_node import ExportNode
+from aidge_build.compat.export_node_cpp import ExportNodeCpp
+from aidge_build.contract.library import library_of, load_library
+from aidge_build.contract.mem_info import MemInfo, mem_info_of
+from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView, dformat
 from aidge_build.errors import AidgeError
-from aidge_build.export.export_lib import ExportLib
-from aidge_build.export.export_node_cpp import ExportNodeCpp
-from aidge_build.export.library import library_of, load_library
-from aidge_build.export.mem_info import MemInfo, mem_info_of
-from aidge_build.export.node import ExportNode
 from aidge_build.graph.dtype import dtype
 from aidge_build.graph.format import channels_last
 from aidge_build.graph.tensor import Tensor
@@ -377,7 +377,7 @@ def test_a_library_in_the_template_style_is_loaded_from_its_folder():
     [
         (
             {"library.toml": b'name = "other"\n', "mine.py": LIBRARY.encode()},
-            "Mine has the _name 'mine', library.toml says 'other'",
+            "Mine is the registry of 'mine', library.toml says 'other'",
         ),
         ({"library.toml": b'name = "mine"\nlanguage = "fortran"\n'}, "language 'fortran' is unknown"),
     ],

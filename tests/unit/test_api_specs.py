@@ -13,21 +13,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.backend import cpu
-from aidge_build.backend.adapt import adapt_to_backend
-from aidge_build.backend.formats import kernel_options
-from aidge_build.backend.host import HostBackend
-from aidge_build.backend.match import Target, match
-from aidge_build.backend.operator_impl import Impl, OperatorImpl
-from aidge_build.backend.prod_conso import ProdConso
-from aidge_build.backend.spec import Demands, ImplSpec, IOSpec, NodeView, Predicate, dformat, multiple_of
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.formats import kernel_options
+from aidge_build.adaptation.match import Target, match
+from aidge_build.compat.host import HostBackend
+from aidge_build.compat.operator_impl import Impl, OperatorImpl
+from aidge_build.compat.prod_conso import ProdConso
+from aidge_build.contract.library import Library, load_library
+from aidge_build.contract.spec import Demands, ImplSpec, IOSpec, NodeView, Predicate, dformat, multiple_of
 from aidge_build.errors import AidgeError
-from aidge_build.export.library import Library, load_library
 from aidge_build.graph.dtype import dtype
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
 from aidge_build.operators.binary import Add
 from aidge_build.recipes import simplify
+from aidge_build.reference import cpu
 from tests.models import graph, same_meaning, types
 
 CONDITION = Predicate("is small", lambda view: "" if view.outputs[0].elements < 100 else "has 100 elements or more")
@@ -90,7 +90,7 @@ def test_any_1_unifies_formats_and_any_2_is_another_one():
     kernel = "ImplSpec([IOSpec(dtype.float32, dformat.{})], [IOSpec(dtype.float32, dformat.{})])"
     options = {}
     for second in ("any_1", "any_2", "any"):
-        found = library(f'@kernel("ReLU", {kernel.format("any_1", second)})\nclass K(ExportNode): pass').kernels[0]
+        found = library(f'@kernel("ReLU", {kernel.format("any_1", second)})\nclass K(KernelNode): pass').kernels[0]
         view = graph("y = Relu(x)", inputs="float[1,4,3,3] x", outputs="float[1,4,3,3] y")
         options[second] = {
             (str(o.inputs[0][1]), str(o.outputs[0])) for o in kernel_options(NodeView.of(view, view.nodes[0]), found)
@@ -155,7 +155,7 @@ def test_predicates_are_named_and_give_the_reason():
 
 def test_the_hash_of_a_spec_is_the_same_in_every_process():
     code = (
-        "from aidge_build.backend.spec import *; from aidge_build.graph.dtype import dtype; "
+        "from aidge_build.contract.spec import *; from aidge_build.graph.dtype import dtype; "
         "s = ImplSpec(IOSpec(dtype.int8, 'nhwc', [1, multiple_of(4)]), features={'dsp', 'fpu', 'mve'}, attributes={'groups': 1}); print(hash(s), s.key)"
     )
     found = {
@@ -313,18 +313,18 @@ def test_a_second_host_backend_runs_what_it_accepts_and_cpu_the_rest():
 # --- adaptation of a graph
 
 HEADER = """
-from aidge_build.backend.spec import IOSpec, ImplSpec, dformat, multiple_of
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.spec import IOSpec, ImplSpec, dformat, multiple_of
+from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.graph.dtype import dtype
 FLOAT = IOSpec(dtype.float32)
 """
 CONVERSIONS = """
 @kernel("DequantizeLinear", ImplSpec([IOSpec(dtype.int8), FLOAT, IOSpec(dtype.int8)], [FLOAT]))
-class D(ExportNode): pass
+class D(KernelNode): pass
 @kernel("QuantizeLinear", ImplSpec([FLOAT, FLOAT, IOSpec(dtype.int8)], [IOSpec(dtype.int8)]))
-class Q(ExportNode): pass
+class Q(KernelNode): pass
 @kernel("Cast", ImplSpec())
-class C(ExportNode): pass
+class C(KernelNode): pass
 """
 QDQ = (
     "xd = DequantizeLinear(x, s, zi) yd = {}(xd) y = QuantizeLinear(yd, t, zo)",
@@ -344,7 +344,7 @@ def test_a_quantized_node_without_a_kernel_computes_in_float_between_quantize_an
     text, constants = QDQ
     before = simplify(graph(text.format("Tanh"), inputs="int8[2,50] x", outputs="int8[2,50] y", constants=constants))
     assert types(before) == ["Tanh"]
-    after = adapt(before, library(CONVERSIONS + '@kernel("Tanh", ImplSpec(FLOAT))\nclass T(ExportNode): pass'))
+    after = adapt(before, library(CONVERSIONS + '@kernel("Tanh", ImplSpec(FLOAT))\nclass T(KernelNode): pass'))
     assert types(after.view) == ["DequantizeLinear", "Tanh", "QuantizeLinear"]
     assert (
         after.choices[after.view.nodes[1].name].rule == "no kernel accepts it as it is: Dequantize to float32, Quantize to int8"
@@ -358,8 +358,8 @@ def test_a_quantized_node_with_a_kernel_is_left_alone():
     text, constants = QDQ
     before = simplify(graph(text.format("Tanh"), inputs="int8[2,50] x", outputs="int8[2,50] y", constants=constants))
     both = library(
-        CONVERSIONS + '@kernel("Tanh", ImplSpec(FLOAT))\nclass T(ExportNode): pass\n'
-        '@kernel("Tanh", ImplSpec(IOSpec(dtype.int8)))\nclass T8(ExportNode): pass'
+        CONVERSIONS + '@kernel("Tanh", ImplSpec(FLOAT))\nclass T(KernelNode): pass\n'
+        '@kernel("Tanh", ImplSpec(IOSpec(dtype.int8)))\nclass T8(KernelNode): pass'
     )
     assert types(adapt(before, both).view) == ["Tanh"]
 
@@ -369,8 +369,8 @@ def test_a_narrow_type_is_cast_to_the_type_that_fits_better():
     after = adapt(
         before,
         library(
-            CONVERSIONS + '@kernel("Neg", ImplSpec(FLOAT))\nclass F(ExportNode): pass\n'
-            '@kernel("Neg", ImplSpec(IOSpec(dtype.int16)))\nclass S(ExportNode): pass'
+            CONVERSIONS + '@kernel("Neg", ImplSpec(FLOAT))\nclass F(KernelNode): pass\n'
+            '@kernel("Neg", ImplSpec(IOSpec(dtype.int16)))\nclass S(KernelNode): pass'
         ),
     )
     assert types(after.view) == ["Cast", "Neg", "Cast"]
@@ -382,7 +382,7 @@ def test_constants_are_converted_while_generating():
     before = graph(
         "y = Add(x, c)", inputs="int8[2,3] x", outputs="int8[2,3] y", constants={"c": numpy.arange(3, dtype=numpy.int8)}
     )
-    after = adapt(before, library(CONVERSIONS + '@kernel("Add", ImplSpec(IOSpec(dtype.int32)))\nclass A(ExportNode): pass'))
+    after = adapt(before, library(CONVERSIONS + '@kernel("Add", ImplSpec(IOSpec(dtype.int32)))\nclass A(KernelNode): pass'))
     assert types(after.view) == ["Cast", "Add", "Cast"]
     assert same_meaning(before, after.view)
 
@@ -390,13 +390,13 @@ def test_constants_are_converted_while_generating():
 def test_nothing_is_wrapped_when_a_conversion_itself_has_no_kernel():
     view = graph("y = Neg(x)", inputs="int8[2,3] x", outputs="int8[2,3] y")
     with pytest.raises(AidgeError, match="no kernel accepts it"):
-        adapt(view, library('@kernel("Neg", ImplSpec(FLOAT))\nclass F(ExportNode): pass'))
+        adapt(view, library('@kernel("Neg", ImplSpec(FLOAT))\nclass F(KernelNode): pass'))
 
 
 def test_a_type_is_never_narrowed():
     view = graph("y = Neg(x)", inputs="double[2,3] x", outputs="double[2,3] y")
     with pytest.raises(AidgeError, match="input 0 is float64, wants float32"):
-        adapt(view, library(CONVERSIONS + '@kernel("Neg", ImplSpec(FLOAT))\nclass F(ExportNode): pass'))
+        adapt(view, library(CONVERSIONS + '@kernel("Neg", ImplSpec(FLOAT))\nclass F(KernelNode): pass'))
 
 
 KERNELS = [
@@ -412,12 +412,12 @@ KERNELS = [
 @settings(max_examples=25, deadline=None)
 @given(st.permutations(range(len(KERNELS))), st.sampled_from([frozenset(), frozenset(["dsp"])]))
 def test_the_order_of_registration_changes_nothing(order, features):
-    text = "".join(f'@kernel("ReLU", {KERNELS[index]})\nclass K{index}(ExportNode): pass\n' for index in order)
+    text = "".join(f'@kernel("ReLU", {KERNELS[index]})\nclass K{index}(KernelNode): pass\n' for index in order)
     view = graph("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y")
     found = match(NodeView.of(view, view.nodes[0]), [library(text)], Target(features))
     plain = match(
         NodeView.of(view, view.nodes[0]),
-        [library("".join(f'@kernel("ReLU", {spec})\nclass K{index}(ExportNode): pass\n' for index, spec in enumerate(KERNELS)))],
+        [library("".join(f'@kernel("ReLU", {spec})\nclass K{index}(KernelNode): pass\n' for index, spec in enumerate(KERNELS)))],
         Target(features),
     )
     assert [kernel.spec for kernel in found.accepted] == [kernel.spec for kernel in plain.accepted]
@@ -425,7 +425,7 @@ def test_the_order_of_registration_changes_nothing(order, features):
 
 
 def test_a_structural_duplicate_is_refused_at_registration():
-    twice = '@kernel("ReLU", ImplSpec(FLOAT))\nclass A(ExportNode): pass\n@kernel("ReLU", ImplSpec([FLOAT], [FLOAT]))\nclass B(ExportNode): pass'
+    twice = '@kernel("ReLU", ImplSpec(FLOAT))\nclass A(KernelNode): pass\n@kernel("ReLU", ImplSpec([FLOAT], [FLOAT]))\nclass B(KernelNode): pass'
     with pytest.raises(AidgeError, match="register the same spec for ReLU"):
         library(twice)
 
@@ -434,15 +434,15 @@ def test_the_choice_is_recorded_with_every_rejection():
     view = graph("y = Relu(x)", inputs="float[2,3] x", outputs="float[2,3] y")
     found = adapt(
         view,
-        library('@kernel("ReLU", ImplSpec(FLOAT))\nclass A(ExportNode): pass', "mine"),
-        library('@kernel("ReLU", ImplSpec(IOSpec(dtype.int8)))\nclass B(ExportNode): pass', "other"),
+        library('@kernel("ReLU", ImplSpec(FLOAT))\nclass A(KernelNode): pass', "mine"),
+        library('@kernel("ReLU", ImplSpec(IOSpec(dtype.int8)))\nclass B(KernelNode): pass', "other"),
     )
     choice = found.choices["Relu_0"]
     assert choice.kernel.library == "mine" and choice.rejected == (("other kernels", "input 0 is float32, wants int8"),)
 
 
 def test_an_operator_says_which_backends_have_it():
-    mine = library('@kernel("ReLU", ImplSpec(FLOAT))\nclass A(ExportNode): pass', "mine")
+    mine = library('@kernel("ReLU", ImplSpec(FLOAT))\nclass A(KernelNode): pass', "mine")
     view = graph("y = Relu(x) z = Tanh(x)", inputs="float[2,3] x", outputs="float[2,3] y, float[2,3] z")
     assert [node.operator.get_available_backends([mine]) for node in view.nodes] == [("cpu", "mine"), ("cpu",)]
 

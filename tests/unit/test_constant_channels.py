@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aidge_build.backend import cpu
 from aidge_build.compile import import_model
 from aidge_build.graph.view import GraphView
 from aidge_build.inputs import add_model_arguments, load
@@ -25,6 +24,7 @@ from aidge_build.operators.view import Flatten, Reshape, Transpose
 from aidge_build.operators.window import Window
 from aidge_build.recipes.channel_reach import channel_reach
 from aidge_build.recipes.remove_constant_channels import remove_constant_channels
+from aidge_build.reference import cpu
 from tests.quantized_graphs import QuantizedGraph
 from tests.shared import int8_model
 

@@ -11,11 +11,11 @@ import time
 import numpy
 import pytest
 
+from aidge_build.contract.call import Call, Input, Literal, Output
 from aidge_build.emit import emit
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.kernels import kernel_text
 from aidge_build.errors import AidgeError
-from aidge_build.export.call import Call, Input, Literal, Output
 from aidge_build.program import Options, Place
 from tests.emitted import chain, float_sum
 

@@ -15,14 +15,16 @@ PACKAGE = ROOT / "aidge_build"
 ROWS = (
     ("version", "errors", "debug", "render", "installed", "machine"),
     ("graph", "boards", "cores", "naming", "sources"),
-    ("arithmetic", "backend.spec", "elf", "output"),
+    ("arithmetic", "elf", "output"),
     ("operators", "onnx_format"),
-    ("backend", "importers", "recipes", "export"),
+    ("contract", "reference"),
+    ("importers", "recipes", "adaptation", "kernel_kit"),
     ("schedule", "memory"),
     ("program", "placement", "emit"),
-    ("request", "compile", "inputs", "export_folder"),
+    ("request", "compile", "inputs"),
     ("toolchain", "emulate", "report", "verify", "conformance", "bench", "net", "training", "onnx_backend"),
-    ("cli", "__main__", "scons", "compat"),
+    ("compat",),
+    ("cli", "__main__"),
 )
 ONLY_IMPORTER = {"onnx": "onnx_format", "jinja2": "render", "unicorn": "emulate"}
 
@@ -79,6 +81,11 @@ def test_there_is_no_import_cycle():
 
     for name in edges:
         visit(name, ())
+
+
+def test_the_kit_of_kernels_serves_kernels_alone():
+    wrong = [name for name, path in modules() for target in imports(path) if target.startswith("aidge_build.kernel_kit")]
+    assert [name for name in wrong if not name.startswith("kernel_kit")] == []
 
 
 def test_each_heavy_package_has_one_importer():

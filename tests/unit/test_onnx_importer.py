@@ -7,11 +7,11 @@ import numpy
 import pytest
 from onnx import TensorProto, helper
 
-from aidge_build.backend.cpu import run
 from aidge_build.errors import AidgeError
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators, collect, merge
 from aidge_build.operators.base import Operator
+from aidge_build.reference.cpu import run
 from tests.models import graph, model, types
 
 INT64 = numpy.int64

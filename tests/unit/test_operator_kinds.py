@@ -7,10 +7,10 @@ import numpy
 import pytest
 
 from aidge_build import net
-from aidge_build.backend.execution import prepare
 from aidge_build.errors import AidgeError
 from aidge_build.operators.kinds import Broadcast, ElementWise, ElementWiseBinary, ForAxis, ReduceAxis
 from aidge_build.operators.register import operator
+from aidge_build.reference.execution import prepare
 from aidge_build.training.check import findings
 
 

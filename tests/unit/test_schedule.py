@@ -6,10 +6,10 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.backend.adapt import adapt_to_backend
-from aidge_build.backend.match import Target
-from aidge_build.backend.spec import Demands
-from aidge_build.export.library import load_library
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.match import Target
+from aidge_build.contract.library import load_library
+from aidge_build.contract.spec import Demands
 from aidge_build.memory.buffer import Overlap, Window
 from aidge_build.memory.checker import check
 from aidge_build.memory.planner import plan
@@ -21,10 +21,10 @@ LIBRARY = load_library(
     {
         "library.toml": b'name = "toy"',
         "kernels.py": b"""
-from aidge_build.backend.spec import IOSpec, ImplSpec
-from aidge_build.export.node import ExportNode, kernel
+from aidge_build.contract.spec import IOSpec, ImplSpec
+from aidge_build.contract.node import KernelNode, kernel
 @kernel(["Relu", "ReLU", "Add", "Reformat", "Concat"], ImplSpec((IOSpec(),), (IOSpec(),)))
-class Any(ExportNode): pass
+class Any(KernelNode): pass
 """,
     },
     "toy",

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""Which kernel each node got, and why: the result of adaptation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aidge_build.contract.library import Kernel
+from aidge_build.contract.spec import NodeView
+from aidge_build.graph.format import Format
+from aidge_build.graph.view import GraphView, Node
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`kernel` is None for a node that only renames the bytes of its input. `rejected` lists (kernel, reason).
+
+    `inputs` (position, format) and `outputs` are the formats in which the kernel works. They store the same bytes as
+    the tensors' own formats, but may place axes of length 1 elsewhere.
+    """
+
+    kernel: Kernel | None
+    rule: str
+    rejected: tuple[tuple[str, str], ...] = ()
+    inputs: tuple[tuple[int, Format], ...] = ()
+    outputs: tuple[Format, ...] = ()
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """The graph with final formats (and the copies that they need), and the choice per node name."""
+
+    view: GraphView
+    choices: Mapping[str, Choice]
+
+    def node_view(self, node: Node) -> NodeView:
+        """The node as its kernel sees it: every tensor in the format that the kernel chose."""
+        seen, choice = NodeView.of(self.view, node), self.choices[node.name]
+        formats = dict(choice.inputs)
+        inputs = tuple(
+            tensor.with_(format=formats[index]) if index in formats else tensor for index, tensor in enumerate(seen.inputs)
+        )
+        outputs = tuple(tensor.with_(format=form) for tensor, form in zip(seen.outputs, choice.outputs)) or seen.outputs
+        return NodeView(node, inputs, outputs, self.view)
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"  {node.name}: {choice.kernel.library + ' ' + choice.kernel.name if choice.kernel else 'view'} ({choice.rule})"
+            for node in self.view.nodes
+            for choice in [self.choices[node.name]]
+        )

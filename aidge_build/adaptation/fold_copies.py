@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""A copy to row-major in front of a flattening FC folds into the constant weights: the columns are permuted instead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy
+
+from aidge_build.adaptation.formats import Option
+from aidge_build.graph.format import row_major, same_bytes
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.view import Reshape, Transpose
+
+
+def fold_into_weights(view: GraphView, chosen: Mapping[str, Option]) -> GraphView | None:
+    """[N, C, H, W] stored as NHWC -> Flatten -> FC becomes Transpose (no bytes) -> Reshape (no bytes) -> FC with permuted
+    weights. Returns None when there is no such place; otherwise formats must be chosen again for the new graph.
+    """
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        order = _stored_order(view, chosen, node)
+        readers = view.consumers(node.outputs[0])
+        if order is None or node.outputs[0] in view.outputs or not all(_takes_columns(view, reader, node) for reader in readers):
+            continue
+        source, result = view.tensor(node.inputs[0]), view.tensor(node.outputs[0])
+        columns = numpy.arange(math.prod(source.dims[1:])).reshape(source.dims[1:])
+        columns = columns.transpose([axis - 1 for axis in order[1:]]).reshape(-1)
+        moved = rewrite.add_tensor(source.with_(name=f"{source.name}_moved", dims=tuple(source.dims[axis] for axis in order)))
+        flat = rewrite.add_tensor(result.with_(name=f"{result.name}_moved"))
+        rewrite.replace_node(
+            node,
+            Node(f"{node.name}_transpose", Transpose(tuple(order)), node.inputs[:1], (moved,), node.origin),
+            Node(node.name, Reshape(result.dims), (moved,), (flat,), node.origin),
+        )
+        for reader in readers:
+            weights = view.tensor(reader.inputs[1])
+            name = rewrite.add_tensor(
+                weights.with_(name=f"{weights.name}_moved", data=numpy.ascontiguousarray(weights.data[:, columns]))
+            )
+            rewrite.replace_node(reader, reader.with_(inputs=(flat, name, *reader.inputs[2:])))
+    return rewrite.finish() if rewrite.changed else None
+
+
+def _stored_order(view: GraphView, chosen: Mapping[str, Option], node: Node) -> tuple[int, ...] | None:
+    """The storage order of the node's input, when the node flattens all but the batch and would need a copy first."""
+    if node.type not in ("Flatten", "Reshape"):
+        return None
+    source, result = view.tensor(node.inputs[0]), view.tensor(node.outputs[0])
+    producer = view.producer(source.name)
+    if producer is None or result.rank != 2 or source.rank < 3 or source.dims[0] != result.dims[0]:
+        return None
+    form = chosen[producer.name].outputs[producer.outputs.index(source.name)]
+    if form.order[0] != 0 or same_bytes(source.dims, form, row_major(source.rank)):
+        return None
+    return form.order
+
+
+def _takes_columns(view: GraphView, reader: Node, node: Node) -> bool:
+    if reader.type != "FC" or reader.inputs[0] != node.outputs[0] or node.outputs[0] in reader.inputs[1:]:
+        return False
+    weights = view.tensor(reader.inputs[1])
+    return weights.is_constant and (weights.quantization is None or weights.quantization.axis in (None, 0))

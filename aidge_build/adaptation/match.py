@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Matching: which kernels accept a node, in the total order of preference, and why the others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aidge_build.adaptation.cost import CostTable
+from aidge_build.contract.library import Kernel, Library
+from aidge_build.contract.spec import NodeView
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a kernel may rely on: the CPU's features, the rounding and the objective of the build.
+
+    With a cost table the cheapest kernel of all libraries is chosen, without one the libraries' order comes first;
+    `flash_wait_states` are those of the board, for tables in cycles.
+    """
+
+    features: frozenset[str] = frozenset()
+    rounding: str = "onnx"
+    objective: str = "balanced"
+    cost_table: CostTable | None = None
+    flash_wait_states: int = 0
+
+
+@dataclass(frozen=True)
+class Match:
+    """The kernels to choose from, best first; every rejection; and the rule, where it is not the usual one."""
+
+    accepted: tuple[Kernel, ...]
+    rejected: tuple[tuple[str, str], ...]
+    rule: str = ""
+
+
+def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match:
+    """Order: library preference, acceptance, objective, specificity, name. Registration order does not matter.
+
+    `accepted` are the kernels of the most preferred library that accepts the node. With a cost table it is the cheapest kernel
+    of all libraries; the order of libraries only decides where no accepting kernel is in the table, or between equal costs.
+    """
+    rejected: list[tuple[str, str]] = []
+    accepted: list[Kernel] = []
+    for library in libraries:
+        candidates = sorted(
+            library.kernels_for(view.node.type, view.operator.kinds()), key=lambda kernel: _preference(kernel, target)
+        )
+        if not candidates and not accepted:
+            rejected.append((library.name, f"has no kernel for {view.node.type}"))
+        for kernel in candidates:
+            reason = kernel.spec.rejection(view, target.features, target.rounding)
+            if reason:
+                rejected.append((_title(kernel), reason))
+            else:
+                accepted.append(kernel)
+    if target.cost_table is not None:
+        found = _cheapest(view, accepted, target, rejected)
+        if found is not None:
+            return found
+    chosen = tuple(kernel for kernel in accepted if kernel.library == accepted[0].library)
+    rejected += [(_title(kernel), f"library {chosen[0].library} comes first") for kernel in accepted[len(chosen) :]]
+    return Match(chosen, tuple(rejected))
+
+
+def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, rejected: list[tuple[str, str]]) -> Match | None:
+    """The cheapest kernel by the table; None when it knows none of them."""
+    table = target.cost_table
+    costs = [
+        (cost, position, kernel)
+        for position, kernel in enumerate(accepted)
+        for cost in [table.cost(kernel, view, target.flash_wait_states)]
+        if cost is not None
+    ]
+    if not costs:
+        return None
+    best, _, chosen = min(costs, key=lambda entry: entry[:2])
+    others = [
+        (_title(kernel), f"costs {cost:,.0f} {table.unit}")
+        for cost, _, kernel in sorted(costs, key=lambda entry: entry[:2])
+        if kernel is not chosen
+    ]
+    known = {id(kernel) for _, _, kernel in costs}
+    others += [(_title(kernel), "is not in the cost table") for kernel in accepted if id(kernel) not in known]
+    return Match((chosen,), (*others, *rejected), f"cheapest by cost table {table}: {best:,.0f} {table.unit}")
+
+
+def _title(kernel: Kernel) -> str:
+    return f"{kernel.library} {kernel.name}"
+
+
+def _preference(kernel: Kernel, target: Target) -> tuple:
+    spec = kernel.spec
+    return (spec.objective != target.objective, -spec.specificity, kernel.name, kernel.node_class.__qualname__, str(spec))

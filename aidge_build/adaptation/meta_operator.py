@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""A meta-operator: several nodes of a graph that one kernel computes at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from aidge_build.graph.pattern import Found
+from aidge_build.graph.view import GraphView, Node, graph_view
+from aidge_build.operators.base import Operator, TensorType
+from aidge_build.reference.evaluate import evaluate
+
+
+@dataclass(frozen=True, eq=False)
+class MetaOperator(Operator):
+    """`graph` holds the covered nodes; its inputs and outputs are those of the meta-operator, in this order."""
+
+    name: str = ""
+    graph: GraphView = field(default=None, repr=False)
+
+    @property
+    def type(self) -> str:
+        return self.name
+
+    def infer(self, inputs):
+        return tuple(TensorType(tensor.dims, tensor.dtype) for tensor in map(self.graph.tensor, self.graph.outputs))
+
+    def forward(self, *inputs):
+        return self.forward_quantized(inputs, (), ())
+
+    def forward_quantized(self, values, inputs, outputs):
+        """Each covered node on its own tensors, as the numpy backend does."""
+        found = {name: tensor.data for name, tensor in self.graph.tensors.items() if tensor.is_constant}
+        found |= {name: value for name, value in zip(self.graph.inputs, values) if value is not None}
+        for node in self.graph.nodes:
+            results = evaluate(
+                node.operator,
+                [found[name] if name else None for name in node.inputs],
+                self.graph.input_tensors(node),
+                self.graph.output_tensors(node),
+            )
+            found.update(zip(node.outputs, results))
+        return tuple(found[name] for name in self.graph.outputs)
+
+    def multiply_accumulates(self, inputs, outputs):
+        return sum(
+            node.operator.multiply_accumulates(self.graph.input_tensors(node), self.graph.output_tensors(node))
+            for node in self.graph.nodes
+        )
+
+    def __str__(self) -> str:
+        return f"{self.name}[{', '.join(node.type for node in self.graph.nodes)}]"
+
+
+def meta_node(view: GraphView, type_name: str, found: Found) -> Node:
+    """The node that stands for a fit of a pattern: data from outside first, in the order in which it is read, then constants."""
+    inside = {output for node in found.nodes for output in node.outputs}
+    read = dict.fromkeys(name for node in found.nodes for name in node.inputs if name and name not in inside)
+    inputs = sorted(read, key=lambda name: view.tensor(name).is_constant)
+    graph = graph_view(type_name, found.nodes, view.tensors, inputs, found.last.outputs)
+    return Node(found.last.name, MetaOperator(type_name, graph), tuple(inputs), found.last.outputs, found.origin)

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: MIT
-"""Specs, implementations, the numpy reference and adaptation."""

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""The inherited spellings, for code that was written for the systems this project descends from.
+
+    from aidge_build import compat as aidge_core
+
+An export backend of that style (an `OperatorImpl` subclass with its own registry) is registered per operator with
+`register_<Operator>Op(backend, implementation)`; `library(backend)` is then a kernel library like any other. This module is the
+only place that keeps registrations for the whole process, because the inherited calls have no other place to put them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+from aidge_build.adaptation.adapt import adapt_to_backend as _adapt
+from aidge_build.adaptation.assignment import Assignment
+from aidge_build.adaptation.match import Target
+from aidge_build.compat.export_folder import SequentialScheduler, generate_main, generate_main_compare, scheduler_export
+from aidge_build.compat.export_lib import ExportLib
+from aidge_build.compat.export_node import ExportNode
+from aidge_build.compat.export_node_cpp import ExportNodeCpp
+from aidge_build.compat.operator_impl import Impl
+from aidge_build.compat.operator_impl import OperatorImpl as _OperatorImpl
+from aidge_build.compat.prod_conso import ProdConso
+from aidge_build.contract.library import Kernel, Library, library_of
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView, dformat
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import dtype
+from aidge_build.graph.view import GraphView
+from aidge_build.operators import builtin_operators
+
+__all__ = [
+    "Assignment",
+    "ExportLib",
+    "ExportNode",
+    "ExportNodeCpp",
+    "GraphView",
+    "IOSpec",
+    "Impl",
+    "ImplSpec",
+    "OperatorImpl",
+    "ProdConso",
+    "SequentialScheduler",
+    "adapt_to_backend",
+    "dformat",
+    "dtype",
+    "export_utils",
+    "generate_main",
+    "generate_main_compare",
+    "get_key_value_Tensor",
+    "library",
+    "register_Tensor",
+    "scheduler_export",
+]
+
+export_utils = SimpleNamespace(
+    ExportLib=ExportLib,
+    ExportNode=ExportNode,
+    ExportNodeCpp=ExportNodeCpp,
+    scheduler_export=scheduler_export,
+    generate_main_cpp=generate_main,
+    generate_main_compare_cpp=generate_main_compare,
+)
+
+_DIMENSIONS = {
+    "Conv": (1, 2, 3),
+    "ConvDepthWise": (1, 2, 3),
+    "ConvTranspose": (1, 2, 3),
+    "MaxPooling": (1, 2, 3),
+    "AvgPooling": (1, 2, 3),
+    "BatchNorm": (1, 2, 3),
+    "Pad": (1, 2, 3),
+}
+# Where a family with dimensions in its inherited name has none here.
+_OTHER_NAMES = {"Pad": "Pad", "BatchNorm": "BatchNormalization"}
+
+_registered: dict[str, dict[str, Callable]] = {}  # backend -> operator type -> implementation
+
+
+class OperatorHandle:
+    """An operator as the inherited API hands it out: `type()`, `name()` and the attributes."""
+
+    def __init__(self, view: NodeView | str):
+        self.view = view
+
+    def type(self) -> str:
+        return self.view if isinstance(self.view, str) else self.view.node.type
+
+    def name(self) -> str:
+        return "" if isinstance(self.view, str) else self.view.node.name
+
+    def __getattr__(self, name: str):
+        return getattr(self.view, name)
+
+
+class OperatorImpl(_OperatorImpl):
+    """The base of export backends; the operator is given and handed out as an `OperatorHandle`."""
+
+    def __init__(self, operator: NodeView | OperatorHandle | str, backend: str = ""):
+        super().__init__(operator.view if isinstance(operator, OperatorHandle) else operator, backend)
+
+    def get_operator(self) -> OperatorHandle:
+        return OperatorHandle(self._operator)
+
+
+class _OperatorClass:
+    """FCOp and its like: the name of an operator type."""
+
+    def __init__(self, type_name: str):
+        self.Type = type_name
+
+    def __repr__(self) -> str:
+        return f"{self.Type}Op"
+
+
+def _operator_types() -> dict[str, str]:
+    """Inherited class name (without Op) -> operator type: `Conv2D`, `ReLU`, `FC`."""
+    families = {operator.__name__ for operator in builtin_operators().values()} | {"FC", "BatchNorm", "ConvDepthWise"}
+    found = {}
+    for family in sorted(families):
+        found[family] = _OTHER_NAMES.get(family, family)
+        for count in _DIMENSIONS.get(family, ()):
+            found[f"{family}{count}D"] = _OTHER_NAMES.get(family, f"{family}{count}D")
+    return found
+
+
+def __getattr__(name: str):
+    """`FCOp`, `Conv2DOp`, ..., `register_FCOp`, `register_Conv2DOp`, ..."""
+    stem = name.removeprefix("register_").removesuffix("Op")
+    known = _operator_types() if name.endswith("Op") else {}
+    if stem not in known:
+        raise AttributeError(f"module 'aidge_build.compat' has no attribute '{name}'")
+    if name.startswith("register_"):
+        return lambda backend, implementation: _register(backend, known[stem], implementation)
+    return _OperatorClass(known[stem])
+
+
+def _register(backend: str, operator_type: str, implementation: Callable) -> None:
+    before = _registered.setdefault(backend, {}).setdefault(operator_type, implementation)
+    if before is not implementation:
+        raise AidgeError(f"backend {backend} has an implementation of {operator_type} already", code="REGISTRY")
+
+
+def register_Tensor(key: list, value: object) -> None:
+    """Accepted, and not needed: a tensor has no backend."""
+
+
+def get_key_value_Tensor(key: list) -> object:
+    """Accepted, and not needed: a tensor has no backend."""
+    return None
+
+
+def library(backend: str) -> Library:
+    """Everything that is registered for the backend, as a kernel library."""
+    if backend not in _registered:
+        raise AidgeError(f"no operator is registered for backend {backend!r}", code="LIBRARY", tried=sorted(_registered))
+    kernels = [
+        Kernel(
+            backend,
+            _kernel_name(implementation, operator_type, spec),
+            operator_type,
+            spec,
+            _node_class(implementation, operator_type, spec),
+        )
+        for operator_type, implementation in sorted(_registered[backend].items())
+        for spec in implementation(OperatorHandle(operator_type)).get_available_impl_specs()
+    ]
+    return Library(backend, "c", "", {}, tuple(kernels), ())
+
+
+def _node_class(implementation: Callable, operator_type: str, spec: ImplSpec) -> type[KernelNode]:
+    """The class that was registered for the spec, made an ExportNode where it is none."""
+    found = getattr(implementation, "registry", {}).get(operator_type, {}).get(spec)
+    if isinstance(found, type) and issubclass(found, KernelNode):
+        return found
+    return type(getattr(found, "__name__", f"{operator_type}Kernel"), (_NotGenerated,), {"implementation": found})
+
+
+class _NotGenerated(KernelNode):
+    """A kernel that can be chosen; what it generates is the business of the backend that brought it (`implementation`)."""
+
+    implementation: object = None
+
+    def call(self):
+        raise AidgeError(
+            f"kernel {type(self).__name__} is no ExportNode, so it says nothing that could be generated", code="KERNEL"
+        )
+
+
+def _kernel_name(implementation: Callable, operator_type: str, spec: ImplSpec) -> str:
+    return _node_class(implementation, operator_type, spec).__name__
+
+
+def adapt_to_backend(view: GraphView, backends: list[str | Library | type[ExportLib]], target: Target = Target()) -> Assignment:
+    """The recipe with backends in order of preference: names of registered ones, libraries, or ExportLib classes."""
+    return _adapt(view, [_library(backend) for backend in backends], target)
+
+
+def _library(backend: str | Library | type[ExportLib]) -> Library:
+    if isinstance(backend, Library):
+        return backend
+    return library(backend) if isinstance(backend, str) else library_of(backend)

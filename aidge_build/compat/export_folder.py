@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: MIT
+"""scheduler_export: a graph as a stand-alone folder of C, with a memory plan that somebody else may have made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy
+
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.assignment import Assignment
+from aidge_build.adaptation.match import Target
+from aidge_build.compat.export_lib import ExportLib
+from aidge_build.compile import demands_of, make_program
+from aidge_build.contract.library import Library, library_of
+from aidge_build.contract.mem_info import MemInfo, mem_info_of
+from aidge_build.emit import emit
+from aidge_build.emit.arrays import Array
+from aidge_build.emit.header import signature
+from aidge_build.emit.ports import ports_of
+from aidge_build.emit.template import render_file
+from aidge_build.errors import AidgeError, CheckFailed
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.memory.buffer import Buffer
+from aidge_build.memory.checker import check
+from aidge_build.memory.plan import MemoryPlan, Placement
+from aidge_build.memory.planner import plan
+from aidge_build.naming import comment_text
+from aidge_build.output import write_files
+from aidge_build.placement import ARENA_ALIGNMENT, Placed, places_of
+from aidge_build.program import Options, Program
+from aidge_build.reference import cpu
+from aidge_build.request import CompileRequest
+from aidge_build.schedule.schedule import Schedule, make_schedule
+
+NAME = "model"
+TOLERANCE = 1e-4  # of a float, relative to the largest value of its tensor
+MemoryManager = Callable[..., tuple[int, Mapping[Node | str, Sequence[MemInfo | Mapping[str, int]]]]]
+
+
+@dataclass
+class SequentialScheduler:
+    """The nodes of a graph in the order in which they run. `scheduler_export` fills in what it decides: the adapted graph,
+    the backend of each node, the program."""
+
+    graph_view: GraphView
+    assignment: Assignment | None = None
+    schedule: Schedule | None = None
+    program: Program | None = None
+
+    def get_static_scheduling(self) -> tuple[Node, ...]:
+        """The nodes in order: those of the graph, or after adaptation those that run (views of other tensors do not)."""
+        return self.schedule.steps if self.schedule else self.graph_view.nodes
+
+    @property
+    def backends(self) -> dict[str, str]:
+        """The library of each node by its name, after the export."""
+        choices = self.assignment.choices if self.assignment else {}
+        return {name: choice.kernel.library for name, choice in choices.items() if choice.kernel is not None}
+
+
+def compute_default_mem_info(scheduler: SequentialScheduler) -> tuple[int, dict[Node, list[MemInfo]]]:
+    """A memory manager: every output has bytes of its own, in the order of the schedule."""
+    offset, found = 0, {}
+    for node in scheduler.get_static_scheduling():
+        found[node] = []
+        for tensor in scheduler.graph_view.output_tensors(node):
+            found[node].append(mem_info_of(tensor, offset))
+            offset += -(-tensor.size_bytes // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
+    return offset, found
+
+
+def generate_optimized_memory_info(scheduler: SequentialScheduler) -> tuple[int, dict[Node, list[MemInfo]]]:
+    """A memory manager: the planner of this tool."""
+    schedule, view = scheduler.schedule, scheduler.graph_view
+    found = plan([buffer for buffer in schedule.buffers if buffer.kind != "scratch"])
+    return found.peak_bytes, {
+        node: [mem_info_of(tensor, found.offset_of(schedule.buffer_of[tensor.name])) for tensor in view.output_tensors(node)]
+        for node in schedule.steps
+    }
+
+
+def scheduler_export(
+    scheduler: SequentialScheduler,
+    export_folder_path: str,
+    export_lib: type[ExportLib] | Library | str | Sequence | None = None,
+    memory_manager: MemoryManager | None = None,
+    memory_manager_args: Mapping | None = None,
+    test_mode: bool = False,
+) -> list[str]:
+    """Write the folder and give the paths of its files: model.*, forward.*, main.*, and the library's static files.
+
+    `export_lib` is one library or several in order of preference (a class, a value, or the name of one that comes with the tool;
+    `ref` when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak in bytes and the memory info
+    of each node's outputs; what it says is checked. With `test_mode` main reports every layer's output.
+    """
+    if memory_manager is None:
+        raise AidgeError(
+            "scheduler_export needs a memory_manager",
+            code="USAGE",
+            hint="compute_default_mem_info, generate_optimized_memory_info, or a function of your own",
+        )
+    given = [export_lib or "ref"] if not isinstance(export_lib, Sequence) or isinstance(export_lib, str) else list(export_lib)
+    libraries = tuple(map(_library, given))
+    assignment = adapt_to_backend(scheduler.graph_view, libraries, Target())
+    demands = partial(demands_of, assignment)
+    schedule = make_schedule(assignment, demands)
+    scheduler.graph_view, scheduler.assignment, scheduler.schedule = assignment.view, assignment, schedule
+    peak_bytes, mem_info = memory_manager(scheduler, **(memory_manager_args or {}))
+    placed = _placed(schedule, assignment, int(peak_bytes), mem_info)
+    view = assignment.view
+    request = CompileRequest(NAME, _bytes_of(view), NAME, libraries, {}, Target(), "any", options=Options(trace=test_mode))
+    scheduler.program = make_program(request, assignment, schedule, placed, ())
+    files = {**emit(scheduler.program).files, **_forward_files(scheduler.program), **_static_files(given)}
+    folder = Path(export_folder_path)
+    write_files({folder / name: data for name, data in sorted(files.items())})
+    main = generate_main(
+        export_folder_path,
+        scheduler,
+        {name: numpy.zeros(view.tensor(name).dims, view.tensor(name).dtype.numpy) for name in view.inputs},
+    )
+    return sorted([*(str(folder / name) for name in files), main])
+
+
+def generate_main(export_folder_path: str, scheduler: SequentialScheduler, inputs: Mapping[str, numpy.ndarray]) -> str:
+    """Write the main file of a demo, which runs the exported model on these inputs and prints its outputs; its path."""
+    return _write_main(export_folder_path, scheduler, inputs, [])
+
+
+def generate_main_compare(export_folder_path: str, scheduler: SequentialScheduler, inputs: Mapping[str, numpy.ndarray]) -> str:
+    """The same, but compare with the numpy backend and exit with 1 where a value differs.
+
+    Every layer is compared where the model was exported in test mode, else the outputs alone.
+    """
+    program = _exported(scheduler)
+    values = cpu.run(program.view, inputs)
+    layers = [tensor for layer in program.layers for tensor in layer.outputs]
+    compared = layers if program.options.trace else [program.view.tensor(name) for name in program.view.outputs]
+    return _write_main(export_folder_path, scheduler, inputs, [(tensor, values[tensor.name]) for tensor in compared])
+
+
+def _exported(scheduler: SequentialScheduler) -> Program:
+    if scheduler.program is None:
+        raise AidgeError("the scheduler's graph was not exported yet", code="USAGE", hint="call scheduler_export first")
+    return scheduler.program
+
+
+def _library(given: type[ExportLib] | Library | str) -> Library:
+    if isinstance(given, str):
+        return load_libraries([given], find_libraries([]))[0][0]
+    return given if isinstance(given, Library) else library_of(given)
+
+
+def _bytes_of(view: GraphView) -> bytes:
+    """What the program is made of, for its hash: the graph as text and the constants."""
+    return str(view).encode() + b"".join(tensor.data.tobytes() for tensor in view.tensors.values() if tensor.is_constant)
+
+
+def _placed(schedule: Schedule, assignment: Assignment, peak_bytes: int, mem_info: Mapping) -> Placed:
+    """The manager's memory info as a plan, proved legal; the firmware owns inputs and outputs, scratch lies behind the rest."""
+    view, spots = assignment.view, {}
+    for node in schedule.steps:
+        infos = mem_info.get(node, mem_info.get(node.name))
+        if infos is None or len(infos) != len(node.outputs):
+            raise AidgeError(
+                f"the memory manager says {'nothing' if infos is None else f'{len(infos)} planes'} about its "
+                f"{len(node.outputs)} outputs",
+                where=node.where(),
+                code="PLAN03",
+            )
+        for tensor, info in zip(view.output_tensors(node), map(MemInfo.of, infos)):
+            spots[schedule.buffer_of[tensor.name]] = _offset(node, tensor, info, peak_bytes)
+    inside = tuple(buffer for buffer in schedule.buffers if buffer.kind != "io")
+    base = (
+        -(
+            -max((spots[buffer.name] + buffer.size_bytes for buffer in inside if buffer.kind != "scratch"), default=0)
+            // ARENA_ALIGNMENT
+        )
+        * ARENA_ALIGNMENT
+    )
+    arena = _plan_of(inside, [base if buffer.kind == "scratch" else spots[buffer.name] for buffer in inside])
+    check(arena, inside)
+    return Placed(
+        arena,
+        inside,
+        plan(schedule.buffers),
+        places_of(schedule, view, arena, True),
+        sum(buffer.size_bytes for buffer in schedule.buffers if buffer.kind == "io"),
+        ARENA_ALIGNMENT,
+        "",
+    )
+
+
+def _offset(node: Node, tensor: Tensor, info: MemInfo, peak_bytes: int) -> int:
+    """Where the plane begins; AidgeError for one that no kernel here can address, CheckFailed for one that cannot hold the tensor."""
+    if info.wrap_size or info.stride != info.size and info.length * info.count > 1:
+        raise AidgeError(
+            f"the plane of '{tensor.name}' {'wraps around' if info.wrap_size else 'has gaps between its positions'}, "
+            "which its kernel does not declare",
+            where=node.where(),
+            code="PLAN03",
+        )
+    if info.extent_bytes != tensor.size_bytes or info.offset + info.extent_bytes > peak_bytes:
+        raise CheckFailed(
+            f"the memory manager gives '{tensor.name}' ({tensor.size_bytes} bytes) {info.extent_bytes} bytes at {info.offset} "
+            f"of {peak_bytes}",
+            where=node.where(),
+            code="PLAN02",
+        )
+    return info.offset
+
+
+def _plan_of(buffers: tuple[Buffer, ...], offsets: list[int]) -> MemoryPlan:
+    bound = plan(buffers)
+    placements = tuple(Placement(buffer, offset) for buffer, offset in zip(buffers, offsets))
+    return MemoryPlan(
+        placements, max((one.end_bytes for one in placements), default=0), bound.lower_bound_bytes, bound.bound_step, False
+    )
+
+
+def _endings(program: Program) -> tuple[str, str]:
+    return (".hpp", ".cpp") if program.language == "c++" else (".h", ".c")
+
+
+def _forward_files(program: Program) -> dict[str, bytes]:
+    header, code = _endings(program)
+    ports = ports_of(program)
+    values = {
+        "name": program.name,
+        "header": f"forward{header}",
+        "parameters": signature(program, ports) or "void",
+        "arguments": ", ".join(port.parameter for port in ports),
+    }
+    return {
+        f"forward{header}": render_file("forward.h", **values).encode(),
+        f"forward{code}": render_file("forward.c", **values).encode(),
+    }
+
+
+def _static_files(given: Sequence) -> dict[str, bytes]:
+    """The static files of the libraries in the template style; two different files for one place are an error."""
+    found: dict[str, bytes] = {}
+    for lib in given:
+        for path, target in (lib.static_files if isinstance(lib, type) else {}).items():
+            name, data = f"{target}/{Path(path).name}".lstrip("/"), Path(path).read_bytes()
+            if found.setdefault(name, data) != data:
+                raise AidgeError(f"two static files become {name}", where=lib._name, code="LIBRARY")
+    return found
+
+
+def _write_main(
+    export_folder_path: str,
+    scheduler: SequentialScheduler,
+    inputs: Mapping[str, numpy.ndarray],
+    references: list[tuple[Tensor, numpy.ndarray]],
+) -> str:
+    program = _exported(scheduler)
+    header, code = _endings(program)
+    ports = ports_of(program)
+    sides = {True: [], False: []}
+    for port in ports:
+        values = inputs[port.tensor.name] if port.is_input else None
+        sides[port.is_input].append({**_described(port.tensor, values), "parameter": port.parameter})
+    text = render_file(
+        "main.c",
+        header=f"forward{header}",
+        inputs=sides[True],
+        outputs=sides[False],
+        traced=program.options.trace,
+        references=[
+            {**_described(tensor, values), "title": comment_text(tensor.name), "largest": _largest(values)}
+            for tensor, values in references
+        ],
+        arguments=", ".join(f"{port.parameter}_data" for port in ports),
+        tolerance=repr(TOLERANCE),
+    )
+    path = Path(export_folder_path) / f"main{code}"
+    write_files({path: text.encode()})
+    return str(path)
+
+
+def _described(tensor: Tensor, values: numpy.ndarray | None) -> dict:
+    lines = (
+        [] if values is None else Array("", tensor.to_stored(numpy.asarray(values, tensor.dtype.numpy)).reshape(-1), "").lines()
+    )
+    return {"c_type": tensor.dtype.c_type, "elements": max(1, tensor.elements), "lines": lines, "is_float": tensor.dtype.is_float}
+
+
+def _largest(values: numpy.ndarray) -> str:
+    """What the tolerance counts from; 0 for integers, which must be equal."""
+    return repr(float(numpy.abs(values).max(initial=1e-30))) if values.dtype.kind == "f" else "0.0"

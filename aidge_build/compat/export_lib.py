@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: MIT
+"""ExportLib: a library in the template style, which registers its export nodes with decorators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from aidge_build.compat.generic_operator import generic_operator
+from aidge_build.compat.operator_impl import OperatorImpl
+from aidge_build.contract.library import Kernel, KernelRegistry
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import ImplSpec, NodeView
+from aidge_build.errors import AidgeError
+from aidge_build.naming import identifier
+from aidge_build.operators.base import Operator
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One registered class. `pattern` is empty but for meta-operators."""
+
+    type: str
+    spec: ImplSpec
+    node_class: type[KernelNode]
+    pattern: str = ""
+
+
+class ExportLib(OperatorImpl, KernelRegistry):
+    """Base of export libraries: a subclass names itself, and its decorators fill a registry of its own.
+
+    `_name` is the library's name, `static_files` maps files to the folder of a stand-alone export into which they go. Members of a
+    meta-operator need no registration of their own, and no tensor backend is registered anywhere.
+    """
+
+    _name: ClassVar[str] = ""
+    static_files: ClassVar[dict[str, str]] = {}
+    registry: ClassVar[list[Registration]] = []
+    generic_operators: ClassVar[dict[str, type[Operator]]] = {}
+
+    def __init_subclass__(cls, **keywords):
+        super().__init_subclass__(**keywords)
+        cls.registry, cls.generic_operators = [], {}
+        if not cls._name.isidentifier():
+            raise AidgeError(
+                f"the export library {cls.__name__} has the _name {cls._name!r}", code="LIBRARY", hint="an identifier"
+            )
+
+    def __init__(self, operator: NodeView):
+        super().__init__(operator, self._name)
+
+    @classmethod
+    def register(cls, op_type: str | Sequence[str], spec: ImplSpec):
+        """Register the decorated KernelNode for these operator types and this spec; a duplicate is an error."""
+        return cls._registering(op_type, spec, "")
+
+    @classmethod
+    def register_generic(
+        cls, op_type: str | Sequence[str], spec: ImplSpec, infer: Callable | None = None, forward: Callable | None = None
+    ):
+        """The same for operators that the tool does not know, as the model spells them ("Foo", "my.domain::Foo").
+
+        `infer(inputs)` gives the (dims, dtype) of each output, by default those of input 0; `forward(*arrays)` the numpy meaning,
+        without which the operator cannot be verified.
+        """
+        for name in _types(op_type):
+            cls.generic_operators[name] = generic_operator(name, infer, forward)
+        return cls._registering([name.rpartition("::")[2] for name in _types(op_type)], spec, "")
+
+    @classmethod
+    def register_metaop(cls, op_type: str | Sequence[str], spec: ImplSpec, pattern: str = ""):
+        """The same for several nodes at once: wherever the pattern fits and the spec accepts, they become one node of this type.
+
+        Without a pattern the type itself is one (`Pad->Conv2D->ReLU?`). A pattern is tried on the graph as the file holds it
+        (for the first library), and again after the recipes.
+        """
+        for name in _types(op_type):
+            if not (pattern or "->" in name):
+                raise AidgeError(
+                    f"the meta-operator {name} needs a pattern",
+                    where=cls._name,
+                    code="LIBRARY",
+                    hint=f'register_metaop("{name}", spec, "Pad->Conv2D->ReLU?")',
+                )
+
+        def mark(node_class: type[KernelNode]) -> type[KernelNode]:
+            for name in _types(op_type):
+                cls._add(Registration(name, spec, node_class, pattern or name))
+            return node_class
+
+        return mark
+
+    @classmethod
+    def _registering(cls, op_type: str | Sequence[str], spec: ImplSpec, pattern: str):
+        def mark(node_class: type[KernelNode]) -> type[KernelNode]:
+            for name in _types(op_type):
+                cls._add(Registration(name, spec, node_class, pattern))
+            return node_class
+
+        return mark
+
+    @classmethod
+    def _add(cls, entry: Registration) -> None:
+        for other in cls.registry:
+            if (other.type, other.spec, other.pattern) == (entry.type, entry.spec, entry.pattern):
+                raise AidgeError(
+                    f"{other.node_class.__name__} and {entry.node_class.__name__} register the same spec for {entry.type}: "
+                    f"{entry.spec}",
+                    where=cls._name,
+                    code="LIBRARY",
+                    hint="a spec must say what tells the kernel apart",
+                )
+        cls.registry.append(entry)
+
+    @classmethod
+    def library_name(cls) -> str:
+        return cls._name
+
+    @classmethod
+    def registered_kernels(cls) -> list[Kernel]:
+        """The registry as kernels of a library."""
+        return [
+            Kernel(cls._name, identifier(entry.node_class.__name__), entry.type, entry.spec, entry.node_class, entry.pattern)
+            for entry in cls.registry
+        ]
+
+    @classmethod
+    def registered_operators(cls) -> list[type[Operator]]:
+        return list(cls.generic_operators.values())
+
+    def get_available_impl_specs(self) -> list[ImplSpec]:
+        """The specs that are registered for the operator's type."""
+        return [entry.spec for entry in self.registry if entry.type == self.get_operator().node.type]
+
+    def get_export_node(self, spec: ImplSpec) -> type[KernelNode] | None:
+        """The class that is registered for this spec, else for the most specific one that accepts it; None when there is none."""
+        own = {entry.spec: entry.node_class for entry in self.registry if entry.type == self.get_operator().node.type}
+        if spec in own:
+            return own[spec]
+        accepting = [known for known in own if not known.rejection_of(spec.inputs, spec.outputs)]
+        return own[min(accepting, key=lambda known: (-known.specificity, str(known)))] if accepting else None
+
+
+def _types(op_type: str | Sequence[str]) -> list[str]:
+    return [op_type] if isinstance(op_type, str) else list(op_type)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""ExportNode: a kernel's node with the attributes that templates of the inherited style ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+from aidge_build.compat.attributes import node_attributes
+from aidge_build.compat.prod_conso import ProdConso
+from aidge_build.contract.mem_info import MemInfo
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import NodeView
+from aidge_build.graph.dtype import C_TYPES, DType
+
+
+class ExportNode(KernelNode):
+    """`attributes` is the documented dictionary for templates; `conversion_map` gives the C type of each element type."""
+
+    def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None, conversion_map: Mapping[DType, str] = C_TYPES):
+        super().__init__(node, mem_info)
+        self.conversion_map = conversion_map
+
+    @cached_property
+    def attributes(self) -> dict:
+        """Everything that a template may ask for; a class may add entries of its own."""
+        return node_attributes(self.view, self.mem_info, self.conversion_map)
+
+    @classmethod
+    def prod_conso(cls, view: NodeView) -> ProdConso:
+        """The producer-consumer model that follows from the demands."""
+        return ProdConso(view, cls.demands(view))

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: MIT
+"""ExportNodeCpp: a kernel in the template style, with a configuration, a forward text and files to copy."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aidge_build.compat.export_node import ExportNode
+from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.kernel_files import KernelFiles
+from aidge_build.contract.mem_info import MemInfo
+from aidge_build.contract.spec import NodeView
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import C_TYPES, DType
+from aidge_build.graph.tensor import Tensor
+from aidge_build.output import write_files
+from aidge_build.render import render_from
+
+_UNDEFINED = object()
+_LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"[ \t]*\n?', re.MULTILINE)
+
+
+class ExportNodeCpp(ExportNode):
+    """A subclass sets these in its constructor (or as class attributes); "" and [] mean none, undefined is an error:
+
+    `config_template`, `forward_template`: paths of Jinja templates, which get `attributes`;
+    `include_list`: headers that the generated code includes; `kernels_to_copy`: files of kernels, included, too.
+    `kernels_path`, `config_path` and `config_extension` say where `export` puts files.
+
+    In the generated model the forward text is the body of a function whose parameters are the documented `in_name` and
+    `out_name` pointers, constants among them.
+    """
+
+    config_template: str = _UNDEFINED
+    forward_template: str = _UNDEFINED
+    include_list: Sequence[str] = _UNDEFINED
+    kernels_to_copy: Sequence[str] = _UNDEFINED
+    kernels_path: str = "include/kernels"
+    config_path: str = "include/layers"
+    config_extension: str = "h"
+
+    def __init__(
+        self, aidge_node: NodeView, mem_info: Sequence[MemInfo] | None = None, conversion_map: Mapping[DType, str] = C_TYPES
+    ):
+        super().__init__(aidge_node, mem_info, conversion_map)
+
+    def export(self, export_folder: str) -> list[str]:
+        """Write the configuration and copy the kernels below `export_folder`; the paths to include, in the order of inclusion."""
+        includes, root = list(self._defined("include_list")), Path(export_folder)
+        for kernel in self._defined("kernels_to_copy"):
+            includes.append(_write(root, f"{self.kernels_path}/{Path(kernel).name}", self._files().read(kernel)))
+        config = self.config_text()
+        if config:
+            includes.append(
+                _write(root, f"{self.config_path}/{self.attributes['name']}.{self.config_extension}", config.encode())
+            )
+        return includes
+
+    def forward(self) -> str:
+        """The text of one forward pass."""
+        return self._rendered("forward_template")
+
+    def config_text(self) -> str:
+        """The text of the configuration; "" when there is none."""
+        return self._rendered("config_template")
+
+    def call(self) -> Call:
+        """The templates as one function of the generated file."""
+        files, function = self._files(), f"{self.attributes['name']}_forward"
+        local, headers = [], []
+        for name in (*self._defined("include_list"), *self._defined("kernels_to_copy")):
+            if name.startswith("<"):
+                headers.append(f"#include {name}")
+            else:
+                local.append(files.locate(name))
+        config = _LOCAL_INCLUDE.sub(lambda found: local.append(files.locate(found[1])) or "", self.config_text())
+        parameters, conversions, arguments = self._parameters()
+        body = "\n".join(f"    {line}".rstrip() for line in self.forward().strip("\n").split("\n"))
+        lines = [
+            *headers,
+            *([config.strip("\n")] if config.strip() else []),
+            f"static void {function}({', '.join(parameters)})",
+            "{",
+            *conversions,
+            body,
+            "}",
+        ]
+        return Call(
+            function, tuple(dict.fromkeys(local)), tuple(arguments), texts=("\n".join(lines),), files=files.brought(local)
+        )
+
+    def _parameters(self) -> tuple[list[str], list[str], list]:
+        """Declarations, conversions to the types of `conversion_map`, and the arguments that fill the parameters."""
+        declared, conversions, arguments, seen = [], [], [], set()
+        sides = [(True, index, tensor, name) for index, (tensor, name) in enumerate(zip(self.inputs, self.attributes["in_name"]))]
+        sides += [
+            (False, index, tensor, name) for index, (tensor, name) in enumerate(zip(self.outputs, self.attributes["out_name"]))
+        ]
+        for is_input, index, tensor, name in sides:
+            if tensor is None or name in seen:
+                continue
+            seen.add(name)
+            const, kind, wanted = "const " if is_input else "", tensor.dtype.c_type, self._c_type(tensor)
+            if wanted != kind:
+                conversions.append(f"    {const}{wanted} *{name} = ({const}{wanted} *){name}_stored;")
+            declared.append(f"{const}{kind} *{name}" + ("_stored" if wanted != kind else ""))
+            arguments.append(self._constant(tensor, index) if tensor.is_constant else Input(index) if is_input else Output(index))
+        return declared, conversions, arguments
+
+    def _c_type(self, tensor: Tensor) -> str:
+        return self.conversion_map.get(tensor.dtype, tensor.dtype.c_type)
+
+    @staticmethod
+    def _constant(tensor: Tensor, index: int) -> Constant:
+        return Constant(f"input_{index}", tensor.to_stored(tensor.data))
+
+    def _rendered(self, attribute: str) -> str:
+        template = self._defined(attribute)
+        if not template:
+            return ""
+        files = self._files()
+        path = files.locate(template)
+        try:
+            return render_from(lambda name: files.text(name, path), path, self.attributes)
+        except AidgeError as error:
+            raise error.within(f"{type(self).__name__}: {Path(template).name}")
+
+    def _defined(self, attribute: str):
+        value = getattr(self, attribute)
+        if value is _UNDEFINED:
+            raise AidgeError(
+                f"{type(self).__name__} does not define {attribute}",
+                where=self.node.where(),
+                code="LIBRARY",
+                hint="an empty string or list means that there is none",
+            )
+        return value
+
+    def _files(self) -> KernelFiles:
+        return KernelFiles.of(type(self))
+
+
+def _write(root: Path, name: str, data: bytes) -> str:
+    write_files({root / name: data})
+    return name.removeprefix("include/")

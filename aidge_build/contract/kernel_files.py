@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""The files behind a kernel's class: those of its library."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aidge_build.contract.file_named import file_named
+from aidge_build.errors import AidgeError
+
+
+class KernelFiles:
+    """The files behind a class: those of its library's folder as they were loaded, or those on disk for a class without one."""
+
+    def __init__(self, folder: str, files: Mapping[str, bytes] | None):
+        self.folder, self.files = folder, files
+
+    @classmethod
+    def of(cls, node_class: type) -> "KernelFiles":
+        module = sys.modules.get(node_class.__module__) or importlib.import_module(node_class.__module__)
+        loader = getattr(module.__spec__, "loader", None) if getattr(module, "__spec__", None) else None
+        if isinstance(getattr(loader, "files", None), Mapping):
+            return cls(os.path.abspath(loader.where), loader.files)
+        return cls(os.path.dirname(os.path.abspath(getattr(module, "__file__", "") or "")), None)
+
+    def locate(self, name: str) -> str:
+        """The path below the folder (or on disk) of a file that is named absolutely, relatively, or by the end of its path."""
+        path = os.path.normpath(name)
+        if self.files is None:
+            return path if os.path.isabs(path) else os.path.join(self.folder, path)
+        relative = os.path.relpath(path, self.folder) if os.path.isabs(path) else path
+        relative = relative.replace(os.sep, "/")
+        found = file_named(self.files, relative)
+        if found is not None:
+            return found
+        raise AidgeError(f"the library has no file '{name}'", where=self.folder, code="LIBRARY")
+
+    def read(self, name: str) -> bytes:
+        path = self.locate(name)
+        if self.files is not None:
+            return self.files[path]
+        try:
+            return Path(path).read_bytes()
+        except OSError as error:
+            raise AidgeError(f"cannot be read: {error.strerror}", where=path, code="LIBRARY") from error
+
+    def text(self, name: str, beside: str) -> str | None:
+        """A template, looked up beside the one that includes it first; None when there is none."""
+        for candidate in (os.path.normpath(os.path.join(os.path.dirname(beside), name)).replace(os.sep, "/"), name):
+            try:
+                return self.read(candidate).decode("utf-8")
+            except AidgeError:
+                continue
+        return None
+
+    def brought(self, paths: Sequence[str]) -> dict[str, bytes]:
+        """The files that a call must bring along: none for those of a library's folder."""
+        return {} if self.files is not None else {path: self.read(path) for path in paths}

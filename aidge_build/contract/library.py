@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: MIT
+"""An export library: a folder of C kernels and of small Python files that register them.
+
+A library is a value: everything that was read of it is in `files`. Its Python files run as a package of their own
+(they may import each other with `from . import name`) and what they mark is collected; nothing global is changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.abc
+import importlib.util
+import os
+import sys
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import ModuleType
+
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import ImplSpec
+from aidge_build.cores import CPU_FEATURES
+from aidge_build.errors import AidgeError
+from aidge_build.operators.base import Operator
+
+MANIFEST = "library.toml"
+LANGUAGES = ("c", "c++")
+_KEYS = {"name", "language", "description", "checkout", "default_for"}
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One registered implementation; `type` is the operator's, e.g. Conv2D, or a kind of operators, e.g. ElementWise."""
+
+    library: str
+    name: str
+    type: str
+    spec: ImplSpec
+    node_class: type[KernelNode]
+    pattern: str = ""  # of a meta-operator: the nodes that it stands for
+
+
+@dataclass(frozen=True)
+class Library:
+    """`files` maps paths relative to the library's folder, with "/", to their bytes."""
+
+    name: str
+    language: str
+    description: str
+    files: Mapping[str, bytes]
+    kernels: tuple[Kernel, ...]
+    operators: tuple[type[Operator], ...]
+    checkout: tuple[str, ...] = ()  # patterns of files that the library takes from a folder of the user's
+
+    def kernels_for(self, operator_type: str, kinds: Collection[str] = ()) -> tuple[Kernel, ...]:
+        """The kernels for a type of operator, and those for the kinds that the operator belongs to, as kernels of its type."""
+        own = (kernel for kernel in self.kernels if kernel.type == operator_type)
+        shared = (replace(kernel, type=operator_type) for kernel in self.kernels if kernel.type in kinds)
+        return (*own, *shared)
+
+
+class KernelRegistry:
+    """The base of classes that keep kernels of their own: a module of a library may define one instead of marking kernels."""
+
+    @classmethod
+    def library_name(cls) -> str:
+        """The name of the library that it fills."""
+        raise NotImplementedError
+
+    @classmethod
+    def registered_kernels(cls) -> list[Kernel]:
+        raise NotImplementedError
+
+    @classmethod
+    def registered_operators(cls) -> list[type[Operator]]:
+        """Operators that only this library knows."""
+        return []
+
+
+def load_library(files: Mapping[str, bytes], where: str) -> Library:
+    """The library whose folder holds these files; `where` names it in messages."""
+    manifest = _manifest(files, where)
+    modules = _run_modules(manifest["name"], files, where)
+    kernels: list[Kernel] = []
+    operators: list[type[Operator]] = []
+    for module in modules:
+        for value in vars(module).values():
+            if not isinstance(value, type) or value.__module__ != module.__name__:
+                continue
+            if issubclass(value, KernelNode) and "kernel_spec" in vars(value):
+                kernels += [
+                    Kernel(
+                        manifest["name"],
+                        module.__name__.rpartition(".")[2],
+                        operator_type,
+                        value.kernel_spec,
+                        value,
+                        value.kernel_pattern,
+                    )
+                    for operator_type in value.kernel_types
+                ]
+            elif issubclass(value, Operator) and vars(value).get("onnx_names"):
+                operators.append(value)
+            elif issubclass(value, KernelRegistry):
+                _require_name(value, manifest["name"], where)
+                kernels += value.registered_kernels()
+                operators += value.registered_operators()
+    _refuse_duplicates(kernels, where)
+    return Library(
+        manifest["name"],
+        manifest.get("language", "c"),
+        manifest.get("description", ""),
+        dict(files),
+        tuple(kernels),
+        tuple(operators),
+        tuple(manifest.get("checkout", ())),
+    )
+
+
+def library_of(registry: type[KernelRegistry], language: str = "c") -> Library:
+    """The registry of a program's own as a library without a folder; its nodes bring the files that they need."""
+    description = (registry.__doc__ or "").partition("\n")[0]
+    kernels, operators = registry.registered_kernels(), registry.registered_operators()
+    return Library(registry.library_name(), language, description, {}, tuple(kernels), tuple(operators))
+
+
+def default_features(files: Mapping[str, bytes], where: str) -> frozenset[str] | None:
+    """What a core must have so that this library is taken without being named; None: it never is."""
+    wanted = _manifest(files, where).get("default_for")
+    return None if wanted is None else frozenset(wanted)
+
+
+def _require_name(registry: type[KernelRegistry], name: str, where: str) -> None:
+    if registry.library_name() != name:
+        raise AidgeError(
+            f"{registry.__name__} is the registry of {registry.library_name()!r}, {MANIFEST} says {name!r}",
+            where=where,
+            code="LIBRARY",
+        )
+
+
+def _manifest(files: Mapping[str, bytes], where: str) -> dict:
+    if MANIFEST not in files:
+        raise AidgeError(
+            f"the folder has no {MANIFEST}",
+            where=where,
+            code="LIBRARY",
+            hint='a library says its name in library.toml: name = "mylib"',
+        )
+    try:
+        manifest = tomllib.loads(files[MANIFEST].decode())
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise AidgeError(str(error), where=f"{where}/{MANIFEST}", code="LIBRARY") from error
+    if manifest.get("language", "c") not in LANGUAGES:
+        raise AidgeError(
+            f"language {manifest['language']!r} is unknown", where=f"{where}/{MANIFEST}", code="LIBRARY", tried=LANGUAGES
+        )
+    unknown = sorted(set(manifest) - _KEYS)
+    if unknown or not str(manifest.get("name", "")).isidentifier():
+        what = f"unknown key {unknown[0]!r}" if unknown else "`name` must be an identifier"
+        raise AidgeError(what, where=f"{where}/{MANIFEST}", code="LIBRARY", hint=f"keys: {', '.join(sorted(_KEYS))}")
+    _check_default(manifest, f"{where}/{MANIFEST}")
+    return manifest
+
+
+def _check_default(manifest: Mapping, where: str) -> None:
+    wanted = manifest.get("default_for", [])
+    if not isinstance(wanted, list) or any(feature not in CPU_FEATURES for feature in wanted):
+        raise AidgeError(
+            f"`default_for` wants a list of what a core must have, got {wanted!r}",
+            where=where,
+            code="LIBRARY",
+            tried=CPU_FEATURES,
+        )
+    if "default_for" in manifest and manifest.get("language", "c") != "c":
+        raise AidgeError(
+            "a library in C++ is only taken where it is named: the name of the code file depends on it",
+            where=where,
+            code="LIBRARY",
+            hint="leave out `default_for`",
+        )
+
+
+def _refuse_duplicates(kernels: Sequence[Kernel], where: str) -> None:
+    seen: dict[tuple, Kernel] = {}
+    for entry in kernels:
+        other = seen.setdefault((entry.type, entry.spec, entry.pattern), entry)
+        if other is not entry:
+            raise AidgeError(
+                f"kernels {other.name} and {entry.name} register the same spec for {entry.type}",
+                where=where,
+                code="LIBRARY",
+                hint="a spec must say what tells the kernel apart",
+            )
+
+
+class LibraryLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Imports the modules of one library from memory. `__file__` of a module leads to `read`, not to the disk."""
+
+    def __init__(self, package: str, files: Mapping[str, bytes], where: str):
+        self.package, self.where, self.files = package, where, files
+        self.sources = {
+            f"{package}.{path[:-3].replace('/', '.')}": (path, data) for path, data in files.items() if path.endswith(".py")
+        }
+        self.packages = {package} | {name.rpartition(".")[0] for name in self.sources}
+
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname in self.sources or fullname in self.packages:
+            return importlib.util.spec_from_loader(fullname, self, is_package=fullname in self.packages)
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__name__ in self.sources:
+            path, data = self.sources[module.__name__]
+            module.__file__ = os.path.abspath(f"{self.where}/{path}")
+            exec(compile(data, f"{self.where}/{path}", "exec"), vars(module))
+
+
+def _run_modules(name: str, files: Mapping[str, bytes], where: str) -> list[ModuleType]:
+    """Import every module of the library, in sorted order; errors name the file."""
+    digest = hashlib.sha256(b"".join(path.encode() + b"\0" + data for path, data in sorted(files.items()))).hexdigest()
+    package = f"aidge_kernels_{name}_{digest[:12]}"
+    finder = LibraryLoader(package, files, where)
+    sys.meta_path.insert(0, finder)
+    try:
+        return [_import(module, finder, where) for module in sorted(finder.sources)]
+    finally:
+        sys.meta_path.remove(finder)
+
+
+def _import(module: str, finder: LibraryLoader, where: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except AidgeError as error:
+        raise error.within(f"{where}/{finder.sources[module][0]}")
+    except Exception as error:  # a plug-in may raise anything: its file and the reason are what the user needs
+        raise AidgeError(
+            f"{type(error).__name__}: {error}", where=f"{where}/{finder.sources[module][0]}", code="LIBRARY"
+        ) from error

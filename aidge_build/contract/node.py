@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""The base class of kernels: one class per kernel, about fifteen lines, one `Call` as its result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aidge_build.contract.call import Call
+from aidge_build.contract.mem_info import MemInfo
+from aidge_build.contract.spec import Demands, ImplSpec, NodeView
+from aidge_build.graph.tensor import Tensor
+
+
+class KernelNode:
+    """A kernel applied to one node: `inputs` and `outputs` are the node's tensors with their final formats.
+
+    `mem_info` has one entry per output when all of them lie in the arena, else it is None.
+    """
+
+    def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None):
+        self.view = node
+        self.node = node.node
+        self.operator = node.operator
+        self.name = node.node.name
+        self.inputs: tuple[Tensor | None, ...] = node.inputs
+        self.outputs: tuple[Tensor, ...] = node.outputs
+        self.mem_info = [MemInfo.of(info) for info in mem_info] if mem_info else None
+
+    @property
+    def output_gap(self) -> int:
+        """Elements to leave out behind each position of output 0: not 0 only where `demands` said `output_stride`."""
+        return self.mem_info[0].gap_bytes // self.outputs[0].dtype.size_bytes if self.mem_info else 0
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        """What the kernel asks of the planner for this node."""
+        return Demands()
+
+    def call(self) -> Call:
+        """The call; AidgeError when this node cannot be computed exactly."""
+        raise NotImplementedError
+
+
+def kernel(types: str | Sequence[str], spec: ImplSpec, pattern: str = ""):
+    """Mark a class as a kernel for these operator types; the loader of the library registers what is marked.
+
+    With a `pattern` the type is that of a meta-operator: nodes that the pattern fits and the spec accepts become one.
+    """
+
+    def mark(cls: type[KernelNode]) -> type[KernelNode]:
+        cls.kernel_types = (types,) if isinstance(types, str) else tuple(types)
+        cls.kernel_spec = spec
+        cls.kernel_pattern = pattern
+        return cls
+
+    return mark

@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: MIT
+"""Specs: what an implementation accepts, and what it asks of the planner. Structural values, stable across processes."""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import NamedTuple
+
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import NAMED_ORDERS, Format, channels_last, row_major
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+
+OPEN = -1  # an end of a range that is not bounded
+
+
+class DFormat(enum.StrEnum):
+    """A storage order in a spec. `any` accepts every order; `any_1` to `any_5` each the same one wherever it stands in a spec."""
+
+    any = "any"
+    any_1 = "any_1"
+    any_2 = "any_2"
+    any_3 = "any_3"
+    any_4 = "any_4"
+    any_5 = "any_5"
+    row_major = "row_major"
+    channels_last = "channels_last"
+    nc = "nc"
+    ncw = "ncw"
+    nwc = "nwc"
+    nchw = "nchw"
+    nhwc = "nhwc"
+    ncdhw = "ncdhw"
+    ndhwc = "ndhwc"
+
+    @property
+    def is_wildcard(self) -> bool:
+        return self.name.startswith("any")
+
+
+dformat = DFormat  # the spelling of the inherited API: dformat.nhwc
+ANY = DFormat.any
+ROW_MAJOR = DFormat.row_major
+CHANNELS_LAST = DFormat.channels_last
+SAME = DFormat.any_1  # any format, but the same for every input and output of the spec that says SAME
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """What a plug-in sees of a node: the node and its tensors (None for an optional input that is not given).
+
+    `graph` leads to its neighbours; `symbol` is a C identifier that no other layer has ("" before layers are named). `objective`
+    is the build's --optimize: a kernel may unroll more for "speed", and share code between layers for "size".
+    """
+
+    node: Node
+    inputs: tuple[Tensor | None, ...]
+    outputs: tuple[Tensor, ...]
+    graph: GraphView | None = None
+    symbol: str = ""
+    objective: str = "balanced"
+
+    @classmethod
+    def of(cls, view: GraphView, node: Node) -> "NodeView":
+        return cls(node, view.input_tensors(node), view.output_tensors(node), view)
+
+    @property
+    def operator(self):
+        return self.node.operator
+
+    @property
+    def multiply_accumulates(self) -> int:
+        return self.operator.multiply_accumulates(self.inputs, self.outputs)
+
+
+class Extent(NamedTuple):
+    """The sizes of one axis that are accepted: `low` to `high` (-1: open), multiples of `multiple`."""
+
+    low: int = OPEN
+    high: int = OPEN
+    multiple: int = 1
+
+    def accepts(self, other: "Extent") -> bool:
+        """Whether every size of the other extent is one of this."""
+        above = self.low == OPEN or other.low >= self.low
+        below = self.high == OPEN or other.high != OPEN and other.high <= self.high
+        fixed = other.low == other.high != OPEN
+        return above and below and (other.low if fixed else other.multiple) % self.multiple == 0
+
+    def __str__(self) -> str:
+        if self.low == self.high != OPEN:
+            return str(self.low)
+        text = f"{self.low if self.low != OPEN else ''}..{self.high if self.high != OPEN else ''}"
+        if self.multiple == 1:
+            return text
+        return f"multiple of {self.multiple}" + (f" in {text}" if text != ".." else "")
+
+
+def multiple_of(number: int) -> Extent:
+    """An axis whose size is a multiple of this number."""
+    return Extent(multiple=number)
+
+
+def _extent(given: int | Sequence[int]) -> Extent:
+    extent = Extent(given, given) if isinstance(given, int) else Extent(*given)
+    if extent.multiple < 1 or OPEN != extent.high < extent.low:
+        raise AidgeError(
+            f"the range {tuple(extent)} holds no size", code="SPEC", hint="(smallest, largest[, multiple]), -1 for an open end"
+        )
+    return extent
+
+
+@dataclass(frozen=True)
+class IOSpec:
+    """One input or output: element type, storage order, dims in logical (ONNX) order.
+
+    `dims` has one entry per axis: a size, -1 for any, (smallest, largest) with -1 for an open end, (smallest, largest,
+    multiple), or `multiple_of(4)`. Empty means any dims.
+    """
+
+    dtype: DType = DType.any
+    format: DFormat = ANY
+    dims: tuple[Extent, ...] = ()
+
+    def __post_init__(self):
+        if not isinstance(self.dtype, DType):
+            raise AidgeError(f"{self.dtype!r} is no element type", code="SPEC", hint="for example dtype.int8, or dtype.any")
+        if self.format not in [known.value for known in DFormat]:
+            raise AidgeError(f"{self.format!r} is no format", code="SPEC", tried=[known.value for known in DFormat])
+        object.__setattr__(self, "format", DFormat(self.format))
+        object.__setattr__(self, "dims", tuple(_extent(given) for given in self.dims))
+
+    @classmethod
+    def of(cls, tensor: Tensor) -> "IOSpec":
+        """Exactly this tensor: what a node requires. An unnamed storage order is `any`."""
+        name = str(tensor.format) if tensor.format is not None else ""
+        return cls(tensor.dtype, DFormat(name) if name in NAMED_ORDERS else ANY, tensor.dims)
+
+    def format_for(self, rank: int) -> Format | None:
+        """The storage order that this spec fixes for a tensor of this rank; None when it leaves it open."""
+        if self.format is ROW_MAJOR:
+            return row_major(rank)
+        if self.format is CHANNELS_LAST:
+            return channels_last(rank)
+        return Format(NAMED_ORDERS[self.format]) if self.format in NAMED_ORDERS else None
+
+    def rejection(self, what: str, required: "IOSpec", bound: dict[DType, DType]) -> str:
+        """Why `required` does not fit (storage order aside: adaptation changes it); "" when it does.
+
+        `bound` holds what any_1 to any_5 mean so far.
+        """
+        is_bound = self.dtype.is_wildcard and self.dtype is not DType.any
+        wanted = bound.setdefault(self.dtype, required.dtype) if is_bound else self.dtype
+        if wanted not in (DType.any, required.dtype):
+            return f"{what} is {required.dtype.name}, wants {wanted.name}" + (" as elsewhere" if self.dtype.is_wildcard else "")
+        rank = len(self.dims) or (len(NAMED_ORDERS[self.format]) if self.format in NAMED_ORDERS else len(required.dims))
+        if rank != len(required.dims):
+            return f"{what} has rank {len(required.dims)}, wants {rank}"
+        for axis, (extent, given) in enumerate(zip(self.dims, required.dims)):
+            if not extent.accepts(given):
+                return f"{what} has {given} on axis {axis}, wants {extent}"
+        return ""
+
+    def __str__(self) -> str:
+        parts = [self.dtype.name, *([self.format.value] if self.format is not ANY else ())]
+        return " ".join(parts) + (f" [{', '.join(map(str, self.dims))}]" if self.dims else "")
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """A named condition on a node: equality and hash are by name, so that specs are the same in every process."""
+
+    name: str
+    rejection: Callable[[NodeView], str] = field(compare=False)  # "" when the node is accepted, else the reason
+
+
+@dataclass(frozen=True)
+class ImplSpec:
+    """What one implementation accepts. The last input (output) spec also stands for all further inputs (outputs).
+
+    `ImplSpec(io)` says the same for every input and output, `ImplSpec(inputs, outputs)` takes one IOSpec or a list of them
+    on each side. `attributes` are values that the operator must have. `features` are required of the CPU (dsp, fpu, mve).
+    """
+
+    inputs: tuple[IOSpec, ...] = (IOSpec(),)
+    outputs: tuple[IOSpec, ...] | None = None
+    predicates: tuple[Predicate, ...] = ()
+    features: frozenset[str] = frozenset()
+    rounding: str = "onnx"
+    objective: str = "balanced"
+    attributes: tuple[tuple[str, object], ...] = ()
+
+    def __post_init__(self):
+        outputs = self.outputs
+        if outputs is None:
+            outputs = self.inputs if isinstance(self.inputs, IOSpec) else IOSpec()
+        object.__setattr__(self, "inputs", _sides(self.inputs))
+        object.__setattr__(self, "outputs", _sides(outputs))
+        object.__setattr__(self, "predicates", tuple(map(_named, self.predicates)))
+        object.__setattr__(self, "features", frozenset(self.features))
+        attributes = self.attributes.items() if isinstance(self.attributes, Mapping) else self.attributes
+        object.__setattr__(self, "attributes", tuple(sorted((name, _frozen(value)) for name, value in attributes)))
+
+    def __hash__(self) -> int:
+        """Structural, and the same in every process (a set of strings is hashed differently in each)."""
+        return int.from_bytes(bytes.fromhex(self.key)[:8], "big") >> 4
+
+    @property
+    def key(self) -> str:
+        """The sha256 of the spec's text: a build-cache key."""
+        return hashlib.sha256(str(self).encode()).hexdigest()
+
+    def input_spec(self, index: int) -> IOSpec:
+        return self.inputs[min(index, len(self.inputs) - 1)]
+
+    def output_spec(self, index: int) -> IOSpec:
+        return self.outputs[min(index, len(self.outputs) - 1)]
+
+    @property
+    def specificity(self) -> int:
+        """How many conditions the spec states: of two that accept, the more specific one is preferred."""
+        sides = (*self.inputs, *self.outputs)
+        return (
+            sum(side.dtype is not DType.any for side in sides)
+            + sum(side.format is not ANY for side in sides)
+            + sum(bool(side.dims) for side in sides)
+            + len(self.predicates)
+            + len(self.features)
+            + len(self.attributes)
+        )
+
+    def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
+        """The reason why the node is not accepted; "" when it is."""
+        lacking = sorted(self.features - set(features))
+        if lacking:
+            return f"the CPU has no {', '.join(lacking)}"
+        if rounding != "any" and self.rounding not in (rounding, "any"):
+            return f"rounds as '{self.rounding}', the build wants '{rounding}'"
+        return (
+            self.rejection_of(
+                [tensor and IOSpec.of(tensor) for tensor in view.inputs], [IOSpec.of(tensor) for tensor in view.outputs]
+            )
+            or self._attribute_rejection(view.operator)
+            or next(filter(None, (predicate.rejection(view) for predicate in self.predicates)), "")
+        )
+
+    def rejection_of(self, inputs: Sequence[IOSpec | None], outputs: Sequence[IOSpec]) -> str:
+        """Why these inputs and outputs (None: not given) do not fit, storage orders aside; "" when they do."""
+        bound: dict[DType, DType] = {}
+        for side, given, spec_of in (("input", inputs, self.input_spec), ("output", outputs, self.output_spec)):
+            for index, required in enumerate(given):
+                reason = spec_of(index).rejection(f"{side} {index}", required, bound) if required is not None else ""
+                if reason:
+                    return reason
+        return ""
+
+    def _attribute_rejection(self, operator) -> str:
+        given = attributes_of(operator) if self.attributes else {}
+        for name, wanted in self.attributes:
+            if name not in given:
+                return f"{operator.type} has no attribute {name}"
+            if _frozen(given[name]) != wanted:
+                return f"attribute {name} is {given[name]}, wants {wanted}"
+        return ""
+
+    def __str__(self) -> str:
+        conditions = [
+            *(f"{name} = {value}" for name, value in self.attributes),
+            *(predicate.name for predicate in self.predicates),
+            *(f"CPU with {feature}" for feature in sorted(self.features)),
+        ]
+        conditions += [f"rounding {self.rounding}"] if self.rounding != "onnx" else []
+        conditions += [f"for {self.objective}"] if self.objective != "balanced" else []
+        sides = " -> ".join(", ".join(map(str, side)) for side in (self.inputs, self.outputs))
+        return f"{sides} if {', '.join(conditions)}" if conditions else sides
+
+
+def _sides(given: IOSpec | Iterable[IOSpec]) -> tuple[IOSpec, ...]:
+    sides = (given,) if isinstance(given, IOSpec) else tuple(given)
+    if not sides or not all(isinstance(side, IOSpec) for side in sides):
+        raise AidgeError(f"{given!r}: a side of a spec is an IOSpec or a list of them", code="SPEC")
+    return sides
+
+
+def _named(predicate: Predicate | Callable[[NodeView], str]) -> Predicate:
+    if isinstance(predicate, Predicate):
+        return predicate
+    name = getattr(predicate, "__name__", "")
+    if not name.isidentifier():  # a lambda
+        raise AidgeError(
+            "a condition of a spec needs a name",
+            code="SPEC",
+            hint='Predicate("kernel is 3x3", function), or a function with a name',
+        )
+    return Predicate(name, predicate)
+
+
+def _frozen(value: object) -> object:
+    return tuple(map(_frozen, value)) if isinstance(value, list | tuple) else value
+
+
+def attributes_of(operator) -> dict[str, object]:
+    """The operator's attributes by name; those of a nested value (the window of a convolution) stand beside the others."""
+    found: dict[str, object] = {}
+    for entry in fields(operator) if is_dataclass(operator) else ():
+        value = getattr(operator, entry.name)
+        if entry.name == "attributes":  # of an operator that takes whatever the file states
+            found |= dict(value)
+            continue
+        if isinstance(value, GraphView):  # of a meta-operator: its members have attributes of their own
+            continue
+        if is_dataclass(value) and not isinstance(value, type):
+            found |= {name: inner for name, inner in attributes_of(value).items() if name not in found}
+        else:
+            found[entry.name] = value
+    return found
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What an implementation asks of the planner, for one node.
+
+    `in_place` lists the inputs whose bytes output 0 may overwrite while the kernel runs (output 0 then begins where the input
+    begins), wherever the input is read here for the last time. `overlap` allows more with (input, lead_bytes): output 0 may
+    overlap that input as long as it begins at least `lead_bytes` before it. `output_stride` says that the kernel can write
+    output 0 with gaps between its positions (pixels), as a member of a concatenation: its `mem_info` then says so (`gap_bytes`).
+    """
+
+    scratch_bytes: int = 0
+    scratch_alignment: int = 4
+    in_place: tuple[int, ...] = ()
+    overlap: tuple[tuple[int, int], ...] = ()
+    output_stride: bool = False
+
+
+def in_place_demands(view: NodeView) -> Demands:
+    """Output 0 may overwrite every computed input of its size, element by element."""
+    size = view.outputs[0].size_bytes
+    return Demands(in_place=tuple(index for index in tensors_that_move(view.inputs) if view.inputs[index].size_bytes == size))
+
+
+def tensors_that_move(tensors: Sequence[Tensor | None]) -> list[int]:
+    """The positions of the tensors that are computed at run time (not constant, not absent)."""
+    return [index for index, tensor in enumerate(tensors) if tensor is not None and not tensor.is_constant]

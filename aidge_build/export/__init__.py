@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: MIT
-"""Export libraries and their kernels."""

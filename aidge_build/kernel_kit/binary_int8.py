@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""What the int8 operations on two tensors share: the spec, and the meaning on all pairs of stored values."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.arithmetic.affine import FIRST, SECOND
+from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.contract.call import Argument, Constant, Output, Struct
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.broadcast import broadcast, operand
+from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.kernel_kit.elementwise import ElementWise
+from aidge_build.reference.evaluate import evaluate
+
+BINARY_INT8 = ImplSpec(
+    inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.int8, SAME)), outputs=(IOSpec(DType.int8, SAME),), predicates=(ALL_QUANTIZED,)
+)
+
+
+class BinaryInt8(ElementWise):
+    """An operation on two int8 tensors with broadcasting."""
+
+    def pointers(self) -> tuple[Argument, ...]:
+        (output,) = self.outputs
+        return operand(0, "first", self.inputs[0], output), operand(1, "second", self.inputs[1], output), Output(0)
+
+    def shape(self) -> Struct:
+        return broadcast(*self.inputs, *self.outputs)
+
+    def bounds(self) -> tuple[int, int, int]:
+        """Lowest and highest stored value of the output, and its zero point."""
+        (output,) = self.outputs
+        low, high = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
+        return low, high, output.quantization.zero_point
+
+    def levels(self) -> Constant:
+        return Constant("levels", numpy.array(self.bounds(), numpy.int32))
+
+    def meaning(self) -> numpy.ndarray:
+        """The stored result for each pair of stored values, int64 [256, 256]."""
+        values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
+        dims = FIRST.shape
+        inputs, outputs = (
+            [tensor.with_(dims=dims, format=None, data=None) for tensor in side] for side in (self.inputs, self.outputs)
+        )
+        return evaluate(self.operator, values, inputs, outputs)[0].astype(numpy.int64)

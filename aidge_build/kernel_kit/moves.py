@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""Operators whose elements are elements of the input, or a constant: where each axis of the output comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.arithmetic.requantize import quantize
+from aidge_build.contract.call import Argument, Call, Constant, Input
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.kernel_kit.runs import FILL, Copying
+from aidge_build.operators.base import Operator
+
+
+def _of_pad(operator, axis: int, size: int) -> numpy.ndarray:
+    """In any mode; negative pads cut."""
+    begin, end = operator.pads_begin[axis], operator.pads_end[axis]
+    given = numpy.arange(max(0, -begin), size - max(0, -end))
+    filled = {"constant_values": FILL} if operator.mode == "constant" else {}
+    return numpy.pad(given, (max(0, begin), max(0, end)), operator.mode, **filled)
+
+
+def _of_tile(operator, axis: int, size: int) -> numpy.ndarray:
+    return numpy.tile(numpy.arange(size), operator.repeats[axis])
+
+
+def _of_resize(operator, axis: int, size: int) -> numpy.ndarray:
+    """To the nearest element (`NEAREST`)."""
+    indices, weights = operator.taps(axis, size)
+    return numpy.take_along_axis(indices, weights.argmax(axis=1)[:, None], 1)[:, 0]
+
+
+PLACES: Mapping[str, Callable[[Operator, int, int], numpy.ndarray]] = {
+    "Pad": _of_pad,
+    "PadByInput": _of_pad,
+    "Resize": _of_resize,
+    "Tile": _of_tile,
+}
+MOVES = ("Pad", "Resize", "Tile")
+
+
+class MoveNode(KernelNode):
+    """An operator of `PLACES`; a library's subclass names its `copying`."""
+
+    copying: ClassVar[Copying]
+
+    def fill(self) -> Argument:
+        """The element where a place is FILL; where none is, nothing is read of it, and the input stands for it."""
+        if getattr(self.operator, "mode", "") != "constant":
+            return Input(0)
+        (target,), value = self.outputs, numpy.array([self.operator.value])
+        if target.quantization is not None:
+            value = quantize(value.astype(numpy.float64), target.quantization, target.dtype)
+        return Constant("value", value.astype(target.dtype.numpy))
+
+    def call(self) -> Call:
+        places = [PLACES[self.node.type](self.operator, axis, size) for axis, size in enumerate(self.inputs[0].dims)]
+        return self.copying.call(self, places, self.fill())
+
+
+def weighted(view: NodeView) -> str:
+    """Why elements of a Resize are not just elements of its input."""
+    if view.node.type != "Resize":
+        return ""
+    if view.operator.mode != "nearest":
+        return f"mode is {view.operator.mode}"
+    return "places outside get a value of their own" if view.operator.coordinates == "tf_crop_and_resize" else ""
+
+
+NEAREST = Predicate("each element is one of the input", weighted)

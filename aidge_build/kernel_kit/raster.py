@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""Kernels that write their output pixel by pixel, each after everything that it needs was read: the output may follow the input.
+
+When pixel p is finished, the output reaches to `end(p)`; this and all later pixels read no byte below `lowest(p)`. An output
+that begins at least max(end(p) - lowest(p)) bytes before its input therefore overwrites only what nobody reads any more
+(the diagonal overlap of Blacker et al. 2020, arXiv:2010.01668).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy
+
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.window2d import window2d
+
+
+def raster_demands(shape: Mapping[str, int], data: Tensor, output: Tensor, together: int = 1) -> Demands:
+    """The overlap that a kernel on the struct `aidge_ref_window2d` (ref/window2d.h) allows; nothing where it would save nothing.
+    It reads while it writes up to `together` neighbouring pixels."""
+    element = output.dtype.size_bytes
+    lead = lead_bytes(shape, data.dtype.size_bytes, element) + (together - 1) * shape["out_channels"] * element
+    return Demands(overlap=((0, lead),)) if lead < output.size_bytes else Demands()
+
+
+def convolution_demands(view: NodeView, together: int = 1) -> Demands:
+    """The same of a convolution."""
+    data, (output,) = view.inputs[0], view.outputs
+    return raster_demands(window2d(data, output, view.operator.window, view.operator.groups).fields, data, output, together)
+
+
+def lead_bytes(shape: Mapping[str, int], input_element: int, output_element: int) -> int:
+    """How far before its input the output must begin."""
+    first_row, last_row = _reach(shape, "height", "pad_top")
+    first_column, last_column = _reach(shape, "width", "pad_left")
+    lowest = (first_row[:, None] * shape["in_width"] + first_column) * shape["in_channels"] * input_element
+    image = shape["in_height"] * shape["in_width"] * shape["in_channels"] * input_element
+    lowest = numpy.where((last_row > first_row)[:, None] & (last_column > first_column), lowest, shape["batches"] * image)
+    lowest = (lowest + image * numpy.arange(shape["batches"])[:, None, None]).ravel()
+    still_needed = numpy.minimum.accumulate(lowest[::-1])[::-1]
+    ends = (numpy.arange(len(lowest)) + 1) * shape["out_channels"] * output_element
+    return max(0, int((ends - still_needed).max()))
+
+
+def _reach(shape: Mapping[str, int], axis: str, pad: str) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Per output position the first position that is read and one past the last; equal where none is."""
+    start = numpy.arange(shape[f"out_{axis}"]) * shape[f"stride_{axis}"] - shape[pad]
+    dilation = shape[f"dilation_{axis}"]
+    first = start + dilation * (numpy.maximum(0, -start + dilation - 1) // dilation)
+    last = numpy.minimum(start + dilation * (shape[f"kernel_{axis}"] - 1) + 1, shape[f"in_{axis}"])
+    return first, numpy.maximum(last, first)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""A convolution and the residual Add behind it as one node, for libraries whose kernel computes both at once.
+
+A library declares such a kernel with the pattern `RESIDUAL`; wherever it accepts, the pair becomes one node of the type
+`RESIDUAL_TYPE` (`backend.fuse_meta`), and everywhere else it stays two. The kernel must give what both give one after the other:
+the convolution's own requantization, then that of the Add, for each value. Its output may take over the residual's bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from aidge_build.contract.spec import ImplSpec, NodeView, Predicate
+
+RESIDUAL_TYPE = "ConvAdd"
+RESIDUAL = "(Conv1D|Conv2D)->Add"
+
+
+@dataclass(frozen=True)
+class ResidualConvolution:
+    """Both nodes as kernels of their own would see them, and the residual's position among the inputs of the one that stands for both:
+    0 where the convolution reads it, too."""
+
+    convolution: NodeView
+    addition: NodeView
+    residual: int | None  # None: the result is added to itself
+
+    @property
+    def convolved(self) -> int:
+        """Which input of the addition the convolution computes."""
+        return self.addition.node.inputs.index(self.convolution.node.outputs[0])
+
+
+def residual_convolution(view: NodeView) -> ResidualConvolution:
+    """The two nodes behind one of the type `RESIDUAL_TYPE`; the tensor between them has the format of the output."""
+    graph, (output,) = view.operator.graph, view.outputs
+    tensors = dict(graph.tensors) | dict(zip(graph.inputs, view.inputs)) | dict(zip(graph.outputs, view.outputs))
+    convolution, addition = (
+        NodeView(
+            node,
+            tuple(tensors[name] if name else None for name in node.inputs),
+            tuple(tensors[name] for name in node.outputs),
+            view.graph,
+        )
+        for node in graph.nodes
+    )
+    between = convolution.outputs[0].with_(format=output.format)
+    convolution = replace(convolution, outputs=(between,))
+    name = between.name
+    addition = replace(addition, inputs=tuple(between if tensor.name == name else tensor for tensor in addition.inputs))
+    residual = next((other for other in addition.node.inputs if other != name), "")
+    return ResidualConvolution(convolution, addition, graph.inputs.index(residual) if residual else None)
+
+
+def residual_condition(convolution: ImplSpec, addition: ImplSpec) -> Predicate:
+    """That these specs accept the two nodes one by one, and that the residual is a computed tensor of the output's dims."""
+
+    def rejection(view: NodeView) -> str:
+        found = residual_convolution(view)
+        if found.residual is None:
+            return "the result is added to itself"
+        residual = view.inputs[found.residual]
+        if residual.is_constant or residual.dims != view.outputs[0].dims:
+            return "the residual is constant" if residual.is_constant else "the residual is broadcast"
+        return convolution.rejection(found.convolution, convolution.features, convolution.rounding) or addition.rejection(
+            found.addition, addition.features, addition.rounding
+        )
+
+    return Predicate(
+        f"a convolution ({convolution}) whose result goes to an addition ({addition}) of a computed tensor of its dims", rejection
+    )

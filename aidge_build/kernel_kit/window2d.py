@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""The struct of ref/window2d.h: a window over one or two spatial axes (one axis is an image of height 1)."""
+
+from __future__ import annotations
+
+from aidge_build.contract.call import Struct
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.window import Window
+
+
+def is_pointwise(window: Window) -> bool:
+    """Whether each output position sees the input at the same position only."""
+    return set(window.kernel) == set(window.strides) == {1} and not window.has_pads
+
+
+def two_axes(data: Tensor, output: Tensor, window: Window, numbers: tuple[int, ...], missing: int) -> tuple[int, int]:
+    """The number of each of the two axes of the struct; `missing` where the window has fewer.
+
+    Axes of length 1 go first: the inner loops then run over the axis that has taps. The stored bytes are the same.
+    """
+    axes = [
+        index
+        for index in range(window.rank)
+        if (data.dims[2 + index], output.dims[2 + index], window.kernel[index], window.pads_begin[index]) != (1, 1, 1, 0)
+    ]
+    first, second = (missing if axis is None else numbers[axis] for axis in [None] * (2 - len(axes)) + axes)
+    return first, second
+
+
+def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1) -> Struct:
+    """The shape of a sliding window over `data` [N, C, (H,) W]."""
+
+    def pair(numbers: tuple[int, ...], missing: int) -> tuple[int, int]:
+        return two_axes(data, output, window, numbers, missing)
+
+    in_dims, out_dims = pair(data.dims[2:], 1), pair(output.dims[2:], 1)
+    kernel, strides = pair(window.kernel, 1), pair(window.strides, 1)
+    dilations, pads = pair(window.dilations, 1), pair(window.pads_begin, 0)
+    return Struct(
+        "aidge_ref_window2d",
+        {
+            "batches": data.dims[0],
+            "in_height": in_dims[0],
+            "in_width": in_dims[1],
+            "in_channels": data.dims[1],
+            "out_height": out_dims[0],
+            "out_width": out_dims[1],
+            "out_channels": output.dims[1],
+            "kernel_height": kernel[0],
+            "kernel_width": kernel[1],
+            "stride_height": strides[0],
+            "stride_width": strides[1],
+            "dilation_height": dilations[0],
+            "dilation_width": dilations[1],
+            "pad_top": pads[0],
+            "pad_left": pads[1],
+            "groups": groups,
+        },
+    )

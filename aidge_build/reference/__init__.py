@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The numpy backend: what a graph means."""

@@ -292,8 +292,8 @@ class _Reader:
 
     def _libs(self) -> tuple[str, ...]:
         libs = tuple(self._get("libs"))
-        if libs[-1:] != ("ref",):
-            raise self._error("key 'libs' must end in 'ref', the library that every model can fall back on")
+        if not libs:
+            raise self._error("key 'libs' is empty", hint="name export libraries in order of preference")
         return libs
 
     def _emulator(self) -> Emulator | None:

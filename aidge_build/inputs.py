@@ -8,6 +8,7 @@ import difflib
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from aidge_build.adaptation.cost import CostTable, read_cost_table
@@ -227,40 +228,52 @@ def _checkouts(texts: Sequence[str]) -> dict[str, Path]:
 
 
 def load_libraries(
-    names: Sequence[str], folders: dict[str, Path], checkouts: Mapping[str, Path] | None = None
+    names: Sequence[str], folders: Mapping[str, Path], checkouts: Mapping[str, Path] | None = None
 ) -> tuple[tuple[Library, ...], list[str]]:
-    """The named libraries in this order, and what was read for them: files, and folders, as a file may be added."""
-    libraries, read = [], []
+    """The named libraries in this order, those whose files they need behind them, and what was read for them.
+
+    A library that is only needed brings its files and no kernels. What was read are files, and folders, as a file may be added.
+    """
+    libraries, read = {}, []
     for name in names:
-        if name not in folders:
-            near = difflib.get_close_matches(name, folders, 1)
+        libraries[name], paths = _load_library(name, folders, checkouts)
+        read += paths
+    waiting = [needed for library in libraries.values() for needed in library.needs]
+    for needed in waiting:
+        if needed not in libraries:
+            library, paths = _load_library(needed, folders, None)
+            libraries[needed] = replace(library, kernels=(), operators=())
+            read += paths
+            waiting += library.needs
+    return tuple(libraries.values()), read
+
+
+def _load_library(name: str, folders: Mapping[str, Path], checkouts: Mapping[str, Path] | None) -> tuple[Library, list[str]]:
+    if name not in folders:
+        near = difflib.get_close_matches(name, folders, 1)
+        raise AidgeError(
+            f"there is no library {name!r}",
+            where="--lib",
+            tried=sorted(folders),
+            code="LIBRARY",
+            hint=f"did you mean {near[0]}?" if near else "--kernel-path names a folder of your own",
+        )
+    files, folder = read_folder(folders[name]), folders[name]
+    library, outside = load_library(files, str(folder)), []
+    if library.checkout and checkouts is not None:
+        if name not in checkouts:
             raise AidgeError(
-                f"there is no library {name!r}",
+                f"library {name} is glue for sources that are not part of it",
                 where="--lib",
-                tried=sorted(folders),
                 code="LIBRARY",
-                hint=f"did you mean {near[0]}?" if near else "--kernel-path names a folder of your own",
+                hint=f"--checkout {name}=DIR says where they are",
             )
-        files = read_folder(folders[name])
-        library = load_library(files, str(folders[name]))
-        if library.checkout and checkouts is not None:
-            if name not in checkouts:
-                raise AidgeError(
-                    f"library {name} is glue for sources that are not part of it",
-                    where="--lib",
-                    code="LIBRARY",
-                    hint=f"--checkout {name}=DIR says where they are",
-                )
-            paths = sorted({path for pattern in library.checkout for path in checkouts[name].glob(pattern)})
-            outside = {
-                f"checkout/{path.relative_to(checkouts[name]).as_posix()}": read_regular(path, LARGEST_KERNEL_FILE_BYTES)
-                for path in paths
-            }
-            library = load_library({**files, **outside}, str(folders[name]))
-            read += map(str, paths)
-        libraries.append(library)
-        read += sorted({str(place) for path in files for place in (folders[name] / path, (folders[name] / path).parent)})
-    return tuple(libraries), read
+        outside = sorted({path for pattern in library.checkout for path in checkouts[name].glob(pattern)})
+        sources = {f"checkout/{path.relative_to(checkouts[name]).as_posix()}": path for path in outside}
+        read = {inside: read_regular(path, LARGEST_KERNEL_FILE_BYTES) for inside, path in sources.items()}
+        library = load_library({**files, **read}, str(folder))
+    own = sorted({str(place) for path in files for place in (folder / path, (folder / path).parent)})
+    return library, [*map(str, outside), *own]
 
 
 def read_folder(folder: Path) -> dict[str, bytes]:

@@ -48,7 +48,8 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
             library.kernels_for(view.node.type, view.operator.kinds()), key=lambda kernel: _preference(kernel, target)
         )
         if not candidates and not accepted:
-            rejected.append((library.name, f"has no kernel for {view.node.type}"))
+            if library.kernels:
+                rejected.append((library.name, f"has no kernel for {view.node.type}"))
         for kernel in candidates:
             reason = kernel.spec.rejection(view, target.features, target.rounding)
             if reason:

@@ -18,7 +18,7 @@ _COLOURS = 5  # of libraries, in the style sheet
 
 def render_page(figures: Sequence[Figures], peers: Peers, compiler: str) -> str:
     """The page; every text that comes from a model or a library is escaped."""
-    libraries = sorted({layer.library for entry in figures for layer in entry.layers}, key=lambda name: (name == "ref", name))
+    libraries = sorted({layer.library for entry in figures for layer in entry.layers})
     colours = {name: index % _COLOURS for index, name in enumerate(libraries)}
     boards = list(dict.fromkeys(entry.board for entry in figures))
     return render(

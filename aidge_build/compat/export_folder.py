@@ -25,7 +25,7 @@ from aidge_build.emit.template import render_file
 from aidge_build.errors import AidgeError, CheckFailed
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.inputs import default_libraries, find_libraries, load_libraries
 from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.checker import check
 from aidge_build.memory.plan import MemoryPlan, Placement
@@ -96,7 +96,7 @@ def scheduler_export(
     """Write the folder and give the paths of its files: model.*, forward.*, main.*, and the library's static files.
 
     `export_lib` is one library or several in order of preference (a class, a value, or the name of one that comes with the tool;
-    `ref` when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak in bytes and the memory info
+    those for every core when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak in bytes and the memory info
     of each node's outputs; what it says is checked. With `test_mode` main reports every layer's output.
     """
     if memory_manager is None:
@@ -105,8 +105,10 @@ def scheduler_export(
             code="USAGE",
             hint="compute_default_mem_info, generate_optimized_memory_info, or a function of your own",
         )
-    given = [export_lib or "ref"] if not isinstance(export_lib, Sequence) or isinstance(export_lib, str) else list(export_lib)
-    libraries = tuple(map(_library, given))
+    if export_lib is None:
+        export_lib = default_libraries(find_libraries([]), frozenset())
+    given = [export_lib] if not isinstance(export_lib, Sequence) or isinstance(export_lib, str) else list(export_lib)
+    libraries = _libraries(given)
     assignment = adapt_to_backend(scheduler.graph_view, libraries, Target())
     demands = partial(demands_of, assignment)
     schedule = make_schedule(assignment, demands)
@@ -150,9 +152,14 @@ def _exported(scheduler: SequentialScheduler) -> Program:
     return scheduler.program
 
 
-def _library(given: type[ExportLib] | Library | str) -> Library:
-    if isinstance(given, str):
-        return load_libraries([given], find_libraries([]))[0][0]
+def _libraries(given: Sequence[type[ExportLib] | Library | str]) -> tuple[Library, ...]:
+    """Each library once, those that others only need at the end."""
+    found = [load_libraries([one], find_libraries([]))[0] if isinstance(one, str) else (_value(one),) for one in given]
+    needed = (library for libraries in found for library in libraries[1:])
+    return tuple({library.name: library for library in (*(libraries[0] for libraries in found), *needed)}.values())
+
+
+def _value(given: type[ExportLib] | Library) -> Library:
     return given if isinstance(given, Library) else library_of(given)
 
 

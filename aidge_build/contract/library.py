@@ -25,7 +25,7 @@ from aidge_build.operators.base import Operator
 
 MANIFEST = "library.toml"
 LANGUAGES = ("c", "c++")
-_KEYS = {"name", "language", "description", "checkout", "default_for"}
+_KEYS = {"name", "language", "description", "checkout", "default_for", "needs"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Library:
     kernels: tuple[Kernel, ...]
     operators: tuple[type[Operator], ...]
     checkout: tuple[str, ...] = ()  # patterns of files that the library takes from a folder of the user's
+    needs: tuple[str, ...] = ()  # other libraries whose files its own include
 
     def kernels_for(self, operator_type: str, kinds: Collection[str] = ()) -> tuple[Kernel, ...]:
         """The kernels for a type of operator, and those for the kinds that the operator belongs to, as kernels of its type."""
@@ -114,6 +115,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
         tuple(kernels),
         tuple(operators),
         tuple(manifest.get("checkout", ())),
+        tuple(manifest.get("needs", ())),
     )
 
 

@@ -42,7 +42,7 @@ def kernel_text(libraries: Mapping[str, Mapping[str, bytes]], wanted: Iterable[t
     system: set[str] = set()
     files: list[KernelFile] = []
     for library, path in wanted:
-        _add(library, posixpath.normpath(path), "", libraries, done, system, files)
+        _add(*_resolve(path, library, "", libraries), "", libraries, done, system, files)
     return KernelText(tuple(sorted(system)), tuple(files))
 
 

@@ -29,7 +29,7 @@ def broadcast(first: Tensor, second: Tensor, output: Tensor) -> Struct:
     *outer, inner = merged_loops((first, second), output, OUTER_AXES)
     dims, first_steps, second_steps = (tuple(column) for column in zip(*outer))
     return Struct(
-        "aidge_ref_broadcast_shape",
+        "aidge_kit_broadcast_shape",
         {
             "runs": math.prod(dims),
             "length": inner[0],

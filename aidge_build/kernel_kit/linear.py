@@ -19,13 +19,16 @@ from aidge_build.operators.base import Activated
 class LinearConstants:
     """y = clamp(rint_half_even(float32(x * weights + bias) * multiplier) + zero_point, low, high), per output channel.
 
-    `weights` is int8 [outputs, taps]; `bias` int32 [outputs] holds -input_zero_point * sum of the weights already, so pads
-    are taps that see input_zero_point; `multipliers` is float32 [outputs], finite.
+    `weights` are [outputs, taps] as they were given. `bias` [outputs] holds -input_zero_point * sum of the weights already, so
+    pads are taps that see input_zero_point; `plain_bias` [outputs] does not, for kernels that leave out pads. Both are int64.
+    `multipliers` is float32 [outputs], finite.
     """
 
     weights: numpy.ndarray
+    plain_bias: numpy.ndarray
     bias: numpy.ndarray
     multipliers: numpy.ndarray
+    per_channel: bool  # whether the multipliers come from one scale per channel
     input_zero_point: int
     zero_point: int
     low: int
@@ -38,15 +41,18 @@ class LinearConstants:
 
 
 def linear_constants(
-    operator: Activated, inputs: Sequence[Tensor | None], output: Tensor, rows: numpy.ndarray
+    operator: Activated, inputs: Sequence[Tensor | None], output: Tensor, rows: numpy.ndarray, in_int32: bool = True
 ) -> LinearConstants:
-    """The constants for weights given as `rows` [outputs, taps]; AidgeError where int32 or float32 cannot hold the result."""
+    """The constants for weights given as `rows` [outputs, taps].
+
+    AidgeError where float32 cannot hold a multiplier, and with `in_int32` where int32 cannot hold a sum.
+    """
     data, result = inputs[0], output.quantization
     zero_point = data.quantization.zero_point
     bias = inputs[2].data if len(inputs) > 2 and inputs[2] is not None else numpy.zeros(len(rows), numpy.int32)
-    require_int32(rows, bias, zero_point, *data.dtype.range)
-    folded = bias.astype(numpy.int64) - zero_point * rows.astype(numpy.int64).sum(axis=1)
-    factors = numpy.broadcast_to(multipliers(data.quantization.scale, inputs[1].quantization.scales, result.scale), len(rows))
+    if in_int32:
+        require_int32(rows, bias, zero_point, *data.dtype.range)
+    factors = multipliers(data.quantization.scale, inputs[1].quantization.scales, result.scale)
     if not numpy.isfinite(factors).all():
         raise AidgeError(
             f"the multiplier of output channel {int(numpy.argmin(numpy.isfinite(factors)))} is not finite",
@@ -54,12 +60,15 @@ def linear_constants(
             hint="the output scale is far too small: quantize the layer again",
         )
     low, high = clamp_levels(operator.minimum, operator.maximum, result, output.dtype)
+    plain = bias.astype(numpy.int64)
     return LinearConstants(
-        rows.astype(numpy.int8),
-        folded.astype(numpy.int32),
-        factors.astype(numpy.float32),
-        zero_point,
-        result.zero_point,
-        low,
-        high,
+        weights=rows,
+        plain_bias=plain,
+        bias=plain - zero_point * rows.astype(numpy.int64).sum(axis=1),
+        multipliers=numpy.broadcast_to(factors, len(rows)).astype(numpy.float32),
+        per_channel=len(factors) > 1,
+        input_zero_point=zero_point,
+        zero_point=result.zero_point,
+        low=low,
+        high=high,
     )

@@ -18,7 +18,7 @@ from aidge_build.kernel_kit.window2d import window2d
 
 
 def raster_demands(shape: Mapping[str, int], data: Tensor, output: Tensor, together: int = 1) -> Demands:
-    """The overlap that a kernel on the struct `aidge_ref_window2d` (ref/window2d.h) allows; nothing where it would save nothing.
+    """The overlap that a kernel on the struct `aidge_kit_window2d` (kit/window2d.h) allows; nothing where it would save nothing.
     It reads while it writes up to `together` neighbouring pixels."""
     element = output.dtype.size_bytes
     lead = lead_bytes(shape, data.dtype.size_bytes, element) + (together - 1) * shape["out_channels"] * element

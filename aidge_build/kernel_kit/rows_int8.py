@@ -16,7 +16,7 @@ from aidge_build.kernel_kit.broadcast import broadcast
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 
 SHORTEST = 4  # values of a row that is worth a call
-REPEATS = "repeats.h"  # of the library: includes ref/broadcast.h
+REPEATS = "repeats.h"  # of the library: includes kit/broadcast.h
 
 
 class RowsInt8(BinaryInt8):
@@ -33,14 +33,14 @@ class RowsInt8(BinaryInt8):
 def _rows(row: str) -> str:
     return f"""/* The same with broadcasting, row by row. */
 static void {row}_rows(
-    const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, const aidge_ref_broadcast_shape *shape)
+    const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, const aidge_kit_broadcast_shape *shape)
 {{
-    aidge_ref_broadcast_place place = {{{{0, 0, 0, 0}}, 0, 0}};
+    aidge_kit_broadcast_place place = {{{{0, 0, 0, 0}}, 0, 0}};
     int32_t left;
     for (left = shape->runs; left > 0; left--) {{
         {row}(first + place.first, second + place.second, output, numbers, shape->length);
         output += shape->length;
-        aidge_ref_broadcast_next(shape, &place);
+        aidge_kit_broadcast_next(shape, &place);
     }}
 }}"""
 

@@ -39,7 +39,7 @@ def unchanged(dtype: DType, *predicates: Predicate, features: frozenset[str] = f
 @dataclass(frozen=True)
 class Copying:
     """How a library copies: `copy`(to, from, bytes) and `fill`(to, element, bytes, element_bytes) stand in its file `source`,
-    which includes ref/runs.h."""
+    which includes kit/runs.h."""
 
     function: str
     source: str
@@ -55,14 +55,14 @@ class Copying:
             fill,
             Constant("segments", segments),
             Constant("offsets", offsets),
-            Struct("aidge_ref_runs_shape", fields),
+            Struct("aidge_kit_runs_shape", fields),
         )
         return Call(self.function, (self.source,), arguments, texts=(self._text(),))
 
     def _text(self) -> str:
         return f"""/* Row by row; one from the place of the row before it is a copy of that row. */
 static void {self.function}(const void *source, void *target, const void *fill, const int32_t *segments, const int32_t *offsets,
-    const aidge_ref_runs_shape *shape)
+    const aidge_kit_runs_shape *shape)
 {{
     const int32_t *const last = offsets + shape->dims[0] + shape->dims[1] + shape->dims[2] + shape->dims[3];
     const int32_t row_bytes = shape->row_bytes;
@@ -71,7 +71,7 @@ static void {self.function}(const void *source, void *target, const void *fill, 
     int32_t rows = 0, before = -1;
     int32_t row, i;
     {self.fill}(to, (const uint8_t *)fill, shape->fill_bytes, shape->element_bytes);
-    while (aidge_ref_next_rows(index, &rows, offsets, shape)) {{
+    while (aidge_kit_next_rows(index, &rows, offsets, shape)) {{
         for (row = 0; row < shape->dims[4]; row++) {{
             const int32_t place = (rows < 0) || (last[row] < 0) ? -1 : rows + last[row];
             if (place < 0) {{

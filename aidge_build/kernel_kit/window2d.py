@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The struct of ref/window2d.h: a window over one or two spatial axes (one axis is an image of height 1)."""
+"""The struct of kit/window2d.h: a window over one or two spatial axes (one axis is an image of height 1)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1) -> S
     kernel, strides = pair(window.kernel, 1), pair(window.strides, 1)
     dilations, pads = pair(window.dilations, 1), pair(window.pads_begin, 0)
     return Struct(
-        "aidge_ref_window2d",
+        "aidge_kit_window2d",
         {
             "batches": data.dims[0],
             "in_height": in_dims[0],

@@ -7,8 +7,6 @@ import math
 
 import numpy
 
-from aidge_build.arithmetic.ranges import require_int32
-from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.kernel_files import KernelFiles
 from aidge_build.contract.node import KernelNode
@@ -16,6 +14,7 @@ from aidge_build.contract.spec import ANY, CHANNELS_LAST, Demands, ImplSpec, IOS
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.kernel_kit.linear import linear_constants
 
 from .checkout import closure
 
@@ -56,17 +55,15 @@ class CmsisLinear(KernelNode):
         """`packed` are the weights as CMSIS-NN reads them; `shape` is the glue's struct."""
         data, weights, output = self.inputs[0], self.inputs[1], self.outputs[0]
         outputs = weights.dims[0]
-        bias = self.inputs[2].data if len(self.inputs) > 2 and self.inputs[2] is not None else numpy.zeros(outputs, numpy.int32)
-        require_int32(weights.data.reshape(outputs, -1), bias, data.quantization.zero_point, *data.dtype.range)
+        numbers = linear_constants(self.operator, self.inputs, output, weights.data.reshape(outputs, -1))
         scales = weights.quantization.scales if not weights.quantization.per_tensor else weights.quantization.scales * outputs
         pairs = [fixed_point(float(data.quantization.scale) * scale / float(output.quantization.scale)) for scale in scales]
-        low, high = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
-        levels = [-data.quantization.zero_point, output.quantization.zero_point, low, high]
+        levels = [-numbers.input_zero_point, numbers.zero_point, numbers.low, numbers.high]
         constants: tuple[Argument, ...] = tuple(
             Constant(name, numpy.array(values, kind))
             for name, values, kind in (
                 ("weights", packed, numpy.int8),
-                ("bias", bias, numpy.int32),
+                ("bias", numbers.plain_bias, numpy.int32),
                 ("multipliers", [pair[0] for pair in pairs], numpy.int32),
                 ("shifts", [pair[1] for pair in pairs], numpy.int32),
                 ("levels", levels, numpy.int32),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "lanes.h"
-#include "ref/requantize.h"
-#include "ref/window2d.h"
+#include "kit/requantize.h"
+#include "kit/window2d.h"
 
 typedef struct {
     int32_t rows, columns, row_step, column_step; /* the taps in the image, distances in bytes */
@@ -14,8 +14,8 @@ typedef struct {
 /* Two sums as levels that fit int16, packed; both without the zero point. */
 AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_mean_pair(uint32_t sums, const aidge_cortexm_mean2d *mean)
 {
-    const int32_t low = aidge_ref_scale(aidge_cortexm_low(sums) + mean->offset, mean->multiplier) + mean->zero_point;
-    const int32_t high = aidge_ref_scale(aidge_cortexm_high(sums) + mean->offset, mean->multiplier) + mean->zero_point;
+    const int32_t low = aidge_kit_scale(aidge_cortexm_low(sums) + mean->offset, mean->multiplier) + mean->zero_point;
+    const int32_t high = aidge_kit_scale(aidge_cortexm_high(sums) + mean->offset, mean->multiplier) + mean->zero_point;
 #if AIDGE_CORTEXM_DSP
     return (uint32_t)__ssat16((int16x2_t)aidge_cortexm_pair(low, high), 8);
 #else
@@ -85,7 +85,7 @@ static void aidge_cortexm_means_of_4(const int8_t *source, int8_t *output, const
  */
 static void aidge_cortexm_avgpool2d_int8(const int8_t *input, int8_t *output, const int32_t *levels, const float *multipliers,
                                          const int32_t *counts, int32_t count_kinds, int32_t counted_height,
-                                         int32_t counted_width, const aidge_ref_window2d *shape)
+                                         int32_t counted_width, const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
@@ -99,18 +99,18 @@ static void aidge_cortexm_avgpool2d_int8(const int8_t *input, int8_t *output, co
     for (batch = 0; batch < shape->batches; batch++) {
         for (y = 0; y < shape->out_height; y++) {
             const int32_t top = y * shape->stride_height - shape->pad_top;
-            const int32_t first_y = aidge_ref_first_tap(top, shape->dilation_height);
-            mean.rows = aidge_ref_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
+            const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
+            mean.rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
             for (x = 0; x < shape->out_width; x++) {
                 const int32_t left = x * shape->stride_width - shape->pad_left;
-                const int32_t first_x = aidge_ref_first_tap(left, shape->dilation_width);
+                const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
                 const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
-                mean.columns = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+                mean.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
                 mean.offset = -mean.rows * mean.columns * levels[3];
                 mean.multiplier = multipliers[0];
                 if (count_kinds > 1) {
-                    mean.multiplier = multipliers[aidge_ref_kind_of_count(aidge_ref_count_of_taps(
+                    mean.multiplier = multipliers[aidge_kit_kind_of_count(aidge_kit_count_of_taps(
                         mean.rows * mean.columns, top, left, counted_height, counted_width, shape), counts, count_kinds)];
                 }
                 for (channel = 0; channel + 8 <= channels; channel += 8) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "target.h"
-#include "ref/copy.h"
+#include "kit/copy.h"
 
 /* A copy of bytes that do not overlap: aligned ones by LDM and STM. */
 AIDGE_CORTEXM_INLINE void aidge_cortexm_copy_bytes(uint8_t *to, const uint8_t *from, int32_t bytes)
 {
 #if AIDGE_CORTEXM_ASSEMBLY
-    if (__builtin_constant_p(bytes) && (bytes <= AIDGE_REF_SHORT_COPY)) {
+    if (__builtin_constant_p(bytes) && (bytes <= AIDGE_KIT_SHORT_COPY)) {
         memcpy(to, from, (uint32_t)bytes); /* a few instructions */
         return;
     }
@@ -44,7 +44,7 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_copy_bytes(uint8_t *to, const uint8_t *f
         return;
     }
 #endif
-    aidge_ref_copy(to, from, bytes);
+    aidge_kit_copy(to, from, bytes);
 }
 
 /* bytes / element_bytes times the element at value. */
@@ -84,5 +84,5 @@ AIDGE_CORTEXM_INLINE void aidge_cortexm_fill_bytes(uint8_t *to, const uint8_t *v
         return;
     }
 #endif
-    aidge_ref_fill_bytes(to, value, bytes, element_bytes);
+    aidge_kit_fill_bytes(to, value, bytes, element_bytes);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "ref/requantize.h"
+#include "kit/requantize.h"
 #include "target.h"
 
 /*
@@ -47,7 +47,7 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_proved(int32_t sum, int32_t factor, in
 /* The stored value of one sum by the float formula; head as above. */
 AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_rounded(int32_t sum, int32_t factor, const int32_t *head)
 {
-    int32_t level = aidge_cortexm_clamp(aidge_ref_scale(sum, aidge_cortexm_as_float((uint32_t)factor)), -32768, 32767);
+    int32_t level = aidge_cortexm_clamp(aidge_kit_scale(sum, aidge_cortexm_as_float((uint32_t)factor)), -32768, 32767);
     level = aidge_cortexm_clamp(level + aidge_cortexm_low((uint32_t)head[0]), aidge_cortexm_low((uint32_t)head[1]),
                                 aidge_cortexm_high((uint32_t)head[1]));
     return (int8_t)(level - 128);

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy
 
-from aidge_build.arithmetic.ranges import require_int32
-from aidge_build.arithmetic.requantize import clamp_levels, multipliers, requantize
+from aidge_build.arithmetic.requantize import requantize
 from aidge_build.arithmetic.thresholds import HighForm, LowForm, Staircase, high_form, low_form, staircase
 from aidge_build.contract.node import KernelNode
-from aidge_build.errors import AidgeError
+from aidge_build.kernel_kit.linear import linear_constants
 
 INT8 = (-128, 127)
 SHIFTS = (4, 6, 2, 8)  # of the integer form, in order of preference: few, so that few texts differ
@@ -66,24 +65,13 @@ class LinearNode(KernelNode):
 
     def linear(self, rows: numpy.ndarray) -> Linear:
         """The layer with these weights [channels, taps]; AidgeError when an accumulator could leave int32."""
-        data, (output,) = self.inputs[0], self.outputs
-        bias = self.inputs[2].data if len(self.inputs) > 2 and self.inputs[2] is not None else numpy.zeros(len(rows), numpy.int32)
-        zero_point, result = data.quantization.zero_point, output.quantization
-        require_int32(rows, bias, zero_point, *data.dtype.range)
-        factors = multipliers(data.quantization.scale, self.inputs[1].quantization.scales, result.scale)
-        factors = numpy.broadcast_to(factors, (len(rows),)).astype(numpy.float32)
-        if not numpy.isfinite(factors).all():
-            raise AidgeError(
-                f"the multiplier of output channel {int(numpy.argmin(numpy.isfinite(factors)))} is not finite",
-                code="RANGE",
-                hint="the output scale is far too small: quantize the layer again",
-            )
-        rows = rows.astype(numpy.int64)
-        folded = bias.astype(numpy.int64) - zero_point * rows.sum(axis=1)
-        products = [rows * end for end in data.dtype.range]
-        low, high = folded + numpy.minimum(*products).sum(axis=1), folded + numpy.maximum(*products).sum(axis=1)
-        clamp = clamp_levels(self.operator.minimum, self.operator.maximum, result, output.dtype)
-        return without_constants(Linear(rows, folded, factors, low, high, result.zero_point, zero_point, clamp))
+        numbers, rows = linear_constants(self.operator, self.inputs, self.outputs[0], rows), rows.astype(numpy.int64)
+        products = [rows * end for end in self.inputs[0].dtype.range]
+        low, high = (numbers.bias + ends.sum(axis=1) for ends in (numpy.minimum(*products), numpy.maximum(*products)))
+        clamp = (numbers.low, numbers.high)
+        return without_constants(
+            Linear(rows, numbers.bias, numbers.multipliers, low, high, numbers.zero_point, numbers.input_zero_point, clamp)
+        )
 
 
 def without_constants(linear: Linear) -> Linear:

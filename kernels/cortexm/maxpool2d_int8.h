@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "lanes.h"
-#include "ref/window2d.h"
+#include "kit/window2d.h"
 
 /* The taps of one window that lie in the image: rows x columns of them, and their distances in bytes. */
 typedef struct {
@@ -53,7 +53,7 @@ static void aidge_cortexm_largest_of_4(const int8_t *source, int8_t *output, uin
 
 /* The largest value of each window, int8, channels last, at least 4; taps in the pads never win. levels: {lowest, highest}. */
 static void aidge_cortexm_maxpool2d_int8(const int8_t *input, int8_t *output, const int8_t *levels,
-                                         const aidge_ref_window2d *shape)
+                                         const aidge_kit_window2d *shape)
 {
     const uint32_t low = aidge_cortexm_four_bytes(levels[0]);
     const uint32_t high = aidge_cortexm_four_bytes(levels[1]);
@@ -66,14 +66,14 @@ static void aidge_cortexm_maxpool2d_int8(const int8_t *input, int8_t *output, co
     for (batch = 0; batch < shape->batches; batch++) {
         for (y = 0; y < shape->out_height; y++) {
             const int32_t top = y * shape->stride_height - shape->pad_top;
-            const int32_t first_y = aidge_ref_first_tap(top, shape->dilation_height);
-            taps.rows = aidge_ref_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
+            const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
+            taps.rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
             for (x = 0; x < shape->out_width; x++) {
                 const int32_t left = x * shape->stride_width - shape->pad_left;
-                const int32_t first_x = aidge_ref_first_tap(left, shape->dilation_width);
+                const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
                 const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
-                taps.columns = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+                taps.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
                 for (channel = 0; channel + 16 <= channels; channel += 16) {
                     aidge_cortexm_largest_of_16(source + channel, output + channel, low, high, &taps);
                 }

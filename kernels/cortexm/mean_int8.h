@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "ref/rounding.h"
+#include "kit/rounding.h"
 #include "lanes.h"
 
 typedef struct {
@@ -55,7 +55,7 @@ static void aidge_cortexm_mean_int8(const int8_t *input, int8_t *output, const i
                 sums[3] += aidge_cortexm_high(odd);
             }
             for (i = 0; i < 4; i++) {
-                output[place + i] = aidge_ref_saturate(aidge_ref_rescale(sums[i] - levels[3], rescale), levels);
+                output[place + i] = aidge_kit_saturate(aidge_kit_rescale(sums[i] - levels[3], rescale), levels);
             }
         }
         input += shape->pixels * channels;

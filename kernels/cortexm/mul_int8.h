@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "target.h"
-#include "ref/requantize.h"
+#include "kit/requantize.h"
 
 #if !AIDGE_CORTEXM_ASSEMBLY
 /*
@@ -19,7 +19,7 @@ static void aidge_cortexm_mul_int8_c(const int8_t *first, const int8_t *second, 
     float multiplier;
     memcpy(&multiplier, numbers + 5, sizeof multiplier);
     for (; count > 0; count--) {
-        int32_t level = aidge_ref_scale((*first++ + zero_a) * (*second++ + zero_b), multiplier);
+        int32_t level = aidge_kit_scale((*first++ + zero_a) * (*second++ + zero_b), multiplier);
         level += aidge_cortexm_low((uint32_t)numbers[2]);
         level = level < low ? low : level;
         *output++ = (int8_t)(level > high ? high : level);

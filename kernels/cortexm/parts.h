@@ -1,3 +1,3 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "copies.h"
-#include "ref/parts.h"
+#include "kit/parts.h"

@@ -1,4 +1,4 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "ref/broadcast.h"
+#include "kit/broadcast.h"
 
 /* Tensors that repeat along an axis: the functions around rows are generated. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "mve.h"
-#include "ref/window2d.h"
+#include "kit/window2d.h"
 
 #if AIDGE_HELIUM_ASSEMBLY
 typedef struct {
@@ -54,7 +54,7 @@ static inline void aidge_helium_mean(int8_t *y, int32x4_t sums, const int32_t *l
  */
 static void aidge_helium_avgpool2d(const int8_t *x, int8_t *y, const int32_t *levels, const float *multipliers,
                                    const int32_t *counts, int32_t count_kinds, int32_t counted_height, int32_t counted_width,
-                                   const aidge_ref_window2d *shape)
+                                   const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
     const int32_t step = shape->dilation_width * channels;
@@ -63,18 +63,18 @@ static void aidge_helium_avgpool2d(const int8_t *x, int8_t *y, const int32_t *le
     for (batch = 0; batch < shape->batches; batch++) {
         for (out_y = 0; out_y < shape->out_height; out_y++) {
             const int32_t top = out_y * shape->stride_height - shape->pad_top;
-            const int32_t first_y = aidge_ref_first_tap(top, shape->dilation_height);
-            const int32_t rows = aidge_ref_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
+            const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
+            const int32_t rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
             for (out_x = 0; out_x < shape->out_width; out_x++) {
                 const int32_t left = out_x * shape->stride_width - shape->pad_left;
-                const int32_t first_x = aidge_ref_first_tap(left, shape->dilation_width);
-                const int32_t columns = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width)
+                const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
+                const int32_t columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width)
                                         - first_x;
                 const int8_t *source = x + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
                 const int32_t offset = -rows * columns * levels[3];
-                const int32_t count = aidge_ref_count_of_taps(rows * columns, top, left, counted_height, counted_width, shape);
-                const float multiplier = multipliers[aidge_ref_kind_of_count(count, counts, count_kinds)];
+                const int32_t count = aidge_kit_count_of_taps(rows * columns, top, left, counted_height, counted_width, shape);
+                const float multiplier = multipliers[aidge_kit_kind_of_count(count, counts, count_kinds)];
                 channel = 0;
 #if AIDGE_HELIUM_ASSEMBLY
                 for (; channel + 16 <= channels; channel += 16) {
@@ -109,7 +109,7 @@ static void aidge_helium_avgpool2d(const int8_t *x, int8_t *y, const int32_t *le
                             sum += tap[column * step];
                         }
                     }
-                    sum = aidge_ref_scale(sum, multiplier) + levels[2];
+                    sum = aidge_kit_scale(sum, multiplier) + levels[2];
                     sum = sum < levels[0] ? levels[0] : sum;
                     y[channel] = (int8_t)(sum > levels[1] ? levels[1] : sum);
                 }

@@ -14,7 +14,7 @@ static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream,
     static const int32_t places[8] = {0, 4, 2, 6, 1, 5, 3, 7};
     const int32_t weight_bytes = (inputs + 15) / 16 * 128;
     int32_t output, input;
-    aidge_ref_levels levels;
+    aidge_kit_levels levels;
     levels.zero_point = aidge_helium_word(stream + 4);
     levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
@@ -27,7 +27,7 @@ static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream,
             sum += (uint32_t)(x[input] * w[(input / 16) * 128 + (input & 15)]);
         }
         group += 32 + weight_bytes + 4 * ((output & 1) * 4 + (output & 7) / 2);
-        y[output] = aidge_ref_requantize((int32_t)sum, aidge_helium_float(group), levels);
+        y[output] = aidge_kit_requantize((int32_t)sum, aidge_helium_float(group), levels);
     }
 }
 #endif

@@ -19,7 +19,7 @@ static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const i
 {
     const int32_t weight_bytes = shape->rows * shape->taps * 16;
     int32_t pixel, channel, row, tap;
-    aidge_ref_levels levels;
+    aidge_kit_levels levels;
     levels.zero_point = aidge_helium_word(stream + 4);
     levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
@@ -37,7 +37,7 @@ static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const i
                     w += 16;
                 }
             }
-            *y++ = aidge_ref_requantize((int32_t)sum, aidge_helium_float(block + 64 + weight_bytes + place), levels);
+            *y++ = aidge_kit_requantize((int32_t)sum, aidge_helium_float(block + 64 + weight_bytes + place), levels);
         }
     }
 }

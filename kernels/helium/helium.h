@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <stdint.h>
 #include <string.h>
-#include "ref/requantize.h"
+#include "kit/requantize.h"
 
 /*
  * Assembly is used where a GNU compiler compiles for MVE with floats; elsewhere, and with AIDGE_HELIUM_PLAIN_C, plain C

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "mve.h"
-#include "ref/inline.h"
-#include "ref/window2d.h"
+#include "kit/inline.h"
+#include "kit/window2d.h"
 
 /* The largest value of each window, int8, channels last; taps in the pads never win. levels: {lowest, highest}. */
-static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, const int8_t *levels, const aidge_ref_window2d *shape)
+static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, const int8_t *levels, const aidge_kit_window2d *shape)
 {
     const int32_t channels = shape->in_channels;
     const int32_t step = shape->dilation_width * channels;
@@ -13,12 +13,12 @@ static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, const int8_t *lev
     for (batch = 0; batch < shape->batches; batch++) {
         for (out_y = 0; out_y < shape->out_height; out_y++) {
             const int32_t top = out_y * shape->stride_height - shape->pad_top;
-            const int32_t first_y = aidge_ref_first_tap(top, shape->dilation_height);
-            const int32_t rows = aidge_ref_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
+            const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
+            const int32_t rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
             for (out_x = 0; out_x < shape->out_width; out_x++) {
                 const int32_t left = out_x * shape->stride_width - shape->pad_left;
-                const int32_t first_x = aidge_ref_first_tap(left, shape->dilation_width);
-                const int32_t columns = aidge_ref_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width)
+                const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
+                const int32_t columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width)
                                         - first_x;
                 const int8_t *source = x + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
@@ -28,7 +28,7 @@ static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, const int8_t *lev
                     int8x16_t largest = vdupq_n_s8(levels[0]);
                     for (row = 0; row < rows; row++) {
                         const int8_t *tap = source + row * shape->dilation_height * in_row + channel;
-                        AIDGE_REF_ROLLED
+                        AIDGE_KIT_ROLLED
                         for (column = columns; column > 0; column--) {
                             largest = vmaxq_m_s8(largest, largest, vldrbq_z_s8(tap, mask), mask);
                             tap += step;

@@ -19,7 +19,7 @@ PLAIN = """    int32_t i;
     float multiplier;
     memcpy(&multiplier, numbers + 3, sizeof multiplier);
     for (i = 0; i < count; i++) {
-        int32_t level = aidge_ref_scale((a[i] + numbers[0]) * (b[i] + numbers[1]), multiplier) + numbers[2];
+        int32_t level = aidge_kit_scale((a[i] + numbers[0]) * (b[i] + numbers[1]), multiplier) + numbers[2];
         level = level < numbers[4] ? numbers[4] : level;
         y[i] = (int8_t)(level > numbers[5] ? numbers[5] : level);
     }"""

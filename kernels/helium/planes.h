@@ -21,7 +21,7 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
 {
     const int32_t channels = shape->channels;
     int32_t out_y, out_x, channel, row, column;
-    aidge_ref_levels levels;
+    aidge_kit_levels levels;
     levels.zero_point = aidge_helium_word(stream + 4);
     levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
@@ -42,7 +42,7 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
                     }
                 }
                 y[(out_y * shape->out_width + out_x) * channels + channel] =
-                    aidge_ref_requantize((int32_t)sum, aidge_helium_float(grid + 20), levels);
+                    aidge_kit_requantize((int32_t)sum, aidge_helium_float(grid + 20), levels);
             }
         }
     }

@@ -30,7 +30,7 @@ static void aidge_helium_product(const int8_t *x, int8_t *y, const int8_t *strea
             for (channel = 0; channel < (shape->channels > 1 ? 2 : 1); channel++) {
                 const int8_t *w = pair + 16 * channel;
                 uint32_t sum = (uint32_t)aidge_helium_word(numbers + 4 * channel);
-                aidge_ref_levels levels;
+                aidge_kit_levels levels;
                 for (row = 0; row < shape->rows; row++) {
                     for (vector = 0; vector < shape->vectors; vector++) {
                         const int32_t length = (shape->tail != 0) && (vector == shape->vectors - 1) ? shape->tail : 16;
@@ -47,7 +47,7 @@ static void aidge_helium_product(const int8_t *x, int8_t *y, const int8_t *strea
                 levels.zero_point = (int16_t)(aidge_helium_word(numbers + 16) & 0xFFFF);
                 levels.lowest = (shape->clamps != 0 ? aidge_helium_word(numbers + 20) : -128) - levels.zero_point;
                 levels.highest = (shape->clamps != 0 ? aidge_helium_word(numbers + 24) : 127) - levels.zero_point;
-                y[channel] = aidge_ref_requantize((int32_t)sum, aidge_helium_float(numbers + 8 + 4 * channel), levels);
+                y[channel] = aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers + 8 + 4 * channel), levels);
             }
             step = aidge_helium_word(numbers + 16) >> 16;
             y += step;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "copies.h"
-#include "ref/runs.h"
+#include "kit/runs.h"
 
-AIDGE_REF_INLINE void aidge_helium_copy_bytes(uint8_t *to, const uint8_t *from, int32_t bytes)
+AIDGE_KIT_INLINE void aidge_helium_copy_bytes(uint8_t *to, const uint8_t *from, int32_t bytes)
 {
 #if AIDGE_HELIUM_ASSEMBLY
     if (__builtin_constant_p(bytes) && (bytes <= 8)) {
@@ -19,6 +19,6 @@ static inline void aidge_helium_fill_bytes(uint8_t *to, const uint8_t *value, in
     if (element_bytes == 1) {
         aidge_helium_fill((int8_t *)to, *value, bytes);
     } else {
-        aidge_ref_fill_bytes(to, value, bytes, element_bytes);
+        aidge_kit_fill_bytes(to, value, bytes, element_bytes);
     }
 }

@@ -9,31 +9,41 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct
-from aidge_build.contract.library import Kernel, Library, load_library
+from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import IOSpec, NodeView, tensors_that_move
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.kernels import kernel_text
 from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
+from aidge_build.inputs import find_libraries, load_libraries
 from aidge_build.operators.base import Operator
 from aidge_build.reference.evaluate import evaluate
 
-FOLDER = Path(__file__).resolve().parents[2] / "kernels" / "ref"
 WARNINGS = ("-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Wdouble-promotion", "-Wcast-align", "-Werror")
 
 
 @functools.cache
 def library() -> Library:
-    files = {path.name: path.read_bytes() for path in sorted(FOLDER.iterdir()) if path.suffix in (".py", ".h", ".toml")}
-    return load_library(files, "kernels/ref")
+    return libraries("ref")[0]
+
+
+@functools.cache
+def libraries(name: str) -> tuple[Library, ...]:
+    """A library that comes with the tool, and those whose files it needs."""
+    return load_libraries([name], find_libraries([]))[0]
+
+
+def files_of(*names: str) -> dict[str, Mapping[str, bytes]]:
+    """The files of these libraries and of those that they need, by library."""
+    return {library.name: library.files for name in names for library in libraries(name)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +105,7 @@ def case(operator: Operator, inputs: Sequence[Tensor | None], values: Sequence[n
 
 def source_of(cases: Sequence[Case]) -> str:
     """One C file with a function run_<number>(inputs, outputs) for each case."""
-    text = kernel_text({"ref": library().files}, [("ref", path) for entry in cases for path in entry.call.sources])
+    text = kernel_text(files_of("ref"), [("ref", path) for entry in cases for path in entry.call.sources])
     lines = [f"#include {name}" for name in sorted({*text.system_includes, "<math.h>"})]  # math.h: INFINITY in constants
     lines += [part.text for part in text.files]
     lines += dict.fromkeys(function for entry in cases for function in entry.call.texts)

@@ -19,7 +19,7 @@ from random_tensors import Randomness
 
 from aidge_build.boards import load_board
 from aidge_build.contract.call import Constant, Input, Literal, Output, Scratch, Struct
-from aidge_build.contract.library import Kernel, Library, load_library
+from aidge_build.contract.library import Kernel, Library
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.kernels import kernel_text
 from aidge_build.emulate import run_program
@@ -92,9 +92,7 @@ int main(void)
 
 @functools.cache
 def library(name: str) -> Library:
-    folder = KERNELS / name
-    files = {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.suffix in (".py", ".h", ".toml")}
-    return load_library(files, f"kernels/{name}")
+    return harness.libraries(name)[0]
 
 
 class Case(harness.Case):
@@ -163,7 +161,7 @@ def random_window(random: Randomness) -> tuple[tuple[int, ...], tuple[int, ...],
 def source_of(cases: Sequence[Case]) -> str:
     """One C file with run_case(number, inputs, outputs, scratch), which calls case_<number>(inputs, outputs, scratch)."""
     wanted = dict.fromkeys((entry.library_name, path) for entry in cases for path in entry.call.sources)
-    text = kernel_text({name: library(name).files for name in (cases[0].library_name, "ref")}, wanted)
+    text = kernel_text(harness.files_of(cases[0].library_name, "ref"), wanted)
     lines = [f"#include {name}" for name in sorted({*text.system_includes, "<math.h>"})] + [part.text for part in text.files]
     lines += dict.fromkeys(function for entry in cases for function in entry.call.texts)
     calls = []

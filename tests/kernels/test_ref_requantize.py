@@ -8,7 +8,7 @@ import subprocess
 
 import numpy
 import pytest
-from harness import library
+from harness import files_of
 
 from aidge_build.emit.kernels import kernel_text
 
@@ -17,15 +17,15 @@ LIMITS = numpy.iinfo(numpy.int32)
 
 @pytest.fixture(scope="module")
 def scale(tmp_path_factory):
-    """aidge_ref_scale of this machine (no Arm FPU: the integer form) over arrays."""
+    """aidge_kit_scale of this machine (no Arm FPU: the integer form) over arrays."""
     folder = tmp_path_factory.mktemp("requantize")
-    parts = kernel_text({"ref": library().files}, [("ref", "requantize.h")])
+    parts = kernel_text(files_of("kit"), [("kit", "requantize.h")])
     text = "\n".join([*(f"#include {name}" for name in parts.system_includes), *(part.text for part in parts.files)])
     text += """
 void scale_all(const int32_t *values, const float *multipliers, int32_t *results, int32_t count);
 void scale_all(const int32_t *values, const float *multipliers, int32_t *results, int32_t count)
 {
-    for (int32_t i = 0; i < count; i++) { results[i] = aidge_ref_scale(values[i], multipliers[i]); }
+    for (int32_t i = 0; i < count; i++) { results[i] = aidge_kit_scale(values[i], multipliers[i]); }
 }
 """
     (folder / "scale.c").write_text(text)

@@ -16,6 +16,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import harness
 import helium_harness
 import pytest
 from cortexm_harness import accepted
@@ -105,7 +106,7 @@ def programs() -> list[Program]:
     """Node cases with `ref`; under AIDGE_STRESS one of each function."""
     cases, found = node_cases(), {}
     for number, name in enumerate(listed_names() if STRESS else DEEPEST):
-        program = prepare(cases[name], f"net_{number}", (helium_harness.library("ref"),)).program
+        program = prepare(cases[name], f"net_{number}", harness.libraries("ref")).program
         for layer in program.layers:
             found.setdefault((layer.kernel.name, layer.call.function, layer.call.texts) if STRESS else name, program)
     return list({program.name: program for program in found.values()}.values())

@@ -146,7 +146,7 @@ def test_a_cycle_is_refused_and_printed(tmp_path):
         ("title = ", "not a TOML file"),
         ('extends = "nonsense"', "there is no board 'nonsense'"),
         ('extends = "stm32f7"\nstack_size = "4 kilo"', "not a size"),
-        ('extends = "stm32f7"\nlibs = ["mine"]', "must end in 'ref'"),
+        ('extends = "stm32f7"\nlibs = []', "key 'libs' is empty"),
         ('extends = "stm32f7"\narena = ["FLASH"]', "is flash and cannot hold"),
         ('extends = "stm32f7"\ndata = "SRAM9"', "'SRAM9' is not valid"),
         ('extends = "stm32f7"\nfeatures = ["gpu"]', "'gpu' is not valid"),

@@ -22,7 +22,7 @@ def test_the_page_explains_the_codes_in_the_words_of_the_tool():
 
 
 def test_the_codes_that_the_tool_uses_are_those_that_it_explains():
-    used = set(re.findall(r"Finding\(\"([A-Z]+\d*)\"|image, \"(MEM\d\d)\"", "".join(path.read_text() for path in SOURCES)))
+    used = set(re.findall(r"Finding\(\s*\"([A-Z]+\d*)\"|image,\s*\"(MEM\d\d)\"", "".join(path.read_text() for path in SOURCES)))
     assert {name for pair in used for name in pair if name} == set(RULES)
 
 

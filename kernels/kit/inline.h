@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: 0BSD */
+
+/*
+ * Inner loops must be inlined whatever the compiler's estimate, so that their operands live in registers; what is called
+ * once per pixel must not be, so that it has the registers for itself.
+ */
+#if defined(__GNUC__)
+#define AIDGE_KIT_INLINE static inline __attribute__((always_inline))
+#define AIDGE_KIT_NOINLINE static __attribute__((noinline))
+#else
+#define AIDGE_KIT_INLINE static inline
+#define AIDGE_KIT_NOINLINE static
+#endif
+
+/* Before a loop of few turns of a constant number: at -O3 what each turn needs would lie on the stack. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define AIDGE_KIT_ROLLED _Pragma("GCC unroll 1")
+#else
+#define AIDGE_KIT_ROLLED
+#endif

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Indices of extreme elements along an axis, any type: ArgMax, ArgMin and TopK, as generated functions."""
+
+from __future__ import annotations
+
+import math
+
+from aidge_build.contract.call import Call, Input, Literal, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import REAL
+
+from ..shared.each_expressions import NUMBERS
+
+
+def _types(view: NodeView) -> str:
+    dtype = view.inputs[0].dtype
+    return "" if dtype in NUMBERS else f"the elements are {dtype.name}"
+
+
+_SPEC = ImplSpec(
+    inputs=(IOSpec(DType.any, ROW_MAJOR),),
+    outputs=(IOSpec(DType.any, ROW_MAJOR),),
+    predicates=(REAL, Predicate("elements are numbers", _types)),
+)
+
+
+class _Along(KernelNode):
+    def sizes(self) -> tuple[Literal, ...]:
+        """Outer blocks, elements along the axis, and elements of one block per step of the axis."""
+        dims, axis = self.inputs[0].dims, self.operator.axis % self.inputs[0].rank
+        return Literal(math.prod(dims[:axis])), Literal(dims[axis]), Literal(math.prod(dims[axis + 1 :]))
+
+
+@kernel(("ArgMax", "ArgMin"), _SPEC)
+class Arg(_Along):
+    def call(self) -> Call:
+        dtype, last = self.inputs[0].dtype, self.operator.last
+        function = f"aidge_ref_{self.node.type.lower()}{'_last' if last else ''}_{dtype.name}"
+        sign = (">" if self.node.type == "ArgMax" else "<") + ("=" if last else "")
+        text = f"""/* output = the index of the extreme element along an axis of `length` elements that lie `inner` apart. */
+static void {function}(const {dtype.c_type} *input, int64_t *output, int32_t outer, int32_t length, int32_t inner)
+{{
+    int32_t block, i, k;
+    for (block = 0; block < outer; block++) {{
+        for (i = 0; i < inner; i++) {{
+            int32_t best = 0;
+            for (k = 1; k < length; k++) {{
+                best = input[k * inner + i] {sign} input[best * inner + i] ? k : best;
+            }}
+            *output++ = best;
+        }}
+        input += length * inner;
+    }}
+}}"""
+        return Call(function, ("any/arg.h",), (Input(0), Output(0), *self.sizes()), texts=(text,))
+
+
+@kernel("TopK", _SPEC)
+class TopK(_Along):
+    def call(self) -> Call:
+        dtype, largest = self.inputs[0].dtype, self.operator.largest
+        function = f"aidge_ref_top_{'largest' if largest else 'smallest'}_{dtype.name}"
+        text = f"""/* The best `count` elements along an axis in order, and their indices: insertion into a sorted list, the first of equal ones wins. */
+static void {function}(const {dtype.c_type} *input, {dtype.c_type} *values, int64_t *indices, int32_t outer, int32_t length,
+    int32_t inner, int32_t count)
+{{
+    int32_t block, i, k, place;
+    for (block = 0; block < outer; block++) {{
+        for (i = 0; i < inner; i++) {{
+            int32_t found = 0;
+            for (k = 0; k < length; k++) {{
+                const {dtype.c_type} x = input[k * inner + i];
+                if ((found == count) && !(x {">" if largest else "<"} values[(count - 1) * inner + i])) {{
+                    continue;
+                }}
+                found += found < count ? 1 : 0;
+                for (place = found - 1; (place > 0) && (x {">" if largest else "<"} values[(place - 1) * inner + i]); place--) {{
+                    values[place * inner + i] = values[(place - 1) * inner + i];
+                    indices[place * inner + i] = indices[(place - 1) * inner + i];
+                }}
+                values[place * inner + i] = x;
+                indices[place * inner + i] = k;
+            }}
+        }}
+        input += length * inner;
+        values += count * inner;
+        indices += count * inner;
+    }}
+}}"""
+        return Call(
+            function, ("any/arg.h",), (Input(0), Output(0), Output(1), *self.sizes(), Literal(self.operator.count)), texts=(text,)
+        )

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <math.h>
+#include <stdint.h>
+#include "shared/float_model.h"
+
+/* uint8 values, scale and zero point of `count` float32 numbers, from their own range including 0. */
+static void aidge_ref_dynamic_quantize(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
+{
+    float low = 0.0f;
+    float high = 0.0f;
+    float step, zero;
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        low = input[i] < low ? input[i] : low;
+        high = input[i] > high ? input[i] : high;
+    }
+    step = (high - low) / 255.0f;
+    step = step > 0.0f ? step : 1.0f;
+    zero = rintf(-low / step);
+    zero = zero > 255.0f ? 255.0f : zero;
+    for (i = 0; i < count; i++) {
+        float level = rintf(input[i] / step) + zero;
+        level = level >= 0.0f ? level : 0.0f;
+        output[i] = (uint8_t)(level > 255.0f ? 255.0f : level);
+    }
+    *scale = step;
+    *zero_point = (uint8_t)zero;
+}

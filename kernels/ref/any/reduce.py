@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: MIT
+"""Reductions over any axes, any type: one loop, generated with the operator's expressions in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aidge_build.contract.call import Call, Input, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.conditions import REAL
+
+from ..shared.each_expressions import NUMBERS, wide
+
+AXES = 4
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """The sum `s` begins as `start`, takes in every element x by `step`, and ends as `end`.
+
+    `count` is the number of elements. `largest` asks for the largest element m before the loop.
+    """
+
+    start: str
+    step: str
+    end: str = "s"
+    type: str = ""  # of s; "" is the element's type
+    largest: bool = False
+
+
+def _sums(term: str, end: str = "s") -> Callable[[DType], Reduction]:
+    def find(dtype: DType) -> Reduction:
+        if dtype is DType.float32:
+            return Reduction("0.0f", f"s += {term};", end)
+        whole = term.replace(
+            "fabsf(x)", f"(x < 0 ? 0u - ({wide(dtype)})x : ({wide(dtype)})x)" if dtype.name.startswith("int") else "x"
+        )
+        whole = whole.replace("x * x", f"({wide(dtype)})x * ({wide(dtype)})x")
+        whole = f"({wide(dtype)})x" if whole == "x" else whole
+        return Reduction("0u", f"s += {whole};", end, wide(dtype))
+
+    return find
+
+
+def _floats_only(found: Reduction) -> Callable[[DType], Reduction | None]:
+    return lambda dtype: found if dtype is DType.float32 else None
+
+
+def _extreme(sign: str) -> Callable[[DType], Reduction]:
+    test = f"(x {sign} s) || (x != x)"
+
+    def find(dtype: DType) -> Reduction:
+        return Reduction(_least(dtype, sign), f"s = {test if dtype is DType.float32 else f'x {sign} s'} ? x : s;")
+
+    return find
+
+
+def _least(dtype: DType, sign: str) -> str:
+    """The value that every other one replaces, also the result where there is no element."""
+    if dtype is DType.float32:
+        return "-INFINITY" if sign == ">" else "INFINITY"
+    if dtype is DType.bool:
+        return "0" if sign == ">" else "1"
+    if sign == ">":
+        return "0" if dtype.name.startswith("u") else f"{dtype.name.upper()}_MIN"
+    return f"{dtype.name.upper()}_MAX"
+
+
+REDUCTIONS: dict[str, Callable[[DType], Reduction | None]] = {
+    "ReduceL1": _sums("fabsf(x)"),
+    "ReduceL2": _floats_only(Reduction("0.0f", "s += x * x;", "sqrtf(s)")),
+    "ReduceLogSum": _floats_only(Reduction("0.0f", "s += x;", "logf(s)")),
+    "ReduceLogSumExp": _floats_only(Reduction("0.0f", "s += expf(x - m);", "m + logf(s)", largest=True)),
+    "ReduceMax": _extreme(">"),
+    "ReduceMean": lambda dtype: (
+        Reduction("0.0f", "s += x;", "s / (float)shape->count")
+        if dtype is DType.float32
+        else Reduction("0", "s += (int64_t)x;", "s / shape->count", "int64_t")
+        if dtype.size_bytes < 8
+        else None
+    ),
+    "ReduceMin": _extreme("<"),
+    "ReduceProd": lambda dtype: (
+        Reduction("1.0f", "s *= x;") if dtype is DType.float32 else Reduction("1u", f"s *= ({wide(dtype)})x;", "s", wide(dtype))
+    ),
+    "ReduceSum": _sums("x"),
+    "ReduceSumSquare": _sums("x * x"),
+}
+
+
+def _reduction(view: NodeView) -> Reduction | None:
+    dtype = view.inputs[0].dtype
+    if dtype is DType.bool:
+        return REDUCTIONS[view.node.type](dtype) if view.node.type in ("ReduceMax", "ReduceMin") else None
+    return REDUCTIONS[view.node.type](dtype) if dtype in NUMBERS else None
+
+
+def _types(view: NodeView) -> str:
+    return "" if _reduction(view) is not None else f"{view.node.type} of {view.inputs[0].dtype.name} has no C expression"
+
+
+@kernel(
+    sorted(REDUCTIONS),
+    ImplSpec(
+        inputs=(IOSpec(DType.any, ROW_MAJOR),),
+        outputs=(IOSpec(DType.any, ROW_MAJOR),),
+        predicates=(REAL, Predicate("the type has a C expression", _types)),
+    ),
+)
+class Reduce(KernelNode):
+    def call(self) -> Call:
+        (source,), kind = self.inputs, self.node.type.lower()
+        found = _reduction(self.view)
+        function = f"aidge_ref_{kind}_{source.dtype.name}"
+        return Call(
+            function,
+            ("any/reduce.h",),
+            (Input(0), Output(0), Struct("aidge_ref_reduce_shape", reduce_shape(source, self.operator.axes))),
+            texts=(_text(function, found, source.dtype),),
+        )
+
+
+def reduce_shape(source: Tensor, axes: tuple[int, ...]) -> dict[str, int | tuple[int, ...]]:
+    """The kept and the reduced axes of a row-major tensor, slowest first; neighbours of one kind are merged."""
+    merged: list[tuple[bool, int, int]] = []  # (reduced, size, step)
+    strides = source.layout.strides if source.elements else (0,) * source.rank  # nothing is read, and no pointer leaves its array
+    for axis, (size, step) in enumerate(zip(source.dims, strides)):
+        reduced = axis in axes
+        if size == 1:
+            continue
+        if merged and merged[-1][0] == reduced and merged[-1][2] == size * step:
+            merged[-1] = (reduced, merged[-1][1] * size, step)
+        else:
+            merged.append((reduced, size, step))
+    fields: dict[str, int | tuple[int, ...]] = {}
+    for name, wanted in (("kept", False), ("reduced", True)):
+        chosen = [(size, step) for reduced, size, step in merged if reduced is wanted]
+        if len(chosen) > AXES:
+            raise AidgeError(f"the reduction needs {len(chosen)} loops over {name} axes, the kernel has {AXES}", code="KERNEL")
+        filled = [(1, 0)] * (AXES - len(chosen)) + chosen
+        fields |= {name: tuple(size for size, _ in filled), f"{name}_steps": tuple(step for _, step in filled)}
+    count = total = 1
+    for reduced, size, _ in merged:
+        count, total = (count * size, total) if reduced else (count, total * size)
+    return {"outputs": total, "count": count, **fields}
+
+
+def _text(function: str, found: Reduction, dtype: DType) -> str:
+    c, kind = dtype.c_type, found.type or dtype.c_type
+    end = found.end if kind == c else f"({c})({found.end})"
+    largest = []
+    if found.largest:
+        largest = [
+            f"        {c} m = -INFINITY;",
+            "        for (i = 0; i < shape->count; i++) {",
+            f"            const {c} x = first[aidge_ref_reduced_at(shape, i)];",
+            "            m = x > m ? x : m;",
+            "        }",
+            "        m = isfinite(m) ? m : 0.0f;",
+        ]
+    return "\n".join(
+        [
+            f"static void {function}(const {c} *input, {c} *output, const aidge_ref_reduce_shape *shape)",
+            "{",
+            "    int32_t o, i;",
+            "    for (o = 0; o < shape->outputs; o++) {",
+            f"        const {c} *first = input + aidge_ref_kept_at(shape, o);",
+            *largest,
+            f"        {kind} s = {found.start};",
+            "        for (i = 0; i < shape->count; i++) {",
+            f"            const {c} x = first[aidge_ref_reduced_at(shape, i)];",
+            f"            {found.step}",
+            "        }",
+            f"        output[o] = {end};",
+            "    }",
+            "}",
+        ]
+    )

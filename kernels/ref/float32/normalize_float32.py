@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""float32 normalizations whose statistics or parameters are computed at run time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+
+from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+
+from ..any.reduce import reduce_shape
+from ..shared.channels import channels_shape
+from ..shared.rows import softmax_shape
+from .linear_float32 import bounds
+
+_FLOAT = IOSpec(DType.float32, ROW_MAJOR)
+_SPEC = ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,))
+
+
+class _Normalize(KernelNode):
+    def parameters(self) -> tuple[Argument, Argument]:
+        """Scale and bias; a bias that is not given is a null pointer."""
+        return Input(1), Input(2) if len(self.inputs) > 2 and self.inputs[2] is not None else Literal(0)
+
+    def epsilon(self) -> Constant:
+        return Constant("epsilon", numpy.array([self.operator.epsilon], numpy.float32))
+
+
+@kernel(("LayerNormalization", "RMSNormalization"), _SPEC)
+class LayerNormalization(_Normalize):
+    def call(self) -> Call:
+        dims, axis = self.inputs[0].dims, self.operator.axis
+        shape = Struct(
+            "aidge_ref_normalize_shape",
+            {"rows": math.prod(dims[:axis]), "length": math.prod(dims[axis:]), "period": 1, "step": 0, "run": 1},
+        )
+        if len(self.outputs) > 1:
+            return Call(
+                "aidge_ref_normalize_statistics_float32",
+                ("float32/normalize_statistics_float32.h",),
+                (Input(0), *self.parameters(), Output(0), Output(1), Output(2), self.epsilon(), shape),
+            )
+        with_mean = Literal(int(self.node.type == "LayerNormalization"))
+        return Call(
+            "aidge_ref_normalize_float32",
+            ("float32/normalize_float32.h",),
+            (Input(0), *self.parameters(), Output(0), self.epsilon(), with_mean, shape),
+        )
+
+
+@kernel(("GroupNormalization", "InstanceNormalization"), _SPEC)
+class GroupNormalization(_Normalize):
+    def call(self) -> Call:
+        data, scale = self.inputs[:2]
+        groups, channels, plane = self.operator.group_count(data.dims), data.dims[1], math.prod(data.dims[2:])
+        length = channels // groups * plane
+        by_channel = scale.dims[0] == channels
+        shape = Struct(
+            "aidge_ref_normalize_shape",
+            {
+                "rows": data.dims[0] * groups,
+                "length": length,
+                "period": groups,
+                "step": channels // groups if by_channel else 1,
+                "run": plane if by_channel else length,
+            },
+        )
+        return Call(
+            "aidge_ref_normalize_float32",
+            ("float32/normalize_float32.h",),
+            (Input(0), *self.parameters(), Output(0), self.epsilon(), Literal(1), shape),
+        )
+
+
+@kernel("MeanVarianceNormalization", _SPEC)
+class MeanVarianceNormalization(KernelNode):
+    def call(self) -> Call:
+        return Call(
+            "aidge_ref_normalize_axes_float32",
+            ("float32/normalize_axes_float32.h",),
+            (Input(0), Output(0), Struct("aidge_ref_reduce_shape", reduce_shape(self.inputs[0], self.operator.axes))),
+        )
+
+
+@kernel("LRN", _SPEC)
+class Lrn(KernelNode):
+    def call(self) -> Call:
+        operator = self.operator
+        numbers = numpy.array([operator.bias, operator.alpha / operator.size, operator.beta], numpy.float32)
+        return Call(
+            "aidge_ref_lrn_float32",
+            ("float32/lrn_float32.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("numbers", numbers),
+                Literal((operator.size - 1) // 2),
+                Literal(operator.size // 2),
+                channels_shape(self.outputs[0], 1),
+            ),
+        )
+
+
+@kernel("LpNormalization", _SPEC)
+class LpNormalization(KernelNode):
+    def call(self) -> Call:
+        dims, axis = self.inputs[0].dims, self.operator.axis % self.inputs[0].rank
+        shape = Struct(
+            "aidge_ref_softmax_shape",
+            {"outer": math.prod(dims[:axis]), "length": dims[axis], "inner": math.prod(dims[axis + 1 :])},
+        )
+        return Call(
+            "aidge_ref_lp_normalize_float32",
+            ("float32/lp_normalize_float32.h",),
+            (Input(0), Output(0), Literal(self.operator.order), shape),
+        )
+
+
+@kernel(("LogSoftmax", "Hardmax"), _SPEC)
+class RowFunction(KernelNode):
+    def call(self) -> Call:
+        name = {"LogSoftmax": "log_softmax", "Hardmax": "hardmax"}[self.node.type]
+        return Call(
+            f"aidge_ref_{name}_float32",
+            (f"float32/{name}_float32.h",),
+            (Input(0), Output(0), softmax_shape(self.operator, self.outputs[0])),
+        )
+
+
+def _all_constant(view: NodeView) -> str:
+    return "all parameters are constant" if all(tensor.is_constant for tensor in view.inputs[1:]) else ""
+
+
+@kernel(
+    "BatchNormalization",
+    ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,), predicates=(Predicate("a parameter is computed at run time", _all_constant),)),
+)
+class BatchNormalization(_Normalize):
+    def call(self) -> Call:
+        (output,) = self.outputs
+        return Call(
+            "aidge_ref_batchnorm_run_float32",
+            ("float32/batchnorm_run_float32.h",),
+            (
+                *map(Input, range(5)),
+                Output(0),
+                self.epsilon(),
+                bounds(self.operator),
+                channels_shape(output, 1 if output.rank > 1 else None),
+            ),
+        )
+
+
+@kernel("BatchNormalizationTraining", _SPEC)
+class BatchNormalizationTraining(KernelNode):
+    def call(self) -> Call:
+        numbers = numpy.array([self.operator.epsilon, self.operator.momentum], numpy.float32)
+        return Call(
+            "aidge_ref_batchnorm_train_float32",
+            ("float32/batchnorm_train_float32.h",),
+            (*map(Input, range(5)), *map(Output, range(3)), Constant("numbers", numbers), channels_shape(self.outputs[0], 1)),
+        )

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+#include "shared/float_model.h"
+
+/*
+ * A recurrent layer over sequences; all steps in elements. `first` and `second` are 1 for a direction that runs backwards.
+ * functions: 0 tanh, 1 sigmoid, 2 relu; three for each direction.
+ */
+typedef struct {
+    int32_t steps, batches, inputs, hidden, directions, gates;
+    int32_t backwards[2];
+    int32_t functions[6];
+    int32_t x_time, x_batch;               /* in X */
+    int32_t y_time, y_direction, y_batch;  /* in Y */
+    int32_t h_direction, h_batch;          /* in the states */
+    int32_t reset_after;
+} aidge_ref_recurrent_shape;
+
+/* The run-time inputs; those that are not given are 0. limit: one number. */
+typedef struct {
+    const float *x, *weights, *recurrence, *bias, *peepholes, *limit;
+    float *gates; /* scratch: gates * hidden */
+} aidge_ref_recurrent_inputs;
+
+static inline float aidge_ref_recurrent_function(int32_t function, float x, float limit)
+{
+    x = x > limit ? limit : x < -limit ? -limit : x;
+    if (function == 0) {
+        return tanhf(x);
+    }
+    return function == 1 ? 1.0f / (1.0f + expf(-x)) : x > 0.0f ? x : 0.0f;
+}
+
+/* The sum of products of two vectors. */
+static inline float aidge_ref_recurrent_dot(const float *a, const float *b, int32_t count)
+{
+    float sum = 0.0f;
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        sum += a[i] * b[i];
+    }
+    return sum;
+}
+
+/* How many elements of a sequence count. */
+static inline int32_t aidge_ref_recurrent_length(const int32_t *lengths, int32_t batch, int32_t steps)
+{
+    int32_t length = lengths ? lengths[batch] : steps;
+    length = length < 0 ? 0 : length;
+    return length > steps ? steps : length;
+}
+
+/* The bias of row `row` of direction `direction`: those of the input and of the recurrence (part 0 and 1). */
+static inline float aidge_ref_recurrent_bias(const float *bias, int32_t rows, int32_t direction, int32_t part, int32_t row)
+{
+    return bias ? bias[(2 * direction + part) * rows + row] : 0.0f;
+}

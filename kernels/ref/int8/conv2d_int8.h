@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "conv2d_int8_pixel.h"
+
+/*
+ * Convolution with any kernel, stride, dilation, pads and groups; int8, channels last.
+ *
+ * weights: for each group, for each block of 4 output channels [kernel_height][kernel_width][channels][4]; the last
+ *   (out_channels / groups) % 4 channels of a group follow one by one as [kernel_height][kernel_width][channels].
+ * bias: [2][out_channels], as it is, and less (input zero point) * (sum of the weights) for pixels that see every tap;
+ * multipliers: [out_channels], or one for all if multiplier_step is 0;
+ * levels: {input zero point, lowest - zero point, highest - zero point, zero point} (the last three of the output).
+ * output_gap: values that are left as they are behind the channels of each pixel.
+ * Ranges: the generator has proved that no accumulator leaves int32.
+ */
+static void aidge_ref_conv2d_int8(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
+                                  const float *multipliers, const int32_t *levels, int32_t multiplier_step,
+                                  int32_t output_gap, const aidge_kit_window2d *shape)
+{
+    const int32_t outputs = shape->out_channels / shape->groups;
+    aidge_ref_patch_int8 patch = aidge_ref_conv2d_int8_steps(shape);
+    int32_t batch, y, x, group;
+    for (batch = 0; batch < shape->batches; batch++) {
+        for (y = 0; y < shape->out_height; y++) {
+            for (x = 0; x < shape->out_width; x++) {
+                aidge_ref_conv2d_int8_see(&patch, shape, y, x);
+                for (group = 0; group < shape->groups; group++) {
+                    aidge_ref_conv2d_int8_pixel(input + patch.source + group * (shape->in_channels / shape->groups), output,
+                                                weights + group * outputs * patch.taps,
+                                                bias + (patch.complete ? shape->out_channels : 0) + group * outputs,
+                                                multipliers + group * outputs * multiplier_step,
+                                                levels, multiplier_step, outputs, &patch);
+                    output += outputs;
+                }
+                output += output_gap;
+            }
+        }
+        input += shape->in_height * shape->in_width * shape->in_channels;
+    }
+}

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""int8 convolution over one or two axes; a pointwise one is a fully connected layer at each pixel."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from aidge_build.contract.call import Call, Literal, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.kernel_kit.raster import convolution_demands
+from aidge_build.kernel_kit.window2d import is_pointwise, window2d
+
+from ..shared.packing import BLOCK, blocked, fc_shape, taps_last_channels
+from .linear_int8 import LinearInt8, linear_spec
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec())
+class Conv2dInt8(LinearInt8):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return replace(convolution_demands(view), output_stride=True)
+
+    def call(self) -> Call:
+        data, window, groups = self.inputs[0], self.operator.window, self.operator.groups
+        rows = taps_last_channels(self.inputs[1].data)
+        packed, facts = blocked(rows, groups), computed(f"1 pixel x {BLOCK} channels", 0)
+        if groups == 1 and is_pointwise(window) and not self.output_gap:
+            pixels = data.dims[0] * math.prod(data.dims[2:])
+            return Call(
+                "aidge_ref_fc_int8",
+                ("int8/fc_int8.h",),
+                (*self.arguments(rows, packed, False), fc_shape(pixels, rows)),
+                facts=facts,
+            )
+        return Call(
+            "aidge_ref_conv2d_int8",
+            ("int8/conv2d_int8.h",),
+            (*self.arguments(rows, packed, True), Literal(self.output_gap), window2d(data, self.outputs[0], window, groups)),
+            facts=facts,
+        )

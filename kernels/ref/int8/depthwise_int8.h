@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "kit/inline.h"
+#include "kit/requantize.h"
+#include "kit/window2d.h"
+
+/* The taps of one output pixel that lie inside the image; steps in bytes. */
+typedef struct {
+    int32_t channels, rows, columns;
+    int32_t row_step, column_step; /* in the input */
+    int32_t weight_row_step;
+    int complete; /* whether no tap is outside: the bias then holds the zero point's part */
+} aidge_ref_depthwise_patch_int8;
+
+/* sums[j] += sum over the taps of (x[j] - zero_point) * w[j] for 4 channels j; zero_point is a literal 0 where it can be. */
+AIDGE_KIT_INLINE void aidge_ref_depthwise4_int8(const int8_t *x_row, const int8_t *w_row, int32_t zero_point, int32_t *sums,
+                                                const aidge_ref_depthwise_patch_int8 *patch)
+{
+    const int32_t column_step = patch->column_step;
+    const int32_t channels = patch->channels;
+    const int32_t width = patch->columns * column_step;
+    int32_t sum0 = sums[0];
+    int32_t sum1 = sums[1];
+    int32_t sum2 = sums[2];
+    int32_t sum3 = sums[3];
+    int32_t row;
+    for (row = patch->rows; row > 0; row--) {
+        const int8_t *x = x_row;
+        const int8_t *w = w_row;
+        const int8_t *end = x_row + width;
+        while (x != end) {
+            sum0 += (x[0] - zero_point) * w[0];
+            sum1 += (x[1] - zero_point) * w[1];
+            sum2 += (x[2] - zero_point) * w[2];
+            sum3 += (x[3] - zero_point) * w[3];
+            x += column_step;
+            w += channels;
+        }
+        x_row += patch->row_step;
+        w_row += patch->weight_row_step;
+    }
+    sums[0] = sum0;
+    sums[1] = sum1;
+    sums[2] = sum2;
+    sums[3] = sum3;
+}
+
+/* All channels of one pixel; source and weights point to the first tap inside the image. */
+AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel(const int8_t *source, int8_t *output, const int8_t *weights,
+                                                             const int32_t *bias, const float *multiplier,
+                                                             const int32_t *levels, int32_t multiplier_step,
+                                                             const aidge_ref_depthwise_patch_int8 *patch)
+{
+    const aidge_kit_levels bounds = aidge_kit_load_levels(levels + 1);
+    const int32_t zero_point = patch->complete ? 0 : levels[0];
+    int32_t row, column, channel;
+    for (channel = patch->channels; channel >= 4; channel -= 4) {
+        int32_t sums[4];
+        sums[0] = bias[0];
+        sums[1] = bias[1];
+        sums[2] = bias[2];
+        sums[3] = bias[3];
+        if (patch->complete) {
+            aidge_ref_depthwise4_int8(source, weights, 0, sums, patch);
+        } else {
+            aidge_ref_depthwise4_int8(source, weights, zero_point, sums, patch);
+        }
+        output[0] = aidge_kit_requantize(sums[0], multiplier[0], bounds);
+        output[1] = aidge_kit_requantize(sums[1], multiplier[multiplier_step], bounds);
+        output[2] = aidge_kit_requantize(sums[2], multiplier[2 * multiplier_step], bounds);
+        output[3] = aidge_kit_requantize(sums[3], multiplier[3 * multiplier_step], bounds);
+        source += 4;
+        output += 4;
+        weights += 4;
+        bias += 4;
+        multiplier += 4 * multiplier_step;
+    }
+    for (; channel > 0; channel--) {
+        int32_t sum = *bias++;
+        for (row = 0; row < patch->rows; row++) {
+            const int8_t *x = source + row * patch->row_step;
+            const int8_t *w = weights + row * patch->weight_row_step;
+            for (column = patch->columns; column > 0; column--) {
+                sum += (*x - zero_point) * *w;
+                x += patch->column_step;
+                w += patch->channels;
+            }
+        }
+        *output++ = aidge_kit_requantize(sum, *multiplier, bounds);
+        source++;
+        weights++;
+        multiplier += multiplier_step;
+    }
+}
+
+/*
+ * Depthwise convolution: output channel c sees input channel c only; int8, channels last.
+ *
+ * weights: [kernel_height][kernel_width][channels];
+ * bias: [2][channels], as it is, and less (input zero point) * (sum of the weights) for pixels that see every tap;
+ * multipliers: [channels], or one for all if multiplier_step is 0;
+ * levels: {input zero point, lowest - zero point, highest - zero point, zero point} (the last three of the output).
+ * Ranges: the generator has proved that no accumulator leaves int32.
+ */
+static void aidge_ref_depthwise_int8(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
+                                           const float *multipliers, const int32_t *levels, int32_t multiplier_step,
+                                           const aidge_kit_window2d *shape)
+{
+    const int32_t channels = shape->in_channels;
+    const int32_t in_row = shape->in_width * channels;
+    aidge_ref_depthwise_patch_int8 patch;
+    int32_t batch, y, x;
+
+    patch.channels = channels;
+    patch.row_step = shape->dilation_height * in_row;
+    patch.column_step = shape->dilation_width * channels;
+    patch.weight_row_step = shape->kernel_width * channels;
+    for (batch = 0; batch < shape->batches; batch++) {
+        for (y = 0; y < shape->out_height; y++) {
+            const int32_t top = y * shape->stride_height - shape->pad_top;
+            const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
+            patch.rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
+            for (x = 0; x < shape->out_width; x++) {
+                const int32_t left = x * shape->stride_width - shape->pad_left;
+                const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
+                const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
+                                       + (left + first_x * shape->dilation_width) * channels;
+                patch.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+                patch.columns = patch.columns > 0 ? patch.columns : 0;
+                patch.complete = (patch.rows == shape->kernel_height) && (patch.columns == shape->kernel_width);
+                aidge_ref_depthwise_int8_pixel(source, output,
+                                                     weights + (first_y * shape->kernel_width + first_x) * channels,
+                                                     bias + (patch.complete ? channels : 0), multipliers, levels,
+                                                     multiplier_step, &patch);
+                output += channels;
+            }
+        }
+        input += shape->in_height * in_row;
+    }
+}

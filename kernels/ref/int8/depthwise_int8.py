@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""int8 depthwise convolution over one or two axes."""
+
+from __future__ import annotations
+
+from aidge_build.contract.call import Call, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.kernel_kit.raster import convolution_demands
+from aidge_build.kernel_kit.window2d import window2d
+
+from ..shared.packing import taps_last_channels
+from .linear_int8 import LinearInt8, linear_spec
+
+
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())
+class ConvDepthwise2dInt8(LinearInt8):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return convolution_demands(view)
+
+    def call(self) -> Call:
+        rows = taps_last_channels(self.inputs[1].data)
+        shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
+        return Call(
+            "aidge_ref_depthwise_int8",
+            ("int8/depthwise_int8.h",),
+            (*self.arguments(rows, rows.T.ravel(), True), shape),
+            facts=computed("1 pixel x 4 channels", 0),
+        )

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+"""int8 fully connected layer."""
+
+from __future__ import annotations
+
+from aidge_build.contract.call import Call, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import ROW_MAJOR
+
+from ..shared.packing import BLOCK, blocked, fc_shape
+from .linear_int8 import LinearInt8, linear_spec
+
+
+@kernel("FC", linear_spec(ROW_MAJOR))
+class FcInt8(LinearInt8):
+    def call(self) -> Call:
+        rows = self.inputs[1].data
+        arguments = self.arguments(rows, blocked(rows), False)
+        return Call(
+            "aidge_ref_fc_int8",
+            ("int8/fc_int8.h",),
+            (*arguments, fc_shape(self.inputs[0].dims[0], rows)),
+            facts=computed(f"1 row x {BLOCK} outputs", 0),
+        )

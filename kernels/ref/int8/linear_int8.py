@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""What the int8 convolutions and fully connected layers share: constants of the accumulation, and their proof."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.contract.call import Argument, Constant, Input, Literal, Output
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.kernel_kit.linear import linear_constants
+
+
+def linear_spec(form: str = CHANNELS_LAST) -> ImplSpec:
+    """int8 data in and out, int8 weights, int32 bias."""
+    return ImplSpec(
+        inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+        outputs=(IOSpec(DType.int8, form),),
+        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS),
+    )
+
+
+class LinearInt8(KernelNode):
+    """int32 accumulation of (x - zero point) * w + bias, requantized per output channel."""
+
+    def arguments(self, rows: numpy.ndarray, packed: numpy.ndarray, padded: bool) -> tuple[Argument, ...]:
+        """The leading arguments of the kernels. `rows` [outputs, taps] is for the proof, `packed` for the kernel.
+
+        The zero point's part, -zero point * sum of the weights, is added to the bias beforehand; a kernel that leaves
+        out taps (`padded`) needs the bias as it is, too, and gets both.
+        """
+        numbers = linear_constants(self.operator, self.inputs, self.outputs[0], rows)
+        biases = numpy.stack([numbers.plain_bias, numbers.bias]) if padded else numbers.bias
+        levels = [numbers.low - numbers.zero_point, numbers.high - numbers.zero_point, numbers.zero_point]
+        levels = numpy.array([numbers.input_zero_point, *levels] if padded else levels, numpy.int32)
+        return (
+            Input(0),
+            Output(0),
+            Constant("weights", packed.astype(numpy.int8)),
+            Constant("bias", biases.astype(numpy.int32)),
+            Constant("multipliers", numbers.multipliers if numbers.per_channel else numbers.multipliers[:1]),
+            Constant("levels", levels),
+            Literal(int(numbers.per_channel)),
+        )

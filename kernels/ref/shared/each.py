@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Element-wise operators of any number of inputs and any types: one loop, generated with the operator's expression in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.contract.call import Argument, Call, Constant, Output, Struct
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.broadcast import merged_loops, operand
+
+OUTER_AXES = 5
+LETTERS = "abcdefghijklmnopqrstuvw"
+
+
+@dataclass(frozen=True)
+class Expression:
+    """What one element is: `value` over the operands a, b, c, ... and the parameters p[0], p[1], ...; `steps` go before it.
+
+    `name` tells it from every other expression over the same types. `sources` are files of this library.
+    """
+
+    name: str
+    value: str
+    steps: tuple[str, ...] = ()
+    parameters: tuple[float, ...] = ()
+    sources: tuple[str, ...] = ()
+
+
+def each(expression: Expression, tensors: Sequence[Tensor], positions: Sequence[int], output: Tensor) -> Call:
+    """The call of the loop over `output`; `tensors` are the given operands, `positions` their places among the node's inputs."""
+    types = "_".join([tensor.dtype.name for tensor in tensors] + [output.dtype.name])
+    function = f"aidge_ref_each_{expression.name}_{types}"
+    kind = f"aidge_ref_each_{len(tensors)}"
+    pointers: list[Argument] = [
+        operand(position, f"operand_{position}", tensor, output) for position, tensor in zip(positions, tensors)
+    ]
+    parameters = []
+    if expression.parameters:
+        parameters = [Constant("parameters", numpy.array(expression.parameters, _parameter_type(tensors[0]).numpy))]
+    shape = Struct(f"{kind}_shape", _shape(tensors, output))
+    return Call(
+        function,
+        ("shared/each.h", *expression.sources),
+        (*pointers, Output(0), *parameters, shape),
+        texts=(_shape_text(kind, len(tensors)), _text(function, kind, expression, tensors, output)),
+    )
+
+
+def _parameter_type(tensor: Tensor) -> DType:
+    return tensor.dtype
+
+
+def _shape(tensors: Sequence[Tensor], output: Tensor) -> dict[str, int | tuple[int, ...]]:
+    """Runs along the fastest axis of the output, then the outer axes; neighbouring axes are merged where all operands allow it."""
+    *outer, inner = merged_loops(tensors, output, OUTER_AXES)
+    columns = list(zip(*outer))
+    return {
+        "runs": math.prod(columns[0]),
+        "length": inner[0],
+        "steps": tuple(inner[1:]),
+        "dims": columns[0],
+        "outer_steps": tuple(step for column in columns[1:] for step in column),
+    }
+
+
+def _shape_text(kind: str, count: int) -> str:
+    return (
+        f"/* Runs of `length` elements, then up to {OUTER_AXES} outer axes, the last one fastest; steps of {count} operands in elements. */\n"
+        f"typedef struct {{\n    int32_t runs, length;\n    int32_t steps[{count}], dims[{OUTER_AXES}], "
+        f"outer_steps[{count * OUTER_AXES}];\n}} {kind}_shape;"
+    )
+
+
+def _text(function: str, kind: str, expression: Expression, tensors: Sequence[Tensor], output: Tensor) -> str:
+    letters = LETTERS[: len(tensors)]
+    parameters = [f"const {tensor.dtype.c_type} *x{letter}" for tensor, letter in zip(tensors, letters)]
+    parameters.append(f"{output.dtype.c_type} *output")
+    parameters += [f"const {_parameter_type(tensors[0]).c_type} *p"] if expression.parameters else []
+    parameters.append(f"const {kind}_shape *shape")
+    lines = [
+        f"static void {function}({', '.join(parameters)})",
+        "{",
+        "    int32_t index[5] = {0, 0, 0, 0, 0};",
+        "    int32_t run, i, axis;",
+        "    for (run = 0; run < shape->runs; run++) {",
+        "        for (i = 0; i < shape->length; i++) {",
+    ]
+    lines += [
+        f"            const {tensor.dtype.c_type} {letter} = x{letter}[i * shape->steps[{place}]];"
+        for place, (tensor, letter) in enumerate(zip(tensors, letters))
+    ]
+    lines += [f"            {step}" for step in expression.steps]
+    lines += [
+        f"            output[i] = {expression.value};",
+        "        }",
+        "        output += shape->length;",
+        "        for (axis = 4; axis >= 0; axis--) {",
+        "            index[axis] += 1;",
+    ]
+    lines += [
+        f"            x{letter} += shape->outer_steps[{place * OUTER_AXES} + axis];" for place, letter in enumerate(letters)
+    ]
+    lines += ["            if (index[axis] < shape->dims[axis]) {", "                break;", "            }"]
+    lines += [
+        f"            x{letter} -= shape->outer_steps[{place * OUTER_AXES} + axis] * shape->dims[axis];"
+        for place, letter in enumerate(letters)
+    ]
+    return "\n".join([*lines, "            index[axis] = 0;", "        }", "    }", "}"])

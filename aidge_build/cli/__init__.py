@@ -13,6 +13,7 @@ import traceback
 
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.errors import AidgeError
+from aidge_build.terminal import print_error
 
 # Each verb is a module of this package with SUMMARY, add_arguments(parser) and run(arguments) -> Outcome.
 VERBS = (
@@ -72,7 +73,7 @@ def main(argv: list[str] | None = None) -> int:
             traceback.print_exc()
         if wants_json:
             _print_line(_json(False, {"error": error.as_json()}))
-        print(f"aidge-build: {error}", file=sys.stderr)
+        print_error(f"aidge-build: {error}")
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

@@ -17,12 +17,12 @@ from aidge_build.bench.record import Comparison, compare_with, read_record, reco
 from aidge_build.bench.table import page_with, tables
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.outcome import SCHEMA, Outcome
-from aidge_build.cli.progress import with_progress
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, MissingTool
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.machine import CROSS_COMPILER
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest
+from aidge_build.terminal import with_progress
 
 SUMMARY = "instructions and bytes of a folder of models on emulated boards"
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aidge_build.boards import Board, Region, list_boards, load_board
 from aidge_build.cli.outcome import Outcome
+from aidge_build.terminal import table
 
 SUMMARY = "list the boards"
 
@@ -27,12 +28,12 @@ def add_board_path(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     names = arguments.names or list_boards(arguments.board_path)
     boards = [load_board(name, arguments.board_path) for name in names]
-    return Outcome("\n".join(_line(board) for board in boards), {"boards": [_as_json(board) for board in boards]})
+    return Outcome(table([_row(board) for board in boards]), {"boards": [_as_json(board) for board in boards]})
 
 
-def _line(board: Board) -> str:
+def _row(board: Board) -> tuple[str, ...]:
     memories = "  ".join(f"{region.name} {region.length_bytes // 1024}K" for region in board.regions)
-    return f"{board.name:14} {board.title:32} {board.cpu:10} {memories}".rstrip()
+    return board.name, board.title, board.cpu, memories
 
 
 def _as_json(board: Board) -> dict:

@@ -8,10 +8,10 @@ import re
 from pathlib import Path
 
 from aidge_build.cli.outcome import Outcome
-from aidge_build.cli.progress import with_progress
 from aidge_build.conformance.suites import COLLECTIONS, SANITIZED, run_cases
 from aidge_build.conformance.table import VERDICTS, Suite, page
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.terminal import with_progress
 
 SUMMARY = "run the ONNX node cases as generated C"
 

@@ -16,10 +16,13 @@ from aidge_build.errors import AidgeError
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.program import Program
 from aidge_build.reference import cpu
+from aidge_build.terminal import table
 from aidge_build.verify.compare import Difference, compare, first_difference, top1_equal
 from aidge_build.verify.firmware import Execution, execute
 from aidge_build.verify.layers import meanings
 from aidge_build.verify.vectors import Vectors, model_inputs, perturbed, read_npz, reference_outputs
+
+_TITLES = ("instructions", "share", "MACs", "operator", "kernel", "node")
 
 SUMMARY = "generate, compile, run and compare a model"
 
@@ -145,6 +148,11 @@ def _per_vector(instructions: int | None, count: int) -> int | None:
     return None if instructions is None else round(instructions / count)
 
 
+def _layer(layer: dict, instructions: int) -> tuple[str, ...]:
+    share = f"{100 * layer['instructions'] / max(1, instructions):.1f} %"
+    return f"{layer['instructions']:,}", share, f"{layer['macs']:,}", layer["op"], layer["kernel"], layer["name"]
+
+
 def _text(arguments: argparse.Namespace, data: dict, passed: bool) -> str:
     against = f"'{arguments.reference}'" if arguments.reference else "the numpy backend"
     lines = [
@@ -154,12 +162,9 @@ def _text(arguments: argparse.Namespace, data: dict, passed: bool) -> str:
     if data["instructions_per_inference"] is not None:
         total, macs = data["instructions_per_inference"], data["macs_executed"]
         lines.append(f"{total:,} instructions per inference" + (f", {total / macs:.2f} per MAC" if macs else ""))
-        for layer in data["layers"]:
-            if layer["instructions"] is not None:
-                lines.append(
-                    f"  {layer['instructions']:>12,}  {100 * layer['instructions'] / max(1, total):5.1f} %  {layer['macs']:>11,} MACs"
-                    f"  {layer['op']:<18} {layer['kernel']:<28} {layer['name'][:60]}"
-                )
+        counted = [layer for layer in data["layers"] if layer["instructions"] is not None]
+        if counted:
+            lines.append(table([_layer(layer, total) for layer in counted], _TITLES, numbers=(0, 1, 2)))
     lines.append(
         f"peak {data['peak_bytes']:,} B with inputs and outputs, arena {data['arena_bytes']:,} B"
         + (f", stack {data['stack_bytes']:,} B" if data["stack_bytes"] is not None else "")

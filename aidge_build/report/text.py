@@ -5,34 +5,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-_NAME_WIDTH = 46
+from aidge_build.terminal import table
 
 
 def render_text(document: dict, items_shown: int) -> str:
     """`items_shown` symbols per group; the others are one row with their sum."""
-    lines = [line for region in document["regions"] for line in _region(region, items_shown)]
-    for model in document["models"]:
-        lines += ["", *_layers(model)]
-    return "\n".join(lines)
+    rows = [row for region in document["regions"] for row in _region(region, items_shown)]
+    return "\n\n".join([table(rows, numbers=(1,)), *map(_layers, document["models"])])
 
 
-def _region(region: dict, items_shown: int) -> Iterator[str]:
+def _region(region: dict, items_shown: int) -> Iterator[tuple[str, ...]]:
     if not region["used_bytes"]:
         return
     share = 100 * region["used_bytes"] / region["length_bytes"]
-    yield f"{region['name']:{_NAME_WIDTH + 4}} {region['used_bytes']:>11,} of {region['length_bytes']:,} B  {share:.1f} %"
+    yield region["name"], f"{region['used_bytes']:,}", f"of {region['length_bytes']:,} B  {share:.1f} %"
     for group in region["groups"]:
-        yield f"  {group['name']:{_NAME_WIDTH + 2}} {group['size_bytes']:>11,}"
+        yield f"  {group['name']}", f"{group['size_bytes']:,}"
         shown = group["items"][:items_shown] if group["name"] not in ("padding", "free") else []
         for item in shown:
-            yield f"    {_cut(item['name']):{_NAME_WIDTH}} {item['size_bytes']:>11,}"
+            yield f"    {item['name']}", f"{item['size_bytes']:,}"
         rest = group["items"][len(shown) :]
         if rest and shown:
-            yield f"    {f'{len(rest)} more':{_NAME_WIDTH}} {sum(item['size_bytes'] for item in rest):>11,}"
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _NAME_WIDTH else f"{name[: _NAME_WIDTH - 3]}..."
+            yield f"    {len(rest)} more", f"{sum(item['size_bytes'] for item in rest):,}"
 
 
 COLUMNS = (
@@ -45,11 +39,12 @@ COLUMNS = (
 )
 
 
-def _layers(model: dict) -> Iterator[str]:
+def _layers(model: dict) -> str:
     columns, layers = known_columns(model), table_rows(model)
     rows = [[layer["symbol"], layer["kernel"], *(number(layer[key]) for _, key in columns)] for layer in layers]
     rows.append([f"{model['model']} in all", "", *(total(layers, key) for _, key in columns)])
-    yield from _table([model["model"], "kernel", *(title for title, _ in columns)], rows)
+    titles = [model["model"], "kernel", *(title for title, _ in columns)]
+    return table(rows, titles, numbers=range(2, len(titles)))
 
 
 def known_columns(model: dict) -> list[tuple[str, str]]:
@@ -80,11 +75,3 @@ def total(layers: Sequence[dict], key: str) -> str:
     """The sum of a column; of bytes that are alive, the maximum."""
     values = [layer[key] for layer in layers if layer[key] is not None]
     return number((max if key == "live_bytes" else sum)(values)) if values else "-"
-
-
-def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    widths = [max(len(row[index]) for row in [titles, *rows]) for index in range(len(titles))]
-    for row in [titles, *rows]:
-        names, numbers = zip(row[:2], widths[:2], strict=True), zip(row[2:], widths[2:], strict=True)
-        cells = [*(f"{cell:{width}}" for cell, width in names), *(f"{cell:>{width}}" for cell, width in numbers)]
-        yield "  ".join(cells).rstrip()

@@ -13,7 +13,7 @@ PACKAGE = ROOT / "aidge_build"
 
 # A module imports only from its own row or a row above it (docs/architecture.md).
 ROWS = (
-    ("version", "errors", "debug", "render", "installed", "machine"),
+    ("version", "errors", "debug", "render", "installed", "machine", "terminal"),
     ("graph", "boards", "cores", "naming", "sources"),
     ("arithmetic", "elf", "output"),
     ("operators", "onnx_format"),
@@ -26,7 +26,7 @@ ROWS = (
     ("compat",),
     ("cli", "__main__"),
 )
-ONLY_IMPORTER = {"onnx": "onnx_format", "jinja2": "render", "unicorn": "emulate"}
+ONLY_IMPORTER = {"onnx": "onnx_format", "jinja2": "render", "unicorn": "emulate", "rich": "terminal"}
 
 
 def modules():

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""What a terminal shows, and what is kept of it in a file or a pipe."""
+
+from __future__ import annotations
+
+import pytest
+
+from aidge_build import terminal
+from aidge_build.terminal import print_error, table, with_progress
+
+ROWS = [("board", "a board with a long title"), ("b", "2,048")]
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """A terminal of 20 columns that shows colour."""
+    monkeypatch.setattr(terminal, "_is_shown", lambda stream: True)
+    for name, value in (("COLUMNS", "20"), ("TERM", "xterm-256color")):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+def test_kept_output_gets_a_line_for_each_item_and_none_of_it_on_stdout(capsys):
+    assert list(with_progress("BENCH", range(10), lambda item: f"model {item}")) == list(range(10))
+    kept = capsys.readouterr()
+    assert kept.out == "" and kept.err.splitlines()[::9] == ["BENCH   1/10  model 0", "BENCH  10/10  model 9"]
+
+
+def test_a_terminal_gets_one_line_that_goes_away(capsys, shown):
+    assert list(with_progress("CASES", ["[a]", "b"], str)) == ["[a]", "b"]
+    shown = capsys.readouterr().err
+    assert "\x1b[2K" in shown and "CASES  2/2  b" in shown.replace("\n", "")
+
+
+def test_a_kept_table_has_whole_lines_without_colour_or_padding():
+    assert table(ROWS, numbers=(1,)).splitlines() == ["board  a board with a long title", "b                          2,048"]
+
+
+def test_a_table_is_as_wide_as_the_terminal(shown):
+    assert max(map(len, table(ROWS).splitlines())) <= 20
+
+
+@pytest.mark.parametrize("text", ["[bold]x[/bold]", "a\x1b[31mred", ":smile:"])
+def test_names_of_a_model_are_neither_markup_nor_control_sequences(text):
+    assert table([(text,)]) == text.replace("\x1b", "\\x1b")
+
+
+def test_an_error_is_one_line_whose_first_word_is_red_on_a_terminal_alone(capsys, shown, monkeypatch):
+    print_error("aidge-build: a very long reason in [brackets]")
+    assert capsys.readouterr().err == "\x1b[1;31maidge-build:\x1b[0m a very long reason in [brackets]\n"
+    monkeypatch.setenv("NO_COLOR", "1")
+    print_error("aidge-build: x")
+    assert "31m" not in capsys.readouterr().err
+    monkeypatch.setattr(terminal, "_is_shown", lambda stream: False)
+    print_error("aidge-build: x")
+    assert capsys.readouterr().err == "aidge-build: x\n"

@@ -21,59 +21,21 @@ from aidge_build.installed import kernel_folder
 from aidge_build.naming import check_model_name
 from aidge_build.onnx_format import external_locations, read_external
 from aidge_build.operators import builtin_operators
+from aidge_build.options import MODEL, add_options
 from aidge_build.program import Options
 from aidge_build.request import CompileRequest
 
 LARGEST_MODEL_BYTES = 1 << 31
 NAME_TO_LOOK_AT = "model"  # of models that are not generated for a firmware: plan, explain, verify
 LARGEST_KERNEL_FILE_BYTES = 16 << 20
+# The options that generated code depends on by their words alone.
+CHOICES = tuple(option.argument for option in MODEL.options if option.values)
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """The options that compile, plan, explain and verify share."""
     parser.add_argument("model", metavar="MODEL", help="the ONNX file")
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--board", help="a board of `aidge-build boards`")
-    where.add_argument("--cpu", help="a core such as cortex-m7 or cortex-m33+nodsp, when no board is named")
-    parser.add_argument("--fpu", help="with --cpu: the FPU, e.g. fpv5-sp-d16")
-    parser.add_argument(
-        "--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's, or those made for the core)"
-    )
-    parser.add_argument(
-        "--rounding",
-        default="onnx",
-        choices=("onnx", "any"),
-        help="the numerical contract; any: also kernels that round as their own library does",
-    )
-    parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
-    parser.add_argument(
-        "--select",
-        default="library",
-        choices=("library", "cost"),
-        help="cost: per node the cheapest kernel of all libraries by --cost-table",
-    )
-    parser.add_argument("--cost-table", metavar="FILE", help="with --select cost: what kernels cost, as TOML")
-    parser.add_argument("--io", default="caller", choices=("caller", "arena"), help="where graph inputs and outputs live")
-    parser.add_argument(
-        "--memory-model",
-        default="default",
-        choices=("default", "plain"),
-        help="plain: no tensor is computed in place or overlaps another one",
-    )
-    parser.add_argument(
-        "--constant-channels",
-        default="on",
-        choices=("on", "off"),
-        help="off: channels that always have the same value are kept as the model has them",
-    )
-    parser.add_argument("--arena", default="static", choices=("static", "caller"), help="who owns the arena")
-    parser.add_argument("--weights", default="c", choices=("c", "incbin"), help="weights as C arrays or as an included binary")
-    parser.add_argument("--bind", action="append", default=[], metavar="DIM=VALUE", help="a number for a symbolic dimension")
-    parser.add_argument("--kernel-path", action="append", default=[], metavar="DIR", help="a folder of libraries, or a library")
-    parser.add_argument(
-        "--checkout", action="append", default=[], metavar="LIB=DIR", help="the sources that a library of glue is for"
-    )
-    parser.add_argument("--board-path", action="append", default=[], metavar="DIR", help="a folder of boards")
+    add_options(parser, MODEL.options)
 
 
 def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
@@ -81,13 +43,13 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     check_model_name(name)
     path = Path(arguments.model)
     model = read_regular(path, LARGEST_MODEL_BYTES)
-    board = load_board(arguments.board, [Path(folder) for folder in arguments.board_path]) if arguments.board else None
-    library_folders = find_libraries([Path(folder) for folder in arguments.kernel_path])
+    board = load_board(arguments.board, arguments.board_path) if arguments.board else None
+    library_folders = find_libraries(arguments.kernel_path)
     features = _features(board, arguments)
     if arguments.lib or board:
         wanted, looked_at = arguments.lib.split(",") if arguments.lib else list(board.libs), []
     else:
-        wanted, looked_at = default_libraries(library_folders, features), [*arguments.kernel_path, str(kernel_folder())]
+        wanted, looked_at = default_libraries(library_folders, features), [*map(str, arguments.kernel_path), str(kernel_folder())]
         looked_at += [str(folder / MANIFEST) for folder in library_folders.values()]
     libraries, read = load_libraries(wanted, library_folders, _checkouts(arguments.checkout))
     try:
@@ -117,17 +79,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         board=board,
         external=external,
         bind=_bindings(arguments.bind),
-        options=Options(
-            arguments.io,
-            arguments.arena,
-            arguments.weights,
-            arguments.optimize,
-            arguments.rounding,
-            arguments.memory_model,
-            arguments.constant_channels,
-            select=arguments.select,
-            cost_table=str(table or ""),
-        ),
+        options=Options(**{name: getattr(arguments, name) for name in CHOICES}, cost_table=str(table or "")),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
 

@@ -29,6 +29,7 @@ VERBS = (
     "boards",
     "kernels",
     "ops",
+    "options",
     "conformance",
     "link_script",
     "explain_link",

@@ -20,6 +20,7 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError, MissingTool
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.machine import CROSS_COMPILER
+from aidge_build.options import MODEL, add_options, options_named
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest
 from aidge_build.terminal import with_progress
@@ -34,9 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--boards", default="mps2-an386", metavar="A,B", help="emulated boards (default: mps2-an386)")
     parser.add_argument("--models", metavar="A,B", help="only these names (default: all of the folder)")
     parser.add_argument("--data", default=",".join(ENDINGS), metavar="A,B", help=f"only these of {', '.join(ENDINGS)}")
-    parser.add_argument("--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's)")
-    parser.add_argument("--optimize", default="balanced", choices=("speed", "size", "balanced"))
-    parser.add_argument("--cost-table", metavar="F.toml", help="choose kernels by this table (--select cost)")
+    add_options(parser, options_named(MODEL, "lib", "optimize", "cost-table"))
     parser.add_argument("--vectors", type=int, metavar="N", help="only the first N test vectors of each model")
     parser.add_argument(
         "--reference",

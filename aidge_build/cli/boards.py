@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from aidge_build.boards import Board, Region, list_boards, load_board
 from aidge_build.cli.outcome import Outcome
+from aidge_build.options import BOARD_PATH, add_options
 from aidge_build.terminal import table
 
 SUMMARY = "list the boards"
@@ -20,9 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_board_path(parser: argparse.ArgumentParser) -> None:
     """The option of every verb that takes a board."""
-    parser.add_argument(
-        "--board-path", action="append", default=[], type=Path, metavar="DIR", help="a folder with boards of your own (repeat)"
-    )
+    add_options(parser, [BOARD_PATH])
 
 
 def run(arguments: argparse.Namespace) -> Outcome:

@@ -15,6 +15,7 @@ from aidge_build.elf.findings import ERROR, Finding, in_order
 from aidge_build.elf.proof import Plan, check_image, measure
 from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.options import BUDGET, add_options, options_named
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
 
@@ -27,10 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it (repeat)"
     )
-    parser.add_argument(
-        "--max-stack", type=int, metavar="BYTES", help="fail when the stack may grow beyond, or when no bound can be proved"
-    )
-    parser.add_argument("--max-flash", type=int, metavar="BYTES", help="fail when all flash memories together hold more")
+    add_options(parser, options_named(BUDGET, "max-stack", "max-flash"))
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
 
 

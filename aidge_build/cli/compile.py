@@ -11,6 +11,7 @@ from aidge_build.compile import compile
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.installed import own_files
+from aidge_build.options import FILES, add_options
 from aidge_build.output import write_sources
 from aidge_build.request import CompileRequest
 
@@ -19,8 +20,7 @@ SUMMARY = "generate the C of a model"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
-    parser.add_argument("--name", help="prefix of all files and symbols (default: the file's stem)")
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder of the generated files")
+    add_options(parser, FILES)
     parser.add_argument("--depfile", metavar="FILE", help="write what was read, in Make syntax")
     parser.add_argument("--stamp", metavar="FILE", help="touch this file when all is written; the depfile names it")
 

@@ -11,6 +11,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.conformance.suites import COLLECTIONS, SANITIZED, run_cases
 from aidge_build.conformance.table import VERDICTS, Suite, page
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.options import MODEL, add_options, options_named
 from aidge_build.terminal import with_progress
 
 SUMMARY = "run the ONNX node cases as generated C"
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--board", default="host", metavar="A,B", help="where they run, boards with commas between them (default: host)"
     )
-    parser.add_argument("--lib", metavar="A,B", help="kernel libraries in order of preference (default: the board's)")
+    add_options(parser, options_named(MODEL, "lib"))
     parser.add_argument(
         "--suite", default=",".join(COLLECTIONS), metavar="A,B", help=f"which cases (default: {','.join(COLLECTIONS)})"
     )

@@ -4,22 +4,22 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from aidge_build.cli.outcome import Outcome
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import IOSpec
 from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.options import MODEL, add_options, options_named
 
 SUMMARY = "list the export libraries and their kernels"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kernel-path", action="append", default=[], metavar="DIR", help="a folder of libraries, or a library")
+    add_options(parser, options_named(MODEL, "kernel-path"))
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    folders = find_libraries([Path(folder) for folder in arguments.kernel_path])
+    folders = find_libraries(arguments.kernel_path)
     libraries, _ = load_libraries(sorted(folders), folders)
     lines, data = [], []
     for library in libraries:

@@ -7,24 +7,15 @@ import argparse
 from pathlib import Path
 
 from aidge_build.boards import Region, load_board
-from aidge_build.cli.boards import add_board_path
 from aidge_build.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
 from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.options import CHECK, add_options
 from aidge_build.toolchain import disassemble
 
 
 def add_memory_arguments(parser: argparse.ArgumentParser) -> None:
     """`--board`, or `--region` for each memory."""
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("--board", metavar="B", help="the board whose memories count")
-    where.add_argument(
-        "--region",
-        action="append",
-        default=[],
-        metavar="NAME=ORIGIN,LENGTH[,ram|flash]",
-        help="a memory, instead of a board (repeat)",
-    )
-    add_board_path(parser)
+    add_options(parser, CHECK.options)
 
 
 def memories(arguments: argparse.Namespace) -> tuple[Region, ...]:

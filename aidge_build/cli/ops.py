@@ -7,7 +7,6 @@ import argparse
 import difflib
 import inspect
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from aidge_build.cli.operator_manual import PAGE_HEAD, manual
 from aidge_build.cli.outcome import Outcome
@@ -19,6 +18,7 @@ from aidge_build.net import OPSET
 from aidge_build.onnx_format import signature_of
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
+from aidge_build.options import MODEL, add_options, options_named
 from aidge_build.training.check import findings
 
 SUMMARY = "list the operators, the backends and types they run with; or show the manual of one"
@@ -28,7 +28,7 @@ _SHORT = {"float": "f", "uint": "u", "int": "i"}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("operator", nargs="?", metavar="NAME", help="the manual page of this operator (ONNX name, or our type)")
-    parser.add_argument("--kernel-path", action="append", default=[], metavar="DIR", help="a folder of libraries, or a library")
+    add_options(parser, options_named(MODEL, "kernel-path"))
     parser.add_argument(
         "--check", action="store_true", help="try the samples of the operator, or of all: shape, type, numeric gradient"
     )
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    folders = find_libraries([Path(folder) for folder in arguments.kernel_path])
+    folders = find_libraries(arguments.kernel_path)
     libraries, _ = load_libraries(sorted(folders), folders)
     operators = dict(builtin_operators())
     for library in libraries:

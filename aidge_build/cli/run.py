@@ -19,6 +19,7 @@ from aidge_build.elf.findings import ERROR, Finding
 from aidge_build.emulate import RunResult, run_program
 from aidge_build.emulate.estimate import cycles_of
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.options import BUDGET, add_options, options_named
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
 
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where the program finds and writes its files without --input and --output (default: here)",
     )
-    parser.add_argument("--max-instructions", type=int, metavar="N", help="fail when an inference takes more")
+    add_options(parser, options_named(BUDGET, "max-instructions"))
     parser.add_argument("--out", type=Path, metavar="RUN.json", help="write the result as JSON, too (for `report --counts`)")
 
 

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise AidgeError("stored references do not fit perturbed vectors", where="--perturb", code="USAGE")
     request = load(arguments, NAME_TO_LOOK_AT)
     program = build_program(request)
-    board = load_board(arguments.board, [Path(folder) for folder in arguments.board_path])
+    board = load_board(arguments.board, arguments.board_path)
     arrays = read_npz(Path(arguments.io_data))
     try:
         vectors = model_inputs(arrays, program.view)

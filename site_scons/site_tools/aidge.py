@@ -42,22 +42,33 @@ import SCons.Util
 
 EXIT_MISSING = 3
 
-# Option of AidgeModel -> option of `aidge-build compile`.
+# <options> Written by `aidge-build options --update .`; do not edit.
+# What a call takes -> option of `aidge-build`, what becomes of the value, the valid values (none: any).
 OPTIONS = {
-    "board": "--board",
-    "libs": "--lib",
-    "io": "--io",
-    "arena": "--arena",
-    "weights": "--weights",
-    "bind": "--bind",
-    "kernel_path": "--kernel-path",
-    "board_path": "--board-path",
-    "optimize": "--optimize",
-    "select": "--select",
-    "cost_table": "--cost-table",
-    "rounding": "--rounding",
-    "checkout": "--checkout",
+    "board": ("--board", "target", ()),
+    "cpu": ("--cpu", "target", ()),
+    "fpu": ("--fpu", "target", ()),
+    "libs": ("--lib", "list", ()),
+    "io": ("--io", "word", ("caller", "arena")),
+    "arena": ("--arena", "word", ("static", "caller")),
+    "weights": ("--weights", "word", ("c", "incbin")),
+    "bind": ("--bind", "pairs", ()),
+    "kernel_path": ("--kernel-path", "folders", ()),
+    "board_path": ("--board-path", "folders", ()),
+    "optimize": ("--optimize", "word", ("speed", "size", "balanced")),
+    "select": ("--select", "word", ("library", "cost")),
+    "cost_table": ("--cost-table", "file", ()),
+    "rounding": ("--rounding", "word", ("onnx", "any")),
+    "checkout": ("--checkout", "checkouts", ()),
+    "memory_model": ("--memory-model", "word", ("default", "plain")),
+    "constant_channels": ("--constant-channels", "word", ("on", "off")),
 }
+CHECK_OPTIONS = {
+    "board": ("--board", "word", ()),
+    "regions": ("--region", "pairs", ()),
+    "board_path": ("--board-path", "folders", ()),
+}
+# </options>
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
 HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
 LAUNCHER = re.compile(r"(ccache|sccache|distcc|icecc)(\.exe)?$")  # before the compiler: CC='ccache arm-none-eabi-gcc'
@@ -107,7 +118,7 @@ def aidge_model(env, name, model, out=None, **options):
     """The C files of `model` as a node list; its functions and files start with `name`, its header is on env's CPPPATH.
 
     `out` is the folder of the generated files (the SConscript's by default); the other options are those of
-    `aidge-build compile`: board, libs, io, arena, weights, bind, kernel_path, board_path, optimize, select, cost_table, rounding, checkout ({library: folder}).
+    `aidge-build compile`, by the names in OPTIONS; docs/options.md says what they mean.
     """
     folder = env.Dir(out) if out else env.Dir(".")
     nodes = env.AidgeGenerate(folder.File(name + ".c"), model, AIDGE_NAME=name, AIDGE_OPTIONS=_merged_options(env, options))
@@ -115,19 +126,28 @@ def aidge_model(env, name, model, out=None, **options):
     return ModelFiles.of(nodes)
 
 
-def aidge_check(env, elf, models=None, board=None):
+def aidge_check(env, elf, models=None, **options):
     """Makes the proof of memory use a part of linking `elf`: if it fails, the target fails and is removed.
 
-    `models` are what AidgeModel returned (default: all models among the sources). Writes `<elf>.check.json`.
+    `models` are what AidgeModel returned (default: all models among the sources). The other options are those of
+    `aidge-build check`, by the names in CHECK_OPTIONS; without board= and regions= the board is the model's. Writes
+    `<elf>.check.json`.
     """
+    options = {name: value for name, value in options.items() if value is not None}
+    _refuse_unknown("AidgeCheck", options, CHECK_OPTIONS, "models")
+    given = [
+        option + "=" + word
+        for name, (option, kind, _) in CHECK_OPTIONS.items()
+        for word in _option_words(env, name, kind, options.get(name))
+    ]
     for target in env.arg2nodes(elf, env.fs.File):
         if not target.has_builder():
             raise SCons.Errors.UserError("AidgeCheck: %s is not built here; give it what env.Program returned" % target)
         plans = _plans_of(target) if models is None else [model.plan for model in _as_list(models)]
         if not plans:
             raise SCons.Errors.UserError("AidgeCheck: there is no model among the sources of %s; name it: models=[kws]" % target)
-        where = ["--board=" + board] if board else plans[0].attributes.aidge_where
-        target.attributes.aidge_check = where + ["--plan=" + _path(plan) for plan in plans]
+        where = [] if options.get("board") or options.get("regions") else plans[0].attributes.aidge_where
+        target.attributes.aidge_check = where + given + ["--plan=" + _path(plan) for plan in plans]
         env.Depends(target, [plans, env.Value(" ".join(["aidge check", *target.attributes.aidge_check]))])
         env.Clean(target, target.dir.File(target.name + ".check.json"))
         env.AddPostAction(target, SCons.Action.Action(_check, cmdstr="$AIDGECHECKCOMSTR"))
@@ -205,7 +225,7 @@ def _emit(target, source, env):
 def _code_ending(env, options):
     """`.cpp` when a library of the user's that is named says language = "c++", else `.c`."""
     for name in ",".join(_as_list(options.get("libs") or [])).split(","):
-        for folder in _folders(env, options, "kernel_path"):
+        for folder in _folders(env, "kernel_path", options.get("kernel_path")):
             folder = folder.get_abspath()
             for path in (folder, os.path.join(folder, name)):
                 manifest = os.path.join(path, "library.toml")
@@ -230,42 +250,54 @@ def _command(source, target, env, for_signature):
 
 def _arguments(env, options):
     """The options of `aidge-build compile`, in a fixed order."""
-    arguments = []
-    for name in OPTIONS:
-        value = options.get(name)
-        if name == "board" and not value:
-            arguments += _target_arguments(env)
-        elif name in ("kernel_path", "board_path"):
-            arguments += ["%s=%s" % (OPTIONS[name], _path(folder)) for folder in _folders(env, options, name)]
-        elif name == "cost_table" and value:
-            arguments.append("%s=%s" % (OPTIONS[name], _path(env.File(value).srcnode())))
-        elif name == "checkout" and value:
-            arguments += [
-                "%s=%s=%s" % (OPTIONS[name], library, _path(env.Dir(folder).srcnode()))
-                for library, folder in sorted(value.items())
-            ]
-        elif name == "bind":
-            pairs = ["%s=%s" % pair for pair in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
-            arguments += ["%s=%s" % (OPTIONS[name], pair) for pair in pairs]
-        elif value:
-            arguments.append("%s=%s" % (OPTIONS[name], ",".join(_as_list(value))))
+    arguments = [] if options.get("board") or options.get("cpu") else _target_arguments(env)
+    for name, (option, kind, _) in OPTIONS.items():
+        arguments += [option + "=" + word for word in _option_words(env, name, kind, options.get(name))]
     if options.get("board"):
         _refuse_other_cpu(env, options)
     return arguments
+
+
+def _option_words(env, name, kind, value):
+    """What stands behind an option on the command line, once for each time that it is repeated; paths as an action sees them."""
+    if not value:
+        return []
+    if kind == "folders":
+        return [_path(folder) for folder in _folders(env, name, value)]
+    if kind == "file":
+        return [_path(env.File(value).srcnode())]
+    if kind == "checkouts":
+        return ["%s=%s" % (library, _path(env.Dir(folder).srcnode())) for library, folder in sorted(value.items())]
+    if kind == "pairs":
+        return ["%s=%s" % pair for pair in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
+    return [",".join(map(str, _as_list(value)))]
 
 
 def _merged_options(env, options):
     """AIDGE_BOARD and AIDGE_OPTIONS with `options` over them; a misspelled one is an error."""
     given = {name: value for name, value in options.items() if value is not None}
     merged = dict(env.get("AIDGE_OPTIONS") or {}, **given)
-    for name in merged:
-        if name not in OPTIONS:
-            near = difflib.get_close_matches(name, OPTIONS, n=1)
-            guess = "did you mean '%s'? " % near[0] if near else ""
-            raise SCons.Errors.UserError("AidgeModel has no option '%s'; %soptions: %s, out" % (name, guess, ", ".join(OPTIONS)))
-    if env.get("AIDGE_BOARD"):
+    _refuse_unknown("AidgeModel", merged, OPTIONS, "out")
+    if env.get("AIDGE_BOARD") and not merged.get("cpu"):
         merged.setdefault("board", env["AIDGE_BOARD"])
     return merged
+
+
+def _refuse_unknown(call, given, table, *own):
+    """An option that the call does not have, or a value that its option does not take, is an error with what is near."""
+    for name, value in given.items():
+        if name not in table:
+            guess = _guess(name, table)
+            raise SCons.Errors.UserError("%s has no option '%s'; %soptions: %s" % (call, name, guess, ", ".join([*table, *own])))
+        values = table[name][2]
+        if values and value and value not in values:
+            guess = _guess(str(value), values)
+            raise SCons.Errors.UserError("%s: %s='%s': %svalues: %s" % (call, name, value, guess, ", ".join(values)))
+
+
+def _guess(word, words):
+    near = difflib.get_close_matches(word, words, n=1)
+    return "did you mean '%s'? " % near[0] if near else ""
 
 
 def _add_header_folder(env, folder):
@@ -406,7 +438,7 @@ def _digest_of_tool(command, env, options):
     else:
         folders = [part for part in command[1:] or command if os.path.isfile(part)]
     for name in ("kernel_path", "board_path"):
-        folders += [folder.get_abspath() for folder in _folders(env, options, name)]
+        folders += [folder.get_abspath() for folder in _folders(env, name, options.get(name))]
     return hashlib.sha256("".join(_digest(folder) for folder in folders).encode()).hexdigest()
 
 
@@ -481,9 +513,9 @@ def _files_below(folder):
             yield entry.path
 
 
-def _folders(env, options, name):
+def _folders(env, name, value):
     """The user's folders of kernels or boards as nodes: their names stay relative where the checkout's place changes."""
-    folders = [env.Dir(folder) for folder in _as_list(options.get(name))]
+    folders = [env.Dir(folder) for folder in _as_list(value)]
     folders = [folder.srcnode() for folder in folders]
     for folder in folders:
         if not os.path.isdir(folder.get_abspath()):
@@ -493,7 +525,7 @@ def _folders(env, options, name):
 
 def _board_folders(env, options):
     package = _package_folder(_require_command(env))
-    own = [folder.get_abspath() for folder in _folders(env, options, "board_path")]
+    own = [folder.get_abspath() for folder in _folders(env, "board_path", options.get("board_path"))]
     return own + ([os.path.join(package, "data", "boards")] + _beside(package, ["boards"]) if package else [])
 
 

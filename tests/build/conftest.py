@@ -59,14 +59,11 @@ class Project:
         self.write(name, SCONSTRUCT.format(path=os.environ["PATH"], settings=settings, toolpath=scons_toolpath(), lines=lines))
 
     def scons(self, *arguments: str, env: dict | None = None) -> Run:
+        return self.run(sys.executable, "-m", "SCons", "-Q", *arguments, env=env)
+
+    def run(self, *command: str, env: dict | None = None) -> Run:
         done = subprocess.run(
-            [sys.executable, "-m", "SCons", "-Q", *arguments],
-            cwd=self.folder,
-            env=env,
-            text=True,
-            check=False,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            command, cwd=self.folder, env=env, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
         return Run(done.returncode, done.stdout)
 

@@ -260,20 +260,37 @@ def test_options_reach_the_generator(fresh):
     text = model_command(
         fresh,
         "aidge_add_model(kws MODEL models/kws.onnx CPU cortex-m4 FPU auto LIBS a ref IO arena ARENA caller "
-        "OPTIMIZE size BIND batch=1 time=49 BOARD_PATH own)",
+        "OPTIMIZE size BIND batch=1 time=49 BOARD_PATH own SELECT cost COST_TABLE costs.toml ROUNDING any "
+        "CHECKOUT glue=vendor MEMORY_MODEL plain CONSTANT_CHANNELS off)",
     )
     assert text.split("\n")[4:-5] == [
         "--name=kws",
         "--cpu=cortex-m4",
         "--fpu=auto",
+        "--lib=a,ref",
         "--io=arena",
         "--arena=caller",
-        "--optimize=size",
-        "--lib=a,ref",
         "--bind=batch=1",
         "--bind=time=49",
         f"--board-path={fresh.folder}/own",
+        "--optimize=size",
+        "--select=cost",
+        f"--cost-table={fresh.folder}/costs.toml",
+        "--rounding=any",
+        f"--checkout=glue={fresh.folder}/vendor",
+        "--memory-model=plain",
+        "--constant-channels=off",
     ]
+
+
+def test_options_of_the_check_reach_it(fresh):
+    call = "aidge_check_memory(app kws REGIONS FLASH=0,4096,flash RAM=0x20000000,4096 MAX_STACK 200 BOARD_PATH own)"
+    fresh.write("CMakeLists.txt", CMAKELISTS.replace("aidge_check_memory(app kws)", call))
+    assert fresh.configure().exit_code == 0
+    fresh.build()
+    options = json.loads((fresh.folder / "build/app.check.json").read_text())["options"]
+    assert options["--region"] == ["FLASH=0,4096,flash", "RAM=0x20000000,4096"] and "--board" not in options
+    assert options["--max-stack"] == ["200"] and options["--board-path"] == [f"{fresh.folder}/own"]
 
 
 def test_the_native_compiler_means_this_machine(fresh):
@@ -310,7 +327,7 @@ def test_a_cross_compiler_without_a_cpu_is_refused(fresh):
 
 def test_a_misspelled_option_is_refused_with_the_valid_ones(fresh):
     message = refusal(fresh, "aidge_add_model(kws MODEL models/kws.onnx OPTIMISE size)")
-    assert "aidge_add_model(kws): unknown or without a value: OPTIMISE size. Options: MODEL, NAME, BOARD," in message
+    assert "aidge_add_model(kws): unknown or without a value: OPTIMISE size. Options: MODEL, NAME, OUT, BOARD," in message
 
 
 def test_a_missing_command_is_said_with_what_to_do(fresh):

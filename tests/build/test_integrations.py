@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -133,7 +134,8 @@ env = DefaultEnvironment(tools=['gcc', 'gnulink'])
 env.Replace(ENV={{'PATH': os.environ['PATH']}}, PROJECT_DIR=Dir('#').abspath, BUILD_DIR=Dir('#.pio/build/native').abspath,
             PROGPATH='$BUILD_DIR/firmware.elf', CFLAGS={STRICT.split()}, AIDGE_BUILD=[{sys.executable!r}, {str(STUB)!r}],
             CCCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
-OPTIONS = {{'custom_aidge_models': ARGUMENTS.get('models', 'models/kws.onnx')}}
+OPTIONS = {{'custom_aidge_models': ARGUMENTS.get('models', 'models/kws.onnx'), 'custom_aidge_optimize': 'size',
+           'custom_aidge_bind': 'time=49\\nbatch=1', 'custom_aidge_kernel_path': 'mine'}}
 env.AddMethod(lambda env, name, default=None: OPTIONS.get(name, default), 'GetProjectOption')
 env.SConscript({str(FOLDER / "platformio/aidge_models.py")!r}, exports={{'env': env.Clone()}})
 env.Append(PIOBUILDFILES=[env.Object('$BUILD_DIR/src/main.o', 'main.c')])
@@ -143,8 +145,11 @@ env.Default(env.Program('$PROGPATH', env['PIOBUILDFILES']))
 
 def test_platformio_builds_models_in_its_own_graph_and_checks_the_program(firmware):
     firmware.write("SConstruct", PLATFORM)
+    firmware.write("mine/used.h", "int used;\n")
     assert scons(firmware) == {step.replace("app.elf", "firmware.elf") for step in FIRST}
     assert scons(firmware) == set()
+    options = json.loads(firmware.read(".pio/build/native/aidge/kws.plan.json"))["options"]
+    assert options["--optimize"] == ["size"] and options["--bind"] == ["time=49", "batch=1"]
     firmware.write("models/kws.onnx", "topology=A\nweights=2\n")
     assert scons(firmware) == {"AIDGE kws.c", "CC kws_weights.o", "LINK firmware.elf"}
     assert sorted(path.name for path in (firmware.folder / "models").iterdir()) == ["kws.onnx"]

@@ -69,3 +69,15 @@ def test_a_check_of_a_program_without_a_model_says_what_to_write(project):
     project.sconstruct("env.AidgeCheck(env.Program('app.elf', 'main.c'))")
     run = project.scons()
     assert run.exit_code == 2 and "there is no model among the sources of app.elf; name it: models=[kws]" in run.output
+
+
+def test_options_of_the_check_reach_it_and_a_misspelled_one_is_refused(project):
+    lines = project.read("SConstruct") + "env.AidgeCheck(app, regions={'FLASH': '0,4096,flash'}, board_path='own')\n"
+    project.write("own/readme", "")
+    project.write("SConstruct", lines)
+    project.build()
+    options = json.loads(project.read("app.elf.check.json"))["options"]
+    assert options["--region"] == ["FLASH=0,4096,flash"] and options["--board-path"] == ["own"] and "--board" not in options
+    project.write("SConstruct", lines.replace("regions=", "region="))
+    run = project.scons()
+    assert run.exit_code == 2 and "AidgeCheck has no option 'region'; did you mean 'regions'?" in run.output

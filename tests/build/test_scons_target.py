@@ -81,7 +81,19 @@ def test_a_board_with_another_cpu_than_the_flags_is_refused(project):
 
 def test_a_misspelled_option_is_refused_with_the_valid_ones(project):
     message = refusal(project, "", ", optimise='size'")
-    assert "no option 'optimise'; did you mean 'optimize'? options: board, libs," in message
+    assert "no option 'optimise'; did you mean 'optimize'? options: board, cpu, fpu, libs," in message
+
+
+def test_a_misspelled_value_is_refused_with_the_valid_ones(project):
+    message = refusal(project, "", ", weights='inbin'")
+    assert "AidgeModel: weights='inbin': did you mean 'incbin'? values: c, incbin" in message
+
+
+def test_a_named_core_comes_before_the_flags_and_before_the_board_of_the_environment(project):
+    line = command(project, "env.Append(CCFLAGS=['-mcpu=cortex-m4'])", ", cpu='cortex-m33+nodsp', fpu='auto'")
+    assert "--cpu=cortex-m33+nodsp --fpu=auto" in line and "cortex-m4" not in line
+    line = command(project, "env['AIDGE_BOARD'] = 'stm32f7'", ", cpu='cortex-m4'")
+    assert "--cpu=cortex-m4" in line and "--board" not in line
 
 
 def test_a_file_name_that_is_no_c_name_is_refused_with_what_to_write(project):

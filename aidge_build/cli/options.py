@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""The verb `options`: every option and its name in each build system; rewrites what is written from that table."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from aidge_build.cli.outcome import Outcome
+from aidge_build.errors import AidgeError
+from aidge_build.options import TABLE, Option
+from aidge_build.options.table import CMAKE, SCONS
+from aidge_build.options.texts import CMAKE_OPTIONS, PAGE, SCONS_TOOL, cmake_options, page, with_scons_region
+from aidge_build.output import write_files
+
+SUMMARY = "list the options, and their names in SCons and CMake"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--update", type=Path, metavar="DIR", help="rewrite the table in the SCons tool, CMake and docs of a checkout"
+    )
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    if arguments.update:
+        write_files({arguments.update / name: text.encode() for name, text in written_texts(arguments.update).items()})
+    rows = [_as_json(option) for group in TABLE for option in group.options]
+    return Outcome("\n".join(map(_line, rows)), {"options": rows})
+
+
+def written_texts(checkout: Path) -> dict[str, str]:
+    """What the table makes of the checkout: path -> text."""
+    try:
+        tool = (checkout / SCONS_TOOL).read_text()
+    except OSError as error:
+        raise AidgeError(f"cannot be read: {error.strerror}", where=str(checkout / SCONS_TOOL), code="USAGE") from error
+    return {SCONS_TOOL: with_scons_region(tool), CMAKE_OPTIONS: cmake_options(), PAGE: page()}
+
+
+def _as_json(option: Option) -> dict:
+    return {
+        "name": f"--{option.name}",
+        "scons": option.name_in(SCONS),
+        "cmake": option.name_in(CMAKE),
+        "kind": option.kind,
+        "values": list(option.values),
+        "default": option.default,
+        "meaning": option.meaning,
+    }
+
+
+def _line(row: dict) -> str:
+    values = f" ({', '.join(row['values'])}; default {row['default']})" if row["values"] else ""
+    return f"{row['name']:<20} {row['scons']:<18} {row['cmake']:<18} {row['meaning']}{values}"

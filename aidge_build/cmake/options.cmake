@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+# Written by `aidge-build options --update .`; do not edit.
+# single, lists: keywords of a call. rows: keyword:what becomes of the value:option of `aidge-build`.
+macro(_aidge_options_of_model)
+  set(single MODEL NAME OUT BOARD CPU FPU IO ARENA WEIGHTS OPTIMIZE SELECT COST_TABLE ROUNDING MEMORY_MODEL CONSTANT_CHANNELS)
+  set(lists LIBS BIND KERNEL_PATH BOARD_PATH CHECKOUT)
+  set(rows LIBS:list:--lib IO:word:--io ARENA:word:--arena WEIGHTS:word:--weights BIND:pairs:--bind
+           KERNEL_PATH:folders:--kernel-path BOARD_PATH:folders:--board-path OPTIMIZE:word:--optimize SELECT:word:--select
+           COST_TABLE:file:--cost-table ROUNDING:word:--rounding CHECKOUT:checkouts:--checkout MEMORY_MODEL:word:--memory-model
+           CONSTANT_CHANNELS:word:--constant-channels)
+endmacro()
+macro(_aidge_options_of_check)
+  set(single BOARD MAX_STACK MAX_FLASH)
+  set(lists REGIONS BOARD_PATH)
+  set(rows BOARD:word:--board REGIONS:pairs:--region BOARD_PATH:folders:--board-path MAX_STACK:number:--max-stack
+           MAX_FLASH:number:--max-flash)
+endmacro()

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+"""The one table of options, and what is written from it: arguments of the verbs, names in SCons and CMake, the page."""
+
+from aidge_build.options.arguments import add_options
+from aidge_build.options.table import BOARD_PATH, BUDGET, CHECK, FILES, MODEL, TABLE, Group, Option, options_named
+
+__all__ = ["BOARD_PATH", "BUDGET", "CHECK", "FILES", "MODEL", "TABLE", "Group", "Option", "add_options", "options_named"]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""Options of the table as arguments of a verb."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from pathlib import Path
+
+from aidge_build.options.table import Option
+
+_TYPES = {"folders": Path, "number": int}
+
+
+def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:
+    """Adds each option, with its values and default; of those that are alternatives only one is accepted.
+
+    Folders become a list of paths and pairs one of strings, [] where there are none; an option that was not given is its default,
+    or else None.
+    """
+    groups: dict[str, argparse._MutuallyExclusiveGroup] = {}
+    for option in options:
+        into: argparse._ActionsContainer = parser
+        if option.alternatives:
+            if option.alternatives not in groups:
+                groups[option.alternatives] = parser.add_mutually_exclusive_group()
+            into = groups[option.alternatives]
+        settings: dict = {"help": _help(option), "default": option.default or None}
+        if option.required:
+            settings["required"] = True
+        if option.metavar:
+            settings["metavar"] = option.metavar
+        if option.values:
+            settings["choices"] = option.values
+        if option.kind in _TYPES:
+            settings["type"] = _TYPES[option.kind]
+        if option.repeated:
+            settings |= {"action": "append", "default": []}
+        into.add_argument(f"--{option.name}", **settings)
+
+
+def _help(option: Option) -> str:
+    default = f" (default: {option.default})" if option.default else ""
+    return option.meaning + (" (repeat)" if option.repeated else default)

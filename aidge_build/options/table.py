@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: MIT
+"""Every option that a user gives, in whichever build: its names, its values and its meaning, once.
+
+An option that is added here is there on the command line, in SCons and in CMake after `aidge-build options --update .`, which
+rewrites the texts that other languages read. What it does is a matter of `inputs.py` and of who reads it from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+SCONS, CMAKE = "SCons", "CMake"
+
+# What a front end does with a value before `aidge-build` gets it:
+#   word       handed on as it is
+#   list       several words, joined by commas
+#   pairs      several NAME=VALUE (a dict in SCons), each an option of its own
+#   file       a path, from the folder of the user's SConscript or CMakeLists.txt
+#   folders    several paths, each an option of its own
+#   checkouts  several LIB=FOLDER (a dict in SCons), each an option of its own
+#   number     a whole number
+#   target     the core: where nobody names one, the front end reads it from the compiler's flags
+#   place      name and folder of what is made: each front end has its own way to say it
+Kind = Literal["word", "list", "pairs", "file", "folders", "checkouts", "number", "target", "place"]
+SEVERAL = ("list", "pairs", "folders", "checkouts")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option. `name` is that of the command line without its dashes."""
+
+    name: str
+    meaning: str
+    kind: Kind = "word"
+    values: tuple[str, ...] = ()  # the only ones that are valid; () means any
+    default: str = ""  # as the command line has it; "" where the meaning says what happens
+    metavar: str = ""
+    scons: str = ""  # where it is not `name` with underscores
+    cmake: str = ""  # where it is not `name` in capitals with underscores
+    instead: dict[str, str] = field(default_factory=dict)  # a front end without this option: what to do there
+    required: bool = False  # on the command line
+    alternatives: str = ""  # of the options with the same word here only one may be given
+
+    @property
+    def argument(self) -> str:
+        """Where argparse keeps the value."""
+        return self.name.replace("-", "_")
+
+    def name_in(self, front_end: str) -> str:
+        """What a call in SCons or CMake calls it; "" where it has none."""
+        if front_end in self.instead:
+            return ""
+        own = self.scons if front_end == SCONS else self.cmake
+        return own or (self.argument if front_end == SCONS else self.argument.upper())
+
+    @property
+    def repeated(self) -> bool:
+        """Whether the command line takes it several times."""
+        return self.kind in ("pairs", "folders", "checkouts")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Options of one call."""
+
+    title: str
+    verbs: str  # for the page
+    scons: str
+    cmake: str
+    options: tuple[Option, ...]
+
+
+BOARD_PATH = Option("board-path", "a folder with boards of your own", "folders", metavar="DIR")
+
+MODEL = Group(
+    "A model",
+    "compile, plan, explain, verify",
+    'env.AidgeModel("kws", "kws.onnx", ...)',
+    "aidge_add_model(kws MODEL kws.onnx ...)",
+    (
+        Option("board", "a board of `aidge-build boards`", "target", metavar="B", alternatives="target"),
+        Option(
+            "cpu",
+            "a core such as cortex-m7 or cortex-m33+nodsp, when no board is named",
+            "target",
+            metavar="CORE",
+            alternatives="target",
+        ),
+        Option("fpu", "with --cpu: the FPU, e.g. fpv5-sp-d16, or auto", "target", metavar="FPU"),
+        Option(
+            "lib",
+            "kernel libraries in order of preference (default: the board's, or those made for the core)",
+            "list",
+            metavar="A,B",
+            scons="libs",
+            cmake="LIBS",
+        ),
+        Option("io", "where graph inputs and outputs live", values=("caller", "arena"), default="caller"),
+        Option("arena", "who owns the arena", values=("static", "caller"), default="static"),
+        Option("weights", "weights as C arrays or as an included binary", values=("c", "incbin"), default="c"),
+        Option("bind", "a number for a symbolic dimension", "pairs", metavar="DIM=VALUE"),
+        Option("kernel-path", "a folder of libraries, or a library", "folders", metavar="DIR"),
+        BOARD_PATH,
+        Option(
+            "optimize",
+            "what kernels prefer where speed and flash disagree",
+            values=("speed", "size", "balanced"),
+            default="balanced",
+        ),
+        Option(
+            "select",
+            "cost: per node the cheapest kernel of all libraries by --cost-table",
+            values=("library", "cost"),
+            default="library",
+        ),
+        Option("cost-table", "with --select cost: what kernels cost, as TOML", "file", metavar="FILE"),
+        Option(
+            "rounding",
+            "the numerical contract; any: also kernels that round as their own library does",
+            values=("onnx", "any"),
+            default="onnx",
+        ),
+        Option("checkout", "the sources that a library of glue is for", "checkouts", metavar="LIB=DIR"),
+        Option(
+            "memory-model",
+            "plain: no tensor is computed in place or overlaps another one",
+            values=("default", "plain"),
+            default="default",
+        ),
+        Option(
+            "constant-channels",
+            "off: channels that always have the same value are kept as the model has them",
+            values=("on", "off"),
+            default="on",
+        ),
+    ),
+)
+# Of `compile` alone; in every build they are a part of the call.
+FILES = (
+    Option(
+        "name",
+        "prefix of all files and symbols (default: the file's stem)",
+        "place",
+        instead={SCONS: "the first argument"},
+    ),
+    Option("out", "folder of the generated files", "place", metavar="DIR", required=True),
+)
+CHECK = Group(
+    "The check of a program",
+    "check, report",
+    "env.AidgeCheck(app, ...)",
+    "aidge_check_memory(app kws ...)",
+    (
+        Option("board", "the board whose memories count", metavar="B", alternatives="memories"),
+        Option(
+            "region",
+            "a memory, instead of a board",
+            "pairs",
+            metavar="NAME=ORIGIN,LENGTH[,ram|flash]",
+            scons="regions",
+            cmake="REGIONS",
+            alternatives="memories",
+        ),
+        BOARD_PATH,
+    ),
+)
+BUDGET = Group(
+    "Budgets",
+    "check; --max-instructions of run",
+    "env.AidgeBudget(app, ...)",
+    "aidge_check_memory(app kws ...)",
+    (
+        Option("max-stack", "fail when the stack may grow beyond, or when no bound can be proved", "number", metavar="BYTES"),
+        Option("max-flash", "fail when all flash memories together hold more", "number", metavar="BYTES"),
+        Option(
+            "max-instructions",
+            "fail when an inference takes more",
+            "number",
+            metavar="N",
+            instead={CMAKE: "a target of your own that calls `aidge-build run --max-instructions`"},
+        ),
+    ),
+)
+TABLE = (MODEL, CHECK, BUDGET)
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A setting of a whole build or of the process: `where` is who reads it."""
+
+    name: str
+    where: str
+    meaning: str
+
+
+VARIABLES = (
+    Variable(
+        "AIDGE_BUILD",
+        "SCons environment",
+        "the command, if it is not beside the running Python or on the PATH: a path, or a list of arguments",
+    ),
+    Variable(
+        "AIDGE_BOARD",
+        "SCons environment",
+        "the board of every model that names none; without it the environment's own -mcpu and -mfpu decide",
+    ),
+    Variable(
+        "AIDGE_OPTIONS",
+        "SCons environment",
+        "options of every model that does not say otherwise, also of models named as sources: `{'optimize': 'size'}`",
+    ),
+    Variable("AIDGECOMSTR", "SCons environment", "what is printed instead of the generator's command line"),
+    Variable("AIDGECHECKCOMSTR", "SCons environment", "what is printed instead of the check's command line"),
+    Variable("AIDGE_EXECUTABLE", "CMake", "the command, if it is not found: a path, or a list of arguments"),
+    Variable("AIDGE", "GNU make", "the command (`aidge-build`)"),
+    Variable("AIDGE_OUT", "GNU make", "the folder of everything that is generated (`build/aidge`)"),
+    Variable(
+        "AIDGE_DEBUG", "process", "1 shows tracebacks, 2 graphs, 3 schedules, 4 calls, too; SCons hands it to the generator"
+    ),
+    Variable("AIDGE_TOOLCHAIN_PREFIX", "process", "the cross compiler's prefix (`arm-none-eabi-`)"),
+)
+
+
+def options_named(group: Group, *names: str) -> tuple[Option, ...]:
+    """These options of a group; KeyError for one that it lacks."""
+    by_name = {option.name: option for option in group.options}
+    return tuple(by_name[name] for name in names)

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""One table of options: what is written from it is fresh, and every verb and generated text follows it."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import dataclasses
+import re
+from pathlib import Path
+
+import pytest
+
+from aidge_build.cli import VERBS
+from aidge_build.cli.options import written_texts
+from aidge_build.errors import AidgeError
+from aidge_build.inputs import add_model_arguments
+from aidge_build.options import FILES, MODEL, TABLE, add_options
+from aidge_build.options.table import CMAKE, SCONS, VARIABLES, Option
+from aidge_build.options.texts import SCONS_TOOL, with_scons_region
+from aidge_build.program import Options
+from tests.command import aidge_build
+
+ROOT = Path(__file__).resolve().parents[2]
+NOT_CHOSEN = {"trace", "cost_table"}  # of what generated code depends on: `verify` sets the one, `load` reads the other
+
+
+@pytest.mark.parametrize("name", written_texts(ROOT))
+def test_what_is_written_from_the_table_is_fresh(name):
+    assert (ROOT / name).read_text() == written_texts(ROOT)[name], "write it anew: aidge-build options --update ."
+
+
+def test_the_update_of_a_checkout_makes_it_fresh(tmp_path):
+    fresh = written_texts(ROOT)
+    stale = re.sub(r'^    "optimize".*\n', "", fresh[SCONS_TOOL], flags=re.MULTILINE)
+    assert stale != fresh[SCONS_TOOL]
+    (tmp_path / SCONS_TOOL).parent.mkdir(parents=True)
+    (tmp_path / SCONS_TOOL).write_text(stale)
+    assert aidge_build("options", "--update", tmp_path).exit_code == 0
+    assert {name: (tmp_path / name).read_text() for name in fresh} == fresh
+
+
+def test_a_tool_without_the_region_is_refused_with_its_marks():
+    with pytest.raises(AidgeError, match="has no region <options>"):
+        with_scons_region("OPTIONS = {}\n")
+
+
+def test_every_option_of_a_model_reaches_the_request_by_its_own_name():
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    given = vars(parser.parse_args(["m.onnx"]))
+    assert set(given) == {"model", *(option.argument for option in MODEL.options)}
+    fields = {field.name: field.default for field in dataclasses.fields(Options) if field.name not in NOT_CHOSEN}
+    assert fields == {option.argument: option.default for option in MODEL.options if option.values}
+
+
+def test_the_default_of_a_choice_is_one_of_its_values():
+    choices = [option for group in TABLE for option in group.options if option.values]
+    assert choices and all(option.default in option.values for option in choices)
+
+
+def test_names_are_unique_in_every_front_end():
+    for group in TABLE:
+        for front_end in (SCONS, CMAKE):
+            names = [option.name_in(front_end) for option in (*FILES, *group.options) if option.name_in(front_end)]
+            assert len(set(names)) == len(names)
+
+
+def test_of_alternatives_one_is_accepted_and_a_value_that_is_none_is_refused(capsys):
+    parser = argparse.ArgumentParser()
+    a, b = Option("a-file", "a", "folders", alternatives="x"), Option("b", "b", values=("c", "d"), default="c", alternatives="x")
+    add_options(parser, (a, b))
+    assert vars(parser.parse_args(["--a-file", "f", "--a-file", "g"])) == {"a_file": [Path("f"), Path("g")], "b": "c"}
+    for words in (["--a-file=f", "--b=d"], ["--b=e"]):
+        with pytest.raises(SystemExit):
+            parser.parse_args(words)
+
+
+def test_no_verb_repeats_an_option_of_the_table_by_hand():
+    """An option of the same name that a verb adds itself would be a second place for its meaning."""
+    names = {f"--{option.name}" for option in MODEL.options}
+    own = {}
+    for verb in VERBS:
+        tree = ast.parse((ROOT / f"aidge_build/cli/{verb}.py").read_text())
+        calls = [
+            node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "add_argument"
+        ]
+        words = {argument.value for call in calls for argument in call.args if isinstance(argument, ast.Constant)}
+        if words & names:
+            own[verb] = words & names
+    # The board of a linked program or of a new project is not the one that a model is generated for.
+    assert own == {verb: {"--board"} for verb in ("run", "flash", "new", "link_script", "conformance")}
+
+
+@pytest.mark.parametrize("variable", VARIABLES, ids=lambda variable: variable.name)
+def test_a_setting_is_read_by_the_one_that_the_page_says(variable):
+    files = {
+        "SCons environment": [ROOT / SCONS_TOOL],
+        "CMake": [ROOT / "aidge_build/cmake/aidge_build-config.cmake"],
+        "GNU make": [ROOT / "integrations/make/aidge.mk"],
+        "process": [*(ROOT / "aidge_build").rglob("*.py")],
+    }
+    assert any(re.search(rf"\b{variable.name}\b", path.read_text()) for path in files[variable.where])

@@ -29,7 +29,7 @@ class AidgeError(Exception):
         self.hint = hint
         self.code = code
 
-    def within(self, where: str) -> "AidgeError":
+    def within(self, where: str) -> AidgeError:
         """The same error, seen from further outside: `where` is put in front."""
         self.where = f"{where}: {self.where}" if self.where else where
         return self

@@ -32,7 +32,7 @@ class Staircase:
     multipliers: numpy.ndarray
     zero_point: int
 
-    def of(self, channels) -> "Staircase":
+    def of(self, channels) -> Staircase:
         """Only these channels."""
         return Staircase(
             self.steps[channels], self.low[channels], self.high[channels], self.multipliers[channels], self.zero_point

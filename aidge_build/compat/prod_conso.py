@@ -16,17 +16,17 @@ class ProdConso:
     demands: Demands = Demands()
 
     @classmethod
-    def default_model(cls, view: NodeView) -> "ProdConso":
+    def default_model(cls, view: NodeView) -> ProdConso:
         """Every input is read while every output is written: nothing may overlap."""
         return cls(view)
 
     @classmethod
-    def in_place_model(cls, view: NodeView) -> "ProdConso":
+    def in_place_model(cls, view: NodeView) -> ProdConso:
         """Output 0 may overwrite every input of its size, element by element."""
         return cls(view, in_place_demands(view))
 
     @classmethod
-    def model_of_kind(cls, view: NodeView) -> "ProdConso":
+    def model_of_kind(cls, view: NodeView) -> ProdConso:
         """What the operator's kind allows: element-wise ones may overwrite the inputs of their output's size, others none."""
         size = view.outputs[0].size_bytes
         allowed = view.operator.takes_over(view.inputs, view.outputs)

@@ -20,7 +20,7 @@ class KernelFiles:
         self.folder, self.files = folder, files
 
     @classmethod
-    def of(cls, node_class: type) -> "KernelFiles":
+    def of(cls, node_class: type) -> KernelFiles:
         module = sys.modules.get(node_class.__module__) or importlib.import_module(node_class.__module__)
         loader = getattr(module.__spec__, "loader", None) if getattr(module, "__spec__", None) else None
         if isinstance(getattr(loader, "files", None), Mapping):

@@ -42,7 +42,7 @@ class MemInfo:
         return self.stride - self.size
 
     @classmethod
-    def of(cls, given: "MemInfo | Mapping[str, int]") -> "MemInfo":
+    def of(cls, given: MemInfo | Mapping[str, int]) -> MemInfo:
         """A memory manager may say it as a dict; further keys of it are ignored."""
         if isinstance(given, MemInfo):
             return given

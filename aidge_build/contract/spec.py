@@ -65,7 +65,7 @@ class NodeView:
     objective: str = "balanced"
 
     @classmethod
-    def of(cls, view: GraphView, node: Node) -> "NodeView":
+    def of(cls, view: GraphView, node: Node) -> NodeView:
         return cls(node, view.input_tensors(node), view.output_tensors(node), view)
 
     @property
@@ -84,7 +84,7 @@ class Extent(NamedTuple):
     high: int = OPEN
     multiple: int = 1
 
-    def accepts(self, other: "Extent") -> bool:
+    def accepts(self, other: Extent) -> bool:
         """Whether every size of the other extent is one of this."""
         above = self.low == OPEN or other.low >= self.low
         below = self.high == OPEN or other.high != OPEN and other.high <= self.high
@@ -135,7 +135,7 @@ class IOSpec:
         object.__setattr__(self, "dims", tuple(_extent(given) for given in self.dims))
 
     @classmethod
-    def of(cls, tensor: Tensor) -> "IOSpec":
+    def of(cls, tensor: Tensor) -> IOSpec:
         """Exactly this tensor: what a node requires. An unnamed storage order is `any`."""
         name = str(tensor.format) if tensor.format is not None else ""
         return cls(tensor.dtype, DFormat(name) if name in NAMED_ORDERS else ANY, tensor.dims)
@@ -148,7 +148,7 @@ class IOSpec:
             return channels_last(rank)
         return Format(NAMED_ORDERS[self.format]) if self.format in NAMED_ORDERS else None
 
-    def rejection(self, what: str, required: "IOSpec", bound: dict[DType, DType]) -> str:
+    def rejection(self, what: str, required: IOSpec, bound: dict[DType, DType]) -> str:
         """Why `required` does not fit (storage order aside: adaptation changes it); "" when it does.
 
         `bound` holds what any_1 to any_5 mean so far.

@@ -34,7 +34,7 @@ class DType(enum.Enum):
     any_5 = "any_5"
 
     @property
-    def is_wildcard(self) -> "builtins_bool":
+    def is_wildcard(self) -> builtins_bool:
         return self.name.startswith("any")
 
     @property
@@ -46,7 +46,7 @@ class DType(enum.Enum):
         return self.numpy.itemsize
 
     @property
-    def is_float(self) -> "builtins_bool":
+    def is_float(self) -> builtins_bool:
         return self.name.startswith("float")
 
     @property

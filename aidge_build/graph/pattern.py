@@ -42,7 +42,7 @@ class _Item:
     type: str = ""
     anchor: str = ""
     predicate: str = ""
-    alternatives: tuple[tuple["_Item", ...], ...] = ()
+    alternatives: tuple[tuple[_Item, ...], ...] = ()
     least: int = 1
     most: int = 1  # -1: any number
 
@@ -93,7 +93,7 @@ class _State:
     def anchored(self, name: str) -> Node | None:
         return dict(self.anchors).get(name) if name else None
 
-    def with_node(self, node: Node, anchor: str) -> "_State":
+    def with_node(self, node: Node, anchor: str) -> _State:
         nodes = self.nodes if node in self.nodes else (*self.nodes, node)
         anchors = self.anchors if not anchor or self.anchored(anchor) else (*self.anchors, (anchor, node))
         return _State(nodes, anchors)

@@ -61,7 +61,7 @@ class Tensor:
     def size_bytes(self) -> int:
         return self.layout.size_bytes
 
-    def with_(self, **changes) -> "Tensor":
+    def with_(self, **changes) -> Tensor:
         """A copy with these fields changed."""
         return replace(self, **changes)
 

@@ -32,7 +32,7 @@ class Node:
     def type(self) -> str:
         return self.operator.type
 
-    def with_(self, **changes) -> "Node":
+    def with_(self, **changes) -> Node:
         """A copy with these fields changed."""
         return replace(self, **changes)
 

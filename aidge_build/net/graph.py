@@ -25,7 +25,7 @@ OPSET = 21  # of the default domain, unless the graph says otherwise
 class Value:
     """A tensor of a graph under construction."""
 
-    graph: "Graph"
+    graph: Graph
     name: str
 
     @property
@@ -142,7 +142,7 @@ class Graph:
         self._sources.append(source)
         return tuple(self._add(Tensor(output, found.dims, found.dtype)) for output, found in zip(names, types))[:wanted]
 
-    def copy(self, name: str = "") -> "Graph":
+    def copy(self, name: str = "") -> Graph:
         """The same graph again, to be continued in another way; nodes and tensors are values that both may hold."""
         made = Graph(name or self.name, self.opset, self._operators)
         for part in ("_tensors", "_sources", "_nodes", "_inputs", "_outputs", "_parameters"):

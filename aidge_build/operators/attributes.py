@@ -65,7 +65,7 @@ def declaration(entry: Field) -> Declared | None:
     return entry.metadata.get(_KEY)
 
 
-def from_declared(cls: type, source) -> "Operator":
+def from_declared(cls: type, source) -> Operator:
     """The operator with the declared attributes as the node states them; any other attribute is refused."""
     declared = declared_attributes(cls)
     source.expect_attributes(*declared)

@@ -62,7 +62,7 @@ class Operator:
         return tuple(base.__name__ for base in cls.__mro__ if base.__module__ == KINDS)
 
     @classmethod
-    def from_onnx(cls, source: "OnnxNode") -> "Operator | tuple[Operator, Sequence[str]]":
+    def from_onnx(cls, source: OnnxNode) -> Operator | tuple[Operator, Sequence[str]]:
         """The operator of an ONNX node; with a list of tensor names when it does not read all inputs of the node.
 
         `source` is an `aidge_build.importers.onnx_node.OnnxNode`. The default reads the fields that `attribute()` declares.
@@ -92,7 +92,7 @@ class Operator:
         return cls.backward is not Operator.backward
 
     @classmethod
-    def examples(cls) -> tuple["Operator", ...]:
+    def examples(cls) -> tuple[Operator, ...]:
         """Operators of this class with different attributes, which the samples try."""
         return (cls(),)
 

@@ -177,7 +177,7 @@ class AvgPooling(Pool):
         return cls.of(source)
 
     @classmethod
-    def of(cls, source) -> "AvgPooling":
+    def of(cls, source) -> AvgPooling:
         """The pool that the attributes of a node describe."""
         return cls(window=_window(source), count_include_pad=bool(source.integer("count_include_pad", 0)))
 

@@ -147,7 +147,7 @@ class ByInput(Operator):
     dtype: DType = DType.uint8
 
     @classmethod
-    def made(cls, source, dtype: DType) -> "ByInput":
+    def made(cls, source, dtype: DType) -> ByInput:
         """The operator of a QuantizeLinear or DequantizeLinear node."""
         scale, rank, block = source.input(1), source.input(0).rank, source.integer("block_size", 0)
         many = scale.rank > 1 or scale.elements > 1

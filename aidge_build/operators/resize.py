@@ -84,7 +84,7 @@ class Resize(Operator):
         return cls._by_sizes(data, source.constant_integers(3), axes, policy, **keywords), reads
 
     @classmethod
-    def _by_scales(cls, data, scales: numpy.ndarray, axes, **keywords) -> "Resize":
+    def _by_scales(cls, data, scales: numpy.ndarray, axes, **keywords) -> Resize:
         require(scales.ndim == 1 and len(scales) == len(axes), f"{scales.size} scales for {len(axes)} axes")
         require(bool(numpy.isfinite(scales).all() and (scales > 0).all()), f"the scales {scales.tolist()}: each must be positive")
         factors = [1.0] * data.rank
@@ -93,7 +93,7 @@ class Resize(Operator):
         return cls(tuple(int(size * scale) for size, scale in zip(data.dims, factors)), tuple(factors), **keywords)
 
     @classmethod
-    def _by_sizes(cls, data, sizes: tuple[int, ...], axes, policy: str, **keywords) -> "Resize":
+    def _by_sizes(cls, data, sizes: tuple[int, ...], axes, policy: str, **keywords) -> Resize:
         require(len(sizes) == len(axes), f"{len(sizes)} sizes for {len(axes)} axes")
         require(all(0 < size <= LARGEST for size in sizes), f"the sizes {list(sizes)}: each must be in 1..{LARGEST}")
         dims, factors = list(data.dims), [1.0] * data.rank

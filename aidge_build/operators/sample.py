@@ -16,7 +16,7 @@ CLEARANCE = 0.05  # from a kink, far more than the step of a numeric gradient
 class Sample:
     """An operator and inputs for it, floats in float64 and away from kinks; None where an optional input is not given."""
 
-    operator: "Operator"
+    operator: Operator
     inputs: tuple[numpy.ndarray | None, ...]
 
 

@@ -35,7 +35,7 @@ class Window:
         return any(self.pads_begin) or any(self.pads_end)
 
     @classmethod
-    def from_onnx(cls, source, spatial: tuple[int, ...], kernel: tuple[int, ...] | None = None) -> "Window":
+    def from_onnx(cls, source, spatial: tuple[int, ...], kernel: tuple[int, ...] | None = None) -> Window:
         """The window of a Conv or pool node over an input with these spatial dims (auto_pad is resolved here)."""
         rank = len(spatial)
         declared = source.integers("kernel_shape", kernel)
@@ -64,7 +64,7 @@ class Window:
         )
         return window._same(spatial, auto) if auto.startswith("SAME") else window
 
-    def _same(self, spatial: tuple[int, ...], auto: str) -> "Window":
+    def _same(self, spatial: tuple[int, ...], auto: str) -> Window:
         """auto_pad: output = ceil(input / stride); the odd pad goes to the end for SAME_UPPER."""
         begin, end = [], []
         for size, extent, stride in zip(spatial, self.extents, self.strides):

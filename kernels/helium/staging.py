@@ -18,7 +18,7 @@ class Staging:
     row_bytes: int
 
     @classmethod
-    def of(cls, shape: Geometry) -> "Staging":
+    def of(cls, shape: Geometry) -> Staging:
         return cls(shape, -(-shape.reached_width * shape.channels // 4) * 4)
 
     @property

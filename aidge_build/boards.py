@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from aidge_build.cores import CPU_FEATURES
 from aidge_build.errors import AidgeError
@@ -207,7 +208,7 @@ def _read(path: Path, files: dict[str, bytes]) -> dict:
     return settings
 
 
-def _check_keys(table: object, allowed: Mapping[str, type | tuple[type, ...]], where: str) -> None:
+def _check_keys(table: object, allowed: Mapping[str, Any], where: str) -> None:
     if not isinstance(table, dict):
         raise AidgeError("a table is expected here", where=where, code="BOARD")
     for key, value in table.items():
@@ -221,7 +222,7 @@ def _check_keys(table: object, allowed: Mapping[str, type | tuple[type, ...]], w
             raise AidgeError(f"key '{key}' must be a list of strings", where=where, code="BOARD")
 
 
-def _resolve(path: Path, names: str | list[str], files: dict[str, bytes]) -> str | list[str]:
+def _resolve(path: Path, names: Any, files: dict[str, bytes]) -> Any:
     """File names in a board file are relative to that file; what they name is read, as it is part of the build."""
     if isinstance(names, list):
         return [_resolve(path, name, files) for name in names]

@@ -117,7 +117,7 @@ def layer_symbols(model: str, nodes: Iterable[tuple[str, str]]) -> tuple[str, ..
 
     `kws_conv_3` for 'Conv_3'; operator type and a number where the node's name is too long to be read.
     """
-    namer, numbers, symbols = Namer(model, public_symbols(model)), {}, []
+    namer, numbers, symbols = Namer(model, public_symbols(model)), dict[str, int](), []
     for name, operator_type in nodes:
         if not namer.fits(name) or not re.search(r"[A-Za-z]", name):
             numbers[operator_type] = numbers.get(operator_type, 0) + 1

@@ -78,7 +78,7 @@ class BackendRep:
         return self._executions[key]
 
 
-def _to_bind(tensor: str, values: Mapping[str, numpy.ndarray], constants: Collection[str]) -> frozenset[str]:
+def _to_bind(tensor: str, values: Mapping[str, numpy.ndarray], constants: frozenset[str]) -> frozenset[str]:
     """The inputs that must become constants so that this tensor is one: itself, or all integers, which may lead to it."""
     if tensor in values:
         return frozenset({tensor}) - constants

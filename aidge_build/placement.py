@@ -98,7 +98,7 @@ def _parts_of(node: Node, joining: Joining, view: GraphView) -> dict[str, Piece 
     """What a concatenation or split that does not run means for the bytes of its tensors."""
     if joining.merges:
         return {node.outputs[0]: Joint(node.inputs, next(iter(joining.parts.values())).rows)}
-    pieces, first = {}, 0
+    pieces, first = dict[str, Piece | Joint](), 0
     for name in node.outputs:
         pieces[name] = Piece(node.inputs[0], first)
         first += view.tensor(name).size_bytes
@@ -144,7 +144,7 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     outside = options.io == "caller"
     buffers = tuple(buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io"))
     arena = plan(buffers, overlaps=schedule.overlaps) if outside else peak
-    region, split, proved = "", (), False
+    region, split, proved = "", tuple[ArenaPart, ...](), False
     if options.arena == "static":
         arena, region, split, proved = _regions(arena, schedule, view, board)
     return Placed(

@@ -43,7 +43,7 @@ def divide_half_even(values: numpy.ndarray, divisor: int) -> numpy.ndarray:
     return quotient + ((rest > divisor - rest) | ((rest == divisor - rest) & ((quotient & 1) == 1)))
 
 
-def exact_ratio(numerator: float, *divisors: float) -> Fraction:
+def exact_ratio(numerator: float | numpy.floating, *divisors: float | numpy.floating) -> Fraction:
     """The quotient of float32 numbers (or integers) as a fraction."""
     ratio = Fraction(float(numerator))
     for divisor in divisors:

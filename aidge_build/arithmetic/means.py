@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from functools import partial
 
 import numpy
 
@@ -48,7 +49,8 @@ def float_mean(
     exact = _exact_levels(count, data, result, clamp)
     neighbours = [numpy.nextafter(candidate, numpy.float32(end)) for end in (0, numpy.inf)]
     for multiplier in (candidate, *neighbours):
-        if equal_over_range(exact, lambda sums, m=multiplier: requantize(sums, m, result.zero_point, *bounds), smallest, largest):
+        found = partial(requantize, multiplier=multiplier, zero_point=result.zero_point, low=bounds[0], high=bounds[1])
+        if equal_over_range(exact, found, smallest, largest):
             return multiplier
     return None
 

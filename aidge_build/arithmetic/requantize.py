@@ -7,18 +7,19 @@ All functions are exact: int64 and IEEE operations in a fixed order, the same on
 from __future__ import annotations
 
 import numpy
+from numpy.typing import ArrayLike
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 
 
-def multipliers(input_scale: numpy.float32, weight_scales: numpy.ndarray, output_scale: numpy.float32) -> numpy.ndarray:
+def multipliers(input_scale: numpy.float32, weight_scales: ArrayLike, output_scale: numpy.float32) -> numpy.ndarray:
     """float32(float32(sx * sw) / sy) for each weight scale, in this order of roundings."""
     products = numpy.float32(input_scale) * numpy.asarray(weight_scales, numpy.float32)
     return (products / numpy.float32(output_scale)).astype(numpy.float32)
 
 
-def requantize(accumulators: numpy.ndarray, multiplier: numpy.ndarray, zero_point: int, low: int, high: int) -> numpy.ndarray:
+def requantize(accumulators: numpy.ndarray, multiplier: ArrayLike, zero_point: int, low: int, high: int) -> numpy.ndarray:
     """clamp(rint_half_even(float32(float32(acc) * multiplier)) + zero_point, low, high) as int64.
 
     `accumulators` are exact integers within int32; `multiplier` is float32 and broadcasts.

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from aidge_build.cli.outcome import Outcome
 from aidge_build.conformance.suites import COLLECTIONS, SANITIZED, run_cases
-from aidge_build.conformance.table import VERDICTS, Suite, page
+from aidge_build.conformance.table import VERDICTS, Suite, Verdict, page
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.options import MODEL, add_options, options_named
 from aidge_build.terminal import with_progress
@@ -35,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--work", metavar="DIR", help="keep the generated sources there")
 
 
+def _title(suite: str, count: int, machine: str) -> str:
+    return f"{count} of {suite} on {machine}"
+
+
 def run(arguments: argparse.Namespace) -> Outcome:
     machines = [*arguments.board.split(","), *([SANITIZED] if arguments.sanitize else [])]
     suites = []
@@ -42,8 +48,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
         if key not in COLLECTIONS:
             raise AidgeError(f"there is no suite '{key}'", code="USAGE", hint=f"suites: {', '.join(COLLECTIONS)}")
         names = [name for name in COLLECTIONS[key].names() if re.search(arguments.only, name)][:: arguments.every]
-        announced = with_progress("CASES", machines, lambda machine, key=key, names=names: f"{len(names)} of {key} on {machine}")
-        found = {machine: run_cases(machine, arguments.lib, names, arguments.jobs, arguments.work, key) for machine in announced}
+        announced = with_progress("CASES", machines, partial(_title, key, len(names)))
+        found: dict[str, Sequence[Verdict]] = {
+            machine: run_cases(machine, arguments.lib, names, arguments.jobs, arguments.work, key) for machine in announced
+        }
         suites.append(Suite(COLLECTIONS[key].title, COLLECTIONS[key].text, found))
     if arguments.out:
         Path(arguments.out).write_text(page(suites))

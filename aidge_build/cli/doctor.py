@@ -111,7 +111,7 @@ def _requirements() -> list[tuple[str, str, str]]:
         wanted = {extra: [line for line in lines if re.search(f"extra == .{extra}.", line)] for extra in _EXTRAS}
         groups = [("", [line for line in lines if "extra ==" not in line]), *wanted.items()]
     purposes = {"": _REQUIRED, "emulate": "for running on emulated boards", "test": _TESTS}
-    found = {}
+    found: dict[str, tuple[str, str, str]] = {}
     for extra, lines in groups:
         for line in lines:
             name, bounds = _REQUIREMENT.match(line).groups()

@@ -80,8 +80,9 @@ def _refusals(operator: type[Operator]) -> Iterator[str]:
         except OSError:  # a class of a library that was run from bytes
             continue
         for call in ast.walk(ast.parse(source)):
-            is_call = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
-            if is_call and call.func.id == "require" and len(call.args) > 1 and (message := _message(call.args[1])):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name):
+                continue
+            if call.func.id == "require" and len(call.args) > 1 and (message := _message(call.args[1])):
                 yield message
 
 
@@ -89,5 +90,5 @@ def _message(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return str(node.value)
     if isinstance(node, ast.JoinedStr):
-        return "".join(part.value if isinstance(part, ast.Constant) else "..." for part in node.values)
+        return "".join(str(part.value) if isinstance(part, ast.Constant) else "..." for part in node.values)
     return ""

@@ -49,8 +49,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         rows = [_row(name, operators[name], libraries) | {"manual": pages[name]} for name in chosen]
         return Outcome("\n".join(pages.values()), {"operators": rows})
     if arguments.markdown:
-        pages = [manual(name, operator, _backends(name, operator, libraries)) for name, operator in sorted(operators.items())]
-        return Outcome("\n".join([PAGE_HEAD, *pages]).rstrip())
+        manuals = [manual(name, operator, _backends(name, operator, libraries)) for name, operator in sorted(operators.items())]
+        return Outcome("\n".join([PAGE_HEAD, *manuals]).rstrip())
     rows = [_row(name, operator, libraries) for name, operator in sorted(operators.items())]
     return Outcome("\n".join(map(_line, rows)), {"operators": rows})
 

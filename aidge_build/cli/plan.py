@@ -136,6 +136,7 @@ def _outcome(
     sizes = {
         kind: [p.buffer.size_bytes for p in found.placements if p.buffer.kind == kind] for kind in ("io", "scratch", "state")
     }
+    live = _live(found, {})
     data = {
         "name": name,
         "peak_bytes": found.peak_bytes,
@@ -165,10 +166,10 @@ def _outcome(
             }
             for p in found.placements
         ],
-        "live_at_peak": _live(found, {}),
+        "live_at_peak": live,
     }
     last = max((placement.buffer.last for placement in found.placements), default=1)
-    lines += _why(data["live_at_peak"], found) if arguments.why else [render_text(found, max(last, len(steps)))]
+    lines += _why(live, found) if arguments.why else [render_text(found, max(last, len(steps)))]
     return Outcome("\n".join(lines), data)
 
 

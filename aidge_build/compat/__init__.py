@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import cast
 
 from aidge_build.adaptation.adapt import adapt_to_backend as _adapt
 from aidge_build.adaptation.assignment import Assignment
@@ -99,9 +100,9 @@ class OperatorImpl(_OperatorImpl):
     """The base of export backends; the operator is given and handed out as an `OperatorHandle`."""
 
     def __init__(self, operator: NodeView | OperatorHandle | str, backend: str = ""):
-        super().__init__(operator.view if isinstance(operator, OperatorHandle) else operator, backend)
+        super().__init__(cast(NodeView, operator.view if isinstance(operator, OperatorHandle) else operator), backend)
 
-    def get_operator(self) -> OperatorHandle:
+    def get_operator(self) -> OperatorHandle:  # type: ignore[override]  # the inherited API hands out a handle
         return OperatorHandle(self._operator)
 
 

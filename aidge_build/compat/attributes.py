@@ -24,7 +24,8 @@ def snake_case(text: str) -> str:
 def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversion_map: Mapping[DType, str]) -> dict:
     """The whole dictionary. The operator's attributes are below the documented names, which win."""
     name = view.symbol or identifier(view.node.name)
-    found = {
+    producers = [view.graph.producer(tensor) if view.graph else None for tensor in view.node.inputs]
+    found: dict[str, object] = {
         **operator_attributes(view.operator),
         "node": view.node,
         "name": name,
@@ -32,13 +33,12 @@ def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversi
         "nb_out": len(view.outputs),
         "type": view.node.type,
         "origin": list(view.node.origin),
-        "in_node": [view.graph.producer(tensor) if view.graph else None for tensor in view.node.inputs],
+        "in_node": producers,
         "out_node": [list(view.graph.consumers(tensor)) if view.graph else [] for tensor in view.node.outputs],
         "out_name": [f"{name}_output_{index}" for index in range(len(view.outputs))],
     }
     found["in_name"] = [
-        _input_name(name, index, tensor, producer)
-        for index, (tensor, producer) in enumerate(zip(view.node.inputs, found["in_node"]))
+        _input_name(name, index, tensor, producer) for index, (tensor, producer) in enumerate(zip(view.node.inputs, producers))
     ]
     for side, tensors in (("in", view.inputs), ("out", view.outputs)):
         found |= {f"{side}_{key}": list(values) for key, values in _tensor_attributes(tensors, conversion_map).items()}

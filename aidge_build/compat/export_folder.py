@@ -66,7 +66,7 @@ class SequentialScheduler:
 
 def compute_default_mem_info(scheduler: SequentialScheduler) -> tuple[int, dict[Node, list[MemInfo]]]:
     """A memory manager: every output has bytes of its own, in the order of the schedule."""
-    offset, found = 0, {}
+    offset, found = 0, dict[Node, list[MemInfo]]()
     for node in scheduler.get_static_scheduling():
         found[node] = []
         for tensor in scheduler.graph_view.output_tensors(node):
@@ -253,7 +253,7 @@ def _static_files(given: Sequence) -> dict[str, bytes]:
     """The static files of the libraries in the template style; two different files for one place are an error."""
     found: dict[str, bytes] = {}
     for lib in given:
-        for path, target in (lib.static_files if isinstance(lib, type) else {}).items():
+        for path, target in (lib.static_files if isinstance(lib, type) and issubclass(lib, ExportLib) else {}).items():
             name, data = f"{target}/{Path(path).name}".lstrip("/"), Path(path).read_bytes()
             if found.setdefault(name, data) != data:
                 raise AidgeError(f"two static files become {name}", where=lib._name, code="LIBRARY")
@@ -269,7 +269,7 @@ def _write_main(
     program = _exported(scheduler)
     header, code = _endings(program)
     ports = ports_of(program)
-    sides = {True: [], False: []}
+    sides: dict[bool, list[dict]] = {True: [], False: []}
     for port in ports:
         values = inputs[port.tensor.name] if port.is_input else None
         sides[port.is_input].append({**_described(port.tensor, values), "parameter": port.parameter})

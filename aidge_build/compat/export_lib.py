@@ -10,7 +10,7 @@ from typing import ClassVar
 from aidge_build.compat.generic_operator import generic_operator
 from aidge_build.compat.operator_impl import OperatorImpl
 from aidge_build.contract.library import Kernel, KernelRegistry
-from aidge_build.contract.node import KernelNode
+from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import ImplSpec, NodeView
 from aidge_build.errors import AidgeError
 from aidge_build.naming import identifier
@@ -23,7 +23,7 @@ class Registration:
 
     type: str
     spec: ImplSpec
-    node_class: type[KernelNode]
+    node_class: KernelClass
     pattern: str = ""
 
 

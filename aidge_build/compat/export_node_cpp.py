@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.contract.call import Call, Constant, Input, Output
@@ -18,7 +19,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.output import write_files
 from aidge_build.render import render_from
 
-_UNDEFINED = object()
+_UNDEFINED: Any = object()
 _LOCAL_INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"[ \t]*\n?', re.MULTILINE)
 
 
@@ -75,7 +76,9 @@ class ExportNodeCpp(ExportNode):
                 headers.append(f"#include {name}")
             else:
                 local.append(files.locate(name))
-        config = _LOCAL_INCLUDE.sub(lambda found: local.append(files.locate(found[1])) or "", self.config_text())
+        config = self.config_text()
+        local += [files.locate(name) for name in _LOCAL_INCLUDE.findall(config)]
+        config = _LOCAL_INCLUDE.sub("", config)
         parameters, conversions, arguments = self._parameters()
         body = "\n".join(f"    {line}".rstrip() for line in self.forward().strip("\n").split("\n"))
         lines = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy
 
@@ -52,7 +53,7 @@ class Struct:
     """A constant struct of integers or integer arrays (shapes and strides): printed beside the layer, passed by address."""
 
     type: str
-    fields: Mapping[str, int | tuple[int, ...]]
+    fields: Mapping[str, Any]  # integers, and tuples of integers for arrays
 
 
 Argument = Input | Output | Scratch | Constant | Literal | Struct

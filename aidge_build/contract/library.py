@@ -17,7 +17,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 
-from aidge_build.contract.node import KernelNode
+from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import ImplSpec
 from aidge_build.cores import CPU_FEATURES
 from aidge_build.errors import AidgeError
@@ -36,7 +36,7 @@ class Kernel:
     name: str
     type: str
     spec: ImplSpec
-    node_class: type[KernelNode]
+    node_class: KernelClass
     pattern: str = ""  # of a meta-operator: the nodes that it stands for
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from aidge_build.contract.call import Call
 from aidge_build.contract.mem_info import MemInfo
@@ -16,6 +17,11 @@ class KernelNode:
 
     `mem_info` has one entry per output when all of them lie in the arena, else it is None.
     """
+
+    # What `kernel` marks a class with.
+    kernel_types: ClassVar[tuple[str, ...]]
+    kernel_spec: ClassVar[ImplSpec]
+    kernel_pattern: ClassVar[str]
 
     def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None):
         self.view = node
@@ -39,6 +45,9 @@ class KernelNode:
     def call(self) -> Call:
         """The call; AidgeError when this node cannot be computed exactly."""
         raise NotImplementedError
+
+
+KernelClass = type[KernelNode]
 
 
 def kernel(types: str | Sequence[str], spec: ImplSpec, pattern: str = ""):

@@ -7,7 +7,7 @@ import enum
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
@@ -124,7 +124,7 @@ class IOSpec:
 
     dtype: DType = DType.any
     format: DFormat = ANY
-    dims: tuple[Extent, ...] = ()
+    dims: tuple[Any, ...] = ()  # after construction: of Extent
 
     def __post_init__(self):
         if not isinstance(self.dtype, DType):
@@ -242,7 +242,8 @@ class ImplSpec:
             return f"rounds as '{self.rounding}', the build wants '{rounding}'"
         return (
             self.rejection_of(
-                [tensor and IOSpec.of(tensor) for tensor in view.inputs], [IOSpec.of(tensor) for tensor in view.outputs]
+                [None if tensor is None else IOSpec.of(tensor) for tensor in view.inputs],
+                [IOSpec.of(tensor) for tensor in view.outputs],
             )
             or self._attribute_rejection(view.operator)
             or next(filter(None, (predicate.rejection(view) for predicate in self.predicates)), "")

@@ -234,7 +234,7 @@ class _Walker:
         if name == "bl" and target not in self.code.functions:
             return self._inner_call(instruction, target, state)
         if target is not None:
-            targets = (target,)
+            targets: tuple[int, ...] = (target,)
         elif name.startswith("bx"):
             return self._jump(instruction, state.value(instruction.operands[0]) or ("unknown", 0), state)
         else:

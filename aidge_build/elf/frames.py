@@ -185,7 +185,8 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
     """
     operands = instruction.operands
     if name in _PUSHES and (operands[0] == "sp!" or name.endswith("push")):
-        return _push(state, operands[-1])
+        _push(state, operands[-1])
+        return None
     if name in _POPS and (operands[0] == "sp!" or name.endswith("pop")):
         return _pop(state, operands[-1])
     if name == "msr" and operands[0].upper() in ("MSP", "PSP", "CONTROL", "MSP_NS", "PSP_NS"):

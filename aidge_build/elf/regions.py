@@ -25,7 +25,7 @@ def region_use(image: Image, regions: Sequence[Region]) -> tuple[tuple[RegionUse
     A section occupies the memory where it runs, and, where its content is stored elsewhere (.data in flash), that one, too.
     Segments are not asked: the first one may contain ELF headers, which nobody loads.
     """
-    uses, placed = [], set()
+    uses, placed = list[RegionUse](), set[str]()
     for region in regions:
         parts = [(section, end) for section, begin, end in places(image) if region.origin <= begin < region.end]
         placed.update(section.name for section, _ in parts)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 from aidge_build.errors import AidgeError
 
@@ -23,7 +23,7 @@ class Semihosting:
         self._folder = folder.resolve()
         self._command_line = command_line.encode() + b"\0"
         self._read, self._write = read, write
-        self._files: dict[int, BinaryIO | None] = {}
+        self._files: dict[int, IO[bytes] | None] = {}
         self._console = bytearray()
         self.exit_code: int | None = None
         self._operations = {

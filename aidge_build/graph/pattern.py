@@ -207,7 +207,8 @@ class _Parser:
             found = _TOKEN.match(pattern, position)
             if found is None:
                 raise self.fault(f"{pattern[position:].strip()[:12]!r} is no part of a pattern")
-            self.tokens.append((found.lastgroup, found[found.lastgroup]))
+            kind = found.lastgroup or ""
+            self.tokens.append((kind, found[kind]))
             position = found.end()
 
     def fault(self, what: str) -> AidgeError:

@@ -146,7 +146,7 @@ def topological(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
 
 def _cycle(nodes: tuple[Node, ...], waits: list[set[int]], missing: list[int]) -> list[str]:
     """The names around one cycle, in the direction of the data."""
-    index, path, seen = next(i for i, count in enumerate(missing) if count), [], {}
+    index, path, seen = next(i for i, count in enumerate(missing) if count), list[int](), dict[int, int]()
     while index not in seen:
         seen[index] = len(path)
         path.append(index)

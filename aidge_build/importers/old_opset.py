@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor, constant
@@ -51,7 +52,7 @@ def modern(node: ModelNode, tensors: Mapping[str, Tensor]) -> tuple[ModelNode, T
     return replace(node, attributes=attributes, inputs=(node.inputs[0], name, *node.inputs[2:])), made
 
 
-def _broadcast_dims(node: ModelNode, broadcasts: bool, axis: int | None, tensors: Mapping[str, Tensor]) -> tuple[int, ...] | None:
+def _broadcast_dims(node: ModelNode, broadcasts: bool, axis: Any, tensors: Mapping[str, Tensor]) -> tuple[int, ...] | None:
     """The dims that input 1 needs so that numpy's rule does what the attributes say; None: its own."""
     if node.op_type == "Gemm":
         return None

@@ -116,8 +116,8 @@ class _Import:
             node, made = old_opset.modern(node, self._tensors)
             opset = old_opset.NEW
             self._tensors |= {} if made is None else {made.name: made}
-        made = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self._tensors, self._read, self._declared))
-        operator, reads = made if isinstance(made, tuple) else (made, _trimmed(node.inputs))
+        found = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self._tensors, self._read, self._declared))
+        operator, reads = found if isinstance(found, tuple) else (found, _trimmed(node.inputs))
         inputs = [self._tensors[read] if read else None for read in reads]
         results = operator.infer(inputs)
         outputs = self._outputs(node, len(results))

@@ -71,7 +71,8 @@ class OnnxNode:
     def declared_dims(self, index: int) -> tuple[int, ...] | None:
         """The dims that the file declares for an output, None where they are not fixed there."""
         dims = self.declared.get(self.node.outputs[index])
-        return dims if dims is not None and all(isinstance(size, int) for size in dims) else None
+        known = tuple(size for size in dims or () if isinstance(size, int))
+        return known if dims is not None and len(known) == len(dims) else None
 
     def optional_input(self, index: int) -> Tensor | None:
         """The tensor of an input, or None where it is not given."""
@@ -136,8 +137,8 @@ class OnnxNode:
 
     def dtype(self, name: str, default=_MISSING) -> DType:
         """An attribute that names an element type by its ONNX number."""
-        number = self.integer(name, default)
-        return dtype_of(number) if type(number) is int else number
+        number: int | DType = self.integer(name, default)
+        return number if isinstance(number, DType) else dtype_of(number)
 
     def axis(self, name: str, default: int, rank: int, beyond: int = 0) -> int:
         """An attribute that names an axis, counted from the front; `beyond` = 1 also allows the axis after the last."""

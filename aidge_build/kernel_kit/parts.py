@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -30,7 +31,7 @@ class PartCopying:
     copy: str
     table: str
 
-    def concatenation(self, parts: list[Argument], blocks: int, sizes: list[int], tables: tuple[Constant, ...] = ()) -> Call:
+    def concatenation(self, parts: Sequence[Argument], blocks: int, sizes: list[int], tables: tuple[Constant, ...] = ()) -> Call:
         """`tables`: none, or the tables and for each part the number of its table or AS_IT_IS."""
         moves, start = [], 0
         for index, size in enumerate(sizes):
@@ -48,7 +49,7 @@ class PartCopying:
         )
         return Call(name, (self.source,), (*parts, Output(0), *tables, Literal(blocks)), texts=(text,))
 
-    def split(self, parts: list[Argument], blocks: int, sizes: list[int]) -> Call:
+    def split(self, parts: Sequence[Argument], blocks: int, sizes: list[int]) -> Call:
         moves, start = [], 0
         for index, size in enumerate(sizes):
             moves += [f"{self.copy}(to_{index}, joint{_plus(start)}, {size});", f"to_{index} += {size};"]
@@ -66,7 +67,7 @@ def _plus(number: int) -> str:
     return f" + {number}" if number else ""
 
 
-def _each(text: str, items: list) -> str:
+def _each(text: str, items: Sequence) -> str:
     return ", ".join(f"{text}{index}" for index in range(len(items)))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from aidge_build.arithmetic.products import float_product
 from aidge_build.contract.call import Call, Constant, Literal
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, DFormat, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import Format, channels_last, row_major
@@ -46,7 +46,7 @@ static void {row}_rows(
 
 
 def _unlike(view: NodeView) -> str:
-    first, second, output = (*view.inputs, *view.outputs)
+    (first, second), (output,) = view.inputs, view.outputs
     if first.is_constant and second.is_constant:
         return "both inputs are constant"
     return "" if first.dims == second.dims == output.dims else f"dims {list(first.dims)} and {list(second.dims)} differ"
@@ -73,7 +73,7 @@ def _rows_in(formats: Callable[[int], Format]) -> Callable[[NodeView], str]:
     return no_rows
 
 
-def rows_spec(features: frozenset[str], form: str, *predicates: Predicate) -> ImplSpec:
+def rows_spec(features: frozenset[str], form: DFormat, *predicates: Predicate) -> ImplSpec:
     """int8 operations in this format: SAME for tensors of the same dims, CHANNELS_LAST or ROW_MAJOR for those that repeat."""
     sides = (IOSpec(DType.int8, form), IOSpec(DType.int8, form)), (IOSpec(DType.int8, form),)
     return ImplSpec(*sides, features=features, predicates=(ALL_QUANTIZED, _SHAPES[form], *predicates))

@@ -106,12 +106,12 @@ def by_padding(problem: Problem) -> tuple[int, ...]:
 def best_greedy(problem: Problem) -> Arrangement:
     """The best of all orders with both fits; stops as soon as the lower bound is reached."""
     bound_bytes, _ = problem.lower_bound
-    best = None
-    for order in orders(problem):
-        for tightest in (False, True):
-            found = place(problem, order, tightest=tightest)
-            if best is None or found.peak_bytes < best.peak_bytes:
-                best = found
-            if best.peak_bytes == bound_bytes:
-                return best
+    first, *others = ((order, tightest) for order in orders(problem) for tightest in (False, True))
+    best = place(problem, first[0], tightest=first[1])
+    for order, tightest in others:
+        if best.peak_bytes == bound_bytes:
+            return best
+        found = place(problem, order, tightest=tightest)
+        if found.peak_bytes < best.peak_bytes:
+            best = found
     return best

@@ -80,7 +80,7 @@ class _Settling:
             finally:
                 self._take_back(mark)
 
-    def _propagated(self, pairs: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    def _propagated(self, pairs: Sequence[tuple[int, int, int, int]]) -> Sequence[tuple[int, int, int, int]]:
         """Decide what has one way left, until nothing follows; the pairs that stay open."""
         changed = True
         while changed:

@@ -17,7 +17,7 @@ from aidge_build.net.graph import OPSET, Value
 from aidge_build.onnx_format import AttributeRule, NodeSignature, Parameter, number_of, signature_of
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.attributes import declared_attributes, type_of
-from aidge_build.operators.base import Operator
+from aidge_build.operators.base import Operator, overrides_from_onnx
 
 _TYPES = {
     "INT": "int",
@@ -57,7 +57,7 @@ def builder_of(full_type: str, operator: type[Operator]) -> Callable[..., Value 
 
     build.__name__ = build.__qualname__ = full_type.rpartition("::")[2]
     build.__module__ = "aidge_build.net"
-    build.__signature__ = _signature(rules)
+    vars(build)["__signature__"] = _signature(rules)
     build.__doc__ = _doc(operator, rules)
     return build
 
@@ -65,7 +65,7 @@ def builder_of(full_type: str, operator: type[Operator]) -> Callable[..., Value 
 def _own_signature(operator: type[Operator]) -> NodeSignature:
     """What the class itself says: the inputs of `forward`, and the declared attributes."""
     inputs = []
-    reads_itself = operator.from_onnx.__func__ is not Operator.from_onnx.__func__
+    reads_itself = overrides_from_onnx(operator)
     for parameter in list(inspect.signature(operator.forward).parameters.values())[1:]:
         kind = "single" if parameter.default is parameter.empty else "optional"
         inputs.append(Parameter(parameter.name, "variadic" if parameter.kind is parameter.VAR_POSITIONAL else kind, ()))
@@ -92,8 +92,8 @@ def _signature(rules: NodeSignature) -> inspect.Signature:
                 default=_ABSENT if rule.required else rule.default,
             )
         )
-    for name, kind, default in zip(_CALL, ("int", "str"), (1, "")):
-        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default))
+    for name, annotation, usual in zip(_CALL, ("int", "str"), (1, "")):
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=usual))
     if rules.open:
         parameters.append(inspect.Parameter("attributes", inspect.Parameter.VAR_KEYWORD))
     return inspect.Signature(parameters)

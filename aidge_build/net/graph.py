@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy
 
@@ -102,7 +103,7 @@ class Graph:
                 self._tensors[name] = constant(name, new.astype(known.dtype.numpy))
 
     def node(
-        self, full_type: str, inputs: Sequence[Value | None], attributes: Mapping[str, object], outputs: int = 1, name: str = ""
+        self, full_type: str, inputs: Sequence[Value | None], attributes: Mapping[str, Any], outputs: int = 1, name: str = ""
     ) -> tuple[Value, ...]:
         """Append a node ("Conv", "my.domain::Twice"); AidgeError when its inputs or attributes do not fit."""
         domain, _, op_type = full_type.rpartition("::")
@@ -163,7 +164,7 @@ class Graph:
         """The finished graph as an ONNX file."""
         read = {name for node in self._sources for name in node.inputs}
         domains = {node.domain: 1 for node in self._sources if node.domain}
-        values = {name: tensor.data for name, tensor in self._tensors.items() if tensor.is_constant and name in read}
+        values = {name: tensor.data for name, tensor in self._tensors.items() if tensor.data is not None and name in read}
         inputs, outputs = (tuple(map(self._declared, names)) for names in (self._inputs, self._required_outputs()))
         return write_model(
             OnnxModel(

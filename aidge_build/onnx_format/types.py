@@ -8,7 +8,7 @@ import onnx
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 
-_DTYPES = {
+_DTYPES: dict[int, DType] = {
     onnx.TensorProto.FLOAT: DType.float32,
     onnx.TensorProto.DOUBLE: DType.float64,
     onnx.TensorProto.FLOAT16: DType.float16,
@@ -22,7 +22,7 @@ _DTYPES = {
     onnx.TensorProto.UINT64: DType.uint64,
     onnx.TensorProto.BOOL: DType.bool,
 }
-ONNX_TYPE_NAMES = {
+ONNX_TYPE_NAMES: dict[DType, str] = {
     DType.float32: "tensor(float)",
     DType.float64: "tensor(double)",
     **{

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import get_args
+from typing import Any, get_args
 
 import numpy
 
@@ -65,7 +65,7 @@ def declaration(entry: Field) -> Declared | None:
     return entry.metadata.get(_KEY)
 
 
-def from_declared(cls: type, source) -> Operator:
+def from_declared(cls: type, source) -> Any:
     """The operator with the declared attributes as the node states them; any other attribute is refused."""
     declared = declared_attributes(cls)
     source.expect_attributes(*declared)

@@ -62,7 +62,7 @@ class Operator:
         return tuple(base.__name__ for base in cls.__mro__ if base.__module__ == KINDS)
 
     @classmethod
-    def from_onnx(cls, source: OnnxNode) -> Operator | tuple[Operator, Sequence[str]]:
+    def from_onnx(cls, source) -> Operator | tuple[Operator, Sequence[str]]:
         """The operator of an ONNX node; with a list of tensor names when it does not read all inputs of the node.
 
         `source` is an `aidge_build.importers.onnx_node.OnnxNode`. The default reads the fields that `attribute()` declares.
@@ -172,3 +172,8 @@ class Activated(Operator):
     def unclamp(self, gradient: numpy.ndarray, result: numpy.ndarray) -> numpy.ndarray:
         """The gradient before the clamp, given the clamped result: none passes where a bound was reached."""
         return gradient * ((result > self.minimum) & (result < self.maximum)) if self.clamps else gradient
+
+
+def overrides_from_onnx(operator: type[Operator]) -> bool:
+    """Whether the class reads nodes of a file by itself; else it reads the attributes that it declares."""
+    return next(base for base in operator.__mro__ if "from_onnx" in vars(base)) is not Operator

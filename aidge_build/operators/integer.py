@@ -74,9 +74,9 @@ class ConvInteger(Operator):
 
 def _window(source, weights: int) -> tuple[Window, int]:
     source.expect_attributes("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-    data, weights = source.input(0), source.input(weights)
-    require(data.rank == weights.rank and data.rank >= 3, f"the input has rank {data.rank}, the weights {weights.rank}")
-    return Window.from_onnx(source, data.dims[2:], kernel=weights.dims[2:]), source.integer("group", 1)
+    data, filters = source.input(0), source.input(weights)
+    require(data.rank == filters.rank and data.rank >= 3, f"the input has rank {data.rank}, the weights {filters.rank}")
+    return Window.from_onnx(source, data.dims[2:], kernel=filters.dims[2:]), source.integer("group", 1)
 
 
 @operator("MatMulInteger")

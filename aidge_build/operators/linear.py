@@ -18,6 +18,9 @@ class LinearQuantized:
     axis of the output is 1 when the weights are quantized per channel.
     """
 
+    minimum: float  # of the clamp behind it, in real numbers
+    maximum: float
+
     def accumulate(self, data, weights, bias=None):
         """The sum of products plus bias, without clamp; float64 holds integers below 2^53 exactly."""
         raise NotImplementedError

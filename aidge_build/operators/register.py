@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform
 
 from aidge_build.errors import AidgeError
 from aidge_build.operators.attributes import READERS, attribute, declaration, type_of
-from aidge_build.operators.base import Operator
+from aidge_build.operators.base import Operator, overrides_from_onnx
 
 __all__ = ["attribute", "operator"]
 
@@ -27,7 +27,7 @@ def operator(*onnx_names: str) -> Callable[[_Class], _Class]:
 
     def mark(cls: _Class) -> _Class:
         _check_doc(cls)
-        made = cls if "__dataclass_params__" in vars(cls) else dataclass(frozen=True)(cls)
+        made: Any = cls if "__dataclass_params__" in vars(cls) else dataclass(frozen=True)(cls)
         _check(made, onnx_names)
         made.onnx_names = onnx_names
         return made
@@ -46,7 +46,7 @@ def _check(cls: type, onnx_names: tuple[str, ...]) -> None:
         raise AidgeError(f"{name} is registered as an operator, but is no subclass of Operator", code="REGISTRY")
     if not onnx_names or not all(isinstance(one, str) and one for one in onnx_names):
         raise AidgeError(f"{name}: @operator wants the names of the ONNX operators that it reads", code="REGISTRY")
-    if cls.infer is Operator.infer and cls.from_onnx.__func__ is Operator.from_onnx.__func__:
+    if cls.infer is Operator.infer and not overrides_from_onnx(cls):
         raise AidgeError(
             f"{name} has no shape rule", code="REGISTRY", hint="inherit it from a kind of operators.kinds, or define infer"
         )

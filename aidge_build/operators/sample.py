@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy
 
@@ -16,7 +17,7 @@ CLEARANCE = 0.05  # from a kink, far more than the step of a numeric gradient
 class Sample:
     """An operator and inputs for it, floats in float64 and away from kinks; None where an optional input is not given."""
 
-    operator: Operator
+    operator: Any  # an Operator
     inputs: tuple[numpy.ndarray | None, ...]
 
 

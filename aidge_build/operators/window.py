@@ -120,7 +120,8 @@ def overlaid(parts: numpy.ndarray, window: Window, shape: tuple[int, ...]) -> nu
             slice(tap * dilation, tap * dilation + (count - 1) * stride + 1, stride)
             for tap, dilation, count, stride in zip(taps, window.dilations, out, window.strides)
         )
-        padded[(slice(None), slice(None), *places)] += parts[(..., *taps)]
+        at: tuple = (..., *taps)
+        padded[:, :, *places] += parts[at]
     return padded[(slice(None), slice(None), *(slice(begin, begin + size) for (begin, _), size in zip(pads, shape[2:])))]
 
 

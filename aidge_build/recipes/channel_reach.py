@@ -181,7 +181,7 @@ def _reach_of_corners(node: Node, inputs: tuple[Tensor | None, ...], output: Ten
     for corner in corners:
         end_of = dict(zip(moving, corner))
         values = [
-            _image(tensor, found[tensor.name], end_of[index]) if index in end_of else tensor and tensor.data
+            _image(tensor, found[tensor.name], end_of[index]) if index in end_of else None if tensor is None else tensor.data
             for index, tensor in enumerate(inputs)
         ]
         (result,) = evaluate(node.operator, values, inputs, (output,))

@@ -35,7 +35,7 @@ def expand_qlinear(view: GraphView) -> GraphView:
                 node,
                 operator.inner,
                 [_operand(inputs, *places) for places in operator.operands],
-                tuple(inputs[place] for place in operator.result),
+                (inputs[operator.result[0]], inputs[operator.result[1]]),
             )
         elif isinstance(operator, QGemm):
             _expand_linear(view, rewrite, node, operator.inner, inputs, inputs[6], 1 if not operator.inner.transpose_b else 0)

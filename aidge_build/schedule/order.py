@@ -105,7 +105,7 @@ class _Walker:
         self.taken_over = [
             [(size, question.readers[t]) for t, size in operation.shared if t not in outputs] for operation in question.operations
         ]
-        after = [[] for _ in question.operations]
+        after: list[list[int]] = [[] for _ in question.operations]
         for index, before in enumerate(question.before):
             for other in _bits(before):
                 after[other].append(index)
@@ -188,7 +188,7 @@ class _Walker:
     def search(self, bound: int, best_bytes: int, limit: int) -> _Found:
         """The best order below `best_bytes`, best-first; `bound` is known to be a lower bound."""
         everything = (1 << len(self.question.operations)) - 1
-        heap = [(bound, 0, 0, self.question.start_bytes, self.first_ready(), None)]
+        heap: list[tuple] = [(bound, 0, 0, self.question.start_bytes, self.first_ready(), None)]
         seen: set[int] = set()
         lowest: dict[int, int] = {}
         states = 0

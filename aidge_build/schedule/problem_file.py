@@ -113,7 +113,7 @@ def _graph(content: dict, drop_identities: bool) -> GraphProblem:
     types = [str(entry.get("type", "")).removeprefix("op") for entry in content["ops"]]
     inputs, outputs = tuple(content["inputs"]), tuple(content["outputs"])
     _require_legal(sizes, operations, inputs, outputs)
-    numbers = range(len(operations))
+    numbers: Sequence[int] = range(len(operations))
     if drop_identities:
         kept = [number for number in numbers if not _is_identity(operations[number], types[number], sizes, outputs)]
         renamed = {operations[number].outputs[0]: operations[number].inputs[0] for number in numbers if number not in kept}

@@ -76,7 +76,7 @@ def needed_tools(arguments: list[str]) -> tuple[machine.Tool, ...]:
     """The system tools that a scons command line needs."""
     if is_doctor(arguments) or IDLE_OPTIONS & set(arguments):
         return ()
-    if {"test", "bench"} & set(arguments):
+    if {"test", "stress", "mutants", "bench"} & set(arguments):
         return machine.TOOLS
     named = [word.removeprefix("board=") for word in arguments if word.startswith("board=")]
     try:

@@ -31,7 +31,8 @@ def test_a_misspelled_option_is_an_error_with_the_valid_ones(build):
     assert done.returncode == 2
     assert (
         done.stderr
-        == "SConstruct: there is no option 'bord'; did you mean 'board'? options: board, boards, build, cache, check, example, models, part, update, verbose\n"
+        == "SConstruct: there is no option 'bord'; did you mean 'board'? options: board, boards, build, cache, check, count, "
+        "example, models, part, rooms, seed, update, verbose\n"
     )
 
 

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""The tool that puts faults into the rooms that prove things: it finds every place, and what it lists as equivalent exists."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tools.mutants.__main__ import all_mutants, sampled
+from tools.mutants.equivalent import argued
+from tools.mutants.guards import BUDGET, Guard, chosen
+from tools.mutants.loading import HIT, with_hits
+from tools.mutants.rooms import ROOMS
+from tools.mutants.sites import mutants, mutated, statement_lines
+
+ROOT = Path(__file__).resolve().parents[2]
+
+TEXT = '''"""A module."""
+LIMIT = 7
+
+def fits(size: int = 0) -> bool:
+    """Whether it fits."""
+    total: int
+    if 0 < size <= LIMIT and size != 3:
+        total = size
+        return True
+    return False
+'''
+
+
+def changes(text: str) -> set[tuple[str, str, str]]:
+    return {(mutant.kind, mutant.before, mutant.after) for mutant in mutants("m.py", text)}
+
+
+def test_every_comparison_constant_connective_and_statement_is_changed_once():
+    condition = "if 0 < size <= LIMIT and size != 3:"
+    assert changes(TEXT) == {
+        ("constant", "LIMIT = 7", "LIMIT = 8"),
+        ("constant", "LIMIT = 7", "LIMIT = 6"),
+        ("constant", "def fits(size: int=0) -> bool:", "def fits(size: int=1) -> bool:"),
+        ("constant", "def fits(size: int=0) -> bool:", "def fits(size: int=-1) -> bool:"),
+        ("statement", condition, "pass"),
+        ("comparison", condition, "if 0 <= size <= LIMIT and size != 3:"),
+        ("comparison", condition, "if 0 < size < LIMIT and size != 3:"),
+        ("comparison", condition, "if 0 < size <= LIMIT and size == 3:"),
+        ("and/or", condition, "if 0 < size <= LIMIT or size != 3:"),
+        ("constant", condition, "if 1 < size <= LIMIT and size != 3:"),
+        ("constant", condition, "if -1 < size <= LIMIT and size != 3:"),
+        ("constant", condition, "if 0 < size <= LIMIT and size != 4:"),
+        ("constant", condition, "if 0 < size <= LIMIT and size != 2:"),
+        ("statement", "total = size", "pass"),
+        ("statement", "return True", "pass"),
+        ("constant", "return True", "return False"),
+        ("statement", "return False", "pass"),
+        ("constant", "return False", "return True"),
+    }
+
+
+def test_the_tree_of_a_mutant_holds_its_change_and_no_other():
+    whole = ast.unparse(ast.parse(TEXT)).splitlines()
+    for mutant in mutants("m.py", TEXT):
+        lines = ast.unparse(mutated(TEXT, mutant)).splitlines()
+        if mutant.kind != "statement":
+            assert [line.strip() for line in lines if line not in whole] == [mutant.after]
+        else:
+            assert "pass" in (line.strip() for line in lines) and len(lines) <= len(whole)
+
+
+def test_a_mutant_keeps_its_identity_when_the_file_around_it_moves():
+    moved = TEXT.replace("LIMIT = 7", "# a comment\n\nLIMIT = 7").replace("size != 3", "(size\n            != 3)")
+    assert [mutant.identity for mutant in mutants("m.py", moved)] == [mutant.identity for mutant in mutants("m.py", TEXT)]
+
+
+def test_statements_say_that_they_were_reached_and_do_what_they_did():
+    reached = []
+    tree = with_hits("m.py", lambda file, line: reached.append(line))(TEXT)
+    assert HIT in ast.unparse(tree)
+    names: dict = {}
+    exec(compile(tree, "m.py", "exec"), names)
+    assert (names["fits"](2), reached) == (True, [7, 8, 9])
+    assert (names["fits"](3), reached[3:]) == (False, [7, 10])
+    assert names["fits"].__doc__ == "Whether it fits." and statement_lines(TEXT) == [7, 8, 9, 10]
+
+
+def test_a_mutant_is_tried_with_the_quickest_tests_that_come_by_its_statement():
+    found = {(mutant.line, mutant.kind): mutant for mutant in mutants("m.py", TEXT)}
+    guards = [
+        Guard("quick", 0.1, frozenset({("m.py", 10)})),
+        Guard("other", 0.2, frozenset({("m.py", 8)})),
+        Guard("slow", BUDGET, frozenset({("m.py", 8), ("m.py", 10)})),
+        Guard("elsewhere", 0.0, frozenset({("n.py", 8)})),
+    ]
+    assert [guard.name for guard in chosen(found[8, "statement"], guards)] == ["other"]  # `slow` is above the budget
+    assert [guard.name for guard in chosen(found[9, "statement"], guards)] == []
+    assert [guard.name for guard in chosen(found[2, "constant"], guards)] == ["quick", "other"]  # runs at import: all of the file
+
+
+def test_a_sample_depends_on_its_seed_alone():
+    found = mutants("m.py", TEXT)
+    assert sampled(found, 1, 5) == sampled(list(found), 1, 5) != sampled(found, 2, 5)
+    assert sampled(found, 1, 0) == found and len(sampled(found, 1, 5)) == 5
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_each_pattern_of_a_room_names_tests(room):
+    assert room.sources(ROOT) and all(list(ROOT.glob(pattern)) for pattern in room.tests)
+
+
+def test_what_is_argued_to_be_equivalent_is_a_mutant_that_exists():
+    known = {mutant.identity for mutant in all_mutants(ROOMS)}
+    assert set(argued()) - known == set()
+    assert all(len(reason.split()) > 3 for reason in argued().values())

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""./sconsw mutants: puts small faults into the rooms that prove things, and says which no test notices.
+
+Exit 0 if at most one mutant in twenty survives, 1 if more do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.mutants.equivalent import argued
+from tools.mutants.guards import chosen, guards_of
+from tools.mutants.rooms import ROOMS, Room
+from tools.mutants.session import preload
+from tools.mutants.sites import Mutant, mutants
+from tools.mutants.trial import Verdict, verdicts
+
+ROOT = Path(__file__).resolve().parents[2]
+STORE = ROOT / "build" / "mutants"
+TOLERATED = 20  # one survivor in so many
+
+
+def main(words: Sequence[str]) -> int:
+    """Runs a sample; prints one line per mutant, then the survivors with their change."""
+    options = _options(words)
+    rooms = [room for room in ROOMS if not options.rooms or room.name in options.rooms.split(",")]
+    sample = sampled(all_mutants(rooms), options.seed, options.count, options.only)
+    STORE.mkdir(parents=True, exist_ok=True)
+    preload()
+    os.chdir(ROOT)
+    guards = {room.name: guards_of(room, ROOT, STORE, _say) for room in rooms if any(_room(m) == room.name for m in sample)}
+    tasks = [(mutant, chosen(mutant, guards[_room(mutant)])) for mutant in sample]
+    reasons, survivors, known = argued(), [], 0
+    for number, verdict in enumerate(verdicts(tasks, ROOT, STORE, options.jobs), 1):
+        reason = "" if verdict.killer else reasons.get(verdict.mutant.identity, "")
+        known += bool(reason)
+        survivors += [] if verdict.killer or reason else [verdict]
+        _say(f"{number}/{len(sample)}  {_line(verdict, reason)}")
+    for verdict in survivors:
+        print(_difference(verdict))
+    print(
+        f"seed {options.seed}: {len(sample)} mutants, {len(sample) - known - len(survivors)} killed, "
+        f"{known} equivalent (argued in tools/mutants/equivalent.toml), {len(survivors)} survived"
+    )
+    return int(len(survivors) * TOLERATED > len(sample))
+
+
+def all_mutants(rooms: Sequence[Room]) -> list[Mutant]:
+    """Every mutant of the rooms, in the order of rooms, files and lines."""
+    files = [file for room in rooms for file in room.sources(ROOT)]
+    return [mutant for file in files for mutant in mutants(file, (ROOT / file).read_text(encoding="utf-8"))]
+
+
+def sampled(found: list[Mutant], seed: int, count: int, only: str = "") -> list[Mutant]:
+    """`count` of them (0: all), drawn by `seed`, in the order of the files; `only` is a piece of `file:line`."""
+    found = [mutant for mutant in found if only in f"{mutant.file}:{mutant.line}:"]
+    if not count or count >= len(found):
+        return found
+    return [found[index] for index in sorted(random.Random(seed).sample(range(len(found)), count))]
+
+
+def _options(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./sconsw mutants", description=__doc__.split("\n", 1)[0])
+    parser.add_argument(
+        "--rooms", default="", help=f"with commas between them (default: {','.join(room.name for room in ROOMS)})"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="which sample")
+    parser.add_argument("--count", type=int, default=60, help="how many mutants; 0 means all")
+    parser.add_argument("--only", default="", help="a piece of file:line: ; only mutants there")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="so many at a time")
+    options = parser.parse_args(words)
+    for name in filter(None, options.rooms.split(",")):
+        if name not in {room.name for room in ROOMS}:
+            parser.error(f"there is no room '{name}'; rooms: {', '.join(room.name for room in ROOMS)}")
+    return options
+
+
+def _room(mutant: Mutant) -> str:
+    return mutant.file.split("/")[1]
+
+
+def _line(verdict: Verdict, reason: str) -> str:
+    mutant = verdict.mutant
+    what = f"killed by {verdict.killer}" if verdict.killer else f"EQUIVALENT: {reason}" if reason else "SURVIVED"
+    return f"{mutant.file}:{mutant.line}: {mutant.kind}: {what}"
+
+
+def _difference(verdict: Verdict) -> str:
+    mutant = verdict.mutant
+    tests = f"{verdict.passed} tests pass" if verdict.passed else "no test comes by"
+    occurrence = f" (occurrence {mutant.occurrence})" if mutant.occurrence > 1 else ""
+    lines = [f"{mutant.file}:{mutant.line}: in {mutant.function}{occurrence}; {tests}"]
+    lines += [f"-   {line}" for line in mutant.before.splitlines()] + [f"+   {line}" for line in mutant.after.splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Which tests guard which room. A test listed here is run on a mutant when it comes by the statement that was changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = "aidge_build"
+
+
+@dataclass(frozen=True)
+class Room:
+    """A folder of the package and the test files that guard it, as patterns below the root."""
+
+    name: str
+    tests: tuple[str, ...]
+
+    def sources(self, root: Path) -> list[str]:
+        return [path.relative_to(root).as_posix() for path in sorted((root / PACKAGE / self.name).glob("*.py"))]
+
+    def test_files(self, root: Path) -> list[str]:
+        found = {path.relative_to(root).as_posix() for pattern in self.tests for path in root.glob(pattern)}
+        return sorted(found)
+
+
+ROOMS = (
+    Room(
+        "arithmetic",
+        (
+            "tests/unit/test_arithmetic_*.py",
+            "tests/unit/test_operator_softmax.py",
+            "tests/kernels/test_ref_requantize.py",
+            "tests/kernels/test_cortexm_linear.py",
+            "tests/kernels/test_cortexm_elementwise.py",
+        ),
+    ),
+    Room(
+        "elf",
+        (
+            "tests/elf/test_*.py",
+            "tests/unit/test_finding_codes.py",
+            "tests/target/test_cycles.py",
+            "tests/target/test_flash.py",
+        ),
+    ),
+    Room("memory", ("tests/unit/test_memory_*.py", "tests/unit/test_plan_command.py", "tests/target/test_several_regions.py")),
+    Room(
+        "recipes",
+        (
+            "tests/unit/test_recipes*.py",
+            "tests/unit/test_constant_channels.py",
+            "tests/unit/test_signed_tensors.py",
+            "tests/operators/test_qlinear.py",
+            "tests/target/test_quantized_dialects.py",
+        ),
+    ),
+    Room(
+        "verify",
+        (
+            "tests/unit/test_verify_*.py",
+            "tests/target/test_emulation.py",
+            "tests/target/test_wild_models.py",
+            "tests/errors/test_command_line.py",
+        ),
+    ),
+)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build import machine
 from aidge_build.boards import Board, load_board
 from aidge_build.toolchain import build_program
 from tests.command import aidge_build
@@ -22,6 +23,9 @@ EXAMPLES = tuple(sorted(script.parent.name for script in ROOT.glob("examples/*/S
 EXAMPLE_MODELS = {"digits.onnx": ROOT / "examples" / "digits" / "digits.onnx"}
 
 needs_cross_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+needs_cross_cplusplus = pytest.mark.skipif(
+    machine.CROSS_CPLUSPLUS.version() is None, reason=f"needs {' '.join(machine.CROSS_CPLUSPLUS.packages)}"
+)
 needs_qemu = pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="needs qemu-system-arm")
 
 SHA256 = "ab" * 32

@@ -76,7 +76,9 @@ def needed_tools(arguments: list[str]) -> tuple[machine.Tool, ...]:
     """The system tools that a scons command line needs."""
     if is_doctor(arguments) or IDLE_OPTIONS & set(arguments):
         return ()
-    if {"test", "stress", "mutants", "bench"} & set(arguments):
+    if {"test", "stress", "mutants"} & set(arguments):
+        return (*machine.TOOLS, *machine.FOR_TESTS)
+    if "bench" in arguments:
         return machine.TOOLS
     named = [word.removeprefix("board=") for word in arguments if word.startswith("board=")]
     try:

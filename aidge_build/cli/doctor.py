@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     wanted = (*machine.TOOLS, *([machine.VENV] if _PROJECT_FILE.is_file() else []))
-    tools = [_tool_entry(tool) for tool in wanted]
+    tools = [*(_tool_entry(tool) for tool in wanted), *(_optional_entry(tool) for tool in machine.FOR_TESTS)]
     missing = [tool for tool, entry in zip(wanted, tools) if entry.problem]
     packages = [_package_entry(*requirement) for requirement in _requirements()]
     troubled = [entry for entry in (*tools, *packages) if entry.problem]
@@ -80,6 +80,13 @@ def _text(tools: list[Entry], packages: list[Entry], troubled: list[Entry], line
 def _tool_entry(tool: machine.Tool) -> Entry:
     version = tool.version()
     return Entry(tool.name, version, f"for {tool.purpose}", f"MISSING, needed for {tool.purpose}" if version is None else "")
+
+
+def _optional_entry(tool: machine.Tool) -> Entry:
+    """A tool that only some builds and the tests need: its absence is no trouble."""
+    version = tool.version()
+    absent = f"not installed, for {tool.purpose} (package {' '.join(tool.packages)})"
+    return Entry(tool.name, version, f"for {tool.purpose}" if version is not None else absent, "")
 
 
 def _package_entry(name: str, bounds: str, purpose: str) -> Entry:

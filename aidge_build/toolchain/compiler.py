@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from aidge_build import machine
 from aidge_build.boards import Board
 from aidge_build.elf.overflow import read_overflows
 from aidge_build.errors import AidgeError, MissingTool
 
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
 DEFAULT_PREFIX = "arm-none-eabi-"
+_CROSS_CPLUSPLUS = f"{DEFAULT_PREFIX}g++"
 _CPLUSPLUS_SUFFIXES = (".cpp", ".cc", ".cxx")
 _ERROR_LINE = re.compile(
     r"\b(fatal )?error\b|undefined reference|multiple definition|cannot find|will not fit|aidge: ", re.IGNORECASE
@@ -42,8 +44,17 @@ class Compiler:
         """Runs `driver`; a failure is an AidgeError with the first error line (COMPILE, LINK or LINK_OVERFLOW)."""
         environment = {**os.environ, "LC_ALL": "C"}
         result = subprocess.run([driver, *arguments], capture_output=True, text=True, errors="replace", env=environment)
+        if result.returncode != 0 and driver == self.cplusplus and Path(driver).name == _CROSS_CPLUSPLUS:
+            _require_cplusplus_library(where)
         if result.returncode != 0:
             raise _failure(result.stderr, where)
+
+
+def _require_cplusplus_library(where: str) -> None:
+    """Debian's cross compiler comes without its C++ library: what that makes of a program says less than its name."""
+    if machine.CROSS_CPLUSPLUS.version() is None:
+        packages = " ".join(machine.CROSS_CPLUSPLUS.packages)
+        raise MissingTool("the C++ library of the cross compiler is missing", where=where, hint=f"apt install {packages}")
 
 
 def find_compiler(board: Board) -> Compiler:

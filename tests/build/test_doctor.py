@@ -26,7 +26,8 @@ def with_versions(monkeypatch, **versions):
 
 def test_every_tool_and_package_is_listed_with_its_version():
     data = aidge_build("doctor", "--json").json
-    assert {"cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm", "ensurepip"} == {entry["name"] for entry in data["tools"]}
+    needed = {"cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm", "ensurepip"}
+    assert {entry["name"] for entry in data["tools"]} == needed | {"c++", "libstdc++-arm", "make", "cmake", "ninja"}
     assert {"onnx", "numpy", "scons", "unicorn", "pytest"} <= {entry["name"] for entry in data["packages"]}
     assert next(entry["version"] for entry in data["packages"] if entry["name"] == "numpy") == importlib.metadata.version("numpy")
 
@@ -38,6 +39,15 @@ def test_a_missing_tool_is_named_with_the_line_that_installs_it(monkeypatch):
     assert done.exit_code == 3
     assert "Missing: qemu-system-arm." in done.stdout
     assert "Type: sudo apt-get install --no-install-recommends qemu-system-arm" in done.stdout
+
+
+def test_a_tool_that_only_tests_and_some_builds_need_may_be_absent(monkeypatch):
+    gone = dataclasses.replace(machine.CROSS_CPLUSPLUS, version=lambda: None)
+    monkeypatch.setattr(machine, "FOR_TESTS", (gone,))
+    done = aidge_build("doctor")
+    line = next(line for line in done.stdout.splitlines() if line.startswith("libstdc++-arm "))
+    assert "not installed, for C++ on boards but host, tests (package libstdc++-arm-none-eabi-newlib)" in line
+    assert "libstdc++-arm" not in aidge_build("doctor", "--json").json["missing"]
 
 
 @pytest.mark.parametrize("version, words", [("1.20.0", "is too old or too new, wants >=1.21"), (None, "MISSING")])

@@ -63,7 +63,7 @@ def absent(log: Path | None = None) -> machine.Tool:
         ("board=stm32f7", ["arm-none-eabi-gcc", "newlib"]),
         ("board=stm32f7 run", ["arm-none-eabi-gcc", "newlib", "cc"]),
         ("board=mps3-an547 run", ["arm-none-eabi-gcc", "newlib", "cc", "qemu-system-arm"]),
-        ("test", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
+        ("test", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm", "c++", "libstdc++-arm", "make", "cmake", "ninja"]),
         ("bench --check", ["cc", "arm-none-eabi-gcc", "newlib", "qemu-system-arm"]),
     ],
 )

@@ -13,7 +13,7 @@ from aidge_build.cli import main
 from aidge_build.elf import activation, read_disassembly, read_image, stack, stack_use
 from aidge_build.emulate import run_program
 from aidge_build.toolchain import build_program, disassemble
-from tests.programs import build, model, needs_cross_compiler, needs_qemu
+from tests.programs import build, model, needs_cross_compiler, needs_cross_cplusplus, needs_qemu
 
 pytestmark = [needs_cross_compiler, needs_qemu]
 
@@ -283,6 +283,7 @@ def test_inner_parts_of_hand_written_code_return_to_it_or_for_it(tmp_path):
     )
 
 
+@needs_cross_cplusplus
 def test_the_constructors_of_cplusplus_count(tmp_path):
     source = tmp_path / "app.cpp"
     source.write_text(

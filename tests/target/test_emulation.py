@@ -15,7 +15,7 @@ from aidge_build.elf import read_claims, read_image
 from aidge_build.emulate import block_counter, native_code, run_program
 from aidge_build.errors import AidgeError, CheckFailed, MissingTool
 from aidge_build.toolchain import build_program
-from tests.programs import build, build_model, model, needs_cross_compiler, needs_qemu
+from tests.programs import build, build_model, model, needs_cross_compiler, needs_cross_cplusplus, needs_qemu
 from tests.shared import MODELS
 
 pytestmark = [needs_cross_compiler, needs_qemu]
@@ -340,6 +340,7 @@ def test_a_missing_cross_compiler_names_the_package(tmp_path, monkeypatch):
         build("stm32f7", "", tmp_path)
 
 
+@needs_cross_cplusplus
 def test_c_plus_plus_constructors_run(tmp_path):
     source = tmp_path / "app.cpp"
     source.write_text(

@@ -15,6 +15,7 @@ import pytest
 from aidge_build import scons_toolpath
 from tests.command import aidge_build
 from tests.models import model
+from tests.programs import needs_cross_cplusplus
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = '''# SPDX-License-Identifier: MIT
@@ -123,7 +124,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("board", ["host", "mps2-an386"])
+@pytest.mark.parametrize("board", ["host", pytest.param("mps2-an386", marks=needs_cross_cplusplus)])
 def test_a_template_library_computes_what_the_numpy_backend_computes(folder, board):
     result = aidge_build(
         "verify",

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""Every program that tests, or the code that they call, may start, and what brings it to a fresh machine.
+
+`tests/conftest.py` lets no test start a program that is not here: `./sconsw --install test` cannot come to need one unnoticed.
+"""
+
+from __future__ import annotations
+
+from aidge_build import machine
+
+# There wherever Debian, Python and git are.
+PRESENT = {"git", "sh", "sleep", "true", "unshare", "uname"}
+
+INSTALLED = {
+    "cc": machine.HOST_COMPILER,
+    "gcc": machine.HOST_COMPILER,
+    "objdump": machine.HOST_COMPILER,
+    "c++": machine.HOST_CPLUSPLUS,
+    "g++": machine.HOST_CPLUSPLUS,
+    "arm-none-eabi-gcc": machine.CROSS_COMPILER,
+    "arm-none-eabi-ar": machine.CROSS_COMPILER,
+    "arm-none-eabi-ld": machine.CROSS_COMPILER,
+    "arm-none-eabi-nm": machine.CROSS_COMPILER,
+    "arm-none-eabi-objcopy": machine.CROSS_COMPILER,
+    "arm-none-eabi-objdump": machine.CROSS_COMPILER,
+    "arm-none-eabi-readelf": machine.CROSS_COMPILER,
+    "arm-none-eabi-size": machine.CROSS_COMPILER,
+    "arm-none-eabi-strip": machine.CROSS_COMPILER,
+    "arm-none-eabi-g++": machine.CROSS_CPLUSPLUS,
+    "qemu-system-arm": machine.QEMU,
+    "make": machine.MAKE,
+    "cmake": machine.CMAKE,
+    "ninja": machine.NINJA,
+}
+
+# Tests that need one of these skip where it is missing; the reason says why it is not installed.
+OPTIONAL = {
+    "chromium": "looks at one page; a browser is larger than all the rest",
+    "chromium-browser": "another name of chromium",
+    "google-chrome": "another name of chromium",
+    "clang": "a second opinion on warnings; half a gigabyte",
+    "openocd": "puts programs on real boards, which are not there",
+}
+
+COMPILERS = {name for name in INSTALLED if name.endswith(("cc", "gcc", "++"))} | {"clang", "clang++"}
+
+
+def complaint(program: str) -> str:
+    """What is wrong with starting `program` (a file name), or an empty string."""
+    if program in PRESENT or program in INSTALLED or program in OPTIONAL or program.startswith("python"):
+        return ""
+    return f"a test started '{program}', which tests/called_programs.py does not list: say what brings it to a fresh machine"

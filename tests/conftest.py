@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""What holds for all tests: the programs that they may start."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tests.called_programs import COMPILERS, complaint
+
+ROOT = Path(__file__).resolve().parents[1]
+# Programs that were made a moment ago lie here, those of the machine elsewhere.
+MADE_HERE = (tempfile.gettempdir(), str(ROOT))
+WITHOUT_COMPILER = f"{ROOT / 'tests' / 'unit'}{os.sep}"
+
+_running = ""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Remembers whose programs are being started: fixtures and the test itself."""
+    global _running
+    _running = str(item.path)
+    try:
+        return (yield)
+    finally:
+        _running = ""
+
+
+def _look_at(event: str, arguments: tuple) -> None:
+    """An audit hook: Python tells it of every program before it starts."""
+    if event != "subprocess.Popen" or not _running:
+        return
+    program = os.fsdecode(arguments[0])
+    if (shutil.which(program) or program).startswith(MADE_HERE):
+        return
+    name = os.path.basename(program)
+    if _running.startswith(WITHOUT_COMPILER) and name in COMPILERS:
+        pytest.fail(f"tests/unit starts no compiler, and this test starts {name}")
+    if complaint(name):
+        pytest.fail(complaint(name))
+
+
+sys.addaudithook(_look_at)

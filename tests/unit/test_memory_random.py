@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Random networks as the planner sees them: in time, nearly always proved, and never illegal.
+"""Random networks as the planner sees them: with bounded effort, nearly always proved, and never illegal.
 
 The suite takes a fixed sample; AIDGE_STRESS=1 (`./sconsw stress`) 10,000 small networks, and 300 of up to 2,000 buffers.
 """
@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
-from time import process_time
 
 import pytest
 
@@ -24,10 +23,11 @@ from aidge_build.memory.problem import Problem
 from aidge_build.schedule.order import best_order
 from aidge_build.schedule.problem_file import GraphProblem
 from aidge_build.schedule.question import Operation, OrderQuestion
+from tests.effort import counted
 
 STRESS = "AIDGE_STRESS" in os.environ
-COUNT = 10_000 if STRESS else 300
-LARGE_COUNT, MOST_OPERATIONS = (300, 1_500) if STRESS else (25, 300)
+COUNT = 10_000 if STRESS else 150
+LARGE_COUNT, MOST_OPERATIONS = (300, 1_500) if STRESS else (10, 300)
 STYLES = ("chain", "residual", "inception", "dense", "unet", "mesh")
 
 
@@ -146,25 +146,21 @@ def test_bytes_that_are_reused_a_step_too_early_are_found(seed):
     assert found
 
 
-def test_networks_of_many_sizes_are_nearly_always_proved_and_quickly():
-    proved, seconds = 0, []
+def test_networks_of_many_sizes_are_nearly_always_proved():
+    proved = 0
     for seed in range(LARGE_COUNT):
         buffers = buffers_of(seed, round(30 * (MOST_OPERATIONS / 30) ** Random(seed + 7).random()), ordered=seed % 4 == 0)
-        begin = process_time()
         found = plan(buffers)
-        seconds.append(process_time() - begin)
         check(found, buffers)
         proved += found.offsets_proved_optimal
     assert proved >= 0.95 * LARGE_COUNT, f"{proved} of {LARGE_COUNT} proved"
-    assert max(seconds) < 10 and sorted(seconds)[LARGE_COUNT // 2] < 1
 
 
-@pytest.mark.parametrize("seed, count", [(1, 300), (2, 500), (3, 1_000), (4, 1_000), (5, 2_000)])
-def test_a_large_network_is_planned_in_seconds(seed, count):
+@pytest.mark.parametrize("seed, count", [(1, 300), (2, 500), (3, 1_000), *([(4, 1_000), (5, 2_000)] if STRESS else [])])
+def test_the_effort_for_a_large_network_has_a_bound_per_buffer(seed, count):
     buffers = buffers_of(seed, count, ordered=False)
-    begin = process_time()
-    found = plan(buffers)
-    assert process_time() - begin < 10, f"{len(buffers)} buffers took more than 10 s of processor time"
+    found, calls = counted(lambda: plan(buffers))
+    assert calls < 5_000 * len(buffers)
     check(found, buffers)
     assert found.gap_bytes <= 0.02 * found.lower_bound_bytes
 

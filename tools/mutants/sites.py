@@ -178,19 +178,28 @@ def _mutated_statement(site: _Site, edit: Edit) -> str:
     if isinstance(site.node, ast.stmt):
         return "pass"
     memory: dict[int, object] = {}
-    statement = copy.deepcopy(site.statement, memory)
-    edit(memory[id(site.node)], memory[id(site.owner)])
-    return _shown(statement)
+    head = copy.deepcopy(_head(site.statement), memory)
+    edit(memory[id(site.node)], memory.get(id(site.owner), head))
+    return _text(head)
 
 
 def _shown(statement: ast.stmt) -> str:
     """The statement's own text: of a loop its head, of a function its arguments."""
+    return _text(_head(statement))
+
+
+def _head(statement: ast.stmt) -> ast.stmt:
+    """The statement without the statements inside it."""
     alone = copy.copy(statement)
     for block in BLOCKS:
         if getattr(alone, block, None):
             setattr(alone, block, [ast.Expr(ast.Constant(...))] if block == "body" else [])
     if isinstance(alone, ast.Match):
         alone.cases = statement.cases
-    if isinstance(alone, ast.Try):
+    return alone
+
+
+def _text(head: ast.stmt) -> str:
+    if isinstance(head, ast.Try):
         return "try:"
-    return ast.unparse(ast.fix_missing_locations(alone)).removesuffix("...").strip()
+    return ast.unparse(ast.fix_missing_locations(head)).removesuffix("...").strip()

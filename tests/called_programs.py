@@ -19,6 +19,7 @@ INSTALLED = {
     "g++": machine.HOST_CPLUSPLUS,
     "arm-none-eabi-gcc": machine.CROSS_COMPILER,
     "arm-none-eabi-ar": machine.CROSS_COMPILER,
+    "arm-none-eabi-gcc-ar": machine.CROSS_COMPILER,
     "arm-none-eabi-ld": machine.CROSS_COMPILER,
     "arm-none-eabi-nm": machine.CROSS_COMPILER,
     "arm-none-eabi-objcopy": machine.CROSS_COMPILER,
@@ -30,6 +31,7 @@ INSTALLED = {
     "qemu-system-arm": machine.QEMU,
     "make": machine.MAKE,
     "cmake": machine.CMAKE,
+    "ctest": machine.CMAKE,
     "ninja": machine.NINJA,
 }
 

@@ -126,6 +126,22 @@ def layer_symbols(model: str, nodes: Iterable[tuple[str, str]]) -> tuple[str, ..
     return tuple(symbols)
 
 
+# 48 bits: enough to tell apart all headers of a model that anybody will ever have, short enough for a line of the linker.
+DIGEST_DIGITS = 12
+_SECOND_NAME = re.compile(rf"(\w+)_([0-9a-f]{{{DIGEST_DIGITS}}})", re.ASCII)
+
+
+def second_name(symbol: str, digest: str) -> str:
+    """The name of a function or array of a model for users of its header, whose digest it ends in."""
+    return f"{symbol}_{digest}"
+
+
+def split_second_name(symbol: str) -> tuple[str, str] | None:
+    """The first name and the digest of what may be a second name; whether it is one, only the first one's being there tells."""
+    match = _SECOND_NAME.fullmatch(symbol)
+    return (match[1], match[2]) if match else None
+
+
 _HARMLESS = frozenset(map(chr, range(0x20, 0x7F))) - frozenset("*?\\")
 
 

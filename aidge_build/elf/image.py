@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
 from aidge_build.errors import AidgeError
+from aidge_build.naming import split_second_name
 
 # What gcc appends to the name of a function or variable that it cloned or made local.
 _COMPILER_SUFFIX = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias)(\.\d+)*)+$")
@@ -119,7 +120,11 @@ def _read(elf: ELFFile, path: str) -> Image:
         raise AidgeError("is not a linked program", where=path, hint="give the ELF file that the linker wrote", code="ELF")
     segments = [segment.header for segment in elf.iter_segments() if segment["p_type"] == "PT_LOAD"]
     sections = tuple(_section(section, segments) for section in elf.iter_sections() if section["sh_flags"] & SH_FLAGS.SHF_ALLOC)
-    symbols = tuple(sorted(_symbols(elf), key=lambda symbol: (symbol.address, -symbol.size_bytes, symbol.linked_name)))
+    symbols = tuple(
+        sorted(
+            _without_second_names([*_symbols(elf)]), key=lambda symbol: (symbol.address, -symbol.size_bytes, symbol.linked_name)
+        )
+    )
     by_name: dict[str, list[Symbol]] = {}
     for symbol in symbols:
         by_name.setdefault(symbol.name, []).append(symbol)
@@ -184,6 +189,15 @@ def _symbols(elf: ELFFile):
                 section,
                 file if symbol["st_info"]["bind"] == "STB_LOCAL" else "",
             )
+
+
+def _without_second_names(symbols: Sequence[Symbol]) -> Iterator[Symbol]:
+    """A model's functions and arrays once: users of its header are linked to a second name of the same bytes."""
+    places = {(symbol.name, symbol.kind, symbol.address, symbol.size_bytes) for symbol in symbols}
+    for symbol in symbols:
+        split = split_second_name(symbol.name)
+        if split is None or (split[0], symbol.kind, symbol.address, symbol.size_bytes) not in places:
+            yield symbol
 
 
 def _notes(elf: ELFFile):

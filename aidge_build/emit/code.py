@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.emit.arrays import Arrays
-from aidge_build.emit.header import arenas_of, owns_arena, signature
+from aidge_build.emit.header import arenas_of, owns_arena, public_arenas, signature
 from aidge_build.emit.kernels import kernel_text
 from aidge_build.emit.layers import LayerText
 from aidge_build.emit.places import RUN_ARENA
@@ -13,8 +13,11 @@ from aidge_build.emit.template import render_file
 from aidge_build.program import Program
 
 
-def code_text(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers: tuple[LayerText, ...]) -> str:
-    """The code file. Nothing in it depends on the values of weights, scales or zero points."""
+def code_text(
+    program: Program, ports: tuple[Port, ...], arrays: Arrays, layers: tuple[LayerText, ...], header_digest: str
+) -> str:
+    """The code file. Nothing in it depends on the values of weights, scales or zero points, but for the digest of the header,
+    which states the scales of inputs and outputs: where that changes, this file is compiled again in any case."""
     wanted = dict.fromkeys((layer.kernel.library, source) for layer in program.layers for source in layer.call.sources)
     kernels = kernel_text(program.library_files, wanted)
     texts = tuple(dict.fromkeys(text for layer in program.layers for text in layer.call.texts))
@@ -27,19 +30,27 @@ def code_text(program: Program, ports: tuple[Port, ...], arrays: Arrays, layers:
         owns_arena=owns_arena(program),
         arena_alignment=program.arena_alignment,
         arenas=arenas_of(program),
-        arena_in_header=program.options.io == "arena",
+        public_arenas=public_arenas(program),
+        digest=header_digest,
         arrays=arrays.all,
         has_trace=program.options.trace,
         kernels=kernels.files,
         texts=texts,
         layers=layers,
         parameters=signature(program, ports),
+        arguments=_arguments(program, ports),
         caller_arena=program.options.arena == "caller",
         passes_arena=any(
             RUN_ARENA in text for layer in layers for text in (*layer.passed, *(trace.pointer for trace in layer.traces))
         ),
         checks=_pointer_checks(program, ports),
     )
+
+
+def _arguments(program: Program, ports: tuple[Port, ...]) -> str:
+    """The names of N_run's parameters."""
+    arena = ["arena"] if program.options.arena == "caller" else []
+    return ", ".join(arena + ([port.parameter for port in ports] if program.options.io == "caller" else []))
 
 
 def _has_floats(program: Program) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import numpy
@@ -10,7 +11,7 @@ import numpy
 from aidge_build.emit.arrays import Array, integer
 from aidge_build.emit.ports import Port
 from aidge_build.emit.template import render_file
-from aidge_build.naming import comment_text
+from aidge_build.naming import DIGEST_DIGITS, comment_text, second_name
 from aidge_build.program import Program
 
 
@@ -54,15 +55,50 @@ def arenas_of(program: Program) -> tuple[ArenaArray, ...]:
     return tuple(found)
 
 
-def header_text(program: Program, ports: tuple[Port, ...]) -> str:
-    """The header."""
+def public_arenas(program: Program) -> tuple[ArenaArray, ...]:
+    """The arrays of the arena that the header declares: the inputs and outputs lie in them."""
+    return arenas_of(program) if owns_arena(program) and program.options.io == "arena" else ()
+
+
+@dataclass(frozen=True)
+class Header:
+    """N.h, and the digest that is the ending of the second names; holds nothing of the weights."""
+
+    text: str
+    digest: str
+
+
+def header_of(program: Program, ports: tuple[Port, ...]) -> Header:
+    """The header. Its digest is the start of the SHA-256 of its own text with the digest left out.
+
+    Users of the header are linked to names that end in the digest, so that a header which differs from that of the linked code
+    in one character is an undefined reference. The renaming is `#pragma redefine_extname`, which gcc and clang know on every
+    ELF target, because it is seen by the linker alone. A macro would be seen by everything between: what quotes or joins names
+    (the shells of Zephyr and RT-Thread register a command by the name of its function), bindings made from the header (a
+    binding's users would write the digest), debuggers. An assembler label does the same as the pragma, but clang refuses it
+    where somebody declared the function by hand and called it before, and parsers of headers stumble over it. The macro is what
+    remains for other compilers. The code file itself defines the plain name, so that its section is `.text.N_run` in a linker
+    script, and gives it the second one as an alias.
+    """
+    digest = hashlib.sha256(_text(program, ports, "").encode("ascii")).hexdigest()[:DIGEST_DIGITS]
+    return Header(_text(program, ports, digest), digest)
+
+
+def _public_symbols(program: Program) -> tuple[str, ...]:
+    """What the header declares."""
+    return (f"{program.name}_run", *(arena.symbol for arena in public_arenas(program)))
+
+
+def _text(program: Program, ports: tuple[Port, ...], digest: str) -> str:
     return render_file(
         "model.h",
         name=program.name,
         prefix=program.name.upper(),
+        code_file=program.code_file,
         macros=[_port_macros(program, port) for port in ports] + [_arena_macros(program)],
-        arena_in_header=owns_arena(program) and program.options.io == "arena",
-        arenas=arenas_of(program),
+        public=[(symbol, second_name(symbol, digest)) for symbol in _public_symbols(program)],
+        digest=digest,
+        arenas=public_arenas(program),
         run_comment=_run_comment(program, ports),
         parameters=signature(program, ports),
     )

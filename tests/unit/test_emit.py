@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import re
 
@@ -15,8 +16,8 @@ from aidge_build.emit import emit
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.kernels import kernel_text
 from aidge_build.errors import AidgeError
-from aidge_build.program import Options, Place
 from tests.effort import counted
+from aidge_build.program import ArenaPart, Options, Place
 from tests.emitted import chain, float_sum
 
 HOSTILE = ("w*/ int injected = 42; /*", "first\\\n??/#include <stdlib.h>", "{{7*7}} $(id) %s", "int", "\U0001f600\udc80\u202e")
@@ -38,15 +39,52 @@ def test_new_weights_change_neither_code_nor_header():
     assert {name for name in old.files if old.files[name] != new.files[name]} == {"toy_weights.c", "toy.plan.json"}
 
 
-def test_new_scales_change_the_header_and_not_the_code():
+def digest_of(program) -> str:
+    """What the second names of the program's functions end in."""
+    (digest,) = set(re.findall(r"_run_([0-9a-f]{12})\b", text_of(program, ".h")))
+    return digest
+
+
+def test_new_scales_change_the_header_and_of_the_code_its_digest_alone():
     old = chain()
     x = old.view.tensor("x")
     x = x.with_(quantization=dataclasses.replace(x.quantization, scales=(0.5,)))
     view = dataclasses.replace(old.view, tensors={**old.view.tensors, "x": x})
     layers = (dataclasses.replace(old.layers[0], inputs=(x,)), old.layers[1])
     new = dataclasses.replace(old, view=view, layers=layers)
-    assert text_of(new, ".c") == text_of(old, ".c")
+    assert digest_of(new) != digest_of(old)
+    assert text_of(new, ".c").replace(digest_of(new), digest_of(old)) == text_of(old, ".c")
     assert "#define TOY_INPUT_SCALE 0.5f\n" in text_of(new, ".h")
+
+
+@pytest.mark.parametrize("options", [Options(), Options(io="arena"), Options(arena="caller")], ids=str)
+def test_the_digest_is_that_of_the_header_without_it(options):
+    header, digest = text_of(chain(options=options), ".h"), digest_of(chain(options=options))
+    assert hashlib.sha256(header.replace(digest, "").encode()).hexdigest().startswith(digest)
+    assert f"#define TOY_HEADER_{digest}\n" in header and digest in text_of(chain(options=options), ".c")
+
+
+def test_any_difference_of_the_interface_is_one_of_the_digest():
+    programs = [
+        chain(),
+        chain(count=7),
+        chain(names=("x2", "first", "middle", "second", "y")),
+        chain(arena_alignment=16),
+        *(chain(options=Options(**{option: value})) for option, value in (("io", "arena"), ("arena", "caller"))),
+    ]
+    assert len({digest_of(program) for program in programs}) == len(programs)
+
+
+def test_every_array_and_function_of_the_header_has_a_second_name_in_the_code():
+    parts = (ArenaPart("DTCM", 0, chain().arena, "dtcm"), ArenaPart("SRAM", 32, chain().arena, "sram"))
+    program = chain(options=Options(io="arena"), split=parts)
+    header, code, digest = text_of(program, ".h"), text_of(program, ".c"), digest_of(program)
+    declared = re.findall(r"^(?:extern uint8_t|int) (\w+)[(\[]", header, re.M)
+    assert declared == ["toy_arena_dtcm", "toy_arena_sram", "toy_run"]
+    for symbol in declared:
+        assert f"#pragma redefine_extname {symbol} {symbol}_{digest}\n" in header
+        assert f"#define {symbol} {symbol}_{digest}\n" in header
+        assert re.search(rf"{symbol}_{digest}[(\[].*ALIAS\({symbol}\)|{symbol}_{digest}\[.*alias\(\"{symbol}\"\)", code)
 
 
 def test_the_code_holds_called_kernels_once_and_no_other():
@@ -161,6 +199,7 @@ def test_the_same_program_gives_the_same_bytes():
 
 def test_another_name_changes_nothing_but_the_prefix():
     renamed = text_of(chain("other"), ".c").replace("other", "toy").replace("OTHER", "TOY")
+    renamed = renamed.replace(digest_of(chain("other")), digest_of(chain()))
     assert renamed == text_of(chain(), ".c").replace("wants other", "wants toy")
 
 

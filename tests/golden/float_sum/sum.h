@@ -28,6 +28,22 @@
 #define SUM_ARENA_ALIGNMENT 4
 #define SUM_PEAK_BYTES 48
 
+/* Type-safe link: each name below has a second one, which ends in the digest of this header, and users of the header are linked
+ * to that. With the header of another model sum, or one that is out of date, a program does not link, instead of giving the
+ * model buffers of the wrong size. "undefined reference to sum_run_7ab5bb1bcb83" says so: generate the model anew, and include
+ * the sum.h that lies beside the sum.c in use.
+ * Only the linker sees the second name: macros that quote or join names, debuggers and bindings keep sum_run. A declaration
+ * by hand, without this header, is linked to sum_run as ever. */
+#define SUM_HEADER_7ab5bb1bcb83
+#if defined(SUM_DEFINITIONS)
+/* sum.c, which defines both names. */
+#elif defined(__ELF__) && defined(__PRAGMA_REDEFINE_EXTNAME) && 1 - __USER_LABEL_PREFIX__ - 1 == 2
+/* GNU C for a linker to which names are what they are in C, without a prefix. */
+#pragma redefine_extname sum_run sum_run_7ab5bb1bcb83
+#else
+#define sum_run sum_run_7ab5bb1bcb83
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

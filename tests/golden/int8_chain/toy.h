@@ -28,6 +28,22 @@
 #define TOY_ARENA_ALIGNMENT 4
 #define TOY_PEAK_BYTES 38
 
+/* Type-safe link: each name below has a second one, which ends in the digest of this header, and users of the header are linked
+ * to that. With the header of another model toy, or one that is out of date, a program does not link, instead of giving the
+ * model buffers of the wrong size. "undefined reference to toy_run_4711c5450051" says so: generate the model anew, and include
+ * the toy.h that lies beside the toy.c in use.
+ * Only the linker sees the second name: macros that quote or join names, debuggers and bindings keep toy_run. A declaration
+ * by hand, without this header, is linked to toy_run as ever. */
+#define TOY_HEADER_4711c5450051
+#if defined(TOY_DEFINITIONS)
+/* toy.c, which defines both names. */
+#elif defined(__ELF__) && defined(__PRAGMA_REDEFINE_EXTNAME) && 1 - __USER_LABEL_PREFIX__ - 1 == 2
+/* GNU C for a linker to which names are what they are in C, without a prefix. */
+#pragma redefine_extname toy_run toy_run_4711c5450051
+#else
+#define toy_run toy_run_4711c5450051
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -30,6 +30,24 @@
 #define PACKED_ARENA_ALIGNMENT 16
 #define PACKED_PEAK_BYTES 38
 
+/* Type-safe link: each name below has a second one, which ends in the digest of this header, and users of the header are linked
+ * to that. With the header of another model packed, or one that is out of date, a program does not link, instead of giving the
+ * model buffers of the wrong size. "undefined reference to packed_run_eb4500f2b1e1" says so: generate the model anew, and include
+ * the packed.h that lies beside the packed.c in use.
+ * Only the linker sees the second name: macros that quote or join names, debuggers and bindings keep packed_run. A declaration
+ * by hand, without this header, is linked to packed_run as ever. */
+#define PACKED_HEADER_eb4500f2b1e1
+#if defined(PACKED_DEFINITIONS)
+/* packed.c, which defines both names. */
+#elif defined(__ELF__) && defined(__PRAGMA_REDEFINE_EXTNAME) && 1 - __USER_LABEL_PREFIX__ - 1 == 2
+/* GNU C for a linker to which names are what they are in C, without a prefix. */
+#pragma redefine_extname packed_run packed_run_eb4500f2b1e1
+#pragma redefine_extname packed_arena packed_arena_eb4500f2b1e1
+#else
+#define packed_run packed_run_eb4500f2b1e1
+#define packed_arena packed_arena_eb4500f2b1e1
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif

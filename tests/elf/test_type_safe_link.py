@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""A header that is not that of the linked model does not link, whatever builds; the right one costs nothing and is not seen."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from aidge_build.boards import Region
+from aidge_build.elf import read_claims, read_image
+from aidge_build.emit import emit
+from aidge_build.output import write_sources
+from aidge_build.program import Options
+from aidge_build.report.attribution import attribute
+from tests.emitted import chain
+
+ARM = ["-mcpu=cortex-m4", "-mthumb", "-ffunction-sections", "-fdata-sections"]
+BARE = ["-nostartfiles", "-Wl,--gc-sections,-e,main"]
+STRICT = [
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wundef",
+    "-Wredundant-decls",
+    "-Wmissing-declarations",
+    "-Wunused-macros",
+    "-Werror",
+]
+# Compiler and its flags, and those of the link.
+BUILDS = {
+    "gcc": (["gcc", "-std=c99", "-pedantic", *STRICT], []),
+    "gcc-lto": (["gcc", "-O2", "-flto"], []),
+    "g++": (["g++", "-x", "c++", "-O1", *STRICT], []),
+    "clang": (["clang", "-std=c99", *STRICT], []),
+    "no-aliases": (["gcc", "-std=c99", *STRICT, "-U__ELF__"], []),
+    "no-aliases-c++": (["g++", "-x", "c++", *STRICT, "-U__ELF__"], []),
+    "arm": (["arm-none-eabi-gcc", *ARM, "-Os", *STRICT], BARE),
+    "arm-lto": (["arm-none-eabi-gcc", *ARM, "-O2", "-flto"], BARE),
+}
+OPTIONS = {"pointers": Options(), "arena": Options(io="arena")}
+# Ends with 0 where the model answers as it must; a macro that quotes the name, as shells of an RTOS do, gets the plain one.
+MAIN = {
+    "pointers": """
+#include "toy.h"
+#define EXPORT_(function) #function
+#define EXPORT(function) EXPORT_(function)
+static const char name[] = EXPORT(toy_run);
+static int8_t input[TOY_INPUT_SIZE], output[TOY_OUTPUT_SIZE];
+static int (*const table[])(const int8_t *, int8_t *) = {toy_run};
+int main(void)
+{
+    input[1] = 3;
+    return table[0](input, output) != 0 || output[TOY_OUTPUT_SIZE - 2] != 5 || name[3] != '_';
+}
+""",
+    "arena": """
+#include "toy.h"
+static int8_t *volatile input = TOY_INPUT;
+int main(void)
+{
+    input[1] = 3;
+    return toy_run() != 0 || TOY_OUTPUT[TOY_OUTPUT_SIZE - 2] != 5;
+}
+""",
+}
+
+
+def run(command: list, folder: Path) -> subprocess.CompletedProcess:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"needs {command[0]}")
+    return subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True)
+
+
+def compile_file(build: str, source: str, target: str, folder: Path, *flags: str) -> str:
+    done = run([*BUILDS[build][0], *flags, "-c", source, "-o", target], folder)
+    assert done.returncode == 0, done.stderr
+    return target
+
+
+def model(folder: Path, count: int = 6, **changes) -> str:
+    """Writes the model, of so many inputs, and returns the digest of its header."""
+    write_sources(emit(chain(count=count, **changes)), folder)
+    return re.search(r"toy_run_([0-9a-f]{12})", (folder / "toy.h").read_text())[1]
+
+
+def link(build: str, objects: list[str], folder: Path) -> subprocess.CompletedProcess:
+    """Links, the language given by -x no more in force."""
+    compiler = [word for word in BUILDS[build][0] if word not in ("-x", "c++")]
+    return run([*compiler, *objects, *BUILDS[build][1], "-o", "app"], folder)
+
+
+def objects_of(build: str, io: str, folder: Path, include: str) -> list[str]:
+    """The model in folder `mine`, and a main that includes the header of `include`."""
+    (folder / "main.c").write_text(MAIN[io])
+    exit_code = "void _exit(int code);\nvoid _exit(int code) { (void)code; for (;;) { } }\n"
+    (folder / "exit.c").write_text(f'#ifdef __cplusplus\nextern "C" {{\n#endif\n{exit_code}#ifdef __cplusplus\n}}\n#endif\n')
+    sources = {"toy.o": "mine/toy.c", "weights.o": "mine/toy_weights.c"} | ({"exit.o": "exit.c"} if "arm" in build else {})
+    made = [compile_file(build, source, target, folder) for target, source in sources.items()]
+    return [*made, compile_file(build, "main.c", "main.o", folder, "-I", include)]
+
+
+@pytest.mark.parametrize("io", OPTIONS)
+@pytest.mark.parametrize("build", BUILDS)
+def test_the_right_header_links_and_a_foreign_one_of_the_same_name_does_not(tmp_path, build, io):
+    model(tmp_path / "mine", options=OPTIONS[io])
+    foreign = model(tmp_path / "foreign", 12, options=OPTIONS[io])
+    objects = objects_of(build, io, tmp_path, "mine")
+    linked = link(build, objects, tmp_path)
+    assert linked.returncode == 0, linked.stderr
+    if "arm" not in build:
+        assert subprocess.run([tmp_path / "app"]).returncode == 0
+    compile_file(build, "main.c", "main.o", tmp_path, "-I", "foreign")
+    refused = link(build, objects, tmp_path)
+    symbol = f"toy_{'arena' if io == 'arena' else 'run'}_{foreign}"
+    assert refused.returncode != 0 and f"undefined reference to `{symbol}'" in refused.stderr
+
+
+def test_the_header_of_yesterday_does_not_link_and_does_not_fit_todays_code(tmp_path):
+    yesterday = model(tmp_path / "mine")
+    objects = objects_of("gcc", "pointers", tmp_path, "mine")
+    stale = (tmp_path / "mine" / "toy.h").read_bytes()
+    model(tmp_path / "mine", 8)
+    compile_file("gcc", "mine/toy.c", "toy.o", tmp_path)
+    assert f"undefined reference to `toy_run_{yesterday}'" in link("gcc", objects, tmp_path).stderr
+    (tmp_path / "mine" / "toy.h").write_bytes(stale)
+    assert "toy.h does not belong to this file" in run(["gcc", "-c", "mine/toy.c"], tmp_path).stderr
+
+
+def test_code_behind_its_own_header_in_one_translation_unit_is_refused_in_words(tmp_path):
+    model(tmp_path)
+    refused = run(["gcc", "-include", "toy.h", "-c", "toy.c"], tmp_path)
+    assert refused.returncode != 0 and "compile this file by itself: toy.h has been included before it" in refused.stderr
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_a_declaration_by_hand_links_to_the_plain_name_at_the_same_address(tmp_path, compiler):
+    model(tmp_path)
+    (tmp_path / "hand.c").write_text(
+        "extern int toy_run(const signed char *, signed char *);\nvoid *by_hand = (void *)toy_run;\n"
+    )
+    (tmp_path / "both.c").write_text(
+        "#include <stdint.h>\nint toy_run(const int8_t *, int8_t *);\nstatic int early(int8_t *x) { return toy_run(x, x); }\n"
+        '#include "toy.h"\nextern void *by_hand;\n'
+        "int main(void) { return early(0) != 1 || toy_run(0, 0) != 1 || by_hand != (void *)toy_run; }\n"
+    )
+    built = run([compiler, "-Wall", "-Werror", "hand.c", "both.c", "toy.c", "toy_weights.c", "-o", "app"], tmp_path)
+    assert built.returncode == 0, built.stderr
+    assert subprocess.run([tmp_path / "app"]).returncode == 0
+
+
+def test_two_models_in_one_program_and_one_model_in_two_programs(tmp_path):
+    for name, count in (("kws", 6), ("vad", 9)):
+        write_sources(emit(chain(name, count=count)), tmp_path)
+    main = '#include "vad.h"\n{}int main(void) {{ static int8_t x[9], y[9]; return vad_run(x, y){}; }}\n'
+    (tmp_path / "both.c").write_text(main.format('#include "kws.h"\n', " + kws_run(x, y)"))
+    (tmp_path / "one.c").write_text(main.format("", ""))
+    vad, kws = ["vad.c", "vad_weights.c"], ["kws.c", "kws_weights.c"]
+    for files in (["both.c", *vad, *kws], ["one.c", *vad]):
+        built = run(["gcc", *files, "-o", "app"], tmp_path)
+        assert built.returncode == 0, built.stderr
+        assert subprocess.run([tmp_path / "app"]).returncode == 0
+
+
+@pytest.mark.parametrize("io", OPTIONS)
+@pytest.mark.parametrize("flags", ["-O0", "-O2", "-Os"])
+def test_the_second_names_add_no_byte_and_change_no_instruction(tmp_path, flags, io):
+    model(tmp_path, options=OPTIONS[io])
+    text = (tmp_path / "toy.c").read_text()
+    plain, count = re.subn(r"(?m)^(int toy_run|extern uint8_t toy_arena)_[0-9a-f]{12}.*(ALIAS|alias)\(.*;$", "", text)
+    assert count == len(re.findall("pragma redefine", (tmp_path / "toy.h").read_text()))
+    (tmp_path / "plain.c").write_text(plain)
+    found = []
+    for name in ("toy", "plain"):
+        compile_file("arm", f"{name}.c", f"{name}.o", tmp_path, flags, "-Wno-unused-macros")
+        with open(tmp_path / f"{name}.o", "rb") as file:
+            sections = [section for section in ELFFile(file).iter_sections() if section["sh_flags"] & 2]
+            found.append([(one.name, one["sh_size"], one["sh_addralign"], one["sh_type"], one.data()) for one in sections])
+    assert found[0] == found[1] and ".text.toy_run" in [section[0] for section in found[0]]
+
+
+@pytest.mark.parametrize("build", ["arm", "arm-lto"])
+def test_reports_and_checks_know_a_function_and_an_arena_by_one_name(tmp_path, build):
+    digest = model(tmp_path / "mine", options=OPTIONS["arena"])
+    assert link(build, objects_of(build, "arena", tmp_path, "mine"), tmp_path).returncode == 0
+    with open(tmp_path / "app", "rb") as file:
+        names = [symbol.name for symbol in ELFFile(file).get_section_by_name(".symtab").iter_symbols()]
+    assert {f"toy_run_{digest}", f"toy_arena_{digest}", "toy_run", "toy_arena"} <= set(names)
+    image = read_image(tmp_path / "app")
+    assert not [symbol for symbol in image.symbols if digest in symbol.linked_name]
+    assert {image.symbol("toy_run").kind, image.symbol("toy_arena").kind} == {"function", "object"}
+    everything = Region("ALL", 0, 1 << 20, "ram", ())
+    items = [item for group in attribute(image, read_claims(image), [everything])[0].groups for item in group.items]
+    shown = {item.name: item for item in items}
+    assert shown["toy_run"].aliases == shown["toy_arena"].aliases == () and "toy_run_" not in " ".join(shown)
+
+
+def test_a_function_of_the_users_that_ends_like_a_second_name_stays(tmp_path):
+    (tmp_path / "main.c").write_text(
+        "int hash_0123456789ab(int n); int hash_0123456789ab(int n) { return n; }\n"
+        "int hash(int n); int hash(int n) { return n + 1; }\nint main(void) { return hash(1) + hash_0123456789ab(-2); }\n"
+    )
+    built = run(["arm-none-eabi-gcc", *ARM[:2], *BARE[:1], "-Wl,-e,main", "main.c", "-o", "app"], tmp_path)
+    assert built.returncode == 0, built.stderr
+    assert read_image(tmp_path / "app").symbol("hash_0123456789ab") is not None
+
+
+def test_a_target_whose_linker_puts_a_prefix_before_cs_names_is_safe_too(tmp_path):
+    digest = model(tmp_path)
+    (tmp_path / "main.c").write_text(MAIN["pointers"])
+    for source in ("toy.c", "main.c"):
+        done = run(["gcc", "-fleading-underscore", "-c", source], tmp_path)
+        assert done.returncode == 0, done.stderr
+    with open(tmp_path / "toy.o", "rb") as toy, open(tmp_path / "main.o", "rb") as main:
+        symbols = [
+            {symbol.name for symbol in ELFFile(file).get_section_by_name(".symtab").iter_symbols()} for file in (toy, main)
+        ]
+    assert {f"_toy_run_{digest}", "_toy_run"} <= symbols[0] and f"_toy_run_{digest}" in symbols[1]

@@ -112,6 +112,12 @@ def public_symbols(model: str) -> tuple[str, ...]:
     return tuple(f"{model}_{word}" for word in ("run", "arena", "state", "reset"))
 
 
+def model_of_symbol(symbol: str) -> str:
+    """The model whose public function or array, or part of an array, a symbol may be; "" of any other symbol."""
+    match = re.fullmatch(r"(.+)_(?:run|reset|(?:arena|state)(?:_[A-Za-z0-9_]+)?)", symbol)
+    return match[1] if match else ""
+
+
 def layer_symbols(model: str, nodes: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """The C functions of layers, given as (node name, operator type), in the same order.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`aidge-build explain-link`: why a program does not fit, whoever links it and by whatever script."""
+"""`aidge-build explain-link`: why a program does not fit or has a wrong header, whoever links it and by whatever script."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 if TYPE_CHECKING:
     from aidge_build.toolchain.failed_link import FailedLink
 
-SUMMARY = "explain why a link failed for want of memory"
+SUMMARY = "explain why a link failed for want of memory, or for a wrong header of a model"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--hook",
         action="store_true",
-        help="for build systems, after a link that failed: say nothing where memory is not why, end with 0",
+        help="for build systems, after a link that failed: say nothing where neither is why, end with 0",
     )
     how.add_argument(
         "--launch",
@@ -41,8 +41,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
     from aidge_build.toolchain.failed_link import diagnose
 
     failed = diagnose(arguments.command)
-    data = {"memories": [memory.as_json() for memory in failed.memories]}
-    if failed.memories:
+    data = {
+        "memories": [memory.as_json() for memory in failed.memories],
+        "headers": [header.as_json() for header in failed.headers],
+    }
+    if failed.is_explained:
         return Outcome("\n".join(_lines(_output(arguments.command), failed)), data, status)
     if arguments.launch or arguments.hook:
         return Outcome("", data, status)
@@ -72,6 +75,9 @@ def _output(command: list[str]) -> str:
 def _lines(output: str, failed: FailedLink):
     from aidge_build.report.overflow import listed
 
+    for header in failed.headers:
+        yield f"{output}: error LINK_HEADER: {header.fact}"
+        yield f"       what helps:  {header.hint}"
     for memory in failed.memories:
         yield f"{output}: error LINK_OVERFLOW: {memory.fact}"
         if memory.largest:

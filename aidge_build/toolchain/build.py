@@ -29,7 +29,8 @@ def build_program(
 
     `extra_flags` come after the board's and go to the compiler and to the linker (`-O3`, `-flto`, `-Wl,...`); `defines` are
     `NAME` or `NAME=VALUE`. Objects and the linker script go to `work_folder`; `.incbin` looks beside the source.
-    Raises MissingTool, or AidgeError with gcc's first error line; a memory that overflows is named with the missing bytes.
+    Raises MissingTool, or AidgeError with gcc's first error line; a memory that overflows is named with the
+    missing bytes, a header that is not that of the linked model with both.
     """
     compiler = find_compiler(board)
     work_folder.mkdir(parents=True, exist_ok=True)
@@ -81,6 +82,6 @@ def _link(
         compiler.run(driver, arguments, where=str(output))
     except AidgeError as error:
         output.unlink(missing_ok=True)
-        if error.code == "LINK_OVERFLOW":
+        if error.code in ("LINK_OVERFLOW", "LINK_HEADER"):
             raise as_error(diagnose([driver, *arguments]), str(output)) from None
         raise

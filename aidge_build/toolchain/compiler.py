@@ -14,7 +14,9 @@ from pathlib import Path
 from aidge_build import machine
 from aidge_build.boards import Board
 from aidge_build.elf.overflow import read_overflows
+from aidge_build.elf.undefined import read_undefined
 from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.report.wrong_header import second_names
 
 PREFIX_VARIABLE = "AIDGE_TOOLCHAIN_PREFIX"
 DEFAULT_PREFIX = "arm-none-eabi-"
@@ -41,7 +43,7 @@ class Compiler:
         return self.cplusplus
 
     def run(self, driver: str, arguments: Sequence[str], where: str) -> None:
-        """Runs `driver`; a failure is an AidgeError with the first error line (COMPILE, LINK or LINK_OVERFLOW)."""
+        """Runs `driver`; a failure is an AidgeError with the first error line (COMPILE, LINK, LINK_OVERFLOW or LINK_HEADER)."""
         environment = {**os.environ, "LC_ALL": "C"}
         result = subprocess.run([driver, *arguments], capture_output=True, text=True, errors="replace", env=environment)
         if result.returncode != 0 and driver == self.cplusplus and Path(driver).name == _CROSS_CPLUSPLUS:
@@ -92,6 +94,11 @@ def _failure(messages: str, where: str) -> AidgeError:
     if overflows:
         text = ", ".join(f"memory {overflow.region} is too small by {overflow.missing_bytes:,} B" for overflow in overflows)
         return AidgeError(f"the program does not fit: {text}", where=where, code="LINK_OVERFLOW")
+    asked = sorted(second_names(read_undefined(messages)))
+    if asked:
+        return AidgeError(
+            f"a header is not that of the linked model: undefined {', '.join(asked)}", where=where, code="LINK_HEADER"
+        )
     lines = [line.strip() for line in messages.splitlines() if line.strip()]
     first = next((line for line in lines if _ERROR_LINE.search(line)), lines[0] if lines else "failed without a message")
     return AidgeError(first, where=where, code="COMPILE")

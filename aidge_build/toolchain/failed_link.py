@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Finds out why a link failed for want of memory: links once more, asks for the program all the same, and looks into it."""
+"""Finds out why a link failed for want of memory, or for a header that is not that of the linked model: links once more, asks
+for the program all the same, and looks into it."""
 
 from __future__ import annotations
 
@@ -12,63 +13,110 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from aidge_build.elf.claims import read_claims
-from aidge_build.elf.image import read_image
+from aidge_build.elf.compiled import compiled_files
+from aidge_build.elf.image import Image, read_image
 from aidge_build.elf.overflow import read_memories, read_overflows
+from aidge_build.elf.undefined import Undefined, read_cross_references, read_undefined
 from aidge_build.errors import AidgeError
 from aidge_build.report.overflow import TooSmall, explain_overflow, listed
+from aidge_build.report.wrong_header import Evidence, WrongHeader, second_names, wrong_headers
 
 _LINKER = re.compile(r"(.*-)?ld(\.\w+)?(\.exe)?")
 
 
 @dataclass(frozen=True)
 class FailedLink:
-    """`memories` are those that are too small; without one, `messages` (the linker's own) say what is wrong, or are empty."""
+    """`memories` are those that are too small, `headers` those that do not belong to the program; without either, `messages`
+    (the linker's own) say what is wrong, or are empty."""
 
     memories: tuple[TooSmall, ...]
+    headers: tuple[WrongHeader, ...]
     messages: str
+
+    @property
+    def is_explained(self) -> bool:
+        """Whether there is more to say than the linker did."""
+        return bool(self.memories or self.headers)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """What another run of the link left: messages, and where it got that far a map and a program."""
+
+    messages: str
+    link_map: str
+    elf: Path
+    image: Image | None
 
 
 def diagnose(command: Sequence[str]) -> FailedLink:
     """Runs the command of a link again, so that nothing of its output is touched.
 
-    `--noinhibit-exec` makes the linker write the program although it does not fit: then every object in it is known, those of
+    `--noinhibit-exec` makes the linker write the program although it is wrong: then every object in it is known, those of
     archives and of link-time optimisation, too, whoever's linker script it is.
     """
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        elf, link_map = Path(name) / "program", Path(name) / "map"
-        options = ["--noinhibit-exec", f"-Map={link_map}"]
-        if not _LINKER.fullmatch(Path(command[0]).name):
-            options = [word for option in options for word in ("-Xlinker", option)]
-        # Of several -o and -Map the last one counts.
-        try:
-            result = subprocess.run(
-                [*command, *options, "-o", str(elf)],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                env={**os.environ, "LC_ALL": "C"},
-            )
-        except OSError as error:
-            raise AidgeError(f"cannot be run: {error.strerror}", where=command[0], code="LINK") from error
-        overflows = read_overflows(result.stderr + result.stdout)
-        try:
-            image, memories = read_image(elf), read_memories(link_map.read_text(errors="replace"))
-            claims = read_claims(image)
-        except (AidgeError, OSError):
-            return FailedLink(tuple(TooSmall(overflow.region, overflow.missing_bytes) for overflow in overflows), result.stderr)
-        return FailedLink(
-            tuple(explain_overflow(image, claims, memories, overflow, command) for overflow in overflows), result.stderr
+        attempt = _attempt(command, Path(name), [])
+        undefined = read_undefined(attempt.messages)
+        # An archive gives the model's code only to who asks for a name that it has.
+        firsts = sorted({first for first, _ in second_names(undefined).values()})
+        if firsts:
+            attempt = _attempt(command, Path(name), [word for first in firsts for word in ("-u", first)])
+        return FailedLink(_too_small(attempt, command), _wrong_headers(attempt, undefined) if firsts else (), attempt.messages)
+
+
+def _attempt(command: Sequence[str], folder: Path, more: Sequence[str]) -> _Attempt:
+    elf, link_map = folder / "program", folder / "map"
+    options = ["--noinhibit-exec", f"-Map={link_map}", "--cref", *more]
+    if not _LINKER.fullmatch(Path(command[0]).name):
+        options = [word for option in options for word in ("-Xlinker", option)]
+    # Of several -o and -Map the last one counts.
+    try:
+        result = subprocess.run(
+            [*command, *options, "-o", str(elf)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env={**os.environ, "LC_ALL": "C"},
         )
+    except OSError as error:
+        raise AidgeError(f"cannot be run: {error.strerror}", where=command[0], code="LINK") from error
+    messages = result.stderr + result.stdout
+    try:
+        return _Attempt(messages, link_map.read_text(errors="replace"), elf, read_image(elf))
+    except (AidgeError, OSError):
+        return _Attempt(messages, "", elf, None)
+
+
+def _too_small(attempt: _Attempt, command: Sequence[str]) -> tuple[TooSmall, ...]:
+    overflows = read_overflows(attempt.messages)
+    try:
+        claims = read_claims(attempt.image) if attempt.image else ()
+    except AidgeError:
+        claims = ()
+    if attempt.image is None:
+        return tuple(TooSmall(overflow.region, overflow.missing_bytes) for overflow in overflows)
+    memories = read_memories(attempt.link_map)
+    return tuple(explain_overflow(attempt.image, claims, memories, overflow, command) for overflow in overflows)
+
+
+def _wrong_headers(attempt: _Attempt, undefined: Sequence[Undefined]) -> tuple[WrongHeader, ...]:
+    defined = attempt.image.by_name if attempt.image else {}
+    return wrong_headers(undefined, Evidence(defined, read_cross_references(attempt.link_map), compiled_files(attempt.elf)))
 
 
 def as_error(failed: FailedLink, where: str) -> AidgeError:
-    """One line: the memories, the largest objects in each, and what would help."""
-    facts = [memory.fact for memory in failed.memories]
-    largest = [f"Largest in {memory.memory}: {listed(memory.largest)}" for memory in failed.memories if memory.largest]
-    hints = dict.fromkeys(hint for memory in failed.memories for hint in memory.hints)
+    """One line: what is wrong and what would help; of memories the largest objects in each."""
+    facts = [header.fact for header in failed.headers]
+    if failed.memories:
+        facts.append(f"the program does not fit: {', '.join(memory.fact for memory in failed.memories)}")
+    facts += [f"Largest in {memory.memory}: {listed(memory.largest)}" for memory in failed.memories if memory.largest]
+    hints = dict.fromkeys(
+        [*(header.hint for header in failed.headers), *(hint for memory in failed.memories for hint in memory.hints)]
+    )
     return AidgeError(
-        ". ".join([f"the program does not fit: {', '.join(facts)}", *largest]),
+        ". ".join(facts),
         where=where,
         hint="; ".join(hints) or "a smaller model, a board with more memory, or less stack and buffers",
-        code="LINK_OVERFLOW",
+        code="LINK_HEADER" if failed.headers else "LINK_OVERFLOW",
     )

@@ -11,12 +11,16 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from aidge_build.boards import Region
+from aidge_build.boards import Region, load_board
 from aidge_build.elf import read_claims, read_image
+from aidge_build.elf.undefined import Undefined, read_cross_references, read_undefined
 from aidge_build.emit import emit
+from aidge_build.errors import AidgeError
 from aidge_build.output import write_sources
 from aidge_build.program import Options
 from aidge_build.report.attribution import attribute
+from aidge_build.toolchain import build_program
+from tests.command import aidge_build
 from tests.emitted import chain
 
 ARM = ["-mcpu=cortex-m4", "-mthumb", "-ffunction-sections", "-fdata-sections"]
@@ -220,3 +224,100 @@ def test_a_target_whose_linker_puts_a_prefix_before_cs_names_is_safe_too(tmp_pat
             {symbol.name for symbol in ELFFile(file).get_section_by_name(".symtab").iter_symbols()} for file in (toy, main)
         ]
     assert {f"_toy_run_{digest}", "_toy_run"} <= symbols[0] and f"_toy_run_{digest}" in symbols[1]
+
+
+@pytest.fixture(params=["objects", "archive", "lto", "arm", "dwarf-4"])
+def mixed(request, tmp_path, monkeypatch) -> list[str]:
+    """The command of a link: main.c saw another toy.h than that of the toy.c that is linked."""
+    flags = {"lto": ["-flto", "-O1"], "dwarf-4": ["-gdwarf-4"]}.get(request.param, [])
+    compiler = ["arm-none-eabi-gcc", *ARM] if request.param == "arm" else ["gcc", *flags]
+    model(tmp_path / "mine")
+    model(tmp_path / "foreign", 12)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "main.c").write_text(MAIN["pointers"])
+    done = run([*compiler, "-g", "-Iforeign", "-c", "main.c", "mine/toy.c", "mine/toy_weights.c"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    model_objects = ["toy.o", "toy_weights.o"]
+    if request.param == "archive":
+        assert run(["ar", "rcs", "libtoy.a", *model_objects], tmp_path).returncode == 0
+        model_objects = ["-L.", "-ltoy"]
+    return [*compiler, *(BARE if request.param == "arm" else []), "main.o", *model_objects, "-o", "app"]
+
+
+def digests(folder: Path) -> list[str]:
+    return [re.search(r"HEADER_(\w+)", (folder / name / "toy.h").read_text())[1] for name in ("foreign", "mine")]
+
+
+def test_a_link_with_a_foreign_header_says_whose_header_whose_code_and_what_to_do(mixed, tmp_path):
+    foreign, mine = digests(tmp_path)
+    lines = aidge_build("explain-link", "--hook", "--", *mixed).stdout.splitlines()
+    code = "./libtoy.a(toy.o)" if "-ltoy" in mixed else "toy.o"
+    assert lines == [
+        f"app: error LINK_HEADER: main.c includes foreign/toy.h (digest {foreign}), but the toy.c that is linked ({code}) belongs "
+        f"to mine/toy.h (digest {mine}): the first header is out of date, or that of another model called toy",
+        "       what helps:  let mine/toy.h be the only toy.h in the include folders (-I) of main.c, and compile it again",
+    ]
+    assert not (tmp_path / "app").exists()
+
+
+def test_the_explanation_as_data_and_by_exit_code(tmp_path, monkeypatch):
+    model(tmp_path / "foreign", 12)
+    model(tmp_path / "mine")
+    objects = objects_of("gcc", "pointers", tmp_path, "foreign")
+    monkeypatch.chdir(tmp_path)
+    result = aidge_build("explain-link", "--json", "--", "gcc", *objects)
+    assert result.exit_code == 1 and result.json["memories"] == []
+    (header,) = result.json["headers"]
+    foreign, mine = digests(tmp_path)
+    unknown = {"header": None, "code_header": None}  # no debug information
+    assert header == {"model": "toy", "users": ["main.c"], "digest": foreign, "code": ["toy.o"], "code_digest": mine, **unknown}
+
+
+def test_a_model_that_is_not_linked_and_a_stand_in_without_the_header_are_said_to_be(tmp_path, monkeypatch):
+    digest = model(tmp_path / "mine")
+    objects_of("gcc", "pointers", tmp_path, "mine")
+    monkeypatch.chdir(tmp_path)
+    alone = aidge_build("explain-link", "--", "gcc", "main.o").stdout
+    assert f"main.c includes a toy.h (digest {digest}), but no code of the model toy is linked\n" in alone
+    assert "what helps:  link the toy.c and toy_weights.c that lie beside that header\n" in alone
+    (tmp_path / "fake.c").write_text("int toy_run(const void *x, void *y) { return x == y; }\n")
+    assert run(["gcc", "-c", "fake.c"], tmp_path).returncode == 0
+    fake = aidge_build("explain-link", "--", "gcc", "main.o", "fake.o").stdout
+    assert "what is linked as toy (fake.o) was compiled without any toy.h\n" in fake
+
+
+def test_our_own_build_explains_a_foreign_header(tmp_path):
+    model(tmp_path / "mine")
+    model(tmp_path / "foreign", 12)
+    (tmp_path / "main.c").write_text(MAIN["pointers"])
+    sources = [tmp_path / "main.c", tmp_path / "mine" / "toy.c", tmp_path / "mine" / "toy_weights.c"]
+    with pytest.raises(AidgeError, match="app: main.c includes .*: the first header is out of date") as caught:
+        folders = {"work_folder": tmp_path / "work", "include_folders": [tmp_path / "foreign"]}
+        build_program(load_board("host"), sources, tmp_path / "app", **folders)
+    assert caught.value.code == "LINK_HEADER" and "be the only toy.h" in caught.value.hint
+
+
+def test_undefined_symbols_are_read_from_the_messages_of_both_linkers():
+    gnu = (
+        "/usr/bin/ld: main.o: in function `main':\n/a b/main.c:7: undefined reference to `kws_run_0123456789ab'\n"
+        "arm-none-eabi-ld: b.c:(.text.f+0x4): undefined reference to `kws_run_0123456789ab'\ncollect2: error: ld returned 1\n"
+    )
+    llvm = (
+        "ld.lld: error: undefined symbol: kws_run_0123456789ab\n>>> referenced by main.c:7 (/src/main.c:7)\n"
+        ">>>               main.o:(main)\n>>> referenced by b.o:(.text.f+0x4)\n\nld.lld: error: undefined symbol: other\n"
+    )
+    assert read_undefined(gnu) == (Undefined("kws_run_0123456789ab", ("/a b/main.c", "b.c")),)
+    assert read_undefined(llvm) == (Undefined("kws_run_0123456789ab", ("main.c", "b.o")), Undefined("other", ()))
+
+
+def test_cross_references_name_the_files_of_a_symbol():
+    table = (
+        "\nCross Reference Table\n\nSymbol                                            File\n"
+        "kws_run                                           /tmp/x.ltrans0.ltrans.o\n"
+        "                                                  lib.a(kws.o) (symbol from plugin)\n"
+        "main                                              main.o\n"
+    )
+    assert read_cross_references("...\n" + table) == {
+        "kws_run": ("/tmp/x.ltrans0.ltrans.o", "lib.a(kws.o)"),
+        "main": ("main.o",),
+    }

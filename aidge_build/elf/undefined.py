@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""A program that refers to what nobody defines: what a linker's messages and its cross references say about it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+# GNU ld: "main.c:7: undefined reference to `f'", or "main.c:(.text+0x4): ..." without debug information.
+_GNU = re.compile(r"^(?:\S*ld(?:\.\w+)?(?:\.exe)?: )?(.+?):(?:\d+|\([^)]*\)): undefined reference to [`'](.+)'$", re.MULTILINE)
+# LLVM's: "undefined symbol: f", and below it ">>> referenced by main.c:7 (/src/main.c:7)" or ">>> referenced by main.o".
+_LLVM = re.compile(r"undefined symbol: (.+)((?:\n>>> .*)*)")
+_REFERENCE = re.compile(r">>> referenced by ([^\s:]+)")
+_CROSS_REFERENCE = re.compile(r"(\S+)?\s+(\S.*)")
+_PLUGIN = " (symbol from plugin)"
+
+
+@dataclass(frozen=True)
+class Undefined:
+    """A symbol that is referred to and not defined, and the source files (objects, where a linker names these) that do so."""
+
+    symbol: str
+    sources: tuple[str, ...]
+
+
+def read_undefined(messages: str) -> tuple[Undefined, ...]:
+    """The undefined symbols in a linker's messages, by name."""
+    found: dict[str, dict[str, None]] = {}
+    for source, symbol in _GNU.findall(messages):
+        found.setdefault(symbol, {})[source] = None
+    for symbol, references in _LLVM.findall(messages):
+        found.setdefault(symbol, {}).update(dict.fromkeys(_REFERENCE.findall(references)))
+    return tuple(Undefined(symbol, tuple(found[symbol])) for symbol in sorted(found))
+
+
+def read_cross_references(link_map: str) -> dict[str, tuple[str, ...]]:
+    """Symbol -> the files that define it and refer to it, from the table that `--cref` appends to a map of GNU ld.
+
+    With link-time optimisation these are the files that the linker was given, and an intermediate one.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    symbol = ""
+    for line in link_map.rpartition("\nCross Reference Table\n")[2].splitlines():
+        match = _CROSS_REFERENCE.fullmatch(line)
+        if match and match[1] != "Symbol":
+            symbol = match[1] or symbol
+            found[symbol] = (*found.get(symbol, ()), match[2].removesuffix(_PLUGIN))
+    return found

@@ -12,10 +12,14 @@
 # A build in which nothing changed starts no process: make compares the times itself.
 AIDGE ?= aidge-build
 AIDGE_OUT ?= build/aidge
-CPPFLAGS += -I$(AIDGE_OUT)
+AIDGE_MODELS :=
 
-# aidge_model(name,model,options): options are those of `aidge-build compile`.
+# aidge_model(name,model,options): options are those of `aidge-build compile`. Two programs with models of one name are two makes, each
+# with an AIDGE_OUT of its own: here every object sees every header.
 define aidge_model
+$(if $(filter $(1),$(AIDGE_MODELS)),$(error aidge.mk: two models are called $(1). Name one of them otherwise, or build its program by a make of its own: $$(MAKE) -C that AIDGE_OUT=...))
+AIDGE_MODELS += $(1)
+CPPFLAGS += $(filter-out $(CPPFLAGS),-I$(AIDGE_OUT))
 AIDGE_FILES_$(1) := $(addprefix $(AIDGE_OUT)/$(1),.c _weights.c .h .plan.json)
 AIDGE_OBJECTS += $(AIDGE_OUT)/$(1).o $(AIDGE_OUT)/$(1)_weights.o
 AIDGE_HEADERS += $(AIDGE_OUT)/$(1).h

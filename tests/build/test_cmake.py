@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -322,6 +323,36 @@ def test_flags_that_contradict_each_other_are_refused(fresh):
 def test_a_cross_compiler_without_a_cpu_is_refused(fresh):
     assert "name no -mcpu. Name the target: aidge_add_model(... BOARD stm32f7)" in refusal(
         fresh, "aidge_add_model(kws MODEL models/kws.onnx)", *CROSS
+    )
+
+
+def test_two_programs_with_models_of_one_name_see_their_own_folder_and_no_other(fresh):
+    fresh.write(
+        "CMakeLists.txt",
+        CMAKELISTS.partition("aidge_add_model")[0]
+        + "".join(
+            f"aidge_add_model(kws_{one} NAME kws MODEL models/kws.onnx)\nadd_executable({one} main.c)\n"
+            f"target_link_libraries({one} PRIVATE kws_{one})\n"
+            for one in ("first", "second")
+        )
+        + "add_executable(without plain.c)\n",
+    )
+    fresh.write("plain.c", "int main(void) { return 0; }\n")
+    assert fresh.configure("-DCMAKE_EXPORT_COMPILE_COMMANDS=ON").exit_code == 0
+    commands = json.loads((fresh.folder / "build/compile_commands.json").read_text())
+    seen = {}
+    for one in (one["command"] for one in commands if one["file"].endswith(("main.c", "plain.c"))):
+        folders = [Path(word[2:]).name for word in shlex.split(one) if word.startswith("-I")]
+        seen[re.search(r"/(\w+)\.dir/", one)[1]] = folders
+    assert seen == {"first": ["kws_first"], "second": ["kws_second"], "without": []}
+
+
+def test_two_targets_that_generate_one_header_are_refused(fresh):
+    fresh.write("sub/CMakeLists.txt", "aidge_add_model(other NAME kws MODEL ../models/kws.onnx OUT ../here)\n")
+    message = refusal(fresh, "aidge_add_model(kws MODEL models/kws.onnx OUT here)\nadd_subdirectory(sub)")
+    assert (
+        "aidge_add_model(other): another target generates" in message
+        and "/here/kws.h. Give one of them another OUT or NAME" in message
     )
 
 

@@ -126,6 +126,18 @@ def test_make_removes_a_program_that_fails_the_check(firmware):
     assert done.returncode != 0 and "the arena is not the plan's" in done.stderr and not (firmware.folder / "app.elf").exists()
 
 
+@needs_make
+def test_make_refuses_a_second_model_of_a_name_and_takes_two_folders(firmware):
+    call = "$(eval $(call aidge_model,kws,models/kws.onnx,--board=host --optimize=speed))\n"
+    firmware.write("Makefile", MAKEFILE.replace(call, call + call.replace("models/kws.onnx", "models/other.onnx")))
+    done = subprocess.run(["make"], cwd=firmware.folder, capture_output=True, text=True, check=False)
+    assert "aidge.mk: two models are called kws. Name one of them otherwise, or build its program by a make of" in done.stderr
+    other = "AIDGE_OUT = build/second\n$(eval $(call aidge_model,vad,models/kws.onnx,--board=host))\n"
+    firmware.write("main.c", '#include "vad.h"\n' + MAIN)
+    firmware.write("Makefile", MAKEFILE.replace(call, call + other))
+    assert make(firmware) == FIRST | {"CC vad.o", "CC vad_weights.o"} and make(firmware) == set()
+
+
 # PlatformIO: the builder's main script makes the default environment, runs the extra scripts, and links PIOBUILDFILES.
 
 PLATFORM = f"""\

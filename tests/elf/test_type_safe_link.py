@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from aidge_build.elf import read_claims, read_image
 from aidge_build.elf.undefined import Undefined, read_cross_references, read_undefined
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError
+from aidge_build.installed import cmake_folder
 from aidge_build.output import write_sources
 from aidge_build.program import Options
 from aidge_build.report.attribution import attribute
@@ -35,6 +39,7 @@ STRICT = [
     "-Wunused-macros",
     "-Werror",
 ]
+ROOT = Path(__file__).resolve().parents[2]
 # Compiler and its flags, and those of the link.
 BUILDS = {
     "gcc": (["gcc", "-std=c99", "-pedantic", *STRICT], []),
@@ -108,8 +113,12 @@ def objects_of(build: str, io: str, folder: Path, include: str) -> list[str]:
     return [*made, compile_file(build, "main.c", "main.o", folder, "-I", include)]
 
 
-@pytest.mark.parametrize("io", OPTIONS)
-@pytest.mark.parametrize("build", BUILDS)
+# The arena's program refers to the function, too.
+ALL_BUILDS = [*itertools.product(BUILDS, OPTIONS)]
+SAMPLE = [(build, io) for build, io in ALL_BUILDS if io == "arena" or build in ("gcc", "no-aliases")]
+
+
+@pytest.mark.parametrize("build, io", ALL_BUILDS if os.environ.get("AIDGE_STRESS") else SAMPLE)
 def test_the_right_header_links_and_a_foreign_one_of_the_same_name_does_not(tmp_path, build, io):
     model(tmp_path / "mine", options=OPTIONS[io])
     foreign = model(tmp_path / "foreign", 12, options=OPTIONS[io])
@@ -171,7 +180,7 @@ def test_two_models_in_one_program_and_one_model_in_two_programs(tmp_path):
 
 
 @pytest.mark.parametrize("io", OPTIONS)
-@pytest.mark.parametrize("flags", ["-O0", "-O2", "-Os"])
+@pytest.mark.parametrize("flags", ["-O0", "-O2", "-Os"] if os.environ.get("AIDGE_STRESS") else ["-Os"])
 def test_the_second_names_add_no_byte_and_change_no_instruction(tmp_path, flags, io):
     model(tmp_path, options=OPTIONS[io])
     text = (tmp_path / "toy.c").read_text()
@@ -321,3 +330,49 @@ def test_cross_references_name_the_files_of_a_symbol():
         "kws_run": ("/tmp/x.ltrans0.ltrans.o", "lib.a(kws.o)"),
         "main": ("main.o",),
     }
+
+
+DIGITS_MAIN = """
+#include "digits.h"
+static int8_t input[DIGITS_INPUT_SIZE], output[DIGITS_OUTPUT_SIZE];
+int main(void) { return digits_run(input, output); }
+"""
+CMAKELISTS = f"""
+cmake_minimum_required(VERSION 3.20)
+project(firmware LANGUAGES C)
+include_directories(foreign)
+find_package(aidge_build CONFIG REQUIRED)
+aidge_add_model(digits MODEL {ROOT}/examples/digits/digits.onnx)
+add_executable(app main.c)
+target_link_libraries(app PRIVATE digits)
+aidge_check_memory(app digits)
+"""
+MAKEFILE = f"""
+CPPFLAGS = -Iforeign
+app: main.o
+include {ROOT}/integrations/make/aidge.mk
+$(eval $(call aidge_model,digits,{ROOT}/examples/digits/digits.onnx,--board=host))
+app: $(AIDGE_OBJECTS)
+\t$(AIDGE) explain-link --launch -- $(CC) -o $@ $^ -lm
+main.o: $(AIDGE_HEADERS)
+"""
+
+
+@pytest.mark.parametrize("system", ["cmake", "make"])
+def test_builds_of_cmake_and_make_find_a_foreign_header(tmp_path, system):
+    """A folder with the header of another model called digits comes first in the include path."""
+    if " " in str(ROOT):
+        pytest.skip("make cannot read paths with spaces")
+    write_sources(emit(chain("digits", count=12)), tmp_path / "foreign")
+    (tmp_path / "main.c").write_text(DIGITS_MAIN)
+    (tmp_path / "CMakeLists.txt").write_text(CMAKELISTS)
+    (tmp_path / "Makefile").write_text(MAKEFILE)
+    tool = [sys.executable, "-m", "aidge_build"]
+    if system == "cmake":
+        settings = [f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={';'.join(tool)}", "-DCMAKE_C_COMPILER_WORKS=1"]
+        configured = run(["cmake", "-S", ".", "-B", "b", *settings], tmp_path)
+        assert configured.returncode == 0, configured.stdout + configured.stderr
+    build = ["cmake", "--build", "b"] if system == "cmake" else ["make", f"AIDGE={' '.join(tool)}"]
+    refused = run(build, tmp_path)
+    assert refused.returncode != 0
+    assert re.search(r"app: error LINK_HEADER: main\.c includes a digits\.h .* but the digits\.c that is linked", refused.stdout)

@@ -7,9 +7,12 @@ import re
 from collections.abc import Iterable, Sequence
 
 from aidge_build.errors import AidgeError
+from aidge_build.shortening import pieces_of, shortened_identifier, shortened_text
 
 SIGNIFICANT = 31  # C99 5.2.4.1 and MISRA C 5.1: the characters that surely tell external names apart
 LONGEST_MODEL_NAME = 40
+_LEAST_ROOM = 22  # behind a long prefix: 40 + 1 + 22 = 63, the characters that C99 tells apart inside of a file
+_READABLE = 16  # behind a long prefix; longer names of nodes give way to the operator's type
 
 _KEYWORDS = """
     alignas alignof and and_eq asm atomic auto bitand bitor bool break case catch char char8_t char16_t char32_t class co_await
@@ -74,18 +77,18 @@ class Namer:
     """Hands out lower-case identifiers, each once.
 
     With a prefix, every name is `<prefix>_...`; without, names keep clear of C's words. Names are at most 31 characters
-    long (a long prefix may need more, never above 63); of a longer text the end is kept, because there names differ.
+    long (a long prefix may need more, never above 63); a longer text is cut in the middle.
     """
 
     def __init__(self, prefix: str = "", taken: Iterable[str] = ()):
         self._start = f"{prefix}_" if prefix else ""
-        self._limit = max(SIGNIFICANT, len(self._start) + 16)
+        self._room = max(SIGNIFICANT - len(self._start), _LEAST_ROOM)
         self._taken = {name.lower() for name in taken}
         self._counts: dict[str, int] = {}
 
     def fits(self, text: str) -> bool:
-        """Whether the whole text has room in a name."""
-        return len(self._start) + len(text) <= self._limit
+        """Whether the whole text has room in a name that is still read at a glance."""
+        return len(text) <= max(SIGNIFICANT - len(self._start), _READABLE)
 
     def take(self, text: str, endings: Sequence[str] = ("",)) -> str:
         """A new name after `text`; with `endings`, one to which each of them can be appended."""
@@ -94,17 +97,16 @@ class Namer:
         while any((name + ending).lower() in self._taken for ending in endings):
             count += 1
             suffix = f"_{count}"
-            name = self._start + stem[: self._limit - len(self._start) - len(suffix)] + suffix
+            name = self._start + shortened_identifier(stem, self._room - len(suffix)) + suffix
         self._counts[stem] = count
         self._taken.update((name + ending).lower() for ending in endings)
         return name
 
     def _stem(self, text: str) -> str:
-        room = self._limit - len(self._start)
-        words = re.sub(r"[^a-z0-9]+", "_", text[-4 * room :].lower()).strip("_")[-room:].strip("_") or "unnamed"
-        if self._start or not (words in RESERVED or words[0].isdigit()):
-            return words
-        return f"tensor_{words}"[:room]
+        words = re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_") or "unnamed"
+        if not self._start and (words in RESERVED or words[0].isdigit()):
+            words = f"tensor_{words}"
+        return shortened_identifier(words, self._room)
 
 
 def public_symbols(model: str) -> tuple[str, ...]:
@@ -152,6 +154,15 @@ _HARMLESS = frozenset(map(chr, range(0x20, 0x7F))) - frozenset("*?\\")
 
 
 def comment_text(text: str, limit: int = 60) -> str:
-    """Foreign text for a C comment: it cannot end the comment, begin another, continue a line or form a trigraph."""
-    shown = "".join(c if c in _HARMLESS else "\\\\" if c == "\\" else f"\\u{ord(c):04x}" for c in text[:limit])
-    return shown if len(shown) <= limit and len(text) <= limit else shown[: limit - 3] + "..."
+    """Foreign text for a C comment: it cannot end the comment, begin another, continue a line or form a trigraph.
+
+    A longer text is cut in the middle, where the marks are three points.
+    """
+    ends = text if len(text) <= 2 * limit else text[:limit] + "\0" + text[-limit:]  # what is between has no room in any case
+    return shortened_text(["".join(map(_harmless, piece)) for piece in pieces_of(ends)], limit)
+
+
+def _harmless(character: str) -> str:
+    if character in _HARMLESS:
+        return character
+    return "\\\\" if character == "\\" else f"\\u{ord(character):04x}"

@@ -8,6 +8,7 @@ from html import escape
 
 from aidge_build.errors import printable
 from aidge_build.memory.plan import MemoryPlan, Placement
+from aidge_build.shortening import shortened
 
 WIDTH, HEIGHT, MARGIN, GAP = 1000, 480, 70, 60
 LEAST_HEIGHT = 160  # of one of several panels
@@ -85,7 +86,7 @@ def _boxes(placement: Placement, index: int, across: float, up: float, base: int
         if width > SMALLEST_TEXT_BOX[0] and height > SMALLEST_TEXT_BOX[1]:
             found.append(
                 f'<text x="{x + 4:.1f}" y="{y + height / 2 + 4:.1f}" pointer-events="none">'
-                f"{_text(buffer.name[-int(width / 7) :])}</text>"
+                f"{_text(shortened(buffer.name, int(width / 7)))}</text>"
             )
     return found
 

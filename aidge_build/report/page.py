@@ -9,6 +9,7 @@ from importlib.resources import files
 from aidge_build.render import render
 from aidge_build.report.text import known_columns, number, table_rows, total
 from aidge_build.report.treemap import Rectangle, squarify
+from aidge_build.shortening import shortened
 
 _WIDTH, _HEIGHT = 1200.0, 520.0
 _HEADING = 18.0
@@ -128,11 +129,11 @@ def _box(box: Rectangle, style: str, tip: str) -> str:
 
 
 def _label(text: str, left: float, base: float, width: float, style: str) -> str:
-    """The text, cut to the width; nothing where not even three characters fit."""
+    """The text, cut in the middle to the width; nothing where not even three characters fit."""
     room = int(width / _CHARACTER_WIDTH)
     if room < 3:
         return ""
-    shown = text if len(text) <= room else f"{text[: room - 1]}\u2026"
+    shown = shortened(text, room, "\u2026")
     return f"<text class='{style}' x='{left:.1f}' y='{base:.1f}'>{escape(shown)}</text>"
 
 

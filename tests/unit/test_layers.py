@@ -14,7 +14,7 @@ PACKAGE = ROOT / "aidge_build"
 # A module imports only from its own row or a row above it (docs/architecture.md).
 ROWS = (
     ("version", "errors", "debug", "render", "installed", "machine", "terminal", "options"),
-    ("graph", "boards", "cores", "naming", "sources"),
+    ("graph", "boards", "cores", "naming", "shortening", "sources"),
     ("arithmetic", "elf", "output"),
     ("operators", "onnx_format"),
     ("contract", "reference"),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from aidge_build.errors import AidgeError
 from aidge_build.naming import Namer, check_model_name, comment_text, layer_symbols, public_symbols
+from aidge_build.shortening import shortened_identifier
 
 HOSTILE = [
     "a.b",
@@ -95,8 +96,51 @@ def test_names_without_a_prefix_keep_clear_of_c():
     ]
 
 
-def test_the_end_of_a_long_name_is_kept():
-    assert Namer("kws").take("features.0/block/branch/conv_weights") == "kws_0_block_branch_conv_weights"
+@pytest.mark.parametrize(
+    "prefix, text, name",
+    [
+        ("kws", "identity_prequant_exponentials", "kws_identity_exponentials"),
+        ("m", "globalaveragepooling_1_multipliers", "m_globalaveragepo_1_multipliers"),
+        ("mobilenet_v2_050_128", "convdepthwise2d_1", "mobilenet_v2_050_128_convdepthwise2d_1"),
+        ("kws", "features.0/block/branch/conv_weights", "kws_features_0_conv_weights"),
+        ("kws", "stage_1_block_2_conv_3_multipliers", "kws_stage_1_conv_3_multipliers"),
+        ("", "model/conv2d/Conv2D/ReadVariableOp:0", "model_conv2d_readvariableop_0"),
+        ("kws", "x" * 40, "kws_" + "x" * 27),
+    ],
+)
+def test_a_long_name_is_cut_in_the_middle_at_whole_words(prefix, text, name):
+    assert Namer(prefix).take(text) == name
+
+
+WORDS = st.lists(st.text("abcdefgxyz", min_size=1, max_size=9) | st.integers(0, 9999).map(str), min_size=1, max_size=12)
+
+
+@settings(deadline=None)
+@given(WORDS, st.integers(12, 40))
+def test_a_shortened_identifier_keeps_its_first_and_last_word_and_the_order(words, room):
+    name = "_".join(words)
+    short = shortened_identifier(name, room)
+    assert len(short) <= room and re.fullmatch("[a-z0-9]+(_[a-z0-9]+)*", short)
+    assert short == name or len(name) > room
+    kept, last = short.split("_"), words[-1]
+    numbers = 2 * len("_9999")  # that go with the words
+    if len(words) > 1 and len(f"{words[0]}_{words[-2]}_{last}") <= room - numbers:
+        assert (kept[0], kept[-1]) == (words[0], last)
+        rest = iter(words)
+        assert all(word in rest for word in kept)
+    assert words[0].startswith(kept[0]) and (last.startswith(kept[-1]) or len(kept) == 1 or kept[-1] in words)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("ab_", min_size=1, max_size=60), min_size=1, max_size=30), st.sampled_from(["", "kws", "a" * 40]))
+def test_shortened_names_are_distinct_and_what_fits_is_kept(names, prefix):
+    namer = Namer(prefix)
+    taken = [namer.take(name) for name in names]
+    assert len(set(taken)) == len(names) and all(re.fullmatch(r"[a-z]\w{0,62}", name, re.ASCII) for name in taken)
+    for name, found in zip(names, taken, strict=True):
+        words = re.sub("_+", "_", name.strip("_"))
+        if words and len(words) <= 16 and names.count(name) == 1 and not re.search(r"_\d+$", found):
+            assert found == (f"{prefix}_{words}" if prefix else words)
 
 
 def test_endings_are_taken_together():
@@ -150,4 +194,21 @@ def test_comment_text_can_neither_end_nor_continue_a_comment(name):
 
 def test_comment_text_shows_what_it_escapes():
     assert comment_text("é*/\n\\") == "\\u00e9\\u002a/\\u000a\\\\"
-    assert comment_text("a" * 61) == "a" * 57 + "..."
+    assert comment_text("a" * 61) == "a" * 29 + "..." + "a" * 28
+
+
+def test_comment_text_is_cut_in_the_middle_at_whole_words():
+    name = "model/functional_1/block_13_expand_relu/Relu6;model/block_13_depthwise/FusedBatchNormV3"
+    assert comment_text(name) == "model/functional_1/block_13_...13_depthwise/FusedBatchNormV3"
+
+
+@settings(deadline=None)
+@given(st.text(max_size=300), st.integers(4, 80))
+def test_comment_text_keeps_both_ends_and_its_limit(text, limit):
+    shown = comment_text(text, limit)
+    assert len(shown) <= limit and shown.isascii() and (shown.isprintable() or not shown)
+    assert not re.search(r"\\u[0-9a-f]{0,3}(?![0-9a-f])", shown.replace("\\\\", ""))  # no half of an escaped character
+    if len(shown) > 3 and "..." in shown and "." not in text:
+        head, tail = shown.split("...", 1)
+        whole = comment_text(text, 10_000)
+        assert whole.startswith(head) and whole.endswith(tail)

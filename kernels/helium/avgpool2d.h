@@ -25,7 +25,7 @@ static inline void aidge_helium_add_taps(aidge_helium_sums *all, const int8_t *t
                      "vadd.i32 %q[sum3], %q[sum3], %q[second]\n\t"
                      "le lr, 1b\n"
                      "2:"
-                     : [sum0] "+w"(sum0), [sum1] "+w"(sum1), [sum2] "+w"(sum2), [sum3] "+w"(sum3), [tap] "+l"(tap),
+                     : [sum0] "+w"(sum0), [sum1] "+w"(sum1), [sum2] "+w"(sum2), [sum3] "+w"(sum3), [tap] "+&l"(tap),
                        [first] "=&w"(first), [second] "=&w"(second)
                      : [columns] "r"(columns), [step] "r"(step)
                      : "lr", "memory");

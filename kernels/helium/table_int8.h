@@ -12,7 +12,7 @@ static void aidge_helium_table_int8(const int8_t *x, int8_t *y, const int8_t *ta
                      "vstrb.8 q1, [%[y]], #16\n\t"
                      "letp lr, 1b\n"
                      "2:"
-                     : [x] "+r"(x), [y] "+r"(y)
+                     : [x] "+&r"(x), [y] "+&r"(y)
                      : [table] "r"(table), [count] "r"(count)
                      : "lr", "d0", "d1", "d2", "d3", "memory");
 #else

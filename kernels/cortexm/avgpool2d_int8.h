@@ -16,8 +16,10 @@ AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_mean_pair(uint32_t sums, const aidge
 {
     const int32_t low = aidge_kit_scale(aidge_cortexm_low(sums) + mean->offset, mean->multiplier) + mean->zero_point;
     const int32_t high = aidge_kit_scale(aidge_cortexm_high(sums) + mean->offset, mean->multiplier) + mean->zero_point;
-#if AIDGE_CORTEXM_DSP
-    return (uint32_t)__ssat16((int16x2_t)aidge_cortexm_pair(low, high), 8);
+#if AIDGE_CORTEXM_DSP && defined(__GNUC__)
+    uint32_t result; /* gcc's own __ssat16 converts signs */
+    __asm__("ssat16 %0, #8, %1" : "=r"(result) : "r"(aidge_cortexm_pair(low, high)));
+    return result;
 #else
     return aidge_cortexm_pair(low < -128 ? -128 : low > 127 ? 127 : low, high < -128 ? -128 : high > 127 ? 127 : high);
 #endif

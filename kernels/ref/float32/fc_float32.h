@@ -15,20 +15,22 @@ AIDGE_KIT_NOINLINE void aidge_ref_fc_float32(const float *input, float *output, 
                                              const float *bounds, const aidge_ref_fc_shape *shape)
 {
     const int32_t count = shape->in_features;
-    int32_t batch, channel, i;
+    int32_t batch, left, i;
     for (batch = 0; batch < shape->batches; batch++) {
         const float *w = weights;
-        for (channel = 0; channel + 4 <= shape->out_features; channel += 4) {
+        const float *b = bias;
+        for (left = shape->out_features; left >= 4; left -= 4) {
             float sums[4];
-            memcpy(sums, bias + channel, sizeof sums);
+            memcpy(sums, b, sizeof sums);
+            b += 4;
             aidge_ref_dot4_float32(input, w, count, sums);
             for (i = 0; i < 4; i++) {
                 *output++ = aidge_ref_clamp_float32(sums[i], bounds);
             }
             w += count * 4;
         }
-        for (; channel < shape->out_features; channel++) {
-            *output++ = aidge_ref_clamp_float32(bias[channel] + aidge_ref_dot_float32(input, w, count), bounds);
+        for (left = shape->out_features & 3; left > 0; left--) {
+            *output++ = aidge_ref_clamp_float32(*b++ + aidge_ref_dot_float32(input, w, count), bounds);
             w += count;
         }
         input += count;

@@ -18,27 +18,29 @@ static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t 
 {
     const int32_t count = shape->in_features;
     const aidge_kit_levels bounds = aidge_kit_load_levels(levels);
-    int32_t batch, channel;
+    int32_t batch, left;
     for (batch = 0; batch < shape->batches; batch++) {
         const int8_t *w = weights;
+        const int32_t *b = bias;
         const float *multiplier = multipliers;
-        for (channel = 0; channel + 4 <= shape->out_features; channel += 4) {
+        for (left = shape->out_features; left >= 4; left -= 4) {
             int32_t sums[4];
-            sums[0] = bias[channel];
-            sums[1] = bias[channel + 1];
-            sums[2] = bias[channel + 2];
-            sums[3] = bias[channel + 3];
+            sums[0] = b[0];
+            sums[1] = b[1];
+            sums[2] = b[2];
+            sums[3] = b[3];
             aidge_ref_dot4_int8(input, w, count, 0, sums);
             output[0] = aidge_kit_requantize(sums[0], multiplier[0], bounds);
             output[1] = aidge_kit_requantize(sums[1], multiplier[multiplier_step], bounds);
             output[2] = aidge_kit_requantize(sums[2], multiplier[2 * multiplier_step], bounds);
             output[3] = aidge_kit_requantize(sums[3], multiplier[3 * multiplier_step], bounds);
             output += 4;
+            b += 4;
             multiplier += 4 * multiplier_step;
             w += count * 4;
         }
-        for (; channel < shape->out_features; channel++) {
-            int32_t sum = bias[channel] + aidge_ref_dot_int8(input, w, count, 0);
+        for (left = shape->out_features & 3; left > 0; left--) {
+            int32_t sum = *b++ + aidge_ref_dot_int8(input, w, count, 0);
             *output++ = aidge_kit_requantize(sum, *multiplier, bounds);
             multiplier += multiplier_step;
             w += count;

@@ -33,18 +33,21 @@ def _text(name: str, kind: str) -> str:
         f"/* to[column][row] = from[row][column] of each matrix of {kind}. */",
         f"static void {name}(const {kind} *from, {kind} *to, int32_t batches, int32_t rows, int32_t columns)",
         "{",
-        "    int32_t row, column;",
+        "    int32_t left, column;",
         "    for (; batches > 0; batches--) {",
-        "        row = 0;",
+        f"        {kind} *first = to;",
     ]
     for count in TOGETHER:
-        lines += [f"        for (; row + {count} <= rows; row += {count}) {{", f"            {kind} *place = to + row;"]
-        lines += [f"            const {kind} *row_{index} = from + (row + {index}) * columns;" for index in range(count)]
+        whole = f"for (left = rows; left >= {count}; left -= {count})"
+        lines += [f"        {whole if count == TOGETHER[0] else f'if ((rows & {count}) != 0)'} {{", f"            {kind} *place = first;"]
+        lines += [f"            const {kind} *row_{index} = from{f' + {index} * columns' if index else ''};" for index in range(count)]
         lines += [
             "            for (column = columns; column > 0; column--) {",
             *(f"                place[{index}] = *row_{index}++;" for index in range(count)),
             "                place += rows;",
             "            }",
+            f"            first += {count};",
+            f"            from += {count} * columns;",
             "        }",
         ]
-    return "\n".join([*lines, "        from += rows * columns;", "        to += rows * columns;", "    }", "}"])
+    return "\n".join([*lines, "        to += rows * columns;", "    }", "}"])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <stdint.h>
 #include <string.h>
-#include "inline.h"
+#include "wide.h"
 
 /*
  * The one place that rounds accumulators: rint_half_even(float32(float32(accumulator) * multiplier)), saturated to int32.
@@ -25,53 +25,63 @@ static inline int32_t aidge_kit_scale(int32_t accumulator, float multiplier)
     return result;
 }
 #else
-/* value / 2^shift, rounded half to even; 0 <= shift <= 63. */
-static inline uint64_t aidge_kit_shift_half_even(uint64_t value, int32_t shift)
+/* value / 2^shift, rounded half to even; 1 <= shift <= 31. */
+static inline uint32_t aidge_kit_shift_half_even(uint32_t value, int32_t shift)
 {
-    uint64_t quotient = value >> shift;
-    uint64_t rest = value - (quotient << shift);
-    uint64_t half = ((uint64_t)1 << shift) >> 1;
-    return quotient + (uint64_t)((rest > half) || ((rest == half) && (shift > 0) && ((quotient & 1u) != 0u)));
+    const uint32_t quotient = value >> shift;
+    const uint32_t rest = value - (quotient << shift);
+    return quotient + (uint32_t)(2u * rest + (quotient & 1u) > ((uint32_t)1 << shift));
 }
 
-/* How many bits of value lie above the lowest 24, the precision of a float. */
-static inline int32_t aidge_kit_excess_bits(uint64_t value)
+/* high * 2^24 + low, low < 2^24, as a float has it: rounded half to even to 24 bits, which are returned, times 2^*exponent. */
+static inline uint32_t aidge_kit_round_to_float(uint32_t high, uint32_t low, int32_t *exponent)
 {
-#if defined(__GNUC__)
-    return value < ((uint64_t)1 << 24) ? 0 : 40 - __builtin_clzll(value);
-#else
-    int32_t bits = 0;
-    while ((value >> bits) >= ((uint64_t)1 << 24)) {
-        bits++;
+    const int32_t excess = aidge_kit_bits(high);
+    *exponent += excess;
+    if (excess == 0) {
+        return low;
     }
-    return bits;
+    high = (high << (24 - excess)) | (low >> excess);
+    low &= ((uint32_t)1 << excess) - 1u;
+    return high + (uint32_t)((low << 1) + (high & 1u) > ((uint32_t)1 << excess));
+}
+
+/* a * b as high * 2^24 + low; a <= 2^24, b < 2^24. */
+static inline uint32_t aidge_kit_significand_product(uint32_t a, uint32_t b, uint32_t *low)
+{
+#if AIDGE_KIT_NARROW
+    const uint32_t first = (a & 0xFFFu) * (b & 0xFFFu);
+    const uint32_t middle = (a >> 12) * (b & 0xFFFu) + (a & 0xFFFu) * (b >> 12) + (first >> 12);
+    *low = ((middle & 0xFFFu) << 12) | (first & 0xFFFu);
+    return (a >> 12) * (b >> 12) + (middle >> 12);
+#else
+    const uint64_t product = (uint64_t)a * b;
+    *low = (uint32_t)product & 0xFFFFFFu;
+    return (uint32_t)(product >> 24);
 #endif
 }
 
 static int32_t aidge_kit_scale(int32_t accumulator, float multiplier)
 {
-    uint64_t magnitude = accumulator < 0 ? (uint64_t)0 - (uint64_t)(int64_t)accumulator : (uint64_t)accumulator;
-    uint64_t limit = accumulator < 0 ? (uint64_t)1 << 31 : ((uint64_t)1 << 31) - 1u;
-    uint32_t bits;
+    const uint32_t limit = accumulator < 0 ? 0x80000000u : 0x7FFFFFFFu;
+    uint32_t magnitude = accumulator < 0 ? 0u - (uint32_t)accumulator : (uint32_t)accumulator;
+    uint32_t bits, low;
     int32_t exponent;
-    int32_t excess;
     memcpy(&bits, &multiplier, sizeof bits);
     exponent = (int32_t)((bits >> 23) & 0xFFu);
     bits = (bits & 0x7FFFFFu) | (exponent != 0 ? 0x800000u : 0u);
     exponent = (exponent != 0 ? exponent : 1) - 150; /* multiplier = bits * 2^exponent */
-    excess = aidge_kit_excess_bits(magnitude);
-    magnitude = aidge_kit_shift_half_even(magnitude, excess) * bits;
-    exponent += excess;
-    excess = aidge_kit_excess_bits(magnitude);
-    magnitude = aidge_kit_shift_half_even(magnitude, excess); /* a subnormal product is far below 1/2: its rounding is moot */
-    exponent += excess;
-    if (exponent >= 0) { /* an exponent above 31 saturates whatever is not 0 */
-        magnitude = (exponent > 31) && (magnitude != 0u) ? limit : magnitude << (exponent & 31);
-    } else {
+    magnitude = aidge_kit_round_to_float(magnitude >> 24, magnitude & 0xFFFFFFu, &exponent);
+    magnitude = aidge_kit_significand_product(magnitude, bits, &low);
+    magnitude = aidge_kit_round_to_float(magnitude, low, &exponent); /* a subnormal is far below 1/2: its rounding is moot */
+    if (exponent < 0) {
         magnitude = exponent < -25 ? 0u : aidge_kit_shift_half_even(magnitude, -exponent);
+    } else if ((magnitude != 0u) && ((exponent > 31) || (magnitude > (limit >> exponent)))) {
+        magnitude = limit; /* what does not fit saturates */
+    } else {
+        magnitude <<= exponent & 31;
     }
-    magnitude = magnitude < limit ? magnitude : limit;
-    return (int32_t)(accumulator < 0 ? -(int64_t)magnitude : (int64_t)magnitude);
+    return accumulator < 0 ? (int32_t)(0u - magnitude) : (int32_t)magnitude;
 }
 #endif
 

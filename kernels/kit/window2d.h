@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include <stdint.h>
+#include "wide.h"
 
 /*
  * A window that slides over an image with channels last: tensors [batches][height][width][channels].
@@ -19,14 +19,14 @@ typedef struct {
 /* The first tap that lies inside the image, when tap 0 lies at position start (maybe negative). */
 static inline int32_t aidge_kit_first_tap(int32_t start, int32_t dilation)
 {
-    return start >= 0 ? 0 : dilation == 1 ? -start : (-start + dilation - 1) / dilation;
+    return start >= 0 ? 0 : dilation == 1 ? -start : aidge_kit_divide(-start + dilation - 1, dilation);
 }
 
 /* One past the last of `taps` taps that lies inside an image of this size; it may lie below the first. */
 static inline int32_t aidge_kit_end_tap(int32_t start, int32_t dilation, int32_t size, int32_t taps)
 {
     int32_t room = size - start;
-    room = dilation == 1 ? room : room <= 0 ? 0 : (room + dilation - 1) / dilation;
+    room = dilation == 1 ? room : room <= 0 ? 0 : aidge_kit_divide(room + dilation - 1, dilation);
     return room < taps ? room : taps;
 }
 

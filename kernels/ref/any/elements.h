@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "index.h"
+#include "kit/wide.h"
 
 /* Indices of dims (slowest first) into data with these steps; along `axis`, which has `size` elements, the index counts. */
 typedef struct {
@@ -14,8 +15,8 @@ static inline int32_t aidge_ref_element_at(const void *indices, int32_t place, c
     int32_t found = 0;
     int32_t axis;
     for (axis = 5; axis >= 0; axis--) {
-        const int32_t index = rest % shape->dims[axis];
-        rest /= shape->dims[axis];
+        const int32_t index = aidge_kit_modulo(rest, shape->dims[axis]);
+        rest = aidge_kit_divide(rest, shape->dims[axis]);
         found += (axis == shape->axis ? aidge_ref_index(indices, shape->index_bytes, place,
                 shape->size) : index) * shape->steps[axis];
     }

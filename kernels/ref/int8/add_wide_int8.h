@@ -18,7 +18,7 @@ static void aidge_ref_add_wide_int8(const int8_t *first, const int8_t *second, i
         const int8_t *a = first + place.first;
         const int8_t *b = second + place.second;
         for (i = 0; i < shape->length; i++) {
-            const int64_t value = sum[2] + *a * sum[0] + *b * sum[1];
+            const int64_t value = sum[2] + aidge_kit_multiply_s64(*a, sum[0]) + aidge_kit_multiply_s64(*b, sum[1]);
             *output++ = aidge_kit_saturate(sum[4] != 0 ? aidge_kit_round_quotient(value, sum[4])
                                                        : aidge_kit_round_shift_s64(value, (int32_t)sum[3]), levels);
             a += shape->first_step;

@@ -16,7 +16,8 @@ static void aidge_ref_conv2d_add_int8(const int8_t *input, const int8_t *residua
                                       const int32_t *bias, const float *multipliers, const int32_t *levels,
                                       int32_t multiplier_step, const int32_t *sum, const aidge_kit_window2d *shape)
 {
-    const int32_t outputs = shape->out_channels / shape->groups;
+    const int32_t inputs = aidge_kit_divide(shape->in_channels, shape->groups);
+    const int32_t outputs = aidge_kit_divide(shape->out_channels, shape->groups);
     aidge_ref_patch_int8 patch = aidge_ref_conv2d_int8_steps(shape);
     int8_t convolved[AIDGE_REF_CONV2D_ADD_CHANNELS];
     int32_t batch, y, x, first, count, i;
@@ -25,10 +26,10 @@ static void aidge_ref_conv2d_add_int8(const int8_t *input, const int8_t *residua
             for (x = 0; x < shape->out_width; x++) {
                 aidge_ref_conv2d_int8_see(&patch, shape, y, x);
                 for (first = 0; first < shape->out_channels; first += count) {
-                    const int32_t group = first / outputs;
+                    const int32_t group = aidge_kit_divide(first, outputs);
                     count = (group + 1) * outputs - first;
                     count = count < AIDGE_REF_CONV2D_ADD_CHANNELS ? count : AIDGE_REF_CONV2D_ADD_CHANNELS;
-                    aidge_ref_conv2d_int8_pixel(input + patch.source + group * (shape->in_channels / shape->groups),
+                    aidge_ref_conv2d_int8_pixel(input + patch.source + group * inputs,
                                                 convolved, weights + first * patch.taps,
                                                 bias + (patch.complete ? shape->out_channels : 0) + first,
                                                 multipliers + first * multiplier_step, levels, multiplier_step, count, &patch);

@@ -16,7 +16,8 @@ static void aidge_ref_conv2d_int8(const int8_t *input, int8_t *output, const int
                                   const float *multipliers, const int32_t *levels, int32_t multiplier_step,
                                   int32_t output_gap, const aidge_kit_window2d *shape)
 {
-    const int32_t outputs = shape->out_channels / shape->groups;
+    const int32_t inputs = aidge_kit_divide(shape->in_channels, shape->groups);
+    const int32_t outputs = aidge_kit_divide(shape->out_channels, shape->groups);
     aidge_ref_patch_int8 patch = aidge_ref_conv2d_int8_steps(shape);
     int32_t batch, y, x, group;
     for (batch = 0; batch < shape->batches; batch++) {
@@ -24,7 +25,7 @@ static void aidge_ref_conv2d_int8(const int8_t *input, int8_t *output, const int
             for (x = 0; x < shape->out_width; x++) {
                 aidge_ref_conv2d_int8_see(&patch, shape, y, x);
                 for (group = 0; group < shape->groups; group++) {
-                    aidge_ref_conv2d_int8_pixel(input + patch.source + group * (shape->in_channels / shape->groups), output,
+                    aidge_ref_conv2d_int8_pixel(input + patch.source + group * inputs, output,
                                                 weights + group * outputs * patch.taps,
                                                 bias + (patch.complete ? shape->out_channels : 0) + group * outputs,
                                                 multipliers + group * outputs * multiplier_step,

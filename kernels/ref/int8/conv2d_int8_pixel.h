@@ -18,7 +18,7 @@ typedef struct {
 /* What is the same at all pixels. */
 static inline aidge_ref_patch_int8 aidge_ref_conv2d_int8_steps(const aidge_kit_window2d *shape)
 {
-    const int32_t channels = shape->in_channels / shape->groups;
+    const int32_t channels = aidge_kit_divide(shape->in_channels, shape->groups);
     aidge_ref_patch_int8 patch;
     memset(&patch, 0, sizeof patch);
     patch.row_step = shape->dilation_height * shape->in_width * shape->in_channels;
@@ -32,7 +32,7 @@ static inline aidge_ref_patch_int8 aidge_ref_conv2d_int8_steps(const aidge_kit_w
 AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_see(aidge_ref_patch_int8 *patch, const aidge_kit_window2d *shape,
                                                 int32_t y, int32_t x)
 {
-    const int32_t channels = shape->in_channels / shape->groups;
+    const int32_t channels = aidge_kit_divide(shape->in_channels, shape->groups);
     const int contiguous = (shape->groups == 1) && (shape->dilation_width == 1);
     const int32_t top = y * shape->stride_height - shape->pad_top;
     const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "kit/quotient.h"
 #include "shared/softmax_shape.h"
 
 /*
@@ -12,25 +13,23 @@ static void aidge_ref_softmax_int8(const int8_t *input, int8_t *output, const ui
 {
     const int32_t inner = shape->inner;
     const int32_t size = shape->length * inner;
+    const int32_t shift = (int32_t)quotient[0];
     int32_t block, row, i;
     for (block = 0; block < shape->outer; block++) {
         for (row = 0; row < inner; row++) {
             int32_t largest = -128;
             uint64_t divisor = 0;
+            aidge_kit_divisor by;
             for (i = row; i < size; i += inner) {
                 largest = input[i] > largest ? input[i] : largest;
             }
             for (i = row; i < size; i += inner) {
                 divisor += exponentials[largest - input[i]];
             }
-            divisor *= quotient[1];
+            by = aidge_kit_divisor_of(aidge_kit_multiply(divisor, quotient[1]));
             for (i = row; i < size; i += inner) {
-                const uint64_t dividend = (uint64_t)exponentials[largest - input[i]] << quotient[0];
-                uint64_t level = dividend / divisor;
-                const uint64_t rest = dividend - level * divisor;
-                int32_t value;
-                level += (uint64_t)((rest > divisor - rest) || ((rest == divisor - rest) && ((level & 1u) != 0u)));
-                value = (int32_t)(level < 256u ? level : 256u) + *zero_point;
+                const uint64_t dividend = aidge_kit_shift_left(exponentials[largest - input[i]], shift);
+                const int32_t value = (int32_t)aidge_kit_rounded_quotient(dividend, &by) + *zero_point;
                 output[i] = (int8_t)(value > 127 ? 127 : value);
             }
         }

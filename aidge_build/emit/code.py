@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.header import arenas_of, owns_arena, public_arenas, signature
-from aidge_build.emit.kernels import kernel_text
+from aidge_build.emit.kernels import KernelFile, kernel_text
 from aidge_build.emit.layers import LayerText
 from aidge_build.emit.places import RUN_ARENA
 from aidge_build.emit.ports import Port
 from aidge_build.emit.template import render_file
+from aidge_build.emit.unused import without_unused
 from aidge_build.program import Program
 
 
@@ -21,6 +24,7 @@ def code_text(
     wanted = dict.fromkeys((layer.kernel.library, source) for layer in program.layers for source in layer.call.sources)
     kernels = kernel_text(program.library_files, wanted)
     texts = tuple(dict.fromkeys(text for layer in program.layers for text in layer.call.texts))
+    files, texts = _used(kernels.files, texts, layers)
     return render_file(
         "model.c",
         name=program.name,
@@ -34,7 +38,7 @@ def code_text(
         digest=header_digest,
         arrays=arrays.all,
         has_trace=program.options.trace,
-        kernels=kernels.files,
+        kernels=files,
         texts=texts,
         layers=layers,
         parameters=signature(program, ports),
@@ -51,6 +55,16 @@ def _arguments(program: Program, ports: tuple[Port, ...]) -> str:
     """The names of N_run's parameters."""
     arena = ["arena"] if program.options.arena == "caller" else []
     return ", ".join(arena + ([port.parameter for port in ports] if program.options.io == "caller" else []))
+
+
+def _used(
+    files: tuple[KernelFile, ...], texts: tuple[str, ...], layers: tuple[LayerText, ...]
+) -> tuple[list[KernelFile], list[str]]:
+    """Files and texts of kernels without what no layer calls."""
+    called = {word for layer in layers for word in layer.words()}
+    left = without_unused([*(file.text for file in files), *texts], called)
+    kept = [replace(file, text=text) for file, text in zip(files, left) if text]
+    return kept, [text for text in left[len(files) :] if text]
 
 
 def _has_floats(program: Program) -> bool:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -52,6 +53,11 @@ class LayerText:
     arguments: tuple[str, ...]
     traces: tuple[Trace, ...]
     texts: tuple[str, ...] = ()
+
+    def words(self) -> set[str]:
+        """Identifiers of the kernels' C that the layer names."""
+        of_structs = (value for struct in self.structs for _, value in struct.fields)
+        return set(re.findall(r"[A-Za-z_]\w*", " ".join([self.function, *self.arguments, *of_structs])))
 
     def digest(self) -> str:
         """Changes when the code of the layer does."""

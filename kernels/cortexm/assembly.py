@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from aidge_build.kernel_kit.asm_statements import asm_statements
+
 _STATEMENT_COLUMN = 44
 
 
@@ -13,7 +15,7 @@ class Routine:
 
     def __init__(self, registers: Mapping[str, str]):
         self._registers = dict(registers)
-        self._lines: list[str] = []
+        self._lines: list[tuple[str, str]] = []
         self.instructions = 0
 
     def __call__(self, line: str, comment: str = "") -> None:
@@ -36,20 +38,19 @@ class Routine:
 
     def _line(self, line: str, comment: str) -> None:
         quoted = f'        "{line}\\n"'
-        self._lines.append(f"{quoted:<{_STATEMENT_COLUMN}} /* {comment} */" if comment else quoted)
+        self._lines.append((line, f"{quoted:<{_STATEMENT_COLUMN}} /* {comment} */" if comment else quoted))
 
     def function(self, name: str, parameters: str, comment: str, portable: str) -> str:
         """The C text: a naked function where the compiler can take it, else `portable` as its body (if that is empty, a header
         of the library holds the C version).
 
-        The one basic asm statement keeps to the procedure call standard; nothing in it is known to the compiler, and
+        The basic asm statements keep to the procedure call standard; nothing in them is known to the compiler, and
         AIDGE_CORTEXM_NAKED keeps the compiler from guessing (no inlining, no clones, no register allocation across it).
         """
         declared = ", ".join(f"AIDGE_CORTEXM_PASSED {parameter.strip()}" for parameter in parameters.split(","))
-        body = "\n".join(self._lines)
+        statements = asm_statements(self._lines, head=".syntax unified")
         return (
-            f"/* {comment} */\n#if AIDGE_CORTEXM_ASSEMBLY\nAIDGE_CORTEXM_NAKED void {name}({declared})\n{{\n"
-            f'    __asm__(\n        ".syntax unified\\n"\n{body}\n    );\n}}\n'
+            f"/* {comment} */\n#if AIDGE_CORTEXM_ASSEMBLY\nAIDGE_CORTEXM_NAKED void {name}({declared})\n{{\n{statements}\n}}\n"
             + (f"#else\nstatic void {name}({parameters})\n{{\n    {portable}\n}}\n" if portable else "")
             + "#endif"
         )

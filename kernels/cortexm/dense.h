@@ -17,7 +17,7 @@
  * Form 0: multipliers of odd channels are divided by 256 if packed. Form 1: the generator has proved that hi32(sum * multiplier)
  *   (+ constant), shifted right, equals the float formula for every possible sum.
  */
-#define AIDGE_CORTEXM_HEAD_WORDS 3
+enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)

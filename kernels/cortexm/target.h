@@ -15,16 +15,17 @@
 #endif
 
 /* noipa: the compiler must not conclude from an empty-looking body which registers and memory the function uses. */
+#if AIDGE_CORTEXM_ASSEMBLY
 #if defined(__clang__)
 #define AIDGE_CORTEXM_NAKED static __attribute__((naked, noinline))
-#define AIDGE_CORTEXM_PASSED __attribute__((unused))
-#elif defined(__GNUC__)
+#else
 #define AIDGE_CORTEXM_NAKED static __attribute__((naked, noinline, noclone, noipa))
+#endif
 #define AIDGE_CORTEXM_PASSED __attribute__((unused))
 #endif
 
 #if defined(__GNUC__)
-#define AIDGE_CORTEXM_INLINE static inline __attribute__((always_inline))
+#define AIDGE_CORTEXM_INLINE static inline __attribute__((always_inline, unused))
 #define AIDGE_CORTEXM_NOINLINE static __attribute__((noinline))
 #else
 #define AIDGE_CORTEXM_INLINE static inline

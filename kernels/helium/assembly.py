@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aidge_build.kernel_kit.asm_statements import asm_statements
+
 LONGEST_SIGNATURE = 100
 WORD_REACH, BYTE_REACH = 508, 127  # of the immediate offsets of VLDRW and VLDRB
 
@@ -20,9 +22,9 @@ class Line:
 
 def function(name: str, purpose: str, parameters: str, lines: Sequence[Line], plain: str) -> str:
     """The C text: a naked function, or where this is not compiled for MVE by a GNU compiler, `plain`."""
-    body = "\n".join(_printed(line) for line in lines)
+    statements = asm_statements([("    " + line.text, _printed(line)) for line in lines])
     unused = parameters.replace(",", " AIDGE_HELIUM_UNUSED,") + " AIDGE_HELIUM_UNUSED"
-    assembly = f"AIDGE_HELIUM_NAKED void {_signature(name, unused)}\n{{\n    __asm__(\n{body}\n    );\n}}"
+    assembly = f"AIDGE_HELIUM_NAKED void {_signature(name, unused)}\n{{\n{statements}\n}}"
     return (
         f"/* {purpose} */\n#if AIDGE_HELIUM_ASSEMBLY\n{assembly}\n#else\n"
         f"static void {_signature(name, parameters)}\n{{\n{plain}\n}}\n#endif"

@@ -14,22 +14,24 @@
 #endif
 
 /* noipa: the compiler must not conclude from text that it cannot read which registers stay. */
-#if defined(__clang__) || !defined(__GNUC__)
+#if AIDGE_HELIUM_ASSEMBLY
+#if defined(__clang__)
 #define AIDGE_HELIUM_NAKED static __attribute__((naked, noinline))
 #else
 #define AIDGE_HELIUM_NAKED static __attribute__((naked, noipa))
 #endif
 #define AIDGE_HELIUM_UNUSED __attribute__((unused))
+#endif
 
 /* Little-endian numbers in a stream, which is aligned to four bytes only. */
-static inline int32_t aidge_helium_word(const int8_t *stream)
+AIDGE_KIT_INLINE int32_t aidge_helium_word(const int8_t *stream)
 {
     int32_t word;
     memcpy(&word, stream, sizeof word);
     return word;
 }
 
-static inline float aidge_helium_float(const int8_t *stream)
+AIDGE_KIT_INLINE float aidge_helium_float(const int8_t *stream)
 {
     float number;
     memcpy(&number, stream, sizeof number);

@@ -3,9 +3,10 @@
 /*
  * Inner loops must be inlined whatever the compiler's estimate, so that their operands live in registers; what is called
  * once per pixel must not be, so that it has the registers for itself.
+ * unused: a core may have instructions that make a helper needless.
  */
 #if defined(__GNUC__)
-#define AIDGE_KIT_INLINE static inline __attribute__((always_inline))
+#define AIDGE_KIT_INLINE static inline __attribute__((always_inline, unused))
 #define AIDGE_KIT_NOINLINE static __attribute__((noinline))
 #else
 #define AIDGE_KIT_INLINE static inline

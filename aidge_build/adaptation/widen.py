@@ -24,8 +24,9 @@ def widen(view: GraphView, libraries: Sequence[Library], target: Target) -> tupl
     """The graph in which such nodes are wrapped, and the rule for each of them by name.
 
     Of the kernels in the most preferred library, the one whose conversions move the fewest bytes; then the most specific.
-    Between quantized tensors the node then computes in float32, as its QuantizeLinear and DequantizeLinear in the model say:
-    a value that lies within float rounding of the middle between two levels may become either.
+    Between quantized tensors the node then computes in float32, as its QuantizeLinear and DequantizeLinear in the model say,
+    which is its meaning: a value becomes another only where the C kernel's float32 is another than the numpy backend's
+    (functions of libm, sums in another order) and lies beside the middle between two levels.
     """
     rewrite, rules = Rewrite(view), {}
     for node in view.nodes:

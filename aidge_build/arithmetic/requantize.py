@@ -29,11 +29,15 @@ def requantize(accumulators: numpy.ndarray, multiplier: ArrayLike, zero_point: i
 
 
 def quantize(values: numpy.ndarray, quantization: Quantization, dtype: DType) -> numpy.ndarray:
-    """saturate(rint_half_even(value / scale) + zero_point); the division is done in the precision of `values`."""
+    """saturate(rint_half_even(value / scale) + zero_point); the division is done in the precision of `values`.
+
+    NaN becomes the zero point.
+    """
     scale = quantization.along(quantization.scales, values.ndim, values.dtype)
     zero_point = quantization.along(quantization.zero_points, values.ndim, numpy.float64)
     low, high = dtype.range
-    levels = numpy.rint(values / scale).astype(numpy.float64) + zero_point
+    quotients = numpy.nan_to_num(values / scale, nan=0.0, posinf=numpy.inf, neginf=-numpy.inf)
+    levels = numpy.rint(quotients).astype(numpy.float64) + zero_point
     return numpy.clip(levels, low, high).astype(dtype.numpy)
 
 
@@ -54,9 +58,9 @@ def centred(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
 
 
 def clamp_levels(minimum: float, maximum: float, quantization: Quantization, dtype: DType) -> tuple[int, int]:
-    """The stored values of a clamp between two real numbers.
+    """The stored values of a clamp between two float32 numbers, as QuantizeLinear gives them.
 
     Quantization is monotone, so quantize(clip(v, a, b)) = clip(quantize(v), quantize(a), quantize(b)).
     """
-    bounds = quantize(numpy.array([minimum, maximum], numpy.float64), quantization, dtype)
+    bounds = quantize(numpy.array([minimum, maximum], numpy.float32), quantization, dtype)
     return int(bounds[0]), int(bounds[1])

@@ -18,7 +18,7 @@ class MeanPool(PoolNode):
     def multipliers(self) -> list[numpy.float32 | None]:
         """One for each of `counts`; None where none is proved."""
         data, result = self.inputs[0].quantization, self.outputs[0].quantization
-        return [float_mean(count, data, result, self.operator.clamp, self.levels()) for count in self.counts()]
+        return [float_mean(count, data, result, self.levels()) for count in self.counts()]
 
     def mean_arguments(self) -> tuple[Argument, ...]:
         """Levels {lowest, highest, zero point of the output, zero point of the input}, multipliers, counts, how many; the ends of

@@ -54,7 +54,7 @@ class MoveNode(KernelNode):
             return Input(0)
         (target,), value = self.outputs, numpy.array([self.operator.value])
         if target.quantization is not None:
-            value = quantize(value.astype(numpy.float64), target.quantization, target.dtype)
+            value = quantize(value.astype(numpy.float32), target.quantization, target.dtype)
         return Constant("value", value.astype(target.dtype.numpy))
 
     def call(self) -> Call:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy
 
+from aidge_build.arithmetic.requantize import dequantize_linear
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Operator
@@ -17,7 +18,7 @@ LEVELS = numpy.arange(-128, 128, dtype=numpy.int8)
 def table_of(operator: Operator, source: Tensor, result: Tensor) -> numpy.ndarray:
     """The stored result for each stored value -128..127."""
     with numpy.errstate(all="ignore"):
-        real = operator.forward((LEVELS - numpy.float64(source.quantization.zero_point)) * source.quantization.scale)
+        (real,) = operator.evaluated(dequantize_linear(LEVELS, source.quantization))
     if numpy.isnan(real).any():
         raise AidgeError(
             f"the result for the stored value {int(LEVELS[numpy.isnan(real)][0])} is not a number",

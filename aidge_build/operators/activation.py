@@ -106,6 +106,8 @@ def _within(bound: float, limits) -> int:
 class LeakyReLU(ElementWise):
     """y = x for x >= 0, else alpha * x. Source: ONNX operator LeakyRelu."""
 
+    by_steps: ClassVar = True
+
     alpha: float = attribute(0.01)
 
     def forward(self, data):
@@ -175,6 +177,7 @@ class Tanh(ElementWise):
 class HardSigmoid(ElementWise):
     """y = max(0, min(1, alpha * x + beta)). Source: ONNX operator HardSigmoid."""
 
+    by_steps: ClassVar = True
     domain: ClassVar = (-4.0, 4.0)
     kinks: ClassVar = (-2.5, 2.5)
 
@@ -192,6 +195,7 @@ class HardSigmoid(ElementWise):
 class HardSwish(ElementWise):
     """y = x * max(0, min(1, x / 6 + 1/2)). Source: ONNX operator HardSwish."""
 
+    by_steps: ClassVar = True
     domain: ClassVar = (-4.0, 4.0)
     kinks: ClassVar = (-3.0, 3.0)
 

@@ -22,6 +22,8 @@ class CumSum(Operator):
     Source: ONNX operator CumSum, with a constant axis.
     """
 
+    by_steps: ClassVar = True
+
     axis: int = 0
     exclusive: bool = False
     reverse: bool = False
@@ -41,9 +43,10 @@ class CumSum(Operator):
 
     def forward(self, data):
         turned = numpy.flip(data, self.axis) if self.reverse else data
-        sums = numpy.cumsum(turned, self.axis, dtype=data.dtype)
         if self.exclusive:
-            sums = sums - turned
+            turned = numpy.roll(turned, 1, self.axis)
+            turned[(slice(None),) * self.axis + (slice(1),)] = 0
+        sums = numpy.cumsum(turned, self.axis, dtype=data.dtype)
         return numpy.flip(sums, self.axis) if self.reverse else sums
 
     def backward(self, gradients, inputs, outputs):

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.arithmetic.requantize import dequantize, quantize
+from aidge_build.arithmetic.requantize import dequantize_linear, quantize
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
@@ -42,6 +42,8 @@ class Operator:
     `folds` is false for operators that recipes must see even when their inputs are constant.
     `empties` is true for operators that may read and write tensors without elements at run time: their kernels then do nothing.
     `overwrites` lists (output, input): the output is the next value of that parameter, which training stores there.
+    `by_steps` is true where `forward` takes the basic operations (+ - * / min max) in the order of onnxruntime's kernel: on
+    float32 each of them then rounds, as there, and not only the result.
     """
 
     onnx_names: ClassVar[tuple[str, ...]] = ()
@@ -50,6 +52,7 @@ class Operator:
     folds: ClassVar[bool] = True
     empties: ClassVar[bool] = False
     overwrites: ClassVar[tuple[tuple[int, int], ...]] = ()
+    by_steps: ClassVar[bool] = False
 
     @property
     def type(self) -> str:
@@ -108,22 +111,24 @@ class Operator:
     def forward_quantized(
         self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
     ) -> tuple[numpy.ndarray, ...]:
-        """The meaning on quantized tensors: dequantize, `forward` in float64, quantize half-even.
+        """The meaning on quantized tensors: what the model's DequantizeLinear, operator and QuantizeLinear give in float32.
 
-        Linear operators replace this by integer accumulation (design page ARITHMETIC, section 1).
+        Linear operators (`linear.LinearQuantized`) and those of `real.RealQuantized` replace this (docs/arithmetic.md).
         """
-        reals = [
-            dequantize(value, tensor.quantization)
-            if value is not None and tensor.quantization is not None
-            else None
-            if value is None
-            else as_evaluated(value)
+        reals = (
+            value if value is None or tensor.quantization is None else dequantize_linear(value, tensor.quantization)
             for value, tensor in zip(values, inputs, strict=True)
-        ]
-        results = as_tuple(self.forward(*reals))
+        )
         return tuple(
-            quantize(result, tensor.quantization, tensor.dtype) if tensor.quantization is not None else result
-            for result, tensor in zip(results, outputs, strict=True)
+            result if tensor.quantization is None else quantize(result.astype(numpy.float32), tensor.quantization, tensor.dtype)
+            for result, tensor in zip(self.evaluated(*reals), outputs, strict=True)
+        )
+
+    def evaluated(self, *inputs: numpy.ndarray | None) -> tuple[numpy.ndarray, ...]:
+        """`forward` of these values, not yet rounded to the outputs' types: floats in float64, float32 as it is if `by_steps`."""
+        kept = numpy.float32 if self.by_steps else None
+        return as_tuple(
+            self.forward(*(value if value is None or value.dtype == kept else as_evaluated(value) for value in inputs))
         )
 
     def multiply_accumulates(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> int:

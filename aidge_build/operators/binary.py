@@ -13,6 +13,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Activated, Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims, summed_to
 from aidge_build.operators.kinds import Broadcast
+from aidge_build.operators.real import RealQuantized
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
 
@@ -33,7 +34,7 @@ class Arithmetic(Activated, Broadcast):
 
 
 @operator("Add")
-class Add(Arithmetic):
+class Add(RealQuantized, Arithmetic):
     """y = clamp(a + b). Source: ONNX operator Add."""
 
     function: ClassVar = staticmethod(numpy.add)
@@ -43,7 +44,7 @@ class Add(Arithmetic):
 
 
 @operator("Sub")
-class Sub(Arithmetic):
+class Sub(RealQuantized, Arithmetic):
     """y = clamp(a - b). Source: ONNX operator Sub."""
 
     function: ClassVar = staticmethod(numpy.subtract)
@@ -53,7 +54,7 @@ class Sub(Arithmetic):
 
 
 @operator("Mul")
-class Mul(Arithmetic):
+class Mul(RealQuantized, Arithmetic):
     """y = clamp(a * b). Source: ONNX operator Mul."""
 
     function: ClassVar = staticmethod(numpy.multiply)
@@ -283,6 +284,7 @@ class Min(Variadic):
 class Sum(Variadic):
     """The sum of the inputs. Source: ONNX operator Sum."""
 
+    by_steps: ClassVar = True
     function: ClassVar = staticmethod(numpy.add)
 
     def shares(self, inputs, result):
@@ -293,10 +295,11 @@ class Sum(Variadic):
 class Mean(Variadic):
     """The mean of the inputs. Source: ONNX operator Mean."""
 
+    by_steps: ClassVar = True
     function: ClassVar = staticmethod(numpy.add)
 
     def forward(self, *inputs):
-        return super().forward(*inputs) / len(inputs)
+        return super().forward(*inputs) * (1 / len(inputs))
 
     def shares(self, inputs, result):
         return (1 / len(inputs) for _ in inputs)

@@ -10,6 +10,7 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Activated, TensorType, require
+from aidge_build.operators.real import RealQuantized
 from aidge_build.operators.reduce import first_in_rows
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
@@ -159,7 +160,7 @@ class LpPooling(Pool):
 
 
 @operator("AveragePool")
-class AvgPooling(Pool):
+class AvgPooling(RealQuantized, Pool):
     """The mean of each window, over the positions inside the input or, with `count_include_pad`, inside the pads too.
 
     Positions that only ceil_mode adds beyond the end pad never count. Source: ONNX operator AveragePool.
@@ -214,7 +215,7 @@ class GlobalPooling(Activated):
 
 
 @operator("GlobalAveragePool")
-class GlobalAveragePooling(GlobalPooling):
+class GlobalAveragePooling(RealQuantized, GlobalPooling):
     """The mean of each channel. Source: ONNX operator GlobalAveragePool."""
 
     def forward(self, data):

@@ -12,6 +12,9 @@ from typing import ClassVar
 
 import numpy
 
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.activation import LeakyReLU, Sigmoid
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.binary import Add, Mul
@@ -53,19 +56,19 @@ class QLinear(Operator):
         return values[place] if place < len(values) else None
 
     def forward(self, *inputs):
-        reals = []
-        for place, scale, zero_point in self.operands:
-            zero = self.optional(inputs, zero_point)
-            reals.append(
-                (inputs[place].astype(numpy.float64) - (0 if zero is None else zero.astype(numpy.float64).reshape(())))
-                * inputs[scale].reshape(())
-            )
+        tensors = [self._quantized(inputs, place, *rest) for place, *rest in self.operands]
         zero = self.optional(inputs, self.result[1])
-        dtype = zero.dtype if zero is not None else inputs[self.operands[0][0]].dtype
-        limits = numpy.iinfo(dtype)
-        levels = numpy.rint(self.inner.forward(*reals) / inputs[self.result[0]].reshape(()))
-        levels += 0 if zero is None else int(zero.reshape(()))
-        return numpy.clip(levels, limits.min, limits.max).astype(dtype)
+        dtype = DType((tensors[0].data if zero is None else zero).dtype.name)
+        (found,) = self.inner.infer(tensors)
+        result = Tensor("result", found.dims, dtype, quantization=self._quantization(inputs, *self.result))
+        return self.inner.forward_quantized([tensor.data for tensor in tensors], tensors, [result])[0]
+
+    def _quantized(self, inputs: Sequence[numpy.ndarray | None], place: int, scale: int, zero_point: int) -> Tensor:
+        return constant("operand", inputs[place], self._quantization(inputs, scale, zero_point))
+
+    def _quantization(self, inputs: Sequence[numpy.ndarray | None], scale: int, zero_point: int) -> Quantization:
+        zero = self.optional(inputs, zero_point)
+        return per_tensor(inputs[scale].item(), 0 if zero is None else zero.item())
 
     def forward_quantized(self, values, inputs, outputs):
         return (self.forward(*values),)

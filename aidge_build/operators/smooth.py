@@ -62,8 +62,10 @@ class Softplus(ElementWise):
 class Softsign(ElementWise):
     """y = x / (1 + |x|). Source: ONNX operator Softsign."""
 
+    by_steps: ClassVar = True
+
     def forward(self, data):
-        return data / (1 + numpy.abs(data))
+        return 1 / (1 + numpy.abs(data)) * data
 
     def derivative(self, data, result):
         return 1 / (1 + numpy.abs(data)) ** 2

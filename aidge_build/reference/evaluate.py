@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy
 
 from aidge_build.graph.tensor import Tensor
-from aidge_build.operators.base import Operator, as_evaluated, as_tuple
+from aidge_build.operators.base import Operator
 
 
 def evaluate(
@@ -16,13 +16,13 @@ def evaluate(
 ) -> tuple[numpy.ndarray, ...]:
     """The outputs: on quantized tensors by `forward_quantized`, else by `forward`.
 
-    Float tensors are evaluated in float64 and rounded once to their type.
+    Float tensors are evaluated in float64 and rounded once to their type, or in float32 step by step (`Operator.by_steps`).
     """
     with numpy.errstate(all="ignore"):  # overflow to infinity and NaN are results, not accidents
         if is_quantized(inputs, outputs):
             results = operator.forward_quantized(values, inputs, outputs)
         else:
-            results = as_tuple(operator.forward(*(None if value is None else as_evaluated(value) for value in values)))
+            results = operator.evaluated(*values)
         return tuple(_as_declared(_own(result, values), tensor) for result, tensor in zip(results, outputs, strict=True))
 
 

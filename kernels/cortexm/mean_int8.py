@@ -52,7 +52,7 @@ class MeanInt8(KernelNode):
         data, output = self.inputs[0], self.outputs[0]
         pixels = math.prod(data.dims[2:])
         low, high = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, DType.int8)
-        rescale = proved_mean(pixels, data.quantization, output.quantization, self.operator.clamp, (low, high))
+        rescale = proved_mean(pixels, data.quantization, output.quantization, (low, high))
         levels = [low, high, output.quantization.zero_point, pixels * data.quantization.zero_point]
         shape = Struct("aidge_cortexm_mean", {"batches": data.dims[0], "pixels": pixels, "channels": data.dims[1]})
         return Call(

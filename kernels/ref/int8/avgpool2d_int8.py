@@ -28,7 +28,7 @@ class AvgPool2dInt8(PoolNode):
         data, result = self.inputs[0].quantization, self.outputs[0].quantization
         low, high = self.levels()
         levels = numpy.array([low, high, result.zero_point, data.zero_point], numpy.int32)
-        rescales = [proved_mean(count, data, result, self.operator.clamp, (low, high)) for count in counts]
+        rescales = [proved_mean(count, data, result, (low, high)) for count in counts]
         return Call(
             "aidge_ref_avgpool2d_int8",
             ("int8/avgpool2d_int8.h",),

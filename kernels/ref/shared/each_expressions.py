@@ -162,7 +162,7 @@ def _variadic(kind: str):
             return Expression(kind.lower(), "m", tuple(steps))
         if dtype is DType.float32:
             total = " + ".join(letters)
-            return Expression(kind.lower(), total if kind == "Sum" else f"({total}) / {len(types)}.0f")
+            return Expression(kind.lower(), total if kind == "Sum" else f"({total}) * {1 / len(types)!r}f")
         if kind == "Sum":
             return Expression("sum", f"({dtype.c_type})(" + " + ".join(f"({wide(dtype)}){x}" for x in letters) + ")")
         return None

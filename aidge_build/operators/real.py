@@ -14,10 +14,10 @@ from aidge_build.operators.base import Activated, as_tuple
 
 
 class RealQuantized(Activated):
-    """`forward_quantized` of 8-bit tensors: dequantize, `forward` in real numbers, quantize half to even, clamp the stored values.
+    """`forward_quantized` of 8-bit tensors: dequantize, `forward` in real numbers, quantize half to even, clamp what is stored.
 
-    float64 holds these real numbers closely enough that only one rounding counts. Integers compute the same for every scale, on every
-    core, and faster than float32; what float32 would give beside a tie depends on each value, not on their sum alone
+    float64 holds these real numbers closely enough that only one rounding counts. Integers compute the same for every scale, on
+    every core, and faster than float32, where a result beside a tie depends on each value and not on their sum alone
     (docs/arithmetic.md). Wider types have no kernels in integers: they mean what they mean in float32.
     """
 

@@ -35,19 +35,27 @@ class Difference:
 
 def compare(name: str, got: numpy.ndarray, wanted: numpy.ndarray) -> Difference:
     """Both [vector, dims...]; for floats a value differs when it is beyond the tolerance."""
+    distance, tolerance = _distances(got, wanted)
+    count = int(numpy.count_nonzero(distance > tolerance))
+    unit = "relative" if tolerance else "level"
+    return Difference(name, unit, got.size, count, distance.max(initial=0).item(), count == 0)
+
+
+def _distances(got: numpy.ndarray, wanted: numpy.ndarray) -> tuple[numpy.ndarray, float]:
+    """How far each value is from its reference, and how far it may be.
+
+    Integers in levels; floats relative to the largest finite reference of their vector. NaN equals NaN and nothing else.
+    """
     if got.dtype.kind != "f":
-        distance = numpy.abs(got.astype(numpy.int64) - wanted.astype(numpy.int64))
-        count = int(numpy.count_nonzero(distance))
-        return Difference(name, "level", got.size, count, int(distance.max(initial=0)), count == 0)
-    rows, references = got.reshape(len(got), -1).astype(numpy.float64), wanted.reshape(len(wanted), -1).astype(numpy.float64)
+        return numpy.abs(got.astype(numpy.int64) - wanted.astype(numpy.int64)), 0.0
+    rows, references = (values.reshape(len(values), -1).astype(numpy.float64) for values in (got, wanted))
     same = (rows == references) | (numpy.isnan(rows) & numpy.isnan(references))
     with numpy.errstate(invalid="ignore", over="ignore"):
         distance = numpy.where(same, 0.0, numpy.abs(rows - references))
     finite = numpy.where(numpy.isfinite(references), numpy.abs(references), 0.0)
     scale = numpy.maximum(finite.max(axis=1, initial=0.0), numpy.finfo(numpy.float32).tiny)
     relative = numpy.where(numpy.isnan(distance), numpy.inf, distance) / scale[:, None]
-    count = int(numpy.count_nonzero(relative > FLOAT_TOLERANCE))
-    return Difference(name, "relative", got.size, count, float(relative.max(initial=0.0)), count == 0)
+    return relative.reshape(got.shape), FLOAT_TOLERANCE
 
 
 def first_difference(order: list[str], got: Vectors, wanted: Vectors) -> dict | None:
@@ -56,13 +64,8 @@ def first_difference(order: list[str], got: Vectors, wanted: Vectors) -> dict | 
         found = compare(name, got[name], wanted[name])
         if found.within:
             continue
-        differs = got[name].astype(numpy.float64) != wanted[name].astype(numpy.float64)
-        if got[name].dtype.kind == "f":
-            scale = (
-                numpy.abs(wanted[name]).reshape(len(wanted[name]), -1).max(axis=1).reshape(-1, *(1,) * (wanted[name].ndim - 1))
-            )
-            differs = ~(numpy.abs(got[name] - wanted[name]) <= FLOAT_TOLERANCE * scale)
-        index = tuple(int(position) for position in numpy.argwhere(differs)[0])
+        distance, tolerance = _distances(got[name], wanted[name])
+        index = tuple(int(position) for position in numpy.argwhere(distance > tolerance)[0])
         return {
             "tensor": name,
             "vector": index[0],

@@ -2,8 +2,8 @@
 """Measures what onnxruntime gives for the cases, and writes it down: `.venv/bin/python -m tests.exactness.measure`.
 
 It writes onnxruntime.json beside this file and the tables of docs/arithmetic.md, needs onnxruntime on x86-64 and the models
-beside the checkout, and takes a minute or two. The tests read only the file: of onnxruntime without optimisations a digest of its values
-and those that differ from ours, with their places; of onnxruntime with all optimisations counts.
+beside the checkout, and takes a minute or two. The tests read only the file: of onnxruntime without optimisations a digest of
+its values and those that differ from ours, with their places; of onnxruntime with all optimisations counts.
 """
 
 from __future__ import annotations

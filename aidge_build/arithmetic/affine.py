@@ -80,8 +80,9 @@ def _candidates(ratios: tuple[Fraction, Fraction], zero_points: tuple[int, int, 
             if candidate.is_narrow:
                 yield candidate
     shift = WIDE_BITS - 2 - largest.bit_length()
-    first, second = (round(ratio * (1 << shift)) for ratio in ratios)
-    yield Affine(first, second, -zero_points[0] * first - zero_points[1] * second, shift)
+    if shift > 0:
+        first, second = (round(ratio * (1 << shift)) for ratio in ratios)
+        yield Affine(first, second, -zero_points[0] * first - zero_points[1] * second, shift)
     divisor = math.lcm(*(ratio.denominator for ratio in ratios))
     first, second = (int(ratio * divisor) for ratio in ratios)
     if 512 * (abs(first) + abs(second)) < 1 << WIDE_BITS and divisor < 1 << WIDE_BITS:

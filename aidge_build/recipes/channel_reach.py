@@ -25,6 +25,7 @@ from aidge_build.operators.view import Transpose
 from aidge_build.reference.evaluate import evaluate
 
 CHANNEL_AXIS = 1
+MOST_ELEMENTS = 1 << 22  # of a tensor on which an operator is evaluated; above, every value counts as possible
 
 # Of these, no output falls when an input rises.
 _RISING = (Add, Max, Min, Clip, AvgPooling, MaxPooling, GlobalAveragePooling, GlobalMaxPooling, Concat)
@@ -173,6 +174,8 @@ def _reach_of_corners(node: Node, inputs: tuple[Tensor | None, ...], output: Ten
 
     A tensor that is read twice counts as two: the square of x is bounded as the product of any two values.
     """
+    if max(tensor.elements for tensor in (output, *inputs) if tensor is not None) > MOST_ELEMENTS:
+        return everything(output)
     moving = [index for index, tensor in enumerate(inputs) if tensor is not None and not tensor.is_constant]
     together = [(end,) * len(moving) for end in (0, 1)]
     corners = itertools.product((0, 1), repeat=len(moving)) if isinstance(node.operator, _STRAIGHT) else together

@@ -22,7 +22,7 @@ from aidge_build.operators.rearrange import Concat
 from aidge_build.operators.softmax import Softmax
 from aidge_build.operators.view import Flatten, Reshape, Transpose
 from aidge_build.operators.window import Window
-from aidge_build.recipes.channel_reach import channel_reach
+from aidge_build.recipes import channel_reach
 from aidge_build.recipes.remove_constant_channels import remove_constant_channels
 from aidge_build.reference import cpu
 from tests.quantized_graphs import QuantizedGraph
@@ -51,7 +51,7 @@ def reduced(view: GraphView, count: int = 6) -> GraphView:
         before, now = cpu.run(view, values), cpu.run(after, values)
         for name in view.outputs:
             assert numpy.array_equal(before[name], now[name])
-        for name, reach in channel_reach(view).items():
+        for name, reach in channel_reach.channel_reach(view).items():
             by_channel = numpy.moveaxis(before[name], 1, 0).reshape(len(reach.low), -1)
             assert (by_channel.min(axis=1) >= reach.low).all() and (by_channel.max(axis=1) <= reach.high).all()
     return after
@@ -283,3 +283,13 @@ def test_visual_wake_words_loses_most_of_its_channels_and_no_output():
     for values in inputs_of(with_all, VECTORS, seed=7):
         one, two = cpu.run(with_all, values), cpu.run(without, values)
         assert all(numpy.array_equal(one[name], two[name]) for name in with_all.outputs)
+
+
+@pytest.mark.parametrize("length, narrowed", [(100, True), (101, False)])
+def test_nothing_is_evaluated_on_tensors_that_would_take_a_lot_of_memory(monkeypatch, length, narrowed):
+    monkeypatch.setattr(channel_reach, "MOST_ELEMENTS", 200)
+    graph = QuantizedGraph((1, 2, length, 1))
+    lowest = graph.constant(numpy.array([[[[-128]], [[-128]]]], numpy.int8), graph.tensors["x"].quantization)
+    name = graph.add(Add(), "x", lowest, zero_point=0)
+    high = channel_reach.channel_reach(graph.view(name))[name].high
+    assert (high < 127).all() if narrowed else (high == 127).all()

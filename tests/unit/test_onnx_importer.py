@@ -8,6 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from aidge_build.errors import AidgeError
+from aidge_build.importers import onnx_importer
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators, collect, merge
 from aidge_build.operators.base import Operator
@@ -49,6 +50,44 @@ def test_folded_values_are_those_of_the_numpy_backend():
         constants={"a": numpy.array([0.1, 0.2], numpy.float32)},
     )
     assert view.tensor("b").data.tolist() == numpy.exp(numpy.array([0.1, 0.2], numpy.float32).astype(float)).astype("f4").tolist()
+
+
+def folded(**constants: numpy.ndarray):
+    """A model in which each constant becomes another one of its size."""
+    names = list(constants)
+    text = " ".join(f"n_{name} = Neg({name})" for name in names) + f" y = Sum(x, {', '.join(f'n_{name}' for name in names)})"
+    return graph(text, inputs="float[1] x", outputs="float[?] y", constants=constants)
+
+
+@pytest.mark.parametrize(
+    "limit, most, constants, excess",
+    [
+        ("MOST_ELEMENTS", 100, {"a": 100}, {"a": 101}),
+        ("MOST_BYTES", 400, {"a": 100}, {"a": 101}),
+        ("MOST_BYTES_TOGETHER", 800, {"a": 100, "b": 100}, {"a": 100, "b": 1, "c": 100}),
+    ],
+)
+def test_constants_are_evaluated_up_to_a_limit(monkeypatch, limit, most, constants, excess):
+    monkeypatch.setattr(onnx_importer, limit, most)
+
+    def made(sizes):
+        return folded(**{name: numpy.ones(size, numpy.float32) for name, size in sizes.items()})
+
+    assert types(made(constants)) == ["Sum"]
+    with pytest.raises(AidgeError, match=r"the constant result 'n_[abc]' has \d+ bytes, too many to evaluate while importing"):
+        made(excess)
+
+
+def test_a_product_of_constants_is_evaluated_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr(onnx_importer, "MOST_WORK", 6 * 5 * 4)
+
+    def made(length):
+        constants = {"a": numpy.ones((6, length), numpy.float32), "b": numpy.ones((length, 4), numpy.float32)}
+        return graph("c = MatMul(a, b) y = Add(x, c)", inputs="float[1] x", outputs="float[6,4] y", constants=constants)
+
+    assert types(made(5)) == ["Add"]
+    with pytest.raises(AidgeError, match="its inputs are constant, but evaluating it takes too long"):
+        made(6)
 
 
 def test_an_output_that_nobody_reads_is_not_computed_and_one_that_is_read_is_refused():

@@ -173,6 +173,20 @@ def test_a_quantized_convolution_becomes_one_node_on_quantized_tensors():
     assert same_meaning(before, after)
 
 
+def test_an_activation_between_two_quantizations_stays_a_node():
+    before = quantized_conv(after="q1 = QuantizeLinear(a, sx, zx) d1 = DequantizeLinear(q1, sx, zx) b1 = Relu(d1)")
+    after = simplify(before)
+    assert types(after) == ["Conv2D", "ReLU"]
+    assert same_meaning(before, after)
+
+
+def test_an_activation_between_equal_quantizations_becomes_a_clamp():
+    before = quantized_conv(after="q1 = QuantizeLinear(a, sy, zy) d1 = DequantizeLinear(q1, sy, zy) b1 = Relu(d1)")
+    after = simplify(before)
+    assert types(after) == ["Conv2D"]
+    assert same_meaning(before, after)
+
+
 def test_a_bias_in_other_units_keeps_the_convolution_in_float():
     before = quantized_conv(bias_factor=1.5)
     after = simplify(before)

@@ -8,6 +8,10 @@
     env.AidgeCheck(app)                                # the link fails if the ELF breaks the plan
     `scons generated-sources` generates only; with the tool compilation_db, editors know the generated files, too.
 
+The header of a model is found by the objects of every program and library that has the model among its sources, and by no other:
+a folder on the CPPPATH of everybody would hand a second program the header of the first one's model. Who compiles in other ways
+appends it himself: env.Append(CPPPATH=[kws.include]).
+
 One file, standard library and SCons (4.4 or newer) only, and it must stay so: reading a SConscript imports no package
 of ours and starts no process. The generator is the command `aidge-build`, run as a process with a list of arguments.
 
@@ -15,7 +19,7 @@ Construction variables:
   AIDGE_BUILD    the command, if it is not beside the running Python or on the PATH: a path, or a list of arguments
   AIDGE_BOARD    the board of every model that names none; otherwise the environment's -mcpu and -mfpu decide
   AIDGE_OPTIONS  defaults of AidgeModel's options, for models that are named as sources: {'libs': ['ref']}
-  AIDGECOMSTR    what is printed instead of the command line
+  AIDGECOMSTR, AIDGECHECKCOMSTR    what is printed instead of the command lines
 """
 
 from __future__ import annotations
@@ -29,11 +33,13 @@ import shlex
 import shutil
 import subprocess
 import sys
+import types
 
 import SCons.Action
 import SCons.Builder
 import SCons.Environment
 import SCons.Errors
+import SCons.Node.FS
 import SCons.Scanner
 import SCons.Script
 import SCons.Subst
@@ -74,6 +80,8 @@ HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
 LAUNCHER = re.compile(r"(ccache|sccache|distcc|icecc)(\.exe)?$")  # before the compiler: CC='ccache arm-none-eabi-gcc'
 # In an ONNX file: the key "location" of a tensor's external data, and the length of the file name that follows.
 EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
+INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">]+)[">]', re.MULTILINE)
+EMITTERS = ("PROGEMITTER", "LIBEMITTER", "SHLIBEMITTER", "LDMODULEEMITTER")
 
 
 def generate(env):
@@ -90,8 +98,9 @@ def generate(env):
     env.AddMethod(aidge_check, "AidgeCheck")
     env.AddMethod(aidge_budget, "AidgeBudget")
     env.AddMethod(aidge_action, "AidgeAction")
-    atexit.unregister(_explain_failed_links)
-    atexit.register(_explain_failed_links)
+    _add_emitters(env)
+    atexit.unregister(_explain_failures)
+    atexit.register(_explain_failures)
 
 
 def exists(env):
@@ -100,7 +109,7 @@ def exists(env):
 
 
 class ModelFiles(SCons.Util.NodeList):
-    """The C files of a model, for source lists; `.plan`, `.header` and `.header_dir` are nodes.
+    """The C files of a model, for source lists; `.plan`, `.header` and `.include` (the header's folder) are nodes.
 
     It adds up with other lists, Glob('*.c') + kws; a sum or a slice is a list of nodes and no more.
     """
@@ -110,19 +119,20 @@ class ModelFiles(SCons.Util.NodeList):
         files = cls([node for node in nodes if node.name.endswith((".c", ".cpp"))])
         files.header = next(node for node in nodes if node.name.endswith(".h"))
         files.plan = next(node for node in nodes if node.name.endswith(".plan.json"))
-        files.header_dir = files.header.dir
+        files.include = files.header.dir
         return files
 
 
 def aidge_model(env, name, model, out=None, **options):
-    """The C files of `model` as a node list; its functions and files start with `name`, its header is on env's CPPPATH.
+    """The C files of `model` as a node list; its functions and files start with `name`.
 
     `out` is the folder of the generated files (the SConscript's by default); the other options are those of
     `aidge-build compile`, by the names in OPTIONS; docs/options.md says what they mean.
     """
+    if str(name).endswith(".onnx"):
+        raise SCons.Errors.UserError(f"AidgeModel: the name comes first: env.AidgeModel('{_c_name(str(model))}', '{name}')")
     folder = env.Dir(out) if out else env.Dir(".")
     nodes = env.AidgeGenerate(folder.File(name + ".c"), model, AIDGE_NAME=name, AIDGE_OPTIONS=_merged_options(env, options))
-    _add_header_folder(env, folder)
     return ModelFiles.of(nodes)
 
 
@@ -142,15 +152,18 @@ def aidge_check(env, elf, models=None, **options):
     ]
     for target in env.arg2nodes(elf, env.fs.File):
         if not target.has_builder():
-            raise SCons.Errors.UserError("AidgeCheck: %s is not built here; give it what env.Program returned" % target)
+            raise SCons.Errors.UserError(f"AidgeCheck: {target} is not built here; give it what env.Program returned")
         plans = _plans_of(target) if models is None else [model.plan for model in _as_list(models)]
         if not plans:
-            raise SCons.Errors.UserError("AidgeCheck: there is no model among the sources of %s; name it: models=[kws]" % target)
+            raise SCons.Errors.UserError(f"AidgeCheck: there is no model among the sources of {target}; name it: models=[kws]")
+        _share_headers([target], env)
+        is_new = not hasattr(target.attributes, "aidge_check")
         where = [] if options.get("board") or options.get("regions") else plans[0].attributes.aidge_where
         target.attributes.aidge_check = where + given + ["--plan=" + _path(plan) for plan in plans]
-        env.Depends(target, [plans, env.Value(" ".join(["aidge check", *target.attributes.aidge_check]))])
-        env.Clean(target, target.dir.File(target.name + ".check.json"))
-        env.AddPostAction(target, SCons.Action.Action(_check, cmdstr="$AIDGECHECKCOMSTR"))
+        made = [target, *_make_with(target, target.name + ".check.json")]
+        env.Depends(made, [plans, env.Value(" ".join(["aidge check", *target.attributes.aidge_check]))])
+        if is_new:
+            _follow_the_link(target, SCons.Action.Action(_check, cmdstr="$AIDGECHECKCOMSTR"))
     return elf
 
 
@@ -160,11 +173,11 @@ def aidge_budget(env, elf, max_stack=None, max_flash=None, max_instructions=None
     Zero drift: the counts are exact, so a budget may be today's figure. The program that exceeds one is removed.
     """
     budgets = {"--max-stack": max_stack, "--max-flash": max_flash, "--max-instructions": max_instructions}
-    given = ["%s=%d" % (option, number) for option, number in budgets.items() if number is not None]
+    given = [f"{option}={number:d}" for option, number in budgets.items() if number is not None]
     for target in env.arg2nodes(elf, env.fs.File):
         checked = getattr(target.attributes, "aidge_check", None)
         if checked is None:
-            raise SCons.Errors.UserError("AidgeBudget: write env.AidgeCheck(%s) before it" % target)
+            raise SCons.Errors.UserError(f"AidgeBudget: write env.AidgeCheck({target}) before it")
         boards = [word for word in checked if word.startswith("--board")]
         if max_instructions is not None and not boards:
             raise SCons.Errors.UserError(
@@ -174,9 +187,8 @@ def aidge_budget(env, elf, max_stack=None, max_flash=None, max_instructions=None
         env.Depends(target, env.Value(" ".join(["aidge budget"] + given)))
         if max_instructions is not None:
             target.attributes.aidge_count = boards + given[-1:]
-            env.AddPostAction(
-                target, SCons.Action.Action(_count, cmdstr="COUNT  $TARGET" if env.get("AIDGECHECKCOMSTR") else None)
-            )
+            text = "COUNT  $TARGET" if env.get("AIDGECHECKCOMSTR") else None
+            _follow_the_link(target, SCons.Action.Action(_count, cmdstr=text))
     return elf
 
 
@@ -197,8 +209,7 @@ def _emit(target, source, env):
     name = env.get("AIDGE_NAME") or SCons.Util.splitext(model.name)[0]
     if not re.match(r"[A-Za-z][A-Za-z0-9_]*$", name):
         raise SCons.Errors.UserError(
-            "%s: '%s' is no name for a C function. Write env.AidgeModel('%s', '%s')"
-            % (model, name, re.sub(r"[^A-Za-z0-9_]", "_", re.sub(r"^(?![A-Za-z])", "model_", name)), model)
+            f"{model}: '{name}' is no name for a C function. Write env.AidgeModel('{_c_name(name)}', '{model}')"
         )
     folder = target[0].dir
     if not env.get("AIDGE_NAME") and not folder.is_under(env.Dir(".")):
@@ -208,8 +219,10 @@ def _emit(target, source, env):
     )
     targets = [folder.File(name + ending) for ending in endings]
     arguments, digest = _arguments(env, options), _digest_of_tool(command, env, options)
+    _claim(env, name, targets, source, arguments)
     for node in targets:
         node.attributes.aidge_plan = targets[3]
+        node.attributes.aidge_header = targets[2]
         node.attributes.aidge_arguments = ["--name=" + name] + arguments
         node.attributes.aidge_tool = digest
         node.attributes.aidge_where = [argument for argument in arguments if argument.startswith("--board")]
@@ -218,21 +231,70 @@ def _emit(target, source, env):
     if options.get("cost_table"):
         env.Depends(targets, env.File(options["cost_table"]))
     env.Depends(targets, [env.Dir(folder) for _, folder in sorted((options.get("checkout") or {}).items())])
-    _add_header_folder(env, folder)
+    read = [model, *([env.File(options["cost_table"])] if options.get("cost_table") else ())]
+    for node in [*read, *(env.File(word) for word in command if os.path.isfile(word))]:
+        node.Decider(_has_changed)
+    _add_emitters(env)
     return targets, source
+
+
+def _c_name(text):
+    """A name for C functions that is near to `text`, which may be a path."""
+    stem = SCons.Util.splitext(os.path.basename(text))[0]
+    return re.sub(r"[^A-Za-z0-9_]", "_", re.sub(r"^(?![A-Za-z])", "model_", stem))
+
+
+_headers = {}  # name of a generated header -> the headers of this name
+
+
+def _claim(env, name, targets, source, arguments):
+    """Refuses a second model of the same name whose header could be taken for the first one's; the same model again is fine."""
+    base, folder = _base_environment(env), targets[0].dir
+    owner, folders = base.__dict__.get("aidge_folders", (None, {}))
+    if owner is not base:  # a clone shares the attributes of its original
+        owner, folders = base.__dict__["aidge_folders"] = (base, {})
+    if folders.setdefault(name, folder) is not folder:
+        raise SCons.Errors.UserError(
+            f"AidgeModel: this environment has a model '{name}' in '{_path(folders[name])}'; a second one in "
+            f"'{_path(folder)}' needs an environment of its own: env = env.Clone()"
+        )
+    before = targets[0].attributes.__dict__.get("aidge_arguments")
+    if before is None:
+        _headers.setdefault(targets[2].name, []).append(targets[2])
+    elif before != ["--name=" + name] + arguments or targets[0].sources != source:
+        there, here = [*before[1:], *map(_path, targets[0].sources)], [*arguments, *map(_path, source)]
+        raise SCons.Errors.UserError(
+            f"AidgeModel: {_path(targets[0])} is generated with {_other_words(there, here)} and with "
+            f"{_other_words(here, there)}: give one of the two a folder of its own, out='...'"
+        )
+    else:
+        for node in targets:  # the same step for another image; SCons would warn of two environments
+            node.env_set(env)
+
+
+def _other_words(words, others):
+    return " ".join(word for word in words if word not in others) or "nothing else"
+
+
+def _has_changed(dependency, target, prev_ni, repo_node=None):
+    """By content for our targets, whatever env.Decider says: those whose content stays are not written, and so stay older."""
+    if hasattr(target.attributes, "aidge_plan"):
+        return dependency.changed_content(target, prev_ni, repo_node)
+    return target.get_build_env().decide_source(dependency, target, prev_ni, repo_node)
 
 
 def _code_ending(env, options):
     """`.cpp` when a library of the user's that is named says language = "c++", else `.c`."""
-    for name in ",".join(_as_list(options.get("libs") or [])).split(","):
-        for folder in _folders(env, "kernel_path", options.get("kernel_path")):
-            folder = folder.get_abspath()
-            for path in (folder, os.path.join(folder, name)):
-                manifest = os.path.join(path, "library.toml")
-                if os.path.basename(path) == name and os.path.isfile(manifest):
-                    with open(manifest, encoding="utf-8") as file:
-                        if re.search(r'^language\s*=\s*"c\+\+"', file.read(), re.MULTILINE):
-                            return ".cpp"
+    wanted = ",".join(_as_list(options.get("libs") or [])).split(",")
+    for folder in _folders(env, "kernel_path", options.get("kernel_path")):
+        place = folder.get_abspath()
+        for path in (place, *(os.path.join(place, name) for name in sorted(os.listdir(place)))):
+            manifest = os.path.join(path, "library.toml")
+            if os.path.isfile(manifest):
+                with open(manifest, encoding="utf-8") as file:
+                    fields = dict(re.findall(r'^(name|language)\s*=\s*"([^"]*)"', file.read(), re.MULTILINE))
+                if fields.get("language") == "c++" and {fields.get("name"), os.path.basename(path)} & set(wanted):
+                    return ".cpp"
     return ".c"
 
 
@@ -267,9 +329,9 @@ def _option_words(env, name, kind, value):
     if kind == "file":
         return [_path(env.File(value).srcnode())]
     if kind == "checkouts":
-        return ["%s=%s" % (library, _path(env.Dir(folder).srcnode())) for library, folder in sorted(value.items())]
+        return [f"{library}={_path(env.Dir(folder).srcnode())}" for library, folder in sorted(value.items())]
     if kind == "pairs":
-        return ["%s=%s" % pair for pair in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
+        return [f"{name}={text}" for name, text in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
     return [",".join(map(str, _as_list(value)))]
 
 
@@ -288,41 +350,128 @@ def _refuse_unknown(call, given, table, *own):
     for name, value in given.items():
         if name not in table:
             guess = _guess(name, table)
-            raise SCons.Errors.UserError("%s has no option '%s'; %soptions: %s" % (call, name, guess, ", ".join([*table, *own])))
+            raise SCons.Errors.UserError(f"{call} has no option '{name}'; {guess}options: {', '.join([*table, *own])}")
         values = table[name][2]
         if values and value and value not in values:
             guess = _guess(str(value), values)
-            raise SCons.Errors.UserError("%s: %s='%s': %svalues: %s" % (call, name, value, guess, ", ".join(values)))
+            raise SCons.Errors.UserError(f"{call}: {name}='{value}': {guess}values: {', '.join(values)}")
 
 
 def _guess(word, words):
     near = difflib.get_close_matches(word, words, n=1)
-    return "did you mean '%s'? " % near[0] if near else ""
+    return f"did you mean '{near[0]}'? " if near else ""
 
 
-def _add_header_folder(env, folder):
-    """On CPPPATH of the user's environment, also when a call overrides some variables of it."""
-    while isinstance(env, SCons.Environment.OverrideEnvironment):
+# Who finds the header of a model.
+
+
+def _base_environment(env, holding=None):
+    """The environment that a call overrides some variables of; an override that holds the variable `holding` counts as one."""
+    while isinstance(env, SCons.Environment.OverrideEnvironment) and holding not in env.__dict__["overrides"]:
         env = env.__dict__["__subject"]
-    env.AppendUnique(CPPPATH=[folder])
+    return env
+
+
+def _add_emitters(env):
+    """Programs and libraries are asked for their sources; again with every model, as a tool may set its emitters later."""
+    base = _base_environment(env)
+    for name in EMITTERS:
+        emitters = base.get(name) or []
+        if SCons.Util.is_String(emitters):
+            emitters = SCons.Builder.EmitterProxy(emitters)
+        emitters = _as_list(emitters)
+        if _emit_program not in emitters:
+            base[name] = [*emitters, _emit_program]
+
+
+def _emit_program(target, source, env):
+    """Changes nothing but what the objects among the sources may include."""
+    if _headers:
+        _share_headers(source, env)
+    return target, source
+
+
+def _share_headers(nodes, env):
+    """Every object that is linked with a model, directly or through libraries, finds its header."""
+    headers, objects, waiting, seen = [], [], list(nodes), set()
+    while waiting:
+        node = waiting.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        header = node.attributes.__dict__.get("aidge_header")
+        if header is not None:
+            headers += [header] if header not in headers else []
+        elif node.has_builder():
+            objects.append(node)
+            waiting += node.sources
+    for node in objects if headers else ():
+        own = node.attributes.__dict__.setdefault("aidge_headers", [])
+        own += [header for header in reversed(headers) if header not in own]
+        _refuse_ambiguous(node, own)
+        _add_include_path(node.get_env() or env)
+
+
+def _refuse_ambiguous(node, headers):
+    by_name = {}
+    for header in headers:
+        other = by_name.setdefault(header.name, header)
+        if other is not header:
+            raise SCons.Errors.UserError(
+                f"{_path(node)} is linked with {_path(other)} and with {_path(header)}, it can include only one of them: "
+                "compile it for each of the programs, with another name of the object: env = env.Clone(OBJPREFIX='other_')"
+            )
+
+
+def _add_include_path(env):
+    """One entry of CPPPATH that is another one for every object; it is not the same for all who share the environment."""
+    place = _base_environment(env, holding="CPPPATH")
+    paths = place.get("CPPPATH") or []
+    paths = paths.split(os.pathsep) if SCons.Util.is_String(paths) else _as_list(paths)
+    if "$AIDGE_INCLUDE" not in paths:
+        place["CPPPATH"] = [*paths, "$AIDGE_INCLUDE"]
+        _base_environment(env)["AIDGE_INCLUDE"] = _include_folders
+
+
+def _include_folders(target, source, env, for_signature):
+    """The folders of the headers of the models that this object is linked with."""
+    found = []
+    for node in target or ():
+        for header in node.attributes.__dict__.get("aidge_headers", ()):
+            found += [header.dir] if header.dir not in found else []
+    return found
+
+
+# What the generator reads beside its options.
 
 
 def _external_data(node, env=None, path=()):
     """The files beside a model that hold its weights; this runs when the model exists, also if it is built."""
-    content = node.get_contents() if node.rexists() else b""
+    content = _content(node)
     names = {content[match.end() : match.end() + match.group(1)[0]] for match in EXTERNAL_DATA.finditer(content)}
     texts = sorted(name.decode("utf-8", "replace") for name in names)
     files = [
         node.dir.File(text) for text in texts if not os.path.isabs(text) and ".." not in text.split("/") and "\0" not in text
     ]
-    return [file for file in files if file.has_builder() or file.rexists()]
+    found = [file for file in files if file.has_builder() or file.rexists()]
+    for file in found:
+        file.Decider(_has_changed)
+    return found
+
+
+def _content(node):
+    """The bytes of a file, none where it is not there: SCons remembers that it was there before `scons -c` removed it."""
+    try:
+        return node.get_contents() if node.rexists() else b""
+    except OSError:
+        return b""
 
 
 def _content_signature(model):
     """The content of a model; SCons alone takes a file for unchanged whose time is some days old and the same as before."""
     digest = hashlib.sha256()
     for node in [model] + _external_data(model):
-        digest.update(hashlib.sha256(node.get_contents() if node.rexists() else b"").digest())
+        digest.update(hashlib.sha256(_content(node)).digest())
     return digest.hexdigest()
 
 
@@ -339,8 +488,8 @@ def _target_arguments(env):
     if HOST_COMPILER.match(compiler) and "-mthumb" not in _words(env, "CCFLAGS"):
         return ["--board=host"]
     raise SCons.Errors.UserError(
-        "aidge: the flags of this environment (CC is '%s') name no -mcpu. Name the target: "
-        "env.AidgeModel(..., board='stm32f7'), or env['AIDGE_BOARD'] = 'stm32f7'" % compiler
+        f"aidge: the flags of this environment (CC is '{compiler}') name no -mcpu. Name the target: "
+        "env.AidgeModel(..., board='stm32f7'), or env['AIDGE_BOARD'] = 'stm32f7'"
     )
 
 
@@ -352,10 +501,10 @@ def _machine_flag(env, flag):
             if word.startswith(flag):
                 values[variable] = word[len(flag) :]
     if len(set(values.values())) > 1:
-        found = ", ".join("%s in %s" % (flag + value, variable) for variable, value in values.items())
+        found = ", ".join(f"{flag}{value} in {variable}" for variable, value in values.items())
         raise SCons.Errors.UserError(
-            "aidge: the flags of this environment contradict each other (%s). Make them equal, "
-            "or name the target: env.AidgeModel(..., board='stm32f7')" % found
+            f"aidge: the flags of this environment contradict each other ({found}). Make them equal, "
+            "or name the target: env.AidgeModel(..., board='stm32f7')"
         )
     return next(iter(values.values()), "")
 
@@ -376,8 +525,8 @@ def _refuse_other_cpu(env, options):
     board_cpu = _cpu_of_board(options["board"], _board_folders(env, options))
     if flags_cpu and board_cpu and flags_cpu != board_cpu:
         raise SCons.Errors.UserError(
-            "aidge: board='%s' has a %s, but the flags of this environment say -mcpu=%s. Correct one "
-            "of them, or leave out board=" % (options["board"], board_cpu, flags_cpu)
+            f"aidge: board='{options['board']}' has a {board_cpu}, but the flags of this environment say -mcpu={flags_cpu}. "
+            "Correct one of them, or leave out board="
         )
 
 
@@ -417,11 +566,11 @@ def _require_command(env):
     if command is None and (SCons.Script.GetOption("clean") or SCons.Script.GetOption("help")):
         return ["aidge-build"]
     if command is None:
-        setting = " (AIDGE_BUILD is '%s')" % env["AIDGE_BUILD"] if env.get("AIDGE_BUILD") else ""
+        setting = f" (AIDGE_BUILD is '{env['AIDGE_BUILD']}')" if env.get("AIDGE_BUILD") else ""
         sys.stdout.flush()
         sys.stderr.write(
-            "aidge: the command aidge-build is missing%s. Type in the checkout of aidge_build: ./sconsw --install "
-            "(makes .venv, with scons and everything), or for your own scons: pip install .\n" % setting
+            f"aidge: the command aidge-build is missing{setting}. Type in the checkout of aidge_build: ./sconsw --install "
+            "(makes .venv, with scons and everything), or for your own scons: pip install .\n"
         )
         sys.exit(EXIT_MISSING)
     return command
@@ -495,7 +644,7 @@ def _digest(place):
         for path in _files_below(place) if os.path.isdir(place) else [place]:
             with open(path, "rb") as file:
                 content = file.read()
-            digest.update(("%s %d\n" % (path[len(place) :], len(content))).encode("utf-8", "surrogateescape"))
+            digest.update(f"{path[len(place) :]} {len(content)}\n".encode("utf-8", "surrogateescape"))
             digest.update(content)
         _digests[place] = digest.hexdigest()
     return _digests[place]
@@ -507,8 +656,7 @@ def _files_below(folder):
         if entry.name.startswith(".") or entry.name == "__pycache__":
             continue
         if entry.is_dir():
-            for path in _files_below(entry.path):
-                yield path
+            yield from _files_below(entry.path)
         elif entry.is_file():
             yield entry.path
 
@@ -519,7 +667,7 @@ def _folders(env, name, value):
     folders = [folder.srcnode() for folder in folders]
     for folder in folders:
         if not os.path.isdir(folder.get_abspath()):
-            raise SCons.Errors.UserError("aidge: %s: there is no folder '%s'" % (name, folder))
+            raise SCons.Errors.UserError(f"aidge: {name}: there is no folder '{folder}'")
     return folders
 
 
@@ -565,19 +713,62 @@ def _prove(elf, env, words):
     return status
 
 
-def _explain_failed_links():
-    """Where a program with a model did not link, says which memory is too small, what is in it and what helps, if that is why."""
+def _follow_the_link(target, action):
+    """Directly behind the link, before whatever else follows it: from a program that fails, objcopy makes no image."""
+    attributes = target.attributes.__dict__
+    place = attributes["aidge_actions"] = attributes.get("aidge_actions", 0) + 1
+    target.get_executor().post_actions.insert(place - 1, action)
+
+
+def _make_with(target, name):
+    """A second file that the step of `target` makes: it is cached, fetched and cleaned together with it."""
+    executor, node = target.get_executor(), target.dir.File(name)
+    if "TARGETS" in str(executor):  # the link command would name it; it is only cleaned then
+        target.get_env().Clean(target, node)
+        return []
+    if node not in executor.batches[0].targets:
+        executor.batches[0].targets.append(node)
+        node.builder_set(target.builder)
+        node.env_set(target.env)
+        node.add_source(target.sources)
+        node.set_executor(executor)
+        node.cwd = target.cwd
+    return [node]
+
+
+def _explain_failures():
+    """Says more of what failed: why a program with a model did not link, and who cannot find the header of a model."""
     for failure in SCons.Script.GetBuildFailures():
         # The words are as a shell reads them.
         words = shlex.split(" ".join(map(str, failure.command))) if SCons.Util.is_List(failure.command) else []
-        if words and "-c" not in words and failure.node.has_builder() and _plans_of(failure.node):
-            env = failure.node.get_build_env()
+        if words and failure.node.has_builder():
             sys.stdout.flush()
-            subprocess.call(
-                _require_command(env) + ["explain-link", "--hook", "--"] + words,
-                env=_process_environment(env),
-                cwd=failure.node.fs.Top.get_abspath(),
-            )
+            if "-c" in words:
+                _explain_missing_header(failure.node)
+            elif _plans_of(failure.node):
+                _explain_failed_link(failure.node, words)
+
+
+def _explain_failed_link(node, words):
+    env = node.get_build_env()
+    subprocess.call(
+        _require_command(env) + ["explain-link", "--hook", "--"] + words,
+        env=_process_environment(env),
+        cwd=node.fs.Top.get_abspath(),
+    )
+
+
+def _explain_missing_header(node):
+    """An object that includes the header of a model but is linked with none: nobody told the compiler where that is."""
+    own = {header.name for header in node.attributes.__dict__.get("aidge_headers", ())}
+    read = [*node.sources, *(found for found in node.implicit or () if found.name.endswith((".h", ".hpp")))]
+    included = {os.path.basename(name) for file in read for name in INCLUDE.findall(_content(file).decode("utf-8", "replace"))}
+    for name in sorted(included & set(_headers) - own - {file.name for file in read}):
+        places = " or ".join(str(header.dir) for header in _headers[name])
+        print(
+            f"{node}: {name} is generated in {places}: put the model among the sources of the program, or append its folder: "
+            f"env.Append(CPPPATH=[env.AidgeModel(...).include])"
+        )
 
 
 def _process_environment(env):
@@ -603,3 +794,27 @@ def _as_list(value):
     if value is None:
         return []
     return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def _as_a_part_of_scons():
+    """Errors and warnings of SCons name the innermost file that lies in no folder SCons: the user's SConscript, not this file.
+
+    So our functions say that they come from there: by the way from SCons' own folder to this file, which every debugger can walk.
+    """
+    try:
+        own = os.path.dirname(SCons.Script.__file__)
+        place = os.path.join(own, os.path.relpath(os.path.abspath(__file__), own))
+    except ValueError:  # on another drive there is no such way
+        return
+
+    def renamed(code):
+        constants = tuple(renamed(value) if isinstance(value, types.CodeType) else value for value in code.co_consts)
+        return code.replace(co_filename=place, co_consts=constants)
+
+    for function in (*globals().values(), *vars(ModelFiles).values()):
+        function = getattr(function, "__func__", function)
+        if isinstance(function, types.FunctionType) and function.__module__ == __name__:
+            function.__code__ = renamed(function.__code__)
+
+
+_as_a_part_of_scons()

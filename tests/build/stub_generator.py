@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A stand-in for `aidge-build` that starts in 20 ms: the dependency facts of the SCons tool do not depend on real models.
 
-A model is a text file: `topology=A`, `weights=1` and, to make the check fail, `check=bad`. With --kernel-path the content of
+A model is a text file: `topology=A`, `weights=1`, perhaps `size=2` for its header and, to make the check fail, `check=bad`. With --kernel-path the content of
 `used.h` there becomes a part of the C file; the depfile lists all files of that folder, this file, and the model.
 """
 
@@ -28,7 +28,7 @@ def compile_model(options, model):
     read = [model, os.path.abspath(__file__), *folders, *(entry.path for folder in folders for entry in os.scandir(folder))]
     used = "".join(open(path, encoding="utf-8").read() for path in read if os.path.basename(path) == "used.h")
     about = json.dumps(fields["topology"] + " " + json.dumps(options, sort_keys=True))
-    write_if_different(out + ".h", f"int {name}_run(void);\n")
+    write_if_different(out + ".h", f"int {name}_run(void);\n#define {name.upper()}_SIZE {fields.get('size', 1)}\n")
     write_if_different(
         out + ".c",
         f'{used}#include "{name}.h"\nconst char {name}_about[] = {about};\nextern const int {name}_weight;\n'

@@ -47,6 +47,54 @@ def test_a_failed_check_is_not_forgotten_by_the_next_build(checked):
     assert checked.scons().exit_code == 2
 
 
+OBJCOPY = "env.AddPostAction(app, Action('cp $TARGET ${TARGET.base}.bin', cmdstr='BIN'))\n"
+
+
+@pytest.mark.parametrize(
+    "lines", [OBJCOPY + "env.AidgeCheck(app)\n", "env.AidgeCheck(app)\n" + OBJCOPY], ids=["objcopy first", "check first"]
+)
+def test_a_program_that_fails_leaves_no_image_whoever_comes_first(project, lines):
+    project.sconstruct("app = env.Program('app.elf', ['main.c', env.AidgeModel('kws', 'kws.onnx')])\n" + lines)
+    project.write("kws.onnx", "topology=A\nweights=1\ncheck=bad\n")
+    run = project.scons()
+    assert run.exit_code == 2 and "BIN" not in run.output and not (project.folder / "app.bin").exists()
+    project.write("kws.onnx", "topology=A\nweights=1\n")
+    lines = project.scons().output.splitlines()
+    assert lines.index("CHECK  app.elf") < lines.index("BIN") and (project.folder / "app.bin").exists()
+
+
+def test_a_check_that_is_asked_for_twice_runs_once(project):
+    project.write("SConstruct", project.read("SConstruct") + "env.AidgeCheck(app)\nenv.AidgeCheck(app, board='host')\n")
+    assert project.build().count("CHECK app.elf") == 1
+
+
+def test_the_findings_come_out_of_a_cache_with_the_program(project, tmp_path):
+    lines = f"env.AidgeCheck(app)\nCacheDir({str(tmp_path / 'cache')!r})\n"
+    project.write("SConstruct", project.read("SConstruct") + lines)
+    project.build()
+    other = type(project)(tmp_path / "elsewhere")
+    for name in ("SConstruct", "main.c", "kws.onnx"):
+        other.write(name, project.read(name))
+    assert other.build() == [] and json.loads(other.read("app.elf.check.json"))["ok"] is True
+
+
+def test_the_findings_are_a_file_that_others_depend_on(project):
+    lines = "env.AidgeCheck(app)\nenv.Command('copy.json', 'app.elf.check.json', Copy('$TARGET', '$SOURCE'))\n"
+    project.write("SConstruct", project.read("SConstruct") + lines)
+    assert project.build("copy.json")[-2:] == ["LINK app.elf", "CHECK app.elf"]
+    assert json.loads(project.read("copy.json"))["ok"] is True and project.build(".") == []
+
+
+def test_a_link_command_that_names_all_its_targets_is_not_given_one_more(project):
+    project.sconstruct(
+        "kws = env.AidgeModel('kws', 'kws.onnx')\n"
+        "app = env.Command('app.elf', env.Object(['main.c', *kws]), '$CC -o $TARGETS $SOURCES')\nenv.AidgeCheck(app)\n"
+    )
+    assert project.build()[-1] == "CHECK app.elf" and project.build() == []
+    project.build("-c")
+    assert not (project.folder / "app.elf.check.json").exists()
+
+
 def test_cleaning_removes_the_findings(checked):
     checked.build()
     checked.build("-c")

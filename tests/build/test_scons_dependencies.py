@@ -80,6 +80,31 @@ def test_cleaning_removes_what_was_made_and_nothing_else(project):
     assert {path.name for path in project.folder.iterdir()} - {".sconsign.dblite"} == before
 
 
+def test_cleaning_removes_everything_where_the_model_is_built_too(project):
+    project.write("raw.txt", "topology=A\nweights=1\n")
+    project.sconstruct(
+        "model = env.Command('made/kws.onnx', 'raw.txt', Copy('$TARGET', '$SOURCE'))\n"
+        "env.Program('app.elf', ['main.c', env.AidgeModel('kws', model, out='out')])"
+    )
+    project.build()
+    run = project.scons("-c")
+    assert run.exit_code == 0 and "Traceback" not in run.output, run.output
+    assert not [path for folder in ("made", "out") for path in (project.folder / folder).glob("*")]
+    assert not (project.folder / "app.elf").exists()
+
+
+@pytest.mark.parametrize("decider", ["make", "timestamp-newer", "timestamp-match", "content-timestamp"])
+@pytest.mark.parametrize("where", ["Decider({!r})\n", "env.Decider({!r})\n"])
+def test_after_a_change_of_weights_nothing_runs_whatever_decides(project, decider, where):
+    project.write("SConstruct", project.read("SConstruct").replace("env.Tool(", where.format(decider) + "env.Tool("))
+    for number in (1, 2):
+        path = project.write("kws.onnx", f"topology=A\nweights={number}\n")
+        time = 1_700_000_000 + number * 300_000_000  # one older and one newer than all that is made
+        os.utime(path, (time, time))
+        assert "AIDGE kws.c" in project.build()
+        assert project.build() == []
+
+
 def test_a_failing_generator_fails_the_build_and_the_next_build_repairs_it(project):
     project.write("kws.onnx", "nonsense\n")
     run = project.scons()

@@ -106,6 +106,43 @@ def test_a_file_name_that_is_no_c_name_is_refused_with_what_to_write(project):
     assert "Write env.AidgeModel('model_2', '2.onnx')" in project.scons().output
 
 
+def test_swapped_arguments_are_said(project):
+    project.sconstruct("\nenv.AidgeModel('models/my-net.onnx', 'kws')")
+    run = project.scons()
+    assert run.exit_code == 2 and "the name comes first: env.AidgeModel('kws', 'models/my-net.onnx')" in run.output
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "env.AidgeModel('kws', 'kws.onnx', optimise='size')",
+        "env.AidgeModel('k w s', 'kws.onnx')",
+        "env.AidgeCheck('none.elf')",
+        "env.AidgeBudget('none.elf', max_flash=1)",
+        "env.Program('app.elf', ['main.c', 'k w s.onnx'])",
+    ],
+)
+def test_an_error_names_the_users_file_and_line(project, line):
+    project.write("k w s.onnx", "topology=A\nweights=1\n")
+    project.write("src/SConscript", f"Import('env')\n\n{line}\n")
+    project.sconstruct("SConscript('src/SConscript', exports='env')")
+    run = project.scons()
+    assert run.exit_code == 2 and 'src/SConscript", line 3, in <module>' in run.output, run.output
+    assert "aidge.py" not in run.output
+
+
+def test_a_warning_names_the_users_file_and_line(project):
+    """What SCons warns of under a call of ours; here it is a variable that warns when it is read, from a file of SCons."""
+    warns = "def warn(target, source, env, for_signature):\n    SCons.Warnings.warn(SCons.Warnings.SConsWarning, 'told')"
+    project.sconstruct(
+        f"import SCons.Warnings\nenv.SetOption('warn', ['all'])\nexec(compile({warns!r}, '/SCons/warn.py', 'exec'))\n"
+        "env['AIDGE_WARN'] = warn\nenv.Append(CCFLAGS=['$AIDGE_WARN'])\nenv.AidgeModel('kws', 'kws.onnx')"
+    )
+    output = project.scons("-n").output
+    assert 'scons: warning: told\nFile "' in output and 'SConstruct", line 9, in <module>' in output, output
+    assert "aidge.py" not in output
+
+
 def test_options_reach_the_generator(project):
     line = command(project, "", ", libs=['a', 'ref'], io='arena', arena='caller', bind={'time': 49, 'batch': 1}, optimize='size'")
     assert "--lib=a,ref --io=arena --arena=caller --bind=batch=1 --bind=time=49 --optimize=size" in line

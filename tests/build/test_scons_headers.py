@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""Who finds the header of a model: the objects that are linked with it, and no others."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import pytest
+
+MODEL = "kws = env.AidgeModel('kws', 'kws.onnx', out='out')\n"
+SIZED = '#include "kws.h"\nint main(void) { return kws_run() + KWS_SIZE; }\n'  # exits with weights + size
+
+
+@pytest.fixture
+def two_projects(project):
+    """Two projects, each with a main.c and a model kws.onnx of its own."""
+    for index, name in enumerate(("pa", "pb"), 1):
+        project.write(f"{name}/main.c", SIZED)
+        project.write(f"{name}/kws.onnx", f"topology=A\nweights=0\nsize={index}\n")
+    return project
+
+
+def test_each_program_includes_the_header_of_its_own_model(two_projects):
+    two_projects.sconstruct(
+        "for place in ('pa', 'pb'):\n"
+        "    local = env if place == 'pa' else env.Clone()\n"
+        "    kws = local.AidgeModel('kws', place + '/kws.onnx', out='out_' + place)\n"
+        "    local.Program(place + '.elf', [place + '/main.c', kws])\n"
+    )
+    two_projects.build()
+    codes = [subprocess.run([two_projects.folder / f"{name}.elf"], check=False).returncode for name in ("pa", "pb")]
+    assert codes == [1, 2] and two_projects.build() == []
+
+
+def test_a_second_model_of_the_same_name_in_one_environment_is_refused_in_one_line(two_projects):
+    two_projects.sconstruct(
+        "env.AidgeModel('kws', 'pa/kws.onnx', out='out_pa')\nenv.AidgeModel('kws', 'pb/kws.onnx', out='out_pb')\n"
+    )
+    run = two_projects.scons()
+    assert run.exit_code == 2
+    assert "model 'kws' in 'out_pa'; a second one in 'out_pb' needs an environment of its own: env = env.Clone()" in run.output
+    assert 'SConstruct", line 5, in <module>' in run.output
+
+
+def test_a_second_model_of_the_same_name_named_as_a_source_is_refused_too(two_projects):
+    for name in ("pa", "pb"):
+        two_projects.write(f"{name}/SConscript", "Import('env')\nenv.Program('app.elf', ['main.c', 'kws.onnx'])\n")
+    two_projects.sconstruct("for place in ('pa', 'pb'):\n    SConscript(place + '/SConscript', exports='env')\n")
+    run = two_projects.scons()
+    assert run.exit_code == 2 and "a second one in 'pb' needs an environment of its own" in run.output
+    assert 'pb/SConscript", line 2, in <module>' in run.output
+
+
+def test_two_different_models_for_one_folder_are_refused(two_projects):
+    two_projects.sconstruct(
+        "env.AidgeModel('kws', 'pa/kws.onnx', out='out')\n"
+        "env.Clone().AidgeModel('kws', 'pa/kws.onnx', out='out', optimize='size')\n"
+    )
+    run = two_projects.scons()
+    assert run.exit_code == 2 and "out/kws.c is generated with nothing else and with --optimize=size: give" in run.output
+
+
+def test_an_object_of_two_programs_with_different_models_is_refused(two_projects):
+    two_projects.sconstruct(
+        "main = env.Object('main', 'pa/main.c')\n"
+        "for place in ('pa', 'pb'):\n"
+        "    local = env.Clone()\n"
+        "    local.Program(place + '.elf', [main, local.AidgeModel('kws', place + '/kws.onnx', out=place)])\n"
+    )
+    run = two_projects.scons()
+    assert run.exit_code == 2 and "main.o is linked with pa/kws.h and with pb/kws.h" in run.output
+
+
+def test_no_compile_line_of_another_program_names_the_folder_of_a_model_and_nothing_of_it_is_compiled_anew(project):
+    project.write("other.c", "int main(void) { return 0; }\n")
+    other = "env.Replace(CCCOMSTR='')\nenv.Program('other.elf', ['other.c'])\n"
+    project.sconstruct(other)
+    project.scons()
+    project.sconstruct(other + MODEL + "env.Program('app.elf', ['main.c', kws])\n")
+    lines = project.scons().output.splitlines()
+    assert any("-Iout" in line and "main.c" in line for line in lines)
+    assert not any("other.c" in line or "other.o" in line for line in lines)
+    (project.folder / "other.o").unlink()
+    assert not any("-Iout" in line for line in project.scons().output.splitlines() if "other.c" in line)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "main = env.Object('main.c')\n" + MODEL + "env.Program('app.elf', [main, kws])",
+        MODEL + "env.Tool('ar')\nenv.Program('app.elf', ['main.c', env.StaticLibrary('models', kws)])",
+        MODEL + "env.Tool('ar')\nenv.Program('app.elf', [env.StaticLibrary('all', ['main.c']), kws])",
+        MODEL + "env.SharedLibrary('all', ['main.c', kws])",
+        MODEL + "env.Program('app.elf', ['main.c', kws], CPPPATH=['one', 'two'])",
+        MODEL + "env.Program('app.elf', [env.Object('main.c', CPPPATH='one'), kws])",
+        "env.Replace(CPPPATH='one:two')\n" + MODEL + "env.Program('app.elf', ['main.c', kws])",
+        MODEL + "env.Replace(CPPPATH='one')\nenv.Program('app.elf', ['main.c', kws])",
+        MODEL
+        + "app = env.Command('app.elf', [env.Object('main.c'), [env.Object(file) for file in kws]], '$CC -o $TARGET $SOURCES')\n"
+        "env.AidgeCheck(app)",
+        MODEL + "env.Append(CPPPATH=[kws.include])\nenv.Object('main.c')",
+        MODEL
+        + "plain = Environment(tools=['gcc', 'gnulink'], ENV=env['ENV'])\nenv.Program('app.elf', [plain.Object('main.c'), kws])",
+        MODEL + "late = env.Clone()\nlate.Tool('gnulink')\nlate.Program('app.elf', ['main.c', kws])",
+    ],
+    ids=[
+        "object before the model",
+        "model in a library",
+        "user in a library",
+        "shared library",
+        "override of the program",
+        "override of the object",
+        "text before",
+        "replaced afterwards",
+        "own link command",
+        "include",
+        "environment without the tool",
+        "emitters set later",
+    ],
+)
+def test_what_is_linked_with_a_model_finds_its_header(project, lines):
+    project.sconstruct(lines)
+    first = project.scons()
+    assert first.exit_code == 0 and re.search(r"main\.os?\b", first.output), first.output
+    assert not re.search(r"main\.os?\b", project.scons().output)
+    project.write("kws.onnx", "topology=A\nweights=1\nsize=3\n")  # the header is a dependency
+    assert re.search(r"main\.os?\b", project.scons().output)
+
+
+def test_editors_learn_the_folder_of_the_header(project):
+    project.sconstruct(
+        "env.Tool('compilation_db')\nenv.CompilationDatabase()\n" + MODEL + "env.Program('app.elf', ['main.c', kws])\n"
+    )
+    project.build("compile_commands.json")
+    entries = {entry["file"]: entry["command"] for entry in json.loads(project.read("compile_commands.json"))}
+    assert "-Iout" in entries["main.c"]
+
+
+def test_who_cannot_find_the_header_is_told_where_it_is(project):
+    project.write("own.h", '#include "kws.h"\n')
+    project.write("main.c", '#include "own.h"\nint main(void) { return 0; }\n')
+    project.sconstruct(MODEL + "env.Program('app.elf', ['main.c'])\n")
+    run = project.scons()
+    assert run.exit_code == 2
+    assert "main.o: kws.h is generated in out: put the model among the sources of the program, or append its folder" in run.output
+
+
+IMAGES = """
+for name in ('one', 'two', 'three'):
+    image = env.Clone(OBJPREFIX=name + '_', CPPDEFINES={'IMAGE': name})
+    %s
+    image.AidgeCheck(image.Program(name + '.elf', ['main.c', kws]))
+"""
+
+
+@pytest.mark.parametrize(
+    "call",
+    ["kws = kws", "kws = image.AidgeModel('kws', 'kws.onnx', out='out')", "kws = 'kws.onnx'"],
+    ids=["shared", "named", "source"],
+)
+def test_one_model_in_several_images_is_generated_once_and_without_a_warning(project, call):
+    project.sconstruct((MODEL if call == "kws = kws" else "") + IMAGES % call)
+    run = project.scons()
+    assert run.exit_code == 0 and "arning" not in run.output, run.output
+    assert run.steps.count("AIDGE kws.c") == 1 and sum(step.startswith("LINK") for step in run.steps) == 3
+    project.write("kws.onnx", "topology=A\nweights=2\n")
+    assert sorted(project.build()) == sorted(
+        ["AIDGE kws.c"] + [f"{step.format(name)}" for name in ("one", "two", "three") for step in STEPS]
+    )
+    assert project.build() == []
+
+
+STEPS = ("CC {}_kws_weights.o", "LINK {}.elf", "CHECK {}.elf")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Says which folders go into the wheel; everything else is in pyproject.toml.
 
-`kernels/`, `boards/`, `site_scons/site_tools/` and the first example lie at the top of the checkout, where a stranger looks for them.
-In the wheel they are data inside the package (`aidge_build/data/...`); `aidge_build/installed.py` finds them in both.
+`kernels/`, `boards/`, `site_scons/site_tools/` and the first example lie at the top of the checkout, where a stranger looks
+for them. In the wheel they are data inside the package (`aidge_build/data/...`); `aidge_build/installed.py` finds them in both.
 """
 
 import os

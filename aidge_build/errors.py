@@ -67,7 +67,8 @@ class MissingTool(AidgeError):
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """What is refused inside is refused there; any other exception, of an operator that somebody writes, gets the place as a note."""
+    """What is refused inside is refused there; any other exception, of an operator that somebody writes, gets the place as a
+    note."""
     try:
         yield
     except AidgeError as error:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Long names cut in the middle, at whole words: the first word says what a thing belongs to, the last ones tell it from others."""
+"""Long names cut in the middle, at whole words: the first word says what a thing belongs to, the last ones tell it from
+others."""
 
 from __future__ import annotations
 

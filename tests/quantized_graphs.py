@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""int8 networks built node by node as graphs on quantized tensors, without an ONNX file; every random decision comes from the seed."""
+"""int8 networks built node by node as graphs on quantized tensors, without an ONNX file; every random decision comes from the
+seed."""
 
 from __future__ import annotations
 

@@ -115,7 +115,8 @@ class RandomNetwork:
 
     @staticmethod
     def window_in_the_pads(sizes, kernel_shape, strides, pads=(0, 0, 0, 0), **_) -> bool:
-        """Whether ceil_mode lets a window start in the pads behind the data: ONNX leaves it out, its shape inference counts it."""
+        """Whether ceil_mode lets a window start in the pads behind the data: ONNX leaves it out, its shape inference counts
+        it."""
         return any(
             -(-(size + before + behind - kernel) // stride) * stride >= size + before
             for size, kernel, stride, before, behind in zip(sizes, kernel_shape, strides, pads[:2], pads[2:])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Products of two int8 values by one float32 multiplier, proved equal to the real formula on all 65,536 pairs of stored values."""
+"""Products of two int8 values by one float32 multiplier, proved equal to the real formula on all 65,536 pairs of stored
+values."""
 
 from __future__ import annotations
 

@@ -92,7 +92,8 @@ def _row(onnx_name: str, operator: type[Operator], libraries: Sequence[Library])
 
 
 def _backends(onnx_name: str, operator: type[Operator], libraries: Sequence[Library]) -> dict[str, list[str]]:
-    """For each backend that runs the operator, the types of its data: what the standard allows in numpy, else what kernels want."""
+    """For each backend that runs the operator, the types of its data: what the standard allows in numpy, else what kernels
+    want."""
     rules = signature_of(onnx_name, OPSET)
     allowed = rules.inputs[0].dtypes if rules is not None and rules.inputs else (DType.any,)
     found = {"cpu": [dtype.name for dtype in allowed]}

@@ -174,11 +174,14 @@ def _text(arguments: argparse.Namespace, data: dict, passed: bool) -> str:
     if data["first_difference"]:
         first = data["first_difference"]
         lines.append(
-            f"first differing layer: node '{first['node']}' ({first['kernel']}), tensor '{first['tensor']}', vector {first['vector']}, "
-            f"index {first['index']}: {first['got']} instead of {first['expected']} ({first['differing_values']} of {first['values']:,} values)"
+            f"first differing layer: node '{first['node']}' ({first['kernel']}), tensor '{first['tensor']}', "
+            f"vector {first['vector']}, "
+            f"index {first['index']}: {first['got']} instead of {first['expected']} "
+            f"({first['differing_values']} of {first['values']:,} values)"
         )
     if not passed:
         lines.append(
-            "FAILED: beyond the contract's tolerance. Next: the kernel of the first differing layer, or the reference's own rounding"
+            "FAILED: beyond the contract's tolerance. Next: the kernel of the first differing layer, or the "
+            "reference's own rounding"
         )
     return "\n".join(lines)

@@ -96,8 +96,8 @@ def scheduler_export(
     """Write the folder and give the paths of its files: model.*, forward.*, main.*, and the library's static files.
 
     `export_lib` is one library or several in order of preference (a class, a value, or the name of one that comes with the tool;
-    those for every core when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak in bytes and the memory info
-    of each node's outputs; what it says is checked. With `test_mode` main reports every layer's output.
+    those for every core when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak in bytes and
+    the memory info of each node's outputs; what it says is checked. With `test_mode` main reports every layer's output.
     """
     if memory_manager is None:
         raise AidgeError(
@@ -204,7 +204,8 @@ def _placed(schedule: Schedule, assignment: Assignment, peak_bytes: int, mem_inf
 
 
 def _offset(node: Node, tensor: Tensor, info: MemInfo, peak_bytes: int) -> int:
-    """Where the plane begins; AidgeError for one that no kernel here can address, CheckFailed for one that cannot hold the tensor."""
+    """Where the plane begins; AidgeError for one that no kernel here can address, CheckFailed for one that cannot hold the
+    tensor."""
     if info.wrap_size or info.stride != info.size and info.length * info.count > 1:
         raise AidgeError(
             f"the plane of '{tensor.name}' {'wraps around' if info.wrap_size else 'has gaps between its positions'}, "

@@ -30,8 +30,8 @@ class Registration:
 class ExportLib(OperatorImpl, KernelRegistry):
     """Base of export libraries: a subclass names itself, and its decorators fill a registry of its own.
 
-    `_name` is the library's name, `static_files` maps files to the folder of a stand-alone export into which they go. Members of a
-    meta-operator need no registration of their own, and no tensor backend is registered anywhere.
+    `_name` is the library's name, `static_files` maps files to the folder of a stand-alone export into which they go. Members
+    of a meta-operator need no registration of their own, and no tensor backend is registered anywhere.
     """
 
     _name: ClassVar[str] = ""

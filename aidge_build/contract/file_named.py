@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 
 def file_named(paths: Iterable[str], name: str) -> str | None:
-    """The path itself, else the only one that ends with the name, or with the name without its leading folders; None when none is."""
+    """The path itself, else the only one that ends with the name, or with the name without its leading folders; None when
+    none is."""
     known = sorted(paths)
     if name in known:
         return name

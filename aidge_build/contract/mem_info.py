@@ -16,9 +16,9 @@ from aidge_build.graph.tensor import Tensor
 class MemInfo:
     """One plane in the arena: `count` lines of `length` positions, each of `size` bytes, `stride` bytes apart.
 
-    A tensor that is stored channels-last has one position per pixel; every other tensor is one position. `offset` and `cont_offset`
-    count from the start of the arena. A plane that wraps around has `wrap_size` bytes from `wrap_offset` on after its first
-    `cont_size` bytes; `wrap_size` 0 means that it lies in one piece.
+    A tensor that is stored channels-last has one position per pixel; every other tensor is one position. `offset` and
+    `cont_offset` count from the start of the arena. A plane that wraps around has `wrap_size` bytes from `wrap_offset` on
+    after its first `cont_size` bytes; `wrap_size` 0 means that it lies in one piece.
     """
 
     size: int

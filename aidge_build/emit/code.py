@@ -24,7 +24,7 @@ def code_text(
     wanted = dict.fromkeys((layer.kernel.library, source) for layer in program.layers for source in layer.call.sources)
     kernels = kernel_text(program.library_files, wanted)
     texts = tuple(dict.fromkeys(text for layer in program.layers for text in layer.call.texts))
-    files, texts = _used(kernels.files, texts, layers)
+    files, functions = _used(kernels.files, texts, layers)
     return render_file(
         "model.c",
         name=program.name,
@@ -39,7 +39,7 @@ def code_text(
         arrays=arrays.all,
         has_trace=program.options.trace,
         kernels=files,
-        texts=texts,
+        texts=functions,
         layers=layers,
         parameters=signature(program, ports),
         arguments=_arguments(program, ports),

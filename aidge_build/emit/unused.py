@@ -206,7 +206,7 @@ class _Parser:
 
     def _group(self, lead: list[str], around: tuple[_Group, ...]) -> _Group:
         group = _Group(lead)
-        ends = _BETWEEN
+        ends: tuple[str, ...] = _BETWEEN
         while self._directive() != "endif":
             ends = ("endif",) if self._directive() == "else" else ends
             directive = self._directive_lines()

@@ -49,7 +49,8 @@ class _Item:
 
 @dataclass(frozen=True)
 class Found:
-    """One place where a pattern fits: `nodes` in the order of the graph, `anchors` by name, `last` is the node whose outputs leave."""
+    """One place where a pattern fits: `nodes` in the order of the graph, `anchors` by name, `last` is the node whose outputs
+    leave."""
 
     nodes: tuple[Node, ...]
     last: Node

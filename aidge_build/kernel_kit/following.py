@@ -26,8 +26,8 @@ def following(steps: Steps, output: Tensor, scratch_bytes: int = 0) -> Demands:
 def row_steps(
     batches: int, input_rows: int, output_rows: int, row_bytes: tuple[int, int], rows: Iterable[tuple[int, int]]
 ) -> Steps:
-    """Steps of whole rows, of `row_bytes` (input, output): (output rows that are written, input rows that are needed no more) of each
-    step of one image; the latter may be less than none and more than all."""
+    """Steps of whole rows, of `row_bytes` (input, output): (output rows that are written, input rows that are needed no more)
+    of each step of one image; the latter may be less than none and more than all."""
     steps = [(done, min(max(0, unread), input_rows)) for done, unread in rows]
     return [
         ((batch * output_rows + done) * row_bytes[1], (batch * input_rows + unread) * row_bytes[0])

@@ -18,8 +18,8 @@ RESIDUAL = "(Conv1D|Conv2D)->Add"
 
 @dataclass(frozen=True)
 class ResidualConvolution:
-    """Both nodes as kernels of their own would see them, and the residual's position among the inputs of the one that stands for both:
-    0 where the convolution reads it, too."""
+    """Both nodes as kernels of their own would see them, and the residual's position among the inputs of the one that stands
+    for both: 0 where the convolution reads it, too."""
 
     convolution: NodeView
     addition: NodeView

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Chooses the offsets in one arena: greedy orders, the fullest moments first, a walk, an exhaustive search within a node limit."""
+"""Chooses the offsets in one arena: greedy orders, the fullest moments first, a walk, an exhaustive search within a node
+limit."""
 
 from __future__ import annotations
 

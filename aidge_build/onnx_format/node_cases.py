@@ -44,7 +44,8 @@ def node_cases() -> Mapping[str, NodeCase]:
 
 @cache
 def stored_cases(kind: str) -> Mapping[str, NodeCase]:
-    """The models with inputs and expected outputs that the package stores as files, by name; `kind` is "pytorch-converted", for example."""
+    """The models with inputs and expected outputs that the package stores as files, by name; `kind` is "pytorch-converted",
+    for example."""
     from onnx.backend.test.loader import load_model_tests
 
     return {case.name: _stored(case) for case in sorted(load_model_tests(kind=kind), key=lambda case: case.name)}

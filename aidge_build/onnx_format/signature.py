@@ -49,7 +49,8 @@ class NodeSignature:
 
 
 def signature_of(full_type: str, opset: int) -> NodeSignature | None:
-    """The signature of "Conv" in this opset, or in the newest where this has none; None for other domains and withdrawn operators."""
+    """The signature of "Conv" in this opset, or in the newest where this has none; None for other domains and withdrawn
+    operators."""
     found = (_schema(full_type, opset), _schema(full_type, onnx.defs.onnx_opset_version()))
     schema = next((one for one in found if one is not None and not one.deprecated), None)
     if schema is None:

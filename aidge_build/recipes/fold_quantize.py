@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""QuantizeLinear of a constant is a constant: some exporters store quantized weights in float, or dequantize and quantize them again."""
+"""QuantizeLinear of a constant is a constant: some exporters store quantized weights in float, or dequantize and quantize
+them again."""
 
 from __future__ import annotations
 

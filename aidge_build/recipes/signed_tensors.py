@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Quantized uint8 tensors become int8 ones whose zero point is 128 less; constant weights lose their zero point where they fit without it.
+"""Quantized uint8 tensors become int8 ones whose zero point is 128 less; constant weights lose their zero point where they
+fit without it.
 
 Both are exact: stored value minus zero point, which is all that an operator on quantized tensors looks at, stays the same.
 """
@@ -23,8 +24,8 @@ _STATED = ("QuantizeLinear", "DequantizeLinear")  # they state scale and zero po
 
 
 def signed_tensors(view: GraphView) -> GraphView:
-    """1. Computed and constant tensors, so that int8 kernels take their nodes. 2. QuantizeLinear and DequantizeLinear beside them state
-    the new zero point. 3. Graph inputs and outputs keep their type: one node converts them; those that only these two
+    """1. Computed and constant tensors, so that int8 kernels take their nodes. 2. QuantizeLinear and DequantizeLinear beside
+    them state the new zero point. 3. Graph inputs and outputs keep their type: one node converts them; those that only these two
     operators touch stay as they are. 4. Weights of linear operators whose values less the zero point fit int8 are stored so.
     """
     rewrite = Rewrite(view)

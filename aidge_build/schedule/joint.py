@@ -4,7 +4,8 @@
 A member lies in one piece where no axis of more than one element is stored before the joined one. Where the joined axis is stored
 last, each position of the joint tensor holds one of every member, and whoever writes a member must be able to leave gaps between
 positions (`Demands.output_stride`). Whoever reads a part finds it in one piece.
-Which of the candidates is taken is decided by the planned peak (`placement`): a joint tensor needs its place from its first member on.
+Which of the candidates is taken is decided by the planned peak (`placement`): a joint tensor needs its place from its first
+member on.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class Part:
 
 @dataclass(frozen=True)
 class Joining:
-    """A node that does not run: the buffers that become parts of another one. `merges`: the whole is written part by part (Concat)."""
+    """A node that does not run: the buffers that become parts of another one. `merges`: the whole is written part by part
+    (Concat)."""
 
     node: str
     parts: Mapping[str, Part]
@@ -117,7 +119,8 @@ def _written_with_gaps(assignment: Assignment, name: str, joining: Node, demands
 
 @dataclass(frozen=True)
 class Joined:
-    """Buffers after joining. `places` leads from every part to its outermost whole; `atoms` are what operations write, by whole."""
+    """Buffers after joining. `places` leads from every part to its outermost whole; `atoms` are what operations write, by
+    whole."""
 
     places: Mapping[str, Part]
     atoms: Mapping[str, tuple[str, ...]]

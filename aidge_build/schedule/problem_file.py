@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Problem files of the planner: graphs of sized tensors to be ordered and placed, and buffers with fixed lifetimes.
 
-1. JSON object `tensors, ops, inputs, outputs`: bytes per tensor; operations with the tensors they read and write, in a legal order.
+1. JSON object `tensors, ops, inputs, outputs`: bytes per tensor; operations with the tensors they read and write, in a legal
+order.
 2. JSON list of objects with `buffers`: [[first, last, bytes], ...] with half-open lifetimes.
 3. CSV with the columns `id, lower, upper, size` (minimalloc).
 

@@ -26,7 +26,8 @@ class Schedule:
     the tensor that is written) that holds its bytes, from its first byte on; graph inputs and outputs have buffers of kind io.
 
     `in_place` names, per node that overwrites an input, that input. `overlaps` are what kernels allow beyond. `order` says
-    how good the order is. `joined` are concatenations and splits that do not run: what is in `parts` lies elsewhere in its buffer.
+    how good the order is. `joined` are concatenations and splits that do not run: what is in `parts` lies elsewhere in its
+    buffer.
     """
 
     steps: tuple[Node, ...]

@@ -77,7 +77,8 @@ def debug_commands(runner: Runner, elf: Path) -> tuple[list[str], list[str]]:
 
 
 def choose_runner(board: Board, wanted: str = "") -> Runner:
-    """The first runner of the board that this machine has, or the one asked for; AidgeError where the board has none of that name, MissingTool where none is installed."""
+    """The first runner of the board that this machine has, or the one asked for; AidgeError where the board has none of that
+    name, MissingTool where none is installed."""
     runners = dict(board.runners)
     if not runners:
         raise AidgeError(

@@ -47,7 +47,8 @@ def execute(
     flags: tuple[str, ...] = (),
     estimates: bool = False,
 ) -> Execution:
-    """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin. `estimates`: with cycles."""
+    """Generate, compile, link and run in `folder`, which keeps sources, ELF, input.bin and output.bin. `estimates`: with
+    cycles."""
     folder.mkdir(parents=True, exist_ok=True)
     program = replace(program, options=replace(program.options, trace=trace))
     generated = emit(program)

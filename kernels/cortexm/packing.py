@@ -50,7 +50,8 @@ class Stream:
         return f"{self.is_packed:d}, {self.shift}, {self.form}"
 
     def left_to_step(self, step: int, channels: int) -> int:
-        """How far the output still is from the next pixels', after all groups of `channels`, if it was `step` before the first."""
+        """How far the output still is from the next pixels', after all groups of `channels`, if it was `step` before the
+        first."""
         return step if self.is_stated else step - channels
 
     @property

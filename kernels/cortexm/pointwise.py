@@ -12,7 +12,8 @@ UNPACKED_AHEAD = 16  # words of 4 taps that are unpacked without a loop
 
 
 def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
-    """Name and text for pixels of `channels` int8 values, a multiple of 4; `unroll` 0: layers of other channels share the text."""
+    """Name and text for pixels of `channels` int8 values, a multiple of 4; `unroll` 0: layers of other channels share the
+    text."""
     shared = 8 if channels % 8 == 0 else 4  # channels in one turn of its loops
     name = f"aidge_cortexm_pointwise_int8_{channels if unroll else f'by_{shared}'}_{stream.variant}_u{unroll}"
     code = Routine(dense.REGISTERS)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A stand-in for `aidge-build` that starts in 20 ms: the dependency facts of the SCons tool do not depend on real models.
 
-A model is a text file: `topology=A`, `weights=1`, perhaps `size=2` for its header and, to make the check fail, `check=bad`. With --kernel-path the content of
-`used.h` there becomes a part of the C file; the depfile lists all files of that folder, this file, and the model.
+A model is a text file: `topology=A`, `weights=1`, perhaps `size=2` for its header and, to make the check fail, `check=bad`.
+With --kernel-path the content of `used.h` there becomes a part of the C file; the depfile lists all files of that folder,
+this file, and the model.
 """
 
 import json

@@ -24,7 +24,10 @@ from tests.build.checkout import ROOT
 from tests.build.test_real_generator import COMMAND, DIGITS, with_other_weights
 
 KILLS, BUILDERS = (50, ("scons", "Ninja", "Unix Makefiles")) if os.environ.get("AIDGE_STRESS") else (2, ("scons", "Ninja"))
-MAIN = '#include "digits.h"\nint main(void) { static int8_t in[DIGITS_INPUT_SIZE], out[DIGITS_OUTPUT_SIZE]; return digits_run(in, out); }\n'
+MAIN = (
+    '#include "digits.h"\nint main(void) { static int8_t in[DIGITS_INPUT_SIZE], out[DIGITS_OUTPUT_SIZE]; return '
+    "digits_run(in, out); }\n"
+)
 GENERATED = ("digits.c", "digits.h", "digits_weights.c", "digits.plan.json")
 CMAKELISTS = """\
 cmake_minimum_required(VERSION 3.20)
@@ -246,7 +249,10 @@ def test_a_read_only_folder_of_outputs_is_one_line(tmp_path):
 
 
 def test_a_read_only_checkout_builds_into_a_folder_elsewhere(command, tmp_path):
-    script = 'mount --bind . . && cd "$PWD" && mount -o remount,ro,bind . && ! touch SConstruct 2>/dev/null && "$1" -m SCons -Q board=host build="$2"'
+    script = (
+        'mount --bind . . && cd "$PWD" && mount -o remount,ro,bind . && ! touch SConstruct 2>/dev/null && "$1" -m '
+        'SCons -Q board=host build="$2"'
+    )
     done = in_namespace(script, sys.executable, tmp_path / "out")
     assert done.returncode == 0, done.stdout
     assert (tmp_path / "out/host/digits/digits.elf").exists()

@@ -16,7 +16,8 @@ from aidge_build.installed import board_folder, cmake_folder, kernel_folder, sco
 from tests.build.checkout import ROOT, copy_of_checkout
 
 PROBE = (
-    "import aidge_build, json; from aidge_build import installed as i; from aidge_build.boards import list_boards; print(json.dumps("
+    "import aidge_build, json; from aidge_build import installed as i; from aidge_build.boards import "
+    "list_boards; print(json.dumps("
     "[aidge_build.__file__, str(i.kernel_folder()), str(i.board_folder()), aidge_build.scons_toolpath(), list_boards()]))"
 )
 
@@ -90,6 +91,9 @@ def test_the_installed_package_finds_its_own_data(installed):
 
 
 def test_importing_the_package_imports_nothing_else_of_it():
-    code = "import sys, aidge_build; print(sorted(name for name in sys.modules if name.split('.')[0] in {'aidge_build', 'numpy', 'onnx'}))"
+    code = (
+        "import sys, aidge_build; print(sorted(name for name in sys.modules if name.split('.')[0] in "
+        "{'aidge_build', 'numpy', 'onnx'}))"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['aidge_build']"

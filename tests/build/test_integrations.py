@@ -202,9 +202,11 @@ RTOS = f"""\
 import os, sys
 sys.path.insert(0, os.path.join(Dir('#').abspath, 'tools'))
 import building
-building.Env = Environment(tools=['gcc', 'gnulink'], ENV={{'PATH': os.environ['PATH']}}, CFLAGS='{STRICT}', AIDGE_BUILD=[{sys.executable!r}, {str(STUB)!r}],
+building.Env = Environment(tools=['gcc', 'gnulink'], ENV={{'PATH': os.environ['PATH']}}, CFLAGS='{STRICT}',
+    AIDGE_BUILD=[{sys.executable!r}, {str(STUB)!r}],
                            CCCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
-objects = [SConscript(folder + '/SConscript', variant_dir='build/' + folder, duplicate=0) for folder in ('models', 'applications')]
+objects = [SConscript(folder + '/SConscript', variant_dir='build/' + folder, duplicate=0)
+    for folder in ('models', 'applications')]
 building.Env.Program('app.elf', objects)
 building.Env.AidgeCheck('app.elf')
 building.Export('project.txt')

@@ -53,7 +53,8 @@ else()
   foreach(index RANGE 4)
     file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/model${index}.c "int model${index};")
     file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/model${index}_weights.c "int weights${index};")
-    add_library(model${index} STATIC ${CMAKE_CURRENT_BINARY_DIR}/model${index}.c ${CMAKE_CURRENT_BINARY_DIR}/model${index}_weights.c)
+    add_library(model${index} STATIC ${CMAKE_CURRENT_BINARY_DIR}/model${index}.c
+        ${CMAKE_CURRENT_BINARY_DIR}/model${index}_weights.c)
     target_link_libraries(app PRIVATE model${index})
   endforeach()
 endif()
@@ -148,7 +149,8 @@ def test_the_null_build_of_make_costs_at_most_15_percent_more(sources):
 
 @pytest.mark.parametrize("generator, program", [("Ninja", "ninja"), ("Unix Makefiles", "make")])
 def test_the_null_build_of_cmake_costs_at_most_15_percent_more(sources, generator, program):
-    """Than with five libraries of as many files: CMake's Make generator starts two makes and a cmake for every target, whoever made it."""
+    """Than with five libraries of as many files: CMake's Make generator starts two makes and a cmake for every target,
+    whoever made it."""
     if not (shutil.which("cmake") and shutil.which(program)):
         pytest.skip(f"needs cmake and {program}")
     for models in (0, 1):

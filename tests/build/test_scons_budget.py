@@ -22,15 +22,20 @@ from aidge_build.boards import load_board
 from aidge_build.toolchain import write_link_script
 board = load_board('stm32f4')
 write_link_script(board, __import__('pathlib').Path('board.ld'))
-env = Environment(tools=['gcc', 'gnulink', 'aidge'], toolpath=[{tools!r}], ENV=dict(os.environ), CC='arm-none-eabi-gcc', AIDGE_BOARD='stm32f4',
-                  AIDGE_BUILD=[{python!r}, '-m', 'aidge_build'], CCFLAGS=list(board.compiler_flags), CPPPATH=list(board.include_folders),
+env = Environment(tools=['gcc', 'gnulink', 'aidge'], toolpath=[{tools!r}], ENV=dict(os.environ), CC='arm-none-eabi-gcc',
+                  AIDGE_BOARD='stm32f4',
+                  AIDGE_BUILD=[{python!r}, '-m', 'aidge_build'], CCFLAGS=list(board.compiler_flags),
+                  CPPPATH=list(board.include_folders),
                   LINKFLAGS=[*board.compiler_flags, *board.link_flags, '-T', 'board.ld'], LIBS=['m'])
 main = [env.Object(os.path.basename(source) + '.o', source) for source in board.sources]
 app = env.Program('app.elf', ['main.c', main, env.AidgeModel('digits', {model!r})])
 env.AidgeCheck(app)
 env.AidgeBudget(app, **{budget})
 """
-MAIN = '#include "digits.h"\nint main(void) { static int8_t in[DIGITS_INPUT_SIZE], out[DIGITS_OUTPUT_SIZE]; return digits_run(in, out); }\n'
+MAIN = (
+    '#include "digits.h"\nint main(void) { static int8_t in[DIGITS_INPUT_SIZE], out[DIGITS_OUTPUT_SIZE]; return '
+    "digits_run(in, out); }\n"
+)
 
 
 @needs_cross_compiler

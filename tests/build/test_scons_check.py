@@ -7,7 +7,10 @@ import json
 
 import pytest
 
-SCRIPT = "Import('env')\nkws = env.AidgeModel('kws', 'kws.onnx'{options})\napp = env.Program('app.elf', ['main.c', kws])\nenv.AidgeCheck(app)\n"
+SCRIPT = (
+    "Import('env')\nkws = env.AidgeModel('kws', 'kws.onnx'{options})\napp = env.Program('app.elf', ['main.c', "
+    "kws])\nenv.AidgeCheck(app)\n"
+)
 
 
 @pytest.fixture

@@ -214,7 +214,8 @@ def test_a_project_of_cmake_gets_the_explanation_from_its_build(tmp_path, genera
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.20)\nproject(firmware LANGUAGES C)\nfind_package(aidge_build CONFIG REQUIRED)\n"
         f'aidge_add_model(digits MODEL "{ROOT}/examples/digits/digits.onnx" BOARD stm32f4)\nadd_executable(app main.c)\n'
-        "target_link_libraries(app PRIVATE digits)\ntarget_link_options(app PRIVATE -nostartfiles -T ${CMAKE_SOURCE_DIR}/app.ld)\n"
+        "target_link_libraries(app PRIVATE digits)\ntarget_link_options(app PRIVATE -nostartfiles -T "
+        "${CMAKE_SOURCE_DIR}/app.ld)\n"
         "aidge_check_memory(app digits)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

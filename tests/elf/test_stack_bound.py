@@ -186,7 +186,10 @@ def test_the_functions_of_libm_that_generated_code_calls_have_bounds(tmp_path, b
 
 
 def test_large_frames_of_thumb1_are_exact(tmp_path):
-    code = "volatile int n; __attribute__((noinline)) int f(void) { volatile char b[1200]; b[n] = 1; return b[n]; } int main(void) { return f() - 1; }"
+    code = (
+        "volatile int n; __attribute__((noinline)) int f(void) { volatile char b[1200]; b[n] = 1; return b[n]; } "
+        "int main(void) { return f() - 1; }"
+    )
     bound = bound_of(tmp_path, code, board="microbit")
     assert 1200 < bound.bytes < 1264 and bound.path[-1] == "f"
 
@@ -194,7 +197,8 @@ def test_large_frames_of_thumb1_are_exact(tmp_path):
 def test_a_tail_call_is_no_deeper_than_its_callee(tmp_path):
     code = (
         "volatile int n; __attribute__((noinline)) int deep(void) { volatile char b[400]; b[n] = 1; return b[n]; }\n"
-        "__attribute__((noinline)) int shallow(void) { volatile char b[200]; b[n] = 2; n = b[n]; return deep(); } int main(void) { return shallow(); }"
+        "__attribute__((noinline)) int shallow(void) { volatile char b[200]; b[n] = 2; n = b[n]; return "
+        "deep(); } int main(void) { return shallow(); }"
     )
     tail = bound_of(tmp_path, code, "-O2")
     assert dict(zip(tail.path, tail.held_bytes))["deep"] >= 400 and sum(tail.held_bytes) == tail.bytes
@@ -203,19 +207,27 @@ def test_a_tail_call_is_no_deeper_than_its_callee(tmp_path):
 
 def test_a_naked_function_of_one_assembler_statement_is_walked(tmp_path):
     code = (
-        '__attribute__((naked, noinline)) int f(int x) { __asm__("push {r4-r11, lr}\\n vpush {d8-d11}\\n sub sp, #100\\n add sp, #100\\n"\n'
-        '" cmp r0, #1\\n itt eq\\n vpopeq {d8-d11}\\n popeq {r4-r11, pc}\\n vpop {d8-d11}\\n ldmia sp!, {r4-r11, lr}\\n bx lr"); }\n'
+        '__attribute__((naked, noinline)) int f(int x) { __asm__("push {r4-r11, lr}\\n vpush {d8-d11}\\n sub '
+        'sp, #100\\n add sp, #100\\n"\n'
+        '" cmp r0, #1\\n itt eq\\n vpopeq {d8-d11}\\n popeq {r4-r11, pc}\\n vpop {d8-d11}\\n ldmia sp!, '
+        '{r4-r11, lr}\\n bx lr"); }\n'
         "int main(void) { return f(1); }"
     )
     assert bound_of(tmp_path, code).bytes >= 36 + 32 + 100
 
 
 def test_probes_below_the_stack_pointer_count(tmp_path):
-    code = "volatile int n; __attribute__((noinline)) int f(void) { volatile char b[300]; b[n] = 1; return b[n]; } int main(void) { return f() - 1; }"
+    code = (
+        "volatile int n; __attribute__((noinline)) int f(void) { volatile char b[300]; b[n] = 1; return b[n]; } "
+        "int main(void) { return f() - 1; }"
+    )
     elf = build("mps2-an386", code, tmp_path, flags=("-O2", "-fstack-clash-protection"))
     assert run_program(elf, load_board("mps2-an386"), work_folder=tmp_path).stack_high_water_bytes <= bounds(elf).program.bytes
     assert bound_of(tmp_path, code, "-O2").bytes <= bounds(elf).program.bytes
-    probe = '__attribute__((naked, noinline)) void f(void) { __asm__("str r0, [sp, #-200]\\n bx lr"); } int main(void) { f(); return 0; }'
+    probe = (
+        '__attribute__((naked, noinline)) void f(void) { __asm__("str r0, [sp, #-200]\\n bx lr"); } int main(void) '
+        "{ f(); return 0; }"
+    )
     assert bound_of(tmp_path, probe).bytes >= 200
 
 
@@ -246,14 +258,18 @@ def test_calls_within_calls_are_bounded_or_refused(tmp_path, functions, is_bound
         f"__attribute__((noinline)) int f{index}(int x) {{ n++; return f{index - 1}(x + n) + 1; }}"
         for index in range(1, functions)
     )
-    code = f"volatile int n; __attribute__((noinline)) int f0(int x) {{ return n + x; }}\n{chain}\nint main(void) {{ return f{functions - 1}(1); }}"
+    code = (
+        f"volatile int n; __attribute__((noinline)) int f0(int x) {{ return n + x; }}\n{chain}\nint main(void) {{ "
+        f"return f{functions - 1}(1); }}"
+    )
     bound = bound_of(tmp_path, code, "-O1", "-fno-optimize-sibling-calls")
     assert (bound.bytes or 0) >= 8 * functions if is_bounded else "more than 80 calls within each other" in bound.reason
 
 
 def test_a_jump_table_ends_where_constants_begin(tmp_path):
     code = (
-        '__attribute__((naked, noinline)) int f(int x) { __asm__("cmp r0, #1\\n bhi 3f\\n tbh [pc, r0, lsl #1]\\n 9: .2byte (1f - 9b) / 2\\n"\n'
+        '__attribute__((naked, noinline)) int f(int x) { __asm__("cmp r0, #1\\n bhi 3f\\n tbh [pc, r0, lsl '
+        '#1]\\n 9: .2byte (1f - 9b) / 2\\n"\n'
         '" .2byte (2f - 9b) / 2\\n .word 0x20018008, 0x42c00000\\n 1: push {r4, r5}\\n pop {r4, r5}\\n bx lr\\n"\n'
         '" 2: sub sp, #200\\n push {r0}\\n pop {r0}\\n add sp, #200\\n 3: bx lr"); }\nint main(void) { return f(1) - 1; }'
     )
@@ -265,15 +281,20 @@ def test_a_jump_table_ends_where_constants_begin(tmp_path):
 
 @pytest.mark.parametrize("board", ["microbit", "mps2-an386", "mps3-an547"])
 def test_calls_through_a_register_of_a_known_function_count(tmp_path, board):
-    code = "volatile int n; __attribute__((noinline)) int deep(void) { volatile char b[400]; b[n] = 1; return b[n]; } int main(void) { return deep() - 1; }"
+    code = (
+        "volatile int n; __attribute__((noinline)) int deep(void) { volatile char b[400]; b[n] = 1; return b[n]; } "
+        "int main(void) { return deep() - 1; }"
+    )
     near, far = (bound_of(tmp_path, code, "-O2", *flags, board=board) for flags in ((), ("-mlong-calls",)))
     assert far.bytes is not None and 400 < near.bytes <= far.bytes < 500 and far.path[-1] == "deep"
 
 
 def test_inner_parts_of_hand_written_code_return_to_it_or_for_it(tmp_path):
     code = (
-        '__attribute__((naked, noinline)) int f(int x) { __asm__("push {r4, r5, lr}\\n bl 1f\\n bl 1f\\n cmp r0, #9\\n it eq\\n bleq 2f\\n"\n'
-        '" pop {r4, r5, pc}\\n 1: push {r6, r7}\\n adds r0, #1\\n pop {r6, r7}\\n bx lr\\n 2: movs r0, #0\\n pop {r4, r5, pc}"); }\n'
+        '__attribute__((naked, noinline)) int f(int x) { __asm__("push {r4, r5, lr}\\n bl 1f\\n bl 1f\\n cmp '
+        'r0, #9\\n it eq\\n bleq 2f\\n"\n'
+        '" pop {r4, r5, pc}\\n 1: push {r6, r7}\\n adds r0, #1\\n pop {r6, r7}\\n bx lr\\n 2: movs r0, #0\\n '
+        'pop {r4, r5, pc}"); }\n'
         "int main(void) { return f(7); }"
     )
     elf = build("mps2-an386", code, tmp_path)
@@ -298,7 +319,8 @@ def test_start_up_code_that_sets_the_stack_pointer_anew_is_understood(tmp_path):
     code = (
         "extern unsigned __stack_top[]; int main(void);\n"
         '__attribute__((naked)) void Start(void) { __asm__("ldr r0, =__stack_top\\n mov sp, r0\\n bl main\\n 1: b 1b"); }\n'
-        '__attribute__((section(".vectors"), used)) void *const table[2] = {__stack_top, (void *)Start}; int main(void) { return 0; }'
+        '__attribute__((section(".vectors"), used)) void *const table[2] = {__stack_top, (void *)Start}; int '
+        "main(void) { return 0; }"
     )
     (tmp_path / "bare.toml").write_text(
         'extends = "stm32f4"\nsources = []\nlink_flags = ["-nostdlib", "-Wl,--gc-sections", "-Wl,-e,Start"]\n'
@@ -395,7 +417,8 @@ def test_what_the_disassembler_does_not_know_of_armv81m_is_decoded_here(code, na
 
 def test_code_for_the_m55_that_selects_by_condition_has_a_bound(tmp_path):
     code = (
-        'volatile int a, b; __attribute__((naked, noinline)) int f(int x) { __asm__("push {r4, lr}\\n cmp r0, #1\\n mov r4, r0\\n"\n'
+        'volatile int a, b; __attribute__((naked, noinline)) int f(int x) { __asm__("push {r4, lr}\\n cmp r0, '
+        '#1\\n mov r4, r0\\n"\n'
         '" .inst.w 0xea549414\\n mov r0, r4\\n pop {r4, pc}"); }\nint main(void) { return f(1) - 2; }'
     )
     elf = build("mps3-an547", code, tmp_path)
@@ -407,6 +430,9 @@ def test_code_for_the_m55_that_selects_by_condition_has_a_bound(tmp_path):
 
 @pytest.mark.parametrize("flags", ["-O0", "-O2", "-Os"])
 def test_shifts_of_64_bits_have_a_bound_on_every_core(tmp_path, flags):
-    code = "volatile long long q = 99; volatile int n = 5; int main(void) { long long v = q; v = v << n; v = v >> (n + 1); q = (v >> 3) + (v << 7); return 0; }"
+    code = (
+        "volatile long long q = 99; volatile int n = 5; int main(void) { long long v = q; v = v << n; v = v >> (n "
+        "+ 1); q = (v >> 3) + (v << 7); return 0; }"
+    )
     for board in ("microbit", "mps2-an386", "mps3-an547"):
         assert bound_of(tmp_path, code, flags, board=board).bytes is not None

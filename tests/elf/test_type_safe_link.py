@@ -262,7 +262,8 @@ def test_a_link_with_a_foreign_header_says_whose_header_whose_code_and_what_to_d
     lines = aidge_build("explain-link", "--hook", "--", *mixed).stdout.splitlines()
     code = "./libtoy.a(toy.o)" if "-ltoy" in mixed else "toy.o"
     assert lines == [
-        f"app: error LINK_HEADER: main.c includes foreign/toy.h (digest {foreign}), but the toy.c that is linked ({code}) belongs "
+        f"app: error LINK_HEADER: main.c includes foreign/toy.h (digest {foreign}), but the toy.c that is "
+        f"linked ({code}) belongs "
         f"to mine/toy.h (digest {mine}): the first header is out of date, or that of another model called toy",
         "       what helps:  let mine/toy.h be the only toy.h in the include folders (-I) of main.c, and compile it again",
     ]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Fully connected layers, sums, products, functions and pools of `helium` against their numpy meaning, bit for bit: the assembly on the emulated
-Cortex-M55, and the plain C beside it on this machine."""
+"""Fully connected layers, sums, products, functions and pools of `helium` against their numpy meaning, bit for bit: the
+assembly on the emulated Cortex-M55, and the plain C beside it on this machine."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The C of `ref` and of the kit: clean under every warning on every core, self-contained, and nothing that firmware must not have."""
+"""The C of `ref` and of the kit: clean under every warning on every core, self-contained, and nothing that firmware must not
+have."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What kernels of `ref` promise the planner: outputs at the place of an input, and outputs that follow their input at a distance."""
+"""What kernels of `ref` promise the planner: outputs at the place of an input, and outputs that follow their input at a
+distance."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The convolution with a residual Add of `ref`: bit for bit what both give one after the other, also over the residual's bytes."""
+"""The convolution with a residual Add of `ref`: bit for bit what both give one after the other, also over the residual's
+bytes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Planned networks under AddressSanitizer on this machine: while a layer runs, only the bytes of its own tensors can be touched."""
+"""Planned networks under AddressSanitizer on this machine: while a layer runs, only the bytes of its own tensors can be
+touched."""
 
 from __future__ import annotations
 

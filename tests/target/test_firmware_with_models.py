@@ -81,7 +81,8 @@ def test_two_models_with_the_same_names_inside_are_both_right(board_name, tmp_pa
         view, _ = import_onnx(data, name, builtin_operators(), {}, {})
         expected = cpu.run(view, {"x": inputs})["y"]
         body.append(
-            f'#include "{name}.h"\nstatic const int8_t expected_{name}[] = {{ {numbers(expected)} }};\nstatic int8_t got_{name}[sizeof expected_{name}];'
+            f'#include "{name}.h"\nstatic const int8_t expected_{name}[] = {{ {numbers(expected)} }};\nstatic '
+            f"int8_t got_{name}[sizeof expected_{name}];"
         )
         lines.append(
             f"if ({name}_run(input, got_{name}) != 0 || memcmp(got_{name}, expected_{name}, sizeof got_{name}) != 0) return 1;"

@@ -28,7 +28,8 @@ SHAPES = {
 NETWORKS = {
     # members with gaps between their pixels, from a convolution and a pointwise one
     "channels": (
-        f"a = {CONV}(x, w1) b = Conv(x, w2) c = Concat<axis=1>(a, b) d = {CONV}(c, w3) e = {CONV}(d, w4) y = GlobalAveragePool(e)",
+        f"a = {CONV}(x, w1) b = Conv(x, w2) c = Concat<axis=1>(a, b) d = {CONV}(c, w3) e = {CONV}(d, w4) y = "
+        "GlobalAveragePool(e)",
         5,
     ),
     # members and pieces in one piece, and a reader of a member alone

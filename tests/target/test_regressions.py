@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Faults that are known from the systems before this one: each model is right, in float32 and in int8, on the host.
 
-Float models are compared with onnxruntime. The int8 models are what onnxruntime's own quantization makes of them; they must equal the
-numpy backend, which in turn must be close to onnxruntime.
+Float models are compared with onnxruntime. The int8 models are what onnxruntime's own quantization makes of them; they must
+equal the numpy backend, which in turn must be close to onnxruntime.
 """
 
 from __future__ import annotations

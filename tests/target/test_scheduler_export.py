@@ -25,7 +25,8 @@ WEIGHTS = {
     "v": RANDOM.normal(size=(5, 4 * 3 * 4)).astype(numpy.float32),
 }
 TEXT = (
-    "a = Conv<pads=[1,1,1,1]>(x, w) r = Relu(a) p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(r) f = Flatten(p) g = Gemm<transB=1>(f, v) "
+    "a = Conv<pads=[1,1,1,1]>(x, w) r = Relu(a) p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(r) f = "
+    "Flatten(p) g = Gemm<transB=1>(f, v) "
     "y = Softmax(g)"
 )
 INPUTS = {"x": RANDOM.normal(size=(1, 3, 6, 8)).astype(numpy.float32)}

@@ -71,8 +71,10 @@ FILES = {
     "templates/convolution_forward.jinja": """{% if not mem_info %}
 // the output lies outside of the arena
 {% endif %}
-convolution<{{ in_chan[0] }}, {{ name | upper }}_IN_HEIGHT, {{ name | upper }}_IN_WIDTH, {{ out_chan[0] }}, {{ out_height[0] }}, {{ out_width[0] }},
-            {{ kernel_dims | join(", ") }}, {{ (pad_pads_begin[2:] if pad_pads_begin is defined else [0, 0]) | join(", ") }}, {{ relu | lower }}>({{ in_name | join(", ") }}, {{ out_name[0] }});
+convolution<{{ in_chan[0] }}, {{ name | upper }}_IN_HEIGHT, {{ name | upper }}_IN_WIDTH,
+             {{ out_chan[0] }}, {{ out_height[0] }}, {{ out_width[0] }},
+            {{ kernel_dims | join(", ") }}, {{ (pad_pads_begin[2:] if pad_pads_begin is defined else [0, 0]) | join(", ") }},
+             {{ relu | lower }}>({{ in_name | join(", ") }}, {{ out_name[0] }});
 """,
     "kernels/convolution.hpp": """#pragma once
 #include "activation.hpp"
@@ -96,7 +98,9 @@ static void convolution(const float *in, const float *weights, const float *bias
 """,
     "templates/elementwise_config.jinja": "",
     "templates/elementwise_forward.jinja": "elementwise<{{ in_size[0] }}>({{ in_name[0] }}, {{ out_name[0] }});",
-    "kernels/elementwise.hpp": "template <int N> static void elementwise(const float *in, float *out) { for (int i = 0; i < N; i++) out[i] = std::tanh(in[i]); }\n",
+    "kernels/elementwise.hpp": "template <int N> static void elementwise(const float *in, float *out) "
+    "{ for (int i = 0; i < N; i++) "
+    "out[i] = std::tanh(in[i]); }\n",
 }
 RANDOM = numpy.random.default_rng(3)
 MODEL = model(
@@ -174,7 +178,8 @@ def test_a_template_library_builds_through_scons_and_each_of_its_files_is_tracke
     (
         folder / "SConstruct"
     ).write_text(f"""env = Environment(tools=['gcc', 'g++', 'gnulink'], ENV={{'PATH': {os.environ["PATH"]!r}}},
-    AIDGE_BUILD=[{sys.executable!r}, {str(command)!r}], LINK='g++', CCCOMSTR='CC $TARGET', CXXCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
+    AIDGE_BUILD=[{sys.executable!r}, {str(command)!r}], LINK='g++',
+    CCCOMSTR='CC $TARGET', CXXCOMSTR='CC $TARGET', LINKCOMSTR='LINK $TARGET')
 env.Tool('aidge', toolpath=[{scons_toolpath()!r}])
 env.Program('app.elf', ['main.c', env.AidgeModel('net', 'net.onnx', libs='mine,ref', kernel_path='libs')])
 """)
@@ -200,7 +205,8 @@ def test_a_cost_table_decides_in_a_scons_build_and_is_tracked(folder):
     command = folder / "command.py"
     command.write_text(f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom aidge_build.cli import main\nsys.exit(main())\n")
     table = (
-        'schema = 1\nname = "t"\nversion = "1"\nunit = "instructions"\ncost = [{{library = "mine", kernel = "Tanh", fixed = {mine}}}, '
+        'schema = 1\nname = "t"\nversion = "1"\nunit = "instructions"\ncost = [{{library = "mine", kernel = '
+        '"Tanh", fixed = {mine}}}, '
         '{{library = "ref", kernel = "unary_float32", fixed = 10}}]\n'
     )
     (folder / "costs.toml").write_text(table.format(mine=20))

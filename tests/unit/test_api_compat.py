@@ -38,7 +38,8 @@ class FCOpKernel:
 
 aidge_core.register_FCOp("export_arm_cortexm", MyBackend)
 aidge_core.register_ReLUOp("export_arm_cortexm", MyBackend)
-aidge_core.register_Tensor(["export_arm_cortexm", aidge_core.dtype.float32], aidge_core.get_key_value_Tensor(["cpu", aidge_core.dtype.float32]))
+aidge_core.register_Tensor(
+    ["export_arm_cortexm", aidge_core.dtype.float32], aidge_core.get_key_value_Tensor(["cpu", aidge_core.dtype.float32]))
 """
 
 

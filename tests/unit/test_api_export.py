@@ -185,8 +185,10 @@ def test_a_meta_operator_without_a_pattern_is_refused():
 
 # --- ExportNode
 
-DOCUMENTED = """node name nb_in nb_out in_name in_dims in_node in_size in_chan in_height in_width in_dtype in_cdtype out_name out_node out_dims out_size
-    out_chan out_height out_width out_dtype out_cdtype mem_info mem_info_size mem_info_offset mem_info_stride mem_info_length mem_info_cont_size
+DOCUMENTED = """node name nb_in nb_out in_name in_dims in_node in_size in_chan in_height in_width in_dtype in_cdtype
+    out_name out_node out_dims out_size
+    out_chan out_height out_width out_dtype out_cdtype mem_info mem_info_size mem_info_offset mem_info_stride mem_info_length
+    mem_info_cont_size
     mem_info_cont_offset mem_info_wrap_offset mem_info_wrap_size""".split()
 
 
@@ -329,8 +331,8 @@ def test_a_template_node_becomes_one_function_of_the_generated_file(folder):
     (text,) = call.texts
     assert call.function == "Conv_0_forward" and "#include <math.h>" in text
     assert (
-        "static void Conv_0_forward(const float *Conv_0_input_0, const float *Conv_0_input_1, float *Conv_0_output_0)\n{\n    convolve("
-        in text
+        "static void Conv_0_forward(const float *Conv_0_input_0, const float *Conv_0_input_1, float "
+        "*Conv_0_output_0)\n{\n    convolve(" in text
     )
     assert [type(argument).__name__ for argument in call.arguments] == ["Input", "Constant", "Output"]
     assert list(call.files.values()) == [b"/* a kernel */\n"]

@@ -156,7 +156,8 @@ def test_predicates_are_named_and_give_the_reason():
 def test_the_hash_of_a_spec_is_the_same_in_every_process():
     code = (
         "from aidge_build.contract.spec import *; from aidge_build.graph.dtype import dtype; "
-        "s = ImplSpec(IOSpec(dtype.int8, 'nhwc', [1, multiple_of(4)]), features={'dsp', 'fpu', 'mve'}, attributes={'groups': 1}); print(hash(s), s.key)"
+        "s = ImplSpec(IOSpec(dtype.int8, 'nhwc', [1, multiple_of(4)]), features={'dsp', 'fpu', 'mve'}, "
+        "attributes={'groups': 1}); print(hash(s), s.key)"
     )
     found = {
         subprocess.run(
@@ -236,12 +237,14 @@ def test_no_match_is_none_with_a_reason_for_each_candidate():
     impl = toy(INT16, ImplSpec(IOSpec(dtype.int8, dformat.nhwc)), FLOAT)
     assert impl.get_best_match() is None
     assert dict(impl.get_rejections()) == {
-        INT16: "needs Cast of input 0 from int8 to int16, Cast of input 1 from int8 to int16, Cast of output 0 from int16 to int8",
+        INT16: "needs Cast of input 0 from int8 to int16, Cast of input 1 from int8 to int16, Cast of output 0 from "
+        "int16 to int8",
         ImplSpec(
             IOSpec(dtype.int8, dformat.nhwc)
         ): "needs Transpose of input 0 from nchw to nhwc, Transpose of input 1 from nchw to nhwc, "
         "Transpose of output 0 from nhwc to nchw",
-        FLOAT: "needs Cast of input 0 from int8 to float32, Cast of input 1 from int8 to float32, Cast of output 0 from float32 to int8",
+        FLOAT: "needs Cast of input 0 from int8 to float32, Cast of input 1 from int8 to float32, Cast of output 0 "
+        "from float32 to int8",
     }
 
 
@@ -425,7 +428,10 @@ def test_the_order_of_registration_changes_nothing(order, features):
 
 
 def test_a_structural_duplicate_is_refused_at_registration():
-    twice = '@kernel("ReLU", ImplSpec(FLOAT))\nclass A(KernelNode): pass\n@kernel("ReLU", ImplSpec([FLOAT], [FLOAT]))\nclass B(KernelNode): pass'
+    twice = (
+        '@kernel("ReLU", ImplSpec(FLOAT))\nclass A(KernelNode): pass\n@kernel("ReLU", ImplSpec([FLOAT], [FLOAT]))\n'
+        "class B(KernelNode): pass"
+    )
     with pytest.raises(AidgeError, match="register the same spec for ReLU"):
         library(twice)
 

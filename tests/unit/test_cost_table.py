@@ -19,7 +19,8 @@ TABLE = b"""schema = 1
 name = "bench"
 version = "7"
 unit = "instructions"
-cost = [{library = "slow", kernel = "kernels", per_element = 5}, {library = "fast", kernel = "kernels", fixed = 100, per_element = 1}]
+cost = [{library = "slow", kernel = "kernels", per_element = 5},
+        {library = "fast", kernel = "kernels", fixed = 100, per_element = 1}]
 """
 KERNEL = b"""
 from aidge_build import ExportNode, ImplSpec, IOSpec, dtype, kernel

@@ -16,8 +16,8 @@ from aidge_build.emit import emit
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.kernels import kernel_text
 from aidge_build.errors import AidgeError
-from tests.effort import counted
 from aidge_build.program import ArenaPart, Options, Place
+from tests.effort import counted
 from tests.emitted import chain, float_sum
 
 HOSTILE = ("w*/ int injected = 42; /*", "first\\\n??/#include <stdlib.h>", "{{7*7}} $(id) %s", "int", "\U0001f600\udc80\u202e")
@@ -120,8 +120,8 @@ def test_a_trace_is_only_in_the_code_that_asked_for_it():
     assert "aidge_trace" not in text_of(chain(), ".c")
     text = text_of(chain(options=Options(trace=True)), ".c")
     assert (
-        "    aidge_trace(0, (int8_t *)&arena_bytes[24], 6u);\n    toy_second(arena_bytes, output);\n    aidge_trace(1, output, 6u);\n"
-        in text
+        "    aidge_trace(0, (int8_t *)&arena_bytes[24], 6u);\n    toy_second(arena_bytes, output);\n    "
+        "aidge_trace(1, output, 6u);\n" in text
     )
 
 

@@ -79,7 +79,10 @@ def test_scratch_lives_during_its_node_alone():
 
 
 def test_the_better_order_is_taken_and_reported():
-    text = "p = Concat<axis=0>(x, x, x, x) q = Concat<axis=0>(x, x, x, x) s = Slice(p, from, to) t = Slice(q, from, to) y = Add(s, t)"
+    text = (
+        "p = Concat<axis=0>(x, x, x, x) q = Concat<axis=0>(x, x, x, x) s = Slice(p, from, to) t = Slice(q, from, "
+        "to) y = Add(s, t)"
+    )
     library = load_library(
         {"library.toml": b'name = "toy"', "kernels.py": LIBRARY.files["kernels.py"].replace(b'"Concat"', b'"Concat", "Slice"')},
         "toy",

@@ -46,7 +46,8 @@ class OneHot(KernelNode):
         function = f"aidge_ref_one_hot_{index.name}_{value.name}"
         low = "" if index.name.startswith("u") else "(index >= -depth) && "
         text = f"""/* output[.., k, ..] = on where k is the index, else off; values: {{off, on}}. */
-static void {function}(const {index.c_type} *indices, const {value.c_type} *values, {value.c_type} *output, int32_t outer, int32_t depth,
+static void {function}(const {index.c_type} *indices, const {value.c_type} *values, {value.c_type} *output,
+    int32_t outer, int32_t depth,
     int32_t inner)
 {{
     int32_t block, i, k;
@@ -88,7 +89,8 @@ class CumSum(KernelNode):
         (data,), operator = self.inputs, self.operator
         c = data.dtype.c_type
         total = c if data.dtype is DType.float32 else wide(data.dtype)
-        function = f"aidge_ref_cumsum{'_exclusive' if operator.exclusive else ''}{'_reverse' if operator.reverse else ''}_{data.dtype.name}"
+        parts = ("exclusive", operator.exclusive), ("reverse", operator.reverse), (data.dtype.name, True)
+        function = "_".join(["aidge_ref_cumsum", *(part for part, is_there in parts if is_there)])
         place = "((length - 1 - k) * inner + i)" if operator.reverse else "(k * inner + i)"
         steps = [f"const int32_t at = {place};", f"const {total} x = ({total})input[at];"]
         steps += [f"output[at] = ({c})sum;", "sum += x;"] if operator.exclusive else ["sum += x;", f"output[at] = ({c})sum;"]

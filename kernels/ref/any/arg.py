@@ -62,7 +62,8 @@ class TopK(_Along):
     def call(self) -> Call:
         dtype, largest = self.inputs[0].dtype, self.operator.largest
         function = f"aidge_ref_top_{'largest' if largest else 'smallest'}_{dtype.name}"
-        text = f"""/* The best `count` elements along an axis in order, and their indices: insertion into a sorted list, the first of equal ones wins. */
+        text = f"""/* The best `count` elements along an axis in order, and their indices:
+ * insertion into a sorted list, the first of equal ones wins. */
 static void {function}(const {dtype.c_type} *input, {dtype.c_type} *values, int64_t *indices, int32_t outer, int32_t length,
     int32_t inner, int32_t count)
 {{

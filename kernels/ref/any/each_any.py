@@ -16,7 +16,10 @@ from ..shared.each_expressions import ALL_TYPES, expression
 
 def _types(view: NodeView) -> str:
     if expression(view) is None:
-        return f"{view.node.type} of {', '.join(tensor.dtype.name for tensor in view.inputs if tensor is not None)} has no C expression"
+        return (
+            f"{view.node.type} of {', '.join(tensor.dtype.name for tensor in view.inputs if tensor is not None)} "
+            "has no C expression"
+        )
     return ""
 
 

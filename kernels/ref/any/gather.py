@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Reading and writing at indices that are known at run time only, any type. An index out of range is moved to the nearest valid one."""
+"""Reading and writing at indices that are known at run time only, any type. An index out of range is moved to the nearest
+valid one."""
 
 from __future__ import annotations
 
@@ -140,7 +141,8 @@ class Scatter(KernelNode):
         *y = {self._combined(data.dtype)};
     }}"""
         function += f"_{count}"
-        text = f"""/* A copy of the {count} elements of the data, in which the updates replace elements or are combined with them. */
+        text = f"""/* A copy of the {count} elements of the data,
+ * in which the updates replace elements or are combined with them. */
 static void {function}(const {c} *data, const void *indices, const {c} *updates, {c} *output, const aidge_ref_{kind}_shape *shape)
 {{
     int32_t place;

@@ -80,7 +80,8 @@ class _Products(KernelNode):
             f"                const float scaled = rintf((float)sum * multiplier);\n"
             f"                const float low = (float)({low} - zy[0]);\n"
             f"                const float high = (float)({high} - zy[0]);\n"
-            f"                *output++ = ({self.outputs[0].dtype.c_type})((int32_t)(scaled < low ? low : scaled > high ? high : scaled) + zy[0]);"
+            f"                *output++ = ({self.outputs[0].dtype.c_type})((int32_t)(scaled < low ? low : "
+            "scaled > high ? high : scaled) + zy[0]);"
         )
 
     def function(self, *more: str) -> str:
@@ -135,7 +136,8 @@ static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type}
                     }}
                     for (c = 0; c < channels; c++) {{
                         const int32_t from = (m / outputs * channels + c) * plane + (z * shape->in[1] + y) * shape->in[2] + x;
-                        sum += (a[from] - {self.zero("za", "0")}) * (b[(m * channels + c) * kernel + tap] - {self.zero("zb", "m")});
+                        sum += (a[from] - {self.zero("za", "0")})
+                            * (b[(m * channels + c) * kernel + tap] - {self.zero("zb", "m")});
                     }}
                 }}
                 {self.ending("m")}

@@ -210,7 +210,8 @@ class GlobalMaxPool(KernelNode):
         function = f"aidge_ref_global_max_{dtype.name}"
         is_float = dtype is DType.float32
         text = f"""/* The largest element of each map. */
-static void {function}(const {dtype.c_type} *input, {dtype.c_type} *output, {"const float *bounds, " if is_float else ""}int32_t maps, int32_t size)
+static void {function}(const {dtype.c_type} *input, {dtype.c_type} *output,
+    {"const float *bounds, " if is_float else ""}int32_t maps, int32_t size)
 {{
     int32_t map, i;
     for (map = 0; map < maps; map++) {{
@@ -244,9 +245,12 @@ class AvgPool3dFloat32(KernelNode):
         counted = ""
         if included:
             counted = (
-                "\n                                count += (at[0] * shape->strides[0] - shape->pads[0] + i * shape->dilations[0] < shape->ends[0])"
-                "\n                                         && (at[1] * shape->strides[1] - shape->pads[1] + j * shape->dilations[1] < shape->ends[1])"
-                "\n                                         && (at[2] * shape->strides[2] - shape->pads[2] + k * shape->dilations[2] < shape->ends[2]);"
+                "\n                                count += (at[0] * shape->strides[0] - shape->pads[0] + i * "
+                "shape->dilations[0] < shape->ends[0])"
+                "\n                                         && (at[1] * shape->strides[1] - shape->pads[1] + j "
+                "* shape->dilations[1] < shape->ends[1])"
+                "\n                                         && (at[2] * shape->strides[2] - shape->pads[2] + k "
+                "* shape->dilations[2] < shape->ends[2]);"
             )
         text = pool_text(
             function,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Convolutions and fully connected layers of quantized tensors in any storage order: weights with a zero point, 3 axes, 16-bit data."""
+"""Convolutions and fully connected layers of quantized tensors in any storage order: weights with a zero point, 3 axes,
+16-bit data."""
 
 from __future__ import annotations
 
@@ -125,7 +126,8 @@ static void {function}(const {data.c_type} *input, {data.c_type} *output, const 
     int32_t batch, m, place, tap, c;
     for (batch = 0; batch < shape->batches; batch++) {{
         for (m = 0; m < outputs; m++) {{
-            const {data.c_type} *group = input + batch * shape->in_steps[0] + m / shape->out_channels * shape->in_channels * shape->in_steps[1];
+            const {data.c_type} *group = input + batch * shape->in_steps[0]
+                + m / shape->out_channels * shape->in_channels * shape->in_steps[1];
             const {weights.c_type} *row = weights + m * shape->in_channels * taps;
             for (place = 0; place < places; place++) {{
                 int32_t at[3];
@@ -134,10 +136,12 @@ static void {function}(const {data.c_type} *input, {data.c_type} *output, const 
                 for (tap = 0; tap < taps; tap++) {{
                     const int32_t from = aidge_ref_linear_tap(shape, at, tap);
                     for (c = 0; (from >= 0) && (c < shape->in_channels); c++) {{
-                        sum += {narrow}(group[from + c * shape->in_steps[1]] - levels[0]) * (row[c * taps + tap] - zero_points[m]);
+                        sum += {narrow}(group[from + c * shape->in_steps[1]] - levels[0])
+                            * (row[c * taps + tap] - zero_points[m]);
                     }}
                 }}
-                output[batch * shape->out_steps[0] + m * shape->out_steps[1] + at[0] * shape->out_steps[2] + at[1] * shape->out_steps[3]
+                output[batch * shape->out_steps[0] + m * shape->out_steps[1] + at[0] * shape->out_steps[2]
+                       + at[1] * shape->out_steps[3]
                        + at[2] * shape->out_steps[4]] =
                     ({data.c_type})aidge_ref_linear_level((float)sum * multipliers[per_channel != 0 ? m : 0], levels);
             }}

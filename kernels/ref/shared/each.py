@@ -57,7 +57,8 @@ def _parameter_type(tensor: Tensor) -> DType:
 
 
 def _shape(tensors: Sequence[Tensor], output: Tensor) -> dict[str, int | tuple[int, ...]]:
-    """Runs along the fastest axis of the output, then the outer axes; neighbouring axes are merged where all operands allow it."""
+    """Runs along the fastest axis of the output, then the outer axes; neighbouring axes are merged where all operands allow
+    it."""
     *outer, inner = merged_loops(tensors, output, OUTER_AXES)
     columns = list(zip(*outer))
     return {
@@ -71,7 +72,8 @@ def _shape(tensors: Sequence[Tensor], output: Tensor) -> dict[str, int | tuple[i
 
 def _shape_text(kind: str, count: int) -> str:
     return (
-        f"/* Runs of `length` elements, then up to {OUTER_AXES} outer axes, the last one fastest; steps of {count} operands in elements. */\n"
+        f"/* Runs of `length` elements, then up to {OUTER_AXES} outer axes, the last one fastest; steps of "
+        f"{count} operands in elements. */\n"
         f"typedef struct {{\n    int32_t runs, length;\n    int32_t steps[{count}], dims[{OUTER_AXES}], "
         f"outer_steps[{count * OUTER_AXES}];\n}} {kind}_shape;"
     )

@@ -39,8 +39,13 @@ def _text(name: str, kind: str) -> str:
     ]
     for count in TOGETHER:
         whole = f"for (left = rows; left >= {count}; left -= {count})"
-        lines += [f"        {whole if count == TOGETHER[0] else f'if ((rows & {count}) != 0)'} {{", f"            {kind} *place = first;"]
-        lines += [f"            const {kind} *row_{index} = from{f' + {index} * columns' if index else ''};" for index in range(count)]
+        lines += [
+            f"        {whole if count == TOGETHER[0] else f'if ((rows & {count}) != 0)'} {{",
+            f"            {kind} *place = first;",
+        ]
+        lines += [
+            f"            const {kind} *row_{index} = from{f' + {index} * columns' if index else ''};" for index in range(count)
+        ]
         lines += [
             "            for (column = columns; column > 0; column--) {",
             *(f"                place[{index}] = *row_{index}++;" for index in range(count)),

@@ -25,6 +25,7 @@ from aidge_build.placement import Placed, check_memory, plan_memory
 from aidge_build.program import Layer, Options, Place, Program
 from aidge_build.recipes import simplify
 from aidge_build.recipes.remove_constant_channels import remove_constant_channels
+from aidge_build.recipes.separate_outputs import separate_outputs
 from aidge_build.request import CompileRequest
 from aidge_build.schedule.schedule import Schedule
 from aidge_build.sources import Sources
@@ -60,6 +61,8 @@ def import_model(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
 
 def _simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     view, notices = import_onnx(request.model, request.file_name, request.operators, request.bind, request.external)
+    view, renamed = separate_outputs(view)
+    notices += tuple(f"graph output '{old}' is an input, too: its copy is the output '{new}'" for old, new in renamed.items())
     show(2, "imported", view)
     return simplify(fuse_meta(view, request.libraries, request.target, first_only=True)), notices
 

@@ -124,12 +124,12 @@ def _replay(
     moves = []
     for node in schedule.steps:
         wanted, scratch = demands(node), schedule.scratch_of.get(node.name)
-        reads = tuple(name for name in node.inputs if name in moving)
-        positions = {index: reads.index(name) for index, name in enumerate(node.inputs) if name in moving}
+        read = [index for index, name in enumerate(node.inputs) if name in moving]
+        positions = {index: position for position, index in enumerate(read)}  # a tensor that is read twice has two
         moves.append(
             Move(
                 node.name,
-                reads,
+                tuple(node.inputs[index] for index in read),
                 node.outputs,
                 Span("the arena", arena.offset_of(scratch), wanted.scratch_bytes) if scratch else None,
                 tuple(positions[index] for index in wanted.in_place if index in positions),

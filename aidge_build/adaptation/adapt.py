@@ -19,6 +19,7 @@ from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.reformat import Reformat
+from aidge_build.recipes.separate_outputs import separate_outputs
 
 SWEEPS = 20  # of the local search; each sweep only lowers the bytes moved
 
@@ -30,6 +31,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     Copies (operator Reformat) are put where two neighbours need different formats, and fold into constants where they
     can. All nodes that no kernel accepts are reported at once.
     """
+    view, _ = separate_outputs(view)
     view, widened = widen(fuse_meta(_with_own_outputs(view), libraries, target), libraries, target)
     while True:
         matches = {node.name: match(NodeView.of(view, node), libraries, target) for node in view.nodes}

@@ -16,6 +16,7 @@ class Rewrite:
         self._position = {id(node): index for index, node in enumerate(view.nodes)}
         self._renamed: dict[str, str] = {}
         self.tensors: dict[str, Tensor] = dict(view.tensors)
+        self.outputs: tuple[str, ...] = view.outputs
         self.changed = False
 
     def add_tensor(self, tensor: Tensor) -> str:
@@ -61,7 +62,24 @@ class Rewrite:
             return self.view
         nodes = [
             node.with_(inputs=tuple(self._final(name) for name in node.inputs)) if self._renamed else node
-            for index in sorted(self._nodes)
-            for node in self._nodes[index]
+            for node in self._with_own_names()
         ]
-        return graph_view(self.view.name, nodes, self.tensors, self.view.inputs, self.view.outputs)
+        return graph_view(self.view.name, nodes, self.tensors, self.view.inputs, self.outputs)
+
+    def _with_own_names(self) -> list[Node]:
+        """The nodes in order. Kernels are chosen by node name: a new node whose name another node has already gets a suffix."""
+        old = {index: node.name for index, node in enumerate(self.view.nodes)}
+        taken = {old[index] for index in old if any(node.name == old[index] for node in self._nodes[index])}
+        nodes, kept = [], set()
+        for index in sorted(self._nodes):
+            for node in self._nodes[index]:
+                name, count = node.name, 1
+                if name == old.get(index) and name not in kept:
+                    kept.add(name)
+                else:
+                    while name in taken:
+                        count += 1
+                        name = f"{node.name}_{count}"
+                    taken.add(name)
+                nodes.append(node if name == node.name else node.with_(name=name))
+        return nodes

@@ -10,6 +10,7 @@ from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.match import Target
 from aidge_build.contract.library import load_library
 from aidge_build.errors import AidgeError
+from aidge_build.graph.view import graph_view
 from aidge_build.recipes import simplify
 from aidge_build.reference import cpu
 from tests.models import graph, same_meaning, types
@@ -199,3 +200,13 @@ def test_the_adapted_graph_still_runs_on_the_numpy_backend():
     before = graph(f"a = {CONV}(x, w) y = Relu(a)", inputs="float[1,4,5,6] x", outputs="float[1,4,5,6] y", constants=WEIGHTS)
     after = adapt(before).view
     assert cpu.run(after, {"x": numpy.zeros((1, 4, 5, 6), numpy.float32)})["y"].shape == (1, 4, 5, 6)
+
+
+def test_a_node_that_adaptation_makes_never_shares_a_name_with_one_of_the_model():
+    named = graph("z = Relu(x) y = Identity(x)", inputs="float[1,2] x", outputs="float[1,2] z, float[1,2] y")
+    nodes = tuple(node.with_(name="y_copy") if node.type == "ReLU" else node for node in named.nodes)
+    assignment = adapt(graph_view(named.name, nodes, named.tensors, named.inputs, named.outputs))
+    assert sorted(node.name for node in assignment.view.nodes if node.type != "Identity") == ["y_copy", "y_copy_2"]
+    assert all(
+        assignment.choices[node.name].kernel.type == node.type for node in assignment.view.nodes if node.type != "Identity"
+    )

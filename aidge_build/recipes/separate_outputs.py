@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: MIT
+"""A graph output that is a graph input becomes a copy of it, under a name of its own: the firmware passes both."""
+
+from __future__ import annotations
+
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.view import Identity
+
+
+def separate_outputs(view: GraphView) -> tuple[GraphView, dict[str, str]]:
+    """The graph, and the new names of such outputs by their old ones; unlike a recipe it changes the graph's signature."""
+    rewrite, renamed = Rewrite(view), {}
+    for name in view.outputs:
+        if name in view.inputs:
+            renamed[name] = rewrite.add_tensor(view.tensor(name).with_(name=f"{name}_output"))
+            rewrite.append_node(Node(f"{name}_output", Identity(), (name,), (renamed[name],)))
+    rewrite.outputs = tuple(renamed.get(name, name) for name in view.outputs)
+    return rewrite.finish(), renamed

@@ -24,6 +24,7 @@ from aidge_build.naming import layer_symbols
 from aidge_build.placement import Placed, check_memory, plan_memory
 from aidge_build.program import Layer, Options, Place, Program
 from aidge_build.recipes import simplify
+from aidge_build.recipes.check import check_rewrite, checked
 from aidge_build.recipes.remove_constant_channels import remove_constant_channels
 from aidge_build.recipes.separate_outputs import separate_outputs
 from aidge_build.request import CompileRequest
@@ -64,13 +65,14 @@ def _simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     view, renamed = separate_outputs(view)
     notices += tuple(f"graph output '{old}' is an input, too: its copy is the output '{new}'" for old, new in renamed.items())
     show(2, "imported", view)
-    return simplify(fuse_meta(view, request.libraries, request.target, first_only=True)), notices
+    fused = fuse_meta(view, request.libraries, request.target, first_only=True)
+    return simplify(check_rewrite(view, fused, "fusing what a library computes together")), notices
 
 
 def _reduced(view: GraphView, options: Options) -> GraphView:
     if options.constant_channels == "off":
         return view
-    view = remove_constant_channels(view)
+    view = checked(remove_constant_channels, view)
     show(2, "after remove_constant_channels", view)
     return view
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Readable values of each stage on stderr: AIDGE_DEBUG=1 tracebacks, 2 graphs, 3 plans, 4 calls."""
+"""Readable values of each stage on stderr: AIDGE_DEBUG=1 tracebacks, 2 graphs, 3 plans, 4 calls;
+from 5 on each rewrite of a graph is also computed, before and after it (`recipes/meaning.py`)."""
 
 from __future__ import annotations
 

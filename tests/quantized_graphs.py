@@ -61,7 +61,7 @@ class QuantizedGraph:
         axis = 0 if per_channel else None
         names = [data, self.constant(weights.astype(numpy.int8), Quantization(scales, (0,) * count, axis))]
         if with_bias:
-            units = tuple(scale * 0.05 for scale in scales)
+            units = tuple(scale * float(self.tensors[data].quantization.scale) for scale in scales)
             names.append(self.constant(bias.astype(numpy.int32), Quantization(units, (0,) * count, axis)))
         return self.add(operator, *names, scale=scale, zero_point=zero_point)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from aidge_build.adaptation.assignment import Assignment, Choice
+from aidge_build.adaptation.check_views import checked_views
 from aidge_build.adaptation.fold_copies import fold_into_weights
 from aidge_build.adaptation.formats import Option, kernel_options, view_options
 from aidge_build.adaptation.fuse_meta import fuse_meta
@@ -19,6 +20,7 @@ from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.reformat import Reformat
+from aidge_build.recipes.check import check_graph, check_rewrite
 from aidge_build.recipes.separate_outputs import separate_outputs
 
 SWEEPS = 20  # of the local search; each sweep only lowers the bytes moved
@@ -31,8 +33,12 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     Copies (operator Reformat) are put where two neighbours need different formats, and fold into constants where they
     can. All nodes that no kernel accepts are reported at once.
     """
+    check_graph(view, "its construction")
     view, _ = separate_outputs(view)
-    view, widened = widen(fuse_meta(_with_own_outputs(view), libraries, target), libraries, target)
+    view = check_rewrite(view, _with_own_outputs(view), "copying outputs", exact=True)
+    view = check_rewrite(view, fuse_meta(view, libraries, target), "fusing what a library computes together", exact=True)
+    wrapped, widened = widen(view, libraries, target)
+    view = check_rewrite(view, wrapped, "converting types around kernels")
     while True:
         matches = {node.name: match(NodeView.of(view, node), libraries, target) for node in view.nodes}
         options = {node.name: _options(view, node, matches[node.name]) for node in view.nodes}
@@ -41,8 +47,8 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
         folded = fold_into_weights(view, chosen)
         if folded is None:
             break
-        view = folded
-    adapted = _with_copies(view, chosen)
+        view = check_rewrite(view, folded, "folding copies into weights")
+    adapted = check_rewrite(view, _with_copies(view, chosen), "copying between formats", exact=True)
     choices = {}
     for node in adapted.nodes:
         if node.name in chosen:
@@ -53,7 +59,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
             copy = match(NodeView.of(adapted, node), libraries, target)
             _refuse_unsupported(adapted, {node.name: copy}, {node.name: copy.accepted}, (node,))
             choices[node.name] = Choice(copy.accepted[0], "copy between two formats", copy.rejected)
-    return Assignment(adapted, choices)
+    return checked_views(Assignment(adapted, choices))
 
 
 def _with_own_outputs(view: GraphView) -> GraphView:

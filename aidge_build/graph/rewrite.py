@@ -61,7 +61,9 @@ class Rewrite:
         if not self.changed:
             return self.view
         nodes = [
-            node.with_(inputs=tuple(self._final(name) for name in node.inputs)) if self._renamed else node
+            node.with_(inputs=tuple(map(self._final, node.inputs)))
+            if any(name in self._renamed for name in node.inputs)
+            else node
             for node in self._with_own_names()
         ]
         return graph_view(self.view.name, nodes, self.tensors, self.view.inputs, self.outputs)

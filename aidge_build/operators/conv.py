@@ -36,6 +36,8 @@ class Convolution(LinearQuantized, Activated):
             f"the input has {data.dims[1]} channels, the weights want {weights.dims[1]} in each of {self.groups} groups",
         )
         require(weights.dims[0] % self.groups == 0, f"{weights.dims[0]} output channels do not divide into {self.groups} groups")
+        whole = not self.depthwise or self.groups == data.dims[1] == weights.dims[0]
+        require(whole, f"a depthwise layer of {self.groups} groups has {data.dims[1]} channels and {weights.dims[0]} outputs")
         require(weights.dims[2:] == self.window.kernel, f"kernel_shape {self.window.kernel} but weights {weights.dims}")
         if bias and bias[0] is not None:
             require(bias[0].dims == (weights.dims[0],), f"the bias has dims {bias[0].dims}, wants ({weights.dims[0]},)")

@@ -10,6 +10,7 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
 
+SHIFT = 128  # by which the zero point of uint8 is above that of int8
 FLIPPED = {DType.uint8: DType.int8, DType.int8: DType.uint8}
 
 

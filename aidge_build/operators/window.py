@@ -82,6 +82,8 @@ class Window:
     def output_dims(self, spatial: tuple[int, ...]) -> tuple[int, ...]:
         """Output positions per axis (ceil_mode: a last window must start inside the input or the begin pad)."""
         dims = []
+        positive = min((*self.strides, *self.dilations), default=1) > 0
+        require(positive, f"strides {self.strides} and dilations {self.dilations} must be positive")
         for size, extent, stride, begin, end in zip(spatial, self.extents, self.strides, self.pads_begin, self.pads_end):
             room = size + begin + end - extent
             require(room >= 0, f"the kernel spans {extent} positions, the padded input has {size + begin + end}")

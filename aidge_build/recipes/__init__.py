@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from aidge_build.debug import show
 from aidge_build.graph.view import GraphView
+from aidge_build.recipes.check import checked
 from aidge_build.recipes.dequantize_constants import dequantize_constants
 from aidge_build.recipes.expand_qlinear import expand_qlinear
 from aidge_build.recipes.fold_quantize import fold_quantize
@@ -16,10 +15,11 @@ from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
 from aidge_build.recipes.fuse_pad import fuse_pad
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
+from aidge_build.recipes.recipe import Recipe
 from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.signed_tensors import signed_tensors
 
-RECIPES: tuple[Callable[[GraphView], GraphView], ...] = (
+RECIPES: tuple[Recipe, ...] = (
     remove_identities,
     fold_quantize,
     expand_qlinear,
@@ -36,8 +36,8 @@ RECIPES: tuple[Callable[[GraphView], GraphView], ...] = (
 
 
 def simplify(view: GraphView) -> GraphView:
-    """The graph after all recipes."""
+    """The graph after all recipes; each of them is checked (`check.checked`)."""
     for recipe in RECIPES:
-        view = recipe(view)
-        show(2, f"after {recipe.__name__}", view)
+        view = checked(recipe, view)
+        show(2, f"after {recipe.name}", view)
     return view

@@ -7,8 +7,10 @@ from aidge_build.arithmetic.requantize import dequantize_linear
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import constant
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.recipes.recipe import recipe
 
 
+@recipe(exact=False)
 def dequantize_constants(view: GraphView) -> GraphView:
     """float32(q - zero point) * scale, as DequantizeLinear says, for readers that compute in float."""
     rewrite = Rewrite(view)

@@ -16,10 +16,12 @@ from aidge_build.operators.integer import QLinearConv, QLinearMatMul
 from aidge_build.operators.matmul import MatMul
 from aidge_build.operators.qlinear import QGemm, QLinear
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.recipes.recipe import recipe
 
 Operand = tuple[str, str, str]  # values, scale, zero point ("": none)
 
 
+@recipe(exact=False)
 def expand_qlinear(view: GraphView) -> GraphView:
     """1. The com.microsoft operators QLinear... and QGemm. 2. QLinearConv and QLinearMatMul with constant weights; others of
     these two stay: they are computed in integers as they are. All wants constant scales and zero points.

@@ -7,9 +7,11 @@ from __future__ import annotations
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.recipes.recipe import recipe
 from aidge_build.reference.evaluate import evaluate
 
 
+@recipe(exact=True)
 def fold_quantize(view: GraphView) -> GraphView:
     """1. QuantizeLinear of a constant. 2. QuantizeLinear of a DequantizeLinear of a constant. A graph output stays computed."""
     rewrite = Rewrite(view)

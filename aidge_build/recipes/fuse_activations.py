@@ -10,8 +10,10 @@ import numpy
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Activated
+from aidge_build.recipes.recipe import recipe
 
 
+@recipe(exact=True)
 def fuse_activations(view: GraphView) -> GraphView:
     """1. ReLU: clamp to [0, inf). 2. Clip: clamp to its bounds.
 

@@ -9,8 +9,10 @@ from aidge_build.graph.pattern import find
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import constant
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.recipes.recipe import recipe
 
 
+@recipe(exact=False)
 def fuse_batch_norm(view: GraphView) -> GraphView:
     """w' = w * g, b' = (b - mean) * g + beta with g = gamma / sqrt(variance + epsilon), in float64, rounded once."""
     rewrite = Rewrite(view)

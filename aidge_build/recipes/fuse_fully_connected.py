@@ -12,8 +12,10 @@ from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.matmul import FC
+from aidge_build.recipes.recipe import recipe
 
 
+@recipe(exact=False)
 def fuse_fully_connected(view: GraphView) -> GraphView:
     """1. Gemm(X, W, C) with constant W and C, A as it is, and alpha = beta = 1 or float constants.
     2. MatMul(X, W) of a matrix with constant W; an Add of a constant vector behind it becomes the bias.

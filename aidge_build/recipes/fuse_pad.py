@@ -9,8 +9,10 @@ from aidge_build.graph.pattern import find
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.conv import Conv
+from aidge_build.recipes.recipe import recipe
 
 
+@recipe(exact=False)
 def fuse_pad(view: GraphView) -> GraphView:
     """1. Pad of spatial axes only, mode constant, value 0, read by one Conv: the pads are added to the window's.
     2. The same in front of an AvgPooling without pads of its own: it then counts the pads (count_include_pad).

@@ -8,10 +8,12 @@ from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.recipes.recipe import recipe
 
 QUANTIZED_TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16, DType.int32)
 
 
+@recipe(exact=False)
 def quantize_constants(view: GraphView) -> GraphView:
     """The constant keeps its integers; scale and zero point become a property of the tensor that readers see."""
     rewrite = Rewrite(view)

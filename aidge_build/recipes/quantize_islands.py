@@ -12,10 +12,12 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.recipes.quantize_constants import linear_quantization
+from aidge_build.recipes.recipe import recipe
 
 BIAS_SCALE_TOLERANCE = 1e-6  # relative: exporters round the product sx * sw in float32 or in float64
 
 
+@recipe(exact=False)
 def quantize_islands(view: GraphView) -> GraphView:
     """1. Tensors between QuantizeLinear and DequantizeLinear get their quantization as a property.
     2. An operator is an island when each computed input comes from a DequantizeLinear, each constant input is
@@ -51,7 +53,7 @@ def _annotate(view: GraphView) -> GraphView:
             _note(found, name, linear_quantization(view, node))
     for nodes in (view.nodes, tuple(reversed(view.nodes))):
         for node in nodes:
-            if _selects(node):
+            if selects(node):
                 _pass_through(view, found, node.inputs[0], node.outputs[0])
     rewrite = Rewrite(view)
     for name, quantization in found.items():
@@ -75,7 +77,8 @@ _SELECTING = (
 )
 
 
-def _selects(node: Node) -> bool:
+def selects(node: Node) -> bool:
+    """Whether the result holds elements of input 0 and nothing else: stored values then mean the same on both sides."""
     return node.operator.views or node.type in _SELECTING and not getattr(node.operator, "clamps", False)
 
 
@@ -91,7 +94,7 @@ def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization 
 
 
 def _keeps_meaning(node: Node, found: dict[str, Quantization | None]) -> bool:
-    return _selects(node) and (node.operator.views or found.get(node.inputs[0]) == found.get(node.outputs[0]) is not None)
+    return selects(node) and (node.operator.views or found.get(node.inputs[0]) == found.get(node.outputs[0]) is not None)
 
 
 def _note(found: dict[str, Quantization | None], name: str, quantization: Quantization | None) -> None:
@@ -127,7 +130,7 @@ def _accepts(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> 
     if not any(tensor is not None and not tensor.is_constant for tensor in inputs):
         return False
     if isinstance(node.operator, LinearQuantized):
-        return _accepts_linear(inputs)
+        return accepts_linear(inputs)
     if any(tensor is not None and not tensor.quantization.per_tensor for tensor in inputs):
         return False
     if node.operator.views or node.operator.moves:
@@ -135,7 +138,9 @@ def _accepts(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> 
     return True
 
 
-def _accepts_linear(inputs: list[Tensor | None]) -> bool:
+def accepts_linear(inputs: list[Tensor | None]) -> bool:
+    """Whether a linear operator computes in integers on these: data and weights by one scale each (weights: per output), the bias
+    in units of both."""
     data, weights, *rest = inputs
     bias = rest[0] if rest else None
     if not data.quantization.per_tensor or weights.quantization.axis not in (None, 0):

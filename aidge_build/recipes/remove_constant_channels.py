@@ -18,8 +18,10 @@ from aidge_build.operators.matmul import FC
 from aidge_build.operators.view import Reshape
 from aidge_build.recipes.channel_reach import CHANNEL_AXIS, Reach, bias_of, channel_reach, linear_sums
 from aidge_build.recipes.channel_use import ChannelUse
+from aidge_build.recipes.recipe import recipe
 
 
+@recipe(exact=True)
 def remove_constant_channels(view: GraphView) -> GraphView:
     """Every output keeps its value, bit for bit: folded constants are added to the bias as exact integers.
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.recipes.recipe import recipe
 
 
+@recipe(exact=True)
 def remove_identities(view: GraphView) -> GraphView:
     """1. Readers of the output read the input. 2. Where the output is a graph output, the producer writes it directly;
     when the input has no producer (a graph input or constant), or is an output itself, the node stays: it is a copy.

@@ -16,13 +16,14 @@ from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.operators.flip_sign import FlipSign, flipped
+from aidge_build.operators.flip_sign import SHIFT, FlipSign, flipped
 from aidge_build.operators.linear import LinearQuantized
+from aidge_build.recipes.recipe import recipe
 
-SHIFT = 128
 _STATED = ("QuantizeLinear", "DequantizeLinear")  # they state scale and zero point by inputs of their own
 
 
+@recipe(exact=True)
 def signed_tensors(view: GraphView) -> GraphView:
     """1. Computed and constant tensors, so that int8 kernels take their nodes. 2. QuantizeLinear and DequantizeLinear beside
     them state the new zero point. 3. Graph inputs and outputs keep their type: one node converts them; those that only these two

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.errors import AidgeError
 from tests.command import aidge_build
+from tests.models import graph, types
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "kit.md"
-OPERATOR, _, GRAPH, TRAINING, _ = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+OPERATOR, _, GRAPH, RECIPE, TRAINING, _ = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
 
 
 @pytest.fixture
@@ -62,3 +64,15 @@ def test_the_graph_and_the_training_of_the_page_run_one_after_the_other(tmp_path
     assert (tmp_path / "digits.onnx").stat().st_size > 0
     context = names["execution"].forward(names["context"], {"x": images, "labels": labels})
     assert context["loss"] < 0.1 and context["scores"].argmax() == 3
+
+
+def test_the_recipe_of_the_page_runs_and_is_checked(monkeypatch):
+    monkeypatch.setenv("AIDGE_DEBUG", "5")
+    before = graph("a = Relu(x) b = Relu(a) y = Neg(b)", inputs="float[2,3] x", outputs="float[2,3] y")
+    known = {"view": before}
+    exec(RECIPE, known)
+    assert types(known["view"]) == ["ReLU", "Neg"] and known["remove_second_relu"].exact
+    wrong = {"view": graph("a = Neg(x) b = Relu(a) c = Relu(b) y = Neg(c)", inputs="float[2,3] x", outputs="float[2,3] y")}
+    assert RECIPE.count("node.inputs[0])\n                rewrite.remove_node") == 1
+    with pytest.raises(AidgeError, match="graph after remove_second_relu: graph output 'y' differs by"):
+        exec(RECIPE.replace("redirect(node.outputs[0], node.inputs[0])", "redirect(node.outputs[0], before.inputs[0])"), wrong)

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: MIT
+"""What a rewrite must leave behind. Every recipe is damaged mechanically, one value at a time, and each damage is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+
+import numpy
+import pytest
+
+from aidge_build import compat, recipes
+from aidge_build.adaptation.adapt import adapt_to_backend
+from aidge_build.adaptation.check_views import checked_views
+from aidge_build.adaptation.match import Target
+from aidge_build.boards import load_board
+from aidge_build.compat.export_folder import compute_default_mem_info
+from aidge_build.compile import build_program
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import channels_last, row_major
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node, graph_view
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.inputs import find_libraries, load_libraries
+from aidge_build.operators import builtin_operators
+from aidge_build.operators.activation import Clip
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.recipes import RECIPES
+from aidge_build.recipes.check import check_rewrite, checked
+from aidge_build.recipes.fuse_pad import fuse_pad
+from aidge_build.recipes.meaning import require_same_meaning
+from aidge_build.recipes.recipe import Recipe
+from aidge_build.recipes.remove_constant_channels import remove_constant_channels
+from tests.compiled import request_of
+from tests.models import graph, model
+from tests.quantized_graphs import QuantizedGraph
+from tests.random_models import RandomNetwork
+
+RANDOM = numpy.random.default_rng(7)
+
+
+def floats(*dims):
+    return RANDOM.normal(size=dims).astype(numpy.float32)
+
+
+def int8(*dims):
+    return RANDOM.integers(-100, 101, dims).astype(numpy.int8)
+
+
+def sample(text: str, inputs: str, outputs: str, **constants) -> GraphView:
+    return graph(text, inputs=inputs, outputs=outputs, constants=constants)
+
+
+QDQ = {
+    "sx": numpy.float32(0.05),
+    "zx": numpy.int8(3),
+    "w": int8(4, 3, 3, 2),
+    "sw": numpy.linspace(0.01, 0.02, 4).astype(numpy.float32),
+    "zw": numpy.zeros(4, numpy.int8),
+    "b": RANDOM.integers(-9999, 9999, 4).astype(numpy.int32),
+    "sb": (numpy.float32(0.05) * numpy.linspace(0.01, 0.02, 4).astype(numpy.float32)).astype(numpy.float32),
+    "zb": numpy.zeros(4, numpy.int32),
+    "sy": numpy.float32(0.3),
+    "zy": numpy.int8(-7),
+}
+CONVOLUTION = (
+    "xf = DequantizeLinear(x, sx, zx) wf = DequantizeLinear<axis=0>(w, sw, zw) bf = DequantizeLinear<axis=0>(b, sb, zb) "
+    "a = Conv<pads=[1,1,2,2], strides=[1,2]>(xf, wf, bf) c = Relu(a) y = QuantizeLinear(c, sy, zy)"
+)
+UNSIGNED = {name: numpy.asarray(QDQ[name], numpy.int16).astype(numpy.uint8) + numpy.uint8(90) for name in ("zx", "zy", "zw")}
+
+
+def dead_channels() -> GraphView:
+    net = QuantizedGraph((1, 3, 8, 8))
+    kinds = numpy.zeros(12, int)
+    kinds[[1, 3, 6, 11]] = 1
+    return net.view(net.convolution(net.convolution("x", 12, 3, pad=2, stride=2, dead=kinds), 5, 2, stride=2, per_channel=True))
+
+
+SAMPLES: dict[str, Callable[[], GraphView]] = {
+    "remove_identities": lambda: sample(
+        "a = Identity(x) b = Neg(x) c = Sub(a, b) y = Identity(c)", "float[2,3] x", "float[2,3] y"
+    ),
+    "fold_quantize": lambda: sample(
+        "q = QuantizeLinear(k, sx, zx) d = DequantizeLinear(q, sx, zx) y = Add(x, d)",
+        "float[2,3] x", "float[2,3] y", k=floats(2, 3), sx=QDQ["sx"], zx=QDQ["zx"],
+    ),
+    "expand_qlinear": lambda: sample(
+        "y = QLinearConv<pads=[1,1,2,2], strides=[1,2]>(x, sx, zx, w, sw, zw, sy, zy, b)",
+        "int8[1,3,6,6] x", "int8[1,4,?,?] y",
+        **{name: values for name, values in QDQ.items() if name not in ("sb", "zb", "zw")}, zw=numpy.int8([3, -2, 1, 5]),
+    ),
+    "quantize_constants": lambda: sample(
+        CONVOLUTION[: CONVOLUTION.index(" c = ")].replace(" a = ", " y = "), "int8[1,3,6,6] x", "float[1,4,?,?] y",
+        **{name: values for name, values in QDQ.items() if name not in ("sy", "zy")},
+    ),
+    "fuse_pad": lambda: sample(
+        "p = Pad(x, pads) a = Conv<strides=[1,2]>(p, w) q = Pad(a, pads) y = AveragePool<kernel_shape=[2,3]>(q)",
+        "float[1,3,6,6] x", "float[1,4,?,?] y", w=floats(4, 3, 3, 2), pads=numpy.array([0, 0, 1, 1, 0, 0, 2, 2]),
+    ),
+    "fuse_fully_connected": lambda: sample(
+        "a = MatMul(x, w) b = Add(c, a) d = Relu(b) y = Gemm<alpha=0.5, beta=2.0>(d, v, e)",
+        "float[2,5] x", "float[2,4] y", w=floats(5, 5), c=floats(5), v=floats(5, 4), e=floats(4),
+    ),
+    "fuse_batch_norm": lambda: sample(
+        "a = Conv<pads=[1,1,2,2], strides=[1,2]>(x, w, c) y = BatchNormalization<epsilon=0.01>(a, g, b, m, v)",
+        "float[1,3,6,6] x", "float[1,4,?,?] y",
+        w=floats(4, 3, 3, 2), c=floats(4), g=floats(4), b=floats(4), m=floats(4), v=numpy.abs(floats(4)) + numpy.float32(0.5),
+    ),
+    "fuse_activations": lambda: sample(
+        "a = Conv<pads=[1,1,2,2], strides=[1,2]>(x, w) b = Clip(a, low, high) c = Sub(b, k) y = Relu(c)",
+        "float[1,3,6,6] x", "float[1,4,?,?] y",
+        w=floats(4, 3, 3, 2), k=numpy.float32([-5, -4, 0.5, 1]).reshape(1, 4, 1, 1),
+        low=numpy.float32(-1.5), high=numpy.float32(2.5),
+    ),
+    "quantize_islands": lambda: sample(CONVOLUTION, "int8[1,3,6,6] x", "int8[1,4,?,?] y", **QDQ),
+    "signed_tensors": lambda: sample(
+        CONVOLUTION, "uint8[1,3,6,6] x", "uint8[1,4,?,?] y", **{**QDQ, **UNSIGNED, "w": QDQ["w"].view(numpy.uint8)}
+    ),
+    "dequantize_constants": lambda: sample(
+        "d = DequantizeLinear(k, sx, zx) a = Sub(x, d) y = Sin(a)", "float[2,3] x", "float[2,3] y",
+        k=int8(2, 3), sx=QDQ["sx"], zx=QDQ["zx"],
+    ),
+    "remove_constant_channels": dead_channels,
+}  # fmt: skip
+ALL: dict[str, Recipe] = {one.name: one for one in (*RECIPES, remove_constant_channels)}
+
+
+def before(name: str) -> GraphView:
+    """The sample of a recipe, after all recipes that come before it."""
+    view = SAMPLES[name]()
+    for earlier in () if name == "remove_constant_channels" else RECIPES[: [one.name for one in RECIPES].index(name)]:
+        view = checked(earlier, view)
+    return view
+
+
+def damaged_values(value: object) -> Iterator[object]:
+    """Other values of an attribute: one more, none, reversed, the last one left out or changed."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        yield from (value + 1, 0 if numpy.isfinite(value) else -value)
+    elif isinstance(value, DType):
+        yield DType.uint8 if value is not DType.uint8 else DType.int8
+    elif isinstance(value, tuple):
+        yield from (value[::-1], value[:-1])
+        for index, one in enumerate(value):
+            yield from ((*value[:index], other, *value[index + 1 :]) for other in damaged_values(one))
+    elif dataclasses.is_dataclass(value):
+        yield from damaged_fields(value)
+
+
+def damaged_fields(value) -> Iterator[object]:
+    for entry in dataclasses.fields(value):
+        kept = getattr(value, entry.name)
+        defaults = [] if entry.default is dataclasses.MISSING else [entry.default]
+        for other in (*defaults, *damaged_values(kept)):
+            if other != kept:
+                try:
+                    yield dataclasses.replace(value, **{entry.name: other})
+                except AidgeError:
+                    pass  # a value that cannot even be made
+
+
+def damaged_tensors(tensor: Tensor) -> Iterator[Tensor]:
+    yield tensor.with_(dtype=DType.int16 if tensor.dtype is not DType.int16 else DType.int8)
+    if tensor.data is None:
+        yield from (tensor.with_(dims=dims) for dims in {tensor.dims[::-1], (*tensor.dims, 1), tensor.dims[1:]} - {tensor.dims})
+    elif tensor.elements > 1:
+        yield tensor.with_(data=numpy.roll(tensor.data, 1))
+        if tensor.dims != tensor.dims[::-1]:
+            yield tensor.with_(data=tensor.data.reshape(tensor.dims[::-1]))
+    if tensor.quantization is not None:
+        scales, points, axis = (getattr(tensor.quantization, name) for name in ("scales", "zero_points", "axis"))
+        yield tensor.with_(quantization=None)
+        more = 1 if tensor.dtype is not DType.int32 else 1 << 12  # in the small units of a bias
+        yield tensor.with_(quantization=Quantization(scales, (points[0] + more, *points[1:]), axis))
+        yield tensor.with_(quantization=Quantization((scales[0] * 1.5, *scales[1:]), points, axis))
+        if axis is not None:
+            yield tensor.with_(quantization=Quantization(scales, points, axis + 1))
+
+
+def damaged_nodes(view: GraphView, node: Node) -> Iterator[Node]:
+    for operator in damaged_fields(node.operator):
+        if isinstance(operator, Conv) and operator.window.ceil_mode:
+            continue  # ONNX's Conv has none: another last window would lie in the pads alone
+        if isinstance(operator, QuantizeLinear | DequantizeLinear) and view.tensor(node.inputs[1]).rank == 0:
+            operator = dataclasses.replace(operator, axis=node.operator.axis)  # of one scale: the axis means nothing
+        if operator != node.operator:
+            yield node.with_(operator=operator)
+    for index, name in enumerate(node.inputs):
+        yield node.with_(inputs=(*node.inputs[:index], *node.inputs[index + 1 :]))
+        if index and node.inputs[index - 1] != name:
+            yield node.with_(inputs=(*node.inputs[: index - 1], name, node.inputs[index - 1], *node.inputs[index + 1 :]))
+        for other, tensor in view.tensors.items():
+            same = name and (tensor.dims, tensor.dtype) == (view.tensor(name).dims, view.tensor(name).dtype)
+            if same and other != name and other not in node.outputs:
+                yield node.with_(inputs=(*node.inputs[:index], other, *node.inputs[index + 1 :]))
+
+
+def damages(old: GraphView, new: GraphView) -> Iterator[tuple[str, GraphView]]:
+    """Every damage of one value of what a rewrite made."""
+    for index, node in enumerate(new.nodes):
+        if node not in old.nodes:
+            for other in damaged_nodes(new, node):
+                nodes = (*new.nodes[:index], other, *new.nodes[index + 1 :])
+                yield (
+                    f"{node.where()} {other.operator} {other.inputs}",
+                    GraphView("g", nodes, new.tensors, new.inputs, new.outputs),
+                )
+        yield f"without {node.where()}", graph_view_or_none(new, index)
+    used = {name for node in new.nodes for name in (*node.inputs, *node.outputs)}
+    for name in sorted(used):
+        if name and new.tensor(name) is not old.tensors.get(name):
+            for other in damaged_tensors(new.tensor(name)):
+                yield f"'{name}' {other}", GraphView("g", new.nodes, {**new.tensors, name: other}, new.inputs, new.outputs)
+
+
+def graph_view_or_none(view: GraphView, index: int) -> GraphView:
+    return GraphView("g", (*view.nodes[:index], *view.nodes[index + 1 :]), view.tensors, view.inputs, view.outputs)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_every_damage_of_a_recipe_is_refused(name):
+    old = before(name)
+    new = checked(ALL[name], old)
+    assert new is not old, "the sample does not need the recipe"
+    require_same_meaning(old, new, name, exact=ALL[name].exact, levels=1)
+    found, missed = {"GRAPH": 0, "MEANING": 0}, []
+    for what, view in damages(old, new):
+        try:
+            check_rewrite(old, view, name)
+            require_same_meaning(old, view, name, exact=ALL[name].exact, levels=1)
+            missed.append(what)
+        except AidgeError as error:
+            found[error.code] += 1
+    assert not missed
+    assert found["GRAPH"] >= found["MEANING"] or sum(found.values()) < 12, found  # most without computing anything
+
+
+def without_end_pads(view: GraphView) -> GraphView:
+    """fuse_pad that forgets `pads_end`."""
+    made = fuse_pad(view)
+    nodes = []
+    for node in made.nodes:
+        old = next(one for one in view.nodes if one.name == node.name)
+        window = dataclasses.replace(node.operator.window, pads_end=old.operator.window.pads_end)
+        nodes.append(node.with_(operator=dataclasses.replace(node.operator, window=window)))
+    return graph_view(made.name, nodes, made.tensors, made.inputs, made.outputs)
+
+
+def test_a_recipe_that_leaves_out_one_attribute_never_becomes_c(monkeypatch):
+    data = model(
+        "p = Pad(x, pads) y = Conv(p, w)",
+        inputs="float[1,3,6,6] x",
+        outputs="float[1,4,?,?] y",
+        constants={"w": floats(4, 3, 3, 3), "pads": numpy.array([0, 0, 1, 1, 0, 0, 1, 1])},
+    )
+    request = request_of(data, "pad.onnx", load_board("stm32f7", []))
+    build_program(request)
+    monkeypatch.setattr(recipes, "RECIPES", tuple(Recipe(without_end_pads, False) if one is fuse_pad else one for one in RECIPES))
+    with pytest.raises(AidgeError) as refused:
+        build_program(request)
+    text = str(refused.value)
+    assert refused.value.exit_code == 2 and refused.value.code == "GRAPH"
+    assert "graph after without_end_pads, node 'Conv_1' (Conv2D): its output 'y' is float32[1, 4, 6, 6], but Conv2D" in text
+    assert "makes float32[1, 4, 5, 5] of its inputs" in text
+
+
+def test_what_only_values_show_is_refused_from_debug_level_5_on(monkeypatch):
+    def bent(view: GraphView) -> GraphView:
+        rewrite = Rewrite(view)
+        rewrite.replace_node(view.nodes[0], view.nodes[0].with_(operator=Clip(minimum=0.0, maximum=5.0)))
+        return rewrite.finish()
+
+    view = sample("y = Relu(x)", "float[50] x", "float[50] y")
+    monkeypatch.setenv("AIDGE_DEBUG", "4")
+    assert checked(bent, view).nodes[0].type == "Clip"
+    monkeypatch.setenv("AIDGE_DEBUG", "5")
+    with pytest.raises(AidgeError, match="graph after bent: graph output 'y' differs by 0.459075 from what it was"):
+        checked(bent, view)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_recipe_keeps_the_meaning_of_random_networks(seed):
+    view, _ = import_onnx(RandomNetwork(seed).model().SerializeToString(), "random", builtin_operators(), {}, {})
+    for one in RECIPES:
+        made = checked(one, view)
+        require_same_meaning(view, made, one.name, exact=one.exact)
+        view = made
+
+
+def test_the_signature_of_the_graph_stays():
+    view = sample("y = Relu(x) z = Neg(x)", "float[2,3] x", "float[2,3] y, float[2,3] z")
+    for changes in (
+        {"outputs": ("z", "y")},
+        {"inputs": ()},
+        {"tensors": {**view.tensors, "x": view.tensor("x").with_(dims=(3, 2))}},
+    ):
+        with pytest.raises(AidgeError, match="^graph after mine"):
+            check_rewrite(view, dataclasses.replace(view, **changes), "mine")
+
+
+def test_a_graph_that_somebody_builds_is_looked_at_before_it_is_exported(tmp_path):
+    view = sample("a = Relu(x) y = Neg(a)", "float[2,3] x", "float[2,3] y")
+    wrong = dataclasses.replace(view, tensors={**view.tensors, "a": view.tensor("a").with_(dims=(6,))})
+    libraries, _ = load_libraries(["ref"], find_libraries([]))
+    for run in (
+        lambda: compat.adapt_to_backend(wrong, list(libraries)),
+        lambda: compat.scheduler_export(compat.SequentialScheduler(wrong), str(tmp_path), "ref", compute_default_mem_info),
+    ):
+        with pytest.raises(AidgeError, match=r"'a' is float32\[6\], but ReLU makes float32\[2, 3\] of its inputs"):
+            run()
+
+
+def test_a_view_whose_formats_store_other_bytes_is_refused():
+    view = sample("t = Transpose<perm=[0,3,1,2]>(x) y = Relu(t)", "float[1,5,6,4] x", "float[1,4,5,6] y")
+    libraries, _ = load_libraries(["ref"], find_libraries([]))
+    assignment = adapt_to_backend(view, libraries, Target())
+    (name,) = [node.name for node in assignment.view.nodes if node.type == "Transpose"]
+    choice = assignment.choices[name]
+    assert choice.kernel is None and choice.outputs == (channels_last(4),)
+    wrong = dataclasses.replace(choice, outputs=(row_major(4),))
+    with pytest.raises(AidgeError, match="is no other name for the bytes of 'x'"):
+        checked_views(dataclasses.replace(assignment, choices={**assignment.choices, name: wrong}))

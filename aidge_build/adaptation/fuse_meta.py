@@ -23,14 +23,8 @@ def fuse_meta(view: GraphView, libraries: Sequence[Library], target: Target, *, 
     """
     for position, library in enumerate(libraries[:1] if first_only else libraries):
         patterns = sorted(
-            (kernel for kernel in library.kernels if kernel.pattern),
-            key=lambda kernel: (
-                -kernel.pattern.count(">"),
-                kernel.type,
-                kernel.pattern,
-                -kernel.spec.specificity,
-                str(kernel.spec),
-            ),
+            library.preferred(kernel for kernel in library.kernels if kernel.pattern),
+            key=lambda kernel: (-kernel.pattern.count(">"), kernel.type, kernel.pattern),
         )
         for kernel in patterns:
             view = _fused(view, kernel, libraries[:position], libraries, target)

@@ -36,7 +36,7 @@ class Match:
 
 
 def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match:
-    """Order: library preference, acceptance, objective, specificity, name. Registration order does not matter.
+    """Order: library preference, acceptance, implication of specs, the library's own order, name (`Library.preferred`).
 
     `accepted` are the kernels of the most preferred library that accepts the node. With a cost table it is the cheapest kernel
     of all libraries; the order of libraries only decides where no accepting kernel is in the table, or between equal costs.
@@ -44,9 +44,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     rejected: list[tuple[str, str]] = []
     accepted: list[Kernel] = []
     for library in libraries:
-        candidates = sorted(
-            library.kernels_for(view.node.type, view.operator.kinds()), key=lambda kernel: _preference(kernel, target)
-        )
+        candidates, fitting = library.kernels_for(view.node.type, view.operator.kinds()), []
         if not candidates and not accepted:
             if library.kernels:
                 rejected.append((library.name, f"has no kernel for {view.node.type}"))
@@ -55,7 +53,8 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
             if reason:
                 rejected.append((_title(kernel), reason))
             else:
-                accepted.append(kernel)
+                fitting.append(kernel)
+        accepted += library.preferred(fitting) if len(fitting) > 1 else fitting
     if target.cost_table is not None:
         found = _cheapest(view, accepted, target, rejected)
         if found is not None:
@@ -89,8 +88,3 @@ def _cheapest(view: NodeView, accepted: Sequence[Kernel], target: Target, reject
 
 def _title(kernel: Kernel) -> str:
     return f"{kernel.library} {kernel.name}"
-
-
-def _preference(kernel: Kernel, target: Target) -> tuple:
-    spec = kernel.spec
-    return (spec.objective != target.objective, -spec.specificity, kernel.name, kernel.node_class.__qualname__, str(spec))

@@ -48,10 +48,7 @@ def widen(view: GraphView, libraries: Sequence[Library], target: Target) -> tupl
 def _candidates(seen: NodeView, library: Library, target: Target) -> list[Adaptation]:
     found = [
         adaptation(seen, kernel.spec, features=target.features, rounding=target.rounding)
-        for kernel in sorted(
-            library.kernels_for(seen.node.type, seen.operator.kinds()),
-            key=lambda kernel: (-kernel.spec.specificity, kernel.name, str(kernel.spec)),
-        )
+        for kernel in library.kernels_for(seen.node.type, seen.operator.kinds())
     ]
     return sorted((one for one in found if isinstance(one, Adaptation) and one.steps), key=lambda one: one.cost_bytes)
 

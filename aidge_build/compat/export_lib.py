@@ -10,6 +10,7 @@ from typing import ClassVar
 from aidge_build.compat.generic_operator import generic_operator
 from aidge_build.compat.operator_impl import OperatorImpl
 from aidge_build.contract.library import Kernel, KernelRegistry
+from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import ImplSpec, NodeView
 from aidge_build.errors import AidgeError
@@ -139,7 +140,8 @@ class ExportLib(OperatorImpl, KernelRegistry):
         if spec in own:
             return own[spec]
         accepting = [known for known in own if not known.rejection_of(spec.inputs, spec.outputs)]
-        return own[min(accepting, key=lambda known: (-known.specificity, str(known)))] if accepting else None
+        best = most_specific_first(accepting, lambda known: known, lambda known: (str(known),))
+        return own[best[0]] if best else None
 
 
 def _types(op_type: str | Sequence[str]) -> list[str]:

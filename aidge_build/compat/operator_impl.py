@@ -10,6 +10,7 @@ import numpy
 
 from aidge_build.adaptation.conversions import Adaptation, adaptation, in_row_major
 from aidge_build.compat.prod_conso import ProdConso
+from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView
 from aidge_build.errors import AidgeError
 
@@ -132,4 +133,4 @@ class OperatorImpl:
 
 
 def _most_specific_first(specs: Sequence[ImplSpec]) -> list[ImplSpec]:
-    return sorted(specs, key=lambda spec: (-spec.specificity, str(spec)))
+    return most_specific_first(specs, lambda spec: spec, lambda spec: (str(spec),))

@@ -13,10 +13,12 @@ import importlib.util
 import os
 import sys
 import tomllib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import ModuleType
 
+from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import ImplSpec
 from aidge_build.cores import CPU_FEATURES
@@ -25,7 +27,7 @@ from aidge_build.operators.base import Operator
 
 MANIFEST = "library.toml"
 LANGUAGES = ("c", "c++")
-_KEYS = {"name", "language", "description", "checkout", "default_for", "needs"}
+_KEYS = {"name", "language", "description", "checkout", "default_for", "needs", "order"}
 
 
 @dataclass(frozen=True)
@@ -52,12 +54,36 @@ class Library:
     operators: tuple[type[Operator], ...]
     checkout: tuple[str, ...] = ()  # patterns of files that the library takes from a folder of the user's
     needs: tuple[str, ...] = ()  # other libraries whose files its own include
+    order: tuple[str, ...] = ()  # names of kernels: which comes first where neither is more specific
 
     def kernels_for(self, operator_type: str, kinds: Collection[str] = ()) -> tuple[Kernel, ...]:
-        """The kernels for a type of operator, and those for the kinds that the operator belongs to, as kernels of its type."""
-        own = (kernel for kernel in self.kernels if kernel.type == operator_type)
-        shared = (replace(kernel, type=operator_type) for kernel in self.kernels if kernel.type in kinds)
-        return (*own, *shared)
+        """The kernels for a type of operator, and those for the kinds that the operator belongs to, as kernels of its type.
+
+        In order of preference (`preferred`).
+        """
+        key = (operator_type, *kinds)
+        if key not in self._known:
+            own = [kernel for kernel in self.kernels if kernel.type == operator_type]
+            shared = [replace(kernel, type=operator_type) for kernel in self.kernels if kernel.type in kinds]
+            self._known[key] = self.preferred((*own, *shared))
+        return self._known[key]
+
+    def preferred(self, kernels: Iterable[Kernel]) -> tuple[Kernel, ...]:
+        """No kernel behind one whose spec accepts all that its own accepts; else the library's order, then the name."""
+        return tuple(most_specific_first(kernels, lambda kernel: kernel.spec, self._rank))
+
+    def places(self, kernel: Kernel) -> bool:
+        """Whether the library's order names the kernel."""
+        return kernel.name in self.order
+
+    def _rank(self, kernel: Kernel) -> tuple:
+        place = self.order.index(kernel.name) if kernel.name in self.order else len(self.order)
+        return (place, kernel.name, kernel.node_class.__qualname__, str(kernel.spec))
+
+    @cached_property
+    def _known(self) -> dict[tuple[str, ...], tuple[Kernel, ...]]:
+        """What `kernels_for` has answered."""
+        return {}
 
 
 class KernelRegistry:
@@ -116,7 +142,19 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
         tuple(operators),
         tuple(manifest.get("checkout", ())),
         tuple(manifest.get("needs", ())),
+        _order(manifest, {kernel.name for kernel in kernels}, where),
     )
+
+
+def _order(manifest: Mapping, names: Collection[str], where: str) -> tuple[str, ...]:
+    wanted = manifest.get("order", [])
+    unknown = wanted if not isinstance(wanted, list) else [name for name in wanted if name not in names]
+    if unknown:
+        what = (
+            f"`order` names {unknown[0]!r}, which is no kernel" if isinstance(wanted, list) else "`order` wants a list of kernels"
+        )
+        raise AidgeError(what, where=f"{where}/{MANIFEST}", code="LIBRARY", tried=sorted(names))
+    return tuple(wanted)
 
 
 def library_of(registry: type[KernelRegistry], language: str = "c") -> Library:

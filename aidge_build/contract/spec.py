@@ -191,7 +191,6 @@ class ImplSpec:
     predicates: tuple[Predicate, ...] = ()
     features: frozenset[str] = frozenset()
     rounding: str = "onnx"
-    objective: str = "balanced"
     attributes: tuple[tuple[str, object], ...] = ()
 
     def __post_init__(self):
@@ -219,19 +218,6 @@ class ImplSpec:
 
     def output_spec(self, index: int) -> IOSpec:
         return self.outputs[min(index, len(self.outputs) - 1)]
-
-    @property
-    def specificity(self) -> int:
-        """How many conditions the spec states: of two that accept, the more specific one is preferred."""
-        sides = (*self.inputs, *self.outputs)
-        return (
-            sum(side.dtype is not DType.any for side in sides)
-            + sum(side.format is not ANY for side in sides)
-            + sum(bool(side.dims) for side in sides)
-            + len(self.predicates)
-            + len(self.features)
-            + len(self.attributes)
-        )
 
     def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
         """The reason why the node is not accepted; "" when it is."""
@@ -275,7 +261,6 @@ class ImplSpec:
             *(f"CPU with {feature}" for feature in sorted(self.features)),
         ]
         conditions += [f"rounding {self.rounding}"] if self.rounding != "onnx" else []
-        conditions += [f"for {self.objective}"] if self.objective != "balanced" else []
         sides = " -> ".join(", ".join(map(str, side)) for side in (self.inputs, self.outputs))
         return f"{sides} if {', '.join(conditions)}" if conditions else sides
 

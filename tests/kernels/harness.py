@@ -59,10 +59,10 @@ class Case:
 
     @functools.cached_property
     def kernel(self) -> Kernel:
-        """The most specific kernel that accepts the node."""
+        """The kernel that the library prefers of those that accept the node."""
         rejected = []
         kernels = library().kernels_for(self.view.node.type, self.view.operator.kinds())
-        for kernel in sorted(kernels, key=lambda k: (-k.spec.specificity, k.name)):
+        for kernel in kernels:
             reason = kernel.spec.rejection(self.view, frozenset(), "onnx")
             if not reason:
                 return kernel

@@ -19,6 +19,10 @@ from aidge_build.naming import split_second_name
 # What gcc appends to the name of a function or variable that it cloned or made local.
 _COMPILER_SUFFIX = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias)(\.\d+)*)+$")
 
+# What C++ makes of a function or variable outside of classes and namespaces: _Z, L where it is static, its length, its name
+# (Itanium C++ ABI, 5.1.3); generated code has no others.
+_CPLUSPLUS_NAME = re.compile(r"_ZL?([1-9]\d*)(\D.*)")
+
 
 @dataclass(frozen=True)
 class Section:
@@ -40,7 +44,9 @@ class Section:
 
 @dataclass(frozen=True)
 class Symbol:
-    """A function, variable or absolute symbol; `name` is as in the source (clone suffixes cut), `linked_name` as in the ELF.
+    """A function, variable or absolute symbol; `name` is as in the source, `linked_name` as in the ELF.
+
+    They differ where the compiler appended a clone's suffix, or where C++ coded the types of parameters into the name.
 
     `file` is the name of the source file of a local symbol, "" where the ELF does not say it.
     """
@@ -181,7 +187,7 @@ def _symbols(elf: ELFFile):
             # Bit 0 of a function's address says "Thumb" and is no part of the address.
             address = symbol["st_value"] & ~1 if kind == "function" and elf["e_machine"] == "EM_ARM" else symbol["st_value"]
             yield Symbol(
-                _COMPILER_SUFFIX.sub("", symbol.name),
+                source_name(symbol.name),
                 symbol.name,
                 address,
                 symbol["st_size"],
@@ -198,6 +204,14 @@ def _without_second_names(symbols: Sequence[Symbol]) -> Iterator[Symbol]:
         split = split_second_name(symbol.name)
         if split is None or (split[0], symbol.kind, symbol.address, symbol.size_bytes) not in places:
             yield symbol
+
+
+def source_name(linked_name: str) -> str:
+    """The name of a function or variable in the source: without a clone's suffix, without the parameters' types of C++."""
+    name = _COMPILER_SUFFIX.sub("", linked_name)
+    match = _CPLUSPLUS_NAME.fullmatch(name)
+    length = int(match[1]) if match and len(match[1]) < 6 else 0
+    return match[2][:length] if match and 0 < length <= len(match[2]) else name
 
 
 def _notes(elf: ELFFile):

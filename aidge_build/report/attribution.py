@@ -173,4 +173,4 @@ class _Owners:
         return "libc/libgcc" if _LIBRARY.fullmatch(source) and not self._is_users(symbol) else "other"
 
     def _is_users(self, symbol: Symbol) -> bool:
-        return symbol.file.endswith((".cpp", ".cc", ".cxx")) or symbol.name.startswith(("_Z", "__stack"))
+        return symbol.file.endswith((".cpp", ".cc", ".cxx")) or symbol.linked_name.startswith(("_Z", "__stack"))

@@ -13,6 +13,7 @@ import numpy
 import pytest
 
 from aidge_build import scons_toolpath
+from aidge_build.elf import read_image
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_cplusplus
@@ -154,6 +155,35 @@ def test_a_template_library_computes_what_the_numpy_backend_computes(folder, boa
     ]
     code = (folder / "kept" / "model.cpp").read_text()
     assert code.count("ACTIVATION_HPP") == 0 and code.count("static float activate") == 1
+
+
+LIBRARY = ("--kernel-path", "libs", "--lib", "mine,ref")
+
+
+@needs_cross_cplusplus
+def test_layers_of_a_cplusplus_library_are_proved_counted_and_reported_by_their_names(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    verified = aidge_build(
+        "verify", "net.onnx", "--io-data", "io.npz", "--board", "mps2-an386", *LIBRARY, "--json", "--keep", "kept"
+    )
+    assert verified.exit_code == 0, verified.stderr
+    assert all(layer["instructions"] > 0 for layer in verified.json["layers"])
+    (elf,) = (folder / "kept").glob("*.elf")
+    image, layers = read_image(elf), json.loads((folder / "kept" / "model.plan.json").read_text())["layers"]
+    names = [layer["symbol"] for layer in layers]
+    assert all(image.symbol(name).linked_name == f"_ZL{len(name)}{name}PhPKf" for name in names[:1])
+    assert not set(names) & {symbol.linked_name for symbol in image.symbols}
+    checked = aidge_build("check", elf, "--board", "mps2-an386", "--plan", "kept/model.plan.json", "--json")
+    assert checked.exit_code == 0 and not [finding for finding in checked.json["findings"] if finding["code"] == "MEM07"]
+    reported = aidge_build("report", elf, "--board", "mps2-an386", "--json").json
+    assert all(layer["code_bytes"] > 0 for layer in reported["models"][0]["layers"])
+
+
+@needs_cross_cplusplus
+def test_explain_measures_each_layer_of_a_cplusplus_library(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    nodes = aidge_build("explain", "net.onnx", "--board", "mps2-an386", *LIBRARY, "--measure", "--json").json["nodes"]
+    assert len(nodes) == 3 and all(node["instructions"] > 0 for node in nodes)
 
 
 def test_meta_operators_name_the_nodes_of_the_file_that_they_cover(folder):

@@ -146,6 +146,8 @@ def make_program(
         notices=notices,
         model_macs=sum(layer.macs for layer in layers) if model_macs is None else model_macs,
         region=placed.region,
+        memories=request.board.arena_regions if request.board else (),
+        cpu=request.cpu,
         language="c++" if any(library.language == "c++" for library in request.libraries) else "c",
         order=schedule.order,
         split=placed.split,

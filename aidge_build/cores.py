@@ -22,6 +22,24 @@ CORES = {
     "cortex-m85": "dsp mve",
     "host": "",
 }
+# What the ELF's build attributes call the architecture of a core (Arm IHI 0045, Tag_CPU_arch); v6S-M is v6-M with an extension.
+_ARCHITECTURES = {
+    "v6-M": ("cortex-m0", "cortex-m0plus", "cortex-m1"),
+    "v7-M": ("cortex-m3",),
+    "v7E-M": ("cortex-m4", "cortex-m7"),
+    "v8-M.baseline": ("cortex-m23",),
+    "v8-M.mainline": ("cortex-m33", "cortex-m35p"),
+    "v8.1-M.mainline": ("cortex-m52", "cortex-m55", "cortex-m85"),
+}
+# Which architectures have all instructions of one (Armv8-M Architecture Reference Manual, B2.1 and its predecessors).
+_RUNS_ON = {
+    "v6-M": tuple(_ARCHITECTURES),
+    "v7-M": ("v7-M", "v7E-M", "v8-M.mainline", "v8.1-M.mainline"),
+    "v7E-M": ("v7E-M", "v8-M.mainline", "v8.1-M.mainline"),
+    "v8-M.baseline": ("v8-M.baseline", "v8-M.mainline", "v8.1-M.mainline"),
+    "v8-M.mainline": ("v8-M.mainline", "v8.1-M.mainline"),
+    "v8.1-M.mainline": ("v8.1-M.mainline",),
+}
 # gcc's extensions behind the core, and what the core then has not (GCC manual, "ARM Options", -mcpu). A kernel that wants MVE
 # may use its float half, too.
 _EXTENSIONS = {
@@ -48,3 +66,14 @@ def core_features(cpu: str, fpu: str = "") -> frozenset[str]:
             )
         features -= _EXTENSIONS[extension]
     return frozenset(features)
+
+
+def architecture_of(cpu: str) -> str:
+    """The architecture of `cortex-m33+nodsp` and its like, as build attributes call it; "" for any other name."""
+    core = cpu.split("+")[0]
+    return next((name for name, cores in _ARCHITECTURES.items() if core in cores), "")
+
+
+def runs_code_of(architecture: str, of: str) -> bool:
+    """Whether a core of `architecture` has all instructions of another one's code."""
+    return architecture in _RUNS_ON[of]

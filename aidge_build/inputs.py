@@ -77,6 +77,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         target=Target(features, arguments.rounding, arguments.optimize, table, board.flash_wait_states if board else 0),
         target_name=board.name if board else arguments.cpu or "any",
         board=board,
+        cpu=board.cpu if board else arguments.cpu or "",
         external=external,
         bind=_bindings(arguments.bind),
         options=Options(**{name: getattr(arguments, name) for name in CHOICES}, cost_table=str(table or "")),

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from aidge_build.boards import Region
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
 from aidge_build.graph.tensor import Tensor
@@ -102,6 +103,8 @@ class Program:
     notices: tuple[str, ...] = ()
     model_macs: int = 0  # multiply-accumulates of the model as its file states it; layers may compute fewer
     region: str = ""  # of the arena; "" when no board is known
+    memories: tuple[Region, ...] = ()  # in which arenas may lie
+    cpu: str = ""  # gcc's -mcpu name, "host", or "" for any core
     language: str = "c"  # "c++" when a library that was named needs it
     order: Order | None = None  # how good the order of the layers is
     buffer_of: Mapping[str, str] = field(default_factory=dict)  # tensor -> the buffer that holds its bytes

@@ -28,6 +28,7 @@ class CompileRequest:
     target: Target
     target_name: str
     board: Board | None = None
+    cpu: str = ""  # gcc's -mcpu name, "host" for this machine, "" where code for any core was asked for
     external: Mapping[str, bytes] = field(default_factory=dict)
     bind: Mapping[str, int] = field(default_factory=dict)
     options: Options = Options()

@@ -32,34 +32,42 @@ SHA256 = "ab" * 32
 CLAIM = {
     "model": "kws",
     "model_sha256": SHA256,
-    "arena_symbol": "kws_arena",
+    "cpu": "",
+    "arenas": [{"symbol": "kws_arena", "size_bytes": 512, "alignment": 1, "region": None, "memory": None}],
     "arena_bytes": 512,
     "state_symbol": None,
     "state_bytes": 0,
     "weights_bytes": 64,
     "weights": ["kws_fc_weights"],
+    "weights_alignment": 1,
+    "functions": ["kws_run"],
     "layers": ["kws_conv", "kws_fc"],
     "peak_bytes": 512,
     "tool": "test",
 }
 
 
-def note(claim: dict) -> str:
+def arena(**changes) -> dict:
+    """What a claim says where its arena differs from that of CLAIM."""
+    return {"arenas": [{**CLAIM["arenas"][0], **changes}], "arena_bytes": changes.get("size_bytes", 512)}
+
+
+def note(claim: dict, version: int = 2) -> str:
     """The claim as top-level assembler, as generated models carry it."""
     text = json.dumps(claim, sort_keys=True, separators=(",", ":"))
-    descriptor = (1).to_bytes(2, "little") + len(text).to_bytes(4, "little") + text.encode()
+    descriptor = version.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text.encode()
     numbers = ",".join(str(byte) for byte in descriptor)
     return f"""__asm__(".pushsection .note.aidge,\\"\\",%note\\n.balign 4\\n.long 6, {len(descriptor)}, 1\\n"
         ".asciz \\"aidge\\"\\n.balign 4\\n.byte {numbers}\\n.balign 4\\n.popsection\\n"
         ".global aidge_kws__arena_bytes\\n.set aidge_kws__arena_bytes, {claim["arena_bytes"]}\\n");"""
 
 
-def model(region: str = "", arena_bytes: int = 512, weights: str = "const", claim: dict | None = None) -> str:
+def model(region: str = "", arena_bytes: int = 512, weights: str = "const", claim: dict | None = None, version: int = 2) -> str:
     """A hand-written "model" of two layers that share a kernel, and a main that runs it twice and prints 64 * 3 * 2."""
     place = f'__attribute__((section(".bss.aidge_{region}.kws"), aligned(16)))' if region else ""
     return f"""
 #include "semihosting.h"
-{note({**CLAIM, **(claim or {})})}
+{note({**CLAIM, **(claim or {})}, version)}
 static uint8_t kws_arena[{arena_bytes}] {place};
 {weights} int8_t kws_fc_weights[64] = {{ {",".join(["3"] * 64)} }};
 __attribute__((noinline)) static void kernel(uint8_t *data, int step)

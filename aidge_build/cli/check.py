@@ -12,7 +12,7 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, Image, RegionUse, StackUse, read_claims, read_image, region_use
 from aidge_build.elf.contents import check_contents
 from aidge_build.elf.findings import ERROR, Finding, in_order
-from aidge_build.elf.proof import Plan, check_image, measure
+from aidge_build.elf.proof import Plan, check_image, keeps_plan, measure
 from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.options import BUDGET, add_options, options_named
@@ -57,21 +57,22 @@ def run(arguments: argparse.Namespace) -> Outcome:
 def _read_plan(path: Path) -> Plan:
     try:
         fields = json.loads(path.read_bytes())
-        layers = tuple(layer["symbol"] for layer in fields["layers"]) if "layers" in fields else None
+        layers = tuple(str(layer["symbol"]) for layer in fields["layers"]) if "layers" in fields else None
+        weights_bytes, peak_bytes = (fields.get(name) for name in ("weights_bytes", "peak_bytes"))
         return Plan(
             path.name,
-            fields["model"],
-            fields["model_sha256"],
+            str(fields["model"]),
+            str(fields["model_sha256"]),
             int(fields["arena_bytes"]),
-            fields.get("weights_bytes"),
-            fields.get("peak_bytes"),
+            None if weights_bytes is None else int(weights_bytes),
+            None if peak_bytes is None else int(peak_bytes),
             layers,
         )
     except OSError as error:
         raise AidgeError(f"cannot read: {error.strerror}", where=str(path), code="PLAN_FILE") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise AidgeError(
-            f"is not a plan file ({error!r})", where=str(path), hint="N.plan.json of `compile`", code="PLAN_FILE"
+            f"is not a plan file ({error!r:.80})", where=str(path), hint="N.plan.json of `compile`", code="PLAN_FILE"
         ) from error
 
 
@@ -120,11 +121,10 @@ def _text(
 ) -> str:
     lines = []
     for claim in claims:
-        linked = measure(image, claim)
-        if linked == claim.arena_bytes:
-            lines.append(f"       arena {claim.model}   {linked:,} B = plan")
-        elif claim.arena_symbol is None and not claim.arenas:
+        if not claim.arenas:
             lines.append(f"       arena {claim.model}   {claim.arena_bytes:,} B, supplied by the caller")
+        elif keeps_plan(image, claim, claims, uses):
+            lines.append(f"       arena {claim.model}   {claim.arena_bytes:,} B = plan")
     for use in uses:
         if use.used_bytes:
             share = 100 * use.used_bytes / use.region.length_bytes

@@ -80,7 +80,7 @@ def _run(arguments: argparse.Namespace, board: Board, claims: tuple[Claim, ...],
 
 
 def _arenas(claim: Claim) -> tuple[str, ...]:
-    return (claim.arena_symbol,) if claim.arena_symbol else tuple(part.symbol for part in claim.arenas)
+    return tuple(part.symbol for part in claim.arenas)
 
 
 def _copy(source: Path, target: Path) -> None:

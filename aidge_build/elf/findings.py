@@ -42,6 +42,13 @@ RULES = {
         "`aidge-build report --diff` shows what grew; `compile --optimize size` is smaller",
     ),
     "MEM11": Rule("the ELF file's own headers would be loaded", "link with -n, or -Wl,-z,max-page-size=4"),
+    "MEM12": Rule(
+        "bytes of an arena belong to something else, too",
+        "give each section memory of its own; arenas that take turns are the caller's (`arena=caller`)",
+    ),
+    "MEM13": Rule(
+        "a model was generated for another core than the program", "generate it with the board or core of this program"
+    ),
     "STK01": Rule(
         "the stack may grow beyond its reserve or its budget",
         "a larger stack_size in the board file, or less on the path that is named",

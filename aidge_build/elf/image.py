@@ -4,24 +4,29 @@
 from __future__ import annotations
 
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
+from elftools.elf.sections import ARMAttributesSection, SymbolTableSection
 
 from aidge_build.errors import AidgeError
 from aidge_build.naming import split_second_name
 
 # What gcc appends to the name of a function or variable that it cloned or made local.
 _COMPILER_SUFFIX = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias)(\.\d+)*)+$")
-
 # What C++ makes of a function or variable outside of classes and namespaces: _Z, L where it is static, its length, its name
 # (Itanium C++ ABI, 5.1.3); generated code has no others.
 _CPLUSPLUS_NAME = re.compile(r"_ZL?([1-9]\d*)(\D.*)")
+# Tag_CPU_arch of the build attributes (Arm IHI 0045), for profile M; 10 is v7 of any profile.
+_ARCHITECTURES = {11: "v6-M", 12: "v6-M", 13: "v7E-M", 16: "v8-M.baseline", 17: "v8-M.mainline", 21: "v8.1-M.mainline"}
+_V7, _PROFILE_M = 10, ord("M")
+_MOST_ATTRIBUTES = 200  # damaged ones may never end
 
 
 @dataclass(frozen=True)
@@ -64,11 +69,12 @@ class Symbol:
 class Image:
     """An ELF file; `machine` is e.g. "ARM", `notes` the descriptors of section .note.aidge, `symbols` in order of address.
 
-    `headers_at` are the addresses where a loader of whole segments would put the ELF file's own headers.
+    `architecture` is that of a Cortex-M program, e.g. "v7E-M", or "" where its build attributes do not say it; `headers_at` are the addresses where a loader of whole segments would put the ELF file's own headers.
     """
 
     path: str
     machine: str
+    architecture: str
     entry: int
     sections: tuple[Section, ...]
     symbols: tuple[Symbol, ...]
@@ -85,13 +91,17 @@ class Image:
         """The allocated section `name`."""
         return next((section for section in self.sections if section.name == name), None)
 
+    def section_of(self, symbol: Symbol) -> Section | None:
+        """The allocated section that a symbol belongs to; of several with one name that in which it lies."""
+        named = [section for section in self.sections if section.name == symbol.section]
+        inside = (section for section in named if section.address <= symbol.address < section.end)
+        return next(inside, named[0] if named else None)
+
     def content(self, symbol: Symbol) -> bytes:
         """The bytes of an object as they are stored; b"" where nothing is stored."""
-        for section in self.sections:
-            if section.name == symbol.section and section.address <= symbol.address < section.end:
-                offset = symbol.address - section.address
-                return section.content[offset : offset + symbol.size_bytes]
-        return b""
+        section = self.section_of(symbol)
+        offset = symbol.address - section.address if section else -1
+        return section.content[offset : offset + symbol.size_bytes] if section and offset >= 0 else b""
 
     def describe(self, address: int) -> str:
         """`symbol+offset` of an address, or the plain number."""
@@ -111,7 +121,7 @@ def read_image(path: Path) -> Image:
         raise AidgeError(
             f"cannot read: {error.strerror}", where=str(path), code="ELF", hint="name the program that the linker wrote"
         ) from error
-    except (ELFError, UnicodeDecodeError, ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
+    except (ELFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError, zlib.error) as error:
         # pyelftools lets many kinds of error escape on damaged files; all mean the same to the user.
         raise AidgeError(
             f"not a readable ELF file ({error})",
@@ -124,8 +134,11 @@ def read_image(path: Path) -> Image:
 def _read(elf: ELFFile, path: str) -> Image:
     if elf["e_type"] not in ("ET_EXEC", "ET_DYN"):
         raise AidgeError("is not a linked program", where=path, hint="give the ELF file that the linker wrote", code="ELF")
+    for section in elf.iter_sections():
+        if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > elf.stream_len:
+            raise AidgeError(f"section {section.name} lies beyond the end of the file", where=path, hint="link again", code="ELF")
     segments = [segment.header for segment in elf.iter_segments() if segment["p_type"] == "PT_LOAD"]
-    sections = tuple(_section(section, segments) for section in elf.iter_sections() if section["sh_flags"] & SH_FLAGS.SHF_ALLOC)
+    sections = tuple(_section(section, segments) for section in elf.iter_sections() if _is_allocated(section))
     symbols = tuple(
         sorted(
             _without_second_names([*_symbols(elf)]), key=lambda symbol: (symbol.address, -symbol.size_bytes, symbol.linked_name)
@@ -138,6 +151,7 @@ def _read(elf: ELFFile, path: str) -> Image:
     return Image(
         path,
         str(elf["e_machine"]).removeprefix("EM_"),
+        _architecture(elf),
         elf["e_entry"],
         sections,
         symbols,
@@ -145,6 +159,29 @@ def _read(elf: ELFFile, path: str) -> Image:
         tuple(segment["p_paddr"] for segment in segments if segment["p_offset"] == 0 and segment["p_filesz"]),
         grouped,
     )
+
+
+def _is_allocated(section) -> bool:
+    """Whether it has addresses of its own: .tbss has none, it is the pattern of what each thread gets."""
+    flags = section["sh_flags"]
+    is_pattern = flags & SH_FLAGS.SHF_TLS and section["sh_type"] == "SHT_NOBITS"
+    return bool(flags & SH_FLAGS.SHF_ALLOC) and not is_pattern
+
+
+def _architecture(elf: ELFFile) -> str:
+    attributes = next((section for section in elf.iter_sections() if isinstance(section, ARMAttributesSection)), None)
+    if attributes is None:
+        return ""
+    tags = {
+        attribute.tag: attribute.value
+        for vendor in islice(attributes.iter_subsections(), _MOST_ATTRIBUTES)
+        for scope in islice(vendor.iter_subsubsections(), _MOST_ATTRIBUTES)
+        for attribute in islice(scope.iter_attributes(), _MOST_ATTRIBUTES)
+    }
+    number = tags.get("TAG_CPU_ARCH")
+    if number == _V7 and tags.get("TAG_CPU_ARCH_PROFILE") == _PROFILE_M:
+        return "v7-M"
+    return _ARCHITECTURES.get(number, "")
 
 
 def _section(section, segments) -> Section:
@@ -171,7 +208,7 @@ def _load_address(address: int, size: int, segments) -> int:
     return address
 
 
-def _symbols(elf: ELFFile):
+def _symbols(elf: ELFFile) -> Iterator[Symbol]:
     kinds = {"STT_FUNC": "function", "STT_OBJECT": "object"}
     for table in elf.iter_sections():
         if not isinstance(table, SymbolTableSection) or table["sh_type"] != "SHT_SYMTAB":
@@ -214,7 +251,7 @@ def source_name(linked_name: str) -> str:
     return match[2][:length] if match and 0 < length <= len(match[2]) else name
 
 
-def _notes(elf: ELFFile):
+def _notes(elf: ELFFile) -> Iterator[bytes]:
     """The descriptors as bytes; a section may hold several notes, each padded to 4 bytes."""
     section = elf.get_section_by_name(".note.aidge")
     content = section.data() if section is not None else b""

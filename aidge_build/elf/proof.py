@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from aidge_build.boards import Region
+from aidge_build.elf.arena_proof import check_buffers
 from aidge_build.elf.claims import Claim
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.image import Image, Section
-from aidge_build.elf.regions import RegionUse
+from aidge_build.elf.machine_proof import check_machine
+from aidge_build.elf.regions import RegionUse, region_at
 
 
 @dataclass(frozen=True)
@@ -26,14 +28,6 @@ class Plan:
     layers: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
-class _Buffer:
-    what: str
-    symbol: str | None
-    claimed_bytes: int
-    region: str = ""  # that the plan chose
-
-
 def check_image(
     image: Image, claims: Sequence[Claim], plans: Sequence[Plan], uses: Sequence[RegionUse], homeless: Sequence[Section]
 ) -> tuple[Finding, ...]:
@@ -41,12 +35,14 @@ def check_image(
     regions = [use.region for use in uses]
     findings = [*_check_regions(uses, homeless)]
     for claim in claims:
+        findings += check_machine(image, claim)
         if not claim.from_note:
             findings.append(
                 Finding(
                     "MEM04",
                     WARNING,
-                    f"the linker script discarded the note of model {claim.model}: its hash, weights and layers are unknown",
+                    f"the linker script discarded the note of model {claim.model}: its hash, its weights and layers, "
+                    "and the memory and alignment of its arena are unknown",
                     ".note.aidge 0 : { KEEP(*(.note.aidge)) }",
                 )
             )
@@ -60,11 +56,12 @@ def check_image(
                 )
             )
             continue
-        findings += _check_buffer(image, claim, _Buffer("arena", claim.arena_symbol, claim.arena_bytes), regions)
-        for part in claim.arenas:
-            findings += _check_buffer(image, claim, _Buffer("arena", part.symbol, part.size_bytes, part.region), regions)
-        findings += _check_buffer(image, claim, _Buffer("state", claim.state_symbol, claim.state_bytes), regions)
-        findings += [*_check_weights(image, claim, regions), *_check_weights_size(image, claim), *_check_presence(image, claim)]
+        findings += [
+            *check_buffers(image, claim, claims, regions),
+            *_check_weights(image, claim, regions),
+            *_check_weights_size(image, claim),
+            *_check_presence(image, claim),
+        ]
     by_model = {claim.model: claim for claim in claims}
     for plan in plans:
         findings += _check_plan(plan, by_model.get(plan.model))
@@ -75,9 +72,14 @@ def check_image(
 
 def measure(image: Image, claim: Claim) -> int | None:
     """The bytes of a model's arena as linked; None when a symbol of it is gone or the caller owns the arena."""
-    names = [claim.arena_symbol] if claim.arena_symbol else [part.symbol for part in claim.arenas]
-    symbols = [image.symbol(name) for name in names]
-    return sum(symbol.size_bytes for symbol in symbols) if symbols and all(symbols) else None
+    symbols = [image.symbol(part.symbol) for part in claim.arenas]
+    return sum(symbol.size_bytes for symbol in symbols if symbol) if symbols and all(symbols) else None
+
+
+def keeps_plan(image: Image, claim: Claim, claims: Sequence[Claim], uses: Sequence[RegionUse]) -> bool:
+    """Whether the arena has the bytes that were planned, and has them where and as the plan says."""
+    found = check_buffers(image, claim, claims, [use.region for use in uses])
+    return measure(image, claim) == claim.arena_bytes and not any(finding.severity == ERROR for finding in found)
 
 
 def _check_regions(uses: Sequence[RegionUse], homeless: Sequence[Section]) -> Iterator[Finding]:
@@ -100,52 +102,32 @@ def _check_regions(uses: Sequence[RegionUse], homeless: Sequence[Section]) -> It
         )
 
 
-def _check_buffer(image: Image, claim: Claim, buffer: _Buffer, regions: Sequence[Region]) -> Iterator[Finding]:
-    if buffer.symbol is None or buffer.claimed_bytes == 0:
-        return
-    label, claimed = f"{buffer.what} {buffer.symbol}", buffer.claimed_bytes
-    symbol = image.symbol(buffer.symbol)
-    if symbol is None:
-        yield Finding(
-            "MEM02",
-            ERROR,
-            f"{label} of model {claim.model} is not in the program: cannot verify its {claimed:,} B",
-            f"does the firmware call {claim.model}_run?",
-        )
-        return
-    excess = symbol.size_bytes - claimed
-    if excess:
-        yield Finding("MEM02", ERROR, f"{label} is {symbol.size_bytes:,} B, the plan says {claimed:,} B ({excess:+,} B)")
-    region = _region_of(symbol.address, regions)
-    if region is not None and region.kind == "flash":
-        yield Finding(
-            "MEM02",
-            ERROR,
-            f"{label} lies in {region.name}, which cannot be written",
-            f"the linker script must place .bss.aidge_* in {buffer.region or 'RAM'}",
-        )
-    if buffer.region and buffer.region in {known.name for known in regions} and (region is None or region.name != buffer.region):
-        where = region.name if region else "no memory of the board"
-        yield Finding(
-            "MEM02",
-            ERROR,
-            f"{label} lies in {where}, the plan says {buffer.region}",
-            f"the linker script must place .bss.aidge_{buffer.region}.* in {buffer.region}",
-        )
-
-
 def _check_weights(image: Image, claim: Claim, regions: Sequence[Region]) -> Iterator[Finding]:
     for symbol in filter(None, map(image.symbol, claim.weights)):
-        section, region = image.section(symbol.section), _region_of(symbol.address, regions)
+        section, region = image.section_of(symbol), region_at(symbol.address, regions)
         label = f"weights {symbol.name} ({symbol.size_bytes:,} B)"
-        is_stored_there = section is not None and section.load_address == section.address
-        in_flash = region is not None and region.kind == "flash" and is_stored_there
-        if section is not None and section.writable and not in_flash:
+        if section is None or not section.content:
+            yield Finding(
+                "MEM03",
+                ERROR,
+                f"{label} are not stored: nobody fills {section.name if section else 'their memory'}",
+                "the linker script must not call .rodata NOLOAD",
+            )
+            continue
+        in_flash = region is not None and region.kind == "flash" and section.load_address == section.address
+        if section.writable and not in_flash:
             yield Finding(
                 "MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", "declare them const"
             )
         elif region is not None and region.kind == "ram":
             yield Finding("MEM03", ERROR, f"{label} lie in {region.name}, which is RAM")
+        if symbol.address % max(claim.weights_alignment, 1):
+            yield Finding(
+                "MEM02",
+                ERROR,
+                f"{label} lie at 0x{symbol.address:08x}, which is no multiple of {claim.weights_alignment}",
+                "the linker script must keep the alignment of input sections: no SUBALIGN",
+            )
 
 
 def _check_weights_size(image: Image, claim: Claim) -> Iterator[Finding]:
@@ -203,7 +185,3 @@ def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:
             )
     if claim.from_note and plan.layers is not None and claim.layers != plan.layers:
         yield Finding("MEM04", ERROR, f"the layers of model {plan.model} in the program are not those of {plan.file}: stale link")
-
-
-def _region_of(address: int, regions: Sequence[Region]) -> Region | None:
-    return next((region for region in regions if region.origin <= address < region.end), None)

@@ -43,11 +43,17 @@ def places(image: Image) -> Iterator[tuple[Section, int, int]]:
                 yield section, section.load_address, section.load_address + section.size_bytes
 
 
+def region_at(address: int, regions: Sequence[Region]) -> Region | None:
+    """The memory that holds an address."""
+    return next((region for region in regions if region.origin <= address < region.end), None)
+
+
 def _largest(image: Image, region: Region) -> tuple[tuple[str, int], ...]:
-    """The three largest objects of a region, for the message of an overfull one."""
+    """The three largest objects of a region, for the message of an overfull one; several names of the same bytes are one."""
     inside = {
-        (symbol.linked_name, symbol.size_bytes)
-        for symbol in image.symbols
+        (symbol.address, symbol.size_bytes): symbol.linked_name
+        for symbol in reversed(image.symbols)
         if symbol.kind in ("object", "function") and region.origin <= symbol.address < region.end and symbol.size_bytes
     }
-    return tuple(sorted(inside, key=lambda item: (-item[1], item[0]))[:3])
+    named = ((name, size) for (_, size), name in inside.items())
+    return tuple(sorted(named, key=lambda item: (-item[1], item[0]))[:3])

@@ -6,50 +6,53 @@ from __future__ import annotations
 import json
 
 from aidge_build.emit.arrays import Arrays
-from aidge_build.program import Program
+from aidge_build.emit.header import owns_arena
+from aidge_build.program import ArenaPart, Program
 from aidge_build.version import VERSION
 
 NOTE_SECTION = ".note.aidge"
 NOTE_OWNER = "aidge"
 NOTE_TYPE = 1
-CLAIM_VERSION = 1
+CLAIM_VERSION = 2
 _CHUNK = 90
 
 
 def claim_of(program: Program, arrays: Arrays) -> dict:
-    """The content of the note. Symbols that do not exist (an arena of the caller, of 0 bytes, or in several
-    regions: then `arenas` lists its parts) are null."""
-    arena_bytes = program.arena.peak_bytes
-    owns_arena = program.options.arena == "static" and arena_bytes > 0
-    parts = (
-        {
-            "arenas": [
-                {"symbol": f"{program.name}_arena{part.ending}", "region": part.region, "size_bytes": part.size_bytes}
-                for part in program.split
-            ]
-        }
-        if program.split
-        else {}
-    )
+    """The content of the note. `arenas` are the arrays that hold the arena, none where the caller owns it or it has 0 bytes;
+    `region` is the name and `memory` the place of the region that the planner chose, null without a board; `cpu` is "" for code
+    that is for any core."""
     return {
         "model": program.name,
         "model_sha256": program.model_sha256,
-        "arena_symbol": f"{program.name}_arena" if owns_arena and not program.split else None,
-        **parts,
-        "arena_bytes": arena_bytes,
+        "cpu": program.cpu,
+        "arenas": [_arena(program, part) for part in program.parts] if owns_arena(program) else [],
+        "arena_bytes": program.arena.peak_bytes,
         "peak_bytes": program.peak.peak_bytes,
         "state_symbol": None,
         "state_bytes": 0,
         "weights": [array.symbol for array in arrays.all],
         "weights_bytes": arrays.size_bytes,
+        "weights_alignment": min((array.alignment for array in arrays.all), default=1),
+        "functions": [f"{program.name}_run"],
         "layers": [layer.symbol for layer in program.layers],
         "tool": VERSION,
     }
 
 
+def _arena(program: Program, part: ArenaPart) -> dict:
+    memory = next((memory for memory in program.memories if memory.name == part.region), None)
+    return {
+        "symbol": f"{program.name}_arena{part.ending}",
+        "size_bytes": part.size_bytes,
+        "alignment": program.arena_alignment,
+        "region": part.region or None,
+        "memory": {"origin": memory.origin, "length_bytes": memory.length_bytes} if memory else None,
+    }
+
+
 def claim_assembly(claim: dict) -> list[str]:
     """Assembler lines of the note (System V ABI, "Note Section"): version u16, length u32, canonical JSON; and the
-    absolute symbols that remain when a foreign link step drops notes (0 for an arena that is not ours)."""
+    absolute symbols that remain when a foreign link step drops notes (0 for an arena that is not ours, or not in one piece)."""
     text = json.dumps(claim, sort_keys=True, separators=(",", ":"))
     owner = f"{NOTE_OWNER}\\0"
     lines = [
@@ -62,14 +65,23 @@ def claim_assembly(claim: dict) -> list[str]:
     ]
     lines += [f'.ascii "{_escaped(text[start : start + _CHUNK])}"' for start in range(0, len(text), _CHUNK)]
     lines += [".balign 4", ".popsection"]
-    for word in ("arena_bytes", "state_bytes", "weights_bytes"):
+    for word, value in _numbers(claim).items():
         symbol = f"aidge_{claim['model']}__{word}"
-        value = 0 if word == "arena_bytes" and claim["arena_symbol"] is None else claim[word]
         lines += [f".globl {symbol}", f".set {symbol}, {value}"]
-    for part in claim.get("arenas", ()):
-        symbol = f"aidge_{claim['model']}__{part['symbol'].removeprefix(claim['model'] + '_')}_bytes"
-        lines += [f".globl {symbol}", f".set {symbol}, {part['size_bytes']}"]
     return lines
+
+
+def _numbers(claim: dict) -> dict[str, int]:
+    """The names and values of the absolute symbols."""
+    arenas = claim["arenas"]
+    numbers = {
+        "arena_bytes": claim["arena_bytes"] if len(arenas) == 1 else 0,
+        "state_bytes": claim["state_bytes"],
+        "weights_bytes": claim["weights_bytes"],
+    }
+    if len(arenas) > 1:
+        numbers |= {f"{part['symbol'].removeprefix(claim['model'] + '_')}_bytes": part["size_bytes"] for part in arenas}
+    return numbers
 
 
 def _escaped(text: str) -> str:

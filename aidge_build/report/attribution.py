@@ -152,9 +152,8 @@ class _Owners:
         self.models = tuple(claim.model for claim in claims)
         for claim in claims:
             self.groups.update({name: "weights" for name in claim.weights})
-            self.groups.update({name: "layer code" for name in claim.layers})
-            buffers = (claim.arena_symbol, claim.state_symbol, *(part.symbol for part in claim.arenas))
-            self.groups.update({name: "arena" for name in buffers if name})
+            self.groups.update({name: "layer code" for name in (*claim.functions, *claim.layers)})
+            self.groups.update({name: "arena" for name in claim.buffers})
 
     def best(self, names: Sequence[str]) -> str:
         """The most telling of several names of the same bytes."""

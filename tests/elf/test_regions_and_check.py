@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 import subprocess
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from aidge_build.cli import main
 from aidge_build.elf import read_claims, read_image
-from tests.programs import CLAIM, SHA256, build, model, needs_cross_compiler
+from tests.programs import CLAIM, SHA256, arena, build, model, needs_cross_compiler
 
 pytestmark = needs_cross_compiler
 
@@ -65,8 +67,8 @@ def test_the_text_says_that_the_arena_is_as_planned(tmp_path, capsys):
     "program, expected",
     [
         (model("DTCM", arena_bytes=520), "MEM02"),
-        (model("DTCM", claim={"arena_bytes": 500}), "MEM02"),
-        (model("DTCM", claim={"arena_symbol": "kws_gone"}), "MEM02"),
+        (model("DTCM", claim=arena(size_bytes=500)), "MEM02"),
+        (model("DTCM", claim=arena(symbol="kws_gone")), "MEM02"),
         (model("DTCM", claim={"state_symbol": "kws_fc_weights", "state_bytes": 63}), "MEM02"),
         (model("DTCM", weights="volatile"), "MEM03"),
         (model("DTCM", weights='__attribute__((section(".data.x")))'), "MEM03"),
@@ -132,6 +134,77 @@ def test_the_note_survives_stripping(tmp_path):
     subprocess.run(["arm-none-eabi-strip", str(elf)], check=True)
     (claim,) = read_claims(read_image(elf))
     assert claim.from_note and claim.layers == tuple(CLAIM["layers"]) and claim.model_sha256 == SHA256
+
+
+@pytest.mark.parametrize(
+    "version, age, hint",
+    [
+        (1, "an older", "generate the model anew, or check with that version"),
+        (3, "a newer", "check with that version, or a later one"),
+    ],
+)
+def test_a_claim_of_another_version_is_refused_with_its_age(tmp_path, capsys, version, age, hint):
+    code, result = check(capsys, build("stm32f7", model("DTCM", version=version), tmp_path), "--board", "stm32f7")
+    assert (code, result["error"]["code"]) == (2, "NOTE")
+    assert result["error"]["what"] == (
+        f"{age} version of aidge-build generated a model in it: its claim has version {version}, this one reads 2"
+    )
+    assert result["error"]["hint"] == hint
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 20_000, "[]", '"x"', "{}", json.dumps({**CLAIM, "arena_bytes": 500}), json.dumps({**CLAIM, "arenas": [5]})]
+)
+def test_a_damaged_claim_is_refused_in_one_line(tmp_path, capsys, text):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    (tmp_path / "note").write_bytes(struct.pack("<III8sHI", 6, 6 + len(text), 1, b"aidge", 2, len(text)) + text.encode())
+    subprocess.run([shutil.which("arm-none-eabi-objcopy"), f"--update-section=.note.aidge={tmp_path / 'note'}", elf], check=True)
+    code, result = check(capsys, elf, "--board", "stm32f7")
+    assert (code, result["error"]["code"]) == (2, "NOTE") and len(result["error"]["what"]) < 200
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 20_000, "[]", "5", '{"model": "kws"}']
+    + [
+        json.dumps({"model": "kws", "model_sha256": SHA256, "arena_bytes": 512, **wrong})
+        for wrong in (
+            {"arena_bytes": None},
+            {"weights_bytes": []},
+            {"peak_bytes": "x"},
+            {"layers": 3},
+            {"layers": [3]},
+            {"layers": {}},
+        )
+    ],
+    ids=range(10),
+)
+def test_a_damaged_plan_is_refused_in_one_line(tmp_path, capsys, model_elf, text):
+    (tmp_path / "kws.plan.json").write_text(text)
+    code, result = check(capsys, model_elf, "--board", "stm32f7", "--plan", str(tmp_path / "kws.plan.json"))
+    if code == 1:  # no layers at all are those of another model
+        assert text.endswith("{}}") and codes(result, "error") == ["MEM04"]
+    else:
+        assert (code, result["error"]["code"]) == (2, "PLAN_FILE") and len(result["error"]["what"]) < 200
+
+
+@pytest.fixture(scope="module")
+def model_elf(tmp_path_factory):
+    """A program that keeps its plan."""
+    return build("stm32f7", model("DTCM"), tmp_path_factory.mktemp("elf"))
+
+
+@pytest.mark.parametrize("name", [".text", ".symtab", ".note.aidge"])
+def test_a_section_that_lies_about_its_size_is_refused_in_one_line(tmp_path, capsys, name):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    content = bytearray(elf.read_bytes())
+    with open(elf, "rb") as stream:
+        image = ELFFile(stream)
+        at = image["e_shoff"] + image.get_section_index(name) * image["e_shentsize"] + 20
+    struct.pack_into("<I", content, at, 0xFFFFFFF0)
+    elf.write_bytes(content)
+    code, result = check(capsys, elf, "--board", "stm32f7")
+    assert (code, result["error"]["code"]) == (2, "ELF") and name in result["error"]["what"]
 
 
 @pytest.mark.parametrize("content", [b"", b"no ELF", b"\x7fELF" + bytes(60)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Twelve faults, each put into an otherwise good program: the check finds every one and calls it by its code."""
+"""Faults, each put into an otherwise good program: the check finds every one and calls it by its code."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ BIG_TWINS = "const int {0}[80] = {{{1}}}; const int {2}[80] = {{{1}}}; volatile 
 FAULTS = {
     "weights that are not const": Fault("MEM03", "error", model("DTCM", weights="volatile")),
     "an arena that is too large": Fault("MEM02", "error", model("DTCM", arena_bytes=528)),
+    "an arena that is too small": Fault("MEM02", "error", model("DTCM", arena_bytes=496)),
     "a stale model": Fault("MEM04", "error", GOOD, plan={"model_sha256": SHA256.replace("ab", "ba", 1)}),
     "duplicated weights": Fault(
         "MEM05",
@@ -143,8 +144,12 @@ def test_the_heap_and_a_nearly_full_memory_are_mentioned(tmp_path):
     code = "#include <stdlib.h>\nvoid *_sbrk(int n) { static char pool[4000]; return pool + n; } void *volatile p;\n"
     elf = build("stm32f7", code + GOOD.replace(MAIN, f"{MAIN} p = malloc(8);"), tmp_path)
     used = aidge_build("check", elf, "--board", "stm32f7", "--json").json["regions"][0]["used_bytes"]
-    result = aidge_build(
-        "check", elf, "--region", f"FLASH=0x08000000,{used + 20},flash", "--region", "RAM=0x20000000,0x50000", "--json"
-    )
-    found = {finding["code"]: finding["text"] for finding in result.json["findings"]}
-    assert "malloc" in found["MEM08"] and found["MEM06"].endswith(": 20 B are free")
+
+    def found(flash_bytes: int) -> dict[str, str]:
+        regions = ("--region", f"FLASH=0x08000000,{flash_bytes},flash", "--region", "RAM=0x20000000,0x50000")
+        return {item["code"]: item["text"] for item in aidge_build("check", elf, *regions, "--json").json["findings"]}
+
+    assert "malloc" in found(used + 20)["MEM08"] and found(used + 20)["MEM06"].endswith(": 20 B are free")
+    # 95 % is the limit: a byte less of flash, and the memory is fuller.
+    assert "MEM06" not in found(-(-used * 100 // 95)) and "(limit 95 %)" in found(used * 100 // 95 - 1)["MEM06"]
+    assert found(used)["MEM06"].endswith(": 0 B are free") and "MEM06" not in found(used - 1)

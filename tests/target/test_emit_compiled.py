@@ -203,7 +203,7 @@ def claims(elf: ELFFile) -> list[dict]:
         assert (data[position + 12 : position + 12 + name_size], kind) == (b"aidge\0", 1)
         start = position + 12 + (name_size + 3) // 4 * 4
         version, length = struct.unpack_from("<HI", data, start)
-        assert version == 1 and length == size - 6
+        assert version == 2 and length == size - 6
         found.append(json.loads(data[start + 6 : start + size]))
         position = start + (size + 3) // 4 * 4
     return found
@@ -225,12 +225,15 @@ def test_the_linked_firmware_carries_arena_weights_and_claim(tmp_path, flags, we
         | {
             "model": "toy",
             "model_sha256": "ab" * 32,
-            "arena_symbol": "toy_arena",
+            "cpu": "",
+            "arenas": [{"symbol": "toy_arena", "size_bytes": 30, "alignment": 4, "region": "SRAM1", "memory": None}],
             "arena_bytes": 30,
             "state_symbol": None,
             "state_bytes": 0,
             "weights_bytes": 30,
             "weights": ["toy_first_weights", "toy_first_bias"],
+            "weights_alignment": 4,
+            "functions": ["toy_run"],
             "layers": ["toy_first", "toy_second"],
             "peak_bytes": 38,
         }
@@ -246,7 +249,7 @@ def test_the_linked_firmware_carries_arena_weights_and_claim(tmp_path, flags, we
 
 def test_a_model_without_constants_brings_its_claim_out_of_an_archive(tmp_path):
     (claim,) = claims(firmware(tmp_path, reversal(), archive=True))
-    assert (claim["weights"], claim["arena_symbol"], claim["arena_bytes"]) == ([], None, 0)
+    assert (claim["weights"], claim["arenas"], claim["arena_bytes"]) == ([], [], 0)
 
 
 def test_the_arena_lies_in_the_section_of_its_region(tmp_path):

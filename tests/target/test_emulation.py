@@ -89,7 +89,7 @@ def test_both_emulators_count_generated_models_the_same_layer_by_layer_and_every
             run_symbol=f"{claim.model}_run",
             layer_symbols=claim.layers,
             emulator=emulator,
-            watched_symbols=[claim.arena_symbol],
+            watched_symbols=[claim.arenas[0].symbol],
         )
         for emulator in ("unicorn", "qemu") * 2
     ]

@@ -16,7 +16,7 @@ from aidge_build.memory import cp_sat
 from aidge_build.memory.regions import Answer
 from tests.command import aidge_build
 from tests.models import model
-from tests.programs import build, needs_cross_compiler
+from tests.programs import arena, build, needs_cross_compiler
 from tests.programs import model as program
 
 FUNCTIONS = ("Neg", "Abs", "Sigmoid", "Tanh", "HardSwish", "LeakyRelu")
@@ -166,8 +166,8 @@ def test_check_sees_a_part_that_lies_elsewhere(made, tmp_path):
     ],
 )
 def test_check_sees_a_part_of_another_size_and_one_that_is_missing(tmp_path, size_bytes, symbol, text):
-    parts = [{"symbol": symbol, "region": "SRAM1", "size_bytes": size_bytes}]
-    elf = build("stm32f7", program("SRAM1", claim={"arena_symbol": None, "arenas": parts}), tmp_path)
+    claim = arena(symbol=symbol, region="SRAM1", size_bytes=size_bytes)
+    elf = build("stm32f7", program("SRAM1", claim=claim), tmp_path)
     result = aidge_build("check", elf, "--board", "stm32f7", "--json")
     assert result.exit_code == 1
     assert text in [finding["text"] for finding in result.json["findings"] if finding["code"] == "MEM02"]

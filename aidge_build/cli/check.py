@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aidge_build.cli.linked import add_memory_arguments, memories, stack_of
 from aidge_build.cli.outcome import SCHEMA, Outcome
-from aidge_build.elf import Claim, Image, RegionUse, StackUse, read_claims, read_image, region_use
+from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
 from aidge_build.elf.contents import check_contents
 from aidge_build.elf.findings import ERROR, Finding, in_order
 from aidge_build.elf.proof import Plan, check_image, keeps_plan, measure
@@ -80,14 +80,15 @@ def _as_json(
     image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], stack: StackUse | None, findings: tuple[Finding, ...]
 ) -> dict:
     runs = stack.runs if stack else {}
-    bounds = {name: bound.bytes for name, bound in runs.items()}
+    unknown = StackBound(None, ())
     models = [
         {
             "model": claim.model,
             "model_sha256": claim.model_sha256,
             "arena_bytes": measure(image, claim),
             "planned_bytes": claim.arena_bytes,
-            "stack_bound_bytes": bounds.get(f"{claim.model}_run"),
+            "stack_bound_bytes": runs.get(f"{claim.model}_run", unknown).bytes,
+            "stack_refused": runs.get(f"{claim.model}_run", unknown).reason,
         }
         for claim in claims
     ]
@@ -107,6 +108,8 @@ def _as_json(
         "stack_path_bytes": list(stack.program.held_bytes) if stack else [],
         "stack_refused": stack.program.reason if stack else "",
         "stack_interrupt_bytes": stack.interrupt.bytes if stack else None,
+        "stack_interrupt_tables": list(stack.tables) if stack else [],
+        "stack_interrupt_unseen": list(stack.unseen) if stack else [],
         "stack_reserved_bytes": stack.reserved_bytes if stack else None,
     }
 
@@ -143,5 +146,11 @@ def _stack_text(stack: StackUse) -> list[str]:
             if bound.bytes is not None
         ]
     reserved = f" of {stack.reserved_bytes:,} B" if stack.reserved_bytes else ""
-    interrupt = f" (+ {stack.interrupt.bytes:,} B for an interrupt)" if stack.interrupt.bytes else ""
+    interrupt = f" (+ {stack.interrupt.bytes:,} B for an interrupt{_tables(stack)})" if stack.interrupt.bytes else ""
     return [f"stack <= {stack.program.bytes:,} B{reserved}{interrupt}   {way(stack.program)}"]
+
+
+def _tables(stack: StackUse) -> str:
+    """Nothing where all handlers are seen."""
+    seen = " and ".join(f"0x{address:08x}" for address in stack.tables)
+    return f" by the vector table at {seen}, others are not seen" if stack.unseen else ""

@@ -12,6 +12,8 @@ from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.options import CHECK, add_options
 from aidge_build.toolchain import disassemble
 
+_CORTEX_M, _COMPUTERS = "ARM", ("X86_64", "386", "AARCH64")
+
 
 def add_memory_arguments(parser: argparse.ArgumentParser) -> None:
     """`--board`, or `--region` for each memory."""
@@ -39,13 +41,16 @@ def _parse_region(text: str) -> Region:
 
 
 def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], required: bool) -> StackUse | None:
-    """The bounds of the stack; None for programs of this machine, whose stack nobody counts. `required`: or an error."""
-    if image.machine != "ARM":
+    """The bounds of the stack; None for programs of a computer, whose stack nobody counts. `required`: or an error."""
+    if image.machine != _CORTEX_M:
         if required:
             raise AidgeError(
                 f"a stack bound needs a program for Cortex-M, this one is for {image.machine}", where=str(elf), code="STK02"
             )
-        return None
+        if image.machine in _COMPUTERS:
+            return None
+        unread = StackBound(None, (), f"the program is for {image.machine}, code is read for Cortex-M alone")
+        return StackUse(unread, {}, unread, None)
     try:
         return stack_use(image, read_disassembly(disassemble(elf)), tuple(f"{claim.model}_run" for claim in claims))
     except MissingTool as error:

@@ -11,6 +11,7 @@ from aidge_build.elf.disassembly import CONDITIONS, Instruction
 from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply
 from aidge_build.elf.image import Image, Section
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
+from aidge_build.elf.vectors import find_tables
 
 _BRANCHES = {f"b{condition}" for condition in CONDITIONS} | {"cbz", "cbnz", "le", "letp", "wls", "wlstp"}
 _REFUSED = {
@@ -52,7 +53,7 @@ class Activation:
 
 
 class Code:
-    """The instructions, constants and function names of a program."""
+    """The instructions, constants, function names and vector tables of a program."""
 
     def __init__(self, image: Image, instructions: Mapping[int, Instruction]):
         self.image = image
@@ -60,12 +61,9 @@ class Code:
         self.functions = {symbol.address: symbol for symbol in reversed(image.symbols) if symbol.kind == "function"}
         self.starts = sorted(self.functions)
         self._constants = [section for section in image.sections if section.content and not section.writable]
-        vectors = min(
-            self._constants,
-            default=None,
-            key=lambda section: (not section.name.startswith((".vectors", ".isr_vector")), section.address),
-        )
-        self.initial_stack = self.read(vectors.address, 4) if vectors else None
+        self.tables = find_tables(image)
+        first = min((section.address for section in self._constants), default=0)
+        self.initial_stack = self.tables[0].stack if self.tables else self.read(first, 4)
 
     def read(self, address: int, width: int) -> int | None:
         """The little-endian number at an address that the program cannot write, or None."""
@@ -151,7 +149,10 @@ class _Walker:
     def _step(self, address: int, state: State) -> Iterator[tuple[int, State]]:
         instruction = self.code.instructions.get(address)
         if instruction is None:
-            raise Refusal(f"the way leads to {self._where(address)}, where no instruction is")
+            where = self._where(address)
+            if not any(section.address <= address < section.end for section in self.code.image.sections):
+                raise Refusal(f"the way leads to {where}, which is not in the program")
+            raise Refusal(f"the way leads to {where}, where no instruction is")
         if instruction.mnemonic.startswith("it") and instruction.mnemonic.strip("ite") == "" and instruction.operands:
             return self._if_then(instruction, state)
         return self._execute(instruction, instruction.mnemonic, state)

@@ -192,7 +192,7 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
     if name == "msr" and operands[0].upper() in ("MSP", "PSP", "CONTROL", "MSP_NS", "PSP_NS"):
         raise Refusal(f"{operands[0]} is set")
     brackets = [operand for operand in operands if operand.startswith("[")]
-    address = _address(state, instruction, brackets[0]) if brackets else None
+    address = address_of(state, instruction, brackets[0]) if brackets else None
     before = _before_write_back(state, operands)
     if name.startswith(("str", "vst", "stm", "vstm", "stl")):
         _store(state, name, operands, address)
@@ -235,7 +235,7 @@ def _set_slot(state: State, at: int, value: Value | None) -> None:
         state.slots[at] = value
 
 
-def _address(state: State, instruction: Instruction, operand: str) -> Value | None:
+def address_of(state: State, instruction: Instruction, operand: str) -> Value | None:
     """The address of a memory operand: a place in the stack, a number, or the inside of a table."""
     base, words, _ = memory_operand(operand)
     start = ("number", (instruction.address + 4) & ~3) if base == "pc" else state.value(base)

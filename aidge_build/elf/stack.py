@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from aidge_build.elf.activation import Activation, Code, walk
 from aidge_build.elf.disassembly import Instruction
 from aidge_build.elf.frames import Refusal
 from aidge_build.elf.image import Image
+from aidge_build.elf.vector_moves import Move, vector_moves
+from aidge_build.elf.vectors import VectorTable, table_at, tables_in_ram
 
 # What the core pushes for an interrupt, with up to 4 bytes of alignment: eight words; with the FPU's state 18 more.
 _FRAME_BYTES, _VECTOR_FRAME_BYTES = 36, 108
-# The first two words of a vector table are the stack pointer and the reset handler.
-_HANDLERS_AT = 2
 _MOST_NESTED_CALLS = 80  # beyond, Python's own stack would end
 _Path = tuple[tuple[str, int], ...]  # functions, and what each holds
 
@@ -33,25 +34,52 @@ class StackBound:
 
 @dataclass(frozen=True)
 class StackUse:
-    """The program from reset, one inference per run function, and what one interrupt adds in the worst case."""
+    """The program from reset, one inference per run function, and what one interrupt adds in the worst case.
+
+    `tables` are the addresses of the vector tables whose handlers count, `unseen` says which handlers may be missing among them.
+    """
 
     program: StackBound
     runs: dict[str, StackBound]
     interrupt: StackBound
     reserved_bytes: int | None
+    tables: tuple[int, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 def stack_use(image: Image, instructions: dict[int, Instruction], run_symbols: tuple[str, ...]) -> StackUse:
-    """Bounds for the ELF's entry and for each of `run_symbols` that is in it."""
+    """Bounds for the program from reset on, and for each of `run_symbols`."""
     code = Code(image, instructions)
     if not code.starts:
         unknown = StackBound(None, (), "the program has no symbols")
         return StackUse(unknown, {}, unknown, None)
-    entries = {name: image.symbol(name) for name in run_symbols}
-    runs = {name: _bound(code, symbol.address, False) for name, symbol in entries.items() if symbol}
     limit, top = (image.symbol(name) for name in ("__stack_limit", "__stack_top"))
     reserved = top.address - limit.address if limit and top else None
-    return StackUse(_bound(code, image.entry & ~1, True), runs, _interrupt(code), reserved)
+    moves = vector_moves(code)
+    moved = {move.table: table_at(image, move.table) for move in moves if move.table is not None}
+    tables = {table.address: table for table in (*code.tables, *moved.values()) if table}
+    return StackUse(
+        _program(code),
+        {name: _run(code, name) for name in run_symbols},
+        _interrupt(code, list(tables.values())),
+        reserved,
+        tuple(tables),
+        tuple(_unseen(code, list(tables.values()), moves)),
+    )
+
+
+def _program(code: Code) -> StackBound:
+    """From where the core begins: the reset handler of the vector table; without a table, the ELF's entry."""
+    starts = [*(table.reset for table in code.tables[:1]), code.image.entry & ~1]
+    entry = next((start for start in starts if start in code.instructions), None)
+    if entry is None:
+        return StackBound(None, (), f"there is no code at the ELF's entry point 0x{code.image.entry:08x}")
+    return _bound(code, entry, True)
+
+
+def _run(code: Code, name: str) -> StackBound:
+    symbol = code.image.symbol(name)
+    return _bound(code, symbol.address, False) if symbol else StackBound(None, (), f"{name} is not in the program")
 
 
 def _bound(code: Code, entry: int, is_root: bool) -> StackBound:
@@ -63,21 +91,43 @@ def _bound(code: Code, entry: int, is_root: bool) -> StackBound:
         return StackBound(None, tuple(map(code.name, refusal.chain)), str(refusal))
 
 
-def _interrupt(code: Code) -> StackBound:
-    """The deepest handler of the vector table on top of the frame that the core pushes."""
-    vectors = next((section for section in code.image.sections if section.name in (".vectors", ".isr_vector")), None)
-    if vectors is None:
-        return StackBound(None, (), "there is no section .vectors or .isr_vector")
+def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
+    """The deepest handler of the vector tables on top of the frame that the core pushes."""
+    if not tables:
+        return StackBound(None, (), "there is no vector table in the program's constant memory")
     deepest = StackBound(0, ())
     uses_vectors = any(instruction.mnemonic.startswith("v") for instruction in code.instructions.values())
-    words = [code.read(at, 4) for at in range(vectors.address + 4 * _HANDLERS_AT, vectors.end, 4)]
-    for handler in sorted({word & ~1 for word in words if word}):
+    for handler in _handlers(code, tables, inside=True):
         found = _bound(code, handler, False)
         if found.bytes is None:
             return StackBound(None, found.path, found.reason)
         deepest = max(deepest, found, key=lambda bound: bound.bytes)
     frame = _VECTOR_FRAME_BYTES if uses_vectors else _FRAME_BYTES
     return StackBound(frame + deepest.bytes, deepest.path)
+
+
+def _handlers(code: Code, tables: Sequence[VectorTable], *, inside: bool) -> list[int]:
+    """What the vector tables name, `inside` the program or not; a reserved entry may hold a check sum."""
+    named = sorted({handler for table in tables for handler in table.handlers})
+    return [handler for handler in named if inside == any(part.address <= handler < part.end for part in code.image.sections)]
+
+
+def _place(code: Code, table: int | None) -> str:
+    if table is None:
+        return "an address that is not known"
+    section = next((part for part in code.image.sections if part.address <= table < part.end), None)
+    return f"{code.image.describe(table)}, {'in RAM' if section else 'not in the program'}"
+
+
+def _unseen(code: Code, tables: Sequence[VectorTable], moves: Sequence[Move]) -> Iterator[str]:
+    """Where handlers may come from that no table shows."""
+    for move in moves:
+        if move.table not in {table.address for table in tables}:
+            yield f"{move.where} sets VTOR to {_place(code, move.table)}"
+    yield from (f"{name} in RAM looks like a vector table" for name in tables_in_ram(code.image))
+    outside = _handlers(code, tables, inside=False)
+    if outside:
+        yield f"the vector table names {', '.join(f'0x{handler:08x}' for handler in outside)}, which is not in the program"
 
 
 class _Search:

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.stack import StackBound, StackUse
 
+_OTHER_STACK = (
+    "code that changes stacks, such as an operating system's, has several: size each task's by the bounds of what it calls"
+)
 # What helps, by what the reason says; the hint of the code where none of these is in it.
 _HINTS = (
     ("recursion", "a loop instead, or a stack of your own for what is still to do"),
@@ -16,8 +19,26 @@ _HINTS = (
     ("does not know", "a newer toolchain (AIDGE_TOOLCHAIN_PREFIX)"),
     ("not on this machine", "`aidge-build doctor` names the package, AIDGE_TOOLCHAIN_PREFIX another toolchain"),
     ("has no symbols", "check before `strip`"),
-    ("there is no section", "the vector table's section is called .vectors or .isr_vector"),
+    ("for Cortex-M alone", "measure it: fill the stack with a pattern, run, and look how far it was overwritten"),
+    (
+        "no vector table",
+        "a section .vectors or .isr_vector, or a table in .text: the stack's top, the reset handler, further ones",
+    ),
+    ("the ELF's entry point", "link with -Wl,-e,Reset_Handler, or write ENTRY(Reset_Handler) in the linker script"),
+    (" is set, at", _OTHER_STACK),
+    ("the stack pointer", _OTHER_STACK),
+    ("a supervisor call", _OTHER_STACK),
+    (
+        "which is not in the program",
+        "only its author knows the stack use of code that the ELF does not hold, such as a boot ROM's",
+    ),
+    ("where no instruction is", "code in a section that is not executable is not read: put it into one that is"),
+    ("calls within each other", "fewer functions between the two"),
+    ("left on the stack", "assembler code must leave the stack as it found it"),
+    ("the way that leads there", "assembler code must hold as much on each way to an instruction"),
 )
+# Generated code has none of these: where a model's own bound is lost by one, a function that it calls is the cause.
+_FOREIGN = ("an indirect", "which is not in the program", "where no instruction is")
 
 
 def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
@@ -34,8 +55,18 @@ def check_stack(use: StackUse, budget_bytes: int | None) -> Iterator[Finding]:
         )
     if program.bytes is not None and use.reserved_bytes is not None:
         yield from _check_reserve(program, interrupt, use.reserved_bytes)
+    for name, bound in sorted(use.runs.items()):
+        if bound.bytes is None:
+            yield Finding("STK02", WARNING, f"no stack bound of {name}: {explain(bound)}", _run_hint(bound))
     if interrupt.bytes is None:
         yield Finding("STK02", NOTE, f"what an interrupt adds to the stack is not known: {explain(interrupt)}", _hint(interrupt))
+    if use.unseen:
+        yield Finding(
+            "STK02",
+            NOTE,
+            f"handlers of interrupts that no vector table of the ELF names are not seen: {'; '.join(use.unseen)}",
+            "add what the largest of them holds to the figure of an interrupt",
+        )
 
 
 def _check_reserve(program: StackBound, interrupt: StackBound, reserved_bytes: int) -> Iterator[Finding]:
@@ -56,6 +87,15 @@ def way(bound: StackBound) -> str:
     while len(shown) > 1 and shown[0][1] == 0 and "main" in bound.path and shown[0][0] != "main":
         del shown[0]
     return " > ".join(f"{name} {held:,}" for name, held in shown)
+
+
+def _run_hint(bound: StackBound) -> str:
+    if not bound.path:
+        return "does the firmware call it?"
+    if any(part in bound.reason for part in _FOREIGN):
+        last = [name for name in bound.path if not name.startswith("0x")][-1]
+        return f"generated code calls by name alone: link another {last}, or add to your budget what this one holds"
+    return _hint(bound)
 
 
 def _hint(bound: StackBound) -> str:

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: MIT
+"""Vector tables are found wherever a linker script puts them, and what they do not show is said."""
+
+from __future__ import annotations
+
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.elf import read_disassembly, read_image, stack_use
+from aidge_build.emulate import run_program
+from aidge_build.toolchain import disassemble
+from tests.command import aidge_build
+from tests.elf.own_script import REGIONS, SCRIPT, link, program
+from tests.programs import build, needs_cross_compiler, needs_qemu
+
+pytestmark = needs_cross_compiler
+# The fault handler of these programs holds 208 bytes of its own; 36 are what the core pushes without FPU.
+DEEP = program().replace(
+    "void Fault_Handler(void) { for (;;); }",
+    '__attribute__((naked)) void Fault_Handler(void) { __asm__("push {r4, lr}\\n sub sp, #200\\n add sp, #200\\n pop {r4, pc}"); }',
+)
+DEEPEST = 36 + 208
+VECTORS = "    .isr_vector : { KEEP(*(.isr_vector)) } > FLASH\n"
+FOLDED = SCRIPT.replace(VECTORS, "").replace("{ *(.text*) }", "{ KEEP(*(.isr_vector)) *(.text*) *(.rodata*) }")
+BEHIND_A_BOOT_BLOCK = FOLDED.replace("KEEP(*(.isr_vector))", ". = . + 256; KEEP(*(.isr_vector))").replace(
+    "    .text :", "    .boot : { LONG(0x4b32b500) . = . + 252; } > FLASH\n    .text :"
+)
+AT_THE_END = FOLDED.replace(
+    "KEEP(*(.isr_vector)) *(.text*) *(.rodata*)", "*(.text*) *(.rodata*) . = ALIGN(256); KEEP(*(.isr_vector))"
+)
+
+
+def use_of(elf):
+    return stack_use(read_image(elf), read_disassembly(disassemble(elf)), ("kws_run",))
+
+
+def findings(elf, *options: str) -> list[dict]:
+    result = aidge_build("check", elf, *(options or REGIONS), "--json")
+    return [finding for finding in result.json["findings"] if finding["code"] == "STK02"]
+
+
+@pytest.mark.parametrize(
+    "script, address",
+    [
+        (SCRIPT, 0x08000000),
+        (FOLDED, 0x08000000),
+        (FOLDED.replace("KEEP", ". = . + 128; KEEP"), 0x08000080),
+        (BEHIND_A_BOOT_BLOCK, 0x08000200),
+        (AT_THE_END, None),
+    ],
+    ids=["section", "folded", "header", "boot block", "end"],
+)
+@pytest.mark.parametrize("core", ["cortex-m0", "cortex-m7"])
+def test_a_table_is_found_by_its_section_or_by_what_it_holds(tmp_path, script, address, core):
+    elf = link(tmp_path, DEEP, script, cpu=(f"-mcpu={core}", "-mthumb"))
+    address = address or read_image(elf).symbol("vectors").address
+    use = use_of(elf)
+    assert (use.tables, use.interrupt.bytes, use.unseen) == ((address,), DEEPEST, ())
+    assert use.program.bytes is not None and use.program.path[0] == "Reset_Handler"
+    assert not findings(elf)
+
+
+def test_the_program_begins_where_the_core_does_whatever_the_linker_calls_its_entry(tmp_path):
+    """-nostartfiles without ENTRY: the linker takes the begin of .text, where the table or any function may lie."""
+    without = FOLDED.replace("ENTRY(Reset_Handler)\n", "")
+    for script in (without, without.replace("KEEP(*(.isr_vector)) *(.text*)", "*(.text*) . = ALIGN(256); KEEP(*(.isr_vector))")):
+        use = use_of(link(tmp_path, DEEP, script))
+        assert use.program.path[0] == "Reset_Handler" and use.program.bytes is not None
+
+
+def test_without_table_and_entry_the_finding_says_how_to_name_the_entry(tmp_path):
+    code = program().replace('section(".isr_vector"), used', 'section(".data"), used')
+    elf = link(tmp_path, code, FOLDED.replace("ENTRY(Reset_Handler)\n", "ENTRY(nowhere) nowhere = 0x08000300;\n"))
+    program_finding, interrupt_finding = findings(elf)
+    assert program_finding["text"] == "no stack bound: there is no code at the ELF's entry point 0x08000300"
+    assert "-Wl,-e,Reset_Handler" in program_finding["hint"] and "ENTRY(Reset_Handler)" in program_finding["hint"]
+    assert "there is no vector table in the program's constant memory" in interrupt_finding["text"]
+    assert "the stack's top, the reset handler" in interrupt_finding["hint"]
+
+
+LOOKALIKES = {
+    "functions alone": "void (*const like[4])(void) = { one, two, one, two };",
+    "no stack": "void (*const like[4])(void) = { 0, one, two, one };",
+    "an odd stack": "const struct { int top; void (*each[3])(void); } like = { 0x20000101, { one, two, one } };",
+    "a name in flash": "const struct { const char *name; void (*each[3])(void); } like = { (const char *)0x08000000, { one, two, one } };",
+    "a driver": "const struct { int *top; void (*each[3])(void); } like = { (int *)0x20000400, { one, 0, two } };",
+}
+
+
+@pytest.mark.parametrize("name", LOOKALIKES)
+def test_words_that_only_look_a_little_like_a_table_are_none(tmp_path, name):
+    table = LOOKALIKES[name].replace(" like", " __attribute__((aligned(128), used)) like", 1)
+    if "(*const like" in LOOKALIKES[name]:
+        table = "__attribute__((aligned(128), used)) " + LOOKALIKES[name]
+    code = program(f"void one(void) {{}} void two(void) {{}}\n{table}")
+    (address,) = use_of(link(tmp_path, code, FOLDED)).tables
+    assert address == 0x08000000
+
+
+def test_what_a_table_of_a_known_size_names_counts_even_where_no_symbol_says_that_it_is_a_function(tmp_path):
+    handler = '__asm__(".text\\n.thumb\\n.balign 2\\nhidden: sub sp, #300\\n add sp, #300\\n bx lr"); extern char hidden[];'
+    code = DEEP.replace("vectors[4]", "vectors[5]").replace("Fault_Handler }", "Fault_Handler, hidden + 1 }")
+    use = use_of(link(tmp_path, code.replace("int main", f"{handler}\nint main"), FOLDED))
+    assert use.interrupt.bytes == 36 + 300
+
+
+SET_VTOR = {
+    "by a constant": "(*(volatile unsigned *)0xE000ED08) = (unsigned)ram_table;",
+    "by a field": "((volatile unsigned *)0xE000ED00)[2] = (unsigned)ram_table;",
+    "on a condition": "if (*(volatile int *)0x20000800) *(volatile unsigned *)0xE000ED08 = (unsigned)ram_table;",
+}
+RAM_TABLE = "__attribute__((aligned(128))) static volatile unsigned ram_table[64]; void extra(void) {{ ram_table[5] = 3; {} }}"
+
+
+@pytest.mark.parametrize("core", ["cortex-m0plus", "cortex-m7"])
+@pytest.mark.parametrize("flags", ["-O0", "-O2"])
+@pytest.mark.parametrize("how", SET_VTOR)
+def test_a_table_that_moves_to_ram_is_said_to_be_unseen(tmp_path, how, flags, core):
+    elf = link(tmp_path, program(RAM_TABLE.format(SET_VTOR[how])), SCRIPT, flags, cpu=(f"-mcpu={core}", "-mthumb"))
+    (finding,) = findings(elf)
+    assert finding["severity"] == "note"
+    assert "handlers of interrupts that no vector table of the ELF names are not seen: extra+0x" in finding["text"]
+    assert " sets VTOR to ram_table, in RAM" in finding["text"]
+    text = aidge_build("check", elf, *REGIONS).stdout
+    assert " B for an interrupt by the vector table at 0x08000000, others are not seen)" in text
+
+
+def test_a_table_whose_address_comes_from_elsewhere_is_unseen_too(tmp_path):
+    code = program(
+        "void move(unsigned to) { *(volatile unsigned *)0xE000ED08 = to; } volatile unsigned n; void extra(void) { move(n); }"
+    )
+    assert "sets VTOR to an address that is not known" in findings(link(tmp_path, code))[0]["text"]
+
+
+def test_start_up_code_that_sets_the_register_to_the_table_in_flash_moves_nothing(tmp_path):
+    code = program("extern void *const vectors[]; void extra(void) { *(volatile unsigned *)0xE000ED08 = (unsigned)vectors; }")
+    elf = link(tmp_path, code)
+    assert use_of(elf).unseen == () and not findings(elf)
+    assert "for an interrupt)" in aidge_build("check", elf, *REGIONS).stdout
+
+
+@pytest.mark.parametrize("name", ["ram_vector_table", "__vectors_ram", "g_pfnRAMVectors", "__VECTOR_RAM"])
+def test_a_variable_that_looks_like_a_table_is_named(tmp_path, name):
+    elf = link(tmp_path, program(f"void (*volatile {name}[48])(void); void extra(void) {{ {name}[2] = extra; }}"))
+    assert f"{name} in RAM looks like a vector table" in findings(elf)[0]["text"]
+
+
+@pytest.mark.parametrize("name", ["vectors_of_weights", "ramp_vector", "parameters"])
+def test_other_variables_are_not(tmp_path, name):
+    elf = link(tmp_path, program(f"volatile int {name}[48]; void extra(void) {{ {name}[2] = 1; }}"))
+    assert use_of(elf).unseen == ()
+
+
+def test_an_entry_of_the_table_that_leads_out_of_the_program_costs_no_bound(tmp_path):
+    """Some chips want a check sum in a reserved entry, or have handlers in ROM."""
+    code = DEEP.replace("vectors[4]", "vectors[8]").replace("Fault_Handler }", "Fault_Handler, 0, 0, 0, (void *)0x7fff6ffd }")
+    use = use_of(link(tmp_path, code))
+    assert use.interrupt.bytes == DEEPEST
+    assert use.unseen == ("the vector table names 0x7fff6ffc, which is not in the program",)
+
+
+def test_a_table_in_flash_that_start_up_code_chooses_is_seen(tmp_path):
+    code = program(
+        '__attribute__((naked)) void Late_Handler(void) { __asm__("sub sp, #400\\n add sp, #400\\n bx lr"); } void Reset_Handler(void);\n'
+        "__attribute__((aligned(128))) void (*const late[5])(void) = { 0, 0, Late_Handler, 0, Late_Handler };\n"
+        "void extra(void) { *(volatile unsigned *)0xE000ED08 = (unsigned)late; }"
+    )
+    elf = link(tmp_path, code)
+    use = use_of(elf)
+    assert use.tables == (0x08000000, read_image(elf).symbol("late").address)
+    assert (use.interrupt.bytes, use.unseen) == (36 + 400, ())
+
+
+@needs_qemu
+def test_the_frame_of_an_interrupt_is_what_a_core_without_fpu_pushes(tmp_path):
+    """The stack pointer is no multiple of 8 when the interrupt comes, so that the core fills up with a word: 36 bytes."""
+    code = (
+        '__attribute__((naked)) void PendSV_Handler(void) { __asm__("sub sp, #196\\n push {r4}\\n pop {r4}\\n add sp, #196\\n bx lr"); }\n'
+        "__attribute__((aligned(128))) void (*const late[16])(void) = { [14] = PendSV_Handler };\n"
+        '__attribute__((naked, noinline)) int probe(void) { __asm__("sub sp, #300\\n ldr r0, =0xE000ED04\\n ldr r1, =0x10000000\\n"\n'
+        '" str r1, [r0]\\n dsb\\n isb\\n add sp, #300\\n bx lr\\n .ltorg"); }\n'
+        "int main(void) { *(volatile unsigned *)0xE000ED08 = (unsigned)late; probe(); return 0; }"
+    )
+    elf = build("mps2-an385", code, tmp_path)
+    used = run_program(elf, load_board("mps2-an385"), work_folder=tmp_path, emulator="qemu").stack_high_water_bytes
+    use = use_of(elf)
+    assert use.interrupt.bytes == 36 + 200 and use.program.path[-1] == "probe"
+    assert used == use.program.bytes + use.interrupt.bytes

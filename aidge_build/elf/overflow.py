@@ -15,7 +15,7 @@ _OVERFLOW = re.compile(r"region [`']([^`']+)':? overflowed by (\d+) bytes?")
 _MEMORY = re.compile(r"^(\S+) +0x([0-9a-f]+) +0x([0-9a-f]+)(?: +([!a-zA-Z]+))?$")
 _FLASH_NAME = re.compile("FLASH|ROM(?!.*RAM)")
 # Between two sections of one memory there is alignment, and no more.
-_LARGEST_GAP = 64
+LARGEST_GAP = 64
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def overfull(image: Image, region: Region, missing_bytes: int) -> tuple[Image, R
     """
     chosen, position, wanted = set(), region.origin, replace(region, length_bytes=region.length_bytes + missing_bytes)
     for section, begin, end in sorted(places(image), key=lambda place: (place[1], place[0].name)):
-        goes_on = position >= region.end and position <= begin < min(position + _LARGEST_GAP, wanted.end)
+        goes_on = position >= region.end and position <= begin < min(position + LARGEST_GAP, wanted.end)
         if region.origin <= begin < region.end or goes_on:
             chosen.add(section.name)
             position = max(position, end)

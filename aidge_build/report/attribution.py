@@ -149,7 +149,7 @@ class _Owners:
 
     def __init__(self, claims: Sequence[Claim]):
         self.groups: dict[str, str] = {}
-        self.models = tuple(claim.model for claim in claims)
+        self.files = {f"{claim.model}{ending}" for claim in claims for ending in (".c", ".cpp")}
         for claim in claims:
             self.groups.update({name: "weights" for name in claim.weights})
             self.groups.update({name: "layer code" for name in (*claim.functions, *claim.layers)})
@@ -165,8 +165,7 @@ class _Owners:
             return self.groups[source]
         if source.startswith("aidge_") and not source.startswith(_START_UP):
             return "kernels"
-        is_models = source.startswith(tuple(f"{model}_" for model in self.models))
-        if is_models or symbol.file in {f"{model}.c" for model in self.models}:
+        if symbol.file in self.files:
             return "layer code"
         # Local symbols of a user's file may be called anything.
         return "libc/libgcc" if _LIBRARY.fullmatch(source) and not self._is_users(symbol) else "other"

@@ -10,7 +10,7 @@ from aidge_build.boards import Region
 from aidge_build.elf.claims import Claim
 from aidge_build.elf.contents import SOFT_DOUBLE
 from aidge_build.elf.image import Image
-from aidge_build.elf.overflow import Overflow, overfull
+from aidge_build.elf.overflow import LARGEST_GAP, Overflow, overfull
 from aidge_build.elf.regions import region_use
 from aidge_build.report.attribution import Group, attribute
 
@@ -61,25 +61,37 @@ def explain_overflow(
         return TooSmall(overflow.region, overflow.missing_bytes)
     inside, wanted = overfull(image, region, overflow.missing_bytes)
     others = replace(image, sections=tuple(section for section in image.sections if section not in inside.sections))
-    groups = [group for group in attribute(inside, claims, [wanted])[0].groups if group.name not in ("padding", "free")]
+    groups = [_without_alignment(group) for group in attribute(inside, claims, [wanted])[0].groups if group.name != "free"]
     named = [(_title(group, item.name, item.section), item.size_bytes) for group in groups for item in group.items]
     largest = tuple(sorted(named, key=lambda part: (-part[1], part[0]))[:_SHOWN])
-    purposes = tuple(sorted(((group.name, group.size_bytes) for group in groups), key=lambda part: (-part[1], part[0])))
+    sizes = [("holes" if group.name == "padding" else group.name, group.size_bytes) for group in groups if group.items]
+    purposes = tuple(sorted(sizes, key=lambda part: (-part[1], part[0])))
     smaller = (_of_flash if region.kind == "flash" else _of_ram)(dict(purposes), image, command)
     hints = [*_elsewhere(others, memories, region, overflow), *smaller]
     return TooSmall(region.name, overflow.missing_bytes, region.length_bytes, largest, purposes, tuple(hints))
 
 
+def _without_alignment(group: Group) -> Group:
+    """Of the padding only what is more than alignment: memory that the linker script leaves out, as for a boot loader."""
+    items = tuple(item for item in group.items if group.name != "padding" or item.size_bytes > LARGEST_GAP)
+    return Group(group.name, sum(item.size_bytes for item in items), items)
+
+
 def _title(group: Group, name: str, section: str) -> str:
+    if group.name == "padding":
+        return f"the hole {name}"
     return "the stack" if group.name == "stack" and section.lstrip(".") == "stack" else name
 
 
 def _elsewhere(image: Image, memories: Sequence[Region], region: Region, overflow: Overflow) -> Iterator[str]:
-    """Memories of the same kind with room for what does not fit."""
+    """Memories of the same kind with room for what does not fit.
+
+    One that is only read and holds nothing of this program may be a ROM that its maker filled: nobody can put anything there.
+    """
     uses, _ = region_use(image, [memory for memory in memories if memory.kind == region.kind and memory.name != region.name])
     for use in uses:
         free = use.region.length_bytes - use.used_bytes
-        if free >= overflow.missing_bytes:
+        if free >= overflow.missing_bytes and (use.region.kind == "ram" or use.used_bytes):
             yield f"{use.region.name} has {free:,} B free"
 
 

@@ -168,6 +168,64 @@ def test_the_arena_and_the_weights_of_a_model_are_called_so(tmp_path):
     assert f"a smaller model: its arena is {arena:,} B (`aidge-build plan` says" in caught.value.hint
 
 
+def link_words(folder: Path, code: str, script: str) -> list[str]:
+    (folder / "main.c").write_text(code)
+    (folder / "app.ld").write_text(script)
+    return ["arm-none-eabi-gcc", *FLAGS, str(folder / "main.c"), "-T", str(folder / "app.ld"), "-o", str(folder / "app.elf")]
+
+
+# A boot loader has the first 4 KB of FLASH, and the maker's own one a ROM that no linker script fills.
+BEHIND_A_BOOT_LOADER = """
+MEMORY { FLASH (rx) : ORIGIN = 0x08000000, LENGTH = 8K
+  SYSTEM (rx) : ORIGIN = 0x1FF00000, LENGTH = 128K
+  SECOND (rx) : ORIGIN = 0x08100000, LENGTH = 128K
+  RAM (xrw) : ORIGIN = 0x20000000, LENGTH = 2K }
+ENTRY(main)
+SECTIONS { .isr_vector 0x08001000 : { *(.isr_vector) } > FLASH
+  .text : { *(.text*) *(.rodata*) } > FLASH
+  .second : { *(.second*) } > SECOND
+  .bss : { *(.bss*) } > RAM }
+"""
+LARGE_TABLE = """
+const char table[6000] = {1}; volatile int n;
+__attribute__((section(".isr_vector"), used)) const int vectors[4] = {1};
+int main(void) { n = table[n]; return 0; }
+"""
+
+
+def test_a_hole_for_a_boot_loader_counts_and_a_rom_is_no_place_to_go(tmp_path):
+    result = aidge_build("explain-link", "--json", "--", *link_words(tmp_path, LARGE_TABLE, BEHIND_A_BOOT_LOADER))
+    (memory,) = result.json["memories"]
+    assert [(part["name"], part["size_bytes"]) for part in memory["largest"][:2]] == [
+        ("table", 6000),
+        ("the hole before .isr_vector", 4096),
+    ]
+    purposes = {part["name"]: part["size_bytes"] for part in memory["purposes"]}
+    assert purposes["holes"] == 4096
+    whole = memory["length_bytes"] + memory["missing_bytes"]
+    assert whole - 8 < sum(purposes.values()) <= whole
+    assert not [hint for hint in memory["hints"] if "SYSTEM" in hint or "SECOND" in hint]
+
+
+def test_a_second_flash_is_a_place_to_go_where_the_program_has_something_in_it(tmp_path):
+    code = LARGE_TABLE + '__attribute__((section(".second"), used)) const int more = 5;'
+    result = aidge_build("explain-link", "--json", "--", *link_words(tmp_path, code, BEHIND_A_BOOT_LOADER))
+    hints = result.json["memories"][0]["hints"]
+    assert "SECOND has 131,068 B free" in hints and not [hint for hint in hints if "SYSTEM" in hint]
+
+
+def test_only_what_a_model_names_or_what_lies_in_its_object_is_its_code(tmp_path):
+    """The user's own functions and variables may begin with the model's name."""
+    users = "volatile int kws_scores[12], kws_features[600];\n__attribute__((noinline)) int kws_best(int k) { return kws_scores[k] + kws_features[k]; }\n"
+    code = model().replace(MAIN, f"{users}{MAIN} kws_scores[1] = kws_best(3);")
+    document = aidge_build("report", build("microbit", code, tmp_path), "--board", "microbit", "--json").json
+    group_of = {
+        item["name"]: group["name"] for region in document["regions"] for group in region["groups"] for item in group["items"]
+    }
+    assert {group_of[name] for name in ("kws_scores", "kws_features", "kws_best")} == {"other"}
+    assert {group_of[name] for name in ("kws_run", "kws_conv", "kws_fc")} == {"layer code"}
+
+
 @pytest.mark.parametrize(
     "text, expected",
     [

@@ -15,11 +15,13 @@ def remove_identities(view: GraphView) -> GraphView:
     """
     rewrite = Rewrite(view)
     renamed: dict[str, str] = {}  # tensors that take over a graph output's name; one take-over per producer
+    handed: dict[str, str] = {}  # what is taken out -> what it handed on, through others that are taken out
     for node in view.nodes:
         if not _hands_on(view, node):
             continue
-        source, result = node.inputs[0], node.outputs[0]
+        source, result = handed.get(node.inputs[0], node.inputs[0]), node.outputs[0]
         if result not in view.outputs:
+            handed[result] = source
             rewrite.redirect(result, source)
             rewrite.remove_node(node)
         elif view.producer(source) is not None and source not in view.outputs and source not in renamed:

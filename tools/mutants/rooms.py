@@ -44,12 +44,21 @@ ROOMS = (
             "tests/target/test_flash.py",
         ),
     ),
-    Room("memory", ("tests/unit/test_memory_*.py", "tests/unit/test_plan_command.py", "tests/target/test_several_regions.py")),
+    Room(
+        "memory",
+        (
+            "tests/unit/test_memory_*.py",
+            "tests/golden/test_plans.py",
+            "tests/unit/test_plan_command.py",
+            "tests/target/test_several_regions.py",
+        ),
+    ),
     Room(
         "recipes",
         (
             "tests/unit/test_recipes*.py",
             "tests/unit/test_constant_channels.py",
+            "tests/golden/test_recipes.py",
             "tests/unit/test_signed_tensors.py",
             "tests/operators/test_qlinear.py",
             "tests/target/test_quantized_dialects.py",

@@ -51,6 +51,19 @@ def hard_questions() -> list[list[Buffer]]:
     return found
 
 
+def stubborn_questions() -> Iterator[list[Buffer]]:
+    """Questions whose exhaustive search takes hundreds of nodes, or does not end."""
+    for seed in (2, 17, 98):
+        random, count = Random(seed), 18 + seed % 8
+        firsts = [random.randrange(10) for _ in range(count)]
+        yield [
+            Buffer(
+                f"b{i}", random.randrange(1, 30), random.choice((1, 2, 8)[: 1 + seed % 3]), first, first + random.randrange(1, 5)
+            )
+            for i, first in enumerate(firsts)
+        ]
+
+
 def line(found: MemoryPlan) -> str:
     offsets = " ".join(f"{placement.buffer.name}@{placement.offset_bytes}" for placement in found.placements)
     proof = "proved" if found.offsets_proved_optimal else "open"
@@ -75,6 +88,22 @@ def offsets() -> Iterator[str]:
     for seed in range(30):
         buffers, overlaps = random_question(seed)
         yield planned(buffers, overlaps=overlaps)
+
+
+def limits() -> Iterator[str]:
+    """What is found and proved when the nodes end too early, and what a capacity makes of that."""
+    for buffers in stubborn_questions():
+        problem = Problem.of(buffers)
+        bound = problem.lower_bound[0]
+        for nodes in (0, 25, 100, 400):
+            yield f"{nodes} nodes: {planned(buffers, nodes=nodes)}"
+        for capacity in (bound, bound + 1, bound + 3):
+            yield f"capacity {capacity}: {planned(buffers, nodes=150, capacity_bytes=capacity)}"
+        for capacity in (bound, bound + 2):
+            budget = NodeBudget(450)
+            outcome, offsets = search(problem, capacity, budget)
+            yield f"search {capacity}: {outcome.name} {offsets} {budget.left} left"
+        yield f"fullest {arranged(*fullest_first(problem, best_greedy(problem), bound, 400))}"
 
 
 def arranged(found: Arrangement, *more: object) -> str:
@@ -174,7 +203,7 @@ def text(lines: Iterator[str]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-@pytest.mark.parametrize("what", [offsets, efforts, bounds, regions, pictures], ids=lambda what: what.__name__)
+@pytest.mark.parametrize("what", [offsets, limits, efforts, bounds, regions, pictures], ids=lambda what: what.__name__)
 def test_what_is_planned_is_as_it_was(golden, what):
     golden(f"plans_{what.__name__}", {f"{what.__name__}.txt": text(what())})
 

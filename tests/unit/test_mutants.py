@@ -22,7 +22,7 @@ LIMIT = 7
 
 def fits(size: int = 0) -> bool:
     """Whether it fits."""
-    total: int
+    total: int = len(list(zip("a", "b", strict=True)))
     if 0 < size <= LIMIT and size != 3:
         total = size
         return True
@@ -50,6 +50,7 @@ def test_every_comparison_constant_connective_and_statement_is_changed_once():
         ("constant", condition, "if -1 < size <= LIMIT and size != 3:"),
         ("constant", condition, "if 0 < size <= LIMIT and size != 4:"),
         ("constant", condition, "if 0 < size <= LIMIT and size != 2:"),
+        ("statement", "total: int = len(list(zip('a', 'b', strict=True)))", "pass"),
         ("statement", "total = size", "pass"),
         ("statement", "return True", "pass"),
         ("constant", "return True", "return False"),
@@ -79,9 +80,9 @@ def test_statements_say_that_they_were_reached_and_do_what_they_did():
     assert HIT in ast.unparse(tree)
     names: dict = {}
     exec(compile(tree, "m.py", "exec"), names)
-    assert (names["fits"](2), reached) == (True, [7, 8, 9])
-    assert (names["fits"](3), reached[3:]) == (False, [7, 10])
-    assert names["fits"].__doc__ == "Whether it fits." and statement_lines(TEXT) == [7, 8, 9, 10]
+    assert (names["fits"](2), reached) == (True, [6, 7, 8, 9])
+    assert (names["fits"](3), reached[4:]) == (False, [6, 7, 10])
+    assert names["fits"].__doc__ == "Whether it fits." and statement_lines(TEXT) == [6, 7, 8, 9, 10]
 
 
 def test_a_mutant_is_tried_with_the_quickest_tests_that_come_by_its_statement():

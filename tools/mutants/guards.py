@@ -47,10 +47,10 @@ def guards_of(room: Room, root: Path, store: Path, say) -> list[Guard]:
 def chosen(mutant: Mutant, guards: Sequence[Guard]) -> list[Guard]:
     """The tests to run on a mutant, the quickest first, up to BUDGET: those that come by its statement.
 
-    What runs at import has all that come by its file.
+    What runs at import has all that come by its file, and those that come by nothing: they look at what importing made.
     """
     if _runs_at_import(mutant):
-        hits = [guard for guard in guards if mutant.file in guard.files]
+        hits = [guard for guard in guards if mutant.file in guard.files or not guard.lines]
     else:
         hits = [guard for guard in guards if (mutant.file, mutant.statement) in guard.lines]
     result, seconds = [], 0.0

@@ -93,7 +93,11 @@ def statement_lines(text: str) -> list[int]:
 
 
 def _sites(tree: ast.Module) -> Iterator[_Site]:
-    """Nodes that could be changed; an annotation never runs, and a docstring says nothing to Python."""
+    """Nodes that could be changed.
+
+    An annotation never runs, and a docstring says nothing to Python. zip(strict=True) states that lengths are equal: where that
+    can be false, a comparison and an error message belong, and these are changed.
+    """
     index = 0
 
     def visit(node: ast.AST, owner: ast.AST, statement: ast.stmt | None, function: str) -> Iterator[_Site]:
@@ -104,7 +108,7 @@ def _sites(tree: ast.Module) -> Iterator[_Site]:
             index += 1
             yield _Site(node, index, statement, owner, function or MODULE)
         for field, value in ast.iter_fields(node):
-            if field in ("annotation", "returns"):
+            if field in ("annotation", "returns") or isinstance(node, ast.keyword) and node.arg == "strict":
                 continue
             inside = function
             if field == "body" and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):

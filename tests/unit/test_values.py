@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""What the stages hand over are values: nobody changes them afterwards."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ROOMS = ("arithmetic", "elf", "memory", "recipes", "verify")
+GROWING = {"aidge_build.elf.frames.State"}  # the registers of a simulated core, changed instruction by instruction
+BY_IDENTITY = {
+    "aidge_build.arithmetic.thresholds.HighForm",
+    "aidge_build.arithmetic.thresholds.LowForm",
+    "aidge_build.arithmetic.thresholds.Staircase",
+    "aidge_build.recipes.channel_reach.Reach",
+    "aidge_build.recipes.channel_reach.Sums",
+    "aidge_build.recipes.channel_use.Product",
+}
+
+
+def dataclasses_of(room: str) -> dict[str, type]:
+    found = {}
+    for path in sorted((ROOT / "aidge_build" / room).glob("*.py")):
+        module = importlib.import_module(f"aidge_build.{room}.{path.stem}".removesuffix(".__init__"))
+        for name, value in vars(module).items():
+            if inspect.isclass(value) and dataclasses.is_dataclass(value) and value.__module__ == module.__name__:
+                found[f"{module.__name__}.{name}"] = value
+    return found
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_value_of_a_room_is_frozen(room):
+    found = dataclasses_of(room)
+    changeable = {name for name, kind in found.items() if not kind.__dataclass_params__.frozen}
+    assert changeable == GROWING & set(found)
+
+
+def test_values_that_hold_arrays_are_compared_by_identity():
+    """Two arrays are equal in each element, which is no answer to whether two values are equal."""
+    found = [entry for room in ROOMS for entry in dataclasses_of(room).items()]
+    assert {name for name, kind in found if not kind.__dataclass_params__.eq} == BY_IDENTITY

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""Vectors: what is taken from a file, what is refused, and what is drawn at random, the same numbers on every machine."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import numpy
+import pytest
+
+from aidge_build.errors import AidgeError
+from aidge_build.verify.compare import Difference, compare, top1_equal
+from aidge_build.verify.vectors import model_inputs, perturbed, random_vectors, read_npz, reference_outputs
+from tests.models import graph
+
+ONE = graph("y = Relu(x)", inputs="float[1,3] x", outputs="float[1,3] y")
+TWO = graph("y = Relu(a) z = Neg(b)", inputs="float[2] a, float[1,2] b", outputs="float[2] y, float[1,2] z")
+KINDS = graph(
+    "p = Neg(a) q = Not(b) r = Neg(c)", inputs="int8[4] a, bool[4] b, float[4] c", outputs="int8[4] p, bool[4] q, float[4] r"
+)
+
+
+def floats(*rows):
+    return numpy.array(rows, numpy.float32)
+
+
+def refusal(arrays, view=ONE) -> str:
+    with pytest.raises(AidgeError) as caught:
+        model_inputs(arrays, view)
+    assert caught.value.code == "VECTORS"
+    return str(caught.value)
+
+
+def test_one_input_reads_x_and_several_read_their_names():
+    assert model_inputs({"x": floats([1, 2, 3], [4, 5, 6])}, ONE)["x"].tolist() == [[[1, 2, 3]], [[4, 5, 6]]]
+    assert model_inputs({"x": floats([0, 0, 0]), "x_x": floats([1, 2, 3])}, ONE)["x"].tolist() == [[[1, 2, 3]]]
+    found = model_inputs({"x_a": floats([1, 2]), "x_b": floats([3, 4])}, TWO)
+    assert (found["a"].shape, found["b"].shape) == ((1, 2), (1, 1, 2)) and found["b"].flags.c_contiguous
+    assert refusal({"x": floats([1, 2])}, TWO).startswith("there is no array for input 'a'")
+    assert "vectors are expected as x (one input) or x_x" in refusal({"u": floats([1])})
+
+
+def test_stored_bytes_feed_a_float_input_by_their_scale():
+    stored = {"x": numpy.array([[-128, 3, 127]], numpy.int8), "x_scale": 0.5, "x_zero_point": 3}
+    assert model_inputs(stored, ONE)["x"].tolist() == [[[-65.5, 0, 62]]] and model_inputs(stored, ONE)["x"].dtype == "float32"
+    del stored["x_scale"]
+    assert refusal(stored) == "array x is int8, input 'x' is float32"
+    doubles = {"x": numpy.zeros((1, 3)), "x_scale": 0.5, "x_zero_point": 3}
+    assert refusal(doubles) == "array x is float64, input 'x' is float32"
+    assert model_inputs({"x": floats([1, 2, 3]), "x_scale": 0.5, "x_zero_point": 3}, ONE)["x"].tolist() == [[[1, 2, 3]]]
+
+
+@pytest.mark.parametrize("values", [floats([1, 2]), floats([[1, 2, 3, 4]]), numpy.float32(1), numpy.zeros((0, 3), numpy.float32)])
+def test_vectors_of_other_dims_are_refused(values):
+    assert refusal({"x": values}).startswith(f"array x has dims {values.shape}, wants (vectors, 1, 3)")
+
+
+def test_inputs_with_different_counts_of_vectors_are_refused():
+    arrays = {"x_a": floats([1, 2], [3, 4]), "x_b": floats([3, 4])}
+    assert refusal(arrays, TWO) == "the inputs have [1, 2] vectors. Hint: the same number, at least one, for each"
+
+
+def test_references_belong_to_the_outputs_and_have_as_many_vectors():
+    found = reference_outputs({"ref": floats([1, 2, 3])}, "ref", ONE, 1)
+    assert found["y"].shape == (1, 1, 3)
+    both = reference_outputs({"ref_y": floats([1, 2]), "ref": floats([3, 4])}, "ref", TWO, 1)
+    assert (both["y"].tolist(), both["z"].tolist()) == ([[1, 2]], [[[3, 4]]])
+    with pytest.raises(AidgeError, match="there is no array 'ref'.*Tried: x"):
+        reference_outputs({"x": floats([1])}, "ref", ONE, 1)
+    for wrong in (floats([1, 2, 3], [1, 2, 3]), floats([1, 2]), floats([[1, 2, 3, 4]])):
+        with pytest.raises(AidgeError, match=r"array ref has dims \(.*\), wants \(1, 1, 3\)"):
+            reference_outputs({"ref": wrong}, "ref", ONE, 1)
+    with pytest.raises(AidgeError, match="wants"):
+        reference_outputs({"ref": floats([1, 2, 3, 4, 5, 6])}, "ref", ONE, 2)
+
+
+def test_random_vectors_are_the_same_everywhere_and_fill_their_types():
+    found = random_vectors(KINDS, 2, 7)
+    assert found["a"].tolist() == [[11, -54, 101, 113], [41, -63, -122, 32]]
+    assert found["b"].dtype == bool and found["c"].dtype == "float32" and found["c"].shape == (2, 4)
+    assert (found["c"].astype(float) * 1e4).round().astype(int).tolist() == [[-641, -3939, -4431, -4903], [-1098, 91, 1070, 9910]]
+    assert found["b"].tolist() == [[False, False, True, True], [False, True, False, False]]
+    many = random_vectors(KINDS, 4000, 1)
+    assert (many["a"].min(), many["a"].max()) == (-128, 127) and 0.49 < many["b"].mean() < 0.51
+    assert -1 <= many["c"].min() < -0.99 and 0.99 < many["c"].max() < 1 and abs(many["c"].mean()) < 0.02
+
+
+def test_perturbed_vectors_move_a_tenth_of_their_elements_within_their_type():
+    base = {"a": numpy.tile(numpy.array([[100], [-100]], numpy.int8), 5000), "c": numpy.full((1, 10_000), 0.5, numpy.float32)}
+    found = perturbed(base, 3, 11)
+    assert {name: values.shape for name, values in found.items()} == {"a": (3, 5000), "c": (3, 10_000)}
+    again = perturbed(base, 3, 11)
+    assert all(numpy.array_equal(found[name], again[name]) and found[name].dtype == base[name].dtype for name in base)
+    for row, start in zip(found["a"].astype(int), (100, -100, 100), strict=True):
+        moved = row[row != start]
+        assert 0.08 < len(moved) / row.size < 0.11
+        assert (moved.min(), moved.max()) == ((-27, 127) if start > 0 else (-128, 27))
+    moved = found["c"][found["c"] != 0.5]
+    assert (
+        0.09 < moved.size / 30_000 < 0.11 and moved.min() < 0.01 and moved.max() > 0.99 and 0 <= moved.min() and moved.max() <= 1
+    )
+    zeros = perturbed({"c": numpy.zeros((1, 10_000), numpy.float32)}, 1, 1)["c"]
+    assert 0.0009 < numpy.abs(zeros).max() <= 0.001
+
+
+def test_the_same_seed_perturbs_alike_on_every_machine():
+    found = perturbed(
+        {"a": numpy.arange(40, dtype=numpy.int8)[None], "c": numpy.linspace(-1, 1, 40, dtype=numpy.float32)[None]}, 1, 5
+    )
+    changed = numpy.flatnonzero(found["a"][0] != numpy.arange(40)).tolist()
+    assert [changed, found["a"][0, changed].tolist()] == [[4, 7, 8, 19, 23, 29, 31], [80, -60, -116, 63, 59, -49, 107]]
+    differs = numpy.flatnonzero(found["c"][0] != numpy.linspace(-1, 1, 40, dtype=numpy.float32)).tolist()
+    assert [differs, [round(float(value), 4) for value in found["c"][0, differs]]] == [
+        [8, 19, 31, 32],
+        [-0.1951, -0.2928, 1.0404, 0.711],
+    ]
+
+
+def npz(**arrays) -> bytes:
+    file = io.BytesIO()
+    numpy.savez(file, **arrays)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content, text",
+    [
+        (b"", "is not an NPZ file of plain arrays"),
+        (b"PK\x03\x04 and nothing", "is not an NPZ file of plain arrays"),
+        (npz(x=numpy.array([{}], object)), "is not an NPZ file of plain arrays"),
+        (None, "cannot be read: No such file or directory"),
+    ],
+)
+def test_a_file_that_holds_no_arrays_is_refused_in_one_line(tmp_path, content, text):
+    path = tmp_path / "io.npz"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(AidgeError) as caught:
+        read_npz(path)
+    assert str(caught.value).startswith(f"{path}: {text}") and caught.value.code == "VECTORS" and "\n" not in str(caught.value)
+
+
+def test_the_arrays_of_a_file_are_read_by_name(tmp_path):
+    (tmp_path / "io.npz").write_bytes(npz(x=numpy.arange(3), y=numpy.eye(2)))
+    found = read_npz(tmp_path / "io.npz")
+    assert sorted(found) == ["x", "y"] and found["x"].tolist() == [0, 1, 2]
+    assert zipfile.is_zipfile(tmp_path / "io.npz")
+
+
+def test_the_largest_value_of_every_output_counts_for_top_1():
+    wanted = {"y": floats([1, 2, 3], [3, 2, 1]), "z": floats([1, 0], [1, 0])}
+    assert top1_equal(wanted, wanted) == 2
+    assert top1_equal({**wanted, "z": floats([0, 1], [1, 0])}, wanted) == 1
+    assert top1_equal({"y": floats([0, 9, 3], [0, 9, 1]), "z": floats([0, 1], [1, 0])}, wanted) == 0
+
+
+def test_a_difference_as_json_says_everything_but_the_verdict():
+    found = compare("y", numpy.array([[1, 5]], numpy.int8), numpy.array([[1, 2]], numpy.int8))
+    assert found == Difference("y", "level", 2, 1, 3, False)
+    assert found.as_json() == {"name": "y", "unit": "level", "values": 2, "differing_values": 1, "max_difference": 3}

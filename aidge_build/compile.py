@@ -11,13 +11,13 @@ from functools import partial
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.fuse_meta import fuse_meta
+from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.mem_info import mem_info_of
-from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.debug import show
 from aidge_build.emit import emit
-from aidge_build.errors import AidgeError, located
+from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.naming import layer_symbols
@@ -78,18 +78,18 @@ def _reduced(view: GraphView, options: Options) -> GraphView:
 
 
 def demands_of(assignment: Assignment, node: Node) -> Demands:
-    return assignment.choices[node.name].kernel.node_class.demands(assignment.node_view(node))
+    return assignment.choices[node.name].kernel.demands(assignment.node_view(node))
 
 
-def export_node(kernel: Kernel, seen: NodeView, symbol: str, places: Mapping[str, Place]) -> KernelNode:
-    """The kernel at its node; it is told where its outputs lie when all of them lie in the arena."""
+def kernel_call(kernel: Kernel, seen: NodeView, symbol: str, places: Mapping[str, Place]) -> Call:
+    """The kernel's call at its node; it is told where its outputs lie when all of them lie in the arena."""
     found = [places[tensor.name] for tensor in seen.outputs]
     inside = [
         mem_info_of(tensor, place.offset_bytes, place.stride_bytes)
         for tensor, place in zip(seen.outputs, found)
         if place.kind == "arena"
     ]
-    return kernel.node_class(replace(seen, symbol=symbol), inside if len(inside) == len(found) else None)
+    return kernel.call(replace(seen, symbol=symbol), inside if len(inside) == len(found) else None)
 
 
 def _brought(layers: list[Layer], library: Library) -> dict[str, bytes]:
@@ -110,8 +110,7 @@ def make_program(
     for node, symbol in zip(schedule.steps, symbols):
         choice = assignment.choices[node.name]
         seen = replace(assignment.node_view(node), objective=request.target.objective)
-        with located(node.where()):
-            call = export_node(choice.kernel, seen, symbol, placed.places).call()
+        call = kernel_call(choice.kernel, seen, symbol, placed.places)
         show(4, node.name, call)
         scratch = schedule.scratch_of.get(node.name)
         layers.append(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +32,8 @@ class AidgeError(Exception):
 
     def within(self, where: str) -> AidgeError:
         """The same error, seen from further outside: `where` is put in front."""
-        self.where = f"{where}: {self.where}" if self.where else where
+        if not self.where.startswith(where):
+            self.where = f"{where}: {self.where}" if self.where else where
         return self
 
     def __str__(self) -> str:
@@ -76,6 +78,32 @@ def located(where: str) -> Iterator[None]:
     except Exception as error:
         error.add_note(f"at {where}")
         raise
+
+
+@contextmanager
+def plugged_in(what: str, where: str = "", code: str = "LIBRARY") -> Iterator[None]:
+    """Runs code of a plug-in, which may raise anything: what is no refusal becomes one, with `what` as its subject.
+
+    A plug-in that ends the program (SystemExit) is refused like one that fails; only the user's interrupt passes.
+    """
+    try:
+        yield
+    except AidgeError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise AidgeError(f"{what} {failure(error)}", where=where, code=code, hint="AIDGE_DEBUG=1 shows the traceback") from error
+
+
+def failure(error: BaseException) -> str:
+    """What an exception says, and the line of the file that raised it: "raised ValueError: no (mine.py, line 3)"."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    place = "" if last is None else f" ({os.path.basename(last.tb_frame.f_code.co_filename)}, line {last.tb_lineno})"
+    if isinstance(error, SystemExit):
+        return f"ended the program with {error.code!r}{place}"
+    text = str(error)
+    return f"raised {type(error).__name__}{': ' if text else ''}{text}{place}"
 
 
 def printable(text: str, limit: int = 4000) -> str:

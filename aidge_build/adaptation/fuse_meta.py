@@ -40,7 +40,7 @@ def _fused(
             continue
         node = meta_node(view, kernel.type, found)
         seen = NodeView(node, tuple(map(view.tensor, node.inputs)), tuple(map(view.tensor, node.outputs)), view)
-        rejected = kernel.spec.rejection(seen, target.features, target.rounding)
+        rejected = kernel.rejection(seen, target.features, target.rounding)
         if rejected or _better_apart(view, found, preferred, libraries, target):
             continue
         for covered in found.nodes:

@@ -49,7 +49,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
             if library.kernels:
                 rejected.append((library.name, f"has no kernel for {view.node.type}"))
         for kernel in candidates:
-            reason = kernel.spec.rejection(view, target.features, target.rounding)
+            reason = kernel.rejection(view, target.features, target.rounding)
             if reason:
                 rejected.append((_title(kernel), reason))
             else:

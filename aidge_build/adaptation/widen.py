@@ -46,10 +46,10 @@ def widen(view: GraphView, libraries: Sequence[Library], target: Target) -> tupl
 
 
 def _candidates(seen: NodeView, library: Library, target: Target) -> list[Adaptation]:
-    found = [
-        adaptation(seen, kernel.spec, features=target.features, rounding=target.rounding)
-        for kernel in library.kernels_for(seen.node.type, seen.operator.kinds())
-    ]
+    found = []
+    for kernel in library.kernels_for(seen.node.type, seen.operator.kinds()):
+        with kernel.running("a predicate of the spec", seen.node):
+            found.append(adaptation(seen, kernel.spec, features=target.features, rounding=target.rounding))
     return sorted((one for one in found if isinstance(one, Adaptation) and one.steps), key=lambda one: one.cost_bytes)
 
 

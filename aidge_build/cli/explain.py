@@ -121,7 +121,7 @@ def _facts(assignment: Assignment, node: Node, symbol: str, objective: str) -> d
     if kernel is None:
         return {"facts": {}, "refused": ""}
     try:
-        call = kernel.node_class(replace(assignment.node_view(node), symbol=symbol, objective=objective), None).call()
+        call = kernel.call(replace(assignment.node_view(node), symbol=symbol, objective=objective), None)
     except AidgeError as error:
         return {"facts": {}, "refused": str(error)}
     return {"facts": dict(sorted(call.facts.items())), "refused": ""}

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from aidge_build.compat.generic_operator import generic_operator
 from aidge_build.compat.operator_impl import OperatorImpl
-from aidge_build.contract.library import Kernel, KernelRegistry
 from aidge_build.contract.implication import most_specific_first
+from aidge_build.contract.library import Kernel, KernelRegistry
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import ImplSpec, NodeView
 from aidge_build.errors import AidgeError

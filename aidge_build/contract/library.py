@@ -13,16 +13,20 @@ import importlib.util
 import os
 import sys
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import ModuleType
 
+from aidge_build.contract.call import Call
 from aidge_build.contract.implication import most_specific_first
+from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.node import KernelClass, KernelNode
-from aidge_build.contract.spec import ImplSpec
+from aidge_build.contract.spec import Demands, ImplSpec, NodeView
 from aidge_build.cores import CPU_FEATURES
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, failure, located, plugged_in
+from aidge_build.graph.view import Node
 from aidge_build.operators.base import Operator
 
 MANIFEST = "library.toml"
@@ -40,6 +44,31 @@ class Kernel:
     spec: ImplSpec
     node_class: KernelClass
     pattern: str = ""  # of a meta-operator: the nodes that it stands for
+
+    # Only these run what the library's author wrote: whatever it raises is refused in one line.
+
+    def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
+        """Why the spec does not accept the node; "" when it does."""
+        with self.running("a predicate of the spec", view.node):
+            return self.spec.rejection(view, features, rounding)
+
+    def demands(self, view: NodeView) -> Demands:
+        """What the kernel asks of the planner for this node."""
+        with self.running("demands", view.node):
+            return _expected(self.node_class.demands(view), Demands)
+
+    def call(self, view: NodeView, mem_info: Sequence[MemInfo] | None) -> Call:
+        """The call for this node, whose outputs lie at `mem_info`; AidgeError when it cannot be computed exactly."""
+        with self.running("the constructor", view.node):
+            node = self.node_class(view, mem_info)
+        with self.running("call", view.node):
+            return _expected(node.call(), Call)
+
+    @contextmanager
+    def running(self, part: str, node: Node) -> Iterator[None]:
+        """Around code of the library's author: names library, class, part and node in what it refuses."""
+        with located(node.where()), plugged_in(f"{part} of {self.node_class.__name__} in library {self.library}"):
+            yield
 
 
 @dataclass(frozen=True)
@@ -84,6 +113,12 @@ class Library:
     def _known(self) -> dict[tuple[str, ...], tuple[Kernel, ...]]:
         """What `kernels_for` has answered."""
         return {}
+
+
+def _expected(value, wanted: type):
+    if not isinstance(value, wanted):
+        raise TypeError(f"it returns {type(value).__name__}, not {wanted.__name__}")
+    return value
 
 
 class KernelRegistry:
@@ -273,7 +308,6 @@ def _import(module: str, finder: LibraryLoader, where: str) -> ModuleType:
         return importlib.import_module(module)
     except AidgeError as error:
         raise error.within(f"{where}/{finder.sources[module][0]}")
-    except Exception as error:  # a plug-in may raise anything: its file and the reason are what the user needs
-        raise AidgeError(
-            f"{type(error).__name__}: {error}", where=f"{where}/{finder.sources[module][0]}", code="LIBRARY"
-        ) from error
+    except (Exception, SystemExit) as error:  # a plug-in may raise anything: its file and the reason are what the user needs
+        what = failure(error) if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
+        raise AidgeError(what, where=f"{where}/{finder.sources[module][0]}", code="LIBRARY") from error

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy
 
-from aidge_build.errors import AidgeError, located
+from aidge_build.errors import AidgeError, located, plugged_in
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view, topological
 from aidge_build.importers import old_opset
@@ -61,7 +61,7 @@ class _Import:
             self._tensors[name] = constant(name, values)
         names = unique_names(self._model.nodes)
         for node in _sorted(self._model.nodes, names):
-            with located(node.where()):
+            with located(node.where()), plugged_in(f"the operator {node.full_type}", code="OPERATOR"):
                 self._add_node(node, names[node.index])
         self._check_outputs()
         view = graph_view(self._name, self._nodes, self._tensors, inputs, [value.name for value in self._model.outputs])

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""Whatever a library's own code raises ends in one line that names library, class and node, and in exit code 2."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.command import aidge_build
+from tests.models import model
+
+LIBRARY = """
+import sys
+from aidge_build import Call, Demands, ExportLib, ExportNodeCpp, ImplSpec, Input, IOSpec, KernelNode, Output, dtype, kernel
+
+def accepts(view):
+    {predicate}
+    return ""
+
+@kernel("ReLU", ImplSpec(IOSpec(dtype.float32), predicates=(accepts,)))
+class Rectify(KernelNode):
+    def __init__(self, node, mem_info=None):
+        {constructor}
+        super().__init__(node, mem_info)
+    @classmethod
+    def demands(cls, view):
+        {demands}
+        return Demands()
+    def call(self):
+        {call}
+        return Call("rectify", (), (Input(0), Output(0)))
+"""
+PARTS = {
+    "predicate": "a predicate of the spec",
+    "constructor": "the constructor",
+    "demands": "demands",
+    "call": "call",
+}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    def run(text: str, verb: str = "compile", **environment: str):
+        folder = tmp_path / "mine"
+        folder.mkdir()
+        (folder / "library.toml").write_text('name = "mine"\n')
+        (folder / "mine.py").write_text(text)
+        (tmp_path / "net.onnx").write_bytes(model("y = Relu(x)", inputs="float[1,4] x", outputs="float[1,4] y"))
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        more = ["--out", tmp_path / "out"] if verb == "compile" else []
+        return aidge_build(verb, tmp_path / "net.onnx", "--kernel-path", tmp_path, "--lib", "mine", *more)
+
+    return run
+
+
+@pytest.mark.parametrize("raised", ["raise NotImplementedError('Pad2D nodes is not implemented')", "sys.exit(3)"])
+@pytest.mark.parametrize("part", PARTS)
+def test_what_a_kernel_raises_is_one_line_with_library_class_and_node(run, part, raised):
+    result = run(LIBRARY.format(**{name: raised if name == part else "pass" for name in PARTS}))
+    assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1, result.stderr
+    reason = "raised NotImplementedError: Pad2D nodes is not implemented" if "raise" in raised else "ended the program with 3"
+    assert f"node 'Relu_0' (ReLU): {PARTS[part]} of Rectify in library mine {reason} (mine.py, line " in result.stderr
+
+
+def test_a_debug_level_still_shows_the_traceback(run):
+    text = LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), "call": "raise ValueError('no')"})
+    result = run(text, AIDGE_DEBUG="1")
+    assert result.exit_code == 2 and "Traceback" in result.stderr and "ValueError: no" in result.stderr
+
+
+def test_a_call_that_is_none_is_refused(run):
+    text = LIBRARY.format(**{**dict.fromkeys(PARTS, "pass"), "call": "return None"})
+    assert "call of Rectify in library mine raised TypeError: it returns NoneType, not Call" in run(text).stderr
+
+
+def test_a_library_that_ends_the_program_while_it_is_loaded_is_refused(run):
+    result = run("import sys\nsys.exit(3)\n")
+    assert result.exit_code == 2 and "mine.py: ended the program with 3" in result.stderr
+
+
+def test_an_operator_of_a_library_that_fails_is_named_with_its_node(run):
+    text = """
+from aidge_build import ExportLib, ExportNode, ImplSpec
+def infer(inputs):
+    raise KeyError("dims")
+class Mine(ExportLib):
+    _name = "mine"
+Mine.register_generic("Relu", ImplSpec(), infer=infer)(ExportNode)
+"""
+    result = run(text, verb="plan")
+    assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1, result.stderr
+    assert "(Relu): the operator Relu raised KeyError: 'dims' (mine.py, line 4)" in result.stderr

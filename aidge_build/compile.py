@@ -106,10 +106,11 @@ def make_program(
     model_macs: int | None = None,
 ) -> Program:
     symbols = layer_symbols(request.name, [(node.name, node.type) for node in schedule.steps])
+    named = {node.name: symbol for node, symbol in zip(schedule.steps, symbols)}
     layers = []
     for node, symbol in zip(schedule.steps, symbols):
         choice = assignment.choices[node.name]
-        seen = replace(assignment.node_view(node), objective=request.target.objective)
+        seen = replace(assignment.node_view(node), objective=request.target.objective, symbols=named)
         call = kernel_call(choice.kernel, seen, symbol, placed.places)
         show(4, node.name, call)
         scratch = schedule.scratch_of.get(node.name)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from aidge_build.adaptation.match import Target, match
@@ -11,7 +12,7 @@ from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.pattern import Found, find
 from aidge_build.graph.rewrite import Rewrite
-from aidge_build.graph.view import GraphView
+from aidge_build.graph.view import GraphView, Node
 
 
 def fuse_meta(view: GraphView, libraries: Sequence[Library], target: Target, *, first_only: bool = False) -> GraphView:
@@ -19,15 +20,20 @@ def fuse_meta(view: GraphView, libraries: Sequence[Library], target: Target, *, 
 
     A library further behind takes nothing away from those before it: where they have a kernel for the covered node with the most
     multiply-accumulates, and every other has one somewhere, nothing is fused. `first_only` asks the first library alone: for the
-    graph as the file holds it, before recipes have rewritten it.
+    graph as the file holds it, before recipes have rewritten it. A pattern may name meta-operators: patterns are tried again until
+    none fits any more, once for each of them at most, so that neither their order nor that of names matters.
     """
     for position, library in enumerate(libraries[:1] if first_only else libraries):
         patterns = sorted(
             library.preferred(kernel for kernel in library.kernels if kernel.pattern),
             key=lambda kernel: (-kernel.pattern.count(">"), kernel.type, kernel.pattern),
         )
-        for kernel in patterns:
-            view = _fused(view, kernel, libraries[:position], libraries, target)
+        for _ in patterns:
+            before = view
+            for kernel in patterns:
+                view = _fused(view, kernel, libraries[:position], libraries, target)
+            if view is before:
+                break
     return view
 
 
@@ -36,7 +42,7 @@ def _fused(
 ) -> GraphView:
     rewrite = Rewrite(view)
     for found in find(view, kernel.pattern):
-        if any(isinstance(node.operator, MetaOperator) for node in found.nodes):
+        if not all(_may_cover(kernel, node) for node in found.nodes):
             continue
         node = meta_node(view, kernel.type, found)
         seen = NodeView(node, tuple(map(view.tensor, node.inputs)), tuple(map(view.tensor, node.outputs)), view)
@@ -48,6 +54,13 @@ def _fused(
                 rewrite.remove_node(covered)
         rewrite.replace_node(found.last, node)
     return rewrite.finish()
+
+
+def _may_cover(kernel: Kernel, node: Node) -> bool:
+    """A meta-operator only where the pattern says its name (not "any type"), and never one of the kernel's own type."""
+    return not isinstance(node.operator, MetaOperator) or (
+        node.type != kernel.type and re.search(rf"\b{re.escape(node.type)}\b", kernel.pattern) is not None
+    )
 
 
 def _better_apart(

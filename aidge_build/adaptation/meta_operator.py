@@ -13,10 +13,14 @@ from aidge_build.reference.evaluate import evaluate
 
 @dataclass(frozen=True, eq=False)
 class MetaOperator(Operator):
-    """`graph` holds the covered nodes; its inputs and outputs are those of the meta-operator, in this order."""
+    """`graph` holds the covered nodes; its inputs and outputs are those of the meta-operator, in this order.
+
+    `anchors` are the names that the pattern gives to covered nodes: (anchor, node's name).
+    """
 
     name: str = ""
     graph: GraphView = field(default=None, repr=False)
+    anchors: tuple[tuple[str, str], ...] = ()
 
     @property
     def type(self) -> str:
@@ -58,4 +62,5 @@ def meta_node(view: GraphView, type_name: str, found: Found) -> Node:
     read = dict.fromkeys(name for node in found.nodes for name in node.inputs if name and name not in inside)
     inputs = sorted(read, key=lambda name: view.tensor(name).is_constant)
     graph = graph_view(type_name, found.nodes, view.tensors, inputs, found.last.outputs)
-    return Node(found.last.name, MetaOperator(type_name, graph), tuple(inputs), found.last.outputs, found.origin)
+    anchors = tuple(sorted((anchor, node.name) for anchor, node in found.anchors.items()))
+    return Node(found.last.name, MetaOperator(type_name, graph, anchors), tuple(inputs), found.last.outputs, found.origin)

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
+
+import numpy
 
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.spec import NodeView, attributes_of
@@ -37,18 +40,24 @@ def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversi
         "out_node": [list(view.graph.consumers(tensor)) if view.graph else [] for tensor in view.node.outputs],
         "out_name": [f"{name}_output_{index}" for index in range(len(view.outputs))],
     }
-    found["in_name"] = [
-        _input_name(name, index, tensor, producer) for index, (tensor, producer) in enumerate(zip(view.node.inputs, producers))
-    ]
+    found["in_name"] = [_input_name(view, name, index, tensor) for index, tensor in enumerate(view.node.inputs)]
     for side, tensors in (("in", view.inputs), ("out", view.outputs)):
         found |= {f"{side}_{key}": list(values) for key, values in _tensor_attributes(tensors, conversion_map).items()}
     return found | _memory_attributes(mem_info)
 
 
-def _input_name(name: str, index: int, tensor: str, producer) -> str:
+def _input_name(view: NodeView, name: str, index: int, tensor: str) -> str:
+    """The `out_name` under which the node that computes the tensor knows it, else `<name>_input_<index>`.
+
+    A node that only renames bytes (a Reshape) is no layer and has no output of its own: the layer before it counts.
+    """
+    producer = view.graph.producer(tensor) if view.graph else None
+    while producer is not None and producer.operator.views and producer.name not in view.symbols:
+        tensor = producer.inputs[0]
+        producer = view.graph.producer(tensor)
     if producer is None:
         return f"{name}_input_{index}"
-    return f"{identifier(producer.name)}_output_{producer.outputs.index(tensor)}"
+    return f"{view.symbols.get(producer.name) or identifier(producer.name)}_output_{producer.outputs.index(tensor)}"
 
 
 def _tensor_attributes(tensors: Sequence[Tensor | None], conversion_map: Mapping[DType, str]) -> dict[str, list]:
@@ -87,22 +96,56 @@ def _image(tensor: Tensor | None) -> tuple[int, int, int]:
 
 
 def operator_attributes(operator) -> dict[str, object]:
-    """The operator's attributes in snake_case; those of the members of a meta-operator are found, too, as `conv2d_kernel`."""
+    """The operator's attributes in snake_case, and for a meta-operator those of its members.
+
+    A member is named by its anchor in the pattern (`Conv2D#first`: `first_kernel`) and by its type and position among the members
+    of that type (`conv2d_0_kernel`); by its type alone where it is the only one of its type. A plain name (`kernel`) is there where
+    all members that have such an attribute agree on it: which of them a template means is never guessed.
+    """
     found = {
         snake_case(name): list(value) if isinstance(value, tuple) else value for name, value in attributes_of(operator).items()
     }
     found |= {other: found[name] for name, other in _INHERITED.items() if name in found}
+    return {**_member_attributes(operator), **found}
+
+
+def _member_attributes(operator) -> dict[str, object]:
     graph = getattr(operator, "graph", None)
-    members: dict[str, object] = {}
-    for node in graph.nodes if graph is not None else ():
-        inner = operator_attributes(node.operator)
-        members |= {
-            f"{snake_case(node.type)}_{name}": value
-            for name, value in inner.items()
-            if f"{snake_case(node.type)}_{name}" not in members
-        }
-        members |= {name: value for name, value in inner.items() if name not in members}
-    return {**members, **found}
+    members = (
+        [(identifier(snake_case(node.type)), node.name, operator_attributes(node.operator)) for node in graph.nodes]
+        if graph
+        else []
+    )
+    counts = Counter(stem for stem, _, _ in members)
+    positions: Counter[str] = Counter()
+    named: dict[str, object] = {}
+    for stem, name, inner in members:
+        titles = [f"{stem}_{positions[stem]}", *([stem] if counts[stem] == 1 else [])]
+        titles += [anchor for anchor, node in operator.anchors if node == name]
+        named |= {f"{title}_{key}": value for title in titles for key, value in inner.items()}
+        positions[stem] += 1
+    return {**_agreed([inner for _, _, inner in members]), **named}
+
+
+def _agreed(members: Sequence[Mapping[str, object]]) -> dict[str, object]:
+    """The attributes on which all members that have them agree."""
+    values: dict[str, list[object]] = {}
+    for inner in members:
+        for key, value in inner.items():
+            values.setdefault(key, []).append(value)
+    return {key: each[0] for key, each in values.items() if all(_same(value, each[0]) for value in each)}
+
+
+def _same(one: object, other: object) -> bool:
+    return type(one) is type(other) and bool(numpy.all(one == other))
+
+
+def ambiguous_attributes(operator) -> dict[str, list[str]]:
+    """Plain names that members of a meta-operator fill with different values, and the names under which each value stands."""
+    found = operator_attributes(operator)
+    graph = getattr(operator, "graph", None)
+    plain = {key for node in (graph.nodes if graph else ()) for key in operator_attributes(node.operator)}
+    return {key: [name for name in found if name.endswith(f"_{key}")] for key in sorted(plain - found.keys())}
 
 
 def _memory_attributes(mem_info: Sequence[MemInfo] | None) -> dict:

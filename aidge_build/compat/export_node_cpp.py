@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from aidge_build.compat.attributes import ambiguous_attributes
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.contract.call import Call, Constant, Input, Output
 from aidge_build.contract.kernel_files import KernelFiles
@@ -128,7 +129,15 @@ class ExportNodeCpp(ExportNode):
         try:
             return render_from(lambda name: files.text(name, path), path, self.attributes)
         except AidgeError as error:
+            error.hint = error.hint or self._hint(error.what)
             raise error.within(f"{type(self).__name__}: {Path(template).name}")
+
+    def _hint(self, what: str) -> str:
+        """Which names to use for an attribute that members of a meta-operator have with different values."""
+        for name, others in ambiguous_attributes(self.view.operator).items():
+            if f"'{name}'" in what:
+                return f"its members differ in it: {', '.join(others)}"
+        return ""
 
     def _defined(self, attribute: str):
         value = getattr(self, attribute)

@@ -53,8 +53,9 @@ SAME = DFormat.any_1  # any format, but the same for every input and output of t
 class NodeView:
     """What a plug-in sees of a node: the node and its tensors (None for an optional input that is not given).
 
-    `graph` leads to its neighbours; `symbol` is a C identifier that no other layer has ("" before layers are named). `objective`
-    is the build's --optimize: a kernel may unroll more for "speed", and share code between layers for "size".
+    `graph` leads to its neighbours; `symbol` is a C identifier that no other layer has ("" before layers are named), `symbols`
+    are those of all layers by the node's name. `objective` is the build's --optimize: a kernel may unroll more for "speed", and
+    share code between layers for "size".
     """
 
     node: Node
@@ -63,6 +64,7 @@ class NodeView:
     graph: GraphView | None = None
     symbol: str = ""
     objective: str = "balanced"
+    symbols: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, view: GraphView, node: Node) -> NodeView:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 import pytest
 
@@ -178,6 +180,55 @@ def test_the_attributes_of_a_meta_operator_are_found_recursively():
     assert node.attributes["pads_begin"] == [1, 1] and node.attributes["origin"] == ["Conv_1", "Relu_2"]
 
 
+TWO = graph(
+    "a = Conv<strides=[1,2]>(x, w) b = Relu(a) c = Conv<kernel_shape=[1,1], strides=[2,2]>(b, v) y = Relu(c)",
+    inputs="float[1,3,7,11] x",
+    outputs="float[1,2,3,2] y",
+    constants={"w": WEIGHTS, "v": numpy.ones((2, 4, 1, 1), numpy.float32)},
+)
+
+
+def test_each_of_two_members_of_one_type_is_reached_by_position_and_by_anchor():
+    after = fuse_meta(TWO, [meta_library("Conv2D#first->ReLU->Conv2D#second->ReLU")], Target())
+    attributes = ExportNode(node_view(after)).attributes
+    assert attributes["conv2d_0_strides"] == attributes["first_strides"] == attributes["first_stride_dims"] == [1, 2]
+    assert attributes["conv2d_1_strides"] == attributes["second_strides"] == [2, 2]
+
+
+def test_a_plain_name_stands_only_for_what_all_members_say():
+    attributes = ExportNode(node_view(fuse_meta(TWO, [meta_library("Conv2D->ReLU->Conv2D->ReLU")], Target()))).attributes
+    assert "strides" not in attributes and "conv2d_strides" not in attributes and "kernel_dims" not in attributes
+    assert attributes["dilations"] == [1, 1] and attributes["groups"] == 1
+
+
+def test_a_template_that_asks_for_an_ambiguous_name_is_told_the_others(folder):
+    (folder / "forward.jinja").write_text("{{ stride_dims[0] }}")
+    view = fuse_meta(TWO, [meta_library("Conv2D#first->ReLU->Conv2D->ReLU")], Target())
+    with pytest.raises(
+        AidgeError, match="its members differ in it: conv2d_0_stride_dims, first_stride_dims, conv2d_1_stride_dims"
+    ):
+        cpp(node_view(view), **complete(folder)).forward()
+
+
+@pytest.mark.parametrize("outer", ["Twice", "AlphabeticallyFirst"])
+def test_a_meta_operator_of_meta_operators_is_matched_whatever_the_names(outer):
+    toy = lib()
+    toy.register_metaop(outer, FLOAT, "ConvReLU->ConvReLU#last")(ExportNode)
+    toy.register_metaop("ConvReLU", FLOAT, "Conv2D->ReLU")(ExportNode)
+    after = fuse_meta(TWO, [library_of(toy)], Target())
+    assert types(after) == [outer] and after.nodes[0].origin == ("Conv_0", "Relu_1", "Conv_2", "Relu_3")
+    assert same_meaning(TWO, after)
+    attributes = ExportNode(node_view(after)).attributes
+    assert attributes["conv_re_lu_0_strides"] == [1, 2] and attributes["last_conv2d_strides"] == [2, 2]
+
+
+def test_a_pattern_of_any_type_covers_no_meta_operator_and_none_of_its_own():
+    toy = lib()
+    toy.register_metaop("Anything", FLOAT, ".")(ExportNode)
+    toy.register_metaop("ConvReLU", FLOAT, "Conv2D->ReLU")(ExportNode)
+    assert types(fuse_meta(fuse_meta(TWO, [library_of(toy)], Target()), [library_of(toy)], Target())) == ["ConvReLU", "ConvReLU"]
+
+
 def test_a_meta_operator_without_a_pattern_is_refused():
     with pytest.raises(AidgeError, match="needs a pattern"):
         lib().register_metaop("ConvReLU", FLOAT)
@@ -214,6 +265,22 @@ def test_names_say_which_node_a_tensor_comes_from():
     assert first["in_name"] == ["Conv_0_input_0", "Conv_0_input_1"] and first["out_name"] == ["Conv_0_output_0"]
     assert second["in_name"] == ["Conv_0_output_0"] and second["in_node"] == [CONV.nodes[0]] and first["in_node"] == [None, None]
     assert first["out_node"] == [[CONV.nodes[1]]]
+
+
+def test_a_reader_s_in_name_is_the_producer_s_out_name_where_layers_have_symbols():
+    symbols = {"Conv_0": "net_conv_0", "Relu_1": "net_relu_1", "Conv_2": "net_conv_2"}
+    attributes = [
+        ExportNode(replace(node_view(CONV, index), symbol=symbols[node.name], symbols=symbols)).attributes
+        for index, node in enumerate(CONV.nodes)
+    ]
+    assert attributes[0]["out_name"] == ["net_conv_0_output_0"]
+    for producer, reader in zip(attributes, attributes[1:]):
+        assert reader["in_name"][0] == producer["out_name"][0]
+
+
+def test_a_reader_behind_a_reshape_names_the_layer_before_it():
+    view = graph("a = Relu(x) b = Flatten(a) y = Tanh(b)", inputs="float[1,2,3,4] x", outputs="float[1,24] y")
+    assert ExportNode(node_view(view, 2)).attributes["in_name"] == ["Relu_0_output_0"]
 
 
 def test_the_conversion_map_can_be_overridden():

@@ -20,8 +20,8 @@ def fuse_meta(view: GraphView, libraries: Sequence[Library], target: Target, *, 
 
     A library further behind takes nothing away from those before it: where they have a kernel for the covered node with the most
     multiply-accumulates, and every other has one somewhere, nothing is fused. `first_only` asks the first library alone: for the
-    graph as the file holds it, before recipes have rewritten it. A pattern may name meta-operators: patterns are tried again until
-    none fits any more, once for each of them at most, so that neither their order nor that of names matters.
+    graph as the file holds it, before recipes have rewritten it. A pattern may name meta-operators: patterns are tried again
+    until none fits any more, once for each of them at most, so that neither their order nor that of names matters.
     """
     for position, library in enumerate(libraries[:1] if first_only else libraries):
         patterns = sorted(

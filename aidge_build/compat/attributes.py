@@ -99,8 +99,8 @@ def operator_attributes(operator) -> dict[str, object]:
     """The operator's attributes in snake_case, and for a meta-operator those of its members.
 
     A member is named by its anchor in the pattern (`Conv2D#first`: `first_kernel`) and by its type and position among the members
-    of that type (`conv2d_0_kernel`); by its type alone where it is the only one of its type. A plain name (`kernel`) is there where
-    all members that have such an attribute agree on it: which of them a template means is never guessed.
+    of that type (`conv2d_0_kernel`); by its type alone where it is the only one of its type. A plain name (`kernel`) is there
+    where all members that have such an attribute agree on it: which of them a template means is never guessed.
     """
     found = {
         snake_case(name): list(value) if isinstance(value, tuple) else value for name, value in attributes_of(operator).items()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Which of two specs is more specific: the one that accepts a part of what the other accepts. A partial order, by what they say.
 
-`implies` is sound: where it says yes, every node that the first spec accepts is accepted by the second one. Of conditions that only a
-name tells apart (predicates) more names imply fewer; two different names imply nothing.
+`implies` is sound: where it says yes, every node that the first spec accepts is accepted by the second one. Of conditions
+that only a name tells apart (predicates) more names imply fewer; two different names imply nothing.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def more_specific(one: ImplSpec, other: ImplSpec) -> bool:
 def most_specific_first(
     things: Iterable[_Thing], spec_of: Callable[[_Thing], ImplSpec], tie: Callable[[_Thing], tuple]
 ) -> list[_Thing]:
-    """The things so that none comes behind a less specific one; otherwise by `tie`, whatever the order in which they were given."""
+    """The things so that none comes behind a less specific one; otherwise by `tie`, whatever the order in which they were
+    given."""
     waiting, ordered = sorted(things, key=tie), []
     while waiting:
         first = next(thing for thing in waiting if not any(more_specific(spec_of(rival), spec_of(thing)) for rival in waiting))

@@ -32,10 +32,11 @@ class ClaimedArena:
 
 @dataclass(frozen=True)
 class Claim:
-    """What one model promises. `from_note` is False where only the absolute symbol survived: then just the arena's bytes are known.
+    """What one model promises. `from_note` is False where only the absolute symbol survived: then just the arena's bytes are
+    known.
 
-    `arenas` are empty where the caller owns the arena. `cpu` is gcc's -mcpu name of what the code was generated for, "host", or ""
-    for any core. `functions` are those that the firmware calls.
+    `arenas` are empty where the caller owns the arena. `cpu` is gcc's -mcpu name of what the code was generated for, "host",
+    or "" for any core. `functions` are those that the firmware calls.
     """
 
     model: str

@@ -69,7 +69,8 @@ class Symbol:
 class Image:
     """An ELF file; `machine` is e.g. "ARM", `notes` the descriptors of section .note.aidge, `symbols` in order of address.
 
-    `architecture` is that of a Cortex-M program, e.g. "v7E-M", or "" where its build attributes do not say it; `headers_at` are the addresses where a loader of whole segments would put the ELF file's own headers.
+    `architecture` is that of a Cortex-M program, e.g. "v7E-M", or "" where its build attributes do not say it; `headers_at`
+    are the addresses where a loader of whole segments would put the ELF file's own headers.
     """
 
     path: str

@@ -85,7 +85,8 @@ def _is_table(image: Image, section: Section, position: int, functions: Collecti
 
 
 def _found(image: Image, section: Section, position: int, functions: Collection[int]) -> VectorTable:
-    """The table there: as long as its symbol says, or else to where the next thing begins, words that are no functions left out."""
+    """The table there: as long as its symbol says, or else to where the next thing begins, words that are no functions left
+    out."""
     sized = max((symbol.size_bytes for symbol in image.symbols if symbol.address == position), default=0)
     if sized >= 8:
         return _table(section, position, min(position + sized, section.end))

@@ -177,7 +177,8 @@ FAULTS = {
     "code for a smaller core": Fault(
         "MEM13",
         (
-            "model kws was generated for cortex-m0plus (v6-M), the program is for v7E-M: kernels that are made for it are not used",
+            "model kws was generated for cortex-m0plus (v6-M), the program is for v7E-M: kernels that are made "
+            "for it are not used",
         ),
         program(says=claim(cpu="cortex-m0plus")),
         severity="warning",
@@ -259,7 +260,10 @@ def test_the_last_byte_of_the_memory_is_the_arenas(tmp_path, length, is_found):
 
 
 def test_a_second_name_of_the_arena_is_the_arena(tmp_path):
-    alias = '__asm__(".globl kws_arena_0123\\n.set kws_arena_0123, kws_arena\\n.type kws_arena_0123, %object\\n.size kws_arena_0123, 512");'
+    alias = (
+        '__asm__(".globl kws_arena_0123\\n.set kws_arena_0123, kws_arena\\n.type kws_arena_0123, %object\\n.size '
+        'kws_arena_0123, 512");'
+    )
     assert memory_findings(check(link(tmp_path, program(alias)))) == []
 
 

@@ -216,7 +216,10 @@ def test_a_second_flash_is_a_place_to_go_where_the_program_has_something_in_it(t
 
 def test_only_what_a_model_names_or_what_lies_in_its_object_is_its_code(tmp_path):
     """The user's own functions and variables may begin with the model's name."""
-    users = "volatile int kws_scores[12], kws_features[600];\n__attribute__((noinline)) int kws_best(int k) { return kws_scores[k] + kws_features[k]; }\n"
+    users = (
+        "volatile int kws_scores[12], kws_features[600];\n__attribute__((noinline)) int kws_best(int k) { return "
+        "kws_scores[k] + kws_features[k]; }\n"
+    )
     code = model().replace(MAIN, f"{users}{MAIN} kws_scores[1] = kws_best(3);")
     document = aidge_build("report", build("microbit", code, tmp_path), "--board", "microbit", "--json").json
     group_of = {

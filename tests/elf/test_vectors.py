@@ -17,7 +17,8 @@ pytestmark = needs_cross_compiler
 # The fault handler of these programs holds 208 bytes of its own; 36 are what the core pushes without FPU.
 DEEP = program().replace(
     "void Fault_Handler(void) { for (;;); }",
-    '__attribute__((naked)) void Fault_Handler(void) { __asm__("push {r4, lr}\\n sub sp, #200\\n add sp, #200\\n pop {r4, pc}"); }',
+    '__attribute__((naked)) void Fault_Handler(void) { __asm__("push {r4, lr}\\n sub sp, #200\\n add sp, '
+    '#200\\n pop {r4, pc}"); }',
 )
 DEEPEST = 36 + 208
 VECTORS = "    .isr_vector : { KEEP(*(.isr_vector)) } > FLASH\n"
@@ -82,7 +83,8 @@ LOOKALIKES = {
     "functions alone": "void (*const like[4])(void) = { one, two, one, two };",
     "no stack": "void (*const like[4])(void) = { 0, one, two, one };",
     "an odd stack": "const struct { int top; void (*each[3])(void); } like = { 0x20000101, { one, two, one } };",
-    "a name in flash": "const struct { const char *name; void (*each[3])(void); } like = { (const char *)0x08000000, { one, two, one } };",
+    "a name in flash": "const struct { const char *name; void (*each[3])(void); } like = { (const char *)0x08000000, { one, two, "
+    "one } };",
     "a driver": "const struct { int *top; void (*each[3])(void); } like = { (int *)0x20000400, { one, 0, two } };",
 }
 
@@ -161,7 +163,8 @@ def test_an_entry_of_the_table_that_leads_out_of_the_program_costs_no_bound(tmp_
 
 def test_a_table_in_flash_that_start_up_code_chooses_is_seen(tmp_path):
     code = program(
-        '__attribute__((naked)) void Late_Handler(void) { __asm__("sub sp, #400\\n add sp, #400\\n bx lr"); } void Reset_Handler(void);\n'
+        '__attribute__((naked)) void Late_Handler(void) { __asm__("sub sp, #400\\n add sp, #400\\n bx lr"); } '
+        "void Reset_Handler(void);\n"
         "__attribute__((aligned(128))) void (*const late[5])(void) = { 0, 0, Late_Handler, 0, Late_Handler };\n"
         "void extra(void) { *(volatile unsigned *)0xE000ED08 = (unsigned)late; }"
     )
@@ -175,9 +178,11 @@ def test_a_table_in_flash_that_start_up_code_chooses_is_seen(tmp_path):
 def test_the_frame_of_an_interrupt_is_what_a_core_without_fpu_pushes(tmp_path):
     """The stack pointer is no multiple of 8 when the interrupt comes, so that the core fills up with a word: 36 bytes."""
     code = (
-        '__attribute__((naked)) void PendSV_Handler(void) { __asm__("sub sp, #196\\n push {r4}\\n pop {r4}\\n add sp, #196\\n bx lr"); }\n'
+        '__attribute__((naked)) void PendSV_Handler(void) { __asm__("sub sp, #196\\n push {r4}\\n pop {r4}\\n '
+        'add sp, #196\\n bx lr"); }\n'
         "__attribute__((aligned(128))) void (*const late[16])(void) = { [14] = PendSV_Handler };\n"
-        '__attribute__((naked, noinline)) int probe(void) { __asm__("sub sp, #300\\n ldr r0, =0xE000ED04\\n ldr r1, =0x10000000\\n"\n'
+        '__attribute__((naked, noinline)) int probe(void) { __asm__("sub sp, #300\\n ldr r0, =0xE000ED04\\n '
+        'ldr r1, =0x10000000\\n"\n'
         '" str r1, [r0]\\n dsb\\n isb\\n add sp, #300\\n bx lr\\n .ltorg"); }\n'
         "int main(void) { *(volatile unsigned *)0xE000ED08 = (unsigned)late; probe(); return 0; }"
     )

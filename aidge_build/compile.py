@@ -78,6 +78,7 @@ def _reduced(view: GraphView, options: Options) -> GraphView:
 
 
 def demands_of(assignment: Assignment, node: Node) -> Demands:
+    """What the kernel of a node that runs asks of the planner."""
     return assignment.choices[node.name].kernel.demands(assignment.node_view(node))
 
 
@@ -105,6 +106,7 @@ def make_program(
     notices: tuple[str, ...],
     model_macs: int | None = None,
 ) -> Program:
+    """The calls of all layers, and everything else that `emit` prints."""
     symbols = layer_symbols(request.name, [(node.name, node.type) for node in schedule.steps])
     named = {node.name: symbol for node, symbol in zip(schedule.steps, symbols)}
     layers = []

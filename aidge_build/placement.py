@@ -161,6 +161,7 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
 
 
 def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: bool) -> dict[str, Place]:
+    """Where each tensor lies: with the caller (`outside`) or in the arena, among the constants, or inside another tensor."""
     io = {name: Place("input", index) for index, name in enumerate(view.inputs)}
     io |= {name: Place("output", index) for index, name in enumerate(view.outputs)}
     places = {}

@@ -32,6 +32,7 @@ class Step:
 
     @property
     def cost_bytes(self) -> int:
+        """Bytes read and written by the conversion."""
         return 0 if self.read.is_constant else self.read.size_bytes + self.written.size_bytes
 
     def __str__(self) -> str:
@@ -50,6 +51,7 @@ class Adaptation:
 
     @property
     def cost_bytes(self) -> int:
+        """Bytes that all its conversions move."""
         return sum(step.cost_bytes for step in self.steps)
 
 

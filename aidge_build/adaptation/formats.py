@@ -72,6 +72,7 @@ def view_options(view: NodeView) -> list[Option]:
 
 
 def long_axes(dims: tuple[int, ...]) -> list[int]:
+    """The sizes of the axes of more than one element: a view that only adds or removes axes of length 1 keeps them."""
     return [size for size in dims if size != 1]
 
 

@@ -25,6 +25,7 @@ class HalfwordSum:
     bits: int
 
     def apply(self, a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
+        """The stored sums, int8 values as int64, as the kernel computes them from stored values."""
         total = ((self.first * 256 * a) >> 16) + ((self.second * 256 * b) >> 16) + self.offset
         return numpy.clip(total >> self.bits, -128, 127)
 

@@ -27,6 +27,7 @@ class LayerFigures:
 
     @property
     def per_mac(self) -> float | None:
+        """Instructions per multiply-accumulate; None for a layer without any."""
         return self.instructions / self.macs if self.macs else None
 
 
@@ -61,15 +62,19 @@ class Figures:
 
     @property
     def title(self) -> str:
+        """Model, type of data and board, for people."""
         return f"{self.model} {self.data} on {self.board}"
 
     @property
     def key(self) -> tuple[str, str, str]:
+        """What a record is found by."""
         return self.model, self.data, self.board
 
     @property
     def per_mac(self) -> float:
+        """Instructions per multiply-accumulate that is executed."""
         return self.instructions / max(1, self.macs_executed)
 
     def as_json(self) -> dict:
+        """The figures with those of each layer."""
         return dataclasses.asdict(self)

@@ -21,6 +21,7 @@ def add_memory_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def memories(arguments: argparse.Namespace) -> tuple[Region, ...]:
+    """The memories that the command names, or those of its board."""
     if arguments.board:
         return load_board(arguments.board, arguments.board_path).regions
     return tuple(_parse_region(text) for text in arguments.region)

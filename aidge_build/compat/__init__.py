@@ -87,9 +87,11 @@ class OperatorHandle:
         self.view = view
 
     def type(self) -> str:
+        """The operator's type, e.g. Conv2D."""
         return self.view if isinstance(self.view, str) else self.view.node.type
 
     def name(self) -> str:
+        """The node's name; "" where the handle stands for a type alone."""
         return "" if isinstance(self.view, str) else self.view.node.name
 
     def __getattr__(self, name: str):
@@ -103,6 +105,7 @@ class OperatorImpl(_OperatorImpl):
         super().__init__(cast(NodeView, operator.view if isinstance(operator, OperatorHandle) else operator), backend)
 
     def get_operator(self) -> OperatorHandle:  # type: ignore[override]  # the inherited API hands out a handle
+        """The operator as the inherited API hands it out."""
         return OperatorHandle(self._operator)
 
 

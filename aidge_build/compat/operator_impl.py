@@ -42,6 +42,7 @@ class OperatorImpl:
         return self._backend
 
     def get_operator(self) -> NodeView:
+        """The operator at its place in the graph."""
         return self._operator
 
     def get_available_impl_specs(self) -> list[ImplSpec]:

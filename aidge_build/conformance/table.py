@@ -45,6 +45,7 @@ class Suite:
 
     @property
     def count(self) -> Counter:
+        """How many cases have each verdict."""
         return Counter(verdict.verdict for verdict in self.overall)
 
     def summary(self) -> str:

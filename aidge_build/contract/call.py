@@ -92,4 +92,5 @@ class Call:
 
     @property
     def constants(self) -> tuple[Constant, ...]:
+        """The arguments whose numbers go to the weights file."""
         return tuple(argument for argument in self.arguments if isinstance(argument, Constant))

@@ -21,6 +21,7 @@ class KernelFiles:
 
     @classmethod
     def of(cls, node_class: type) -> KernelFiles:
+        """The files of the library to which the class belongs."""
         module = sys.modules.get(node_class.__module__) or importlib.import_module(node_class.__module__)
         loader = getattr(module.__spec__, "loader", None) if getattr(module, "__spec__", None) else None
         if isinstance(getattr(loader, "files", None), Mapping):
@@ -40,6 +41,7 @@ class KernelFiles:
         raise AidgeError(f"the library has no file '{name}'", where=self.folder, code="LIBRARY")
 
     def read(self, name: str) -> bytes:
+        """The bytes of a file; AidgeError where there is none."""
         path = self.locate(name)
         if self.files is not None:
             return self.files[path]

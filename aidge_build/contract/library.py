@@ -131,6 +131,7 @@ class KernelRegistry:
 
     @classmethod
     def registered_kernels(cls) -> list[Kernel]:
+        """The kernels that it holds, in the order of registration."""
         raise NotImplementedError
 
     @classmethod
@@ -280,11 +281,13 @@ class LibraryLoader(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.packages = {package} | {name.rpartition(".")[0] for name in self.sources}
 
     def find_spec(self, fullname, path=None, target=None):
+        """A module of the library, or nobody's (importlib)."""
         if fullname in self.sources or fullname in self.packages:
             return importlib.util.spec_from_loader(fullname, self, is_package=fullname in self.packages)
         return None
 
     def exec_module(self, module: ModuleType) -> None:
+        """Run the text of the module as it was read (importlib)."""
         if module.__name__ in self.sources:
             path, data = self.sources[module.__name__]
             module.__file__ = os.path.abspath(f"{self.where}/{path}")

@@ -39,6 +39,7 @@ class DFormat(enum.StrEnum):
 
     @property
     def is_wildcard(self) -> bool:
+        """Whether it stands for more than one order."""
         return self.name.startswith("any")
 
 
@@ -68,14 +69,17 @@ class NodeView:
 
     @classmethod
     def of(cls, view: GraphView, node: Node) -> NodeView:
+        """The node as it stands in this graph."""
         return cls(node, view.input_tensors(node), view.output_tensors(node), view)
 
     @property
     def operator(self):
+        """The node's operator with its attributes."""
         return self.node.operator
 
     @property
     def multiply_accumulates(self) -> int:
+        """How many the node computes."""
         return self.operator.multiply_accumulates(self.inputs, self.outputs)
 
 
@@ -216,9 +220,11 @@ class ImplSpec:
         return hashlib.sha256(str(self).encode()).hexdigest()
 
     def input_spec(self, index: int) -> IOSpec:
+        """What it accepts as this input; the last spec stands for all further ones."""
         return self.inputs[min(index, len(self.inputs) - 1)]
 
     def output_spec(self, index: int) -> IOSpec:
+        """What it accepts as this output; the last spec stands for all further ones."""
         return self.outputs[min(index, len(self.outputs) - 1)]
 
     def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:

@@ -154,6 +154,7 @@ class State:
     slots: dict[int, Value] = field(default_factory=dict)
 
     def copy(self) -> State:
+        """A state that changes by itself."""
         return State(self.stack, self.lowest, dict(self.registers), dict(self.slots))
 
     def value(self, register: str) -> Value | None:

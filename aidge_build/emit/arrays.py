@@ -29,6 +29,7 @@ class Array:
 
     @property
     def dtype(self) -> DType:
+        """The type of its elements in C."""
         return DType(self.values.dtype.name)
 
     @property
@@ -65,6 +66,7 @@ class Arrays:
 
     @property
     def size_bytes(self) -> int:
+        """Bytes of all arrays, without padding between them."""
         return sum(len(array.data) for array in self.all)
 
     def digest(self, layer: int) -> str:

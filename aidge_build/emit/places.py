@@ -28,6 +28,7 @@ class Spot:
 
     @property
     def in_arena(self) -> bool:
+        """Whether it lies in the arena."""
         return self.port is None and not self.symbol
 
 

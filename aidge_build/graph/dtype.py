@@ -35,18 +35,22 @@ class DType(enum.Enum):
 
     @property
     def is_wildcard(self) -> builtins_bool:
+        """Whether it stands for more than one type."""
         return self.name.startswith("any")
 
     @property
     def numpy(self) -> numpy.dtype:
+        """numpy's type."""
         return numpy.dtype(self.value)
 
     @property
     def size_bytes(self) -> int:
+        """Bytes of one element."""
         return self.numpy.itemsize
 
     @property
     def is_float(self) -> builtins_bool:
+        """Whether its elements are floating-point numbers."""
         return self.name.startswith("float")
 
     @property

@@ -17,6 +17,7 @@ class Format:
 
     @property
     def rank(self) -> int:
+        """How many axes it orders."""
         return len(self.order)
 
     def position(self, axis: int) -> int:

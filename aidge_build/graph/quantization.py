@@ -28,6 +28,7 @@ class Quantization:
 
     @property
     def per_tensor(self) -> bool:
+        """Whether one scale and one zero point serve all elements."""
         return self.axis is None
 
     @property

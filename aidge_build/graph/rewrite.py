@@ -39,6 +39,7 @@ class Rewrite:
         self.changed = True
 
     def remove_node(self, old: Node) -> None:
+        """Leave the node out of the result."""
         self.replace_node(old)
 
     def append_node(self, node: Node) -> None:

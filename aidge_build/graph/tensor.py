@@ -34,10 +34,12 @@ class Tensor:
 
     @property
     def rank(self) -> int:
+        """The number of axes."""
         return len(self.dims)
 
     @property
     def is_constant(self) -> bool:
+        """Whether its data is known when generating."""
         return self.data is not None
 
     @property
@@ -47,18 +49,22 @@ class Tensor:
 
     @property
     def storage(self) -> Format:
+        """The storage order; row-major before adaptation."""
         return self.format or row_major(self.rank)
 
     @property
     def layout(self) -> Layout:
+        """Strides and bytes of the stored elements."""
         return layout(self.dims, self.storage, self.dtype)
 
     @property
     def elements(self) -> int:
+        """The number of elements."""
         return self.layout.elements
 
     @property
     def size_bytes(self) -> int:
+        """Bytes of all elements."""
         return self.layout.size_bytes
 
     def with_(self, **changes) -> Tensor:

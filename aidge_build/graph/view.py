@@ -30,6 +30,7 @@ class Node:
 
     @property
     def type(self) -> str:
+        """The operator's type, under which kernels register."""
         return self.operator.type
 
     def with_(self, **changes) -> Node:
@@ -64,6 +65,7 @@ class GraphView:
         return consumers
 
     def tensor(self, name: str) -> Tensor:
+        """The tensor of this name; KeyError where there is none."""
         return self.tensors[name]
 
     def producer(self, tensor: str) -> Node | None:
@@ -79,6 +81,7 @@ class GraphView:
         return tuple(self.tensors[name] if name else None for name in node.inputs)
 
     def output_tensors(self, node: Node) -> tuple[Tensor, ...]:
+        """The tensors that a node of this graph writes."""
         return tuple(self.tensors[name] for name in node.outputs)
 
     def only_consumer(self, tensor: str) -> Node | None:

@@ -40,14 +40,17 @@ class OnnxNode:
 
     @property
     def op_type(self) -> str:
+        """The operator's name in its domain."""
         return self.node.op_type
 
     @property
     def domain(self) -> str:
+        """The domain; "" is that of ONNX."""
         return self.node.domain
 
     @property
     def name(self) -> str:
+        """The node's name; "" where the file gives none."""
         return self.node.name
 
     @property
@@ -57,10 +60,12 @@ class OnnxNode:
 
     @property
     def input_names(self) -> tuple[str, ...]:
+        """The tensors that it reads; "" for one that is not given."""
         return self.node.inputs
 
     @property
     def output_names(self) -> tuple[str, ...]:
+        """The tensors that it writes; "" for one that nobody wants."""
         return self.node.outputs
 
     def is_read(self, index: int) -> bool:
@@ -115,24 +120,31 @@ class OnnxNode:
                 )
 
     def has_attribute(self, name: str) -> bool:
+        """Whether the file gives this attribute."""
         return name in self.node.attributes
 
     def integer(self, name: str, default=_MISSING) -> int:
+        """An integer attribute; AidgeError for another kind, or where there is neither a value nor a default."""
         return self._attribute(name, default, "an integer", lambda value: type(value) is int)
 
     def real(self, name: str, default=_MISSING) -> float:
+        """A float attribute, in the same way."""
         return self._attribute(name, default, "a number", lambda value: type(value) is float)
 
     def text(self, name: str, default=_MISSING) -> str:
+        """A text attribute, in the same way."""
         return self._attribute(name, default, "a text", lambda value: type(value) is str)
 
     def integers(self, name: str, default=_MISSING) -> tuple[int, ...]:
+        """An attribute that lists integers, in the same way."""
         return self._attribute(name, default, "a list of integers", lambda value: _all_are(int, value))
 
     def reals(self, name: str, default=_MISSING) -> tuple[float, ...]:
+        """An attribute that lists floats, in the same way."""
         return self._attribute(name, default, "a list of numbers", lambda value: _all_are(float, value))
 
     def tensor(self, name: str, default=_MISSING) -> numpy.ndarray:
+        """An attribute that is a tensor, in the same way."""
         return self._attribute(name, default, "a tensor", lambda value: isinstance(value, numpy.ndarray))
 
     def dtype(self, name: str, default=_MISSING) -> DType:

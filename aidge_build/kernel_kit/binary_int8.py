@@ -24,10 +24,12 @@ class BinaryInt8(ElementWise):
     """An operation on two int8 tensors with broadcasting."""
 
     def pointers(self) -> tuple[Argument, ...]:
+        """Both inputs and the output, as the functions take them."""
         (output,) = self.outputs
         return operand(0, "first", self.inputs[0], output), operand(1, "second", self.inputs[1], output), Output(0)
 
     def shape(self) -> Struct:
+        """How the inputs are broadcast."""
         return broadcast(*self.inputs, *self.outputs)
 
     def bounds(self) -> tuple[int, int, int]:
@@ -37,6 +39,7 @@ class BinaryInt8(ElementWise):
         return low, high, output.quantization.zero_point
 
     def levels(self) -> Constant:
+        """The bounds as a constant: lowest and highest stored value, zero point."""
         return Constant("levels", numpy.array(self.bounds(), numpy.int32))
 
     def meaning(self) -> numpy.ndarray:

@@ -50,6 +50,7 @@ class PartCopying:
         return Call(name, (self.source,), (*parts, Output(0), *tables, Literal(blocks)), texts=(text,))
 
     def split(self, parts: Sequence[Argument], blocks: int, sizes: list[int]) -> Call:
+        """The parts of a joint tensor, block by block: `sizes` bytes of each part in a block."""
         moves, start = [], 0
         for index, size in enumerate(sizes):
             moves += [f"{self.copy}(to_{index}, joint{_plus(start)}, {size});", f"to_{index} += {size};"]

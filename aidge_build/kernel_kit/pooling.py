@@ -25,6 +25,7 @@ class PoolNode(KernelNode):
         return raster_demands(cls(view).shape().fields, view.inputs[0], view.outputs[0])
 
     def shape(self) -> Struct:
+        """The window; for a pool over everything one as large as the map."""
         data, (output,) = self.inputs[0], self.outputs
         if hasattr(self.operator, "window"):
             return window2d(data, output, self.operator.window)

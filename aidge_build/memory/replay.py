@@ -32,6 +32,7 @@ class Span:
 
     @property
     def row_bytes(self) -> int:
+        """Bytes of one row."""
         return self.size_bytes // self.rows
 
     @property

@@ -31,14 +31,17 @@ class Value:
 
     @property
     def tensor(self) -> Tensor:
+        """Type, dims and quantization."""
         return self.graph.tensor(self.name)
 
     @property
     def dims(self) -> tuple[int, ...]:
+        """The dims."""
         return self.tensor.dims
 
     @property
     def dtype(self) -> DType:
+        """The type of the elements."""
         return self.tensor.dtype
 
     def __repr__(self) -> str:
@@ -60,6 +63,7 @@ class Graph:
         self._parameters: list[str] = []
 
     def tensor(self, name: str) -> Tensor:
+        """What is known of a value of this name."""
         return self._tensors[name]
 
     def input(self, name: str, dims: Sequence[int], dtype: DType = DType.float32) -> Value:

@@ -34,6 +34,7 @@ class Declared:
     accepts: Callable[[object], bool] | None = None
 
     def check(self, name: str, value) -> None:
+        """Refuse a value that the declaration does not allow."""
         if self.among and value not in self.among:
             raise AidgeError(f"{name} {value!r} is unknown", hint=f"known are {', '.join(map(str, self.among))}", code="OPERATOR")
         if self.accepts is not None and not self.accepts(value):

@@ -150,6 +150,7 @@ def as_evaluated(values: numpy.ndarray) -> numpy.ndarray:
 
 
 def as_tuple(results) -> tuple[numpy.ndarray, ...]:
+    """Results as a tuple, also where there is one."""
     return results if isinstance(results, tuple) else (results,)
 
 
@@ -168,6 +169,7 @@ class Activated(Operator):
 
     @property
     def clamps(self) -> bool:
+        """Whether the clamp changes anything."""
         return self.minimum > -numpy.inf or self.maximum < numpy.inf
 
     def clamp(self, values: numpy.ndarray) -> numpy.ndarray:

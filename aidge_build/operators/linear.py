@@ -28,6 +28,7 @@ class LinearQuantized:
     def forward_quantized(
         self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
     ) -> tuple[numpy.ndarray, ...]:
+        """The stored outputs for stored inputs: exact integer sums, requantized once."""
         data, weights = (
             centred(value, tensor.quantization).astype(numpy.float64) for value, tensor in zip(values[:2], inputs[:2])
         )

@@ -147,6 +147,7 @@ class GroupNormalization(Operator):
         return (TensorType(data.dims, data.dtype),)
 
     def group_count(self, dims) -> int:
+        """How many groups of channels have statistics of their own."""
         return self.groups
 
     def forward(self, data, scale, bias):
@@ -199,6 +200,7 @@ class InstanceNormalization(GroupNormalization):
         return cls(epsilon=source.real("epsilon", EPSILON))
 
     def group_count(self, dims):
+        """Each channel has statistics of its own."""
         return dims[1]
 
     @classmethod

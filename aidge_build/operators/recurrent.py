@@ -76,6 +76,7 @@ class Recurrent(Operator):
 
     @property
     def directions(self) -> int:
+        """1, or 2 for a bidirectional layer."""
         return 2 if self.direction == "bidirectional" else 1
 
     def infer(self, inputs):

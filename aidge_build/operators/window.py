@@ -28,10 +28,12 @@ class Window:
 
     @property
     def rank(self) -> int:
+        """The number of spatial axes."""
         return len(self.kernel)
 
     @property
     def has_pads(self) -> bool:
+        """Whether a window can see beyond the input."""
         return any(self.pads_begin) or any(self.pads_end)
 
     @classmethod

@@ -21,6 +21,7 @@ class Recipe:
 
     @property
     def name(self) -> str:
+        """The name that messages give."""
         return self.rewrite.__name__
 
     def __call__(self, view: GraphView) -> GraphView:

@@ -46,6 +46,7 @@ class Step:
     impl: Implementation | None
 
     def forward(self, values: Sequence[numpy.ndarray | None]) -> tuple[numpy.ndarray, ...]:
+        """The outputs for these inputs."""
         if self.impl is not None:
             return self.impl.forward(*values)
         return evaluate(self.seen.operator, values, self.seen.inputs, self.seen.outputs)
@@ -53,6 +54,7 @@ class Step:
     def backward(
         self, gradients: Sequence[numpy.ndarray], values: Sequence[numpy.ndarray | None], results: Sequence[numpy.ndarray]
     ) -> Sequence[numpy.ndarray | None]:
+        """The gradients of the inputs, given those of the outputs."""
         if self.impl is not None:
             return self.impl.backward(values, gradients)
         if is_quantized(self.seen.inputs, self.seen.outputs):

@@ -54,6 +54,7 @@ class Memory:
 
     @property
     def total_bytes(self) -> int:
+        """Bytes of the memory, or what is used where that is more."""
         return max(self.region.length_bytes, self.used_bytes)
 
 

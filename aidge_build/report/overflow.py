@@ -37,6 +37,7 @@ class TooSmall:
         return f"memory {self.memory} is too small by {self.missing_bytes:,} B{of}"
 
     def as_json(self) -> dict:
+        """The same for programs."""
         return {
             "memory": self.memory,
             "missing_bytes": self.missing_bytes,

@@ -54,6 +54,7 @@ class WrongHeader:
         return f"let {right} be the only {name}.h in the include folders (-I) of {_listed(self.users)}, and compile it again"
 
     def as_json(self) -> dict:
+        """The same for programs."""
         return {
             "model": self.model,
             "users": list(self.users),

@@ -51,6 +51,7 @@ class Joining:
 
     @property
     def whole(self) -> str:
+        """The buffer of which the others become parts."""
         return next(iter(self.parts.values())).whole
 
 

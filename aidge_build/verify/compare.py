@@ -24,6 +24,7 @@ class Difference:
     within: bool
 
     def as_json(self) -> dict:
+        """The same for programs."""
         return {
             "name": self.name,
             "unit": self.unit,

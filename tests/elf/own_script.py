@@ -66,7 +66,8 @@ int main(void) {{ if (extra) extra(); return kws_run(); }}
 void Reset_Handler(void) {{ main(); for (;;); }}
 void Fault_Handler(void) {{ for (;;); }}
 extern char stack_top[];
-__attribute__((section(".isr_vector"), used)) void *const vectors[4] = {{ stack_top, Reset_Handler, Fault_Handler, Fault_Handler }};
+__attribute__((section(".isr_vector"), used)) void *const vectors[4] = {{
+    stack_top, Reset_Handler, Fault_Handler, Fault_Handler }};
 """
 
 

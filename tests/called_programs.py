@@ -14,6 +14,7 @@ PRESENT = {"git", "sh", "sleep", "true", "unshare", "uname"}
 INSTALLED = {
     "cc": machine.HOST_COMPILER,
     "gcc": machine.HOST_COMPILER,
+    "ar": machine.HOST_COMPILER,
     "objdump": machine.HOST_COMPILER,
     "c++": machine.HOST_CPLUSPLUS,
     "g++": machine.HOST_CPLUSPLUS,

@@ -142,7 +142,7 @@ function(aidge_check_memory executable)
             "${CMAKE_C_COMPILER}" ${AIDGE_EXECUTABLE} check "--out=$<TARGET_FILE:${executable}>.check.json" ${arguments}
             -- "$<TARGET_FILE:${executable}>")
   set_property(TARGET ${executable} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "$<TARGET_FILE:${executable}>.check.json")
-  # A link that fails for want of memory is explained. The launcher is CMake itself: nothing else starts where the link passes.
+  # A link that fails for want of memory, or for a wrong header of a model, is explained. The launcher is CMake itself: nothing else starts where the link passes.
   get_target_property(launcher ${executable} RULE_LAUNCH_LINK)
   if(NOT launcher)
     set(launcher "")

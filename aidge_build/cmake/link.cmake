@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # cmake -P link.cmake -- <words of aidge-build> -- <command>: runs the command of a link; where it fails, says which memory is too
-# small, what is in it and what helps, if that is why.
+# small, what is in it and what helps, or which header is not that of the linked model, if that is why.
 cmake_policy(VERSION 3.20)
 set(aidge "")
 set(command "")

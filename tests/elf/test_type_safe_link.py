@@ -115,7 +115,7 @@ def objects_of(build: str, io: str, folder: Path, include: str) -> list[str]:
 
 # The arena's program refers to the function, too.
 ALL_BUILDS = [*itertools.product(BUILDS, OPTIONS)]
-SAMPLE = [(build, io) for build, io in ALL_BUILDS if io == "arena" or build in ("gcc", "no-aliases")]
+SAMPLE = [(build, io) for build, io in ALL_BUILDS if (io == "arena") == (build not in ("gcc", "no-aliases"))]
 
 
 @pytest.mark.parametrize("build, io", ALL_BUILDS if os.environ.get("AIDGE_STRESS") else SAMPLE)
@@ -235,7 +235,7 @@ def test_a_target_whose_linker_puts_a_prefix_before_cs_names_is_safe_too(tmp_pat
     assert {f"_toy_run_{digest}", "_toy_run"} <= symbols[0] and f"_toy_run_{digest}" in symbols[1]
 
 
-@pytest.fixture(params=["objects", "archive", "lto", "arm", "dwarf-4"])
+@pytest.fixture(params=["archive", "lto", "arm", *(["objects", "dwarf-4"] if os.environ.get("AIDGE_STRESS") else [])])
 def mixed(request, tmp_path, monkeypatch) -> list[str]:
     """The command of a link: main.c saw another toy.h than that of the toy.c that is linked."""
     flags = {"lto": ["-flto", "-O1"], "dwarf-4": ["-gdwarf-4"]}.get(request.param, [])
@@ -262,9 +262,8 @@ def test_a_link_with_a_foreign_header_says_whose_header_whose_code_and_what_to_d
     lines = aidge_build("explain-link", "--hook", "--", *mixed).stdout.splitlines()
     code = "./libtoy.a(toy.o)" if "-ltoy" in mixed else "toy.o"
     assert lines == [
-        f"app: error LINK_HEADER: main.c includes foreign/toy.h (digest {foreign}), but the toy.c that is "
-        f"linked ({code}) belongs "
-        f"to mine/toy.h (digest {mine}): the first header is out of date, or that of another model called toy",
+        f"app: error LINK_HEADER: main.c includes foreign/toy.h (digest {foreign}), but the toy.c that is linked ({code}) "
+        f"belongs to mine/toy.h (digest {mine}): the first header is out of date, or that of another model called toy",
         "       what helps:  let mine/toy.h be the only toy.h in the include folders (-I) of main.c, and compile it again",
     ]
     assert not (tmp_path / "app").exists()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -110,7 +111,7 @@ def _wrong_header(
     splits = filter(None, map(split_second_name, sorted(evidence.references)))
     others = [split[1] for split in splits if split[0] in linked and split[1] != digest]
     # A model's code includes the header beside it.
-    beside = [f"{one.path.removesuffix(one.name)}{model}.h" for one in models]
+    beside = [posixpath.join(posixpath.dirname(one.path) or ".", f"{model}.h") for one in models]
     return replace(wrong, code_digest=others[0], code_header=beside[0] if beside else "") if others else wrong
 
 

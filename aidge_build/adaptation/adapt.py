@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from aidge_build.adaptation.assignment import Assignment, Choice
 from aidge_build.adaptation.check_views import checked_views
-from aidge_build.adaptation.fold_copies import fold_into_weights
+from aidge_build.adaptation.choose import choose, explained, given_format
+from aidge_build.adaptation.fewest_bytes import bytes_copied, stored_axes
+from aidge_build.adaptation.fold_copies import fold_into_weights, fold_option, foldable
 from aidge_build.adaptation.formats import Option, kernel_options, view_options
 from aidge_build.adaptation.fuse_meta import fuse_meta
 from aidge_build.adaptation.match import Match, Target, match
@@ -22,8 +24,6 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.reformat import Reformat
 from aidge_build.recipes.check import check_graph, check_rewrite
 from aidge_build.recipes.separate_outputs import separate_outputs
-
-SWEEPS = 20  # of the local search; each sweep only lowers the bytes moved
 
 
 def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Target) -> Assignment:
@@ -43,7 +43,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
         matches = {node.name: match(NodeView.of(view, node), libraries, target) for node in view.nodes}
         options = {node.name: _options(view, node, matches[node.name]) for node in view.nodes}
         _refuse_unsupported(view, matches, options)
-        chosen = _choose(view, options)
+        chosen, proved = choose(view, options)
         folded = fold_into_weights(view, chosen)
         if folded is None:
             break
@@ -52,14 +52,13 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     choices = {}
     for node in adapted.nodes:
         if node.name in chosen:
-            choices[node.name] = _choice(
-                chosen[node.name], matches[node.name], widened.get(node.name, "") or matches[node.name].rule
-            )
+            rule = widened.get(node.name, "") or matches[node.name].rule
+            choices[node.name] = explained(view, chosen, node, options[node.name], matches[node.name], rule, libraries)
         else:
             copy = match(NodeView.of(adapted, node), libraries, target)
             _refuse_unsupported(adapted, {node.name: copy}, {node.name: copy.accepted}, (node,))
             choices[node.name] = Choice(copy.accepted[0], "copy between two formats", copy.rejected)
-    return checked_views(Assignment(adapted, choices))
+    return checked_views(Assignment(adapted, choices, bytes_copied(view, chosen), proved))
 
 
 def _with_own_outputs(view: GraphView) -> GraphView:
@@ -89,10 +88,11 @@ def _with_own_outputs(view: GraphView) -> GraphView:
 
 def _options(view: GraphView, node: Node, found: Match) -> list[Option]:
     seen = NodeView.of(view, node)
-    return [
-        *(view_options(seen) if node.operator.views else ()),
-        *(option for kernel in found.accepted for option in kernel_options(seen, kernel)),
-    ]
+    options = view_options(seen) if node.operator.views else []
+    options += [option for kernel in found.accepted for option in kernel_options(seen, kernel)]
+    if node.operator.views and not options:
+        return [_view_after_copy(view, node)]
+    return [*options, fold_option(view, node)] if foldable(view, node) else options
 
 
 def _refuse_unsupported(
@@ -112,101 +112,32 @@ def _refuse_unsupported(
     )
 
 
-def _choice(option: Option, found: Match, rule: str) -> Choice:
-    if option.kernel is None:
-        return Choice(None, "the same bytes under another name", (), option.inputs, option.outputs)
-    rivals = tuple(
-        (f"{kernel.library} {kernel.name}", "less specific, or moves more bytes")
-        for kernel in found.accepted
-        if kernel is not option.kernel
-    )
-    if any(reason.startswith("library ") for _, reason in found.rejected):
-        rule = rule or "first library that accepts it"
-    rule = rule or ("the only kernel that accepts it" if len(found.accepted) == 1 else "most specific, fewest bytes moved")
-    return Choice(option.kernel, rule, (*rivals, *found.rejected), option.inputs, option.outputs)
-
-
-def _choose(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dict[str, Option]:
-    """Forward choice, then sweeps over the nodes until no change lowers the bytes moved: exact on chains in practice."""
-    state: dict[str, Option] = {}
-    for node in view.nodes:
-        if options[node.name]:
-            state[node.name] = min(options[node.name], key=lambda option: _cost(view, state, node, option))
-        else:
-            state[node.name] = _view_after_copy(view, node)
-    for _ in range(SWEEPS):
-        before = dict(state)
-        for node in (*reversed(view.nodes), *view.nodes):
-            if options[node.name]:
-                state[node.name] = min(
-                    options[node.name], key=lambda option: (_cost(view, state, node, option), option is not state[node.name])
-                )
-        if all(state[name] is before[name] for name in state):
-            break
-    return state
-
-
 def _view_after_copy(view: GraphView, node: Node) -> Option:
     """A Reshape of a permuted tensor: the copy to row-major goes before it."""
     return Option(None, ((0, row_major(view.tensor(node.inputs[0]).rank)),), (row_major(view.tensor(node.outputs[0]).rank),))
 
 
-def _cost(view: GraphView, state: Mapping[str, Option], node: Node, option: Option) -> int:
-    """Bytes that must be copied at the node's inputs and outputs, given the neighbours' choices so far."""
-    total = 0
-    for index, form in option.inputs:
-        tensor = view.tensor(node.inputs[index])
-        given = _format_of(view, state, tensor)
-        if given is not None and not same_bytes(tensor.dims, given, form):
-            total += tensor.size_bytes
-    for name, form in zip(node.outputs, option.outputs):
-        tensor = view.tensor(name)
-        wanted = [row_major(tensor.rank)] if name in view.outputs else []
-        wanted += [
-            want for reader in view.consumers(name) if reader.name in state for want in _reads(reader, state[reader.name], name)
-        ]
-        distinct = [
-            want
-            for position, want in enumerate(wanted)
-            if not any(same_bytes(tensor.dims, want, other) for other in wanted[:position])
-        ]
-        total += sum(tensor.size_bytes for want in distinct if not same_bytes(tensor.dims, want, form))
-    return total
-
-
-def _reads(reader: Node, option: Option, name: str) -> list[Format]:
-    return [form for index, form in option.inputs if reader.inputs[index] == name]
-
-
-def _format_of(view: GraphView, state: Mapping[str, Option], tensor: Tensor) -> Format | None:
-    producer = view.producer(tensor.name)
-    if producer is None:
-        return row_major(tensor.rank)
-    if producer.name not in state:
-        return None
-    return state[producer.name].outputs[producer.outputs.index(tensor.name)]
-
-
 def _with_copies(view: GraphView, chosen: Mapping[str, Option]) -> GraphView:
     """The view with final formats, and a Reformat node for each tensor and further format that somebody reads."""
     rewrite = Rewrite(view)
-    copies: dict[tuple[str, Format], str] = {}
+    copies: dict[tuple[str, tuple[int, ...]], str] = {}  # by tensor and order of the stored axes
     permuted: dict[str, str] = {}  # graph output -> the tensor in the kernel's format that it is copied from
     before: dict[str, list[Node]] = {}
 
     def in_format(name: str, form: Format, reader: Node) -> str:
         tensor = view.tensor(name)
-        given = _format_of(view, chosen, tensor)
+        given = given_format(view, chosen, tensor)
         if same_bytes(tensor.dims, given, form):
             return permuted.get(name, name)
-        if (name, form) not in copies:
+        key = name, stored_axes(tensor.dims, form)
+        if key not in copies:
             copy = rewrite.add_tensor(tensor.with_(name=f"{name}_{form}", format=form))
-            copies[name, form] = copy
+            copies[key] = copy
             node_name = f"{reader.name}_reformat_{len(copies)}"
             before.setdefault(reader.name, []).append(
                 Node(node_name, Reformat(), (permuted.get(name, name),), (copy,), reader.origin)
             )
-        return copies[name, form]
+        return copies[key]
 
     for node in view.nodes:
         option = chosen[node.name]
@@ -220,7 +151,7 @@ def _with_copies(view: GraphView, chosen: Mapping[str, Option]) -> GraphView:
                 after.append(Node(f"{node.name}_reformat_out", Reformat(), (outputs[position],), (name,), node.origin))
                 rewrite.update_tensor(name, format=row_major(tensor.rank))
                 permuted[name] = outputs[position]
-                copies[name, row_major(tensor.rank)] = name
+                copies[name, stored_axes(tensor.dims, row_major(tensor.rank))] = name
             else:
                 rewrite.update_tensor(name, format=form)
         rewrite.replace_node(node, *before.get(node.name, ()), node.with_(inputs=tuple(names), outputs=tuple(outputs)), *after)

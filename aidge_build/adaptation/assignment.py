@@ -29,10 +29,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Assignment:
-    """The graph with final formats (and the copies that they need), and the choice per node name."""
+    """The graph with final formats (and the copies that they need), and the choice per node name.
+
+    `bytes_copied` are those of all copies between formats; `formats_proved` says that no choice of formats copies fewer.
+    """
 
     view: GraphView
     choices: Mapping[str, Choice]
+    bytes_copied: int = 0
+    formats_proved: bool = True
 
     def node_view(self, node: Node) -> NodeView:
         """The node as its kernel sees it: every tensor in the format that the kernel chose."""

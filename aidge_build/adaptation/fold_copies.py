@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy
 
 from aidge_build.adaptation.formats import Option
-from aidge_build.graph.format import row_major, same_bytes
+from aidge_build.graph.format import channels_last, row_major, same_bytes
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.view import Reshape, Transpose
@@ -21,10 +21,10 @@ def fold_into_weights(view: GraphView, chosen: Mapping[str, Option]) -> GraphVie
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
-        order = _stored_order(view, chosen, node)
-        readers = view.consumers(node.outputs[0])
-        if order is None or node.outputs[0] in view.outputs or not all(_takes_columns(view, reader, node) for reader in readers):
+        order = _stored_order(view, chosen, node) if foldable(view, node) else None
+        if order is None:
             continue
+        readers = view.consumers(node.outputs[0])
         source, result = view.tensor(node.inputs[0]), view.tensor(node.outputs[0])
         columns = numpy.arange(math.prod(source.dims[1:])).reshape(source.dims[1:])
         columns = columns.transpose([axis - 1 for axis in order[1:]]).reshape(-1)
@@ -44,18 +44,28 @@ def fold_into_weights(view: GraphView, chosen: Mapping[str, Option]) -> GraphVie
     return rewrite.finish() if rewrite.changed else None
 
 
-def _stored_order(view: GraphView, chosen: Mapping[str, Option], node: Node) -> tuple[int, ...] | None:
-    """The storage order of the node's input, when the node flattens all but the batch and would need a copy first."""
-    if node.type not in ("Flatten", "Reshape"):
-        return None
+def foldable(view: GraphView, node: Node) -> bool:
+    """Whether the node flattens all but the batch of a computed tensor, for fully connected layers alone."""
+    if node.type not in ("Flatten", "Reshape") or node.outputs[0] in view.outputs:
+        return False
     source, result = view.tensor(node.inputs[0]), view.tensor(node.outputs[0])
+    flattens = (
+        view.producer(source.name) is not None and result.rank == 2 and source.rank >= 3 and source.dims[0] == result.dims[0]
+    )
+    return flattens and all(_takes_columns(view, reader, node) for reader in view.consumers(result.name))
+
+
+def fold_option(view: GraphView, node: Node) -> Option:
+    """Flattening the bytes of channels-last data as they lie: right once the readers' weights are permuted."""
+    return Option(None, ((0, channels_last(view.tensor(node.inputs[0]).rank)),), (row_major(2),))
+
+
+def _stored_order(view: GraphView, chosen: Mapping[str, Option], node: Node) -> tuple[int, ...] | None:
+    """The storage order of the node's input, when a copy would be needed first."""
+    source = view.tensor(node.inputs[0])
     producer = view.producer(source.name)
-    if producer is None or result.rank != 2 or source.rank < 3 or source.dims[0] != result.dims[0]:
-        return None
     form = chosen[producer.name].outputs[producer.outputs.index(source.name)]
-    if form.order[0] != 0 or same_bytes(source.dims, form, row_major(source.rank)):
-        return None
-    return form.order
+    return None if form.order[0] != 0 or same_bytes(source.dims, form, row_major(source.rank)) else form.order
 
 
 def _takes_columns(view: GraphView, reader: Node, node: Node) -> bool:

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Which kernel each node gets and in which formats: the choice that copies the fewest bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from aidge_build.adaptation.assignment import Choice
+from aidge_build.adaptation.fewest_bytes import bytes_copied, fewest_bytes
+from aidge_build.adaptation.formats import MOST_OPTIONS, Option
+from aidge_build.adaptation.match import Match
+from aidge_build.contract.implication import more_specific
+from aidge_build.contract.library import Library
+from aidge_build.graph.format import Format, row_major, same_bytes
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+
+SWEEPS = 20  # of the local search; each sweep only lowers the bytes moved
+
+
+def choose(view: GraphView, options: Mapping[str, Sequence[Option]]) -> tuple[dict[str, Option], bool]:
+    """An option per node, and whether no choice among the options copies fewer bytes.
+
+    Most graphs need no copy, and a search node by node finds that; else the graph is solved as a whole, within a limit on the
+    size of the tables. Beyond it the search's result stands, unproved.
+    """
+    found = _searched(view, options)
+    if not bytes_copied(view, found):
+        return found, True
+    best = fewest_bytes(view, options)
+    if best is None:
+        return found, False
+    return (best if bytes_copied(view, best) < bytes_copied(view, found) else found), not any(map(_is_cut, options.values()))
+
+
+def _is_cut(options: Sequence[Option]) -> bool:
+    """Whether a kernel may have more options than are listed."""
+    return len(options) >= MOST_OPTIONS and max(Counter(id(option.kernel) for option in options).values()) >= MOST_OPTIONS
+
+
+def _searched(view: GraphView, options: Mapping[str, Sequence[Option]]) -> dict[str, Option]:
+    """Forward choice, then sweeps over the nodes until no change lowers the bytes moved."""
+    state: dict[str, Option] = {}
+    for node in view.nodes:
+        state[node.name] = min(options[node.name], key=lambda option: local_bytes(view, state, node, option))
+    for _ in range(SWEEPS):
+        before = dict(state)
+        for node in (*reversed(view.nodes), *view.nodes):
+            state[node.name] = min(
+                options[node.name],
+                key=lambda option: (local_bytes(view, state, node, option), option is not state[node.name]),
+            )
+        if all(state[name] is before[name] for name in state):
+            break
+    return state
+
+
+def local_bytes(view: GraphView, state: Mapping[str, Option], node: Node, option: Option) -> int:
+    """Bytes that must be copied at the node's inputs and outputs, given the neighbours' choices so far."""
+    total = 0
+    for index, form in option.inputs:
+        tensor = view.tensor(node.inputs[index])
+        given = given_format(view, state, tensor)
+        if given is not None and not same_bytes(tensor.dims, given, form):
+            total += tensor.size_bytes
+    for name, form in zip(node.outputs, option.outputs, strict=True):
+        tensor = view.tensor(name)
+        wanted = [row_major(tensor.rank)] if name in view.outputs else []
+        wanted += [
+            want for reader in view.consumers(name) if reader.name in state for want in _reads(reader, state[reader.name], name)
+        ]
+        distinct = [
+            want
+            for position, want in enumerate(wanted)
+            if not any(same_bytes(tensor.dims, want, other) for other in wanted[:position])
+        ]
+        total += sum(tensor.size_bytes for want in distinct if not same_bytes(tensor.dims, want, form))
+    return total
+
+
+def _reads(reader: Node, option: Option, name: str) -> list[Format]:
+    return [form for index, form in option.inputs if reader.inputs[index] == name]
+
+
+def given_format(view: GraphView, state: Mapping[str, Option], tensor: Tensor) -> Format | None:
+    """The format in which a tensor is computed; None while its producer has no option."""
+    producer = view.producer(tensor.name)
+    if producer is None:
+        return row_major(tensor.rank)
+    if producer.name not in state:
+        return None
+    return state[producer.name].outputs[producer.outputs.index(tensor.name)]
+
+
+def explained(
+    view: GraphView,
+    chosen: Mapping[str, Option],
+    node: Node,
+    options: Sequence[Option],
+    found: Match,
+    rule: str,
+    libraries: Sequence[Library],
+) -> Choice:
+    """The choice with the rule that decided, and for each other kernel that accepts the node why it was not taken."""
+    option = chosen[node.name]
+    if option.kernel is None:
+        return Choice(None, "the same bytes under another name", (), option.inputs, option.outputs)
+    others = [kernel for kernel in found.accepted if kernel is not option.kernel]
+    reasons = [_behind(view, chosen, node, [one for one in options if one.kernel is kernel], libraries) for kernel in others]
+    rivals = tuple((f"{kernel.library} {kernel.name}", reason) for kernel, (reason, _) in zip(others, reasons, strict=True))
+    if any(reason.startswith("library ") for _, reason in found.rejected):
+        rule = rule or "first library that accepts it"
+    decided = {each for _, each in reasons}
+    rule = rule or ", ".join(each for each in RULES if each in decided) or "the only kernel that accepts it"
+    return Choice(option.kernel, rule, (*rivals, *found.rejected), option.inputs, option.outputs)
+
+
+RULES = ("most specific", "fewest bytes copied", "first in the library's order", "first by name")
+
+
+def _behind(
+    view: GraphView, chosen: Mapping[str, Option], node: Node, options: Sequence[Option], libraries: Sequence[Library]
+) -> tuple[str, str]:
+    """Why another kernel is not taken, and the rule that says so."""
+    taken, other = chosen[node.name].kernel, options[0].kernel
+    if more_specific(taken.spec, other.spec):
+        return "less specific", RULES[0]
+    more = min(local_bytes(view, chosen, node, one) for one in options) - local_bytes(view, chosen, node, chosen[node.name])
+    if more > 0:
+        return f"{more:,} B more to copy", RULES[1]
+    library = next(library for library in libraries if library.name == taken.library)
+    if library.places(taken):
+        return f"neither is more specific, and the order of library {library.name} has {taken.name} first", RULES[2]
+    return f"neither is more specific, and {taken.name} comes first by name", RULES[3]

@@ -154,5 +154,7 @@ def make_program(
         order=schedule.order,
         split=placed.split,
         split_proved=placed.split_proved,
+        format_copies_bytes=assignment.bytes_copied,
+        formats_proved=assignment.formats_proved,
         buffer_of=schedule.buffer_of,
     )

@@ -109,6 +109,8 @@ class Program:
     order: Order | None = None  # how good the order of the layers is
     buffer_of: Mapping[str, str] = field(default_factory=dict)  # tensor -> the buffer that holds its bytes
     split: tuple[ArenaPart, ...] = ()  # the parts of an arena that lies in several regions
+    format_copies_bytes: int = 0  # of the copies between storage orders
+    formats_proved: bool = True  # whether no choice of storage orders copies fewer
     split_proved: bool = False  # whether no arrangement over the regions has a lower access cost
 
     @property

@@ -39,6 +39,15 @@ class Assignment:
     bytes_copied: int = 0
     formats_proved: bool = True
 
+    def format_line(self) -> str:
+        """What copies between formats cost, for people."""
+        if not self.bytes_copied:
+            return "formats: nothing is copied"
+        proof = (
+            "no choice of formats copies fewer" if self.formats_proved else "not proved to be the fewest: the graph is too wide"
+        )
+        return f"formats: {self.bytes_copied:,} B are copied, {proof}"
+
     def node_view(self, node: Node) -> NodeView:
         """The node as its kernel sees it: every tensor in the format that the kernel chose."""
         seen, choice = NodeView.of(self.view, node), self.choices[node.name]

@@ -109,10 +109,10 @@ def explained(
     others = [kernel for kernel in found.accepted if kernel is not option.kernel]
     reasons = [_behind(view, chosen, node, [one for one in options if one.kernel is kernel], libraries) for kernel in others]
     rivals = tuple((f"{kernel.library} {kernel.name}", reason) for kernel, (reason, _) in zip(others, reasons, strict=True))
-    if any(reason.startswith("library ") for _, reason in found.rejected):
-        rule = rule or "first library that accepts it"
-    decided = {each for _, each in reasons}
-    rule = rule or ", ".join(each for each in RULES if each in decided) or "the only kernel that accepts it"
+    behind = any(reason.startswith("library ") for _, reason in found.rejected)
+    decided = ["first library that accepts it"] if behind else []
+    decided += [each for each in RULES if any(each == one for _, one in reasons)]
+    rule = rule or ", ".join(decided) or "the only kernel that accepts it"
     return Choice(option.kernel, rule, (*rivals, *found.rejected), option.inputs, option.outputs)
 
 

@@ -61,7 +61,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
         if node.name in chosen
     ]
     lines = [*(f"{request.file_name}: {notice}" for notice in notices), *(_text(entry) for entry in described)]
-    return Outcome("\n".join(lines), {"nodes": described})
+    lines += [assignment.format_line()] if arguments.node is None else []
+    copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}
+    return Outcome("\n".join(lines), {"nodes": described, **copies})
 
 
 def _chosen(name: str | None, assignment: Assignment, file_name: str) -> set[str]:

@@ -31,6 +31,8 @@ KEYS = (
     "order_proved_optimal",
     "order_states",
     "offsets_proved_optimal",
+    "format_copies_bytes",
+    "formats_proved_optimal",
     "scratch_bytes",
     "state_bytes",
     "io_bytes",

@@ -68,6 +68,8 @@ def _memory(program: Program) -> dict:
         "bound_node": _node_at(program, peak.bound_step),
         **_order(program),
         "offsets_proved_optimal": peak.offsets_proved_optimal,
+        "format_copies_bytes": program.format_copies_bytes,
+        "formats_proved_optimal": program.formats_proved,
         "scratch_bytes": max((p.buffer.size_bytes for p in program.arena.placements if p.buffer.kind == "scratch"), default=0),
         "state_bytes": 0,
         "io_bytes": program.io_bytes,

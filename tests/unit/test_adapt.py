@@ -183,6 +183,55 @@ def test_the_more_specific_kernel_wins_whatever_the_order_of_registration():
         assert adapt(view, library("".join(order))).choices["Relu_0"].kernel.node_class.__name__ == "Special"
 
 
+PAIR = """
+@kernel("ReLU", ImplSpec({0}))
+class First(KernelNode): pass
+@kernel("ReLU", ImplSpec({1}))
+class Second(KernelNode): pass
+"""
+NAMED = '[{0}], [{0}], [Predicate("{1}", lambda view: "")]'
+
+
+@pytest.mark.parametrize(
+    "first, second, order, chosen, rule, reason",
+    [
+        ("SAME", "IOSpec(dtype.any, 'any_1')", "", "kernels", "most specific", "less specific"),
+        ("LAST", "ROWS", "", "others", "fewest bytes copied", "960 B more to copy"),
+        (
+            NAMED.format("SAME", "p"),
+            NAMED.format("SAME", "q"),
+            "",
+            "kernels",
+            "first by name",
+            "neither is more specific, and kernels comes first by name",
+        ),
+        (
+            NAMED.format("SAME", "p"),
+            NAMED.format("SAME", "q"),
+            'order = ["others"]',
+            "others",
+            "first in the library's order",
+            "neither is more specific, and the order of library toy has others first",
+        ),
+    ],
+)
+def test_the_rule_that_decided_between_two_kernels_is_said(first, second, order, chosen, rule, reason):
+    files = {"kernels.py": PAIR.split("@kernel")[1].format(first), "others.py": PAIR.split("@kernel")[2].format("", second)}
+    made = load_library(
+        {
+            "library.toml": f'name = "toy"\n{order}'.encode(),
+            **{name: (HEADER + "@kernel" + text).encode() for name, text in files.items()},
+        },
+        "toy",
+    )
+    view = graph("a = Relu(x) y = Relu(a)", inputs="float[1,4,5,6] x", outputs="float[1,4,5,6] y")
+    found = adapt(view, made, library('@kernel("Reformat", ImplSpec(IOSpec()))\nclass Copy(KernelNode): pass', "copies"))
+    for choice in found.choices.values():
+        (other,) = {"kernels", "others"} - {chosen}
+        assert (choice.kernel.name, choice.rule) == (chosen, rule)
+        assert (f"toy {other}", reason) in choice.rejected
+
+
 def test_two_kernels_of_equal_structure_are_refused_when_the_library_is_loaded():
     with pytest.raises(AidgeError, match="register the same spec for ReLU"):
         library(

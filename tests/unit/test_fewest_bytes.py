@@ -22,7 +22,8 @@ from aidge_build.contract.library import load_library
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.view import GraphView
 from aidge_build.recipes import simplify
-from tests.models import graph, same_meaning
+from tests.command import aidge_build
+from tests.models import graph, model, same_meaning
 
 SEEDS = range(400 if os.environ.get("AIDGE_STRESS") else 40)
 MOST_COMBINATIONS = 3000
@@ -141,6 +142,20 @@ def test_beyond_the_limit_the_search_stands_and_is_not_called_proved(monkeypatch
     searched = adapt_to_backend(view, (LIBRARY,), Target())
     assert not searched.formats_proved and best.formats_proved
     assert searched.bytes_copied > best.bytes_copied
+    assert best.format_line() == f"formats: {best.bytes_copied} B are copied, no choice of formats copies fewer"
+    assert searched.format_line().endswith(" B are copied, not proved to be the fewest: the graph is too wide")
+
+
+def test_explain_and_plan_say_what_formats_cost_and_that_nothing_costs_less(tmp_path):
+    text = "a = Transpose<perm=[0,2,3,1]>(x) b = Softmax<axis=1>(a) y = Transpose<perm=[0,2,1,3]>(b)"
+    (tmp_path / "m.onnx").write_bytes(model(text, inputs="float[1,4,5,6] x", outputs="float[1,6,5,4] y"))
+    found = aidge_build("explain", tmp_path / "m.onnx", "--board", "host")
+    said = re.search(r"^formats: (\d+) B are copied, no choice of formats copies fewer$", found.stdout, re.M)
+    wanted = {"format_copies_bytes": int(said[1]), "formats_proved_optimal": True}
+    assert wanted["format_copies_bytes"] % 480 == 0
+    for verb in ("explain", "plan"):
+        data = aidge_build(verb, tmp_path / "m.onnx", "--board", "host", "--json").json
+        assert {key: data[key] for key in wanted} == wanted
 
 
 def test_a_copy_that_folds_into_weights_is_not_counted():

@@ -136,6 +136,12 @@ def test_the_note_survives_stripping(tmp_path):
     assert claim.from_note and claim.layers == tuple(CLAIM["layers"]) and claim.model_sha256 == SHA256
 
 
+@pytest.fixture(scope="module")
+def model_elf(tmp_path_factory):
+    """A program that keeps its plan."""
+    return build("stm32f7", model("DTCM"), tmp_path_factory.mktemp("elf"))
+
+
 @pytest.mark.parametrize(
     "version, age, hint",
     [
@@ -155,8 +161,8 @@ def test_a_claim_of_another_version_is_refused_with_its_age(tmp_path, capsys, ve
 @pytest.mark.parametrize(
     "text", ["[" * 20_000, "[]", '"x"', "{}", json.dumps({**CLAIM, "arena_bytes": 500}), json.dumps({**CLAIM, "arenas": [5]})]
 )
-def test_a_damaged_claim_is_refused_in_one_line(tmp_path, capsys, text):
-    elf = build("stm32f7", model("DTCM"), tmp_path)
+def test_a_damaged_claim_is_refused_in_one_line(tmp_path, capsys, model_elf, text):
+    elf = shutil.copy(model_elf, tmp_path)
     (tmp_path / "note").write_bytes(struct.pack("<III8sHI", 6, 6 + len(text), 1, b"aidge", 2, len(text)) + text.encode())
     subprocess.run([shutil.which("arm-none-eabi-objcopy"), f"--update-section=.note.aidge={tmp_path / 'note'}", elf], check=True)
     code, result = check(capsys, elf, "--board", "stm32f7")
@@ -188,17 +194,11 @@ def test_a_damaged_plan_is_refused_in_one_line(tmp_path, capsys, model_elf, text
         assert (code, result["error"]["code"]) == (2, "PLAN_FILE") and len(result["error"]["what"]) < 200
 
 
-@pytest.fixture(scope="module")
-def model_elf(tmp_path_factory):
-    """A program that keeps its plan."""
-    return build("stm32f7", model("DTCM"), tmp_path_factory.mktemp("elf"))
-
-
 @pytest.mark.parametrize("name", [".text", ".symtab", ".note.aidge"])
-def test_a_section_that_lies_about_its_size_is_refused_in_one_line(tmp_path, capsys, name):
-    elf = build("stm32f7", model("DTCM"), tmp_path)
-    content = bytearray(elf.read_bytes())
-    with open(elf, "rb") as stream:
+def test_a_section_that_lies_about_its_size_is_refused_in_one_line(tmp_path, capsys, model_elf, name):
+    elf = tmp_path / "app.elf"
+    content = bytearray(model_elf.read_bytes())
+    with open(model_elf, "rb") as stream:
         image = ELFFile(stream)
         at = image["e_shoff"] + image.get_section_index(name) * image["e_shentsize"] + 20
     struct.pack_into("<I", content, at, 0xFFFFFFF0)

@@ -99,6 +99,7 @@ def generate(env):
     env.AddMethod(aidge_budget, "AidgeBudget")
     env.AddMethod(aidge_action, "AidgeAction")
     _add_emitters(env)
+    _scan_headers_too()
     atexit.unregister(_explain_failures)
     atexit.register(_explain_failures)
 
@@ -393,53 +394,89 @@ def _emit_program(target, source, env):
 
 def _share_headers(nodes, env):
     """Every object that is linked with a model, directly or through libraries, finds its header."""
-    headers, objects, waiting, seen = [], [], list(nodes), set()
-    while waiting:
-        node = waiting.pop()
-        if node in seen:
-            continue
-        seen.add(node)
+    headers, objects = {}, []
+    for node in _linked(nodes):
         header = node.attributes.__dict__.get("aidge_header")
         if header is not None:
-            headers += [header] if header not in headers else []
-        elif node.has_builder():
+            headers[header] = True
+        elif node.sources:
             objects.append(node)
-            waiting += node.sources
-    for node in objects if headers else ():
-        own = node.attributes.__dict__.setdefault("aidge_headers", [])
-        own += [header for header in reversed(headers) if header not in own]
-        _refuse_ambiguous(node, own)
-        _add_include_path(node.get_env() or env)
+    if headers:
+        found, environments = tuple(headers), {}
+        for node in objects:
+            own = node.attributes.__dict__.get("aidge_headers", found)
+            node.attributes.aidge_headers = found if own is found else tuple(dict.fromkeys(own + found))
+            _refuse_ambiguous(node)
+            user = node.get_env() or env
+            environments[id(user)] = user
+        for user in environments.values():
+            _add_include_path(user)
 
 
-def _refuse_ambiguous(node, headers):
-    by_name = {}
-    for header in headers:
-        other = by_name.setdefault(header.name, header)
-        if other is not header:
-            raise SCons.Errors.UserError(
-                f"{_path(node)} is linked with {_path(other)} and with {_path(header)}, it can include only one of them: "
-                "compile it for each of the programs, with another name of the object: env = env.Clone(OBJPREFIX='other_')"
-            )
+def _linked(nodes):
+    """These nodes, what they are made from, and so on, each once; not what generated files are made from."""
+    waiting, seen = list(nodes), set()
+    for node in waiting:
+        if node not in seen:
+            seen.add(node)
+            yield node
+            if not hasattr(node.attributes, "aidge_plan"):
+                waiting += node.sources
+
+
+def _refuse_ambiguous(node):
+    headers = node.attributes.aidge_headers
+    names = [header.name for header in headers]
+    if len(set(names)) < len(names):
+        name = next(name for name in names if names.count(name) > 1)
+        places = " and with ".join(_path(header) for header in headers if header.name == name)
+        raise SCons.Errors.UserError(
+            f"{_path(node)} is linked with {places}, it can include only one of them: "
+            "compile it for each of the programs, with another name of the object: env = env.Clone(OBJPREFIX='other_')"
+        )
 
 
 def _add_include_path(env):
-    """One entry of CPPPATH that is another one for every object; it is not the same for all who share the environment."""
-    place = _base_environment(env, holding="CPPPATH")
-    paths = place.get("CPPPATH") or []
-    paths = paths.split(os.pathsep) if SCons.Util.is_String(paths) else _as_list(paths)
-    if "$AIDGE_INCLUDE" not in paths:
-        place["CPPPATH"] = [*paths, "$AIDGE_INCLUDE"]
-        _base_environment(env)["AIDGE_INCLUDE"] = _include_folders
+    """To what compile commands say of CPPPATH; in CPPPATH itself it would be the same for all who share the environment."""
+    place = _base_environment(env, holding="_CPPINCFLAGS")
+    flags = place.get("_CPPINCFLAGS", "")
+    if "$AIDGE_INCLUDE" not in flags:
+        place["_CPPINCFLAGS"] = flags + " $( $AIDGE_INCLUDE $)"
+        _base_environment(env)["AIDGE_INCLUDE"] = _include_flags
 
 
-def _include_folders(target, source, env, for_signature):
-    """The folders of the headers of the models that this object is linked with."""
-    found = []
-    for node in target or ():
-        for header in node.attributes.__dict__.get("aidge_headers", ()):
-            found += [header.dir] if header.dir not in found else []
-    return found
+def _include_flags(target, source, env, for_signature):
+    """-I for the headers of the models that this object is linked with. Their content is in the signature, not their place."""
+    if for_signature or not target:
+        return []
+    prefix, suffix = env.get("INCPREFIX", "-I"), env.get("INCSUFFIX", "")
+    return [f"{prefix}{folder}{suffix}" for folder in _include_folders(target[0])]
+
+
+def _include_folders(node):
+    headers = node.attributes.__dict__.get("aidge_headers", ())
+    return list(dict.fromkeys(folder for header in headers for folder in header.dir.get_all_rdirs()))
+
+
+def _scan_headers_too():
+    """The scanner of C looks for an object's includes in the same folders as its compiler."""
+    find = SCons.Tool.CScanner.path_function
+    if hasattr(find, "aidge"):
+        return
+
+    known = {}  # one tuple for equal paths, as SCons has it, too: it looks up every include by the path
+
+    def path_function(env, dir=None, target=None, source=None, *rest):
+        paths = find(env, dir, target, source, *rest)
+        headers = target[0].attributes.__dict__.get("aidge_headers") if target else None
+        if headers is None:
+            return paths
+        if (paths, headers) not in known:
+            known[paths, headers] = paths + tuple(_include_folders(target[0]))
+        return known[paths, headers]
+
+    path_function.aidge = True
+    SCons.Tool.CScanner.path_function = path_function
 
 
 # What the generator reads beside its options.
@@ -480,12 +517,13 @@ def _content_signature(model):
 
 def _target_arguments(env):
     """`--cpu` and `--fpu` as the environment's flags say, or `--board=host` for the native compiler."""
-    cpu, fpu, float_abi = (_machine_flag(env, flag) for flag in ("-mcpu=", "-mfpu=", "-mfloat-abi="))
+    flags = {variable: _words(env, variable) for variable in FLAG_VARIABLES}
+    cpu, fpu, float_abi = (_machine_flag(flags, flag) for flag in ("-mcpu=", "-mfpu=", "-mfloat-abi="))
     if cpu:
-        has_fpu = float_abi in ("hard", "softfp") or any("-mhard-float" in _words(env, variable) for variable in FLAG_VARIABLES)
+        has_fpu = float_abi in ("hard", "softfp") or any("-mhard-float" in words for words in flags.values())
         return ["--cpu=" + cpu] + (["--fpu=" + (fpu or "auto")] if has_fpu else [])
     compiler = os.path.basename(_compiler(env))
-    if HOST_COMPILER.match(compiler) and "-mthumb" not in _words(env, "CCFLAGS"):
+    if HOST_COMPILER.match(compiler) and "-mthumb" not in flags["CCFLAGS"]:
         return ["--board=host"]
     raise SCons.Errors.UserError(
         f"aidge: the flags of this environment (CC is '{compiler}') name no -mcpu. Name the target: "
@@ -493,11 +531,11 @@ def _target_arguments(env):
     )
 
 
-def _machine_flag(env, flag):
+def _machine_flag(flags, flag):
     """The value of a -m flag; within a variable the last one counts, as it does for gcc."""
     values = {}
-    for variable in FLAG_VARIABLES:
-        for word in _words(env, variable):
+    for variable, words in flags.items():
+        for word in words:
             if word.startswith(flag):
                 values[variable] = word[len(flag) :]
     if len(set(values.values())) > 1:
@@ -521,7 +559,7 @@ def _compiler(env):
 
 def _refuse_other_cpu(env, options):
     """A board whose CPU is not the one that the environment compiles for is an error."""
-    flags_cpu = _machine_flag(env, "-mcpu=")
+    flags_cpu = _machine_flag({variable: _words(env, variable) for variable in FLAG_VARIABLES}, "-mcpu=")
     board_cpu = _cpu_of_board(options["board"], _board_folders(env, options))
     if flags_cpu and board_cpu and flags_cpu != board_cpu:
         raise SCons.Errors.UserError(
@@ -682,15 +720,8 @@ def _board_folders(env, options):
 
 def _plans_of(elf):
     """The plans of all models among the sources of a program (and of their objects), in order."""
-    found, waiting = [], list(elf.sources)
-    while waiting:
-        node = waiting.pop(0)
-        plan = node.attributes.__dict__.get("aidge_plan")
-        if plan is not None and plan not in found:
-            found.append(plan)
-        elif plan is None:
-            waiting += node.sources
-    return found
+    plans = (node.attributes.__dict__.get("aidge_plan") for node in _linked(elf.sources))
+    return list(dict.fromkeys(plan for plan in plans if plan is not None))
 
 
 def _check(target, source, env):

@@ -14,7 +14,7 @@ from pathlib import Path
 from aidge_build.adaptation.cost import CostTable, read_cost_table
 from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board, load_board
-from aidge_build.contract.library import MANIFEST, Library, default_features, load_library
+from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
 from aidge_build.cores import core_features
 from aidge_build.errors import AidgeError
 from aidge_build.installed import kernel_folder
@@ -137,7 +137,7 @@ def _bindings(texts: Sequence[str]) -> dict[str, int]:
 
 
 def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
-    """Library folders by the folder's name: those that the user names hide built-in ones of the same name."""
+    """Library folders by the name in library.toml: those that the user names hide built-in ones of the same name."""
     found: dict[str, Path] = {}
     for folder in (*folders, kernel_folder()):
         if not folder.is_dir():
@@ -151,8 +151,33 @@ def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:
                 hint=f"a file {MANIFEST} with the line 'name = \"mine\"' makes a folder a library",
             )
         for candidate in candidates:
-            found.setdefault(candidate.resolve().name, candidate)
+            found.setdefault(_own_name(candidate), candidate)
     return found
+
+
+def _own_name(folder: Path) -> str:
+    """The name that a library gives itself; the folder's where that cannot be read, which loading it will complain about."""
+    try:
+        return manifest_name({MANIFEST: read_regular(folder / MANIFEST, LARGEST_KERNEL_FILE_BYTES)}, str(folder))
+    except AidgeError:
+        return folder.resolve().name
+
+
+def _chosen_library(name: str, folders: Mapping[str, Path]) -> str:
+    """The library of this name, or the one whose folder has this name."""
+    if name in folders:
+        return name
+    for own, folder in folders.items():
+        if folder.resolve().name == name:
+            return own
+    near = difflib.get_close_matches(name, folders, 1)
+    raise AidgeError(
+        f"there is no library {name!r}",
+        where="--lib",
+        tried=sorted(folders),
+        code="LIBRARY",
+        hint=f"did you mean {near[0]}?" if near else "--kernel-path names a folder of your own",
+    )
 
 
 def default_libraries(folders: Mapping[str, Path], features: frozenset[str]) -> list[str]:
@@ -188,13 +213,13 @@ def load_libraries(
     A library that is only needed brings its files and no kernels. What was read are files, and folders, as a file may be added.
     """
     libraries, read = {}, []
-    for name in names:
+    for name in (_chosen_library(name, folders) for name in names):
         libraries[name], paths = _load_library(name, folders, checkouts)
         read += paths
     waiting = [needed for library in libraries.values() for needed in library.needs]
     for needed in waiting:
         if needed not in libraries:
-            library, paths = _load_library(needed, folders, None)
+            library, paths = _load_library(_chosen_library(needed, folders), folders, None)
             libraries[needed] = replace(library, kernels=(), operators=())
             read += paths
             waiting += library.needs
@@ -202,27 +227,19 @@ def load_libraries(
 
 
 def _load_library(name: str, folders: Mapping[str, Path], checkouts: Mapping[str, Path] | None) -> tuple[Library, list[str]]:
-    if name not in folders:
-        near = difflib.get_close_matches(name, folders, 1)
-        raise AidgeError(
-            f"there is no library {name!r}",
-            where="--lib",
-            tried=sorted(folders),
-            code="LIBRARY",
-            hint=f"did you mean {near[0]}?" if near else "--kernel-path names a folder of your own",
-        )
     files, folder = read_folder(folders[name]), folders[name]
     library, outside = load_library(files, str(folder)), []
     if library.checkout and checkouts is not None:
-        if name not in checkouts:
+        place = checkouts.get(name) or checkouts.get(folder.resolve().name)
+        if place is None:
             raise AidgeError(
                 f"library {name} is glue for sources that are not part of it",
                 where="--lib",
                 code="LIBRARY",
                 hint=f"--checkout {name}=DIR says where they are",
             )
-        outside = sorted({path for pattern in library.checkout for path in checkouts[name].glob(pattern)})
-        sources = {f"checkout/{path.relative_to(checkouts[name]).as_posix()}": path for path in outside}
+        outside = sorted({path for pattern in library.checkout for path in place.glob(pattern)})
+        sources = {f"checkout/{path.relative_to(place).as_posix()}": path for path in outside}
         read = {inside: read_regular(path, LARGEST_KERNEL_FILE_BYTES) for inside, path in sources.items()}
         library = load_library({**files, **read}, str(folder))
     own = sorted({str(place) for path in files for place in (folder / path, (folder / path).parent)})

@@ -200,6 +200,11 @@ def library_of(registry: type[KernelRegistry], language: str = "c") -> Library:
     return Library(registry.library_name(), language, description, {}, tuple(kernels), tuple(operators))
 
 
+def manifest_name(files: Mapping[str, bytes], where: str) -> str:
+    """The name that a library gives itself in its manifest; AidgeError (code LIBRARY) where it is not valid."""
+    return _manifest(files, where)["name"]
+
+
 def default_features(files: Mapping[str, bytes], where: str) -> frozenset[str] | None:
     """What a core must have so that this library is taken without being named; None: it never is."""
     wanted = _manifest(files, where).get("default_for")

@@ -106,6 +106,13 @@ def test_a_file_name_that_is_no_c_name_is_refused_with_what_to_write(project):
     assert "Write env.AidgeModel('model_2', '2.onnx')" in project.scons().output
 
 
+@pytest.mark.parametrize("name", ["mine", "a-folder"])
+def test_a_library_in_cpp_makes_cpp_by_its_own_name_and_by_that_of_its_folder(project, name):
+    project.write("a-folder/library.toml", 'name = "mine"\nlanguage = "c++"\n')
+    project.sconstruct(f"print(*env.AidgeModel('kws', 'kws.onnx', libs=['ref', {name!r}], kernel_path='a-folder'))")
+    assert project.scons("-n").output.startswith("kws.cpp kws_weights.c\n")
+
+
 def test_swapped_arguments_are_said(project):
     project.sconstruct("\nenv.AidgeModel('models/my-net.onnx', 'kws')")
     run = project.scons()

@@ -11,7 +11,7 @@ import pytest
 from aidge_build.boards import list_boards, load_board
 from aidge_build.cores import core_features
 from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments, default_libraries, find_libraries, load
+from aidge_build.inputs import add_model_arguments, default_libraries, find_libraries, load, load_libraries
 
 DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
 
@@ -94,6 +94,26 @@ def test_what_a_library_says_about_cores_is_checked(tmp_path, line, message):
     write(tmp_path, "mine", line)
     with pytest.raises(AidgeError, match=message):
         default_libraries(find_libraries([tmp_path]), frozenset())
+
+
+def test_a_library_is_found_by_its_own_name_and_by_that_of_its_folder_and_is_loaded_once(tmp_path):
+    folder = tmp_path / "checkout-of-mine"
+    folder.mkdir()
+    (folder / "library.toml").write_text('name = "mine"\n')
+    found = find_libraries([folder])
+    for names in (["mine"], ["checkout-of-mine"], ["mine", "checkout-of-mine"]):
+        assert [library.name for library in load_libraries(names, found)[0]] == ["mine"]
+    with pytest.raises(AidgeError, match="there is no library 'mime'.*did you mean mine"):
+        load_libraries(["mime"], found)
+
+
+def test_a_manifest_that_cannot_be_read_is_complained_of_where_its_library_is_wanted(tmp_path):
+    write(tmp_path, "broken", "name =")
+    write(tmp_path, "mine", "")
+    found = find_libraries([tmp_path])
+    assert [library.name for library in load_libraries(["mine"], found)[0]] == ["mine"]
+    with pytest.raises(AidgeError, match="broken/library.toml"):
+        load_libraries(["broken"], found)
 
 
 def test_a_library_that_is_added_or_changes_its_mind_is_a_dependency(tmp_path):

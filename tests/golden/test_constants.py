@@ -60,7 +60,7 @@ def edges() -> Iterator[str]:
         Fraction(1),
     ):
         for largest in (0, 1, 255, 255 * 4096, (1 << 31) - 1):
-            yield f"{ratio} of {largest}: {'; '.join(map(str, rescales(ratio, largest)))}"
+            yield f"{ratio} of {largest}: {'; '.join(f'{found} {found!r}' for found in rescales(ratio, largest))}"
     for weights, bias in (
         ([[127, -128], [1, 1]], [-5, 7]),
         ([[127] * 66000], [0]),

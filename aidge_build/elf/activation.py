@@ -49,7 +49,6 @@ class Activation:
     deepest: int
     calls: tuple[Call, ...]
     returns: bool
-    uses_vectors: bool
 
 
 class Code:
@@ -115,7 +114,6 @@ def walk(code: Code, entry: int, is_root: bool, returns: Callable[[Call], bool])
         site,
         tuple(sorted(walker.calls, key=lambda call: (call.site, call.target))),
         walker.can_return,
-        walker.uses_vectors,
     )
 
 
@@ -127,7 +125,6 @@ class _Walker:
         self.calls: set[Call] = set()
         self.deepest = (0, 0)
         self.can_return = False
-        self.uses_vectors = False
 
     def run(self, entry: int) -> None:
         states: dict[int, State] = {}
@@ -184,7 +181,6 @@ class _Walker:
             yield address, here
 
     def _execute(self, instruction: Instruction, name: str, state: State) -> Iterator[tuple[int, State]]:
-        self.uses_vectors = self.uses_vectors or name.startswith("v")
         if name in _REFUSED:
             raise Refusal(f"{_REFUSED[name]} at {self._where(instruction.address)}")
         if name in ("b", "bl", "blx", "bx", "bxns"):

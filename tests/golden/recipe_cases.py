@@ -501,7 +501,7 @@ CASES = {
         {"w": integers(3, kind=INT32), "s": F(0.5), "z": INT32(0)},
     ),
     "a computed scale": (
-        "y = DequantizeLinear(w, x, z)",
+        "h = Abs(x) y = DequantizeLinear(w, h, z)",
         "float x",
         "float[3] y",
         {**Q, "w": integers(3)},
@@ -856,7 +856,7 @@ CASES = {
         QLINEAR,
     ),
     "qlinear sigmoid of a computed scale": (
-        "y = com.microsoft.QLinearSigmoid(x, k, zx, sy, zy)",
+        "h = Abs(k) y = com.microsoft.QLinearSigmoid(x, h, zx, sy, zy)",
         "int8[2,4] x, float k",
         "int8[2,4] y",
         QLINEAR,

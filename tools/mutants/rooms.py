@@ -52,6 +52,7 @@ ROOMS = (
         (
             "tests/unit/test_memory_*.py",
             "tests/golden/test_plans.py",
+            "tests/golden/test_solver_model.py",
             "tests/unit/test_plan_command.py",
             "tests/target/test_several_regions.py",
         ),

@@ -19,7 +19,6 @@ from aidge_build.contract.spec import NodeView
 from aidge_build.errors import AidgeError
 from aidge_build.graph.format import Format, row_major, same_bytes
 from aidge_build.graph.rewrite import Rewrite
-from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.reformat import Reformat
 from aidge_build.recipes.check import check_graph, check_rewrite

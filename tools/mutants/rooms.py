@@ -62,7 +62,7 @@ ROOMS = (
         (
             "tests/unit/test_recipes*.py",
             "tests/unit/test_constant_channels.py",
-            "tests/golden/test_recipes.py",
+            "tests/golden/test_recipe_texts.py",
             "tests/unit/test_signed_tensors.py",
             "tests/operators/test_qlinear.py",
             "tests/target/test_quantized_dialects.py",

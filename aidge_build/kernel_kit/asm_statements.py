@@ -3,23 +3,28 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-MOST_CHARACTERS = 4000  # of one string: C99 promises 4,095
+MOST_CHARACTERS = 3800  # of one string, more or less: C99 promises 4,095
+_PREDICATES = re.compile(r"\s*(it[te]*|vpst[te]*|vpt[te]*)\b")  # the next instructions, at most four
 
 
 def asm_statements(lines: Sequence[tuple[str, str]], head: str = "") -> str:
     """Statements one behind the other, between which a compiler puts nothing; `head` begins each.
 
+    What is predicated stays in the statement of its IT or VPT: clang's assembler asks for it.
+
     lines: (a line of the string, the C that prints it).
     """
     pieces: list[list[str]] = []
-    room = 0
+    room = whole = 0
     for text, printed in lines:
-        if len(text) + 1 > room:
+        if room <= 0 and whole <= 0:
             pieces.append([])
-            room = MOST_CHARACTERS - len(head)
+            room = MOST_CHARACTERS
         pieces[-1].append(printed)
         room -= len(text) + 1
+        whole = 4 if _PREDICATES.match(text) else whole - 1
     opening = f'    __asm__(\n        "{head}\\n"\n' if head else "    __asm__(\n"
     return "\n".join(opening + "\n".join(piece) + "\n    );" for piece in pieces)

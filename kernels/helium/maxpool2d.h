@@ -41,6 +41,7 @@ static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, const int8_t *lev
                     int8_t largest = levels[0];
                     for (row = 0; row < rows; row++) {
                         const int8_t *tap = source + row * shape->dilation_height * in_row + channel;
+                        AIDGE_KIT_ROLLED
                         for (column = 0; column < columns; column++) {
                             largest = tap[column * step] > largest ? tap[column * step] : largest;
                         }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "kit/wide.h"
 #include "target.h"
 
 #if !AIDGE_CORTEXM_ASSEMBLY
 /*
- * output = sat8((((factor a * 256 * a) >> 16) + ((factor b * 256 * b) >> 16) + offset) >> bits).
+ * output = sat8((((factor a * a) >> 8) + ((factor b * b) >> 8) + offset) >> bits).
  *
  * sum: {factor a, factor b, offset}. The output may take the place of an input. The generator has proved the result equal
  * to the real formula for all pairs. The C version of the functions of this name.
@@ -12,8 +13,8 @@ static void aidge_cortexm_add_int8(const int8_t *first, const int8_t *second, in
                                    int32_t bits)
 {
     for (; count > 0; count--) {
-        int32_t level = (int32_t)(((int64_t)sum[0] * (*first++ * 256)) >> 16) + sum[2];
-        level = (level + (int32_t)(((int64_t)sum[1] * (*second++ * 256)) >> 16)) >> bits;
+        int32_t level = (int32_t)aidge_kit_shift_right_s64(aidge_kit_multiply_s64(sum[0], *first++), 8) + sum[2];
+        level = (level + (int32_t)aidge_kit_shift_right_s64(aidge_kit_multiply_s64(sum[1], *second++), 8)) >> bits;
         level = level < -128 ? -128 : level;
         *output++ = (int8_t)(level > 127 ? 127 : level);
     }

@@ -22,7 +22,7 @@ enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
 {
-    return (int32_t)(((int64_t)a * b) >> 32);
+    return (int32_t)(aidge_kit_multiply_s64(a, b) >> 32);
 }
 
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_clamp(int32_t value, int32_t lowest, int32_t highest)

@@ -64,13 +64,14 @@ PROGRAMS_TOGETHER = 60
 pytestmark = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
 
-def cases_of(library: str):
-    """From all tests that give `candidates`: one case of each text of a function, or of each form of its name."""
+def cases_of(library: str, step: int = 2):
+    """From all tests that give `candidates`: one case of each text of a function, or of each form of its name in every
+    `step`th case."""
     found = {}
     for path in sorted(Path(__file__).parent.glob("test_*.py")):
         candidates = getattr(importlib.import_module(path.stem), "candidates", list)
         mine = [entry for entry in candidates() if entry.library_name == library]
-        for entry in accepted(mine if STRESS else mine[::2]):
+        for entry in accepted(mine if STRESS else mine[::step]):
             form = (entry.call.function, entry.call.texts) if STRESS else re.sub(r"\d+", "", entry.call.function)
             found.setdefault((entry.kernel.type, entry.kernel.name, form), entry)
     return list(found.values())

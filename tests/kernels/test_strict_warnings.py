@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""All kernels of a library in one file: no warning of gcc or clang on any core, and no function of the compiler's library.
+
+Twenty combinations of library, core, optimisation, compiler and language, with a third of the kernels each; AIDGE_STRESS=1
+(`./sconsw stress`) takes all of them, with every kernel.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import every_kernel
+import pytest
+
+CORES = {
+    "m0": ("-mcpu=cortex-m0",),
+    "m0plus": ("-mcpu=cortex-m0plus",),
+    "m3": ("-mcpu=cortex-m3",),
+    "m4": ("-mcpu=cortex-m4",),
+    "m4f": ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
+    "m7f": ("-mcpu=cortex-m7", "-mfpu=fpv5-d16", "-mfloat-abi=softfp"),
+    "m23": ("-mcpu=cortex-m23",),
+    "m33": ("-mcpu=cortex-m33+nodsp",),
+    "m33f": ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard"),
+    "m55": ("-mcpu=cortex-m55", "-mfloat-abi=hard"),
+    "m55 without MVE": ("-mcpu=cortex-m55+nomve", "-mfloat-abi=hard"),
+    "m55 without FPU": ("-mcpu=cortex-m55+nofp",),
+}
+OPTIMIZATION = ("-O0", "-O1", "-O2", "-O3", "-Os")
+WARNINGS = """
+-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wfloat-conversion -Wdouble-promotion -Wshadow -Wundef -Wcast-align
+-Wcast-qual -Wpointer-arith -Wvla -Wswitch-default -Wswitch-enum -Wformat=2 -Wredundant-decls -Wmissing-declarations
+-Wwrite-strings -Wunused-macros -Werror
+""".split()
+LANGUAGES = {
+    "c99": ("-xc", "-std=c99", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wold-style-definition", "-Wbad-function-cast"),
+    "gnu17": ("-xc", "-std=gnu17", "-Wjump-misses-init"),
+    "c++11": ("-xc++", "-std=c++11"),
+}
+ONLY_GCC = ("-Wlogical-op", "-Wduplicated-cond", "-Wcast-align=strict", "-Warith-conversion")
+EVERY = [
+    *product(every_kernel.LIBRARIES, CORES, OPTIMIZATION, ("gcc", "clang"), LANGUAGES),
+]
+SAMPLE = [
+    ("ref", "m0", "-O3", "gcc", "c99"),
+    ("ref", "m3", "-O2", "gcc", "gnu17"),
+    ("ref", "m4f", "-Os", "gcc", "c++11"),
+    ("ref", "m55", "-O3", "gcc", "c99"),
+    ("ref", "m23", "-O1", "gcc", "c99"),
+    ("ref", "m33", "-O0", "gcc", "gnu17"),
+    ("ref", "m0plus", "-Os", "clang", "c99"),
+    ("ref", "m7f", "-O0", "clang", "c++11"),
+    ("cortexm", "m4f", "-O3", "gcc", "c99"),
+    ("cortexm", "m7f", "-O2", "gcc", "gnu17"),
+    ("cortexm", "m33f", "-Os", "gcc", "c99"),
+    ("cortexm", "m4", "-O0", "gcc", "c++11"),
+    ("cortexm", "m3", "-O1", "gcc", "c99"),
+    ("cortexm", "m4f", "-O1", "clang", "c99"),
+    ("helium", "m55", "-O3", "gcc", "c99"),
+    ("helium", "m55", "-O0", "gcc", "gnu17"),
+    ("helium", "m55 without MVE", "-O2", "gcc", "c99"),
+    ("helium", "m55 without FPU", "-Os", "gcc", "c++11"),
+    ("helium", "m55", "-O1", "clang", "c99"),
+    ("helium", "m4f", "-O0", "clang", "gnu17"),
+]
+ALLOWED = {"memcpy", "memset"}
+LINKED = [
+    *((library, core, flag) for library in every_kernel.LIBRARIES for core in CORES for flag in OPTIMIZATION),
+]
+LINKED_SAMPLE = [
+    ("ref", "m0", "-Os"),
+    ("ref", "m0plus", "-O2"),
+    ("ref", "m23", "-O0"),
+    ("ref", "m3", "-O3"),
+    ("cortexm", "m0", "-Os"),
+    ("cortexm", "m4f", "-O2"),
+    ("helium", "m55", "-O2"),
+    ("helium", "m55 without FPU", "-O0"),
+]
+START = """
+#include <stddef.h>
+void *memcpy(void *to, const void *from, size_t size);
+void *memset(void *to, int value, size_t size);
+void *memcpy(void *to, const void *from, size_t size)
+{
+    volatile char *byte = to;
+    while (size-- > 0) { *byte++ = *(const char *)from; from = (const char *)from + 1; }
+    return to;
+}
+void *memset(void *to, int value, size_t size)
+{
+    volatile char *byte = to;
+    while (size-- > 0) { *byte++ = (char)value; }
+    return to;
+}
+"""
+
+
+def of_library(chosen: list, library: str) -> list:
+    return [entry[1:] for entry in chosen if entry[0] == library]
+
+
+@functools.cache
+def texts(library: str, part: int, *, only_int8: bool = False) -> tuple[str, str]:
+    """The C of every kernel under AIDGE_STRESS, else of each third."""
+    made = [one for one in every_kernel.calls(library) if one.is_int8 or not only_int8]
+    return every_kernel.source(made if every_kernel.STRESS else made[part % 3 :: 3], library)
+
+
+def run(command: list, text: str | None = None) -> subprocess.CompletedProcess:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+    return subprocess.run([*map(str, command)], input=text, text=True, capture_output=True, check=False)
+
+
+def compiler(name: str, core: str) -> list[str]:
+    if name == "gcc":
+        return ["arm-none-eabi-gcc", "-mthumb", *CORES[core], *ONLY_GCC]
+    headers = run(["arm-none-eabi-gcc", "-print-sysroot"]).stdout.strip()
+    folders = [folder for folder in (Path(headers) / "include", Path("/usr/include/newlib")) if folder.is_dir()]
+    return ["clang", "--target=arm-none-eabi", "-mthumb", *CORES[core], *(f"-isystem{folder}" for folder in folders)]
+
+
+@pytest.mark.parametrize("tool", ["gcc", "clang"])
+@pytest.mark.parametrize("library", every_kernel.LIBRARIES)
+def test_all_kernels_in_one_file_compile_without_a_warning(library, tool):
+    for part, (core, optimization, name, language) in enumerate(of_library(EVERY if every_kernel.STRESS else SAMPLE, library)):
+        if name == tool:
+            text, _ = texts(library, part)
+            flags = [flag for flag in LANGUAGES[language] if tool == "gcc" or flag != "-Wjump-misses-init"]
+            done = run([*compiler(name, core), optimization, *WARNINGS, *flags, "-c", "-o", "/dev/null", "-"], text)
+            assert (done.returncode, done.stderr) == (0, ""), (core, optimization, name, language)
+
+
+@pytest.mark.parametrize("library", every_kernel.LIBRARIES)
+def test_int8_kernels_link_without_the_compilers_library(library, tmp_path):
+    for part, (core, optimization) in enumerate(of_library(LINKED if every_kernel.STRESS else LINKED_SAMPLE, library)):
+        text, constants = texts(library, part, only_int8=True)
+        for name, content in (("code", text), ("constants", constants), ("start", START)):
+            (tmp_path / f"{name}.c").write_text(content)
+        gcc = ["arm-none-eabi-gcc", "-mthumb", *CORES[core], optimization, "-std=c99"]
+        for name in ("code", "constants", "start"):
+            done = run(
+                [*gcc, "-fno-builtin" if name == "start" else "-w", "-c", tmp_path / f"{name}.c", "-o", tmp_path / f"{name}.o"]
+            )
+            assert done.returncode == 0, done.stderr
+        undefined = set(re.findall(r" U (\w+)", run(["arm-none-eabi-nm", tmp_path / "code.o"]).stdout))
+        assert {name for name in undefined if not re.fullmatch(r"c\d+_\d+", name)} <= ALLOWED, (core, optimization)
+        objects = [tmp_path / f"{name}.o" for name in ("code", "constants", "start")]
+        done = run([*gcc, "-nostdlib", "-Wl,-e,case_0,-Ttext=0", *objects, "-o", tmp_path / "all.elf"])
+        assert done.returncode == 0, done.stderr

@@ -147,7 +147,7 @@ def test_each_register_that_a_constraint_allows_can_be_encoded(library, tmp_path
 
 @pytest.mark.parametrize("library", ["ref", *CALLS])
 def test_each_function_with_operands_in_its_assembly_is_among_them(library):
-    """And so are its constraints: clobbers of what the text names, and no pointer that walks beside a number that is read later."""
+    """And its clobbers name what the text writes: registers, flags, memory."""
     folder = Path(helium_harness.KERNELS)
     for path in sorted([*(folder / library).rglob("*.h"), *(folder / "kit").rglob("*.h")]):
         statements = re.findall(r"__asm__(?: volatile)?\((.*?)\);", path.read_text(), re.S)

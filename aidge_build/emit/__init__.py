@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from aidge_build.emit.arrays import arrays_of
 from aidge_build.emit.claim import claim_of
-from aidge_build.emit.code import code_text
+from aidge_build.emit.code import code_text, used_kernels
 from aidge_build.emit.header import header_of
 from aidge_build.emit.layers import layers_of
 from aidge_build.emit.manifest import manifest_of, manifest_text
+from aidge_build.emit.needs import needs_of
 from aidge_build.emit.ports import ports_of
 from aidge_build.emit.soundness import require_sound
 from aidge_build.emit.weights import weights_files
@@ -22,10 +23,11 @@ def emit(program: Program) -> Sources:
     ports = ports_of(program)
     arrays = arrays_of(program)
     layers = layers_of(program, ports, arrays)
-    header = header_of(program, ports)
+    kernels = used_kernels(program, layers)
+    header = header_of(program, ports, needs_of(program, kernels.texts))
     files = {
         f"{program.name}.h": header.text.encode("ascii"),
-        program.code_file: code_text(program, ports, arrays, layers, header.digest).encode("utf-8"),
+        program.code_file: code_text(program, ports, arrays, layers, kernels, header.digest).encode("utf-8"),
         **weights_files(program, arrays, claim_of(program, arrays)),
     }
     manifest = manifest_of(program, ports, arrays, layers, files)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.header import arenas_of, owns_arena, public_arenas, signature
@@ -16,15 +16,40 @@ from aidge_build.emit.unused import without_unused
 from aidge_build.program import Program
 
 
+@dataclass(frozen=True)
+class UsedKernels:
+    """What of the libraries' C the layers reach: parts of files, and functions that kernels generated."""
+
+    system_includes: tuple[str, ...]
+    files: tuple[KernelFile, ...]
+    functions: tuple[str, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (*(file.text for file in self.files), *self.functions)
+
+
+def used_kernels(program: Program, layers: tuple[LayerText, ...]) -> UsedKernels:
+    """Files and generated functions without what no layer calls."""
+    wanted = dict.fromkeys((layer.kernel.library, source) for layer in program.layers for source in layer.call.sources)
+    kernels = kernel_text(program.library_files, wanted)
+    functions = tuple(dict.fromkeys(text for layer in program.layers for text in layer.call.texts))
+    called = {word for layer in layers for word in layer.words()}
+    left = without_unused([*(file.text for file in kernels.files), *functions], called)
+    kept = tuple(replace(file, text=text) for file, text in zip(kernels.files, left, strict=False) if text)
+    return UsedKernels(kernels.system_includes, kept, tuple(text for text in left[len(kernels.files) :] if text))
+
+
 def code_text(
-    program: Program, ports: tuple[Port, ...], arrays: Arrays, layers: tuple[LayerText, ...], header_digest: str
+    program: Program,
+    ports: tuple[Port, ...],
+    arrays: Arrays,
+    layers: tuple[LayerText, ...],
+    kernels: UsedKernels,
+    header_digest: str,
 ) -> str:
     """The code file. Nothing in it depends on the values of weights, scales or zero points, but for the digest of the header,
     which states the scales of inputs and outputs: where that changes, this file is compiled again in any case."""
-    wanted = dict.fromkeys((layer.kernel.library, source) for layer in program.layers for source in layer.call.sources)
-    kernels = kernel_text(program.library_files, wanted)
-    texts = tuple(dict.fromkeys(text for layer in program.layers for text in layer.call.texts))
-    files, functions = _used(kernels.files, texts, layers)
     return render_file(
         "model.c",
         name=program.name,
@@ -38,8 +63,8 @@ def code_text(
         digest=header_digest,
         arrays=arrays.all,
         has_trace=program.options.trace,
-        kernels=files,
-        texts=functions,
+        kernels=kernels.files,
+        texts=kernels.functions,
         layers=layers,
         parameters=signature(program, ports),
         arguments=_arguments(program, ports),
@@ -55,16 +80,6 @@ def _arguments(program: Program, ports: tuple[Port, ...]) -> str:
     """The names of N_run's parameters."""
     arena = ["arena"] if program.options.arena == "caller" else []
     return ", ".join(arena + ([port.parameter for port in ports] if program.options.io == "caller" else []))
-
-
-def _used(
-    files: tuple[KernelFile, ...], texts: tuple[str, ...], layers: tuple[LayerText, ...]
-) -> tuple[list[KernelFile], list[str]]:
-    """Files and texts of kernels without what no layer calls."""
-    called = {word for layer in layers for word in layer.words()}
-    left = without_unused([*(file.text for file in files), *texts], called)
-    kept = [replace(file, text=text) for file, text in zip(files, left) if text]
-    return kept, [text for text in left[len(files) :] if text]
 
 
 def _has_floats(program: Program) -> bool:

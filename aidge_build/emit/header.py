@@ -68,7 +68,7 @@ class Header:
     digest: str
 
 
-def header_of(program: Program, ports: tuple[Port, ...]) -> Header:
+def header_of(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...]) -> Header:
     """The header. Its digest is the start of the SHA-256 of its own text with the digest left out.
 
     Users of the header are linked to names that end in the digest, so that a header which differs from that of the linked code
@@ -80,8 +80,8 @@ def header_of(program: Program, ports: tuple[Port, ...]) -> Header:
     remains for other compilers. The code file itself defines the plain name, so that its section is `.text.N_run` in a linker
     script, and gives it the second one as an alias.
     """
-    digest = hashlib.sha256(_text(program, ports, "").encode("ascii")).hexdigest()[:DIGEST_DIGITS]
-    return Header(_text(program, ports, digest), digest)
+    digest = hashlib.sha256(_text(program, ports, needs, "").encode("ascii")).hexdigest()[:DIGEST_DIGITS]
+    return Header(_text(program, ports, needs, digest), digest)
 
 
 def _public_symbols(program: Program) -> tuple[str, ...]:
@@ -89,7 +89,7 @@ def _public_symbols(program: Program) -> tuple[str, ...]:
     return (f"{program.name}_run", *(arena.symbol for arena in public_arenas(program)))
 
 
-def _text(program: Program, ports: tuple[Port, ...], digest: str) -> str:
+def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], digest: str) -> str:
     return render_file(
         "model.h",
         name=program.name,
@@ -98,6 +98,7 @@ def _text(program: Program, ports: tuple[Port, ...], digest: str) -> str:
         macros=[_port_macros(program, port) for port in ports] + [_arena_macros(program)],
         public=[(symbol, second_name(symbol, digest)) for symbol in _public_symbols(program)],
         digest=digest,
+        needs=needs,
         arenas=public_arenas(program),
         run_comment=_run_comment(program, ports),
         parameters=signature(program, ports),

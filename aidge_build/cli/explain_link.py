@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`aidge-build explain-link`: why a program does not fit or has a wrong header, whoever links it and by whatever script."""
+"""`aidge-build explain-link`: why a program does not fit has a wrong header or lacks a library, whoever links it and by whatever script."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 if TYPE_CHECKING:
     from aidge_build.toolchain.failed_link import FailedLink
 
-SUMMARY = "explain why a link failed for want of memory, or for a wrong header of a model"
+SUMMARY = "explain why a link failed for want of memory, for a wrong header of a model, or for a library that its C calls"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--hook",
         action="store_true",
-        help="for build systems, after a link that failed: say nothing where neither is why, end with 0",
+        help="for build systems, after a link that failed: say nothing where none of these is why, end with 0",
     )
     how.add_argument(
         "--launch",
@@ -44,6 +44,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     data = {
         "memories": [memory.as_json() for memory in failed.memories],
         "headers": [header.as_json() for header in failed.headers],
+        "libraries": [library.as_json() for library in failed.libraries],
     }
     if failed.is_explained:
         return Outcome("\n".join(_lines(_output(arguments.command), failed)), data, status)
@@ -78,6 +79,9 @@ def _lines(output: str, failed: FailedLink):
     for header in failed.headers:
         yield f"{output}: error LINK_HEADER: {header.fact}"
         yield f"       what helps:  {header.hint}"
+    for library in failed.libraries:
+        yield f"{output}: error LINK_LIBRARY: {library.fact}"
+        yield f"       what helps:  {library.hint}"
     for memory in failed.memories:
         yield f"{output}: error LINK_OVERFLOW: {memory.fact}"
         if memory.largest:

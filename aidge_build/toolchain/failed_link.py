@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Finds out why a link failed for want of memory, or for a header that is not that of the linked model: links once more, asks
-for the program all the same, and looks into it."""
+"""Finds out why a link failed for want of memory, for a header that is not that of the linked model, or for a library that its
+code needs: links once more, asks for the program all the same, and looks into it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aidge_build.elf.claims import read_claims
+from aidge_build.elf.claims import Claim, read_claims
 from aidge_build.elf.compiled import compiled_files
 from aidge_build.elf.image import Image, read_image
 from aidge_build.elf.overflow import read_memories, read_overflows
 from aidge_build.elf.undefined import Undefined, read_cross_references, read_undefined
 from aidge_build.errors import AidgeError
+from aidge_build.report.missing_library import MissingLibrary, missing_libraries
 from aidge_build.report.overflow import TooSmall, explain_overflow, listed
 from aidge_build.report.wrong_header import Evidence, WrongHeader, second_names, wrong_headers
 
@@ -26,17 +27,18 @@ _LINKER = re.compile(r"(.*-)?ld(\.\w+)?(\.exe)?")
 
 @dataclass(frozen=True)
 class FailedLink:
-    """`memories` are those that are too small, `headers` those that do not belong to the program; without either, `messages`
-    (the linker's own) say what is wrong, or are empty."""
+    """`memories` are those that are too small, `headers` those that do not belong to the program, `libraries` those that a
+    model's code asks for; without any, `messages` (the linker's own) say what is wrong, or are empty."""
 
     memories: tuple[TooSmall, ...]
     headers: tuple[WrongHeader, ...]
     messages: str
+    libraries: tuple[MissingLibrary, ...] = ()
 
     @property
     def is_explained(self) -> bool:
         """Whether there is more to say than the linker did."""
-        return bool(self.memories or self.headers)
+        return bool(self.memories or self.headers or self.libraries)
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,9 @@ def diagnose(command: Sequence[str]) -> FailedLink:
         firsts = sorted({first for first, _ in second_names(undefined).values()})
         if firsts:
             attempt = _attempt(command, Path(name), [word for first in firsts for word in ("-u", first)])
-        return FailedLink(_too_small(attempt, command), _wrong_headers(attempt, undefined) if firsts else (), attempt.messages)
+        headers = _wrong_headers(attempt, undefined) if firsts else ()
+        libraries = missing_libraries(undefined, (claim.model for claim in _claims(attempt)))
+        return FailedLink(_too_small(attempt, command), headers, attempt.messages, libraries)
 
 
 def _attempt(command: Sequence[str], folder: Path, more: Sequence[str]) -> _Attempt:
@@ -88,12 +92,16 @@ def _attempt(command: Sequence[str], folder: Path, more: Sequence[str]) -> _Atte
         return _Attempt(messages, "", elf, None)
 
 
+def _claims(attempt: _Attempt) -> Sequence[Claim]:
+    try:
+        return read_claims(attempt.image) if attempt.image else ()
+    except AidgeError:
+        return ()
+
+
 def _too_small(attempt: _Attempt, command: Sequence[str]) -> tuple[TooSmall, ...]:
     overflows = read_overflows(attempt.messages)
-    try:
-        claims = read_claims(attempt.image) if attempt.image else ()
-    except AidgeError:
-        claims = ()
+    claims = _claims(attempt)
     if attempt.image is None:
         return tuple(TooSmall(overflow.region, overflow.missing_bytes) for overflow in overflows)
     memories = read_memories(attempt.link_map)
@@ -107,16 +115,19 @@ def _wrong_headers(attempt: _Attempt, undefined: Sequence[Undefined]) -> tuple[W
 
 def as_error(failed: FailedLink, where: str) -> AidgeError:
     """One line: what is wrong and what would help; of memories the largest objects in each."""
-    facts = [header.fact for header in failed.headers]
+    facts = [wrong.fact for wrong in (*failed.headers, *failed.libraries)]
     if failed.memories:
         facts.append(f"the program does not fit: {', '.join(memory.fact for memory in failed.memories)}")
     facts += [f"Largest in {memory.memory}: {listed(memory.largest)}" for memory in failed.memories if memory.largest]
     hints = dict.fromkeys(
-        [*(header.hint for header in failed.headers), *(hint for memory in failed.memories for hint in memory.hints)]
+        [
+            *(wrong.hint for wrong in (*failed.headers, *failed.libraries)),
+            *(hint for memory in failed.memories for hint in memory.hints),
+        ]
     )
     return AidgeError(
         ". ".join(facts),
         where=where,
         hint="; ".join(hints) or "a smaller model, a board with more memory, or less stack and buffers",
-        code="LINK_HEADER" if failed.headers else "LINK_OVERFLOW",
+        code="LINK_HEADER" if failed.headers else "LINK_LIBRARY" if failed.libraries else "LINK_OVERFLOW",
     )

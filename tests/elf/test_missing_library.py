@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""A link that fails because the generated C calls a function of a library that is not there: named with file and remedy."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import pytest
+
+from aidge_build.elf.undefined import Undefined
+from aidge_build.emit import emit
+from aidge_build.output import write_sources
+from aidge_build.report.missing_library import missing_libraries
+from tests.command import aidge_build
+from tests.emitted import chain, float_sum
+from tests.programs import needs_cross_compiler
+
+SOFT = ["arm-none-eabi-gcc", "-mthumb", "-mcpu=cortex-m3", "-O1", "-nostdlib"]
+
+
+def objects(folder: Path, program, *flags: str) -> list[str]:
+    """The model and a main function that calls it."""
+    write_sources(emit(program), folder)
+    name = program.name
+    (folder / "main.c").write_text(
+        f'#include "{name}.h"\nint main(void);\nint main(void) {{ return {name}_run(0, 0{", 0" if name == "sum" else ""}); }}\n'
+    )
+    for source in (f"{name}.c", f"{name}_weights.c", "main.c"):
+        subprocess.run([*SOFT, *flags, "-c", source], cwd=folder, check=True)
+    return [f"{name}.o", f"{name}_weights.o", "main.o"]
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("flags", [(), ("-g",)], ids=["plain", "debug"])
+def test_a_model_of_floats_without_the_compilers_library_says_which_file_function_and_library(tmp_path, monkeypatch, flags):
+    made = objects(tmp_path, float_sum(), *flags)
+    monkeypatch.chdir(tmp_path)
+    result = aidge_build("explain-link", "--hook", "--", *SOFT, "-Wl,-e,main", *made, "-o", "app.elf")
+    assert result.stdout.splitlines()[:2] == [
+        "app.elf: error LINK_LIBRARY: sum.c calls __aeabi_fadd, and nothing that is linked defines it",
+        "       what helps:  link the compiler's library: LIBS=['gcc'] in SCons, -lgcc behind sum.c elsewhere",
+    ]
+    assert aidge_build("explain-link", "--hook", "--", *SOFT, "-Wl,-e,main", *made, "-lgcc", "-o", "app.elf").stdout == ""
+
+
+@needs_cross_compiler
+def test_the_header_says_all_that_the_code_asks_for(tmp_path):
+    for program in (float_sum(), chain()):
+        (tmp_path / program.name).mkdir()
+        objects(tmp_path / program.name, program)
+        head = (tmp_path / program.name / f"{program.name}.h").read_text().split("*/")[1]
+        named = [*re.findall(r"__aeabi_\w+\*?", head), "memcpy", "memset"]
+        command = ["arm-none-eabi-nm", "-u", tmp_path / program.name / f"{program.name}.o"]
+        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        asked = {name for name in re.findall(r"U (\w+)", printed) if not name.startswith(program.name)}
+        assert [name for name in asked if not any(fnmatchcase(name, pattern) for pattern in named)] == []
+        assert ("-nostdlib" in head and "__aeabi" not in head) == (program.name == "toy")
+
+
+def test_each_function_is_looked_for_in_its_library_and_only_where_a_models_code_calls_it():
+    undefined = [
+        Undefined("__aeabi_uldivmod", ("src/kws.c", "main.c")),
+        Undefined("__clzdi2", ("kws.c",)),
+        Undefined("arm_convolve_s8", ("kws.c",)),
+        Undefined("expf", ("kws.c",)),
+        Undefined("memset", ("kws.c",)),
+        Undefined("sinf", ("main.c",)),
+        Undefined("kws_run_0123456789ab", ("kws.c",)),
+    ]
+    found = {one.library: one.symbols for one in missing_libraries(undefined, ["kws", "vad"])}
+    assert found == {"gcc": ("__aeabi_uldivmod", "__clzdi2"), "": ("arm_convolve_s8",), "m": ("expf",), "c": ("memset",)}

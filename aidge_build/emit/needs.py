@@ -35,8 +35,13 @@ def needs_of(program: Program, texts: Sequence[str]) -> tuple[str, ...]:
     if mathematics:
         lines += _wrapped(f"Of the C library's mathematics (-lm): {', '.join(mathematics)}.")
     if computes_bytes_alone(program):
-        return (*lines, "No tensor is wider than a byte: aidge_build's kernels need nothing of the compiler's library, and link with -nostdlib.")
-    lines.append("Of the compiler's library (libgcc; after -nostdlib LIBS=['gcc'] or -lgcc), where the core has no instruction for it:")
+        return (
+            *lines,
+            "No tensor is wider than a byte: aidge_build's kernels need nothing of the compiler's library, and link with -nostdlib.",
+        )
+    lines.append(
+        "Of the compiler's library (libgcc; after -nostdlib LIBS=['gcc'] or -lgcc), where the core has no instruction for it:"
+    )
     for what, names in _library(program, texts):
         lines += _wrapped(f"  {what}: {', '.join(names)}.")
     return tuple(lines)

@@ -16,8 +16,9 @@ SINGLE = ("__aeabi_f*", "__aeabi_i2f", "__aeabi_ui2f", "__aeabi_l2f", "__aeabi_u
 DOUBLE = ("__aeabi_d*", "__aeabi_cd*", "__aeabi_f2d", "__aeabi_i2d", "__aeabi_ui2d", "__aeabi_l2d", "__aeabi_ul2d")
 INTEGERS = ("__aeabi_idiv*", "__aeabi_uidiv*", "__aeabi_uldivmod", "__aeabi_l*")
 MATHEMATICS = """
-acosf acoshf asinf asinhf atanf atanhf atan2f cbrtf ceilf copysignf cosf coshf erff exp2f expf expm1f fabsf floorf fmaf fmaxf fminf
-fmodf hypotf ldexpf log10f log1pf log2f logf lroundf nearbyintf pow powf remainderf rintf roundf sinf sinhf sqrtf tanf tanhf truncf
+acosf acoshf asinf asinhf atanf atanhf atan2f cbrtf ceilf copysignf cosf coshf erff exp2f expf expm1f fabsf floorf fmaf
+fmaxf fminf fmodf hypotf ldexpf log10f log1pf log2f logf lroundf nearbyintf pow powf remainderf rintf roundf sinf sinhf
+sqrtf tanf tanhf truncf
 """.split()
 _LONGEST = 115
 
@@ -37,7 +38,7 @@ def needs_of(program: Program, texts: Sequence[str]) -> tuple[str, ...]:
     if computes_bytes_alone(program):
         return (
             *lines,
-            "No tensor is wider than a byte: aidge_build's kernels need nothing of the compiler's library, and link with -nostdlib.",
+            "No tensor is wider than a byte: aidge_build's kernels need nothing of the compiler's library: -nostdlib will do.",
         )
     lines.append(
         "Of the compiler's library (libgcc; after -nostdlib LIBS=['gcc'] or -lgcc), where the core has no instruction for it:"

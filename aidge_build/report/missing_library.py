@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A program that does not link because the model's own C asks for a function that nobody defines: which file, which, what to do."""
+"""A program that does not link because the model's own C asks for a function that nobody defines: where, which, what to do."""
 
 from __future__ import annotations
 

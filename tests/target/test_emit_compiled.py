@@ -23,6 +23,8 @@ STRICT = [
     "-Wall",
     "-Wextra",
     "-Wconversion",
+    "-Wsign-conversion",
+    "-Wunused-macros",
     "-Wshadow",
     "-Wundef",
     "-Wdouble-promotion",
@@ -36,6 +38,7 @@ COMPILERS = {
     "c17": ["gcc", "-std=c17"],
     "c++11": ["g++", "-x", "c++", "-std=c++11"],
     "c++20": ["g++", "-x", "c++", "-std=c++20"],
+    "clang": ["clang", "-std=c99"],
     "arm-c99": ["arm-none-eabi-gcc", *ARM, "-std=c99"],
     "arm-c++14": ["arm-none-eabi-g++", *ARM, "-x", "c++", "-std=c++14"],
 }
@@ -86,6 +89,14 @@ def generate(program, folder: Path) -> list[str]:
 def test_the_code_compiles_without_a_warning(tmp_path, program, compiler):
     for source in generate(PROGRAMS[program](), tmp_path):
         succeed([*COMPILERS[compiler], *STRICT, "-O2", "-c", source], tmp_path)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
+def test_c90_is_refused_by_one_line(tmp_path, compiler):
+    for source in generate(float_sum(), tmp_path):
+        done = run([compiler, "-std=c90", "-pedantic", "-Wall", "-Wextra", "-c", source, "-o", "c90.o"], tmp_path)
+        complaints = [line for line in done.stderr.splitlines() if "error:" in line or "warning:" in line]
+        assert done.returncode != 0 and len(complaints) == 1 and "sum is C99 (or C++11)" in complaints[0]
 
 
 def shared_library(folder: Path, sources: list[str], *flags: str) -> ctypes.CDLL:

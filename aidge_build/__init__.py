@@ -45,6 +45,7 @@ _PUBLIC = {
     "generate_main_compare": "aidge_build.compat.export_folder",
     "generate_optimized_memory_info": "aidge_build.compat.export_folder",
     "kernel": "aidge_build.contract.node",
+    "load_onnx": "aidge_build.compat.load_onnx",
     "multiple_of": "aidge_build.contract.spec",
     "scheduler_export": "aidge_build.compat.export_folder",
     "scons_toolpath": "aidge_build.installed",

@@ -12,7 +12,7 @@ from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.fuse_meta import fuse_meta
 from aidge_build.contract.call import Call
-from aidge_build.contract.library import Kernel, Library
+from aidge_build.contract.library import CPP_ENDINGS, Kernel, Library
 from aidge_build.contract.mem_info import mem_info_of
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.debug import show
@@ -93,9 +93,25 @@ def kernel_call(kernel: Kernel, seen: NodeView, symbol: str, places: Mapping[str
     return kernel.call(replace(seen, symbol=symbol), inside if len(inside) == len(found) else None)
 
 
-def _brought(layers: list[Layer], library: Library) -> dict[str, bytes]:
-    """The files beside the library's folder that its calls need."""
-    return {path: data for layer in layers if layer.kernel.library == library.name for path, data in layer.call.files.items()}
+def _require_language(kernel: Kernel, call: Call, language: str, node: Node) -> None:
+    """C++ in a file that a C compiler gets is a fault of the library, which forgot to say its language."""
+    found = next((path for path in sorted({*call.sources, *call.files}) if path.endswith(CPP_ENDINGS)), None)
+    if language == "c" and found is not None:
+        raise AidgeError(
+            f"kernel {kernel.name} brings the C++ file {found.rpartition('/')[2]}, but library {kernel.library} is one in C",
+            where=node.where(),
+            code="LIBRARY",
+            hint='language = "c++" in library.toml, or in the class of the library where it has no folder',
+        )
+
+
+def _files_of(library: Library, layers: list[Layer]) -> dict[str, bytes]:
+    """What the library's kernels may include: its folder, what its calls bring along, and its static files that are neither."""
+    own = {**library.files}
+    for layer in layers:
+        own |= layer.call.files if layer.kernel.library == library.name else {}
+    known = set(own.values())
+    return {**{path: data for path, data in library.static_files.items() if data not in known}, **own}
 
 
 def make_program(
@@ -109,11 +125,13 @@ def make_program(
     """The calls of all layers, and everything else that `emit` prints."""
     symbols = layer_symbols(request.name, [(node.name, node.type) for node in schedule.steps])
     named = {node.name: symbol for node, symbol in zip(schedule.steps, symbols)}
+    language = "c++" if any(library.language == "c++" for library in request.libraries) else "c"
     layers = []
     for node, symbol in zip(schedule.steps, symbols):
         choice = assignment.choices[node.name]
         seen = replace(assignment.node_view(node), objective=request.target.objective, symbols=named)
         call = kernel_call(choice.kernel, seen, symbol, placed.places)
+        _require_language(choice.kernel, call, language, node)
         show(4, node.name, call)
         scratch = schedule.scratch_of.get(node.name)
         layers.append(
@@ -144,13 +162,13 @@ def make_program(
         arena_alignment=placed.alignment,
         options=request.options,
         target=request.target_name,
-        library_files={library.name: {**library.files, **_brought(layers, library)} for library in request.libraries},
+        library_files={library.name: _files_of(library, layers) for library in request.libraries},
         notices=notices,
         model_macs=sum(layer.macs for layer in layers) if model_macs is None else model_macs,
         region=placed.region,
         memories=request.board.arena_regions if request.board else (),
         cpu=request.cpu,
-        language="c++" if any(library.language == "c++" for library in request.libraries) else "c",
+        language=language,
         order=schedule.order,
         split=placed.split,
         split_proved=placed.split_proved,

@@ -21,6 +21,7 @@ from aidge_build.installed import kernel_folder
 from aidge_build.naming import check_model_name
 from aidge_build.onnx_format import external_locations, read_external
 from aidge_build.operators import builtin_operators
+from aidge_build.operators.base import Operator
 from aidge_build.options import MODEL, add_options
 from aidge_build.program import Options
 from aidge_build.request import CompileRequest
@@ -42,7 +43,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     """Read everything that the command names. Nothing else is read later."""
     check_model_name(name)
     path = Path(arguments.model)
-    model = read_regular(path, LARGEST_MODEL_BYTES)
+    model, external = read_model_file(path)
     board = load_board(arguments.board, arguments.board_path) if arguments.board else None
     library_folders = find_libraries(arguments.kernel_path)
     features = _features(board, arguments)
@@ -52,14 +53,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         wanted, looked_at = default_libraries(library_folders, features), [*map(str, arguments.kernel_path), str(kernel_folder())]
         looked_at += [str(folder / MANIFEST) for folder in library_folders.values()]
     libraries, read = load_libraries(wanted, library_folders, _checkouts(arguments.checkout))
-    try:
-        external = read_external(path, external_locations(model))
-    except AidgeError as error:
-        raise error.within(str(path))
     table = _cost_table(arguments)
-    operators = dict(builtin_operators())
-    for library in libraries:
-        operators |= {onnx_name: operator for operator in library.operators for onnx_name in operator.onnx_names}
     dependencies = [
         str(path),
         *(str(path.parent / location) for location in sorted(external)),
@@ -73,7 +67,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         model=model,
         file_name=str(path),
         libraries=libraries,
-        operators=operators,
+        operators=operators_of(libraries),
         target=Target(features, arguments.rounding, arguments.optimize, table, board.flash_wait_states if board else 0),
         target_name=board.name if board else arguments.cpu or "any",
         board=board,
@@ -83,6 +77,21 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         options=Options(**{name: getattr(arguments, name) for name in CHOICES}, cost_table=str(table or "")),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
+
+
+def read_model_file(path: Path) -> tuple[bytes, dict[str, bytes]]:
+    """The bytes of a model's file, and those of its external data by location."""
+    model = read_regular(path, LARGEST_MODEL_BYTES)
+    try:
+        return model, read_external(path, external_locations(model))
+    except AidgeError as error:
+        raise error.within(str(path))
+
+
+def operators_of(libraries: Iterable[Library]) -> dict[str, type[Operator]]:
+    """ONNX name -> operator: the built-in ones and those that the libraries bring."""
+    own = {onnx_name: operator for library in libraries for operator in library.operators for onnx_name in operator.onnx_names}
+    return {**builtin_operators(), **own}
 
 
 def _cost_table(arguments: argparse.Namespace) -> CostTable | None:

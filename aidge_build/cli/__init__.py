@@ -20,6 +20,7 @@ VERBS = (
     "compile",
     "plan",
     "explain",
+    "export",
     "verify",
     "check",
     "run",

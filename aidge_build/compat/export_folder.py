@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -14,8 +14,10 @@ from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.match import Target
 from aidge_build.compat.export_lib import ExportLib
+from aidge_build.compat.export_readme import readme
+from aidge_build.compat.libraries import libraries_of
 from aidge_build.compile import demands_of, make_program
-from aidge_build.contract.library import Library, library_of
+from aidge_build.contract.library import Library
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.emit import emit
 from aidge_build.emit.arrays import Array
@@ -25,12 +27,12 @@ from aidge_build.emit.template import render_file
 from aidge_build.errors import AidgeError, CheckFailed
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.inputs import default_libraries, find_libraries, load_libraries
+from aidge_build.inputs import default_libraries, find_libraries
 from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.checker import check
 from aidge_build.memory.plan import MemoryPlan, Placement
 from aidge_build.memory.planner import plan
-from aidge_build.naming import comment_text
+from aidge_build.naming import check_model_name, comment_text
 from aidge_build.output import write_files
 from aidge_build.placement import ARENA_ALIGNMENT, Placed, places_of
 from aidge_build.program import Options, Program
@@ -38,7 +40,6 @@ from aidge_build.reference import cpu
 from aidge_build.request import CompileRequest
 from aidge_build.schedule.schedule import Schedule, make_schedule
 
-NAME = "model"
 TOLERANCE = 1e-4  # of a float, relative to the largest value of its tensor
 MemoryManager = Callable[..., tuple[int, Mapping[Node | str, Sequence[MemInfo | Mapping[str, int]]]]]
 
@@ -92,12 +93,19 @@ def scheduler_export(
     memory_manager: MemoryManager | None = None,
     memory_manager_args: Mapping | None = None,
     test_mode: bool = False,
+    *,
+    name: str = "model",
+    target: Target = Target(),
+    target_name: str = "any",
+    options: Options = Options(),
 ) -> list[str]:
-    """Write the folder and give the paths of its files: model.*, forward.*, main.*, and the library's static files.
+    """Write the folder and give the paths of its files: model.*, forward.*, main.*, README.md, and the libraries' static files.
 
     `export_lib` is one library or several in order of preference (a class, a value, or the name of one that comes with the tool;
-    those for every core when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak in bytes and
-    the memory info of each node's outputs; what it says is checked. With `test_mode` main reports every layer's output.
+    those for every core when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak in bytes and the memory info
+    of each node's outputs; what it says is checked. With `test_mode` main reports every layer's output. `name` is the prefix of the
+    generated files and symbols; `target` and `options` say what kernels may rely on, as for `compile` (a stand-alone folder owns its
+    arena, and inputs and outputs are its caller's).
     """
     if memory_manager is None:
         raise AidgeError(
@@ -105,20 +113,32 @@ def scheduler_export(
             code="USAGE",
             hint="compute_default_mem_info, generate_optimized_memory_info, or a function of your own",
         )
+    check_model_name(name)
+    if (options.io, options.arena) != ("caller", "static"):
+        raise AidgeError(
+            "a stand-alone folder owns its arena, and its caller the inputs and outputs",
+            where=f"io={options.io}, arena={options.arena}",
+            code="USAGE",
+        )
     if export_lib is None:
         export_lib = default_libraries(find_libraries([]), frozenset())
-    given = [export_lib] if not isinstance(export_lib, Sequence) or isinstance(export_lib, str) else list(export_lib)
-    libraries = _libraries(given)
-    assignment = adapt_to_backend(scheduler.graph_view, libraries, Target())
+    libraries = libraries_of(export_lib)
+    assignment = adapt_to_backend(scheduler.graph_view, libraries, target)
     demands = partial(demands_of, assignment)
     schedule = make_schedule(assignment, demands)
     scheduler.graph_view, scheduler.assignment, scheduler.schedule = assignment.view, assignment, schedule
     peak_bytes, mem_info = memory_manager(scheduler, **(memory_manager_args or {}))
     placed = _placed(schedule, assignment, int(peak_bytes), mem_info)
     view = assignment.view
-    request = CompileRequest(NAME, _bytes_of(view), NAME, libraries, {}, Target(), "any", options=Options(trace=test_mode))
-    scheduler.program = make_program(request, assignment, schedule, placed, ())
-    files = {**emit(scheduler.program).files, **_forward_files(scheduler.program), **_static_files(given)}
+    options = replace(options, trace=test_mode)
+    request = CompileRequest(name, _bytes_of(view), name, libraries, {}, target, target_name, options=options)
+    program = scheduler.program = make_program(request, assignment, schedule, placed, ())
+    static = _static_files(libraries)
+    files = {**emit(program).files, **_forward_files(program)}
+    files["README.md"] = readme(program, sorted(files), static).encode()
+    for path in sorted(static.keys() & {*files, f"main{_endings(program)[1]}"}):
+        raise AidgeError(f"the static file {path} would replace a generated one", where=str(export_folder_path), code="LIBRARY")
+    files |= static
     folder = Path(export_folder_path)
     write_files({folder / name: data for name, data in sorted(files.items())})
     main = generate_main(
@@ -150,17 +170,6 @@ def _exported(scheduler: SequentialScheduler) -> Program:
     if scheduler.program is None:
         raise AidgeError("the scheduler's graph was not exported yet", code="USAGE", hint="call scheduler_export first")
     return scheduler.program
-
-
-def _libraries(given: Sequence[type[ExportLib] | Library | str]) -> tuple[Library, ...]:
-    """Each library once, those that others only need at the end."""
-    found = [load_libraries([one], find_libraries([]))[0] if isinstance(one, str) else (_value(one),) for one in given]
-    needed = (library for libraries in found for library in libraries[1:])
-    return tuple({library.name: library for library in (*(libraries[0] for libraries in found), *needed)}.values())
-
-
-def _value(given: type[ExportLib] | Library) -> Library:
-    return given if isinstance(given, Library) else library_of(given)
 
 
 def _bytes_of(view: GraphView) -> bytes:
@@ -250,14 +259,13 @@ def _forward_files(program: Program) -> dict[str, bytes]:
     }
 
 
-def _static_files(given: Sequence) -> dict[str, bytes]:
-    """The static files of the libraries in the template style; two different files for one place are an error."""
+def _static_files(libraries: Sequence[Library]) -> dict[str, bytes]:
+    """The static files of all libraries; two different files for one place are an error."""
     found: dict[str, bytes] = {}
-    for lib in given:
-        for path, target in (lib.static_files if isinstance(lib, type) and issubclass(lib, ExportLib) else {}).items():
-            name, data = f"{target}/{Path(path).name}".lstrip("/"), Path(path).read_bytes()
-            if found.setdefault(name, data) != data:
-                raise AidgeError(f"two static files become {name}", where=lib._name, code="LIBRARY")
+    for library in libraries:
+        for path, data in library.static_files.items():
+            if found.setdefault(path, data) != data:
+                raise AidgeError(f"two static files become {path}", where=library.name, code="LIBRARY")
     return found
 
 

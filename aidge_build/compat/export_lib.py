@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from aidge_build.compat.generic_operator import generic_operator
 from aidge_build.compat.operator_impl import OperatorImpl
 from aidge_build.contract.implication import most_specific_first
+from aidge_build.contract.kernel_files import KernelFiles
 from aidge_build.contract.library import Kernel, KernelRegistry
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import ImplSpec, NodeView
@@ -31,11 +34,13 @@ class Registration:
 class ExportLib(OperatorImpl, KernelRegistry):
     """Base of export libraries: a subclass names itself, and its decorators fill a registry of its own.
 
-    `_name` is the library's name, `static_files` maps files to the folder of a stand-alone export into which they go. Members
-    of a meta-operator need no registration of their own, and no tensor backend is registered anywhere.
+    `_name` is the library's name, `language` that of its kernels ("c" or "c++") where no library.toml says it, `static_files` maps
+    files to the folder of a stand-alone export into which they go. Members of a meta-operator need no registration of their own, and
+    no tensor backend is registered anywhere.
     """
 
     _name: ClassVar[str] = ""
+    language: ClassVar[str] = ""
     static_files: ClassVar[dict[str, str]] = {}
     registry: ClassVar[list[Registration]] = []
     generic_operators: ClassVar[dict[str, type[Operator]]] = {}
@@ -129,6 +134,21 @@ class ExportLib(OperatorImpl, KernelRegistry):
     @classmethod
     def registered_operators(cls) -> list[type[Operator]]:
         return list(cls.generic_operators.values())
+
+    @classmethod
+    def library_language(cls) -> str:
+        return cls.language
+
+    @classmethod
+    def static_contents(cls) -> dict[str, bytes]:
+        files, found = KernelFiles.of(cls), {}
+        for path, target in cls.static_files.items():
+            name, data = posixpath.normpath(posixpath.join(target, Path(path).name)), files.read(path)
+            if name.startswith(("../", "/")):
+                raise AidgeError(f"the static file {name} would lie outside of the folder", where=cls._name, code="LIBRARY")
+            if found.setdefault(name, data) != data:
+                raise AidgeError(f"two static files become {name}", where=cls._name, code="LIBRARY")
+        return found
 
     def get_available_impl_specs(self) -> list[ImplSpec]:
         """The specs that are registered for the operator's type."""

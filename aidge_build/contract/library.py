@@ -15,7 +15,7 @@ import sys
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import ModuleType
 
@@ -31,6 +31,7 @@ from aidge_build.operators.base import Operator
 
 MANIFEST = "library.toml"
 LANGUAGES = ("c", "c++")
+CPP_ENDINGS = (".hpp", ".hh", ".hxx", ".cpp", ".cc", ".cxx")  # of files that no C compiler reads
 _KEYS = {"name", "language", "description", "checkout", "default_for", "needs", "order"}
 
 
@@ -73,7 +74,11 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Library:
-    """`files` maps paths relative to the library's folder, with "/", to their bytes."""
+    """`files` maps paths relative to the library's folder, with "/", to their bytes.
+
+    `static_files` maps paths in a stand-alone folder to the bytes of what belongs there beside the generated files; kernels may
+    include them, too.
+    """
 
     name: str
     language: str
@@ -84,6 +89,7 @@ class Library:
     checkout: tuple[str, ...] = ()  # patterns of files that the library takes from a folder of the user's
     needs: tuple[str, ...] = ()  # other libraries whose files its own include
     order: tuple[str, ...] = ()  # names of kernels: which comes first where neither is more specific
+    static_files: Mapping[str, bytes] = field(default_factory=dict)
 
     def kernels_for(self, operator_type: str, kinds: Collection[str] = ()) -> tuple[Kernel, ...]:
         """The kernels for a type of operator, and those for the kinds that the operator belongs to, as kernels of its type.
@@ -139,6 +145,16 @@ class KernelRegistry:
         """Operators that only this library knows."""
         return []
 
+    @classmethod
+    def library_language(cls) -> str:
+        """The language that the class says its kernels are written in; "" where it leaves that to library.toml."""
+        return ""
+
+    @classmethod
+    def static_contents(cls) -> dict[str, bytes]:
+        """Path in a stand-alone folder -> bytes of the files that belong there."""
+        return {}
+
 
 def load_library(files: Mapping[str, bytes], where: str) -> Library:
     """The library whose folder holds these files; `where` names it in messages."""
@@ -146,6 +162,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
     modules = _run_modules(manifest["name"], files, where)
     kernels: list[Kernel] = []
     operators: list[type[Operator]] = []
+    static_files: dict[str, bytes] = {}
     for module in modules:
         for value in vars(module).values():
             if not isinstance(value, type) or value.__module__ != module.__name__:
@@ -165,7 +182,8 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
             elif issubclass(value, Operator) and vars(value).get("onnx_names"):
                 operators.append(value)
             elif issubclass(value, KernelRegistry):
-                _require_name(value, manifest["name"], where)
+                _require_agreement(value, manifest, where)
+                static_files |= value.static_contents()
                 kernels += value.registered_kernels()
                 operators += value.registered_operators()
     _refuse_duplicates(kernels, where)
@@ -179,6 +197,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
         tuple(manifest.get("checkout", ())),
         tuple(manifest.get("needs", ())),
         _order(manifest, {kernel.name for kernel in kernels}, where),
+        static_files,
     )
 
 
@@ -193,11 +212,24 @@ def _order(manifest: Mapping, names: Collection[str], where: str) -> tuple[str, 
     return tuple(wanted)
 
 
-def library_of(registry: type[KernelRegistry], language: str = "c") -> Library:
-    """The registry of a program's own as a library without a folder; its nodes bring the files that they need."""
-    description = (registry.__doc__ or "").partition("\n")[0]
-    kernels, operators = registry.registered_kernels(), registry.registered_operators()
-    return Library(registry.library_name(), language, description, {}, tuple(kernels), tuple(operators))
+def library_of(registry: type[KernelRegistry], language: str = "") -> Library:
+    """The registry of a program's own as a library without a folder; its nodes bring the files that they need.
+
+    The language is what the registry says, or `language` where it says none, or C.
+    """
+    name, said = registry.library_name(), registry.library_language()
+    if said and language and said != language:
+        raise AidgeError(f"{registry.__name__} says language {said!r}, not {language!r}", where=name, code="LIBRARY")
+    _require_language(said or language or "c", name)
+    return Library(
+        name,
+        said or language or "c",
+        (registry.__doc__ or "").partition("\n")[0],
+        {},
+        tuple(registry.registered_kernels()),
+        tuple(registry.registered_operators()),
+        static_files=registry.static_contents(),
+    )
 
 
 def manifest_name(files: Mapping[str, bytes], where: str) -> str:
@@ -211,13 +243,27 @@ def default_features(files: Mapping[str, bytes], where: str) -> frozenset[str] |
     return None if wanted is None else frozenset(wanted)
 
 
-def _require_name(registry: type[KernelRegistry], name: str, where: str) -> None:
-    if registry.library_name() != name:
+def _require_agreement(registry: type[KernelRegistry], manifest: Mapping, where: str) -> None:
+    """A registry in a folder has the name and the language of library.toml: build systems read the latter alone."""
+    if registry.library_name() != manifest["name"]:
         raise AidgeError(
-            f"{registry.__name__} is the registry of {registry.library_name()!r}, {MANIFEST} says {name!r}",
+            f"{registry.__name__} is the registry of {registry.library_name()!r}, {MANIFEST} says {manifest['name']!r}",
             where=where,
             code="LIBRARY",
         )
+    said, language = registry.library_language(), manifest.get("language", "c")
+    if said and said != language:
+        raise AidgeError(
+            f"{registry.__name__} says language {said!r}, {MANIFEST} says {language!r}",
+            where=where,
+            code="LIBRARY",
+            hint=f"{MANIFEST} alone says it: language = {said!r}",
+        )
+
+
+def _require_language(language: str, where: str) -> None:
+    if language not in LANGUAGES:
+        raise AidgeError(f"language {language!r} is unknown", where=where, code="LIBRARY", tried=LANGUAGES)
 
 
 def _manifest(files: Mapping[str, bytes], where: str) -> dict:
@@ -232,10 +278,7 @@ def _manifest(files: Mapping[str, bytes], where: str) -> dict:
         manifest = tomllib.loads(files[MANIFEST].decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise AidgeError(str(error), where=f"{where}/{MANIFEST}", code="LIBRARY") from error
-    if manifest.get("language", "c") not in LANGUAGES:
-        raise AidgeError(
-            f"language {manifest['language']!r} is unknown", where=f"{where}/{MANIFEST}", code="LIBRARY", tried=LANGUAGES
-        )
+    _require_language(manifest.get("language", "c"), f"{where}/{MANIFEST}")
     unknown = sorted(set(manifest) - _KEYS)
     if unknown or not str(manifest.get("name", "")).isidentifier():
         what = f"unknown key {unknown[0]!r}" if unknown else "`name` must be an identifier"

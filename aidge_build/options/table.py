@@ -75,7 +75,7 @@ BOARD_PATH = Option("board-path", "a folder with boards of your own", "folders",
 
 MODEL = Group(
     "A model",
-    "compile, plan, explain, verify",
+    "compile, plan, explain, export, verify",
     'env.AidgeModel("kws", "kws.onnx", ...)',
     "aidge_add_model(kws MODEL kws.onnx ...)",
     (

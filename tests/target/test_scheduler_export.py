@@ -13,10 +13,12 @@ import numpy
 import pytest
 
 import aidge_build
+from aidge_build.contract.library import library_of
 from aidge_build.errors import AidgeError, CheckFailed
 from aidge_build.recipes import simplify
 from aidge_build.reference import cpu
-from tests.models import graph
+from tests.command import aidge_build as command
+from tests.models import graph, model
 
 ROOT = Path(__file__).resolve().parents[2]
 RANDOM = numpy.random.default_rng(5)
@@ -49,7 +51,7 @@ def test_the_folder_builds_with_a_plain_compiler_and_runs_right(tmp_path, manage
     made = scheduler()
     written = aidge_build.scheduler_export(made, str(tmp_path), "ref", memory_manager=manager)
     assert sorted(Path(path).name for path in written) == sorted(path.name for path in tmp_path.iterdir())
-    assert {"forward.c", "forward.h", "main.c", "model.c", "model.h", "model_weights.c", "model.plan.json"} <= {
+    assert {"README.md", "forward.c", "forward.h", "main.c", "model.c", "model.h", "model_weights.c", "model.plan.json"} <= {
         Path(path).name for path in written
     }
     aidge_build.generate_main(str(tmp_path), made, INPUTS)
@@ -201,3 +203,118 @@ def test_an_export_library_of_the_program_itself_mixes_with_another_one(tmp_path
     assert list(made.backends.values()) == ["ref", "own", "ref"]
     aidge_build.generate_main_compare(str(out), made, {"x": numpy.float32([[-1, 0, 1, 2]])})
     assert built_and_run(out).stdout == "0 values differ\n"
+
+
+CPP_LIB = """
+from aidge_build import ExportLib, ExportNodeCpp, ImplSpec, IOSpec, dtype
+class Own(ExportLib):
+    _name = "own"
+    language = LANGUAGE
+    static_files = {FOLDER + "/limits.hpp": "include/own", FOLDER + "/notes.txt": "documents"}
+@Own.register("ReLU", ImplSpec(IOSpec(dtype.float32)))
+class Relu(ExportNodeCpp):
+    config_template, include_list = "", []
+    forward_template, kernels_to_copy = FOLDER + "/relu.jinja", [FOLDER + "/relu.hpp"]
+"""
+
+
+def cpp_library(folder: Path, language: str) -> type[aidge_build.ExportLib]:
+    (folder / "relu.jinja").write_text("own_relu<{{ in_size[0] }}>({{ in_name[0] }}, {{ out_name[0] }});")
+    (folder / "relu.hpp").write_text(
+        '#include "own/limits.hpp"\n#include <algorithm>\n'
+        "template <int N, class T> static void own_relu(const T *in, T *out) { for (int i = 0; i < N; i++) out[i] = std::max(in[i], own::least<T>()); }\n"
+    )
+    (folder / "limits.hpp").write_text("namespace own { template <class T> constexpr T least() { return T(0); } }\n")
+    (folder / "notes.txt").write_text("hello")
+    names = {"FOLDER": str(folder), "LANGUAGE": language, "__name__": __name__}
+    exec(CPP_LIB, names)
+    return names["Own"]
+
+
+RELU = {"x": numpy.float32([[-1, 0, 1, 2]])}
+
+
+def relu_scheduler() -> aidge_build.SequentialScheduler:
+    return aidge_build.SequentialScheduler(
+        graph("a = Sigmoid(x) b = Relu(a) y = Neg(b)", inputs="float[1,4] x", outputs="float[1,4] y")
+    )
+
+
+def compiled_as_its_readme_says(folder: Path) -> subprocess.CompletedProcess:
+    command, run = re.search(
+        r"^## Compile and run\n\n    (.*)\n    (.*)$", (folder / "README.md").read_text(), re.MULTILINE
+    ).groups()
+    subprocess.run(command.split(), cwd=folder, check=True)
+    return subprocess.run([run], cwd=folder, capture_output=True, text=True)
+
+
+@pytest.mark.parametrize("as_value", [False, True])
+def test_a_class_that_says_it_is_cpp_becomes_cpp_with_its_static_files(tmp_path, as_value):
+    own = cpp_library(tmp_path, "c++")
+    made, out = relu_scheduler(), tmp_path / "out"
+    aidge_build.scheduler_export(
+        made, str(out), [library_of(own) if as_value else own, "ref"], memory_manager=aidge_build.compute_default_mem_info
+    )
+    found = sorted(path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file())
+    assert found == sorted(
+        ["README.md", "documents/notes.txt", "forward.cpp", "forward.hpp", "include/own/limits.hpp", "main.cpp", "model.cpp"]
+        + ["model.h", "model.plan.json", "model_weights.c"]
+    )
+    aidge_build.generate_main_compare(str(out), made, RELU)
+    assert compiled_as_its_readme_says(out).stdout == "0 values differ\n"
+
+
+def test_a_class_with_cpp_kernels_that_does_not_say_so_is_refused(tmp_path):
+    with pytest.raises(AidgeError, match=r"kernel Relu brings the C\+\+ file relu.hpp, but library own is one in C.*language = "):
+        aidge_build.scheduler_export(
+            relu_scheduler(), str(tmp_path / "out"), [cpp_library(tmp_path, ""), "ref"], aidge_build.compute_default_mem_info
+        )
+
+
+def test_two_languages_for_one_library_are_refused(tmp_path):
+    with pytest.raises(AidgeError, match=r"Own says language 'c\+\+', not 'c'"):
+        library_of(cpp_library(tmp_path, "c++"), "c")
+
+
+def test_a_static_file_in_the_place_of_a_generated_one_is_refused(tmp_path):
+    own = cpp_library(tmp_path, "c++")
+    (tmp_path / "model.h").write_text("")
+    own.static_files = {**own.static_files, str(tmp_path / "model.h"): ""}
+    with pytest.raises(AidgeError, match=r"the static file model.h would replace a generated one"):
+        aidge_build.scheduler_export(
+            relu_scheduler(), str(tmp_path / "out"), [own, "ref"], memory_manager=aidge_build.compute_default_mem_info
+        )
+
+
+def onnx_file(folder: Path) -> Path:
+    path = folder / "net.onnx"
+    path.write_bytes(model(TEXT, inputs="float[N,3,6,8] x", outputs="float[N,5] y", constants=WEIGHTS))
+    return path
+
+
+def test_a_model_file_becomes_the_graph_that_the_export_wants_in_one_call(tmp_path):
+    view = aidge_build.load_onnx(onnx_file(tmp_path), bind={"N": 1}, libraries="ref")
+    made = aidge_build.SequentialScheduler(view)
+    aidge_build.scheduler_export(made, str(tmp_path / "out"), "ref", memory_manager=aidge_build.generate_optimized_memory_info)
+    aidge_build.generate_main_compare(str(tmp_path / "out"), made, INPUTS)
+    assert compiled_as_its_readme_says(tmp_path / "out").stdout == "0 values differ\n"
+
+
+def test_what_an_import_decides_for_the_user_is_a_warning(tmp_path):
+    with pytest.warns(UserWarning, match="symbolic batch 'N' becomes 1"):
+        aidge_build.load_onnx(onnx_file(tmp_path))
+
+
+def test_the_verb_writes_a_folder_that_compiles_and_compares(tmp_path):
+    numpy.savez(tmp_path / "io.npz", x=INPUTS["x"][None])
+    out = tmp_path / "out"
+    words = ["--lib", "ref", "--out", out, "--name", "kws", "--io-data", tmp_path / "io.npz", "--bind", "N=1"]
+    result = command("export", onnx_file(tmp_path), *words, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert sorted(result.json["files"]) == sorted(path.name for path in out.iterdir()) and "kws.c" in result.json["files"]
+    assert compiled_as_its_readme_says(out).stdout == "0 values differ\n"
+
+
+def test_the_verb_refuses_an_arena_of_the_caller(tmp_path):
+    result = command("export", onnx_file(tmp_path), "--lib", "ref", "--out", tmp_path / "out", "--arena", "caller")
+    assert result.exit_code == 2 and "a stand-alone folder owns its arena" in result.stderr and not (tmp_path / "out").exists()

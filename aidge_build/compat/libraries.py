@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+"""Libraries as a caller of the inherited API names them: by class, value or name, one or several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aidge_build.contract.library import KernelRegistry, Library, library_of
+from aidge_build.inputs import find_libraries, load_libraries
+
+Named = type[KernelRegistry] | Library | str
+
+
+def libraries_of(given: Named | Sequence[Named]) -> tuple[Library, ...]:
+    """Each library once, in order of preference; those whose files others need stand at the end."""
+    several = [given] if isinstance(given, str | type | Library) else list(given)
+    found = [load_libraries([one], find_libraries([]))[0] if isinstance(one, str) else (_value(one),) for one in several]
+    needed = (library for libraries in found for library in libraries[1:])
+    return tuple({library.name: library for library in (*(libraries[0] for libraries in found), *needed)}.values())
+
+
+def _value(given: type[KernelRegistry] | Library) -> Library:
+    return given if isinstance(given, Library) else library_of(given)

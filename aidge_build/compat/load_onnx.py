@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""From an ONNX file to the graph that `scheduler_export` and `adapt_to_backend` want, in one call."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aidge_build.adaptation.match import Target
+from aidge_build.compat.export_lib import ExportLib
+from aidge_build.compat.libraries import libraries_of
+from aidge_build.compile import import_model
+from aidge_build.contract.library import Library
+from aidge_build.graph.view import GraphView
+from aidge_build.inputs import operators_of, read_model_file
+from aidge_build.request import CompileRequest
+
+
+def load_onnx(
+    path: str | os.PathLike,
+    *,
+    bind: Mapping[str, int] | None = None,
+    libraries: type[ExportLib] | Library | str | Sequence = (),
+    target: Target = Target(),
+) -> GraphView:
+    """The graph of an ONNX file, imported and simplified as `aidge-build compile` does it.
+
+    `bind` gives numbers to symbolic dims. `libraries` are those of the export that follows: their own operators are known, and
+    the first one's meta-operators are found in the graph as the file holds it. What a reader of the file must decide (a symbolic
+    batch that becomes 1) is a warning; AidgeError names the file and the node that cannot be used.
+    """
+    model, external = read_model_file(Path(path))
+    found = libraries_of(libraries)
+    request = CompileRequest(
+        Path(path).stem,
+        model,
+        os.fspath(path),
+        found,
+        operators_of(found),
+        target,
+        "any",
+        external=external,
+        bind=dict(bind or {}),
+    )
+    view, notices = import_model(request)
+    for notice in notices:
+        warnings.warn(f"{os.fspath(path)}: {notice}", stacklevel=2)
+    return view

@@ -14,6 +14,7 @@ from aidge_build.errors import AidgeError
 _ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
 )
+_FOREIGN = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
 
 
 def render(template_text: str, **values) -> str:
@@ -23,9 +24,12 @@ def render(template_text: str, **values) -> str:
 
 
 def render_from(read: Callable[[str], str | None], name: str, values: Mapping[str, object]) -> str:
-    """The text of the template `name`, which may include others; `read` gives their texts, None where there is none."""
+    """The text of a library's template `name`, which may include others; `read` gives their texts, None where there is none.
+
+    Whitespace is Jinja's own default, as in the systems that such templates were written for: a block tag leaves its line behind.
+    """
     with _named_errors():
-        return _ENVIRONMENT.overlay(loader=jinja2.FunctionLoader(read)).get_template(name).render(**values)
+        return _FOREIGN.overlay(loader=jinja2.FunctionLoader(read)).get_template(name).render(**values)
 
 
 @contextlib.contextmanager

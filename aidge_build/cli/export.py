@@ -7,12 +7,9 @@ import argparse
 from pathlib import Path
 
 from aidge_build.cli.outcome import Outcome
-from aidge_build.compat.export_folder import (
-    SequentialScheduler,
-    generate_main_compare,
-    generate_optimized_memory_info,
-    scheduler_export,
-)
+from aidge_build.compat.export_folder import generate_main_compare, scheduler_export
+from aidge_build.compat.mem_info import generate_optimized_memory_info
+from aidge_build.compat.scheduler import SequentialScheduler
 from aidge_build.compile import import_model
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load

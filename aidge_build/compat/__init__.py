@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The inherited spellings, for code that was written for the systems this project descends from.
 
-    from aidge_build import compat as aidge_core
+    from aidge_build import compat as aidge_core        # in code of one's own
+    compat.install_as("aidge_core")                     # before code is imported that cannot be changed
 
 An export backend of that style (an `OperatorImpl` subclass with its own registry) is registered per operator with
 `register_<Operator>Op(backend, implementation)`; `library(backend)` is then a kernel library like any other. This module is the
@@ -11,19 +12,24 @@ only place that keeps registrations for the whole process, because the inherited
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import cast
 
+import aidge_build.compat.export_utils as export_utils  # a module of the package: `from` would read as a cycle
+import aidge_build.compat.mem_info as mem_info
 from aidge_build.adaptation.adapt import adapt_to_backend as _adapt
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.match import Target
-from aidge_build.compat.export_folder import SequentialScheduler, generate_main, generate_main_compare, scheduler_export
+from aidge_build.compat.adopted import adopted
+from aidge_build.compat.aliases import install_as
+from aidge_build.compat.export_folder import generate_main, generate_main_compare, scheduler_export
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
+from aidge_build.compat.load_onnx import load_onnx
+from aidge_build.compat.mem_info import compute_default_mem_info, generate_optimized_memory_info
 from aidge_build.compat.operator_impl import Impl
 from aidge_build.compat.operator_impl import OperatorImpl as _OperatorImpl
 from aidge_build.compat.prod_conso import ProdConso
+from aidge_build.compat.scheduler import SequentialScheduler
 from aidge_build.contract.library import Kernel, Library, library_of
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ImplSpec, IOSpec, NodeView, dformat
@@ -45,25 +51,22 @@ __all__ = [
     "ProdConso",
     "SequentialScheduler",
     "adapt_to_backend",
+    "adopted",
+    "compute_default_mem_info",
     "dformat",
     "dtype",
     "export_utils",
     "generate_main",
     "generate_main_compare",
+    "generate_optimized_memory_info",
     "get_key_value_Tensor",
+    "install_as",
     "library",
+    "load_onnx",
+    "mem_info",
     "register_Tensor",
     "scheduler_export",
 ]
-
-export_utils = SimpleNamespace(
-    ExportLib=ExportLib,
-    ExportNode=ExportNode,
-    ExportNodeCpp=ExportNodeCpp,
-    scheduler_export=scheduler_export,
-    generate_main_cpp=generate_main,
-    generate_main_compare_cpp=generate_main_compare,
-)
 
 _DIMENSIONS = {
     "Conv": (1, 2, 3),

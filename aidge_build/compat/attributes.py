@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy
 
-from aidge_build.contract.mem_info import MemInfo
+from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import NodeView, attributes_of
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
@@ -43,7 +43,7 @@ def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversi
     found["in_name"] = [_input_name(view, name, index, tensor) for index, tensor in enumerate(view.node.inputs)]
     for side, tensors in (("in", view.inputs), ("out", view.outputs)):
         found |= {f"{side}_{key}": list(values) for key, values in _tensor_attributes(tensors, conversion_map).items()}
-    return found | _memory_attributes(mem_info)
+    return found | _memory_attributes(mem_info, view.outputs)
 
 
 def _input_name(view: NodeView, name: str, index: int, tensor: str) -> str:
@@ -148,8 +148,8 @@ def ambiguous_attributes(operator) -> dict[str, list[str]]:
     return {key: [name for name in found if name.endswith(f"_{key}")] for key in sorted(plain - found.keys())}
 
 
-def _memory_attributes(mem_info: Sequence[MemInfo] | None) -> dict:
-    if not mem_info:
-        return {"mem_info": False}
+def _memory_attributes(mem_info: Sequence[MemInfo] | None, outputs: Sequence[Tensor]) -> dict:
+    """`mem_info` says whether the outputs lie in the arena; else each is a memory of its own, from whose start its plane counts."""
     keys = ("size", "offset", "stride", "length", "cont_size", "cont_offset", "wrap_offset", "wrap_size")
-    return {"mem_info": True, **{f"mem_info_{key}": [getattr(info, key) for info in mem_info] for key in keys}}
+    planes = mem_info or [mem_info_of(tensor, 0) for tensor in outputs]
+    return {"mem_info": bool(mem_info), **{f"mem_info_{key}": [getattr(info, key) for info in planes] for key in keys}}

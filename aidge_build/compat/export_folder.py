@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,9 +16,10 @@ from aidge_build.adaptation.match import Target
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_readme import readme
 from aidge_build.compat.libraries import libraries_of
+from aidge_build.compat.scheduler import SequentialScheduler
 from aidge_build.compile import demands_of, make_program
 from aidge_build.contract.library import Library
-from aidge_build.contract.mem_info import MemInfo, mem_info_of
+from aidge_build.contract.mem_info import MemInfo
 from aidge_build.emit import emit
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.header import signature
@@ -42,48 +43,6 @@ from aidge_build.schedule.schedule import Schedule, make_schedule
 
 TOLERANCE = 1e-4  # of a float, relative to the largest value of its tensor
 MemoryManager = Callable[..., tuple[int, Mapping[Node | str, Sequence[MemInfo | Mapping[str, int]]]]]
-
-
-@dataclass
-class SequentialScheduler:
-    """The nodes of a graph in the order in which they run. `scheduler_export` fills in what it decides: the adapted graph,
-    the backend of each node, the program."""
-
-    graph_view: GraphView
-    assignment: Assignment | None = None
-    schedule: Schedule | None = None
-    program: Program | None = None
-
-    def get_static_scheduling(self) -> tuple[Node, ...]:
-        """The nodes in order: those of the graph, or after adaptation those that run (views of other tensors do not)."""
-        return self.schedule.steps if self.schedule else self.graph_view.nodes
-
-    @property
-    def backends(self) -> dict[str, str]:
-        """The library of each node by its name, after the export."""
-        choices = self.assignment.choices if self.assignment else {}
-        return {name: choice.kernel.library for name, choice in choices.items() if choice.kernel is not None}
-
-
-def compute_default_mem_info(scheduler: SequentialScheduler) -> tuple[int, dict[Node, list[MemInfo]]]:
-    """A memory manager: every output has bytes of its own, in the order of the schedule."""
-    offset, found = 0, dict[Node, list[MemInfo]]()
-    for node in scheduler.get_static_scheduling():
-        found[node] = []
-        for tensor in scheduler.graph_view.output_tensors(node):
-            found[node].append(mem_info_of(tensor, offset))
-            offset += -(-tensor.size_bytes // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
-    return offset, found
-
-
-def generate_optimized_memory_info(scheduler: SequentialScheduler) -> tuple[int, dict[Node, list[MemInfo]]]:
-    """A memory manager: the planner of this tool."""
-    schedule, view = scheduler.schedule, scheduler.graph_view
-    found = plan([buffer for buffer in schedule.buffers if buffer.kind != "scratch"])
-    return found.peak_bytes, {
-        node: [mem_info_of(tensor, found.offset_of(schedule.buffer_of[tensor.name])) for tensor in view.output_tensors(node)]
-        for node in schedule.steps
-    }
 
 
 def scheduler_export(

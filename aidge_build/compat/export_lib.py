@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 from aidge_build.compat.generic_operator import generic_operator
+from aidge_build.compat.inherited import HAS_PADS, padded_type
 from aidge_build.compat.operator_impl import OperatorImpl
 from aidge_build.contract.implication import most_specific_first
 from aidge_build.contract.kernel_files import KernelFiles
@@ -32,7 +33,8 @@ class Registration:
 
 
 class ExportLib(OperatorImpl, KernelRegistry):
-    """Base of export libraries: a subclass names itself, and its decorators fill a registry of its own.
+    """Base of export libraries: a subclass names itself, and its decorators fill a registry of its own (which begins with what the
+    class that it extends has registered so far).
 
     `_name` is the library's name, `language` that of its kernels ("c" or "c++") where no library.toml says it, `static_files` maps
     files to the folder of a stand-alone export into which they go. Members of a meta-operator need no registration of their own, and
@@ -47,7 +49,7 @@ class ExportLib(OperatorImpl, KernelRegistry):
 
     def __init_subclass__(cls, **keywords):
         super().__init_subclass__(**keywords)
-        cls.registry, cls.generic_operators = [], {}
+        cls.registry, cls.generic_operators = list(cls.registry), dict(cls.generic_operators)
         if not cls._name.isidentifier():
             raise AidgeError(
                 f"the export library {cls.__name__} has the _name {cls._name!r}", code="LIBRARY", hint="an identifier"
@@ -78,11 +80,12 @@ class ExportLib(OperatorImpl, KernelRegistry):
     def register_metaop(cls, op_type: str | Sequence[str], spec: ImplSpec, pattern: str = ""):
         """The same for several nodes at once: wherever the pattern fits and the spec accepts, they become one node of this type.
 
-        Without a pattern the type itself is one (`Pad->Conv2D->ReLU?`). A pattern is tried on the graph as the file holds it
-        (for the first library), and again after the recipes.
+        Without a pattern the type itself is one (`Pad->Conv2D->ReLU?`), or one of the known compositions (`PaddedConv2D`: here it is
+        a Conv2D with pads). A pattern is tried on the graph as the file holds it (for the first library), and again after the
+        recipes.
         """
         for name in _types(op_type):
-            if not (pattern or "->" in name):
+            if not (pattern or "->" in name or padded_type(name)):
                 raise AidgeError(
                     f"the meta-operator {name} needs a pattern",
                     where=cls._name,
@@ -92,7 +95,12 @@ class ExportLib(OperatorImpl, KernelRegistry):
 
         def mark(node_class: type[KernelNode]) -> type[KernelNode]:
             for name in _types(op_type):
-                cls._add(Registration(name, spec, node_class, pattern or name))
+                plain = "" if pattern else padded_type(name)
+                if plain:
+                    padded = replace(spec, predicates=(*spec.predicates, HAS_PADS))
+                    cls._add(Registration(plain, padded, node_class))
+                else:
+                    cls._add(Registration(name, spec, node_class, pattern or name))
             return node_class
 
         return mark
@@ -141,7 +149,8 @@ class ExportLib(OperatorImpl, KernelRegistry):
 
     @classmethod
     def static_contents(cls) -> dict[str, bytes]:
-        files, found = KernelFiles.of(cls), {}
+        said = next(one for one in cls.__mro__ if "static_files" in vars(one))  # a class that extends it may lie elsewhere
+        files, found = KernelFiles.of(said), {}
         for path, target in cls.static_files.items():
             name, data = posixpath.normpath(posixpath.join(target, Path(path).name)), files.read(path)
             if name.startswith(("../", "/")):

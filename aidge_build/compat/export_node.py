@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 from aidge_build.compat.attributes import node_attributes
+from aidge_build.compat.handles import InheritedOperator
 from aidge_build.compat.prod_conso import ProdConso
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.node import KernelNode
@@ -19,6 +20,7 @@ class ExportNode(KernelNode):
 
     def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None, conversion_map: Mapping[DType, str] = C_TYPES):
         super().__init__(node, mem_info)
+        self.operator = InheritedOperator(node.operator, node.outputs[0].rank - 2)
         self.conversion_map = conversion_map
 
     @cached_property

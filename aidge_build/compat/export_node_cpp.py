@@ -12,8 +12,8 @@ from aidge_build.compat.attributes import ambiguous_attributes
 from aidge_build.compat.export_node import ExportNode
 from aidge_build.contract.call import Call, Constant, Input, Output
 from aidge_build.contract.kernel_files import KernelFiles
-from aidge_build.contract.mem_info import MemInfo
-from aidge_build.contract.spec import NodeView
+from aidge_build.contract.mem_info import MemInfo, mem_info_of
+from aidge_build.contract.spec import ANY, DFormat, IOSpec, NodeView
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import C_TYPES, DType
 from aidge_build.graph.tensor import Tensor
@@ -32,7 +32,9 @@ class ExportNodeCpp(ExportNode):
     `kernels_path`, `config_path` and `config_extension` say where `export` puts files.
 
     In the generated model the forward text is the body of a function whose parameters are the documented `in_name` and
-    `out_name` pointers, constants among them.
+    `out_name` pointers, constants among them. A text that takes the pointer of its one output from a memory itself
+    (`float *{{ out_name[0] }} = (float *)mem + OFFSET;`) has `memory_name = "mem"`: that is then the parameter, and the memory info
+    counts from it. Constants are stored row-major, with `parameter_format` in another order (`dformat.channels_last`).
     """
 
     config_template: str = _UNDEFINED
@@ -42,10 +44,14 @@ class ExportNodeCpp(ExportNode):
     kernels_path: str = "include/kernels"
     config_path: str = "include/layers"
     config_extension: str = "h"
+    memory_name: str = ""
+    parameter_format: DFormat = ANY
 
     def __init__(
         self, aidge_node: NodeView, mem_info: Sequence[MemInfo] | None = None, conversion_map: Mapping[DType, str] = C_TYPES
     ):
+        if self.memory_name:
+            mem_info = [mem_info_of(tensor, 0) for tensor in aidge_node.outputs]
         super().__init__(aidge_node, mem_info, conversion_map)
 
     def export(self, export_folder: str) -> list[str]:
@@ -106,6 +112,10 @@ class ExportNodeCpp(ExportNode):
             if tensor is None or name in seen:
                 continue
             seen.add(name)
+            if self.memory_name and not is_input:
+                if index:
+                    raise AidgeError(f"a template with the memory '{self.memory_name}' has one output", code="LIBRARY")
+                name = self.memory_name
             const, kind, wanted = "const " if is_input else "", tensor.dtype.c_type, self._c_type(tensor)
             if wanted != kind:
                 conversions.append(f"    {const}{wanted} *{name} = ({const}{wanted} *){name}_stored;")
@@ -116,9 +126,10 @@ class ExportNodeCpp(ExportNode):
     def _c_type(self, tensor: Tensor) -> str:
         return self.conversion_map.get(tensor.dtype, tensor.dtype.c_type)
 
-    @staticmethod
-    def _constant(tensor: Tensor, index: int) -> Constant:
-        return Constant(f"input_{index}", tensor.to_stored(tensor.data))
+    def _constant(self, tensor: Tensor, index: int) -> Constant:
+        order = IOSpec(format=self.parameter_format).format_for(tensor.rank)
+        stored = tensor.with_(format=order) if order is not None else tensor
+        return Constant(f"input_{index}", stored.to_stored(stored.data))
 
     def _rendered(self, attribute: str) -> str:
         template = self._defined(attribute)

@@ -12,6 +12,7 @@ only place that keeps registrations for the whole process, because the inherited
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import cast
 
 import aidge_build.compat.export_utils as export_utils  # a module of the package: `from` would read as a cycle
 import aidge_build.compat.mem_info as mem_info

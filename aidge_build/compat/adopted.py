@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy
 
 from aidge_build.compat.export_lib import ExportLib, Registration
 from aidge_build.compat.export_node_cpp import ExportNodeCpp
 from aidge_build.compat.inherited import AS_INHERITED, HAS_PADS, NO_PADS
-from aidge_build.contract.call import Call
-from aidge_build.contract.node import KernelNode
+from aidge_build.contract.mem_info import MemInfo
+from aidge_build.contract.node import KernelClass
 from aidge_build.contract.spec import ANY, DFormat, ImplSpec, IOSpec, NodeView
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import constant
@@ -41,17 +42,8 @@ def adopted(
     unknown = sorted(set(without) - {entry.type for entry in library.registry})
     if unknown:
         raise AidgeError(f"{library.__name__} has no kernel for {unknown[0]}", where="without", code="LIBRARY")
-    made = type(
-        library.__name__,
-        (ExportLib,),
-        {
-            "__doc__": library.__doc__,
-            "__module__": library.__module__,
-            "_name": library._name,
-            "language": language,
-            "static_files": dict(library.static_files),
-        },
-    )
+    said = {"__doc__": library.__doc__, "__module__": library.__module__, "_name": library._name, "language": language}
+    made = cast(type[ExportLib], type(library.__name__, (ExportLib,), {**said, "static_files": dict(library.static_files)}))
     made.generic_operators = dict(library.generic_operators)
     for entry in library.registry:
         if entry.type not in without:
@@ -75,43 +67,31 @@ def _in_format(side: IOSpec, data_format: DFormat) -> IOSpec:
     return replace(side, format=data_format) if side.format is ANY else side
 
 
-def _adopted_class(node_class: type[KernelNode], data_format: DFormat, memory_name: str) -> type[KernelNode]:
+def _adopted_class(node_class: KernelClass, data_format: DFormat, memory_name: str) -> KernelClass:
     if not issubclass(node_class, ExportNodeCpp):
         return node_class
-
-    class Adopted(_Adopted, node_class):
-        def __init__(self, node: NodeView, mem_info=None):
-            super().__init__(_with_bias(node), mem_info)
-
-    Adopted.__name__ = Adopted.__qualname__ = node_class.__name__
-    Adopted.__module__, Adopted.__doc__ = node_class.__module__, node_class.__doc__
-    Adopted.parameter_format, Adopted.memory_name = data_format, memory_name
-    return Adopted
+    said = {"__module__": node_class.__module__, "__doc__": node_class.__doc__}
+    return type(
+        node_class.__name__, (_Adopted, node_class), {**said, "parameter_format": data_format, "memory_name": memory_name}
+    )
 
 
-class _Adopted:
-    """Puts the clamp of the operator behind the forward text."""
+class _Adopted(ExportNodeCpp):
+    """Stands before the library's own class: gives it a bias, and puts the clamp of the operator behind its forward text."""
+
+    def __init__(self, aidge_node: NodeView, mem_info: Sequence[MemInfo] | None = None):
+        super().__init__(_with_bias(aidge_node), mem_info)
 
     def forward(self) -> str:
         text = super().forward()
-        bounds = [
-            (sign, limit)
-            for sign, limit in (
-                ("<", getattr(self.view.operator, "minimum", -math.inf)),
-                (">", getattr(self.view.operator, "maximum", math.inf)),
-            )
-            if math.isfinite(limit)
-        ]
+        lowest, highest = getattr(self.operator, "minimum", -math.inf), getattr(self.operator, "maximum", math.inf)
+        bounds = [(sign, limit) for sign, limit in (("<", lowest), (">", highest)) if math.isfinite(limit)]
         if not bounds:
             return text
         output = self.outputs[0]
         name, kind = self.attributes["out_name"][0], self._c_type(output)
         lines = [f"    if ({name}[i] {sign} ({kind}){limit!r}) {name}[i] = ({kind}){limit!r};" for sign, limit in bounds]
         return "\n".join([text.rstrip("\n"), f"for (int i = 0; i < {output.elements}; i++) {{", *lines, "}", ""])
-
-    def call(self) -> Call:
-        call = super().call()
-        return replace(call, note="; ".join(filter(None, (call.note, "adopted"))))
 
 
 def _with_bias(view: NodeView) -> NodeView:

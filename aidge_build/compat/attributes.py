@@ -149,7 +149,8 @@ def ambiguous_attributes(operator) -> dict[str, list[str]]:
 
 
 def _memory_attributes(mem_info: Sequence[MemInfo] | None, outputs: Sequence[Tensor]) -> dict:
-    """`mem_info` says whether the outputs lie in the arena; else each is a memory of its own, from whose start its plane counts."""
+    """`mem_info` says whether the outputs lie in the arena; else each is a memory of its own, from whose start its plane
+    counts."""
     keys = ("size", "offset", "stride", "length", "cont_size", "cont_offset", "wrap_offset", "wrap_size")
     planes = mem_info or [mem_info_of(tensor, 0) for tensor in outputs]
     return {"mem_info": bool(mem_info), **{f"mem_info_{key}": [getattr(info, key) for info in planes] for key in keys}}

@@ -42,7 +42,7 @@ from aidge_build.request import CompileRequest
 from aidge_build.schedule.schedule import Schedule, make_schedule
 
 TOLERANCE = 1e-4  # of a float, relative to the largest value of its tensor
-MemoryManager = Callable[..., tuple[int, Mapping[Node | str, Sequence[MemInfo | Mapping[str, int]]]]]
+MemoryManager = Callable[..., tuple[int, Mapping]]  # the peak, and per node (or its name) a MemInfo or dict per output
 
 
 def scheduler_export(
@@ -60,11 +60,11 @@ def scheduler_export(
 ) -> list[str]:
     """Write the folder and give the paths of its files: model.*, forward.*, main.*, README.md, and the libraries' static files.
 
-    `export_lib` is one library or several in order of preference (a class, a value, or the name of one that comes with the tool;
-    those for every core when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak in bytes and the memory info
-    of each node's outputs; what it says is checked. With `test_mode` main reports every layer's output. `name` is the prefix of the
-    generated files and symbols; `target` and `options` say what kernels may rely on, as for `compile` (a stand-alone folder owns its
-    arena, and inputs and outputs are its caller's).
+    `export_lib` is one library or several in order of preference (a class, a value, or the name of one that comes with the
+    tool; those for every core when there is none). `memory_manager(scheduler, **memory_manager_args)` returns the peak in bytes
+    and the memory info of each node's outputs; what it says is checked. With `test_mode` main reports every layer's output.
+    `name` is the prefix of the generated files and symbols; `target` and `options` say what kernels may rely on, as for
+    `compile` (a stand-alone folder owns its arena, and inputs and outputs are its caller's).
     """
     if memory_manager is None:
         raise AidgeError(

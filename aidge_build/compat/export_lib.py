@@ -33,12 +33,12 @@ class Registration:
 
 
 class ExportLib(OperatorImpl, KernelRegistry):
-    """Base of export libraries: a subclass names itself, and its decorators fill a registry of its own (which begins with what the
-    class that it extends has registered so far).
+    """Base of export libraries: a subclass names itself, and its decorators fill a registry of its own (which begins with what
+    the class that it extends has registered so far).
 
-    `_name` is the library's name, `language` that of its kernels ("c" or "c++") where no library.toml says it, `static_files` maps
-    files to the folder of a stand-alone export into which they go. Members of a meta-operator need no registration of their own, and
-    no tensor backend is registered anywhere.
+    `_name` is the library's name, `language` that of its kernels ("c" or "c++") where no library.toml says it, `static_files`
+    maps files to the folder of a stand-alone export into which they go. Members of a meta-operator need no registration of
+    their own, and no tensor backend is registered anywhere.
     """
 
     _name: ClassVar[str] = ""
@@ -80,9 +80,9 @@ class ExportLib(OperatorImpl, KernelRegistry):
     def register_metaop(cls, op_type: str | Sequence[str], spec: ImplSpec, pattern: str = ""):
         """The same for several nodes at once: wherever the pattern fits and the spec accepts, they become one node of this type.
 
-        Without a pattern the type itself is one (`Pad->Conv2D->ReLU?`), or one of the known compositions (`PaddedConv2D`: here it is
-        a Conv2D with pads). A pattern is tried on the graph as the file holds it (for the first library), and again after the
-        recipes.
+        Without a pattern the type itself is one (`Pad->Conv2D->ReLU?`), or one of the known compositions (`PaddedConv2D`: here
+        it is a Conv2D with pads). A pattern is tried on the graph as the file holds it (for the first library), and again after
+        the recipes.
         """
         for name in _types(op_type):
             if not (pattern or "->" in name or padded_type(name)):
@@ -150,7 +150,7 @@ class ExportLib(OperatorImpl, KernelRegistry):
     @classmethod
     def static_contents(cls) -> dict[str, bytes]:
         said = next(one for one in cls.__mro__ if "static_files" in vars(one))  # a class that extends it may lie elsewhere
-        files, found = KernelFiles.of(said), {}
+        files, found = KernelFiles.of(said), dict[str, bytes]()
         for path, target in cls.static_files.items():
             name, data = posixpath.normpath(posixpath.join(target, Path(path).name)), files.read(path)
             if name.startswith(("../", "/")):

@@ -32,9 +32,9 @@ class ExportNodeCpp(ExportNode):
     `kernels_path`, `config_path` and `config_extension` say where `export` puts files.
 
     In the generated model the forward text is the body of a function whose parameters are the documented `in_name` and
-    `out_name` pointers, constants among them. A text that takes the pointer of its one output from a memory itself
-    (`float *{{ out_name[0] }} = (float *)mem + OFFSET;`) has `memory_name = "mem"`: that is then the parameter, and the memory info
-    counts from it. Constants are stored row-major, with `parameter_format` in another order (`dformat.channels_last`).
+    `out_name` pointers, constants among them. A text that takes the pointer of its one output from a memory itself (`float *{{
+    out_name[0] }} = (float *)mem + OFFSET;`) has `memory_name = "mem"`: that is then the parameter, and the memory info counts
+    from it. Constants are stored row-major, with `parameter_format` in another order (`dformat.channels_last`).
     """
 
     config_template: str = _UNDEFINED

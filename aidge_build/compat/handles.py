@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators and nodes as classes of the inherited style ask them: `operator.attr.kernel_dims`, `get_micro_graph().get_nodes()`."""
+"""Operators and nodes as classes of the inherited style ask them: `operator.attr.kernel_dims`, `get_micro_graph()`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class InheritedOperator:
         self._operator, self._rank = operator, rank
 
     @property
-    def type(self) -> str:
+    def type(self) -> _Type:
         return _Type(self._operator.type, self._rank)
 
     @property
@@ -43,7 +43,7 @@ class InheritedOperator:
         """The attributes by their inherited names (kernel_dims, stride_dims, dilation_dims, begin_end_borders) and by ours."""
         found = operator_attributes(self._operator)
         if isinstance(self._operator, Pad):
-            found["begin_end_borders"] = [*found["pads_begin"][-self._rank :], *found["pads_end"][-self._rank :]]
+            found["begin_end_borders"] = [*self._operator.pads_begin[-self._rank :], *self._operator.pads_end[-self._rank :]]
         return SimpleNamespace(**found)
 
     def get_micro_graph(self) -> MicroGraph:

@@ -45,7 +45,9 @@ def _as_inherited(view: NodeView) -> str:
         return "rounds its size up"
     if window is not None and "Pooling" in view.node.type and set(window.dilations) != {1}:
         return "has dilations"
-    if ("Broadcast" in operator.kinds() or view.node.type in _BROADCASTING) and any(tensor.dims != view.outputs[0].dims for tensor in tensors):
+    if ("Broadcast" in operator.kinds() or view.node.type in _BROADCASTING) and any(
+        tensor.dims != view.outputs[0].dims for tensor in tensors
+    ):
         return "broadcasts"
     return ""
 

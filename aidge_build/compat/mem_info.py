@@ -17,7 +17,7 @@ from aidge_build.placement import ARENA_ALIGNMENT
 
 def compute_default_mem_info(scheduler: SequentialScheduler) -> tuple[int, dict[Node, list[MemInfo]]]:
     """A memory manager: every output has bytes of its own, in the order of the schedule."""
-    offset, found = 0, {}
+    offset, found = 0, dict[Node, list[MemInfo]]()
     for node in scheduler.get_static_scheduling():
         found[node] = []
         for tensor in scheduler.graph_view.output_tensors(node):

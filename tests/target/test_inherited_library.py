@@ -237,7 +237,7 @@ def test_a_cnn_through_a_library_that_was_not_changed_is_right_layer_by_layer(fo
     assert (out / "dnn/include/network/types.hpp").is_file() and (tmp_path / "stats/memory_info.txt").is_file()
     command = re.search(r"^    (g\+\+ .*)$", (out / "README.md").read_text(), re.MULTILINE)[1]
     subprocess.run([*command.split(), "-Wall", "-Werror=return-type"], cwd=out, check=True)
-    assert subprocess.run(["./model"], cwd=out, capture_output=True, text=True).stdout == "0 values differ\n"
+    assert subprocess.run([out / "model"], cwd=out, capture_output=True, text=True).stdout == "0 values differ\n"
 
 
 def test_the_same_library_in_a_user_s_folder_reaches_every_build(foreign, tmp_path):

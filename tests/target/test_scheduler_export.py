@@ -43,7 +43,7 @@ def scheduler() -> aidge_build.SequentialScheduler:
 def built_and_run(folder: Path, *sources: str) -> subprocess.CompletedProcess:
     names = sources or sorted(path.name for path in folder.glob("*.c"))
     subprocess.run(["cc", "-O1", "-Wall", "-Wextra", "-Werror", *names, "-lm", "-o", "net"], cwd=folder, check=True)
-    return subprocess.run(["./net"], cwd=folder, capture_output=True, text=True)
+    return subprocess.run([folder / "net"], cwd=folder, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("manager", [aidge_build.compute_default_mem_info, aidge_build.generate_optimized_memory_info])
@@ -245,7 +245,7 @@ def compiled_as_its_readme_says(folder: Path) -> subprocess.CompletedProcess:
         r"^## Compile and run\n\n    (.*)\n    (.*)$", (folder / "README.md").read_text(), re.MULTILINE
     ).groups()
     subprocess.run(command.split(), cwd=folder, check=True)
-    return subprocess.run([run], cwd=folder, capture_output=True, text=True)
+    return subprocess.run([folder / run], cwd=folder, capture_output=True, text=True)
 
 
 @pytest.mark.parametrize("as_value", [False, True])

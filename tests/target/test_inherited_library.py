@@ -44,7 +44,8 @@ static void window(const float *in, float *out, const float *weights, const floa
 }
 """,
     "kernels/add.hpp": "#pragma once\n"
-    "template <int N> static void add(const float *a, const float *b, float *out) { for (int i = 0; i < N; i++) out[i] = a[i] + b[i]; }\n",
+    "template <int N> static void add(const float *a, const float *b, float *out)\n"
+    "{ for (int i = 0; i < N; i++) out[i] = a[i] + b[i]; }\n",
     "kernels/fc.hpp": """#pragma once
 template <int N, int M> static void fc(const float *in, const float *weights, const float *bias, float *out)
 {
@@ -72,8 +73,8 @@ template <int N, int M> static void fc(const float *in, const float *weights, co
 """,
     "templates/window.jinja": """{% filter indent(width=4, first=False) %}
 float* {{ out_name[0] }} = (float*) mem + {{ out_name[0]|upper }}_OFFSET;
-window<{{ maximum }}, {{ in_name[0]|upper }}_CHANNELS, {{ in_height[0] }}, {{ in_width[0] }}, {{ out_name[0]|upper }}_CHANNELS, {{ out_height[0] }},
-    {{ out_width[0] }}, {{ kernel_dims|join(", ") }}, {{ stride_dims|join(", ") }}, {{ padding[0] }}, {{ padding[1] }}>(
+window<{{ maximum }}, {{ in_name[0]|upper }}_CHANNELS, {{ in_height[0] }}, {{ in_width[0] }},
+    {{ out_name[0]|upper }}_CHANNELS, {{ out_height[0] }}, {{ out_width[0] }}, {{ kernel_dims|join(", ") }}, {{ stride_dims|join(", ") }}, {{ padding[0] }}, {{ padding[1] }}>(
     {{ in_name[0] }}, {{ out_name[0] }}, {{ "nullptr, nullptr" if maximum == "true" else in_name[1] ~ ", " ~ in_name[2] }});
 {% endfilter %}
 """,
@@ -100,7 +101,8 @@ class ForeignLib(ExportLib):
 @ForeignLib.register("Producer", aidge_core.ImplSpec(aidge_core.IOSpec(aidge_core.dtype.any)))
 class Producer(ExportNode):
     def export(self, export_folder):
-        generate_file(str(export_folder / "p.h"), str(ROOT / "templates" / "parameters.jinja"), name="p", data_t="float", values=[1, 2])
+        template = str(ROOT / "templates" / "parameters.jinja")
+        generate_file(str(export_folder / "p.h"), template, name="p", data_t="float", values=[1, 2])
 
 
 @ForeignLib.register("Pad2D", aidge_core.ImplSpec(aidge_core.IOSpec(aidge_core.dtype.any)))
@@ -226,9 +228,7 @@ def test_a_cnn_through_a_library_that_was_not_changed_is_right_layer_by_layer(fo
         library, tmp_path, test_mode=True, memory_manager_args={"stats_folder": str(tmp_path / "stats"), "wrapping": False}
     )
     out = tmp_path / "out"
-    kernels = {
-        node.name: choice.kernel.name for node in made.graph_view.nodes if (choice := made.assignment.choices[node.name]).kernel
-    }
+    kernels = {name: choice.kernel.name for name, choice in made.assignment.choices.items() if choice.kernel}
     assert [kernels[name] for name in ("Conv_0", "MaxPool_2", "Conv_3", "Conv_5", "Add_6", "Gemm_10")] == [
         *("PaddedConv", "MaxPool", "Conv", "PaddedConv", "Add"),
         "FC",
@@ -245,7 +245,8 @@ def test_the_same_library_in_a_user_s_folder_reaches_every_build(foreign, tmp_pa
 
     text = (
         "from aidge_build import compat\nimport foreign_export\n"
-        "class Foreign(compat.adopted(foreign_export.ForeignLib, data_format='channels_last', memory_name='mem')):\n    _name = 'foreign'\n"
+        "class Foreign(compat.adopted(foreign_export.ForeignLib, data_format='channels_last', memory_name='mem')):\n"
+        "    _name = 'foreign'\n"
     )
     found = load_library({"library.toml": b'name = "foreign"\nlanguage = "c++"\n', "mine.py": text.encode()}, "libs/foreign")
     assert {"Conv", "PaddedConv", "FC"} <= {kernel.name for kernel in found.kernels}

@@ -222,7 +222,8 @@ def cpp_library(folder: Path, language: str) -> type[aidge_build.ExportLib]:
     (folder / "relu.jinja").write_text("own_relu<{{ in_size[0] }}>({{ in_name[0] }}, {{ out_name[0] }});")
     (folder / "relu.hpp").write_text(
         '#include "own/limits.hpp"\n#include <algorithm>\n'
-        "template <int N, class T> static void own_relu(const T *in, T *out) { for (int i = 0; i < N; i++) out[i] = std::max(in[i], own::least<T>()); }\n"
+        "template <int N, class T> static void own_relu(const T *in, T *out)\n"
+        "{ for (int i = 0; i < N; i++) out[i] = std::max(in[i], own::least<T>()); }\n"
     )
     (folder / "limits.hpp").write_text("namespace own { template <class T> constexpr T least() { return T(0); } }\n")
     (folder / "notes.txt").write_text("hello")

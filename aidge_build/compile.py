@@ -13,11 +13,12 @@ from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.fuse_meta import fuse_meta
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import CPP_ENDINGS, Kernel, Library
-from aidge_build.contract.mem_info import mem_info_of
+from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.debug import show
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError
+from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.naming import layer_symbols
@@ -83,14 +84,20 @@ def demands_of(assignment: Assignment, node: Node) -> Demands:
 
 
 def kernel_call(kernel: Kernel, seen: NodeView, symbol: str, places: Mapping[str, Place]) -> Call:
-    """The kernel's call at its node; it is told where its outputs lie when all of them lie in the arena."""
-    found = [places[tensor.name] for tensor in seen.outputs]
-    inside = [
-        mem_info_of(tensor, place.offset_bytes, place.stride_bytes)
-        for tensor, place in zip(seen.outputs, found)
-        if place.kind == "arena"
-    ]
-    return kernel.call(replace(seen, symbol=symbol), inside if len(inside) == len(found) else None)
+    """The kernel's call at its node; it is told where its outputs lie when all of them lie in the arena, and where each input
+    does."""
+    inside = [_plane(tensor, places) for tensor in seen.outputs]
+    given = tuple(None if tensor is None else _plane(tensor, places) for tensor in seen.inputs)
+    view = replace(seen, symbol=symbol, in_mem_info=given)
+    return kernel.call(view, [plane for plane in inside if plane is not None] if None not in inside else None)
+
+
+def _plane(tensor: Tensor, places: Mapping[str, Place]) -> MemInfo | None:
+    """The bytes of the arena that hold the tensor; None when they lie outside of it."""
+    found = places.get(tensor.name)
+    if found is None or found.kind != "arena":
+        return None
+    return found.plane or mem_info_of(tensor, found.offset_bytes, found.stride_bytes)
 
 
 def _require_language(kernel: Kernel, call: Call, language: str, node: Node) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.boards import Board, Region
+from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
@@ -90,8 +91,10 @@ def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, dem
     nodes = {node.name: node for node in view.nodes}
     for joining in schedule.joined:
         unwritten |= _parts_of(nodes[joining.node], joining, view)
-    for plan_of, outside in ((placed.peak, False), (placed.arena, len(placed.arena_buffers) < len(schedule.buffers))):
-        _replay(schedule, plan_of, view, unwritten, demands, outside)
+    outside = not any(buffer.kind == "io" for buffer in placed.arena_buffers)
+    planes = {name: place.plane for name, place in placed.places.items() if place.plane is not None}
+    _replay(schedule, placed.peak, view, unwritten, demands, False, {})
+    _replay(schedule, placed.arena, view, unwritten, demands, outside, planes)
 
 
 def _parts_of(node: Node, joining: Joining, view: GraphView) -> dict[str, Piece | Joint]:
@@ -112,6 +115,7 @@ def _replay(
     unwritten: Mapping[str, Piece | Joint],
     demands: Callable[[Node], Demands],
     outside: bool,
+    planes: Mapping[str, MemInfo],
 ) -> None:
     moving = {name: tensor for name, tensor in view.tensors.items() if not tensor.is_constant}
     io = {schedule.buffer_of[name] for name in (*view.inputs, *view.outputs)} if outside else set()
@@ -120,6 +124,8 @@ def _replay(
         buffer, part = schedule.buffer_of[name], schedule.parts.get(name, Part("", 0, tensor.size_bytes))
         memory, start = (buffer, 0) if buffer in io else ("the arena", arena.offset_of(buffer))
         spans[name] = Span(memory, start + part.offset_bytes, tensor.size_bytes, part.rows, part.stride_bytes)
+        if name in planes:
+            spans[name] = _span(planes[name], tensor.size_bytes)
     memories = {"the arena": arena.peak_bytes, **{name: view.tensor(name).size_bytes for name in sorted(io)}}
     moves = []
     for node in schedule.steps:
@@ -137,6 +143,13 @@ def _replay(
             )
         )
     replay(moves, spans, memories, unwritten, view.inputs, view.outputs)
+
+
+def _span(plane: MemInfo, size_bytes: int) -> Span:
+    """A plane of the arena as its bytes."""
+    rows = plane.length * plane.count
+    cont_bytes = plane.cont_size if plane.wrap_size else 0
+    return Span("the arena", plane.offset, size_bytes, rows, plane.stride, cont_bytes, plane.wrap_offset)
 
 
 def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Options, board: Board | None) -> Placed:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from aidge_build.boards import Region
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
+from aidge_build.contract.mem_info import MemInfo
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.plan import MemoryPlan
@@ -34,16 +35,21 @@ class Options:
 @dataclass(frozen=True)
 class Place:
     """Where a tensor lies: kind "input" or "output" (index: position in the signature), "arena" (offset_bytes) or
-    "constant" (in flash). A member of a concatenation may lie there in `rows` that begin `stride_bytes` apart."""
+    "constant" (in flash). A member of a concatenation may lie there in `rows` that begin `stride_bytes` apart; `plane` is what a
+    memory manager chose instead: with gaps between positions, or around an end."""
 
     kind: str
     index: int = 0
     offset_bytes: int = 0
     rows: int = 1
     stride_bytes: int = 0
+    plane: MemInfo | None = None
 
     def extent_bytes(self, size_bytes: int) -> int:
-        """From the first to the last byte of a tensor of this size, with what lies between its rows."""
+        """From the first to the last byte of a tensor of this size, with what lies between its rows (up to where it wraps
+        around)."""
+        if self.plane is not None:
+            return self.plane.cont_size - self.plane.gap_bytes if self.plane.wrap_size else self.plane.extent_bytes
         return self.stride_bytes * (self.rows - 1) + size_bytes // self.rows
 
 

@@ -17,6 +17,7 @@ from aidge_build.naming import identifier
 
 # The window of a convolution or pool under the names that templates of the inherited style use.
 _INHERITED = {"kernel": "kernel_dims", "strides": "stride_dims", "dilations": "dilation_dims"}
+_PLANE = ("size", "offset", "stride", "length", "cont_size", "cont_offset", "wrap_offset", "wrap_size")
 
 
 def snake_case(text: str) -> str:
@@ -43,6 +44,11 @@ def node_attributes(view: NodeView, mem_info: Sequence[MemInfo] | None, conversi
     found["in_name"] = [_input_name(view, name, index, tensor) for index, tensor in enumerate(view.node.inputs)]
     for side, tensors in (("in", view.inputs), ("out", view.outputs)):
         found |= {f"{side}_{key}": list(values) for key, values in _tensor_attributes(tensors, conversion_map).items()}
+    given = view.in_mem_info or (None,) * len(view.inputs)
+    inputs = [
+        info or (MemInfo(0, 0, 0) if tensor is None else mem_info_of(tensor, 0)) for tensor, info in zip(view.inputs, given)
+    ]
+    found |= {f"in_mem_info_{key}": [getattr(info, key) for info in inputs] for key in _PLANE}
     return found | _memory_attributes(mem_info, view.outputs)
 
 
@@ -151,6 +157,5 @@ def ambiguous_attributes(operator) -> dict[str, list[str]]:
 def _memory_attributes(mem_info: Sequence[MemInfo] | None, outputs: Sequence[Tensor]) -> dict:
     """`mem_info` says whether the outputs lie in the arena; else each is a memory of its own, from whose start its plane
     counts."""
-    keys = ("size", "offset", "stride", "length", "cont_size", "cont_offset", "wrap_offset", "wrap_size")
     planes = mem_info or [mem_info_of(tensor, 0) for tensor in outputs]
-    return {"mem_info": bool(mem_info), **{f"mem_info_{key}": [getattr(info, key) for info in planes] for key in keys}}
+    return {"mem_info": bool(mem_info), **{f"mem_info_{key}": [getattr(info, key) for info in planes] for key in _PLANE}}

@@ -11,35 +11,29 @@ from pathlib import Path
 import numpy
 
 from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.match import Target
 from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.export_readme import readme
 from aidge_build.compat.libraries import libraries_of
+from aidge_build.compat.planes import placed_by
 from aidge_build.compat.scheduler import SequentialScheduler
 from aidge_build.compile import demands_of, make_program
 from aidge_build.contract.library import Library
-from aidge_build.contract.mem_info import MemInfo
 from aidge_build.emit import emit
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.header import signature
 from aidge_build.emit.ports import ports_of
 from aidge_build.emit.template import render_file
-from aidge_build.errors import AidgeError, CheckFailed
+from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
-from aidge_build.graph.view import GraphView, Node
+from aidge_build.graph.view import GraphView
 from aidge_build.inputs import default_libraries, find_libraries
-from aidge_build.memory.buffer import Buffer
-from aidge_build.memory.checker import check
-from aidge_build.memory.plan import MemoryPlan, Placement
-from aidge_build.memory.planner import plan
 from aidge_build.naming import check_model_name, comment_text
 from aidge_build.output import write_files
-from aidge_build.placement import ARENA_ALIGNMENT, Placed, places_of
 from aidge_build.program import Options, Program
 from aidge_build.reference import cpu
 from aidge_build.request import CompileRequest
-from aidge_build.schedule.schedule import Schedule, make_schedule
+from aidge_build.schedule.schedule import make_schedule
 
 TOLERANCE = 1e-4  # of a float, relative to the largest value of its tensor
 MemoryManager = Callable[..., tuple[int, Mapping]]  # the peak, and per node (or its name) a MemInfo or dict per output
@@ -87,7 +81,9 @@ def scheduler_export(
     schedule = make_schedule(assignment, demands)
     scheduler.graph_view, scheduler.assignment, scheduler.schedule = assignment.view, assignment, schedule
     peak_bytes, mem_info = memory_manager(scheduler, **(memory_manager_args or {}))
-    placed = _placed(schedule, assignment, int(peak_bytes), mem_info)
+    placed = placed_by(mem_info, int(peak_bytes), schedule, assignment, demands)
+    if test_mode and any(place.plane is not None for place in placed.places.values()):
+        raise AidgeError("test mode reports layers whose outputs lie in one piece", where="test_mode", code="USAGE")
     view = assignment.view
     options = replace(options, trace=test_mode)
     request = CompileRequest(name, _bytes_of(view), name, libraries, {}, target, target_name, options=options)
@@ -134,69 +130,6 @@ def _exported(scheduler: SequentialScheduler) -> Program:
 def _bytes_of(view: GraphView) -> bytes:
     """What the program is made of, for its hash: the graph as text and the constants."""
     return str(view).encode() + b"".join(tensor.data.tobytes() for tensor in view.tensors.values() if tensor.is_constant)
-
-
-def _placed(schedule: Schedule, assignment: Assignment, peak_bytes: int, mem_info: Mapping) -> Placed:
-    """The manager's memory info as a plan, proved legal; the firmware owns inputs and outputs, scratch lies behind the rest."""
-    view, spots = assignment.view, {}
-    for node in schedule.steps:
-        infos = mem_info.get(node, mem_info.get(node.name))
-        if infos is None or len(infos) != len(node.outputs):
-            raise AidgeError(
-                f"the memory manager says {'nothing' if infos is None else f'{len(infos)} planes'} about its "
-                f"{len(node.outputs)} outputs",
-                where=node.where(),
-                code="PLAN03",
-            )
-        for tensor, info in zip(view.output_tensors(node), map(MemInfo.of, infos)):
-            spots[schedule.buffer_of[tensor.name]] = _offset(node, tensor, info, peak_bytes)
-    inside = tuple(buffer for buffer in schedule.buffers if buffer.kind != "io")
-    base = (
-        -(
-            -max((spots[buffer.name] + buffer.size_bytes for buffer in inside if buffer.kind != "scratch"), default=0)
-            // ARENA_ALIGNMENT
-        )
-        * ARENA_ALIGNMENT
-    )
-    arena = _plan_of(inside, [base if buffer.kind == "scratch" else spots[buffer.name] for buffer in inside])
-    check(arena, inside)
-    return Placed(
-        arena,
-        inside,
-        plan(schedule.buffers),
-        places_of(schedule, view, arena, True),
-        sum(buffer.size_bytes for buffer in schedule.buffers if buffer.kind == "io"),
-        ARENA_ALIGNMENT,
-        "",
-    )
-
-
-def _offset(node: Node, tensor: Tensor, info: MemInfo, peak_bytes: int) -> int:
-    """Where the plane begins; AidgeError for one that no kernel here can address, CheckFailed for one that cannot hold the
-    tensor."""
-    if info.wrap_size or info.stride != info.size and info.length * info.count > 1:
-        raise AidgeError(
-            f"the plane of '{tensor.name}' {'wraps around' if info.wrap_size else 'has gaps between its positions'}, "
-            "which its kernel does not declare",
-            where=node.where(),
-            code="PLAN03",
-        )
-    if info.extent_bytes != tensor.size_bytes or info.offset + info.extent_bytes > peak_bytes:
-        raise CheckFailed(
-            f"the memory manager gives '{tensor.name}' ({tensor.size_bytes} bytes) {info.extent_bytes} bytes at {info.offset} "
-            f"of {peak_bytes}",
-            where=node.where(),
-            code="PLAN02",
-        )
-    return info.offset
-
-
-def _plan_of(buffers: tuple[Buffer, ...], offsets: list[int]) -> MemoryPlan:
-    bound = plan(buffers)
-    placements = tuple(Placement(buffer, offset) for buffer, offset in zip(buffers, offsets))
-    return MemoryPlan(
-        placements, max((one.end_bytes for one in placements), default=0), bound.lower_bound_bytes, bound.bound_step, False
-    )
 
 
 def _endings(program: Program) -> tuple[str, str]:

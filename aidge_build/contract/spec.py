@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, NamedTuple
 
+from aidge_build.contract.mem_info import MemInfo
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import NAMED_ORDERS, Format, channels_last, row_major
@@ -56,7 +57,8 @@ class NodeView:
 
     `graph` leads to its neighbours; `symbol` is a C identifier that no other layer has ("" before layers are named), `symbols`
     are those of all layers by the node's name. `objective` is the build's --optimize: a kernel may unroll more for "speed", and
-    share code between layers for "size".
+    share code between layers for "size". `in_mem_info` says where each input lies (None: outside of the arena), once that is
+    known.
     """
 
     node: Node
@@ -66,6 +68,7 @@ class NodeView:
     symbol: str = ""
     objective: str = "balanced"
     symbols: Mapping[str, str] = field(default_factory=dict, compare=False)
+    in_mem_info: tuple[MemInfo | None, ...] = ()
 
     @classmethod
     def of(cls, view: GraphView, node: Node) -> NodeView:
@@ -322,6 +325,10 @@ class Demands:
     begins), wherever the input is read here for the last time. `overlap` allows more with (input, lead_bytes): output 0 may
     overlap that input as long as it begins at least `lead_bytes` before it. `output_stride` says that the kernel can write
     output 0 with gaps between its positions (pixels), as a member of a concatenation: its `mem_info` then says so (`gap_bytes`).
+
+    A memory manager of `scheduler_export` may also give planes with gaps to outputs of such kernels, and planes that wrap
+    around to those of kernels with `output_wrap`, where every kernel that reads the tensor lists it in `input_planes`: inputs
+    that it reads with gaps and around the end, as `in_mem_info` of its node says.
     """
 
     scratch_bytes: int = 0
@@ -329,6 +336,8 @@ class Demands:
     in_place: tuple[int, ...] = ()
     overlap: tuple[tuple[int, int], ...] = ()
     output_stride: bool = False
+    output_wrap: bool = False
+    input_planes: tuple[int, ...] = ()
 
 
 def in_place_demands(view: NodeView) -> Demands:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aidge_build.contract.mem_info import MemInfo
 from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.ports import Port
 from aidge_build.errors import AidgeError
@@ -106,9 +107,18 @@ class Places:
             part = self.program.part_at(spot.offset_bytes)
             first = spot.offset_bytes - part.start_bytes
             place = self.program.places[tensor.name]
+            if place.plane is not None and place.plane.wrap_size:
+                return f"arena{part.ending} {_wrapped(place.plane, part.start_bytes)}"
+            if place.plane is not None:
+                return f"arena{part.ending} from byte {first}, positions {place.plane.stride} bytes apart"
             rows = f", {place.rows} rows of {tensor.size_bytes // place.rows}" if place.rows > 1 else ""
             return f"arena{part.ending} bytes {first}..{first + place.extent_bytes(tensor.size_bytes) - 1}{rows}"
         return f"argument {spot.port.parameter}" + (f" from byte {spot.offset_bytes}" if spot.offset_bytes else "")
+
+
+def _wrapped(plane: MemInfo, start: int) -> str:
+    first, second = plane.offset - start, plane.wrap_offset - start
+    return f"bytes {first}..{first + plane.cont_size - 1}, then {second}..{second + plane.wrap_size - 1}"
 
 
 def _cast(target: str, address: str, tensor: Tensor) -> str:

@@ -22,13 +22,16 @@ OWNER_SHIFT = 32  # the number of a tensor stands above the position of its byte
 @dataclass(frozen=True)
 class Span:
     """`size_bytes` from `offset_bytes` on in one memory (an arena, or an array of the firmware): in one piece, or in equal rows
-    whose beginnings are `stride_bytes` apart."""
+    whose beginnings are `stride_bytes` apart. With `cont_bytes`, what lies that far behind the first byte or further continues
+    at `wrap_offset_bytes` instead."""
 
     memory: str
     offset_bytes: int
     size_bytes: int
     rows: int = 1
     stride_bytes: int = 0
+    cont_bytes: int = 0
+    wrap_offset_bytes: int = 0
 
     @property
     def row_bytes(self) -> int:
@@ -36,20 +39,37 @@ class Span:
         return self.size_bytes // self.rows
 
     @property
+    def first_byte(self) -> int:
+        """The lowest one."""
+        return min(self.offset_bytes, self.wrap_offset_bytes) if self.cont_bytes else self.offset_bytes
+
+    @property
     def end_bytes(self) -> int:
         """One past the last byte."""
+        if self.cont_bytes:
+            return int(self.positions.max(initial=-1)) + 1
         return self.offset_bytes + self.stride_bytes * (self.rows - 1) + self.row_bytes
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it lies in one piece."""
+        return self.rows == 1 and not self.cont_bytes
 
     @property
     def positions(self) -> numpy.ndarray:
         """Where each byte lies in the memory."""
-        return (self.offset_bytes + self.stride_bytes * numpy.arange(self.rows)[:, None] + numpy.arange(self.row_bytes)).ravel()
+        behind = (self.stride_bytes * numpy.arange(self.rows)[:, None] + numpy.arange(self.row_bytes)).ravel()
+        if not self.cont_bytes:
+            return self.offset_bytes + behind
+        return numpy.where(
+            behind < self.cont_bytes, self.offset_bytes + behind, self.wrap_offset_bytes + behind - self.cont_bytes
+        )
 
     def meets(self, other: Span) -> bool:
         """Whether both have a byte in common."""
-        if self.memory != other.memory or self.offset_bytes >= other.end_bytes or other.offset_bytes >= self.end_bytes:
+        if self.memory != other.memory or self.first_byte >= other.end_bytes or other.first_byte >= self.end_bytes:
             return False
-        return self.rows == other.rows == 1 or bool(numpy.isin(self.positions, other.positions).any())
+        return self.is_whole and other.is_whole or bool(numpy.isin(self.positions, other.positions).any())
 
 
 @dataclass(frozen=True)
@@ -141,9 +161,9 @@ class _Replay:
             raise CheckFailed(f"byte {wrong[0]:,} of '{name}' holds '{other}'", where=f"memory plan, {step}", code="PLAN02")
 
     def _positions(self, name: str, span: Span, step: str) -> numpy.ndarray | slice:
-        if span.memory not in self.owners or span.offset_bytes < 0 or span.end_bytes > len(self.owners[span.memory]):
+        if span.memory not in self.owners or span.first_byte < 0 or span.end_bytes > len(self.owners[span.memory]):
             raise CheckFailed(f"'{name}' lies outside of {span.memory}", where=f"memory plan, {step}", code="PLAN02")
-        return span.positions if span.rows > 1 else slice(span.offset_bytes, span.end_bytes)
+        return slice(span.offset_bytes, span.end_bytes) if span.is_whole else span.positions
 
 
 def _require_apart(move: Move, spans: Mapping[str, Span], step: str) -> None:
@@ -158,7 +178,7 @@ def _require_apart(move: Move, spans: Mapping[str, Span], step: str) -> None:
         for index, read in enumerate(move.reads):
             if not span.meets(spans[read]):
                 continue
-            first_output = position == 0 and bool(move.writes)
+            first_output = position == 0 and bool(move.writes) and not (span.cont_bytes or spans[read].cont_bytes)
             distance = spans[read].offset_bytes - span.offset_bytes
             if first_output and (index in move.in_place and distance == 0 or index in leads and distance >= leads[index]):
                 continue

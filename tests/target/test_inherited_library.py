@@ -74,7 +74,8 @@ template <int N, int M> static void fc(const float *in, const float *weights, co
     "templates/window.jinja": """{% filter indent(width=4, first=False) %}
 float* {{ out_name[0] }} = (float*) mem + {{ out_name[0]|upper }}_OFFSET;
 window<{{ maximum }}, {{ in_name[0]|upper }}_CHANNELS, {{ in_height[0] }}, {{ in_width[0] }},
-    {{ out_name[0]|upper }}_CHANNELS, {{ out_height[0] }}, {{ out_width[0] }}, {{ kernel_dims|join(", ") }}, {{ stride_dims|join(", ") }}, {{ padding[0] }}, {{ padding[1] }}>(
+    {{ out_name[0]|upper }}_CHANNELS, {{ out_height[0] }}, {{ out_width[0] }},
+    {{ kernel_dims|join(", ") }}, {{ stride_dims|join(", ") }}, {{ padding[0] }}, {{ padding[1] }}>(
     {{ in_name[0] }}, {{ out_name[0] }}, {{ "nullptr, nullptr" if maximum == "true" else in_name[1] ~ ", " ~ in_name[2] }});
 {% endfilter %}
 """,
@@ -165,8 +166,8 @@ class Broken(Foreign):
 }
 RANDOM = numpy.random.default_rng(11)
 TEXT = (
-    "a = Conv<pads=[1,1,1,1]>(x, w, b) r = Relu(a) p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(r) c = Conv(p, u) s = Clip(c, lo, hi) "
-    "d = Conv<pads=[1,1,1,1]>(s, k) e = Add(s, d) m = Add(e, row) g = Conv<group=2, pads=[1,1,1,1]>(m, h) f = Flatten(g) "
+    "a = Conv<pads=[1,1,1,1]>(x, w, b) r = Relu(a) p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(r) c = Conv(p, u) "
+    "s = Clip(c, lo, hi) d = Conv<pads=[1,1,1,1]>(s, k) e = Add(s, d) m = Add(e, row) g = Conv<group=2, pads=[1,1,1,1]>(m, h) f = Flatten(g) "
     "y = Gemm<transB=1>(f, v)"
 )
 

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Readable values of each stage on stderr: AIDGE_DEBUG=1 tracebacks, 2 graphs, 3 plans, 4 calls;
-from 5 on each rewrite of a graph is also computed, before and after it (`recipes/meaning.py`)."""
+from 5 on each rewrite of a graph is also computed, before and after it (`recipes/meaning.py`).
+
+AIDGE_LOG=FILE appends the same to a file, with the commands and what they refuse: records whose first line begins with "== ", and
+whose further lines are indented. Nothing in it depends on time, machine or process; nothing that is generated depends on it.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+
+LOGGED = 3  # the level of a log file where AIDGE_DEBUG says none
 
 
 def level() -> int:
@@ -15,6 +22,39 @@ def level() -> int:
 
 
 def show(wanted: int, title: str, value: object) -> None:
-    """Print a value when the debug level is at least `wanted`."""
+    """Print a value when the debug level is at least `wanted`, and log it when the level of the log file is."""
     if level() >= wanted:
         print(f"--- {title}\n{value}", file=sys.stderr)
+    if log_file() and (level() or LOGGED) >= wanted:
+        log(f"stage {title}", value)
+
+
+def log_file() -> str:
+    """The path in AIDGE_LOG; "" when there is none."""
+    return os.environ.get("AIDGE_LOG", "")
+
+
+def log(title: str, value: object = "") -> None:
+    """Append a record to the log file, in one piece: other processes may write to it, too.
+
+    A file that cannot be written is said once on stderr, and never keeps anybody from building.
+    """
+    path = log_file()
+    if not path:
+        return
+    lines = [f"== {_harmless(title)}", *(f"   {_harmless(line)}".rstrip() for line in str(value).splitlines())]
+    try:
+        with open(path, "ab", buffering=0) as stream:
+            stream.write(("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
+    except OSError as error:
+        print(f"aidge-build: AIDGE_LOG: {path}: {error.strerror}; nothing is logged", file=sys.stderr)
+        os.environ.pop("AIDGE_LOG", None)
+
+
+def log_command(words: Sequence[str]) -> None:
+    """The record that begins a command."""
+    log(" ".join(["aidge-build", *(f"'{word}'" if " " in word or not word else word for word in words)]))
+
+
+def _harmless(line: str) -> str:
+    return "".join(character if character.isprintable() or character == "\t" else repr(character)[1:-1] for character in line)

@@ -12,6 +12,7 @@ import sys
 import traceback
 
 from aidge_build.cli.outcome import SCHEMA, Outcome
+from aidge_build.debug import log, log_command
 from aidge_build.errors import AidgeError
 from aidge_build.terminal import print_error
 
@@ -66,9 +67,12 @@ def main(argv: list[str] | None = None) -> int:
     """Run one verb; returns the exit code: 0 ok, 1 a check failed, 2 bad input or usage, 3 something is missing."""
     argv = list(sys.argv[1:] if argv is None else argv)
     wants_json = "--json" in argv
+    log_command(argv)
     try:
         outcome = _run(argv)
         _print_line(_json(outcome.exit_code == 0, outcome.data) if wants_json else outcome.text)
+        if outcome.exit_code:
+            log(f"exit code {outcome.exit_code}", outcome.text)
         return outcome.exit_code
     except AidgeError as error:
         if os.environ.get("AIDGE_DEBUG", "0") not in ("", "0"):
@@ -76,6 +80,7 @@ def main(argv: list[str] | None = None) -> int:
         if wants_json:
             _print_line(_json(False, {"error": error.as_json()}))
         print_error(f"aidge-build: {error}")
+        log(f"error {error.code}, exit code {error.exit_code}", error)
         return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED

@@ -218,6 +218,12 @@ VARIABLES = (
     Variable(
         "AIDGE_DEBUG", "process", "1 shows tracebacks, 2 graphs, 3 schedules, 4 calls, too; SCons hands it to the generator"
     ),
+    Variable(
+        "AIDGE_LOG",
+        "process",
+        "a file to which commands, their graphs and schedules (or what AIDGE_DEBUG says) and their errors are appended; "
+        "SCons hands it to the generator",
+    ),
     Variable("AIDGE_TOOLCHAIN_PREFIX", "process", "the cross compiler's prefix (`arm-none-eabi-`)"),
 )
 

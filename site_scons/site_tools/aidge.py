@@ -812,8 +812,9 @@ def _process_environment(env):
 
 
 def _pass_debug_level(env):
-    if os.environ.get("AIDGE_DEBUG"):
-        env["ENV"]["AIDGE_DEBUG"] = os.environ["AIDGE_DEBUG"]
+    for name in ("AIDGE_DEBUG", "AIDGE_LOG"):
+        if os.environ.get(name):
+            env["ENV"][name] = os.environ[name]
 
 
 def _path(node):

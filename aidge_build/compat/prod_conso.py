@@ -1,19 +1,34 @@
 # SPDX-License-Identifier: MIT
-"""The producer-consumer model: how many bytes an operator requires, protects and produces, which the planner may rely on."""
+"""The producer-consumer model: how much an operator requires, protects and produces in each of its evaluations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 from aidge_build.contract.spec import Demands, NodeView, in_place_demands
+from aidge_build.errors import AidgeError
+from aidge_build.graph.tensor import Tensor
+
+Parts = tuple[tuple[int, ...], ...]  # per tensor, the elements of each evaluation; () for a tensor without parts
 
 
-@dataclass(frozen=True)
+@dataclass
 class ProdConso:
-    """What one evaluation of a node does with memory, in bytes. Made from what the kernel demands of the planner."""
+    """What the evaluations of a node do with memory. `demands` are what its kernel asks of the planner.
+
+    Usually one evaluation reads and writes everything. `inputs` and `outputs` may say how many elements each of several
+    evaluations reads and writes (`in_parts`, `by_rows`): then a node can run as soon as the first part of its input is there.
+    `evaluations` counts those that have run (`update_consumer_producer`). Methods that begin with `get_` bear the inherited
+    names and count elements, as there; the others count bytes.
+    """
 
     view: NodeView
     demands: Demands = Demands()
+    inputs: Parts = ()
+    outputs: Parts = ()
+    evaluations: int = field(default=0, compare=False)
 
     @classmethod
     def default_model(cls, view: NodeView) -> ProdConso:
@@ -39,10 +54,55 @@ class ProdConso:
             ),
         )
 
+    @classmethod
+    def in_parts(
+        cls, view: NodeView, inputs: Sequence[Sequence[int]], outputs: Sequence[Sequence[int]], demands: Demands = Demands()
+    ) -> ProdConso:
+        """Several evaluations, each of which reads and writes so many further elements; AidgeError unless they add up.
+
+        One list per input and output, all of the same length; an empty list for an input that the first evaluation reads whole
+        (weights).
+        """
+        lengths = {len(parts) for parts in (*inputs, *outputs) if parts}
+        sides = [*zip(("input",) * len(inputs), view.inputs, inputs), *zip(("output",) * len(outputs), view.outputs, outputs)]
+        wrong = len(inputs) != len(view.inputs) or len(outputs) != len(view.outputs) or len(lengths) != 1
+        if wrong or not all(parts for parts in outputs):
+            raise _fault(view, "wants a list per input and output, and one number of evaluations")
+        for side, tensor, parts in sides:
+            total = tensor.elements if tensor is not None else 0
+            if parts and (min(parts) < 0 or sum(parts) != total):
+                raise _fault(view, f"reads or writes {sum(parts)} of the {total} elements of an {side}")
+        return cls(view, demands, tuple(map(tuple, inputs)), tuple(map(tuple, outputs)))
+
+    @classmethod
+    def by_rows(cls, view: NodeView, demands: Demands = Demands()) -> ProdConso:
+        """One evaluation per row of the output: for windows over images, and for operators that map each element to one.
+
+        Source of the rows: the window of output row r ends at input row r * stride - pad + extent. AidgeError for any other
+        operator.
+        """
+        output, window = view.outputs[0], getattr(view.operator, "window", None)
+        rows = output.dims[2] if output.rank == 4 else 0
+        moving = [tensor for tensor in view.inputs if tensor is not None and not tensor.is_constant]
+        if not rows or len(view.outputs) != 1 or window is None and any(tensor.dims != output.dims for tensor in moving):
+            raise _fault(view, "has no rows that follow each other")
+        if window is None and not {"ElementWise", "ElementWiseBinary"} & set(view.operator.kinds()):
+            raise _fault(view, "has no rows that follow each other")
+        height = moving[0].dims[2]
+        reached = [row + 1 for row in range(rows)]
+        if window is not None:
+            last = [row * window.strides[0] - window.pads_begin[0] + window.extents[0] for row in range(rows)]
+            reached = [min(height, max(0, end)) for end in last[:-1]] + [height]
+        new = [after - before for before, after in pairwise((0, *reached))]
+        inputs = [
+            [] if tensor is None or tensor.is_constant else [count * (tensor.elements // height) for count in new]
+            for tensor in view.inputs
+        ]
+        return cls.in_parts(view, inputs, [[output.elements // rows] * rows], demands)
+
     def required_bytes(self, index: int) -> int:
-        """What must be there of input `index` before the node runs: all of it (0 for an input that is not given)."""
-        tensor = self.view.inputs[index]
-        return 0 if tensor is None else tensor.size_bytes
+        """What must be there of input `index`, beyond what was, before the next evaluation (0 for an input that is not given)."""
+        return self._input_part(index, self.evaluations) * _unit(self.view.inputs[index])
 
     def protected_bytes(self, index: int) -> int:
         """How much of input `index` output 0 must keep clear of.
@@ -51,11 +111,12 @@ class ProdConso:
         """
         if index in self.demands.in_place:
             return 0
+        tensor = self.view.inputs[index]
         leads = [lead for position, lead in self.demands.overlap if position == index]
-        return min([self.required_bytes(index), *leads])
+        return min([0 if tensor is None else tensor.size_bytes, *leads])
 
     def required_memory_bytes(self, index: int) -> int:
-        """The memory that output `index` needs."""
+        """The memory that output `index` needs: all of it, also where it is written in parts."""
         return self.view.outputs[index].size_bytes
 
     @property
@@ -64,9 +125,75 @@ class ProdConso:
         return self.demands.scratch_bytes
 
     def consumed_bytes(self, index: int, evaluations: int = 1) -> int:
-        """What so many evaluations read of input `index`."""
-        return evaluations * self.required_bytes(index)
+        """What so many evaluations, from the first one on, read of input `index`."""
+        return self._consumed(index, evaluations) * _unit(self.view.inputs[index])
 
     def produced_bytes(self, index: int, evaluations: int = 1) -> int:
-        """What so many evaluations write to output `index`."""
-        return evaluations * self.required_memory_bytes(index)
+        """What so many evaluations, from the first one on, write to output `index`."""
+        return self._produced(index, evaluations) * _unit(self.view.outputs[index])
+
+    @property
+    def evaluations_of_all(self) -> int:
+        """How many evaluations read and write everything."""
+        return max((len(parts) for parts in self.outputs), default=1)
+
+    def get_nb_required_data(self, index: int) -> int:
+        """Elements of input `index` that the next evaluation requires beyond those that were there before."""
+        return self._input_part(index, self.evaluations)
+
+    def get_nb_protected_data(self, index: int) -> int:
+        """Elements of input `index` that output 0 must keep clear of."""
+        unit = _unit(self.view.inputs[index])
+        return -(-self.protected_bytes(index) // unit) if unit else 0
+
+    get_nb_required_protected = get_nb_protected_data
+
+    def get_required_memory(self, index: int, inputs_size: Sequence[int] = ()) -> int:
+        """Elements of the memory that output `index` needs; `inputs_size` is accepted, shapes are known here."""
+        return self.view.outputs[index].elements
+
+    def get_nb_consumed_data(self, index: int) -> int:
+        """Elements of input `index` that all evaluations so far have read."""
+        return self._consumed(index, self.evaluations)
+
+    def get_nb_produced_data(self, index: int) -> int:
+        """Elements of output `index` that all evaluations so far have written."""
+        return self._produced(index, self.evaluations)
+
+    def update_consumer_producer(self) -> None:
+        """One more evaluation has run."""
+        self.evaluations += 1
+
+    def reset_consumer_producer(self) -> None:
+        """None has run."""
+        self.evaluations = 0
+
+    update_consummer_producer, reset_consummer_producer = update_consumer_producer, reset_consumer_producer
+
+    def _input_part(self, index: int, evaluation: int) -> int:
+        tensor = self.view.inputs[index]
+        parts = self.inputs[index] if self.inputs else ()
+        if parts:
+            return parts[evaluation % len(parts)]
+        return 0 if tensor is None or evaluation % self.evaluations_of_all else tensor.elements
+
+    def _consumed(self, index: int, evaluations: int) -> int:
+        return sum(self._input_part(index, evaluation) for evaluation in range(evaluations))
+
+    def _produced(self, index: int, evaluations: int) -> int:
+        parts = self.outputs[index] if self.outputs else (self.view.outputs[index].elements,)
+        whole, rest = divmod(evaluations, len(parts))
+        return whole * sum(parts) + sum(parts[:rest])
+
+    def __repr__(self) -> str:
+        """Without tensors: weights would fill pages."""
+        parts = f", evaluation {self.evaluations} of {self.evaluations_of_all}" if self.outputs else ""
+        return f"ProdConso({self.view.node.where()}, {self.demands}{parts})"
+
+
+def _unit(tensor: Tensor | None) -> int:
+    return 0 if tensor is None else tensor.dtype.size_bytes
+
+
+def _fault(view: NodeView, what: str) -> AidgeError:
+    return AidgeError(f"the producer-consumer model {what}", where=view.node.where(), code="OPERATOR")

@@ -160,7 +160,10 @@ def _input(graph, value, inputs: list) -> Value | None:
         return value
     if not isinstance(value, numpy.ndarray | numpy.generic):
         value = numpy.asarray(value)
-        dtype = next((other.dtype for other in inputs if isinstance(other, Value) and other.dtype.is_float), DType.float32)
+        dtype = next(
+            (other.dtype for other in inputs if isinstance(other, Value) and not other.is_open and other.dtype.is_float),
+            DType.float32,
+        )
         value = value.astype({"f": dtype.numpy, "i": numpy.int64}.get(value.dtype.kind, value.dtype))
     return graph.constant(value)
 

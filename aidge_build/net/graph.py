@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A graph under construction: it grows node by node, and every shape is known as soon as its node stands."""
+"""A graph under construction: it grows node by node, and every shape is known as soon as its node stands.
+
+Where an input has dims that are not known yet (a name, or None), the nodes behind it wait: their shapes are inferred when `bind`
+gives the sizes.
+"""
 
 from __future__ import annotations
 
@@ -35,6 +39,11 @@ class Value:
         return self.graph.tensor(self.name)
 
     @property
+    def is_open(self) -> bool:
+        """Whether its dims are not known yet."""
+        return self.graph.is_open(self.name)
+
+    @property
     def dims(self) -> tuple[int, ...]:
         """The dims."""
         return self.tensor.dims
@@ -45,7 +54,39 @@ class Value:
         return self.tensor.dtype
 
     def __repr__(self) -> str:
-        return f"{self.name}: {self.tensor}"
+        return f"{self.name}: {'dims not known yet' if self.is_open else self.tensor}"
+
+
+@dataclass(frozen=True)
+class OpenInput:
+    """An input whose dims are not all known: sizes, names of sizes, and None; `dims` None: not even how many."""
+
+    dims: tuple[int | str | None, ...] | None
+    dtype: DType
+
+    def bound(self, name: str, sizes: Mapping[str, int | Sequence[int]]) -> tuple[int | str | None, ...] | None:
+        """The dims with those sizes that are given, for the whole input or for names of dims."""
+        given = sizes.get(name)
+        if given is not None and not isinstance(given, int):
+            dims = _checked_dims(name, given)
+            fits = (
+                self.dims is None
+                or len(dims) == len(self.dims)
+                and all(not isinstance(size, int) or size == other for size, other in zip(self.dims, dims))
+            )
+            if not fits:
+                raise AidgeError(f"the input '{name}' has the dims {self}, not {list(dims)}", where="bind", code="GRAPH")
+            return tuple(dims)
+        if self.dims is None:
+            return None
+        bound = [sizes.get(size, size) if isinstance(size, str) else size for size in self.dims]
+        wrong = [size for size in bound if isinstance(size, Sequence) and not isinstance(size, str)]
+        if wrong:
+            raise AidgeError(f"a dim is a number, not {wrong[0]!r}", where="bind", code="GRAPH")
+        return tuple(bound)
+
+    def __str__(self) -> str:
+        return "of unknown rank" if self.dims is None else f"[{', '.join(str(size) if size else '?' for size in self.dims)}]"
 
 
 class Graph:
@@ -61,15 +102,55 @@ class Graph:
         self._inputs: list[str] = []
         self._outputs: list[str] = []
         self._parameters: list[str] = []
+        self._open: dict[str, OpenInput | None] = {}  # tensors without dims: inputs, and (None) what is computed from them
 
     def tensor(self, name: str) -> Tensor:
-        """What is known of a value of this name."""
+        """The tensor; AidgeError where its dims are not known yet."""
+        if name in self._open:
+            raise self._unbound(f"the dims of '{name}' are not known yet")
         return self._tensors[name]
 
-    def input(self, name: str, dims: Sequence[int], dtype: DType = DType.float32) -> Value:
-        """An input of the model."""
+    def is_open(self, name: str) -> bool:
+        """Whether the tensor's dims are not known yet."""
+        return name in self._open
+
+    def input(self, name: str, dims: Sequence[int | str | None] | None, dtype: DType = DType.float32) -> Value:
+        """An input of the model. A size that is not known yet is a name or None; None instead of dims leaves all of them open."""
+        wanted = None if dims is None else tuple(_checked_size(name, size) for size in _checked_dims(name, dims))
+        if wanted is not None and all(isinstance(size, int) for size in wanted):
+            value = self._add(Tensor(name, wanted, dtype))
+        else:
+            value = self._add_open(name, OpenInput(wanted, dtype))
         self._inputs.append(name)
-        return self._add(Tensor(name, tuple(int(size) for size in dims), dtype))
+        return value
+
+    def bind(self, sizes: Mapping[str, int | Sequence[int]]) -> Graph:
+        """The graph with sizes for names of dims ({"N": 4}) or for whole inputs ({"x": (1, 3, 8, 8)}), shapes inferred.
+
+        AidgeError where a name is not there, or where a node does not fit. What has still no size stays open.
+        """
+        sizes = {name: int(size) if isinstance(size, numpy.integer) else size for name, size in sizes.items()}
+        known = {size for entry in self._open.values() if entry and entry.dims for size in entry.dims if isinstance(size, str)}
+        inputs = {name for name, entry in self._open.items() if entry is not None}
+        unknown = sorted(set(sizes) - known - inputs)
+        if unknown:
+            raise AidgeError(
+                f"no dim and no open input is called '{unknown[0]}'", where="bind", code="GRAPH", tried=sorted(known | inputs)
+            )
+        made = Graph(self.name, self.opset, self._operators)
+        made._tensors = {name: tensor for name, tensor in self._tensors.items() if tensor.is_constant}
+        made._parameters = self._parameters.copy()
+        for name in self._inputs:
+            entry = self._open.get(name)
+            if entry is None:
+                made.input(name, self._tensors[name].dims, self._tensors[name].dtype)
+            else:
+                made.input(name, entry.bound(name, sizes), entry.dtype)
+        for source in self._sources:
+            with located(source.where()):
+                made._append(source)
+        made._outputs = self._outputs.copy()
+        return made
 
     def parameter(self, name: str, values: numpy.ndarray) -> Value:
         """A constant that training changes; float64 becomes float32, which the model computes in."""
@@ -127,10 +208,11 @@ class Graph:
             return self._append(source)
 
     def _append(self, source: ModelNode) -> tuple[Value, ...]:
-        if source.full_type not in self._operators:
-            raise AidgeError(
-                f"no operator is registered for {source.full_type}", code="OPERATOR", hint="'aidge-build ops' lists them"
-            )
+        if any(name in self._open for name in source.inputs):
+            self._require_known(source)
+            self._sources.append(source)
+            return tuple(self._add_open(name, None) for name in source.outputs)
+        self._require_known(source)
         opset = 1 if source.domain else self.opset
         check_node(source, opset, [self._tensors[read].dtype if read else None for read in source.inputs])
         made = self._operators[source.full_type].from_onnx(OnnxNode(source, opset, self._tensors))
@@ -147,25 +229,33 @@ class Graph:
         self._sources.append(source)
         return tuple(self._add(Tensor(output, found.dims, found.dtype)) for output, found in zip(names, types))[:wanted]
 
+    def _require_known(self, source: ModelNode) -> None:
+        if source.full_type not in self._operators:
+            raise AidgeError(
+                f"no operator is registered for {source.full_type}", code="OPERATOR", hint="'aidge-build ops' lists them"
+            )
+
     def copy(self, name: str = "") -> Graph:
         """The same graph again, to be continued in another way; nodes and tensors are values that both may hold."""
         made = Graph(name or self.name, self.opset, self._operators)
-        for part in ("_tensors", "_sources", "_nodes", "_inputs", "_outputs", "_parameters"):
+        for part in ("_tensors", "_sources", "_nodes", "_inputs", "_outputs", "_parameters", "_open"):
             setattr(made, part, getattr(self, part).copy())
         return made
 
     def value(self, name: str) -> Value:
         """A tensor that the graph has, for instance in a copy."""
-        if name not in self._tensors:
+        if name not in self._tensors and name not in self._open:
             raise AidgeError(f"the graph has no tensor '{name}'", code="GRAPH")
         return Value(self, name)
 
     def view(self) -> GraphView:
-        """The finished graph; what no output needs is left out."""
+        """The finished graph; what no output needs is left out. AidgeError where dims are not known yet."""
+        self._require_bound()
         return graph_view(self.name, self._nodes, self._tensors, self._inputs, self._required_outputs())
 
     def onnx(self) -> bytes:
-        """The finished graph as an ONNX file."""
+        """The finished graph as an ONNX file. AidgeError where dims are not known yet."""
+        self._require_bound()
         read = {name for node in self._sources for name in node.inputs}
         domains = {node.domain: 1 for node in self._sources if node.domain}
         values = {name: tensor.data for name, tensor in self._tensors.items() if tensor.data is not None and name in read}
@@ -190,16 +280,33 @@ class Graph:
             raise AidgeError(f"{value!r} is no value of this graph", code="GRAPH")
         return value
 
+    def _require_bound(self) -> None:
+        if self._open:
+            raise self._unbound("the graph has dims that are not known yet")
+
+    def _unbound(self, what: str) -> AidgeError:
+        shown = ", ".join(f"'{name}' {entry}" for name, entry in self._open.items() if entry is not None)
+        return AidgeError(f"{what}: input {shown}", code="GRAPH", hint='graph.bind({"N": 4}) gives a dim its size')
+
     def _add(self, tensor: Tensor) -> Value:
-        if not tensor.name or tensor.name in self._tensors:
-            what = f"the graph has a tensor '{tensor.name}' already" if tensor.name else "a tensor needs a name"
-            raise AidgeError(what, code="GRAPH")
+        self._require_free(tensor.name)
         self._tensors[tensor.name] = tensor
         return Value(self, tensor.name)
 
+    def _add_open(self, name: str, entry: OpenInput | None) -> Value:
+        self._require_free(name)
+        self._open[name] = entry
+        return Value(self, name)
+
+    def _require_free(self, name: str) -> None:
+        if not isinstance(name, str) or not name:
+            raise AidgeError("a tensor needs a name", code="GRAPH")
+        if name in self._tensors or name in self._open:
+            raise AidgeError(f"the graph has a tensor '{name}' already", code="GRAPH")
+
     def _free(self, stem: str) -> str:
         """A name that no tensor and no node has: the stem, or with a number behind it."""
-        taken = self._tensors.keys() | {node.name for node in self._sources}
+        taken = self._tensors.keys() | self._open.keys() | {node.name for node in self._sources}
         count, name = 1, stem
         while name in taken:
             count += 1
@@ -207,10 +314,13 @@ class Graph:
         return name
 
     def _rename(self, old: str, new: str) -> None:
-        self._add(self._tensors[old].with_(name=new))
-        if self._tensors[old].is_constant or old in self._inputs:
+        if old in self._inputs or old in self._tensors and self._tensors[old].is_constant:
             raise AidgeError(f"'{old}' is an input or a constant and keeps its name", code="GRAPH")
-        del self._tensors[old]
+        if old in self._open:
+            self._add_open(new, self._open.pop(old))
+        else:
+            self._add(self._tensors[old].with_(name=new))
+            del self._tensors[old]
 
         def renamed(names: tuple[str, ...]) -> tuple[str, ...]:
             return tuple(new if name == old else name for name in names)
@@ -222,6 +332,25 @@ class Graph:
             )
             for node in self._sources
         ]
+
+
+def _checked_dims(name: str, dims: object) -> Sequence:
+    if not isinstance(dims, Sequence) or isinstance(dims, str):
+        raise AidgeError(f"the dims of the input '{name}' are a list of sizes, not {dims!r}", code="GRAPH")
+    return dims
+
+
+def _checked_size(name: str, size: object) -> int | str | None:
+    """A size, the name of one, or None."""
+    if size is None or isinstance(size, str) and size:
+        return size
+    if isinstance(size, bool) or not isinstance(size, int | numpy.integer) or size < 0:
+        raise AidgeError(
+            f"a dim of the input '{name}' is {size!r}",
+            code="GRAPH",
+            hint="a size, or a name (or None) for one that is not known yet",
+        )
+    return int(size)
 
 
 def _without_end(names: tuple[str, ...]) -> tuple[str, ...]:

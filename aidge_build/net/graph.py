@@ -79,7 +79,7 @@ class OpenInput:
             return tuple(dims)
         if self.dims is None:
             return None
-        bound = [sizes.get(size, size) if isinstance(size, str) else size for size in self.dims]
+        bound: list[Any] = [sizes.get(size, size) if isinstance(size, str) else size for size in self.dims]
         wrong = [size for size in bound if isinstance(size, Sequence) and not isinstance(size, str)]
         if wrong:
             raise AidgeError(f"a dim is a number, not {wrong[0]!r}", where="bind", code="GRAPH")
@@ -117,8 +117,9 @@ class Graph:
     def input(self, name: str, dims: Sequence[int | str | None] | None, dtype: DType = DType.float32) -> Value:
         """An input of the model. A size that is not known yet is a name or None; None instead of dims leaves all of them open."""
         wanted = None if dims is None else tuple(_checked_size(name, size) for size in _checked_dims(name, dims))
-        if wanted is not None and all(isinstance(size, int) for size in wanted):
-            value = self._add(Tensor(name, wanted, dtype))
+        known = tuple(size for size in wanted or () if isinstance(size, int))
+        if wanted is not None and len(known) == len(wanted):
+            value = self._add(Tensor(name, known, dtype))
         else:
             value = self._add_open(name, OpenInput(wanted, dtype))
         self._inputs.append(name)

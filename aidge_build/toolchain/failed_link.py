@@ -115,13 +115,14 @@ def _wrong_headers(attempt: _Attempt, undefined: Sequence[Undefined]) -> tuple[W
 
 def as_error(failed: FailedLink, where: str) -> AidgeError:
     """One line: what is wrong and what would help; of memories the largest objects in each."""
-    facts = [wrong.fact for wrong in (*failed.headers, *failed.libraries)]
+    wrong: tuple[WrongHeader | MissingLibrary, ...] = (*failed.headers, *failed.libraries)
+    facts = [one.fact for one in wrong]
     if failed.memories:
         facts.append(f"the program does not fit: {', '.join(memory.fact for memory in failed.memories)}")
     facts += [f"Largest in {memory.memory}: {listed(memory.largest)}" for memory in failed.memories if memory.largest]
     hints = dict.fromkeys(
         [
-            *(wrong.hint for wrong in (*failed.headers, *failed.libraries)),
+            *(one.hint for one in wrong),
             *(hint for memory in failed.memories for hint in memory.hints),
         ]
     )

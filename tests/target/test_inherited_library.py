@@ -167,7 +167,8 @@ class Broken(Foreign):
 RANDOM = numpy.random.default_rng(11)
 TEXT = (
     "a = Conv<pads=[1,1,1,1]>(x, w, b) r = Relu(a) p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(r) c = Conv(p, u) "
-    "s = Clip(c, lo, hi) d = Conv<pads=[1,1,1,1]>(s, k) e = Add(s, d) m = Add(e, row) g = Conv<group=2, pads=[1,1,1,1]>(m, h) f = Flatten(g) "
+    "s = Clip(c, lo, hi) d = Conv<pads=[1,1,1,1]>(s, k) e = Add(s, d) m = Add(e, row) g = Conv<group=2, "
+    "pads=[1,1,1,1]>(m, h) f = Flatten(g) "
     "y = Gemm<transB=1>(f, v)"
 )
 

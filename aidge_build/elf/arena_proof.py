@@ -129,8 +129,7 @@ def _sharers(image: Image, symbol: Symbol, part: ClaimedArena, names: Collection
     begin, end = symbol.address, symbol.address + part.size_bytes
     own = image.section_of(symbol)
     for section, first, last in places(image):
-        is_own = section is own and first == section.address
-        if not is_own and first < end and begin < last:
+        if section is not own and first < end and begin < last:
             yield f"section {section.name} (0x{first:08x} to 0x{last - 1:08x}{_largest(image, section)})"
     for other in image.symbols:
         if other.section != symbol.section or not other.size_bytes or other.linked_name == symbol.linked_name:

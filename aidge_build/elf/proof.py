@@ -114,8 +114,7 @@ def _check_weights(image: Image, claim: Claim, regions: Sequence[Region]) -> Ite
                 "the linker script must not call .rodata NOLOAD",
             )
             continue
-        in_flash = region is not None and region.kind == "flash" and section.load_address == section.address
-        if section.writable and not in_flash:
+        if section.writable and not (region is not None and region.kind == "flash"):
             yield Finding(
                 "MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", "declare them const"
             )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from aidge_build.elf.image import Image
 
-# (what, symbols of the first byte, symbols of the byte behind the last): of CMSIS, GNU, ST, picolibc and our own scripts.
+# (what, symbols of the first byte, symbols of the byte behind the last): of CMSIS, GNU, ST, NXP, picolibc and our own scripts.
 _SPANS = (
     (
         "the stack",
@@ -17,8 +17,8 @@ _SPANS = (
     ),
     (
         "the heap",
-        ("__heap_start", "__heap_start__", "__HeapBase", "__HeapStart", "_sheap", "_heap_start"),
-        ("__heap_end", "__heap_end__", "__HeapLimit", "_eheap", "_heap_end"),
+        ("__heap_start", "__heap_start__", "__HeapBase", "__HeapStart", "_sheap", "_heap_start", "_pvHeapStart"),
+        ("__heap_end", "__heap_end__", "__HeapLimit", "_eheap", "_heap_end", "_pvHeapLimit"),
     ),
 )
 HEAP_FIRSTS = ("end", "_end", "__end__")  # where newlib's malloc begins

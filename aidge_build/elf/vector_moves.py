@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from aidge_build.elf.activation import Code
@@ -56,10 +57,8 @@ def _in_function(code: Code, addresses: Sequence[int], start: int) -> Iterator[M
         if name == "str" and _target(state, instruction) == ("number", _VTOR):
             stored = state.value(instruction.operands[0])
             yield Move(code.image.describe(address), stored[1] if stored and stored[0] == "number" else None)
-        try:
+        with suppress(Refusal):  # where the stack pointer is set, as start-up code does beside this register
             apply(state, instruction, name, lambda place: code.read(place, 4))
-        except Refusal:
-            state = State()
         if name in ("bl", "blx"):
             state.after_call()
 

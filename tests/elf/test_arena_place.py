@@ -123,6 +123,11 @@ FAULTS = {
         ("shares its bytes with the stack (__StackLimit to __StackTop), 0x24000000 to 0x240007ff",),
         script=before_note("    __StackTop = 0x24000800; __StackLimit = 0x24000000;"),
     ),
+    "the stack of the Pico SDK, where __StackLimit is the end of the heap": Fault(
+        "MEM12",
+        ("shares its bytes with the stack (__StackBottom to __StackTop), 0x24000100 to 0x2400017f",),
+        script=before_note("    __StackTop = 0x24000180; __StackBottom = 0x24000100; __StackLimit = 0x24002000;"),
+    ),
     "ST's stack": Fault(
         "MEM12",
         ("shares its bytes with the stack (_Min_Stack_Size below _estack), 0x24000100 to 0x240004ff",),
@@ -248,6 +253,17 @@ def test_neighbours_that_end_or_begin_at_the_arena_are_no_fault(tmp_path):
     assert {finding["code"] for finding in found} <= {"MEM08"}
 
 
+def test_a_heap_that_begins_behind_the_arena_needs_no_end(tmp_path):
+    code = program("void *_sbrk(int n) { return (void *)(long)n; } void extra(void) { _sbrk(3); }")
+    found = memory_findings(check(link(tmp_path, code, SCRIPT.replace(PLACED, PLACED + "    end = 0x24000200;\n"))))
+    assert {finding["code"] for finding in found} <= {"MEM08"}
+
+
+def test_a_part_without_bytes_needs_no_array(tmp_path):
+    parts = [*claim()["arenas"], {**claim()["arenas"][0], "symbol": "kws_arena_none", "size_bytes": 0}]
+    assert memory_findings(check(link(tmp_path, program(says=claim(arenas=parts))))) == []
+
+
 def test_a_heap_that_is_not_linked_needs_no_end(tmp_path):
     script = SCRIPT.replace(PLACED, "    end = 0x24000000;\n" + PLACED)
     assert memory_findings(check(link(tmp_path, program(), script))) == []
@@ -313,6 +329,7 @@ def test_an_elf_of_another_machine_is_found(tmp_path):
         ("cortex-m33+nodsp", "cortex-m33", False),
         ("", "cortex-m0", False),
         ("cortex-m3", "cortex-m0", True),
+        ("cortex-m55+nomve", "cortex-m33", True),
     ],
 )
 def test_cores_of_one_architecture_run_the_same_code(tmp_path, claimed, built, is_found):

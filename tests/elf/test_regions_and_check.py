@@ -53,8 +53,8 @@ def test_names_that_the_compiler_extended_are_found(tmp_path, capsys):
 
 
 def test_a_program_of_the_host_is_checked_without_memories(tmp_path, capsys):
-    code, result = check(capsys, build("host", model(), tmp_path), "--board", "host")
-    assert code == 0 and result["regions"] == [] and result["arena_bytes"] == 512
+    code, result = check(capsys, build("host", model(claim={"cpu": "host"}), tmp_path), "--board", "host")
+    assert code == 0 and result["findings"] == [] and result["regions"] == [] and result["arena_bytes"] == 512
 
 
 def test_the_text_says_that_the_arena_is_as_planned(tmp_path, capsys):

@@ -85,6 +85,7 @@ LOOKALIKES = {
     "an odd stack": "const struct { int top; void (*each[3])(void); } like = { 0x20000101, { one, two, one } };",
     "a name in flash": "const struct { const char *name; void (*each[3])(void); } like = { (const char *)0x08000000, { one, two, "
     "one } };",
+    "a pair inside": "void *const like[64] = { [32] = (void *)0x20000400, [33] = Reset_Handler };",
     "a driver": "const struct { int *top; void (*each[3])(void); } like = { (int *)0x20000400, { one, 0, two } };",
 }
 
@@ -92,9 +93,9 @@ LOOKALIKES = {
 @pytest.mark.parametrize("name", LOOKALIKES)
 def test_words_that_only_look_a_little_like_a_table_are_none(tmp_path, name):
     table = LOOKALIKES[name].replace(" like", " __attribute__((aligned(128), used)) like", 1)
-    if "(*const like" in LOOKALIKES[name]:
+    if "const like" in LOOKALIKES[name]:
         table = "__attribute__((aligned(128), used)) " + LOOKALIKES[name]
-    code = program(f"void one(void) {{}} void two(void) {{}}\n{table}")
+    code = program(f"void one(void) {{}} void two(void) {{}} void Reset_Handler(void);\n{table}")
     (address,) = use_of(link(tmp_path, code, FOLDED)).tables
     assert address == 0x08000000
 
@@ -104,6 +105,35 @@ def test_what_a_table_of_a_known_size_names_counts_even_where_no_symbol_says_tha
     code = DEEP.replace("vectors[4]", "vectors[5]").replace("Fault_Handler }", "Fault_Handler, hidden + 1 }")
     use = use_of(link(tmp_path, code.replace("int main", f"{handler}\nint main"), FOLDED))
     assert use.interrupt.bytes == 36 + 300
+
+
+def assembled(words: str) -> str:
+    """The program with a table of assembler, whose size no symbol says."""
+    code = DEEP[: DEEP.index('__attribute__((section(".isr_vector")')]
+    return code + f'__asm__(".section .isr_vector, \\"a\\"\\n.balign 256\\nvectors: {words}");'
+
+
+def test_a_table_of_no_known_size_ends_where_the_next_thing_begins_and_other_words_are_no_handlers(tmp_path):
+    words = ".word stack_top, Reset_Handler, Fault_Handler, Fault_Handler, 0, 0x12345679, 0x08000009\\nbehind: .word kws_run"
+    use = use_of(link(tmp_path, assembled(words), FOLDED))
+    assert (use.interrupt.bytes, use.unseen) == (DEEPEST, ())
+
+
+def test_labels_within_a_table_take_nothing_from_its_first_two_words(tmp_path):
+    words = ".word stack_top\\nsecond: .word Reset_Handler\\nthird: .word Fault_Handler, Fault_Handler"
+    use = use_of(link(tmp_path, assembled(words), FOLDED))
+    assert use.program.path[0] == "Reset_Handler" and use.interrupt.bytes == 36
+
+
+def test_of_several_tables_the_program_begins_at_that_of_the_entry(tmp_path):
+    """A boot loader in the same ELF has its own, in front."""
+    boot = "void Boot_Handler(void) { for (;;); } void Fault_Handler(void); extern char stack_top[];\n"
+    table = (
+        '__attribute__((section(".boot"), used)) void *const boot[4] = { stack_top, Boot_Handler, Fault_Handler, Fault_Handler };'
+    )
+    script = FOLDED.replace("KEEP(*(.isr_vector))", "KEEP(*(.boot)) . = ALIGN(256); KEEP(*(.isr_vector))")
+    use = use_of(link(tmp_path, program(boot + table), script))
+    assert use.tables == (0x08000100, 0x08000000) and use.program.path[0] == "Reset_Handler"
 
 
 SET_VTOR = {
@@ -127,6 +157,27 @@ def test_a_table_that_moves_to_ram_is_said_to_be_unseen(tmp_path, how, flags, co
     assert " B for an interrupt by the vector table at 0x08000000, others are not seen)" in text
 
 
+IN_ASSEMBLER = {
+    "by halves": ("movw r3, #0xed08\n movt r3, #0xe000\n ldr r0, =ram_table\n str r0, [r3]", "ram_table, in RAM"),
+    "by a conditional store": (
+        "ldr r3, =0xE000ED08\n ldr r0, =ram_table\n cmp r1, #0\n it ne\n strne r0, [r3]",
+        "ram_table, in RAM",
+    ),
+    "beside a new stack": ("ldr r3, =0xE000ED08\n ldr r0, =ram_table\n msr msp, r1\n str r0, [r3]", "ram_table, in RAM"),
+    "from a stack": ("ldr r3, =0xE000ED08\n mov r0, sp\n str r0, [r3]", "an address that is not known"),
+    "from a function": ("ldr r4, =0xE000ED08\n ldr r0, =vectors\n bl kws_run\n str r0, [r4]", "an address that is not known"),
+}
+
+
+@pytest.mark.parametrize("how", IN_ASSEMBLER)
+def test_start_up_code_in_assembler_is_read_too(tmp_path, how):
+    text, said = IN_ASSEMBLER[how]
+    lines = text.replace("\n", "\\n")
+    code = program(f'int ram_table[64]; __attribute__((naked)) void extra(void) {{ __asm__("{lines}\\n bx lr\\n .ltorg"); }}')
+    (unseen,) = [place for place in use_of(link(tmp_path, code)).unseen if "VTOR" in place]
+    assert unseen.endswith(f" sets VTOR to {said}")
+
+
 def test_a_table_whose_address_comes_from_elsewhere_is_unseen_too(tmp_path):
     code = program(
         "void move(unsigned to) { *(volatile unsigned *)0xE000ED08 = to; } volatile unsigned n; void extra(void) { move(n); }"
@@ -147,9 +198,19 @@ def test_a_variable_that_looks_like_a_table_is_named(tmp_path, name):
     assert f"{name} in RAM looks like a vector table" in findings(elf)[0]["text"]
 
 
-@pytest.mark.parametrize("name", ["vectors_of_weights", "ramp_vector", "parameters"])
-def test_other_variables_are_not(tmp_path, name):
-    elf = link(tmp_path, program(f"volatile int {name}[48]; void extra(void) {{ {name}[2] = 1; }}"))
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "int vectors_of_weights[48]",
+        "int ramp_vector[48]",
+        "int parameters[48]",
+        "int ram_vectors[2]",
+        "const int ram_vectors[48] = {1}",
+    ],
+)
+def test_other_variables_are_not(tmp_path, variable):
+    name = variable.removeprefix("const ").removeprefix("int ").partition("[")[0]
+    elf = link(tmp_path, program(f"{variable}; volatile int n; void extra(void) {{ n = {name}[n]; }}"))
     assert use_of(elf).unseen == ()
 
 

@@ -48,11 +48,13 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
             break
         view = check_rewrite(view, folded, "folding copies into weights")
     adapted = check_rewrite(view, _with_copies(view, chosen), "copying between formats", exact=True)
+    originals = {node.name: node for node in view.nodes}
     choices = {}
     for node in adapted.nodes:
         if node.name in chosen:
             rule = widened.get(node.name, "") or matches[node.name].rule
-            choices[node.name] = explained(view, chosen, node, options[node.name], matches[node.name], rule, libraries)
+            before = originals[node.name]  # which reads no copies yet
+            choices[node.name] = explained(view, chosen, before, options[node.name], matches[node.name], rule, libraries)
         else:
             copy = match(NodeView.of(adapted, node), libraries, target)
             _refuse_unsupported(adapted, {node.name: copy}, {node.name: copy.accepted}, (node,))

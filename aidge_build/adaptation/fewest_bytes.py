@@ -3,8 +3,8 @@
 
 One variable per node is its option; one per tensor is the set of storage orders in which its elements lie somewhere, of which
 each but the first is a copy. A node's option wants its inputs, and gives its outputs, in one order each: that ties a node to its
-tensors, so that the tables of an elimination stay as small as the graph is narrow. Networks are: residual blocks, branches
-and joins need tables of some dozen entries. What needs more than `MOST_ENTRIES` in one table is not solved here.
+tensors, so that the tables of an elimination stay as small as the graph is narrow. Networks are: residual blocks, branches and
+joins need tables of some dozen entries. What needs more than `MOST_ENTRIES` in one table is not solved here.
 """
 
 from __future__ import annotations

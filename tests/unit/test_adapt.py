@@ -198,6 +198,14 @@ NAMED = '[{0}], [{0}], [Predicate("{1}", lambda view: "")]'
         ("SAME", "IOSpec(dtype.any, 'any_1')", "", "kernels", "most specific", "less specific"),
         ("LAST", "ROWS", "", "others", "fewest bytes copied", "960 B more to copy"),
         (
+            NAMED.format("LAST", "p"),  # what it reads is copied first
+            NAMED.format("LAST", "q"),
+            "",
+            "kernels",
+            "first by name",
+            "neither is more specific, and kernels comes first by name",
+        ),
+        (
             NAMED.format("SAME", "p"),
             NAMED.format("SAME", "q"),
             "",
@@ -226,7 +234,7 @@ def test_the_rule_that_decided_between_two_kernels_is_said(first, second, order,
     )
     view = graph("a = Relu(x) y = Relu(a)", inputs="float[1,4,5,6] x", outputs="float[1,4,5,6] y")
     found = adapt(view, made, library('@kernel("Reformat", ImplSpec(IOSpec()))\nclass Copy(KernelNode): pass', "copies"))
-    for choice in found.choices.values():
+    for choice in (found.choices["Relu_0"], found.choices["Relu_1"]):
         (other,) = {"kernels", "others"} - {chosen}
         assert (choice.kernel.name, choice.rule) == (chosen, rule)
         assert (f"toy {other}", reason) in choice.rejected

@@ -94,7 +94,7 @@ def _print_line(text: str) -> None:
     """Prints now, so that a reader who went away (`| head`) is met here and not while Python ends; that is no error."""
     try:
         if text:
-            print(text)
+            sys.stdout.write(text + "\n")  # at once: lines of checks that run side by side do not mix
         sys.stdout.flush()
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -11,11 +11,11 @@ from aidge_build.cli.linked import add_memory_arguments, memories, stack_of
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
 from aidge_build.elf.contents import check_contents
-from aidge_build.elf.findings import ERROR, Finding, in_order
+from aidge_build.elf.findings import ERROR, RULES, Finding, in_order
 from aidge_build.elf.proof import Plan, check_image, keeps_plan, measure
 from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
-from aidge_build.options import BUDGET, add_options, options_named
+from aidge_build.options import BUDGET, CHECK, add_options, options_named
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it (repeat)"
     )
-    add_options(parser, options_named(BUDGET, "max-stack", "max-flash"))
+    add_options(parser, (*options_named(BUDGET, "max-stack", "max-flash"), *options_named(CHECK, "quiet")))
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
 
 
@@ -50,8 +50,17 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.out:
         content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
-    text = _text(arguments.elf, image, claims, uses, stack, findings)
+    shown = _shown(findings, arguments.quiet.split(",") if arguments.quiet else [])
+    text = _text(arguments.elf, image, claims, uses, stack, shown)
     return Outcome(text, data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _shown(findings: tuple[Finding, ...], quiet: list[str]) -> tuple[Finding, ...]:
+    """Without the warnings and notes of these codes; the JSON has them all the same."""
+    unknown = sorted(set(quiet) - set(RULES))
+    if unknown:
+        raise AidgeError(f"there is no finding {unknown[0]!r}", where="--quiet", tried=sorted(RULES), code="USAGE")
+    return tuple(finding for finding in findings if finding.severity == ERROR or finding.code not in quiet)
 
 
 def _read_plan(path: Path) -> Plan:
@@ -125,9 +134,9 @@ def _text(
     lines = []
     for claim in claims:
         if not claim.arenas:
-            lines.append(f"       arena {claim.model}   {claim.arena_bytes:,} B, supplied by the caller")
+            lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B, supplied by the caller")
         elif keeps_plan(image, claim, claims, uses):
-            lines.append(f"       arena {claim.model}   {claim.arena_bytes:,} B = plan")
+            lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B = plan")
     for use in uses:
         if use.used_bytes:
             share = 100 * use.used_bytes / use.region.length_bytes

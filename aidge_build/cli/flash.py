@@ -61,6 +61,7 @@ def _require_check(arguments: argparse.Namespace) -> None:
         plan=arguments.plan,
         max_stack=None,
         max_flash=None,
+        quiet=None,
         out=None,
     )
     outcome = check.run(options)

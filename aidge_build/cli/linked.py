@@ -9,7 +9,7 @@ from pathlib import Path
 from aidge_build.boards import Region, load_board
 from aidge_build.elf import Claim, Image, StackBound, StackUse, read_disassembly, stack_use
 from aidge_build.errors import AidgeError, MissingTool
-from aidge_build.options import CHECK, add_options
+from aidge_build.options import CHECK, add_options, options_named
 from aidge_build.toolchain import disassemble
 
 _CORTEX_M, _COMPUTERS = "ARM", ("X86_64", "386", "AARCH64")
@@ -17,7 +17,7 @@ _CORTEX_M, _COMPUTERS = "ARM", ("X86_64", "386", "AARCH64")
 
 def add_memory_arguments(parser: argparse.ArgumentParser) -> None:
     """`--board`, or `--region` for each memory."""
-    add_options(parser, CHECK.options)
+    add_options(parser, options_named(CHECK, "board", "region", "board-path"))
 
 
 def memories(arguments: argparse.Namespace) -> tuple[Region, ...]:

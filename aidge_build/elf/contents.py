@@ -88,7 +88,7 @@ def _flash(uses: Sequence[RegionUse], budget_bytes: int) -> Iterator[Finding]:
             "MEM10",
             ERROR,
             "the budget of flash cannot be checked: no memory is known to be flash",
-            "--board, or --region NAME=ORIGIN,LENGTH,flash",
+            "name the board, or each memory as NAME=ORIGIN,LENGTH,flash: --region, in SCons regions=, in CMake REGIONS",
         )
     elif used > budget_bytes:
         yield Finding(

@@ -148,7 +148,7 @@ FILES = (
 )
 CHECK = Group(
     "The check of a program",
-    "check, report",
+    "check; report takes the memories",
     "env.AidgeCheck(app, ...)",
     "aidge_check_memory(app kws ...)",
     (
@@ -163,6 +163,12 @@ CHECK = Group(
             alternatives="memories",
         ),
         BOARD_PATH,
+        Option(
+            "quiet",
+            "warnings and notes with these codes (docs/proof.md) are not printed, e.g. STK02; errors always are",
+            "list",
+            metavar="CODE,CODE",
+        ),
     ),
 )
 BUDGET = Group(

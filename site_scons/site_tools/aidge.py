@@ -73,6 +73,7 @@ CHECK_OPTIONS = {
     "board": ("--board", "word", ()),
     "regions": ("--region", "pairs", ()),
     "board_path": ("--board-path", "folders", ()),
+    "quiet": ("--quiet", "list", ()),
 }
 # </options>
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")

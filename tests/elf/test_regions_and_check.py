@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import struct
 import subprocess
@@ -60,7 +61,19 @@ def test_a_program_of_the_host_is_checked_without_memories(tmp_path, capsys):
 def test_the_text_says_that_the_arena_is_as_planned(tmp_path, capsys):
     elf = build("stm32f7", model("DTCM"), tmp_path)
     assert main(["check", str(elf), "--board", "stm32f7"]) == 0
-    assert capsys.readouterr().out.splitlines()[0].split() == "arena kws 512 B = plan".split()
+    assert capsys.readouterr().out.splitlines()[0] == f"{elf}: arena kws   512 B = plan"
+
+
+def test_a_note_can_be_switched_off_by_its_code_and_an_error_cannot(tmp_path, capsys):
+    main_begins = "int main(void) {"
+    indirect = f"void (*volatile hook)(void); {main_begins} if (hook) hook();"
+    elf = build("stm32f7", model("DTCM", arena_bytes=520).replace(main_begins, indirect), tmp_path)
+    for quiet, printed in (([], ["MEM02", "STK02"]), (["--quiet=STK02,MEM02"], ["MEM02"])):
+        assert main(["check", str(elf), "--board", "stm32f7", "--out", str(tmp_path / "out.json"), *quiet]) == 1
+        assert re.findall(r": (?:error|warning|note) (\w+):", capsys.readouterr().out) == printed
+        assert [finding["code"] for finding in json.loads((tmp_path / "out.json").read_text())["findings"]] == ["MEM02", "STK02"]
+    assert main(["check", str(elf), "--board", "stm32f7", "--quiet=STK2"]) == 2
+    assert "there is no finding 'STK2'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from aidge_build.elf import read_claims, read_image
 from aidge_build.elf.undefined import Undefined, read_cross_references, read_undefined
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError
-from aidge_build.installed import cmake_folder
+from aidge_build.installed import cmake_folder, scons_toolpath
 from aidge_build.output import write_sources
 from aidge_build.program import Options
 from aidge_build.report.attribution import attribute
@@ -358,8 +358,16 @@ main.o: $(AIDGE_HEADERS)
 """
 
 
-@pytest.mark.parametrize("system", ["cmake", "make"])
-def test_builds_of_cmake_and_make_find_a_foreign_header(tmp_path, system):
+SCONSTRUCT = f"""
+env = Environment(tools=['gcc', 'gnulink'], CPPPATH=['foreign'], LIBS=['m'])
+env['AIDGE_BUILD'], env['ENV']['PYTHONPATH'] = [{sys.executable!r}, '-m', 'aidge_build'], {str(ROOT)!r}
+env.Tool('aidge', toolpath=[{scons_toolpath()!r}])
+env.Program('app', ['main.c', env.AidgeModel('digits', {str(ROOT / "examples/digits/digits.onnx")!r}, out='out')])
+"""
+
+
+@pytest.mark.parametrize("system", ["scons", "cmake", "make"])
+def test_builds_of_scons_cmake_and_make_find_a_foreign_header(tmp_path, system):
     """A folder with the header of another model called digits comes first in the include path."""
     if " " in str(ROOT):
         pytest.skip("make cannot read paths with spaces")
@@ -367,12 +375,17 @@ def test_builds_of_cmake_and_make_find_a_foreign_header(tmp_path, system):
     (tmp_path / "main.c").write_text(DIGITS_MAIN)
     (tmp_path / "CMakeLists.txt").write_text(CMAKELISTS)
     (tmp_path / "Makefile").write_text(MAKEFILE)
+    (tmp_path / "SConstruct").write_text(SCONSTRUCT)
     tool = [sys.executable, "-m", "aidge_build"]
     if system == "cmake":
         settings = [f"-Daidge_build_DIR={cmake_folder()}", f"-DAIDGE_EXECUTABLE={';'.join(tool)}", "-DCMAKE_C_COMPILER_WORKS=1"]
         configured = run(["cmake", "-S", ".", "-B", "b", *settings], tmp_path)
         assert configured.returncode == 0, configured.stdout + configured.stderr
-    build = ["cmake", "--build", "b"] if system == "cmake" else ["make", f"AIDGE={' '.join(tool)}"]
-    refused = run(build, tmp_path)
+    build = {
+        "scons": [sys.executable, "-m", "SCons", "-Q"],
+        "cmake": ["cmake", "--build", "b"],
+        "make": ["make", f"AIDGE={' '.join(tool)}"],
+    }
+    refused = run(build[system], tmp_path)
     assert refused.returncode != 0
     assert re.search(r"app: error LINK_HEADER: main\.c includes a digits\.h .* but the digits\.c that is linked", refused.stdout)

@@ -776,7 +776,7 @@ def _explain_failures():
         if words and failure.node.has_builder():
             sys.stdout.flush()
             if "-c" in words:
-                _explain_missing_header(failure.node)
+                _explain_missing_header(failure.node, words)
             elif _plans_of(failure.node):
                 _explain_failed_link(failure.node, words)
 
@@ -790,17 +790,18 @@ def _explain_failed_link(node, words):
     )
 
 
-def _explain_missing_header(node):
-    """An object that includes the header of a model but is linked with none: nobody told the compiler where that is."""
-    own = {header.name for header in node.attributes.__dict__.get("aidge_headers", ())}
+def _explain_missing_header(node, words):
+    """What includes the header of a model, and is compiled without its folder: nobody told the compiler where that is."""
+    prefix = node.get_build_env().get("INCPREFIX", "-I")
     read = [*node.sources, *(found for found in node.implicit or () if found.name.endswith((".h", ".hpp")))]
     included = {os.path.basename(name) for file in read for name in INCLUDE.findall(_content(file).decode("utf-8", "replace"))}
-    for name in sorted(included & set(_headers) - own - {file.name for file in read}):
-        places = " or ".join(str(header.dir) for header in _headers[name])
-        print(
-            f"{node}: {name} is generated in {places}: put the model among the sources of the program, or append its folder: "
-            f"env.Append(CPPPATH=[env.AidgeModel(...).include])"
-        )
+    for name in sorted(included & set(_headers) - {file.name for file in read if file not in _headers.get(file.name, ())}):
+        places = [str(header.dir) for header in _headers[name]]
+        if not any(prefix + place in words for place in places):
+            print(
+                f"{node}: {name} is generated in {' or '.join(places)}: put the model among the sources of the program, "
+                "or append its folder: env.Append(CPPPATH=[env.AidgeModel(...).include])"
+            )
 
 
 def _process_environment(env):

@@ -147,6 +147,18 @@ def test_who_cannot_find_the_header_is_told_where_it_is(project):
     assert "main.o: kws.h is generated in out: put the model among the sources of the program, or append its folder" in run.output
 
 
+def test_who_compiles_by_a_command_of_his_own_is_told_what_to_append(project):
+    own = "env.Replace(CCCOM=\"$CC -o $TARGET -c ${_concat('-I', CPPPATH, '', __env__)} $SOURCES\")\n"
+    program = "env.Program('app.elf', ['main.c', kws])\n"
+    project.sconstruct(own + MODEL + program)
+    run = project.scons()
+    assert run.exit_code == 2 and "main.o: kws.h is generated in out" in run.output
+    project.sconstruct(own + MODEL + "env.Append(CPPPATH=[kws.include])\n" + program)
+    assert "LINK app.elf" in project.build()
+    project.write("main.c", '#include "kws.h"\n#error mine\n')
+    assert "is generated in" not in project.scons().output
+
+
 IMAGES = """
 for name in ('one', 'two', 'three'):
     image = env.Clone(OBJPREFIX=name + '_', CPPDEFINES={'IMAGE': name})

@@ -19,7 +19,7 @@ SMALLEST_TEXT_BOX = 60, 12
 
 def render_svg(plans: Sequence[MemoryPlan], steps: Sequence[str], title: str) -> str:
     """A drawing of its own, with a panel for each region; `steps` are the names of what runs."""
-    count = max(1, len(steps), *(placement.buffer.last for plan in plans for placement in plan.placements), 1)
+    count = max(1, len(steps), *(placement.buffer.last for plan in plans for placement in plan.placements))
     height = max(LEAST_HEIGHT, HEIGHT // len(plans))
     headings = [title] if len(plans) == 1 else [f"{plan.region}: {plan.peak_bytes:,} B" for plan in plans]
     panels = [

@@ -96,6 +96,16 @@ def lines() -> Iterator[str]:
             yield f"{seed}: applied {found.apply(5, numpy.arange(-900, 900, 150), shift, scale).tolist()}"
 
 
+def moved_lines() -> Iterator[str]:
+    """Channels whose line must be moved by a fraction of an accumulator step."""
+    factors = numpy.linspace(0.003, 0.012, 24).astype(numpy.float32)
+    stairs = staircase(factors, -128, numpy.full(24, -60_000), numpy.full(24, 60_000))
+    form = low_form(stairs, 4)
+    yield f"low {form.multipliers.tolist()} {form.extras.tolist()} {form.constants.tolist()}"
+    found = high_form(stairs, 12)
+    yield f"high {found.multipliers.tolist()} {found.offsets.tolist()}"
+
+
 def tables() -> Iterator[str]:
     """Exponentials, and what rows become; multipliers of layers and products."""
     for scale, result, length in (
@@ -126,6 +136,6 @@ def tables() -> Iterator[str]:
         yield f"{seed}: product {float_product(*quantizations, (-128, 127), meaning)}"
 
 
-@pytest.mark.parametrize("what", [sums, edges, lines, tables], ids=lambda what: what.__name__)
+@pytest.mark.parametrize("what", [sums, edges, lines, moved_lines, tables], ids=lambda what: what.__name__)
 def test_the_numbers_are_as_they_were(golden, what):
     golden(f"constants_{what.__name__}", {f"{what.__name__}.txt": ("\n".join(what()) + "\n").encode()})

@@ -12,6 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aidge_build.compile import import_model
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.operators.activation import HardSwish, ReLU, Sigmoid
@@ -298,3 +301,55 @@ def test_nothing_is_evaluated_on_tensors_that_would_take_a_lot_of_memory(monkeyp
     name = graph.add(Add(), "x", lowest, zero_point=0)
     high = channel_reach.channel_reach(graph.view(name))[name].high
     assert (high < 127).all() if narrowed else (high == 127).all()
+
+
+def test_a_view_across_the_batch_and_a_sum_of_other_ranks_keep_all_channels():
+    net = QuantizedGraph((2, 3, 4, 4))
+    middle = net.convolution("x", 8, dead=dead(8, 0, 1, 2, 3))
+    across = net.add(Reshape((1, 16, 4, 4)), middle)
+    assert channels(reduced(net.view(net.convolution(across, 4))), middle) == 8
+    assert channel_reach.split_and_joined(net.tensors[middle], net.tensors[across]) == (0, 0)
+    net = QuantizedGraph((1, 3, 8, 8))
+    middle = net.convolution("x", 8, dead=dead(8, 0, 1, 2, 3))
+    flat = net.add(Reshape((8, 8, 8)), middle)
+    total = net.add(Add(), middle, flat, scale=0.3, zero_point=0)
+    assert channels(reduced(net.view(net.convolution(total, 4))), middle) == 8
+
+
+@pytest.mark.parametrize(
+    "before, after, expected",
+    [
+        ((1, 4, 6), (1, 8, 3), (2, 1)),
+        ((1, 8, 3), (1, 4, 6), (1, 2)),
+        ((1, 4, 6), (1, 4, 2, 3), (1, 1)),
+        ((1, 4, 6), (1, 6, 4), (0, 0)),
+        ((2, 4, 6), (1, 8, 6), (0, 0)),
+    ],
+)
+def test_a_view_splits_channels_or_joins_them_or_does_neither(before, after, expected):
+    data, output = (Tensor("t", dims, DType.int8) for dims in (before, after))
+    assert channel_reach.split_and_joined(data, output) == expected
+
+
+def test_a_layer_whose_sums_might_not_fit_has_no_reach():
+    net = QuantizedGraph((1, 1, 2, 2))
+    weights = numpy.full((4, 1, 1, 1), 127)
+    result = net.linear(
+        Conv(window=Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0))), "x", weights, numpy.full(4, (1 << 31) - 2000)
+    )
+    found = channel_reach.channel_reach(net.view(result))[result]
+    assert (found.low.tolist(), found.high.tolist()) == ([-128] * 4, [127] * 4)
+
+
+def test_what_is_no_channel_is_left_alone():
+    flat = Tensor("t", (4,), DType.int8, quantization=per_tensor(0.1, 0))
+    by_channel = Tensor("t", (1, 2), DType.int8, quantization=Quantization((0.1, 0.2), (0, 0), 1))
+    assert [channel_reach.has_channels(tensor) for tensor in (None, flat, by_channel, flat.with_(dims=(1, 4)))] == [
+        False,
+        False,
+        False,
+        True,
+    ]
+    assert not channel_reach.has_channels(flat.with_(dims=(1, 0))) and not channel_reach.has_channels(
+        flat.with_(dims=(1, 4), quantization=None)
+    )

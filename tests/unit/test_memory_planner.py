@@ -20,6 +20,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.memory.branch import NodeBudget, Outcome, search
 from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.checker import check
+from aidge_build.memory.greedy import Arrangement
 from aidge_build.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.memory.planner import plan
 from aidge_build.memory.problem import Problem
@@ -110,6 +111,31 @@ def test_no_buffers_make_an_empty_plan():
 def test_a_buffer_that_ends_where_another_begins_gives_its_bytes():
     found = plan([Buffer("a", 8, 1, 0, 1), Buffer("b", 8, 1, 1, 2)])
     assert (found.offset_of("a"), found.offset_of("b"), found.peak_bytes) == (0, 0, 8)
+
+
+def test_a_negative_capacity_is_a_fault_of_the_caller():
+    with pytest.raises(AidgeError, match="the capacity is -1 B"):
+        plan([], capacity_bytes=-1)
+
+
+def test_padding_counts_in_the_bound_wherever_in_time_the_fullest_bytes_are():
+    fullest = [Buffer(f"a{i}", 10, 1, 1000, 1001) for i in range(4)]
+    padded = [Buffer(f"b{i}", 13, 16, 5, 6) for i in range(3)]
+    assert Problem.of([*fullest, *padded]).lower_bound == (45, 5)
+
+
+def test_no_bytes_are_live_outside_of_a_buffers_life_and_nothing_has_no_peak():
+    assert Buffer("a", 8, 1, 2, 4).live_bytes(1) == Buffer("a", 8, 1, 2, 4).live_bytes(4) == (0, 0)
+    assert Arrangement.of(Problem.of([]), ()) == Arrangement(0, (), ())
+
+
+def test_the_report_says_how_far_the_peak_is_from_the_bound():
+    buffers = [Buffer("a", 10, 1, 0, 1)]
+    found = MemoryPlan((Placement(buffers[0], 3),), 13, 10, 7, False)
+    assert found.report_line() == "peak 13 B; lower bound 10 B (max-live at step 7); gap 30.00 %; not proven (node limit)"
+    assert found.report_line("conv", "order optimal").startswith(
+        "peak 13 B; lower bound 10 B (max-live at conv); order optimal; gap"
+    )
 
 
 def test_offset_of_an_unknown_buffer_is_refused():

@@ -40,6 +40,9 @@ def test_a_ring_leaves_what_it_does_not_hold():
         ((Window(1, 4, 0, 8),), "a gap at step 0"),
         ((Window(0, 3, 0, 8), Window(2, 4, 0, 8)), "a gap at step 3, or overlap"),
         ((Window(0, 4, 0, 9),), r"\[0, 9\) is no part of 8 B"),
+        ((Window(0, 0, 0, 8), Window(0, 4, 0, 8)), "a gap at step 0, or overlap"),
+        ((Window(0, 4, 3, 3),), r"\[3, 3\) is no part of 8 B"),
+        ((Window(0, 4, -1, 3),), r"\[-1, 3\) is no part of 8 B"),
     ],
 )
 def test_windows_that_make_no_life_are_refused(windows, text):

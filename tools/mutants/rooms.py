@@ -61,6 +61,7 @@ ROOMS = (
         "recipes",
         (
             "tests/unit/test_recipes*.py",
+            "tests/unit/test_graph_check.py",
             "tests/unit/test_constant_channels.py",
             "tests/golden/test_recipe_texts.py",
             "tests/unit/test_signed_tensors.py",
@@ -72,6 +73,7 @@ ROOMS = (
         "verify",
         (
             "tests/unit/test_verify_*.py",
+            "tests/golden/test_verify_program.py",
             "tests/target/test_emulation.py",
             "tests/target/test_wild_models.py",
             "tests/errors/test_command_line.py",

@@ -7,6 +7,7 @@ A firmware that is built anew with a newer tool keeps its addresses.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from random import Random
 
@@ -190,6 +191,14 @@ def drawn() -> tuple[list[MemoryPlan], list[str]]:
     return [plan(buffers, region="DTCM"), plan(second, region="SRAM", overlaps=[Overlap("t1", "t0", 16)])], steps
 
 
+def boxes() -> list[Buffer]:
+    """A step is one wide and a byte one high: boxes beside the smallest that holds a name."""
+    sizes = [(60, 13), (61, 13), (61, 12), (62, 14)]
+    starts = [100 * index for index in range(len(sizes))]
+    named = [Buffer(f"box {w} {h}", h, 1, at, at + w) for at, (w, h) in zip(starts, sizes, strict=True)]
+    return [*named, Buffer("all", 480, 1, 900, 1000)]
+
+
 def pictures() -> Iterator[str]:
     plans, steps = drawn()
     for found in (*plans, *(plan(buffers) for buffers in hard_questions()[:3])):
@@ -215,6 +224,8 @@ def test_the_drawings_are_as_they_were(golden):
         {
             "two.svg": render_svg(plans, steps, "two <regions>").encode(),
             "one.svg": render_svg(plans[:1], steps, "one & only").encode(),
+            "four.svg": render_svg([replace(found, region=name) for found in plans for name in "AB"], steps, "four").encode(),
+            "boxes.svg": render_svg([plan(boxes())], [], "names in boxes of 61 by 13 and not of 60 by 12").encode(),
             "empty.svg": render_svg([plan([])], [], "nothing").encode(),
             "two.html": render_html(plans, steps, "two", ["a line", "<another>"]).encode(),
         },

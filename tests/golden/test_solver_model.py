@@ -147,3 +147,10 @@ def test_too_many_buffers_are_not_asked_for(solve, monkeypatch):
     assert solve(problem, ROOMS, [1, 1], {}) == Answer((), False)
     monkeypatch.setattr(cp_sat, "MOST_BUFFERS", 2)
     assert solve(problem, ROOMS, [1, 1], {}).proved
+
+
+def test_four_hundred_buffers_are_asked_for_and_not_one_more(solve, monkeypatch):
+    monkeypatch.setattr(Solver, "status", FAKE.OPTIMAL)
+    for count in (400, 401):
+        problem = Problem.of([Buffer(f"b{index}", 2, 1, index, index + 1) for index in range(count)])
+        assert solve(problem, ROOMS, [1] * count, {}).proved == (count == 400)

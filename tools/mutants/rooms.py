@@ -41,6 +41,7 @@ ROOMS = (
         "elf",
         (
             "tests/elf/test_*.py",
+            "tests/golden/test_frames.py",
             "tests/golden/test_instructions.py",
             "tests/unit/test_finding_codes.py",
             "tests/target/test_cycles.py",

@@ -42,6 +42,7 @@ ROOMS = (
         (
             "tests/elf/test_*.py",
             "tests/golden/test_frames.py",
+            "tests/golden/test_findings.py",
             "tests/golden/test_instructions.py",
             "tests/unit/test_finding_codes.py",
             "tests/target/test_cycles.py",

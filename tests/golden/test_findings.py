@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from aidge_build.boards import Region
+from aidge_build.elf.activation import Code
 from aidge_build.elf.contents import SOFT_DOUBLE, check_contents
 from aidge_build.elf.image import Image, Section, Symbol
 from aidge_build.elf.overflow import overfull
@@ -118,6 +119,9 @@ def images() -> Iterator[str]:
     table = struct.pack("<6I", 0x20000400, 0x8000101, 0x8000111, 0x8000111, 0, 0x8000121)
     functions = [Symbol(f"f{at:x}", f"f{at:x}", at, 16, "function", ".text") for at in (0x8000100, 0x8000110, 0x8000120)]
     code = section(".text", 0x8000100, bytes(64))
+    known = Code(image([code], functions), {})
+    for at in (0x8000000, 0x8000100, 0x8000111, 0x8000120, 0xF0000000):
+        yield f"{at:x} in {known.name(at)}: {' to '.join(f'{end:x}' for end in known.extent(at))}"
     for name in (".vectors", ".isr_vector", ".other"):
         for begin in (0x8000000, 0x8000080, 0x8000084):
             made = image([section(name, begin, table), code], functions)

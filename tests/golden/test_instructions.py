@@ -62,7 +62,13 @@ TEXT = """
  8000084:\tea54 5f1d \t<UNDEFINED> instruction: 0xea545f1d
  8000088:\tea54 c50d \t<UNDEFINED> instruction: 0xea54c50d
  800008c:\tea55 a51f \t<UNDEFINED> instruction: 0xea55a51f
- 8000090:\tbf00      \tnop
+ 8000090:\tea5e 5f0d \t<UNDEFINED> instruction: 0xea5e5f0d
+ 8000094:\tea5d 5f0d \t<UNDEFINED> instruction: 0xea5d5f0d
+ 8000098:\tea5f 5f0d \t<UNDEFINED> instruction: 0xea5f5f0d
+ 800009c:\tea54 ff0d \t<UNDEFINED> instruction: 0xea54ff0d
+ 80000a0:\tea54 a51e \t<UNDEFINED> instruction: 0xea54a51e
+ 80000a4:\tea5d a51d \t<UNDEFINED> instruction: 0xea5da51d
+ 80000a8:\tbf00      \tnop
 """
 CORES = ("cortex-m0", "cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55")
 MAP = """

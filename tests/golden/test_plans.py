@@ -206,6 +206,7 @@ def pictures() -> Iterator[str]:
             yield render_text(found, len(steps) + 8, width)
         yield found.report_line() + "\n" + found.report_line("node", "order open")
     yield render_text(plan([Buffer("one", 3, 1, 0, 1)]), 1)
+    yield render_text(plans[0], 200)
 
 
 def text(lines: Iterator[str]) -> bytes:

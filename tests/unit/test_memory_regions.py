@@ -154,6 +154,12 @@ def test_an_overlap_is_used_where_nothing_else_fits():
     assert spread(buffers, [Room("A", 9), Room("B", 10)], {}).proved
 
 
+def test_more_bytes_than_all_memories_have_are_refused_at_their_fullest_step():
+    early, late = [Buffer(f"a{i}", 4, 1, 0, 1) for i in range(3)], [Buffer(f"b{i}", 5, 1, 1, 2) for i in range(3)]
+    assert spread([*early, *late], [Room("A", 5), Room("B", 5)], {}) == NoSpread(1, 15, proved=True)
+    assert isinstance(spread([*early[:2], *late[:2]], [Room("A", 5), Room("B", 5)], {}), Spread)
+
+
 def test_that_pieces_cannot_be_shared_out_is_proved_though_their_sum_would_fit():
     buffers = [Buffer("early", 1, 1, 0, 1), *(Buffer(f"t{i}", 6, 1, 2, 3) for i in range(3))]
     assert spread(buffers, [Room("A", 10), Room("B", 10)], {}) == NoSpread(2, 18, proved=True)

@@ -10,7 +10,7 @@ typedef int sum_is_c99;
 #endif
 #define SUM_DEFINITIONS
 #include "sum.h"
-#ifndef SUM_HEADER_7ab5bb1bcb83
+#ifndef SUM_HEADER_38a13ccf28a8
 #error "sum.h does not belong to this file: generate both anew, and take them from one folder"
 #endif
 
@@ -89,10 +89,10 @@ extern "C" {
 #else
 #define AIDGE_ALIAS(name) __attribute__((alias(#name)))
 #endif
-int sum_run_7ab5bb1bcb83(void *arena, const float *x, const float *unread, float *output) AIDGE_ALIAS(sum_run);
+int sum_run_38a13ccf28a8(void *arena, const float *x, const float *unread, float *output) AIDGE_ALIAS(sum_run);
 #else
-int sum_run_7ab5bb1bcb83(void *arena, const float *x, const float *unread, float *output);
-int sum_run_7ab5bb1bcb83(void *arena, const float *x, const float *unread, float *output)
+int sum_run_38a13ccf28a8(void *arena, const float *x, const float *unread, float *output);
+int sum_run_38a13ccf28a8(void *arena, const float *x, const float *unread, float *output)
 {
     return sum_run(arena, x, unread, output);
 }

@@ -10,10 +10,10 @@ typedef int packed_is_c99;
 #endif
 #define PACKED_DEFINITIONS
 #if !(defined(__GNUC__) && defined(__ELF__)) /* without aliases an array has one name, that of the header's users */
-#define packed_arena packed_arena_eb4500f2b1e1
+#define packed_arena packed_arena_ca5fa23a3ada
 #endif
 #include "packed.h"
-#ifndef PACKED_HEADER_eb4500f2b1e1
+#ifndef PACKED_HEADER_ca5fa23a3ada
 #error "packed.h does not belong to this file: generate both anew, and take them from one folder"
 #endif
 
@@ -46,7 +46,7 @@ extern "C" {
 #endif
 AIDGE_ARENA uint8_t packed_arena[PACKED_ARENA_BYTES];
 #if defined(__GNUC__) && defined(__ELF__)
-extern uint8_t packed_arena_eb4500f2b1e1[PACKED_ARENA_BYTES] __attribute__((alias("packed_arena")));
+extern uint8_t packed_arena_ca5fa23a3ada[PACKED_ARENA_BYTES] __attribute__((alias("packed_arena")));
 #endif
 extern const int8_t packed_first_weights[6];
 extern const int32_t packed_first_bias[6];
@@ -146,10 +146,10 @@ extern "C" {
 #else
 #define AIDGE_ALIAS(name) __attribute__((alias(#name)))
 #endif
-int packed_run_eb4500f2b1e1(void) AIDGE_ALIAS(packed_run);
+int packed_run_ca5fa23a3ada(void) AIDGE_ALIAS(packed_run);
 #else
-int packed_run_eb4500f2b1e1(void);
-int packed_run_eb4500f2b1e1(void)
+int packed_run_ca5fa23a3ada(void);
+int packed_run_ca5fa23a3ada(void)
 {
     return packed_run();
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Replays a schedule byte by byte: every byte remembers which byte of which tensor was written last.
 
-It shares no code with the planner.
+It shares no code with the planner. Bytes that all tensors treat alike are one cell: the work grows with the number of tensors
+and rows, not with their sizes.
 
 Refused are a read of bytes that something else has overwritten, an output or scratch that meets the bytes that the same step
 still reads (unless its kernel allows that), bytes outside of their memory, and a graph output that is not whole at the end.
@@ -15,8 +16,6 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.errors import CheckFailed
-
-OWNER_SHIFT = 32  # the number of a tensor stands above the position of its byte
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,8 @@ class Span:
     def end_bytes(self) -> int:
         """One past the last byte."""
         if self.cont_bytes:
-            return int(self.positions.max(initial=-1)) + 1
+            firsts, lengths = self.runs
+            return int((firsts + lengths).max(initial=0))
         return self.offset_bytes + self.stride_bytes * (self.rows - 1) + self.row_bytes
 
     @property
@@ -56,20 +56,37 @@ class Span:
         return self.rows == 1 and not self.cont_bytes
 
     @property
-    def positions(self) -> numpy.ndarray:
-        """Where each byte lies in the memory."""
-        behind = (self.stride_bytes * numpy.arange(self.rows)[:, None] + numpy.arange(self.row_bytes)).ravel()
+    def runs(self) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Its pieces in the order of its bytes: where each begins in the memory, and how long it is."""
+        behind = self.stride_bytes * numpy.arange(self.rows, dtype=numpy.int64)
+        ends = behind + self.row_bytes
         if not self.cont_bytes:
-            return self.offset_bytes + behind
-        return numpy.where(
-            behind < self.cont_bytes, self.offset_bytes + behind, self.wrap_offset_bytes + behind - self.cont_bytes
-        )
+            return self.offset_bytes + behind, ends - behind
+        cut = numpy.flatnonzero((behind < self.cont_bytes) & (ends > self.cont_bytes))
+        behind, ends = numpy.insert(behind, cut + 1, self.cont_bytes), numpy.insert(ends, cut, self.cont_bytes)
+        shift = numpy.where(behind < self.cont_bytes, self.offset_bytes, self.wrap_offset_bytes - self.cont_bytes)
+        return behind + shift, ends - behind
+
+    def address(self, positions: numpy.ndarray) -> numpy.ndarray:
+        """Where the bytes at these positions of the tensor lie in the memory."""
+        if self.is_whole:
+            return self.offset_bytes + positions
+        firsts, lengths = self.runs
+        ends = numpy.cumsum(lengths)
+        run = numpy.searchsorted(ends, positions, side="right")
+        return firsts[run] + positions - (ends - lengths)[run]
 
     def meets(self, other: Span) -> bool:
         """Whether both have a byte in common."""
         if self.memory != other.memory or self.first_byte >= other.end_bytes or other.first_byte >= self.end_bytes:
             return False
-        return self.is_whole and other.is_whole or bool(numpy.isin(self.positions, other.positions).any())
+        if self.is_whole and other.is_whole:
+            return True
+        (firsts, lengths), (others, widths) = self.runs, other.runs
+        order = numpy.argsort(others, kind="stable")
+        reached = numpy.maximum.accumulate((others + widths)[order])
+        last = numpy.searchsorted(others[order], firsts + lengths) - 1  # the last one that begins before this one ends
+        return bool(((last >= 0) & (reached[numpy.maximum(last, 0)] > firsts)).any())
 
 
 @dataclass(frozen=True)
@@ -113,57 +130,135 @@ def replay(
 
     `memories` are bytes by name; `unwritten` says of what tensors that no step writes consist.
     """
-    state = _Replay(spans, memories, unwritten)
+    state = _Replay(spans, memories, unwritten, [move.scratch for move in moves if move.scratch is not None])
     for name in inputs:
-        state.write(name, spans[name], state.content(name), "start")
+        state.write(name, "start")
     for move in moves:
         step = f"step '{move.name}'"
         for name in move.reads:
             state.require_whole(name, step)
         _require_apart(move, spans, step)
         if move.scratch is not None:
-            state.write("scratch", move.scratch, numpy.full(move.scratch.size_bytes, -1), step)
+            state.spoil(move.scratch, step)
         for name in move.writes:
-            state.write(name, spans[name], state.content(name), step)
+            state.write(name, step)
     for name in outputs:
         state.require_whole(name, "end")
 
 
 class _Replay:
-    """The bytes of all memories: the number of the tensor that owns each, and which of its bytes it is."""
+    """All memories, cut where any tensor, row or member begins or ends: within a cell, bytes that follow each other in the memory
+    follow each other in the tensor that was written last.
 
-    def __init__(self, spans: Mapping[str, Span], memories: Mapping[str, int], unwritten: Mapping[str, Piece | Joint]):
-        self.spans, self.unwritten = spans, unwritten
-        self.owners = {memory: numpy.zeros(size, numpy.int64) for memory, size in memories.items()}
+    A cell holds the number of that tensor, and which of its bytes comes first.
+    """
+
+    def __init__(
+        self,
+        spans: Mapping[str, Span],
+        memories: Mapping[str, int],
+        unwritten: Mapping[str, Piece | Joint],
+        scratch: Sequence[Span],
+    ):
+        self.spans, self.sizes, self.unwritten = spans, memories, unwritten
         self.numbers = {name: number for number, name in enumerate(spans, 1)}
+        cuts: dict[str, list[numpy.ndarray]] = {memory: [numpy.array([0, size])] for memory, size in memories.items()}
+        ends: dict[str, list[int]] = {memory: [] for memory in memories}
+        for span in (*spans.values(), *scratch):
+            if span.memory not in cuts:
+                continue
+            if span.is_whole:
+                ends[span.memory] += (span.offset_bytes, span.end_bytes)
+            else:
+                firsts, lengths = span.runs
+                cuts[span.memory] += (firsts, firsts + lengths)
+        for name in unwritten:
+            if name in spans and spans[name].memory in cuts:
+                cuts[spans[name].memory].append(spans[name].address(self._breaks(name)))
+        self.starts = {
+            memory: numpy.unique(numpy.concatenate([*found, numpy.array(ends[memory], numpy.int64)]))
+            for memory, found in cuts.items()
+        }
+        self.owners = {memory: numpy.zeros(len(starts), numpy.int64) for memory, starts in self.starts.items()}
+        self.bytes = {memory: numpy.zeros(len(starts), numpy.int64) for memory, starts in self.starts.items()}
 
-    def content(self, name: str) -> numpy.ndarray:
-        """What each byte of a tensor must be."""
-        match self.unwritten.get(name):
-            case Piece(source, first):
-                return self.content(source)[first : first + self.spans[name].size_bytes]
-            case Joint(members, rows):
-                return numpy.concatenate([self.content(member).reshape(rows, -1) for member in members], axis=1).ravel()
-        return (self.numbers[name] << OWNER_SHIFT) + numpy.arange(self.spans[name].size_bytes)
+    def _written(self, name: str, first: int = 0) -> tuple[str, int]:
+        """The tensor of which this one is a piece, and the piece's first byte in it."""
+        while isinstance(piece := self.unwritten.get(name), Piece):
+            name, first = piece.source, first + piece.first_byte
+        return name, first
 
-    def write(self, name: str, span: Span, content: numpy.ndarray, step: str) -> None:
-        positions = self._positions(name, span, step)
-        self.owners[span.memory][positions] = content
+    def _widths(self, joint: Joint) -> list[int]:
+        return [self.spans[member].size_bytes // joint.rows for member in joint.members]
+
+    def _breaks(self, name: str) -> numpy.ndarray:
+        """The positions inside the tensor at which its bytes come from somewhere else."""
+        whole, first = self._written(name)
+        joint = self.unwritten.get(whole)
+        if not isinstance(joint, Joint):
+            return numpy.zeros(0, numpy.int64)
+        widths = self._widths(joint)
+        rows, reached, found = numpy.arange(joint.rows, dtype=numpy.int64) * sum(widths), 0, []
+        for member, width in zip(joint.members, widths, strict=True):
+            row, inside = numpy.divmod(self._breaks(member), max(1, width))
+            found += [rows + reached, row * sum(widths) + reached + inside]
+            reached += width
+        breaks = numpy.concatenate(found) - first
+        return breaks[(breaks > 0) & (breaks < self.spans[name].size_bytes)]
+
+    def _content(self, name: str, positions: numpy.ndarray) -> tuple[numpy.ndarray | int, numpy.ndarray]:
+        """What the bytes at these positions must be: the number of a tensor (of each, if several), and which of their bytes."""
+        whole, first = self._written(name)
+        positions, joint = positions + first, self.unwritten.get(whole)
+        if not isinstance(joint, Joint):
+            return self.numbers[whole], positions
+        widths = self._widths(joint)
+        row, inside = numpy.divmod(positions, max(1, sum(widths)))
+        which = numpy.searchsorted(numpy.cumsum(widths), inside, side="right")
+        owners, places = numpy.zeros(len(positions), numpy.int64), numpy.zeros(len(positions), numpy.int64)
+        for index, (member, width) in enumerate(zip(joint.members, widths, strict=True)):
+            chosen = which == index
+            owners[chosen], places[chosen] = self._content(member, row[chosen] * width + inside[chosen] - sum(widths[:index]))
+        return owners, places
+
+    def write(self, name: str, step: str) -> None:
+        """The tensor is whole from now on."""
+        cells, positions = self._cells(name, self.spans[name], step)
+        memory = self.spans[name].memory
+        self.owners[memory][cells], self.bytes[memory][cells] = self._content(name, positions)
+
+    def spoil(self, span: Span, step: str) -> None:
+        """Nobody knows what the bytes are from now on."""
+        cells, _ = self._cells("scratch", span, step)
+        self.owners[span.memory][cells] = 0
 
     def require_whole(self, name: str, step: str) -> None:
-        span = self.spans[name]
-        positions = self._positions(name, span, step)
-        held = self.owners[span.memory][positions]
-        wrong = numpy.flatnonzero(held != self.content(name))
+        """Every byte of the tensor is what was written."""
+        memory = self.spans[name].memory
+        cells, positions = self._cells(name, self.spans[name], step)
+        owners, places = self._content(name, positions)
+        held = self.owners[memory][cells]
+        wrong = numpy.flatnonzero((held != owners) | (self.bytes[memory][cells] != places))
         if len(wrong):
-            number = held[wrong[0]] >> OWNER_SHIFT
-            other = next((tensor for tensor, own in self.numbers.items() if own == number), "scratch or nothing")
-            raise CheckFailed(f"byte {wrong[0]:,} of '{name}' holds '{other}'", where=f"memory plan, {step}", code="PLAN02")
+            other = next((tensor for tensor, own in self.numbers.items() if own == held[wrong[0]]), "scratch or nothing")
+            raise CheckFailed(
+                f"byte {positions[wrong[0]]:,} of '{name}' holds '{other}'", where=f"memory plan, {step}", code="PLAN02"
+            )
 
-    def _positions(self, name: str, span: Span, step: str) -> numpy.ndarray | slice:
-        if span.memory not in self.owners or span.first_byte < 0 or span.end_bytes > len(self.owners[span.memory]):
+    def _cells(self, name: str, span: Span, step: str) -> tuple[numpy.ndarray | slice, numpy.ndarray]:
+        """The cells of which the span consists, in its order, and the position in the span at which each begins."""
+        if span.memory not in self.sizes or span.first_byte < 0 or span.end_bytes > self.sizes[span.memory]:
             raise CheckFailed(f"'{name}' lies outside of {span.memory}", where=f"memory plan, {step}", code="PLAN02")
-        return slice(span.offset_bytes, span.end_bytes) if span.is_whole else span.positions
+        starts = self.starts[span.memory]
+        if span.is_whole:
+            cells = slice(int(starts.searchsorted(span.offset_bytes)), int(starts.searchsorted(span.end_bytes)))
+            return cells, starts[cells] - span.offset_bytes
+        firsts, lengths = span.runs
+        low, high = numpy.searchsorted(starts, firsts), numpy.searchsorted(starts, firsts + lengths)
+        counts = high - low
+        run = numpy.repeat(numpy.arange(len(firsts)), counts)
+        each = numpy.arange(len(run)) - numpy.repeat(numpy.cumsum(counts) - counts, counts) + low[run]
+        return each, (numpy.cumsum(lengths) - lengths - firsts)[run] + starts[each]
 
 
 def _require_apart(move: Move, spans: Mapping[str, Span], step: str) -> None:

@@ -14,7 +14,7 @@ from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.check_views import checked_views
 from aidge_build.adaptation.match import Target
 from aidge_build.boards import load_board
-from aidge_build.compat.export_folder import compute_default_mem_info
+from aidge_build.compat.mem_info import compute_default_mem_info
 from aidge_build.compile import build_program
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType

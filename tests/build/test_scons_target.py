@@ -123,9 +123,7 @@ def test_swapped_arguments_are_said(project):
     "line",
     [
         "env.AidgeModel('kws', 'kws.onnx', optimise='size')",
-        "env.AidgeModel('k w s', 'kws.onnx')",
         "env.AidgeCheck('none.elf')",
-        "env.AidgeBudget('none.elf', max_flash=1)",
         "env.Program('app.elf', ['main.c', 'k w s.onnx'])",
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from aidge_build.boards import Region
 from aidge_build.elf.activation import Code
 from aidge_build.elf.contents import SOFT_DOUBLE, check_contents
+from aidge_build.elf.findings import Finding
 from aidge_build.elf.image import Image, Section, Symbol
 from aidge_build.elf.overflow import overfull
 from aidge_build.elf.proof import check_image
@@ -60,6 +61,11 @@ def stacks() -> Iterator[str]:
     yield from map(str, check_stack(StackUse(deep, {"b": deep, "a": isr}, quiet, None, unseen=("one", "two")), None))
 
 
+def said(finding: Finding) -> str:
+    """Without the hint: its words follow the names of options."""
+    return f"{finding.code} {finding.severity}: {finding.text}"
+
+
 def memories() -> Iterator[str]:
     """Regions a byte below, at and above their size; what is stored elsewhere; sections that lie nowhere."""
     text = section(".text", 0x8000000, bytes(range(256)))
@@ -79,10 +85,12 @@ def memories() -> Iterator[str]:
         made = image([text, data, bss, *lost], symbols)
         uses, homeless = region_use(made, (FLASH, RAM))
         yield f"{count}: {[(use.region.name, use.used_bytes, use.largest) for use in uses]} {[part.name for part in homeless]}"
-        yield from (f"  {finding}" for finding in (*check_image(made, (), (), uses, homeless), *check_contents(made, uses, None)))
+        yield from (
+            f"  {said(finding)}" for finding in (*check_image(made, (), (), uses, homeless), *check_contents(made, uses, None))
+        )
         for budget in (0xF03, 0xF04):
-            yield from (f"  flash {budget}: {finding}" for finding in check_contents(made, uses[:1], budget))
-        yield from (f"  no flash: {finding}" for finding in check_contents(made, uses[1:], 5))
+            yield from (f"  flash {budget}: {said(finding)}" for finding in check_contents(made, uses[:1], budget))
+        yield from (f"  no flash: {said(finding)}" for finding in check_contents(made, uses[1:], 5))
         rest, wanted = overfull(made, RAM, 64)
         yield f"  overfull {[part.name for part in rest.sections]} {wanted.length_bytes}"
     ahead = [section(f".s{at}", 0x20000000 + at, 0x10, writable=True) for at in (0x3F0, 0x400, 0x44F, 0x460)]
@@ -99,8 +107,8 @@ def contents() -> Iterator[str]:
     names = ("malloc", "_sbrk", "mallocs", "__aeabi_dadd", "__aeabi_dcmplt", "__aeabi_fadd", "__aeabi_ui2d", "__aeabi_d2iz")
     symbols += [Symbol(name, name, 0x8000400, 4, "function", ".text") for name in names]
     for headers in ((), (0x7FFFFF0,), (0x8000004, 0x9000000)):
-        yield from map(str, check_contents(image(parts, symbols, headers_at=headers), (), None))
-    yield from map(str, check_contents(image(parts, symbols, headers_at=(0x7FFFFF0,), machine="386"), (), None))
+        yield from map(said, check_contents(image(parts, symbols, headers_at=headers), (), None))
+    yield from map(said, check_contents(image(parts, symbols, headers_at=(0x7FFFFF0,), machine="386"), (), None))
     found = image(parts, symbols)
     yield f"{[found.describe(at) for at in (0x8000000, 0x8000003, 0x80000FF, 0x8000400, 0x8000403, 0x8000404, 0x9000000)]}"
     yield f"{[len(found.content(symbol)) for symbol in symbols[:6]]} {found.symbol('a')} {found.symbol('a.1')}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -160,4 +161,9 @@ def test_a_new_scale_of_the_output_changes_the_header(tmp_path):
     compile_model(tmp_path, "net", data)
     header, code = (tmp_path / "net.h").read_bytes(), (tmp_path / "net.c").read_bytes()
     compile_model(tmp_path, "net", retrained(data, lambda name, values: values * 2 if name == "sy" else values))
-    assert (tmp_path / "net.h").read_bytes() != header and (tmp_path / "net.c").read_bytes() == code
+    assert (tmp_path / "net.h").read_bytes() != header
+
+    def but_for_the_digest(text: bytes) -> bytes:
+        return re.sub(rb"_[0-9a-f]{12}\b", b"_digest", text)
+
+    assert but_for_the_digest((tmp_path / "net.c").read_bytes()) == but_for_the_digest(code) != code

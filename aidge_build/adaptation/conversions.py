@@ -65,10 +65,22 @@ def adaptation(
 ) -> Adaptation | str:
     """The conversions with which `spec` accepts the node, or the reason why none help.
 
-    Types change only where no value is lost on the way in: quantized tensors become float32, narrow types wider ones.
+    Types change only where no value is lost on the way in: quantized tensors become float32, narrow types wider ones. A spec
+    that leaves a type open is first asked with the node's own; where it refuses that, with float32 for quantized tensors.
     `required` may ask for other types, formats and dims than the node has now. The spec's own features and rounding count where
     none are given.
     """
+    query = required, spec.features if features is None else features, spec.rounding if rounding is None else rounding
+    found = _adaptation(view, spec, *query, reals=False)
+    if isinstance(found, Adaptation) or not any(tensor and tensor.quantization for tensor in (*view.inputs, *view.outputs)):
+        return found
+    dequantized = _adaptation(view, spec, *query, reals=True)
+    return dequantized if isinstance(dequantized, Adaptation) else found
+
+
+def _adaptation(
+    view: NodeView, spec: ImplSpec, required: ImplSpec | None, features: Iterable[str], rounding: str, reals: bool
+) -> Adaptation | str:
     inputs = [
         tensor and _as_required(tensor, required.input_spec(index) if required else None)
         for index, tensor in enumerate(view.inputs)
@@ -80,15 +92,13 @@ def adaptation(
     for side, tensors, spec_of in ((INPUT, inputs, spec.input_spec), (OUTPUT, outputs, spec.output_spec)):
         for index, tensor in enumerate(tensors):
             if tensor is not None:
-                found = _converted(side, index, tensor, spec_of(index))
+                found = _converted(side, index, tensor, spec_of(index), reals)
                 if isinstance(found, str):
                     return found
                 steps += found
                 tensors[index] = (found[-1].written if side == INPUT else found[0].read) if found else tensor
     adapted = NodeView(view.node, tuple(inputs), tuple(outputs))
-    reason = spec.rejection(
-        adapted, spec.features if features is None else features, spec.rounding if rounding is None else rounding
-    )
+    reason = spec.rejection(adapted, features, rounding)
     return reason or Adaptation(spec, adapted, tuple(steps))
 
 
@@ -104,14 +114,19 @@ def _as_required(tensor: Tensor, required: IOSpec | None) -> Tensor:
     )
 
 
-def _converted(side: str, index: int, tensor: Tensor, spec: IOSpec) -> list[Step] | str:
-    """The steps between the node's tensor and what the spec takes or gives, in the order of the data; or why there are none."""
+def _converted(side: str, index: int, tensor: Tensor, spec: IOSpec, reals: bool) -> list[Step] | str:
+    """The steps between the node's tensor and what the spec takes or gives, in the order of the data; or why there are none.
+
+    With `reals` an open type means float32 for a quantized tensor.
+    """
     steps, near = [], tensor
-    if not spec.dtype.is_wildcard and spec.dtype is not tensor.dtype:
-        kind = _conversion(tensor, spec.dtype)
+    open_type = DType.float32 if reals and tensor.quantization is not None else tensor.dtype
+    dtype = open_type if spec.dtype.is_wildcard else spec.dtype
+    if dtype is not tensor.dtype:
+        kind = _conversion(tensor, dtype)
         if kind is None:
-            return f"{side} {index} is {tensor.dtype.name}, wants {spec.dtype.name}"
-        near = tensor.with_(dtype=spec.dtype, quantization=None, data=_constant_in(tensor, spec.dtype))
+            return f"{side} {index} is {tensor.dtype.name}, wants {dtype.name}"
+        near = tensor.with_(dtype=dtype, quantization=None, data=_constant_in(tensor, dtype))
         steps.append(_step(kind, side, index, tensor, near))
     wanted = spec.format_for(tensor.rank)
     if wanted is not None and not tensor.is_constant and tensor.format is not None and not _same(tensor, wanted):

@@ -109,8 +109,15 @@ def _refuse_unsupported(
         where=first.where(),
         code="KERNEL",
         tried=[f"{name} ({reason})" for name, reason in matches[first.name].rejected],
-        hint="aidge-build kernels lists what each library accepts; a library of your own: --kernel-path",
+        hint=_remedy(matches[first.name]),
     )
+
+
+def _remedy(found: Match) -> str:
+    """What helps: another library behind those that have nothing for this operator, or a kernel of one's own."""
+    if found.rejected and all(reason.startswith("has no kernel for") for _, reason in found.rejected):
+        return "name a library that has one behind those (--lib A,B): aidge-build kernels says which do"
+    return "aidge-build kernels lists what each library accepts; a library of your own: --kernel-path"
 
 
 def _view_after_copy(view: GraphView, node: Node) -> Option:

@@ -107,6 +107,13 @@ def test_a_library_without_a_folder_takes_part_in_adaptation():
     assert {choice.kernel.library for choice in adapt_to_backend(CONV, [library_of(toy)], Target()).choices.values()} == {"toy"}
 
 
+def test_a_library_alone_that_cannot_copy_is_told_to_name_another_one_behind_it():
+    toy = lib()
+    toy.register(["Conv2D", "ReLU"], ImplSpec(IOSpec(dtype.float32, dformat.channels_last)))(ExportNode)
+    with pytest.raises(AidgeError, match=r"\(Reformat\): no kernel accepts it.*Hint: name a library that has one behind those"):
+        adapt_to_backend(CONV, [library_of(toy)], Target())
+
+
 def test_a_generic_operator_is_known_through_its_library_alone():
     from aidge_build.importers.onnx_importer import import_onnx
     from aidge_build.operators import builtin_operators

@@ -36,6 +36,7 @@ class InheritedOperator:
 
     @property
     def type(self) -> _Type:
+        """The operator's type, which may also be called."""
         return _Type(self._operator.type, self._rank)
 
     @property
@@ -73,12 +74,15 @@ class InheritedNode:
     rank: int
 
     def name(self) -> str:
+        """The node's name."""
         return self.title
 
     def type(self) -> str:
+        """The operator's type under its inherited name."""
         return InheritedOperator(self.operator, self.rank).type()
 
     def get_operator(self) -> InheritedOperator:
+        """The operator."""
         return InheritedOperator(self.operator, self.rank)
 
 
@@ -89,6 +93,7 @@ class MicroGraph:
         self._nodes = list(nodes)
 
     def get_nodes(self) -> list[InheritedNode]:
+        """The members, in order."""
         return self._nodes
 
     get_ordered_nodes = get_nodes

@@ -64,13 +64,17 @@ PROGRAMS_TOGETHER = 60
 pytestmark = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 
 
+@functools.cache
+def candidates_in(module: str) -> tuple:
+    return tuple(getattr(importlib.import_module(module), "candidates", tuple)())
+
+
 def cases_of(library: str, step: int = 2):
     """From all tests that give `candidates`: one case of each text of a function, or of each form of its name in every
     `step`th case."""
     found = {}
     for path in sorted(Path(__file__).parent.glob("test_*.py")):
-        candidates = getattr(importlib.import_module(path.stem), "candidates", list)
-        mine = [entry for entry in candidates() if entry.library_name == library]
+        mine = [entry for entry in candidates_in(path.stem) if entry.library_name == library]
         for entry in accepted(mine if STRESS else mine[::step]):
             form = (entry.call.function, entry.call.texts) if STRESS else re.sub(r"\d+", "", entry.call.function)
             found.setdefault((entry.kernel.type, entry.kernel.name, form), entry)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """All kernels of a library in one file: no warning of gcc or clang on any core, and no function of the compiler's library.
 
-Twenty combinations of library, core, optimisation, compiler and language, with a third of the kernels each; AIDGE_STRESS=1
-(`./sconsw stress`) takes all of them, with every kernel.
+Twenty combinations of library, core, optimisation, compiler and language, each with one kernel in three. AIDGE_STRESS=1
+(`./sconsw stress`) takes all combinations, languages in turn, of every kernel.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ LANGUAGES = {
 }
 ONLY_GCC = ("-Wlogical-op", "-Wduplicated-cond", "-Wcast-align=strict", "-Warith-conversion")
 EVERY = [
-    *product(every_kernel.LIBRARIES, CORES, OPTIMIZATION, ("gcc", "clang"), LANGUAGES),
+    (library, *one, list(LANGUAGES)[index % len(LANGUAGES)])
+    for library in every_kernel.LIBRARIES
+    for index, one in enumerate(product(CORES, OPTIMIZATION, ("gcc", "clang")))
 ]
 SAMPLE = [
     ("ref", "m0", "-O3", "gcc", "c99"),
@@ -69,9 +71,7 @@ SAMPLE = [
     ("helium", "m4f", "-O0", "clang", "gnu17"),
 ]
 ALLOWED = {"memcpy", "memset"}
-LINKED = [
-    *((library, core, flag) for library in every_kernel.LIBRARIES for core in CORES for flag in OPTIMIZATION),
-]
+LINKED = list(product(every_kernel.LIBRARIES, CORES, OPTIMIZATION))
 LINKED_SAMPLE = [
     ("ref", "m0", "-Os"),
     ("ref", "m0plus", "-O2"),
@@ -107,9 +107,9 @@ def of_library(chosen: list, library: str) -> list:
 
 @functools.cache
 def texts(library: str, part: int, *, only_int8: bool = False) -> tuple[str, str]:
-    """The C of every kernel under AIDGE_STRESS, else of each third."""
+    """The C of one kernel in three."""
     made = [one for one in every_kernel.calls(library) if one.is_int8 or not only_int8]
-    return every_kernel.source(made if every_kernel.STRESS else made[part % 3 :: 3], library)
+    return every_kernel.source(made[part::3], library)
 
 
 def run(command: list, text: str | None = None) -> subprocess.CompletedProcess:
@@ -131,16 +131,27 @@ def compiler(name: str, core: str) -> list[str]:
 def test_all_kernels_in_one_file_compile_without_a_warning(library, tool):
     for part, (core, optimization, name, language) in enumerate(of_library(EVERY if every_kernel.STRESS else SAMPLE, library)):
         if name == tool:
-            text, _ = texts(library, part)
+            text, _ = texts(library, part % 3)
             flags = [flag for flag in LANGUAGES[language] if tool == "gcc" or flag != "-Wjump-misses-init"]
             done = run([*compiler(name, core), optimization, *WARNINGS, *flags, "-c", "-o", "/dev/null", "-"], text)
             assert (done.returncode, done.stderr) == (0, ""), (core, optimization, name, language)
 
 
 @pytest.mark.parametrize("library", every_kernel.LIBRARIES)
+def test_beside_one_kernel_alone_nothing_is_unused(library):
+    core = {"ref": "m0", "cortexm": "m4f", "helium": "m55"}[library]
+    made = every_kernel.calls(library)
+    for one in made if every_kernel.STRESS else made[::9]:
+        text, _ = every_kernel.source([one], library)
+        flags = ["-std=c99", "-Wall", "-Wextra", "-Wunused-macros", "-Werror", "-fsyntax-only", "-"]
+        done = run([*compiler("clang", core), "-xc", *flags], text)
+        assert (done.returncode, done.stderr) == (0, ""), one.call.function
+
+
+@pytest.mark.parametrize("library", every_kernel.LIBRARIES)
 def test_int8_kernels_link_without_the_compilers_library(library, tmp_path):
     for part, (core, optimization) in enumerate(of_library(LINKED if every_kernel.STRESS else LINKED_SAMPLE, library)):
-        text, constants = texts(library, part, only_int8=True)
+        text, constants = texts(library, part % 3, only_int8=True)
         for name, content in (("code", text), ("constants", constants), ("start", START)):
             (tmp_path / f"{name}.c").write_text(content)
         gcc = ["arm-none-eabi-gcc", "-mthumb", *CORES[core], optimization, "-std=c99"]

@@ -247,7 +247,9 @@ env.AidgeModel('net', 'net.onnx', libs='mine,ref', kernel_path='libs', select='c
 """)
 
     def library_of_tanh() -> str:
-        subprocess.run([sys.executable, "-m", "SCons", "-Q"], cwd=folder, capture_output=True, check=True)
+        logged = {**os.environ, "AIDGE_LOG": str(folder / "build.log")}
+        subprocess.run([sys.executable, "-m", "SCons", "-Q"], cwd=folder, capture_output=True, check=True, env=logged)
+        assert "\n== stage assignment\n" in (folder / "build.log").read_text()
         return json.loads((folder / "net.plan.json").read_text())["layers"][1]["library"]
 
     assert library_of_tanh() == "ref"

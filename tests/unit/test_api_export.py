@@ -236,6 +236,13 @@ def test_a_pattern_of_any_type_covers_no_meta_operator_and_none_of_its_own():
     assert types(fuse_meta(fuse_meta(TWO, [library_of(toy)], Target()), [library_of(toy)], Target())) == ["ConvReLU", "ConvReLU"]
 
 
+def test_a_meta_operator_does_not_cover_itself():
+    toy = lib()
+    toy.register_metaop("Again", FLOAT, "(Again|ReLU)")(ExportNode)
+    after = fuse_meta(fuse_meta(TWO, [library_of(toy)], Target()), [library_of(toy)], Target())
+    assert types(after) == ["Conv2D", "Again", "Conv2D", "Again"] and types(after.nodes[1].operator.graph) == ["ReLU"]
+
+
 def test_a_meta_operator_without_a_pattern_is_refused():
     with pytest.raises(AidgeError, match="needs a pattern"):
         lib().register_metaop("ConvReLU", FLOAT)

@@ -14,6 +14,7 @@ import aidge_build
 from aidge_build import Call, Demands, ImplSpec, Input, IOSpec, KernelNode, Literal, Output, Struct, dformat, dtype
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
+from aidge_build.contract.spec import NodeView
 from aidge_build.errors import AidgeError, CheckFailed
 from tests.models import graph
 
@@ -164,6 +165,12 @@ def test_an_output_of_the_graph_lies_in_one_piece(tmp_path):
 def test_test_mode_wants_outputs_in_one_piece(tmp_path):
     with pytest.raises(AidgeError, match="test mode reports layers whose outputs lie in one piece"):
         exported(tmp_path, PLAN, test_mode=True)
+
+
+def test_a_kernel_may_ask_for_its_planes_where_nothing_is_placed_yet():
+    """As `explain` calls it."""
+    kernel = library().kernels[0]
+    assert kernel.call(NodeView.of(VIEW, VIEW.nodes[0]), None).function == "ring_map"
 
 
 def test_planes_are_accepted_exactly_where_no_two_live_bytes_meet(tmp_path):

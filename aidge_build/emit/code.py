@@ -26,6 +26,7 @@ class UsedKernels:
 
     @property
     def texts(self) -> tuple[str, ...]:
+        """All of it, in the order in which it is printed."""
         return (*(file.text for file in self.files), *self.functions)
 
 

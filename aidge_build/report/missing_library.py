@@ -45,6 +45,7 @@ class MissingLibrary:
         return f"link {purpose}{own}: LIBS=['{self.library}'] in SCons, -l{self.library} behind {self.source} elsewhere"
 
     def as_json(self) -> dict:
+        """The same for programs."""
         return {"model": self.model, "source": self.source, "symbols": list(self.symbols), "library": self.library or None}
 
 

@@ -75,21 +75,3 @@ def proved_rescale(ratio: Fraction, largest: int, is_exact: Callable[[Rescale], 
         code="RANGE",
         hint="choose scales that are closer to each other, or powers of two",
     )
-
-
-def equal_over_range(
-    exact: Callable[[numpy.ndarray], numpy.ndarray], fast: Callable[[numpy.ndarray], numpy.ndarray], low: int, high: int
-) -> bool:
-    """Whether two non-decreasing functions with at most 256 values agree on all integers low..high.
-
-    Between two steps of `fast` both ends agree, and a monotone function that is equal at both ends is constant between.
-    """
-    first, last = fast(numpy.array([low, high], numpy.int64)).tolist()
-    levels = numpy.arange(first + 1, last + 1)
-    below, above = numpy.full(levels.shape, low, numpy.int64), numpy.full(levels.shape, high, numpy.int64)
-    while (above - below > 1).any():  # below: fast < level; above: fast >= level
-        middle = (below + above) // 2
-        reached = fast(middle) >= levels
-        above, below = numpy.where(reached, middle, above), numpy.where(reached, below, middle)
-    points = numpy.concatenate([[low, high], below, above]).astype(numpy.int64)
-    return bool(numpy.array_equal(exact(points), fast(points)))

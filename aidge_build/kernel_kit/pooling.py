@@ -27,7 +27,7 @@ class PoolNode(KernelNode):
     def shape(self) -> Struct:
         """The window; for a pool over everything one as large as the map."""
         data, (output,) = self.inputs[0], self.outputs
-        if hasattr(self.operator, "window"):
+        if not self.is_row():
             return window2d(data, output, self.operator.window)
         # With channels last the spatial axes lie together: they are one.
         length = math.prod(data.dims[2:])
@@ -35,6 +35,10 @@ class PoolNode(KernelNode):
             tensor.with_(dims=(*tensor.dims[:2], count), format=None) for tensor, count in ((data, length), (output, 1))
         )
         return window2d(row, point, Window((length,), (1,), (1,), (0,), (0,)))
+
+    def is_row(self) -> bool:
+        """Whether the values of the map are taken as one row, in the only window."""
+        return not hasattr(self.operator, "window")
 
     def levels(self) -> tuple[int, int]:
         """Lowest and highest stored value of the output."""

@@ -34,7 +34,7 @@ class Arithmetic(Activated, Broadcast):
 
 
 @operator("Add")
-class Add(RealQuantized, Arithmetic):
+class Add(Arithmetic, RealQuantized):
     """y = clamp(a + b). Source: ONNX operator Add."""
 
     function: ClassVar = staticmethod(numpy.add)
@@ -44,7 +44,7 @@ class Add(RealQuantized, Arithmetic):
 
 
 @operator("Sub")
-class Sub(RealQuantized, Arithmetic):
+class Sub(Arithmetic, RealQuantized):
     """y = clamp(a - b). Source: ONNX operator Sub."""
 
     function: ClassVar = staticmethod(numpy.subtract)
@@ -54,7 +54,7 @@ class Sub(RealQuantized, Arithmetic):
 
 
 @operator("Mul")
-class Mul(RealQuantized, Arithmetic):
+class Mul(Arithmetic, RealQuantized):
     """y = clamp(a * b). Source: ONNX operator Mul."""
 
     function: ClassVar = staticmethod(numpy.multiply)

@@ -5,16 +5,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy
 
+from aidge_build.arithmetic.means import Order, added_up
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Activated, TensorType, require
-from aidge_build.operators.real import RealQuantized
 from aidge_build.operators.reduce import first_in_rows
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
 from aidge_build.operators.window import Window, overlaid, windows
+
+_BUFFER = 2048 - 3  # positions of a row, pads included, that onnxruntime adds up column by column
 
 
 @dataclass(frozen=True)
@@ -160,11 +163,13 @@ class LpPooling(Pool):
 
 
 @operator("AveragePool")
-class AvgPooling(RealQuantized, Pool):
+class AvgPooling(Pool):
     """The mean of each window, over the positions inside the input or, with `count_include_pad`, inside the pads too.
 
     Positions that only ceil_mode adds beyond the end pad never count. Source: ONNX operator AveragePool.
     """
+
+    by_steps: ClassVar = True
 
     count_include_pad: bool = False
 
@@ -193,8 +198,21 @@ class AvgPooling(RealQuantized, Pool):
             result = result[..., None] * ((first <= positions) & (positions < last)).sum(1)
         return result
 
+    def order(self, spatial: tuple[int, ...]) -> Order:
+        """In which order onnxruntime adds up the values of a window [all kernel axes but the last, the last]."""
+        window = self.window
+        plain = not window.has_pads and set(window.strides) == {1} == set(window.dilations)
+        if plain and window.kernel == spatial:
+            return Order.LANES
+        width = spatial[-1] + window.pads_begin[-1] + window.pads_end[-1]
+        vectors = window.strides[-1] <= 2 and max(window.kernel) <= 32 and width <= _BUFFER and set(window.dilations) == {1}
+        beyond = window.ceil_mode and self.count_include_pad
+        return Order.COLUMNS if window.rank >= 2 and vectors and not beyond else Order.TURN
+
     def forward(self, data):
-        return self.clamp(windows(data, self.window, 0).sum(axis=self._kernel_axes) / self.counts(data.shape[2:]))
+        shown, spatial = windows(data, self.window, 0), data.shape[2:]
+        shown = shown.reshape(*shown.shape[: 2 + self.window.rank], -1, self.window.kernel[-1])
+        return self.clamp(added_up(shown, self.order(spatial)) / self.counts(spatial).astype(data.dtype))
 
     def shares(self, shown, data, result):
         return numpy.broadcast_to(1 / self.counts(data.shape[2:])[(..., *(None,) * self.window.rank)], shown.shape)
@@ -215,12 +233,19 @@ class GlobalPooling(Activated):
 
 
 @operator("GlobalAveragePool")
-class GlobalAveragePooling(RealQuantized, GlobalPooling):
+class GlobalAveragePooling(GlobalPooling):
     """The mean of each channel. Source: ONNX operator GlobalAveragePool."""
 
+    by_steps: ClassVar = True
+
+    def order(self, spatial: tuple[int, ...]) -> Order:
+        """In which order onnxruntime adds up the values of a map."""
+        return Order.LANES
+
     def forward(self, data):
-        axes = tuple(range(2, data.ndim))
-        return self.clamp(data.sum(axis=axes, keepdims=True) / math.prod(data.shape[2:]))
+        length = math.prod(data.shape[2:])
+        sums = added_up(data.reshape(*data.shape[:2], 1, length), self.order(data.shape[2:]))
+        return self.clamp(sums / data.dtype.type(length)).reshape(*data.shape[:2], *(1,) * (data.ndim - 2))
 
     def backward(self, gradients, inputs, outputs):
         shape = inputs[0].shape

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Operators whose result on quantized tensors is the real number, rounded once: sums, products and means of 8-bit values."""
+"""Operators whose result on quantized tensors is the real number, rounded once: sums and products of 8-bit values."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from aidge_build.operators.base import Activated, as_tuple
 class RealQuantized(Activated):
     """`forward_quantized` of 8-bit tensors: dequantize, `forward` in real numbers, quantize half to even, clamp what is stored.
 
-    float64 holds these real numbers closely enough that only one rounding counts. Integers compute the same for every scale, on
-    every core, and faster than float32, where a result beside a tie depends on each value and not on their sum alone
-    (docs/arithmetic.md). Wider types have no kernels in integers: they mean what they mean in float32.
+    float64 holds these real numbers closely enough that only one rounding counts. Integers compute the same for nearly every
+    scale, on every core, and faster than float32 (docs/arithmetic.md). Wider types have no kernels in integers: they mean what
+    they mean in float32.
     """
 
     def forward_quantized(

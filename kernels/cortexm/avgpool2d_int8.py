@@ -8,7 +8,7 @@ import math
 from aidge_build.contract.call import Call, Input, Output, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.kernel_kit.mean_pooling import MULTIPLIED, MeanPool
+from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL, MeanPool
 
 from .conditions import FEATURES
 from .pools import pool_spec
@@ -24,14 +24,14 @@ def _sizes(view: NodeView) -> str:
 
 @kernel(
     ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
-    pool_spec(FEATURES, Predicate(f"at most {MOST_TAPS} taps", _sizes), MULTIPLIED),
+    pool_spec(FEATURES, Predicate(f"at most {MOST_TAPS} taps", _sizes), PARTIAL, IN_INTEGERS),
 )
 class AvgPool2dInt8(MeanPool):
     def call(self) -> Call:
         return Call(
             "aidge_cortexm_avgpool2d_int8",
             ("avgpool2d_int8.h",),
-            (Input(0), Output(0), *self.mean_arguments()),
-            "float32 proved equal for every possible sum",
+            (Input(0), Output(0), *self.window_arguments()),
+            "integers, beside the middle of two levels float32 in onnxruntime's order",
             facts=computed("8 channels"),
         )

@@ -3,35 +3,14 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy
-
-from aidge_build.arithmetic.means import proved_mean
-from aidge_build.arithmetic.requantize import clamp_levels
-from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
-from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.call import Call, Input, Literal, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, UNSCALED, WHOLE_MAP, MeanPool
 
 from .pools import A_WORD_OF_CHANNELS
-
-
-def _unquantized(view: NodeView) -> str:
-    tensors = (view.inputs[0], view.outputs[0])
-    return (
-        ""
-        if all(tensor.quantization and tensor.quantization.per_tensor for tensor in tensors)
-        else "no quantization, or several scales"
-    )
-
-
-def _partial(view: NodeView) -> str:
-    """A window as large as the map, once, without pads."""
-    window, spatial = getattr(view.operator, "window", None), view.inputs[0].dims[2:]
-    if window is None or (window.kernel == spatial and not window.has_pads and set(view.outputs[0].dims[2:]) == {1}):
-        return ""
-    return f"the window is {'x'.join(map(str, window.kernel))}, wants the whole map"
 
 
 @kernel(
@@ -40,31 +19,70 @@ def _partial(view: NodeView) -> str:
         inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
         outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
         features=frozenset({"dsp"}),
-        predicates=(
-            Predicate("one scale each", _unquantized),
-            A_WORD_OF_CHANNELS,
-            Predicate("the mean of the whole map", _partial),
-        ),
+        predicates=(ALL_QUANTIZED, A_WORD_OF_CHANNELS, WHOLE_MAP, IN_INTEGERS, UNSCALED),
     ),
 )
-class MeanInt8(KernelNode):
+class MeanInt8(MeanPool):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands()
+
     def call(self) -> Call:
-        data, output = self.inputs[0], self.outputs[0]
-        pixels = math.prod(data.dims[2:])
-        low, high = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, DType.int8)
-        rescale = proved_mean(pixels, data.quantization, output.quantization, (low, high))
-        levels = [low, high, output.quantization.zero_point, pixels * data.quantization.zero_point]
-        shape = Struct("aidge_cortexm_mean", {"batches": data.dims[0], "pixels": pixels, "channels": data.dims[1]})
+        order, clamped = self.order().name.lower(), "_clamped" if self.clamps() else ""
         return Call(
-            "aidge_cortexm_mean_int8",
-            ("mean_int8.h",),
-            (
-                Input(0),
-                Output(0),
-                Constant("rescale", numpy.array([rescale.multiplier, rescale.shift, rescale.divisor], numpy.int64)),
-                Constant("levels", numpy.array(levels, numpy.int32)),
-                shape,
-            ),
-            note="integers proved equal for every possible sum",
+            f"aidge_cortexm_mean_int8_{order}{clamped}",
+            ("mean_int8.h", f"kit/mean_{order}.h"),
+            (Input(0), Output(0), self.numbers_of_map(), Literal(self.inputs[0].dims[0]), self.values()),
+            note="integers, beside the middle of two levels float32 in onnxruntime's order",
+            texts=(_undecided(order), _text(order, clamped)),
             facts=computed("4 channels", 1),
         )
+
+
+def _undecided(order: str) -> str:
+    return f"""/* The level of a mean that its sum does not decide. */
+AIDGE_KIT_NOINLINE int32_t aidge_cortexm_mean_{order}(const int8_t *first, const aidge_kit_values *values, const int32_t *numbers)
+{{
+    return aidge_kit_mean_{order}(first, values, values->rows * values->columns, numbers);
+}}"""
+
+
+def _text(order: str, clamped: str) -> str:
+    stored = "aidge_kit_stored_level(level, numbers)" if clamped else "aidge_cortexm_int8(level + AIDGE_KIT_MEAN_ZERO(numbers))"
+    return f"""/* Stores the mean of values whose sum, minus zero points, is given. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_store_mean_{order}{clamped}(int8_t *output, int32_t sum, const int8_t *first,
+    const aidge_kit_values *values, const int32_t *numbers)
+{{
+    const int64_t product = aidge_kit_multiply_s64(sum, numbers[0]);
+    const uint32_t fraction = (uint32_t)product;
+    int32_t level = (int32_t)((uint64_t)product >> 32) + (int32_t)(fraction >> 31);
+    if (!aidge_kit_is_decided(fraction, numbers)) {{
+        level = aidge_cortexm_mean_{order}(first, values, numbers);
+    }}
+    *output = (int8_t){stored};
+}}
+
+/* The mean over all pixels, int8, channels last, at least 4 channels; numbers as in mean.h, the factor in the multiplier. */
+static void aidge_cortexm_mean_int8_{order}{clamped}(const int8_t *input, int8_t *output, const int32_t *numbers, int32_t batches,
+    const aidge_kit_values *values)
+{{
+    const int32_t pixels = values->rows * values->columns;
+    const int32_t channels = values->column_step;
+    const int32_t offset = -pixels * AIDGE_KIT_MEAN_INPUT_ZERO(numbers);
+    for (; batches > 0; batches--) {{
+        int32_t channel;
+        for (channel = 0; channel < channels; channel += 4) {{
+            const int32_t place = channel + 4 <= channels ? channel : channels - 4; /* the last 4 overlap those before */
+            const int8_t *first = input + place;
+            int8_t *result = output + place;
+            int32_t sums[4];
+            aidge_cortexm_sums_of_4(first, pixels, channels, sums);
+            aidge_cortexm_store_mean_{order}{clamped}(result, sums[0] + offset, first, values, numbers);
+            aidge_cortexm_store_mean_{order}{clamped}(result + 1, sums[1] + offset, first + 1, values, numbers);
+            aidge_cortexm_store_mean_{order}{clamped}(result + 2, sums[2] + offset, first + 2, values, numbers);
+            aidge_cortexm_store_mean_{order}{clamped}(result + 3, sums[3] + offset, first + 3, values, numbers);
+        }}
+        input += pixels * channels;
+        output += channels;
+    }}
+}}"""

@@ -50,6 +50,13 @@ def test_the_page_on_arithmetic_shows_the_figures_that_were_measured():
     assert updated(page, record()) == page
 
 
+def test_the_readme_says_how_many_values_of_networks_differ():
+    found = [kind for kinds in record()["networks"].values() for kind in kinds.values()]
+    differ, values, both = (sum(one[key] for one in found) for key in ("off", "values", "both"))
+    said = f"{differ} of {values:,} do, {both} of them where onnxruntime agrees with itself"
+    assert said in (PAGE.parents[1] / "README.md").read_text().replace("\n", " ")
+
+
 def test_differences_turn_our_values_into_the_others():
     ours, theirs = numpy.array([3, -4, 5, 127, 0], numpy.int8), numpy.array([3, -5, 5, -128, 1], numpy.int8)
     assert Differences.between(ours, theirs).text == "1:-1 2:-255 1:+1"

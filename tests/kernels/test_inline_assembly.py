@@ -25,12 +25,15 @@ CORES = {
     "cortexm": ("-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"),
     "helium": ("-mcpu=cortex-m55", "-mfloat-abi=hard"),
 }
+MEAN = ("j = aidge_kit_level_of_sum(aidge_kit_add(aidge_kit_add_values(f, (const int8_t *)q, i, j, m), f), i, m);",)
 # The function with operands asm, and a call of it. p, q: pointers to bytes; i, j: numbers; u: unsigned; f: a float.
 CALLS = {
     "cortexm": {
         "copies.h": ("aidge_cortexm_copy_bytes(p, q, i);", "aidge_cortexm_fill_bytes(p, q, i, 1);"),
         "lanes.h": ("u = aidge_cortexm_add_odd_bytes(u, (uint32_t)j);",),
-        "avgpool2d_int8.h": ("aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, g, m, i, j, i, s);",),
+        "avgpool2d_int8.h": ("aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),
+        "mean_int8.h": ("j = aidge_cortexm_int8(i);",),
+        "kit/mean.h": MEAN,
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
     "helium": {
@@ -43,11 +46,13 @@ CALLS = {
             "aidge_helium_reformat((const int8_t *)q, (int8_t *)p, i, j, *m, *seen);",
         ),
         "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
-        "avgpool2d.h": ("aidge_helium_avgpool2d((int8_t *)p, (int8_t *)p + j, m, g, m, i, j, i, s);",),
+        "avgpool2d.h": ("aidge_helium_avgpool2d((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),
+        "mean_int8.h": ("vstrbq_s16((int8_t *)p, aidge_helium_add_8((const int8_t *)q, i, j));", "j = aidge_helium_int8(i);"),
+        "kit/mean.h": MEAN,
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 5, "helium": 9}
+STATEMENTS = {"cortexm": 8, "helium": 13}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

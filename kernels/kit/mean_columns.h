@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "mean.h"
+
+/* The level of values added up by columns, each by itself, then the columns. */
+static int32_t aidge_kit_mean_columns(const int8_t *first, const aidge_kit_values *values, int32_t count,
+                                   const int32_t *numbers)
+{
+    aidge_kit_sum sum = 0;
+    int32_t column;
+    for (column = 0; column < values->columns; column++) {
+        const int8_t *top = first + column * values->column_step;
+        sum = aidge_kit_add(sum, aidge_kit_add_values(0, top, values->row_step, values->rows, numbers));
+    }
+    return aidge_kit_level_of_sum(sum, count, numbers);
+}

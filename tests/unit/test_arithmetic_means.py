@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Means of int8 values: float32 in three orders of summation, and the integer sums that decide them where the order cannot."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from aidge_build.arithmetic.means import FACTOR, Order, added_up, integer_mean
+from aidge_build.graph.quantization import per_tensor
+
+F = numpy.float32
+
+
+def one_by_one(rows: numpy.ndarray, order: Order) -> numpy.float32:
+    """The definition, addition by addition."""
+
+    def chain(values):
+        total = F(0)
+        for value in values:
+            total = F(total + value)
+        return total
+
+    if order is Order.COLUMNS:
+        return chain([chain(column) for column in rows.T])
+    values = rows.reshape(-1)
+    if order is Order.TURN:
+        return chain(values)
+    whole = len(values) // 4 * 4
+    a, b, c, d = (chain(values[lane:whole:4]) for lane in range(4))
+    total = F(F(a + c) + F(b + d))
+    for value in values[whole:]:
+        total = F(total + value)
+    return total
+
+
+@pytest.mark.parametrize("order", Order)
+@pytest.mark.parametrize("rows, columns", [(1, 1), (1, 3), (3, 1), (2, 2), (5, 7), (8, 8), (3, 34)])
+def test_values_are_added_in_this_order_and_each_sum_is_rounded(order, rows, columns):
+    values = numpy.random.default_rng(rows * columns).normal(size=(6, rows, columns)).astype(F)
+    found = added_up(values, order)
+    assert found.dtype == F and found.tolist() == [one_by_one(one, order) for one in values]
+
+
+def test_the_orders_differ():
+    values = numpy.random.default_rng(0).normal(size=(200, 8, 8)).astype(F)
+    sums = {order: added_up(values, order) for order in Order}
+    assert all((sums[one] != sums[other]).mean() > 0.3 for one in Order for other in Order if one is not other)
+
+
+@pytest.mark.parametrize("scales", [(0.1, 0.1), (0.05, 0.1), (0.0235294, 0.0470588), (0.5, 0.25), (0.037, 0.0291), (0.31, 0.077)])
+@pytest.mark.parametrize("rows, columns", [(1, 2), (2, 2), (3, 3), (8, 8), (25, 5), (16, 16)])
+def test_what_a_sum_decides_is_what_float32_gives_in_any_order(scales, rows, columns):
+    random = numpy.random.default_rng(rows)
+    data, result, count = per_tensor(scales[0], -17), per_tensor(scales[1], 5), rows * columns
+    mean = integer_mean(count, data, result)
+    values = random.integers(-128, 128, (4000, rows, columns)) // random.integers(1, 40, (4000, 1, 1)) - data.zero_point
+    levels, decided = mean.decided(values.sum(axis=(1, 2)))
+    for order in Order:
+        sums = added_up(values.astype(F) * data.scale, order)
+        assert numpy.array_equal(numpy.rint(sums / F(count) / result.scale)[decided], levels[decided])
+    assert decided.mean() > 0.4
+
+
+def test_means_that_lie_between_two_levels_are_left_to_the_values():
+    mean = integer_mean(64, per_tensor(0.1, 0), per_tensor(0.1, 0))
+    levels, decided = mean.decided(numpy.array([31, 32, 33, 96, -32, 64]))
+    assert decided.tolist() == [True, False, True, False, False, True] and levels[[0, 2, 5]].tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("count, scales", [(1 << 22, (0.1, 0.1)), (4, (1e-35, 1e-35)), (4, (1e35, 1e35)), (2, (0.1, 0.1 / 16))])
+def test_what_32_bits_or_float32_cannot_hold_is_refused(count, scales):
+    assert integer_mean(count, *(per_tensor(scale, 0) for scale in scales)) is None
+
+
+def test_the_multiplier_takes_the_sum_to_the_level():
+    mean = integer_mean(10, per_tensor(0.3, 0), per_tensor(0.1, 0))
+    assert mean.multiplier * FACTOR / 2**32 == pytest.approx(0.3, rel=1e-6) and 0 < mean.band < 1 << 21

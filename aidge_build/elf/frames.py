@@ -193,7 +193,7 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
     if name == "msr" and operands[0].upper() in ("MSP", "PSP", "CONTROL", "MSP_NS", "PSP_NS"):
         raise Refusal(f"{operands[0]} is set")
     brackets = [operand for operand in operands if operand.startswith("[")]
-    address = address_of(state, instruction, brackets[0]) if brackets else None
+    address = address_of(state, instruction, brackets[0]) if brackets else _block_address(state, name, operands)
     before = _before_write_back(state, operands)
     if name.startswith(("str", "vst", "stm", "vstm", "stl")):
         _store(state, name, operands, address)
@@ -278,9 +278,19 @@ def _store(state: State, name: str, operands: tuple[str, ...], address: Value | 
             _set_slot(state, address[1] + 4 * index, state.value(register))
 
 
+def _block_address(state: State, name: str, operands: tuple[str, ...]) -> Value | None:
+    """Where `stmia sp, {r0, r1}` begins to store: at its base; `stmdb` below it, by all its registers."""
+    if not name.startswith(("stm", "vstm")):
+        return None
+    base = state.value(operands[0].removesuffix("!"))
+    if base is None or base[0] != "stack" or not name.endswith(("db", "fd")):
+        return base
+    return "stack", base[1] - _stored_bytes(name, operands[1:])
+
+
 def _stored_bytes(name: str, operands: tuple[str, ...]) -> int:
     """At most how many bytes a store to one address writes; interleaving stores of vectors (vst4) write all their registers."""
-    if name.startswith("v"):
+    if name.startswith(("v", "stm")):
         lists = [operand for operand in operands if not operand.startswith(("[", "#"))]
         return sum(register_bytes(register) for operand in lists for register in register_list(operand))
     return 8 if name in ("strd", "strexd", "stlexd") else 4

@@ -121,6 +121,11 @@ REFUSED = {
         ' 1: nop\\n b 1b"); } int main(void) { bad(1); return 0; }',
         "depends on the way that leads there",
     ),
+    "a return address that a store of several registers replaces": (
+        '__attribute__((naked, noinline)) void bad(void) { __asm__("push {r4, lr}\\n stmia sp, {r0, r1}\\n pop {r4, pc}"); }\n'
+        "int main(void) { bad(); return 0; }",
+        "bad+0x",
+    ),
     "another stack": ('int main(void) { __asm__ volatile("msr psp, %0" : : "r"(0x20000100)); return 0; }', "PSP is set"),
     "a supervisor call": (
         'int main(void) { __asm__ volatile("svc #1"); return 0; }',

@@ -131,7 +131,8 @@ def test_ctrl_c_ends_with_130_and_the_next_build_is_that_of_a_new_checkout(comma
         next(line for line in process.stdout if line.startswith(step))
         os.killpg(process.pid, signal.SIGINT)
         output = process.stdout.read()
-        assert process.wait() == 130 and "Traceback" not in output and "LINK" not in output, output
+        # A Python that is just starting reports the interrupt in its own frozen modules; no file of ours may do so.
+        assert process.wait() == 130 and f'File "{ROOT}' not in output and "LINK" not in output, output
         assert not [path for path in folder.rglob("*") if path.name.endswith(".tmp")]
     for place in (folder, expected):
         assert run([*words, f"build={place}"], ROOT).returncode == 0

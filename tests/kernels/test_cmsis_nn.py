@@ -13,6 +13,7 @@ from tests.command import aidge_build
 from tests.shared import int8_model, vectors
 
 VARIABLE = "AIDGE_CMSIS_NN"
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits" / "digits.onnx"
 
 
 @pytest.fixture
@@ -24,8 +25,7 @@ def checkout() -> Path:
 
 
 def test_without_a_checkout_the_library_is_refused_with_the_option_that_is_missing(tmp_path):
-    (tmp_path / "net.onnx").write_bytes(b"")
-    result = aidge_build("compile", tmp_path / "net.onnx", "--out", tmp_path, "--lib", "cmsis_nn,ref")
+    result = aidge_build("compile", DIGITS, "--out", tmp_path, "--lib", "cmsis_nn,ref")
     assert result.exit_code == 2 and "--checkout cmsis_nn=DIR says where they are" in result.stderr
 
 

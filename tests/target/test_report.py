@@ -161,7 +161,7 @@ def test_an_overfull_memory_has_no_free_row(tmp_path):
 def test_the_tree_prints_sums_that_add_up(digits):
     printed = aidge_build("report", digits[0], "--board", "stm32f7", "--items", 2).stdout
     flash = printed.split("\nDTCM")[0].splitlines()
-    sizes = [(len(line) - len(line.lstrip()), int(re.search(r" ([\d,]+)(?: of|$)", line)[1].replace(",", ""))) for line in flash]
+    sizes = [(len(line) - len(line.lstrip()), int(re.search(r" ([\d,]+)(?: +of|$)", line)[1].replace(",", ""))) for line in flash]
     assert sum(size for indent, size in sizes if indent == 2) == 1_048_576
     weights = [line.split()[0] for line in flash].index("weights")
     assert sum(size for indent, size in sizes[weights + 1 : weights + 4] if indent == 4) == sizes[weights][1]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from pathlib import Path
 
 import numpy
@@ -29,6 +30,7 @@ def quantized(source: Path, target: Path, spelling: str, vectors: numpy.ndarray,
 
     form, kind, channels = spelling.split("-")
     name = onnx.load(source).graph.input[0].name
+    own = shutil.copyfile(source, target.with_suffix(".float.onnx"))  # onnxruntime writes a file of its own beside what it reads
 
     class Reader(CalibrationDataReader):
         def __init__(self):
@@ -38,7 +40,7 @@ def quantized(source: Path, target: Path, spelling: str, vectors: numpy.ndarray,
             return next(self.left, None)
 
     quantize_static(
-        str(source),
+        str(own),
         str(target),
         Reader(),
         quant_format=QuantFormat[form],

@@ -35,7 +35,7 @@ def manual(onnx_name: str, operator: type[Operator], backends: Mapping[str, Sequ
     rules = signature_of(onnx_name, OPSET)
     if rules is not None:
         lines += ["", "Outputs:", "", *(f"- {entry.name} ({entry.kind})" for entry in rules.outputs)]
-    kind = operator.__bases__[-1].__name__  # what stands before it says how quantized tensors are meant
+    kind = max(operator.__bases__, key=lambda base: len(base.__mro__)).__name__  # of several the most particular one
     lines += ["", f"Its type is {operator.__name__}, of the kind {kind}; {_gradient(operator)}."]
     lines += ["", "Runs on " + "; ".join(f"{backend} ({', '.join(dtypes)})" for backend, dtypes in backends.items()) + "."]
     examples = [_example(sample) for sample in operator.samples()[:MOST_EXAMPLES]]

@@ -189,7 +189,8 @@ def GetCurrentDir():
     return Dir('.').srcnode().abspath
 
 def DefineGroup(name, src, depend, **parameters):
-    src, paths = [File(source) for source in set(src)], [os.path.abspath(path) for path in parameters.get('CPPPATH', [])]
+    src = [File(source) for source in dict.fromkeys(src)]
+    paths = [os.path.abspath(path) for path in parameters.get('CPPPATH', [])]
     Env.AppendUnique(CPPPATH=paths)
     Groups.extend(os.path.abspath(str(node)) for node in src + paths)
     return src

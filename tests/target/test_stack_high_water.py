@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The bound of the stack holds in emulation for generated code, whatever the optimisation and the core, and is at most 64 B high.
+"""The bound of the stack holds in emulation for generated code, whatever the optimisation and the core; from -O2 on it is at
+most 64 B high.
 
 A fixed sample; AIDGE_STRESS=1 (`./sconsw stress`) runs every combination that fits its board.
 """
@@ -16,6 +17,10 @@ from aidge_build.emulate import run_program
 from tests.command import aidge_build
 from tests.programs import EXAMPLE_MODELS, EXAMPLES, build_example, build_model, needs_cross_compiler, needs_qemu
 from tests.shared import MODELS
+
+# What an inference may stay below the bound, in bytes. At -O0 nothing is inlined: a mean beside the middle of two levels
+# is added up again by a chain of functions, which few inputs need.
+MOST_BELOW = {"-O0": 160}
 
 pytestmark = [needs_cross_compiler, needs_qemu]
 
@@ -51,5 +56,5 @@ def test_the_bound_is_little_above_what_an_inference_uses(tmp_path, name, board_
     bound = checked["stack_bound_bytes"]
     print(f"{name:16} {board_name:10} {flags:9} used {used:5} bound {bound} {checked['stack_refused']}")
     assert bound is not None, checked["stack_refused"]
-    assert used <= bound <= used + 64, " > ".join(checked["stack_path"])
+    assert used <= bound <= used + MOST_BELOW.get(flags, 64), " > ".join(checked["stack_path"])
     assert 0 < checked["models"][0]["stack_bound_bytes"] < bound

@@ -79,7 +79,7 @@ def _parts(image: Image, model: str) -> tuple[ClaimedArena, ...]:
     return tuple(
         ClaimedArena(f"{model}_arena_{symbol.name[len(start) : -len(end)]}", symbol.address)
         for symbol in numbers
-        if symbol.name.startswith(start) and symbol.name.endswith(end)
+        if len(symbol.name) > len(start + end) and symbol.name.startswith(start) and symbol.name.endswith(end)
     )
 
 

@@ -94,7 +94,7 @@ class Joint:
     """A tensor that nobody writes as a whole: each of its `rows` holds the rows of `members` one after the other."""
 
     members: tuple[str, ...]
-    rows: int = 1
+    rows: int
 
 
 @dataclass(frozen=True)

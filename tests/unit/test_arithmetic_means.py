@@ -76,3 +76,19 @@ def test_what_32_bits_or_float32_cannot_hold_is_refused(count, scales):
 def test_the_multiplier_takes_the_sum_to_the_level():
     mean = integer_mean(10, per_tensor(0.3, 0), per_tensor(0.1, 0))
     assert mean.multiplier * FACTOR / 2**32 == pytest.approx(0.3, rel=1e-6) and 0 < mean.band < 1 << 21
+
+
+@pytest.mark.parametrize(
+    "count, data, zero_point, result, multiplier, band",
+    [
+        (64, 0.05, -128, 0.05, 8388608, 2801493),
+        (64, 0.05, -128, 0.1, 4194304, 1433387),
+        (125, 0.0235, 3, 0.0235, 4294967, 2504239),
+        (9, 1.0, 0, 0.3, 198841071, 1549075),
+        (1, 0.1, 127, 0.1, 536870912, 660349),
+    ],
+)
+def test_the_constants_of_a_mean_are_as_they_were(count, data, zero_point, result, multiplier, band):
+    """The band is the sum of the errors that `_most_error` lists: one less may be wrong, one more costs instructions."""
+    found = integer_mean(count, per_tensor(data, zero_point), per_tensor(result, 0))
+    assert (found.multiplier, found.band) == (multiplier, band)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""What is read of symbols and notes, from values: no program is linked."""
+
+from __future__ import annotations
+
+import struct
+from types import SimpleNamespace
+
+from aidge_build.elf import stack
+from aidge_build.elf.claims import ClaimedArena, read_claims
+from aidge_build.elf.image import _notes
+
+
+def absolute(name: str, value: int) -> SimpleNamespace:
+    return SimpleNamespace(name=name, address=value, kind="absolute")
+
+
+def test_the_parts_of_an_arena_are_the_symbols_that_begin_and_end_as_theirs():
+    symbols = [
+        absolute("aidge_kws__arena_bytes", 0),
+        absolute("aidge_kws__arena_SRAM1_bytes", 100),
+        absolute("aidge_kws__arena_DTCM_bytes", 28),
+        absolute("aidge_kws__arena_SRAM1_words", 7),
+        absolute("other_bytes", 9),
+        SimpleNamespace(name="aidge_kws__arena_SRAM2_bytes", address=5, kind="data"),
+    ]
+    (claim,) = read_claims(SimpleNamespace(notes=(), symbols=symbols, path="app.elf"))
+    assert claim.arenas == (ClaimedArena("kws_arena_SRAM1", 100), ClaimedArena("kws_arena_DTCM", 28))
+    assert claim.arena_bytes == 128 and not claim.from_note
+
+
+def note(name: bytes, text: bytes, kind: int = 1) -> bytes:
+    padded = [part + bytes(-len(part) % 4) for part in (name, text)]
+    return struct.pack("<III", len(name), len(text), kind) + b"".join(padded)
+
+
+def read(content: bytes) -> list[bytes]:
+    section = SimpleNamespace(data=lambda: content)
+    return list(_notes(SimpleNamespace(get_section_by_name=lambda name: section if name == ".note.aidge" else None)))
+
+
+def test_notes_of_any_length_follow_each_other_at_multiples_of_four_bytes():
+    texts = [b"", b"a", b"ab", b"abc", b"abcd", b"abcde"]
+    assert read(b"".join(note(b"aidge\0", text) for text in texts)) == texts
+
+
+def test_notes_of_others_and_one_that_is_cut_off_are_passed_over():
+    content = note(b"GNU\0", b"x") + note(b"aidge\0", b"other kind", 2) + note(b"aidge\0", b"mine")
+    assert read(content) == [b"mine"] and read(content[:-1]) == [] and read(content + b"\1" * 11) == [b"mine"]
+
+
+def test_a_program_without_a_vector_table_begins_at_the_entry_of_the_elf_without_its_thumb_bit(monkeypatch):
+    monkeypatch.setattr(stack, "_bound", lambda code, entry, whole: entry)
+    code = SimpleNamespace(tables=[], image=SimpleNamespace(entry=0x101), instructions={0x100: None})
+    assert stack._program(code) == 0x100
+
+
+def test_a_handler_at_the_end_of_a_section_is_not_in_it():
+    table = SimpleNamespace(handlers=(0x100, 0x1FE, 0x200))
+    code = SimpleNamespace(image=SimpleNamespace(sections=[SimpleNamespace(address=0x100, end=0x200)]))
+    assert stack._handlers(code, [table], inside=True) == [0x100, 0x1FE]
+    assert stack._handlers(code, [table], inside=False) == [0x200]

@@ -29,8 +29,9 @@ from aidge_build.operators import builtin_operators
 from aidge_build.operators.activation import Clip
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.view import Transpose
 from aidge_build.recipes import RECIPES
-from aidge_build.recipes.check import check_rewrite, checked
+from aidge_build.recipes.check import check_graph, check_rewrite, checked
 from aidge_build.recipes.fuse_pad import fuse_pad
 from aidge_build.recipes.meaning import require_same_meaning
 from aidge_build.recipes.recipe import Recipe
@@ -327,3 +328,15 @@ def test_a_view_whose_formats_store_other_bytes_is_refused():
     wrong = dataclasses.replace(choice, outputs=(row_major(4),))
     with pytest.raises(AidgeError, match="is no other name for the bytes of 'x'"):
         checked_views(dataclasses.replace(assignment, choices={**assignment.choices, name: wrong}))
+
+
+def test_a_view_that_changes_what_stored_values_mean_is_refused():
+    coarse, fine = Quantization((0.5,), (0,)), Quantization((0.25,), (3,))
+    tensors = {
+        "x": Tensor("x", (2, 3), DType.int8, quantization=coarse),
+        "y": Tensor("y", (3, 2), DType.int8, quantization=fine),
+    }
+    view = graph_view("net", [Node("turn", Transpose((1, 0)), ("x",), ("y",))], tensors, ("x",), ("y",))
+    wanted = "node 'turn' .*it hands on stored values, but 'y' is int8 with .*0.25.* and 'x' int8 with .*0.5"
+    with pytest.raises(AidgeError, match=wanted):
+        check_graph(view, "mine")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import tracemalloc
 from random import Random
 
+import numpy
 import pytest
 
 from aidge_build.errors import CheckFailed
@@ -210,3 +211,16 @@ def test_random_plans_are_judged_as_byte_by_byte():
         assert found == wanted, (spans, moves)
         verdicts[wanted] += 1
     assert min(verdicts.values()) > 60
+
+
+@pytest.mark.parametrize(
+    "span, addresses",
+    [
+        (Span("arena", 10, 4), [10, 11, 12, 13]),
+        (Span("arena", 100, 6, rows=3, stride_bytes=5), [100, 101, 105, 106, 110, 111]),
+        (Span("arena", 10, 5, cont_bytes=3, wrap_offset_bytes=40), [10, 11, 12, 40, 41]),
+        (Span("arena", 20, 4, rows=2, stride_bytes=4, cont_bytes=5, wrap_offset_bytes=0), [20, 21, 24, 0]),
+    ],
+)
+def test_each_byte_of_a_tensor_has_its_place(span, addresses):
+    assert span.address(numpy.arange(span.size_bytes)).tolist() == addresses

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 from aidge_build.elf import stack
 from aidge_build.elf.claims import ClaimedArena, read_claims
+from aidge_build.elf.compiled import compiled_files
 from aidge_build.elf.image import _notes
 
 
@@ -60,3 +61,8 @@ def test_a_handler_at_the_end_of_a_section_is_not_in_it():
     code = SimpleNamespace(image=SimpleNamespace(sections=[SimpleNamespace(address=0x100, end=0x200)]))
     assert stack._handlers(code, [table], inside=True) == [0x100, 0x1FE]
     assert stack._handlers(code, [table], inside=False) == [0x200]
+
+
+def test_a_file_that_cannot_be_read_names_no_sources(tmp_path):
+    (tmp_path / "text.elf").write_text("no ELF file")
+    assert compiled_files(str(tmp_path / "absent.elf")) == compiled_files(str(tmp_path / "text.elf")) == ()

@@ -86,6 +86,14 @@ def test_other_padding_stays(pads, value):
     assert types(fuse_pad(view)) == ["Pad", "Conv2D"]
 
 
+def test_padding_that_is_the_weights_too_stays():
+    pads = numpy.array([0, 0, 1, 1, 0, 0, 1, 1])
+    view = graph(
+        "p = Pad(x, pads) y = Conv(p, p)", inputs="float[1,4,6,6] x", outputs="float[1,1,1,1] y", constants={"pads": pads}
+    )
+    assert types(fuse_pad(view)) == ["Pad", "Conv2D"]
+
+
 def test_padding_in_front_of_an_average_pool_counts():
     before = graph(
         "p = Pad(x, pads) y = AveragePool<kernel_shape=[3,3]>(p)",

@@ -269,3 +269,14 @@ def test_quantized_weights_of_a_float_layer_become_float():
     after = simplify(before)
     assert types(after) == ["Conv2D"]
     assert after.tensor(after.nodes[0].inputs[1]).dtype.is_float and same_meaning(before, after)
+
+
+@pytest.mark.parametrize("beta", [0.0, 1.0, 0.5])
+def test_the_factor_of_a_bias_counts_also_where_it_is_zero(beta):
+    before = graph(
+        f"y = Gemm<beta={beta}>(x, w, c)",
+        inputs="float[2,5] x",
+        outputs="float[2,3] y",
+        constants={"w": floats(5, 3), "c": floats(3)},
+    )
+    assert same_meaning(before, simplify(before))

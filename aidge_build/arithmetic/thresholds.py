@@ -9,6 +9,7 @@ accumulator of the range: that is the whole proof, and the search for m is an in
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy
 
@@ -16,9 +17,11 @@ from aidge_build.arithmetic.requantize import requantize
 
 LEVELS = numpy.arange(-127, 128, dtype=numpy.int64)  # the steps: y >= level
 MOST_MULTIPLIER = (1 << 31) - 1
-FRACTIONS = 512  # of an accumulator step, by which the line is moved
-MOVES_TRIED = 40
-EXTRAS = numpy.arange(1 << 13, dtype=numpy.int64)  # accumulator steps that, with a constant, make a fraction of a step
+MOST_CUTS = 64  # of the search for the slope with most room; half a dozen are usual
+MOST_EXTRA = 1 << 20  # accumulator steps that, with a constant, make a fraction of a step
+MOST_CONSTANT = 1 << 30
+MOST_ACCUMULATOR = (1 << 31) - 1
+_FAR = 1 << 61  # where no step says how far a line may be moved
 _NONE = 0
 
 
@@ -31,6 +34,51 @@ class Staircase:
     high: numpy.ndarray
     multipliers: numpy.ndarray
     zero_point: int
+
+    @cached_property
+    def counts_at(self) -> numpy.ndarray:
+        """Whether the accumulator of a step is in the range; bool [channels, 255]."""
+        return self.steps <= self.high[:, None]
+
+    @cached_property
+    def counts_before(self) -> numpy.ndarray:
+        """Whether the accumulator before a step is in the range; bool [channels, 255]."""
+        return self.steps > self.low[:, None]
+
+    @cached_property
+    def roomiest_slope(self) -> numpy.ndarray:
+        """Per channel the slope in 0 .. 4 * multiplier of the line acc * slope + move that may be moved furthest; float64.
+
+        At a slope, `move` must reach max(level - acc * slope) over the accumulators at steps, and stay below the least of those
+        before them. The difference is concave and made of straight pieces: the next slope that is looked at is where the pieces
+        at two slopes on either side of the top meet (Kelley's cutting planes), until no piece is new.
+        """
+        at, before = self.steps.astype(numpy.float64), self.steps - 1.0
+        rows = numpy.arange(len(at))
+
+        def piece(slope: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+            lowest = numpy.where(self.counts_at, LEVELS - at * slope[:, None], -numpy.inf).argmax(axis=1)
+            highest = numpy.where(self.counts_before, LEVELS - before * slope[:, None], numpy.inf).argmin(axis=1)
+            rise = at[rows, lowest] - before[rows, highest]
+            return rise, (LEVELS[highest] - LEVELS[lowest]).astype(numpy.float64)
+
+        most = 4 * self.multipliers.astype(numpy.float64)
+        (left_rise, left_room), (right_rise, right_room) = piece(numpy.zeros(len(at))), piece(most)
+        slope = most
+        for _ in range(MOST_CUTS):
+            with numpy.errstate(divide="ignore", invalid="ignore"):
+                meeting = (right_room - left_room) / (left_rise - right_rise)
+            is_between = (left_rise > 0) & (right_rise < 0)
+            slope = numpy.where(is_between, meeting, numpy.where(right_rise < 0, 0, most))
+            rise, room = piece(slope)
+            is_new = is_between & (((rise > 0) & (rise != left_rise)) | ((rise <= 0) & (rise != right_rise)))
+            if not is_new.any():
+                break
+            is_left = is_new & (rise > 0)
+            left_rise, left_room = numpy.where(is_left, rise, left_rise), numpy.where(is_left, room, left_room)
+            is_right = is_new & (rise <= 0)
+            right_rise, right_room = numpy.where(is_right, rise, right_rise), numpy.where(is_right, room, right_room)
+        return slope
 
     def of(self, channels) -> Staircase:
         """Only these channels."""
@@ -87,33 +135,44 @@ class HighForm:
 def low_form(stairs: Staircase, shift: int, is_tuned: bool = True) -> LowForm:
     """Multipliers for accumulators as they are.
 
-    The line first crosses the half steps exactly. Where float rounding to even has moved a step, the line must be moved by a
-    fraction of an accumulator step: `is_tuned` finds an extra and a constant whose sum is near that fraction.
+    The line first crosses the half steps exactly: extra 0, `rounding_constant`. Where float rounding to even has moved a step, no
+    such line need be there: `is_tuned` then takes the line that leaves most room, and an extra and a constant that hit the room.
     """
     count = len(stairs.low)
-    found, extras = numpy.zeros(count, numpy.int64), numpy.zeros(count, numpy.int64)
+    extras = numpy.zeros(count, numpy.int64)
     constants = numpy.full(count, rounding_constant(stairs.zero_point, shift), numpy.int64)
-    open_channels = numpy.arange(count)
-    for fraction in (0, *_alternating(MOVES_TRIED)) if is_tuned else (0,):
-        if not len(open_channels):
-            break
-        part = stairs.of(open_channels)
-        slope = part.multipliers.astype(numpy.float64)
-        if fraction:
-            wanted = stairs.zero_point + 0.5 + fraction / FRACTIONS * slope
-            candidates = numpy.rint((wanted[:, None] - EXTRAS * slope[:, None]) * 2.0**shift)
-            best = numpy.abs(candidates * 2.0**-shift + EXTRAS * slope[:, None] - wanted[:, None]).argmin(axis=1)
-            extra, constant = (
-                EXTRAS[best],
-                candidates[numpy.arange(len(best)), best].clip(-(1 << 30), 1 << 30).astype(numpy.int64),
-            )
-        else:
-            extra, constant = extras[open_channels], constants[open_channels]
-        scaled = part.steps + extra[:, None]
-        multipliers = _multipliers(scaled, scaled - 1, ((LEVELS << shift) - constant[:, None]) << 32, part)
-        found[open_channels], extras[open_channels], constants[open_channels] = multipliers, extra, constant
-        open_channels = open_channels[multipliers == _NONE]
+    found = _multipliers(stairs.steps, stairs.steps - 1, ((LEVELS << shift) - constants[:, None]) << 32, stairs)
+    open_channels = numpy.flatnonzero((found == _NONE) & is_tuned)
+    if len(open_channels):
+        for channel, multiplier, lowest, highest in zip(open_channels, *_room(stairs, open_channels, 1, shift)):
+            extra = first_multiple_within(int(multiplier), 1 << 32, int(lowest), int(highest)) if lowest <= highest else None
+            if extra is None or extra > min(MOST_EXTRA, MOST_ACCUMULATOR - stairs.high[channel]):
+                continue
+            constant = -((extra * int(multiplier) - int(lowest)) >> 32)
+            if abs(constant) <= MOST_CONSTANT:
+                found[channel], extras[channel], constants[channel] = multiplier, extra, constant
     return LowForm(found, extras, constants)
+
+
+def first_multiple_within(factor: int, modulus: int, low: int, high: int) -> int | None:
+    """The smallest n >= 0 for which n * factor, modulo `modulus` > 0, lies in low..high modulo it; None if there is none.
+
+    As in Euclid's algorithm: in n * factor = turns * modulus + rest the turns solve the same problem modulo `factor`.
+    """
+    if high - low >= modulus - 1 or low % modulus > high % modulus:  # 0 is within
+        return 0
+    low, high, factor = low % modulus, high % modulus, factor % modulus
+    if low == 0:
+        return 0
+    if factor == 0:
+        return None
+    if 2 * factor > modulus:
+        return first_multiple_within(modulus - factor, modulus, modulus - high, modulus - low)
+    first = -(-low // factor)
+    if first * factor <= high:
+        return first
+    turns = first_multiple_within(-modulus, factor, low, high)
+    return None if turns is None else -(-(low + turns * modulus) // factor)
 
 
 def rounding_constant(zero_point: int, shift: int) -> int:
@@ -127,29 +186,46 @@ def high_form(stairs: Staircase, shift: int, scale: int = 256) -> HighForm:
     found, offsets = numpy.zeros(count, numpy.int64), numpy.zeros(count, numpy.int64)
     with numpy.errstate(divide="ignore", over="ignore"):
         exact = (stairs.zero_point + 0.5) / stairs.multipliers.astype(numpy.float64) * scale
-    open_channels = numpy.flatnonzero(numpy.abs(exact) < 1 << 31)
-    for nudge in (0, *_alternating(2 * MOVES_TRIED)):
-        if not len(open_channels):
-            break
-        part = stairs.of(open_channels)
-        offset = numpy.rint(exact[open_channels]).astype(numpy.int64) + nudge
-        fits = numpy.maximum(numpy.abs(scale * part.low + offset), numpy.abs(scale * part.high + offset)) < 1 << 31
-        scaled = scale * part.steps + offset[:, None]
-        multipliers = numpy.where(fits, _multipliers(scaled, scaled - scale, (LEVELS << shift) << 32, part), _NONE)
-        found[open_channels], offsets[open_channels] = multipliers, offset
-        open_channels = open_channels[multipliers == _NONE]
+    near = numpy.flatnonzero(numpy.abs(exact) < 1 << 31)
+    part = stairs.of(near)
+    offsets[near] = numpy.rint(exact[near]).astype(numpy.int64)
+    scaled = scale * part.steps + offsets[near, None]
+    found[near] = _multipliers(scaled, scaled - scale, (LEVELS << shift) << 32, part)
+    open_channels = near[found[near] == _NONE]
+    if len(open_channels):
+        multipliers, lowest, highest = _room(stairs, open_channels, scale, shift)
+        first, last = -(-lowest // multipliers), highest // multipliers
+        is_hit = (lowest <= highest) & (first <= last)
+        found[open_channels[is_hit]], offsets[open_channels[is_hit]] = multipliers[is_hit], ((first + last) >> 1)[is_hit]
+    fits = numpy.maximum(numpy.abs(scale * stairs.low + offsets), numpy.abs(scale * stairs.high + offsets)) < 1 << 31
+    found = numpy.where(fits, found, _NONE)
     return HighForm(found, numpy.where(found == _NONE, 0, offsets))
 
 
-def _alternating(most: int) -> list[int]:
-    """1, -1, 2, -2, ...: steps lie close to each other, so that small moves find most."""
-    return [sign * size for size in range(1, most) for sign in (1, -1)]
+def _room(
+    stairs: Staircase, channels: numpy.ndarray, scale: int, shift: int
+) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+    """(m, lowest, highest) of each of `channels`: with this m the line scale * acc * m + move is right from lowest to highest.
+
+    Of all multipliers the one with most room, whose slope is `roomiest_slope`; lowest > highest where there is no line.
+    """
+    wanted = numpy.floor(stairs.roomiest_slope[channels] * 2.0 ** (32 + shift) / scale)
+    part = stairs.of(channels)
+    rooms = []
+    for more in (0, 1):
+        multipliers = numpy.clip(wanted + more, 1, MOST_MULTIPLIER).astype(numpy.int64)
+        bounds, slopes = (LEVELS << shift) << 32, scale * multipliers[:, None]
+        lowest = numpy.where(part.counts_at, bounds - part.steps * slopes, -_FAR).max(axis=1)
+        highest = numpy.where(part.counts_before, bounds - (part.steps - 1) * slopes, _FAR).min(axis=1) - 1
+        rooms.append((multipliers, lowest, highest))
+    is_second = rooms[1][2] - rooms[1][1] > rooms[0][2] - rooms[0][1]
+    return tuple(numpy.where(is_second, second, first) for first, second in zip(*rooms))
 
 
 def _multipliers(at: numpy.ndarray, before: numpy.ndarray, bounds: numpy.ndarray, stairs: Staircase) -> numpy.ndarray:
     """m in 1..2^31-1 with at * m >= bounds and before * m < bounds at every step inside the range; 0 where there is none."""
     bounds = numpy.broadcast_to(bounds, at.shape)
-    counts_at, counts_before = stairs.steps <= stairs.high[:, None], stairs.steps > stairs.low[:, None]
+    counts_at, counts_before = stairs.counts_at, stairs.counts_before
     safe_at, safe_before = numpy.where(at == 0, 1, at), numpy.where(before == 0, 1, before)
     floor_at, floor_before = bounds // safe_at, bounds // safe_before
     ceiling_at, ceiling_before = -(-bounds // safe_at), -(-bounds // safe_before)

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from aidge_build.arithmetic.requantize import requantize
-from aidge_build.arithmetic.thresholds import high_form, low_form, staircase
+from aidge_build.arithmetic.thresholds import LEVELS, Staircase, first_multiple_within, high_form, low_form, staircase
 
 MOST = 40_000
 
@@ -51,3 +54,35 @@ def test_the_staircase_begins_and_ends_with_the_range():
     stairs = staircase(numpy.array([0.01], numpy.float32), 0, numpy.array([-30]), numpy.array([170]))
     assert stairs.steps.min() == -30 and stairs.steps.max() == 171
     assert [int(step) for step in stairs.steps[0][127:131]] == [-30, 51, 150, 171]  # 1.5 is rounded to the even 2
+
+
+@given(st.integers(0, 300), st.integers(1, 200), st.integers(-500, 500), st.integers(0, 250))
+def test_the_first_multiple_within_an_interval_is_the_one_that_counting_finds(factor, modulus, low, length):
+    within = [n for n in range(modulus) if (n * factor - low) % modulus <= length]
+    found = first_multiple_within(factor, modulus, low, low + length)
+    assert found == (within[0] if within else None)
+
+
+def lines(seed: int, shift: int, scale: int, move: int):
+    """Staircases that are those of integer lines: one at least is there to be found."""
+    random = numpy.random.default_rng(seed)
+    high = numpy.exp(random.uniform(numpy.log(2_000), numpy.log(1_000_000), 40)).astype(numpy.int64)
+    low = -(high * random.uniform(0.2, 1, 40)).astype(numpy.int64)
+    slopes = numpy.minimum(random.uniform(0.3, 3, 40) * 127 / high, scale * 2.0 ** (-1.01 - shift))
+    multipliers = (slopes * 2.0 ** (32 + shift) / scale).astype(numpy.int64)
+    moves = (random.uniform(-60, 60, 40) * 2.0 ** (32 + shift) / multipliers).astype(numpy.int64) if move else 0 * multipliers
+    constants = random.integers(-60 << shift, 60 << shift, 40)
+    below, above = numpy.repeat(low[:, None] - 1, 255, 1), numpy.repeat(high[:, None] + 1, 255, 1)
+    while (above - below > 1).any():
+        middle = (below + above + 1) >> 1
+        products = ((scale * middle + moves[:, None]) * multipliers[:, None] >> 32) + constants[:, None] * (1 - move)
+        hit = products >> shift >= LEVELS
+        above, below = numpy.where(hit, middle, above), numpy.where(hit, below, middle)
+    return Staircase(above, low, high, slopes.astype(numpy.float32), 0)
+
+
+@pytest.mark.parametrize("shift", [2, 4, 6, 8])
+def test_a_line_that_exists_is_found(shift):
+    low_found = low_form(lines(shift, shift, 1, 0), shift).multipliers > 0
+    high_found = high_form(lines(shift, shift + 8, 256, 1), shift + 8).multipliers > 0
+    assert low_found.all() and high_found.all()

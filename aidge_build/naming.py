@@ -150,6 +150,11 @@ def split_second_name(symbol: str) -> tuple[str, str] | None:
     return (match[1], match[2]) if match else None
 
 
+def code_symbol(model: str, digest: str) -> str:
+    """The absolute symbol by which a model's code file says which one it is."""
+    return f"aidge_{model}__code_{digest}"
+
+
 _HARMLESS = frozenset(map(chr, range(0x20, 0x7F))) - frozenset("*?\\")
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from aidge_build import machine
 from aidge_build.boards import Board, load_board
+from aidge_build.emit.claim import CLAIM_VERSION as VERSION
 from aidge_build.toolchain import build_program
 from tests.command import aidge_build
 from tests.shared import int8_model, vectors
@@ -26,9 +28,18 @@ needs_cross_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"),
 needs_cross_cplusplus = pytest.mark.skipif(
     machine.CROSS_CPLUSPLUS.version() is None, reason=f"needs {' '.join(machine.CROSS_CPLUSPLUS.packages)}"
 )
+
 needs_qemu = pytest.mark.skipif(not shutil.which("qemu-system-arm"), reason="needs qemu-system-arm")
 
 SHA256 = "ab" * 32
+
+
+def constant(symbol: str = "kws_fc_weights", content: bytes = bytes([3]) * 64, alignment: int = 1) -> dict:
+    """What a claim says of an array of weights."""
+    digest = hashlib.sha256(content).hexdigest()
+    return {"symbol": symbol, "size_bytes": len(content), "alignment": alignment, "sha256": digest}
+
+
 CLAIM = {
     "model": "kws",
     "model_sha256": SHA256,
@@ -37,9 +48,10 @@ CLAIM = {
     "arena_bytes": 512,
     "state_symbol": None,
     "state_bytes": 0,
+    "interface": "",
+    "code": "",
     "weights_bytes": 64,
-    "weights": ["kws_fc_weights"],
-    "weights_alignment": 1,
+    "weights": [constant()],
     "functions": ["kws_run"],
     "layers": ["kws_conv", "kws_fc"],
     "peak_bytes": 512,
@@ -52,7 +64,7 @@ def arena(**changes) -> dict:
     return {"arenas": [{**CLAIM["arenas"][0], **changes}], "arena_bytes": changes.get("size_bytes", 512)}
 
 
-def note(claim: dict, version: int = 2) -> str:
+def note(claim: dict, version: int = VERSION) -> str:
     """The claim as top-level assembler, as generated models carry it."""
     text = json.dumps(claim, sort_keys=True, separators=(",", ":"))
     descriptor = version.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text.encode()
@@ -62,7 +74,9 @@ def note(claim: dict, version: int = 2) -> str:
         ".global aidge_kws__arena_bytes\\n.set aidge_kws__arena_bytes, {claim["arena_bytes"]}\\n");"""
 
 
-def model(region: str = "", arena_bytes: int = 512, weights: str = "const", claim: dict | None = None, version: int = 2) -> str:
+def model(
+    region: str = "", arena_bytes: int = 512, weights: str = "const", claim: dict | None = None, version: int = VERSION
+) -> str:
     """A hand-written "model" of two layers that share a kernel, and a main that runs it twice and prints 64 * 3 * 2."""
     place = f'__attribute__((section(".bss.aidge_{region}.kws"), aligned(16)))' if region else ""
     return f"""

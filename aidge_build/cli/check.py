@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
-from aidge_build.cli.linked import add_memory_arguments, memories, stack_of
+from aidge_build.cli.linked import add_agreed_arguments, add_memory_arguments, memories, stack_of
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
+from aidge_build.elf.agreed import agreed_upon
+from aidge_build.elf.arena_proof import check_reach
 from aidge_build.elf.contents import check_contents
 from aidge_build.elf.findings import ERROR, RULES, Finding, in_order
 from aidge_build.elf.proof import Plan, check_image, keeps_plan, measure
@@ -28,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it (repeat)"
     )
+    add_agreed_arguments(parser)
     add_options(parser, (*options_named(BUDGET, "max-stack", "max-flash"), *options_named(CHECK, "quiet")))
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
 
@@ -36,11 +40,14 @@ def run(arguments: argparse.Namespace) -> Outcome:
     image = read_image(arguments.elf)
     claims = read_claims(image)
     plans = [_read_plan(path) for path in arguments.plan]
-    uses, homeless = region_use(image, memories(arguments))
+    regions = memories(arguments)
+    agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in regions])
+    uses, homeless = region_use(image, regions)
     stack = stack_of(arguments.elf, image, claims, arguments.max_stack is not None)
     findings = in_order(
         [
-            *check_image(image, claims, plans, uses, homeless),
+            *check_image(image, claims, plans, uses, homeless, agreed),
+            *_check_reach(image, claims, stack),
             *check_contents(image, uses, arguments.max_flash),
             *(check_stack(stack, arguments.max_stack) if stack else ()),
         ]
@@ -51,8 +58,15 @@ def run(arguments: argparse.Namespace) -> Outcome:
         content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
     shown = _shown(findings, arguments.quiet.split(",") if arguments.quiet else [])
-    text = _text(arguments.elf, image, claims, uses, stack, shown)
+    kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
+    text = _text(arguments.elf, claims, kept, uses, stack, shown)
     return Outcome(text, data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _check_reach(image: Image, claims: tuple[Claim, ...], stack: StackUse | None) -> Iterator[Finding]:
+    """Only where the stack has a bound: nothing else says how far down it grows."""
+    if stack and stack.program.bytes is not None:
+        yield from check_reach(image, claims, stack.program.bytes + (stack.interrupt.bytes or 0))
 
 
 def _shown(findings: tuple[Finding, ...], quiet: list[str]) -> tuple[Finding, ...]:
@@ -125,8 +139,8 @@ def _as_json(
 
 def _text(
     elf: Path,
-    image: Image,
     claims: tuple[Claim, ...],
+    kept: list[str],
     uses: tuple[RegionUse, ...],
     stack: StackUse | None,
     findings: tuple[Finding, ...],
@@ -135,7 +149,7 @@ def _text(
     for claim in claims:
         if not claim.arenas:
             lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B, supplied by the caller")
-        elif keeps_plan(image, claim, claims, uses):
+        elif claim.model in kept:
             lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B = plan")
     for use in uses:
         if use.used_bytes:

@@ -11,6 +11,7 @@ from pathlib import Path
 from aidge_build.boards import load_board
 from aidge_build.cli import check
 from aidge_build.cli.boards import add_board_path
+from aidge_build.cli.linked import add_agreed_arguments
 from aidge_build.cli.outcome import Outcome
 from aidge_build.elf import read_image
 from aidge_build.elf.uf2 import uf2_of
@@ -31,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it, for the check (repeat)"
     )
+    add_agreed_arguments(parser)
     parser.add_argument("-n", "--dry-run", action="store_true", help="only print the commands")
 
 
@@ -59,6 +61,8 @@ def _require_check(arguments: argparse.Namespace) -> None:
         board_path=arguments.board_path,
         region=[],
         plan=arguments.plan,
+        shares=arguments.shares,
+        weights_in=arguments.weights_in,
         max_stack=None,
         max_flash=None,
         quiet=None,

@@ -20,6 +20,11 @@ def add_memory_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, options_named(CHECK, "board", "region", "board-path"))
 
 
+def add_agreed_arguments(parser: argparse.ArgumentParser) -> None:
+    """`--shares` and `--weights-in`: what the check of a program takes for granted."""
+    add_options(parser, options_named(CHECK, "shares", "weights-in"))
+
+
 def memories(arguments: argparse.Namespace) -> tuple[Region, ...]:
     """The memories that the command names, or those of its board."""
     if arguments.board:

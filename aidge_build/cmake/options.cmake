@@ -11,7 +11,7 @@ macro(_aidge_options_of_model)
 endmacro()
 macro(_aidge_options_of_check)
   set(single BOARD MAX_STACK MAX_FLASH)
-  set(lists REGIONS BOARD_PATH QUIET)
-  set(rows BOARD:word:--board REGIONS:pairs:--region BOARD_PATH:folders:--board-path QUIET:list:--quiet
-           MAX_STACK:number:--max-stack MAX_FLASH:number:--max-flash)
+  set(lists REGIONS BOARD_PATH SHARES WEIGHTS_IN QUIET)
+  set(rows BOARD:word:--board REGIONS:pairs:--region BOARD_PATH:folders:--board-path SHARES:list:--shares
+           WEIGHTS_IN:list:--weights-in QUIET:list:--quiet MAX_STACK:number:--max-stack MAX_FLASH:number:--max-flash)
 endmacro()

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from aidge_build.elf.claims import Claim, read_claims
+from aidge_build.elf.claim import Claim
+from aidge_build.elf.claims import read_claims
 from aidge_build.elf.disassembly import read_disassembly
 from aidge_build.elf.image import Image, Section, Symbol, read_image
 from aidge_build.elf.regions import RegionUse, region_use

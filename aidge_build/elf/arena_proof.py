@@ -4,30 +4,62 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 
 from aidge_build.boards import Region
-from aidge_build.elf.claims import Claim, ClaimedArena
+from aidge_build.elf.agreed import Agreed
+from aidge_build.elf.claim import Claim, ClaimedArena
 from aidge_build.elf.findings import ERROR, WARNING, Finding
-from aidge_build.elf.image import Image, Section, Symbol
-from aidge_build.elf.regions import places, region_at
+from aidge_build.elf.image import Image, Symbol
+from aidge_build.elf.occupants import Span, described, foreign_sections, reserved
+from aidge_build.elf.regions import region_at
 from aidge_build.elf.reservations import HEAP_FIRSTS, reservations
 from aidge_build.elf.vectors import find_tables
 
 _SHOWN = 3
 
 
-def check_buffers(image: Image, claim: Claim, claims: Sequence[Claim], regions: Sequence[Region]) -> Iterator[Finding]:
-    """MEM02 and MEM12 about the arrays of a model's arena, and its state."""
+@dataclass(frozen=True)
+class _Others:
+    """The arrays of all models by name, and those that may have bytes of the arena that is looked at."""
+
+    names: Collection[str]
+    allowed: Collection[str] = ()
+
+
+def check_buffers(
+    image: Image, claim: Claim, claims: Sequence[Claim], regions: Sequence[Region], agreed: Agreed
+) -> Iterator[Finding]:
+    """MEM02 and MEM12 about the arrays of a model's arena, and its state, whose bytes are its own in any case."""
     names = {name for other in claims for name in other.buffers}
+    friends = agreed.shares_with(claim.model)
+    arenas = {part.symbol for other in claims if other.model in friends for part in other.arenas}
     for part in claim.arenas:
-        yield from _check(image, claim, f"arena {part.symbol}", part, names, regions)
+        yield from _check(image, claim, f"arena {part.symbol}", part, _Others(names, arenas), regions)
     if claim.state_symbol is not None:
         state = ClaimedArena(claim.state_symbol, claim.state_bytes)
-        yield from _check(image, claim, f"state {state.symbol}", state, names, regions)
+        yield from _check(image, claim, f"state {state.symbol}", state, _Others(names), regions)
+
+
+def check_reach(image: Image, claims: Sequence[Claim], stack_bytes: int) -> Iterator[Finding]:
+    """MEM12: the stack, which grows down from where the vector table lets it begin, comes by an arena before it ends."""
+    for claim in claims:
+        for part in claim.arenas:
+            symbol = image.symbol(part.symbol)
+            for table in find_tables(image) if symbol and part.size_bytes else ():
+                end = symbol.address + part.size_bytes
+                if end < table.stack and Span(table.stack - stack_bytes, table.stack).meets(symbol.address, end):
+                    yield Finding(
+                        "MEM12",
+                        ERROR,
+                        f"arena {part.symbol} ends {table.stack - end:,} B below 0x{table.stack:08x}, "
+                        f"where the stack begins, which needs {stack_bytes:,} B",
+                        "more room between them: the linker script decides where the stack begins",
+                    )
 
 
 def _check(
-    image: Image, claim: Claim, label: str, part: ClaimedArena, names: Collection[str], regions: Sequence[Region]
+    image: Image, claim: Claim, label: str, part: ClaimedArena, others: _Others, regions: Sequence[Region]
 ) -> Iterator[Finding]:
     if part.size_bytes == 0:
         return
@@ -52,7 +84,7 @@ def _check(
         )
     yield from _check_region(label, symbol, part, regions)
     yield from _check_section(image, label, symbol, part)
-    sharers = list(_sharers(image, symbol, part, names))
+    sharers = list(_sharers(image, symbol, part, others))
     if sharers:
         more = f" and {len(sharers) - _SHOWN} more" if len(sharers) > _SHOWN else ""
         yield Finding("MEM12", ERROR, f"{label} shares its bytes with {', '.join(sharers[:_SHOWN])}{more}")
@@ -124,28 +156,26 @@ def _check_heap(image: Image, label: str, symbol: Symbol, part: ClaimedArena, re
         )
 
 
-def _sharers(image: Image, symbol: Symbol, part: ClaimedArena, names: Collection[str]) -> Iterator[str]:
+def _sharers(image: Image, symbol: Symbol, part: ClaimedArena, others: _Others) -> Iterator[str]:
     """Other sections, variables, heap and stack that have bytes of the arena. A second name of the arena is none of them."""
-    begin, end = symbol.address, symbol.address + part.size_bytes
-    own = image.section_of(symbol)
-    for section, first, last in places(image):
-        if section is not own and first < end and begin < last:
-            yield f"section {section.name} (0x{first:08x} to 0x{last - 1:08x}{_largest(image, section)})"
+    span, own = Span(symbol.address, symbol.address + part.size_bytes), image.section_of(symbol)
+    allowed = _spans(image, others.allowed)
+    foreign = list(foreign_sections(image, span, own, allowed))
+    for section, place in foreign:
+        yield described(image, section, place)
+    told = {section.name for section, _ in foreign}
     for other in image.symbols:
-        if other.section != symbol.section or not other.size_bytes or other.linked_name == symbol.linked_name:
+        if other is symbol or not other.size_bytes or other.section in told or other.linked_name in others.allowed:
             continue
-        is_alias = (other.address, other.size_bytes) == (begin, symbol.size_bytes) and other.name not in names
-        if not is_alias and other.address < end and begin < other.address + other.size_bytes:
+        is_alias = (other.address, other.size_bytes) == (symbol.address, symbol.size_bytes) and other.name not in others.names
+        if not is_alias and span.meets(other.address, other.address + other.size_bytes):
             yield f"{other.linked_name} ({other.size_bytes:,} B at 0x{other.address:08x})"
-    for reservation in reservations(image):
-        if reservation.begin < end and begin < reservation.end:
-            yield f"{reservation.what}, 0x{reservation.begin:08x} to 0x{reservation.end - 1:08x}"
+    yield from reserved(image, span)
     for table in find_tables(image) if image.machine == "ARM" else ():
-        if begin < table.stack <= end:
+        if span.begin < table.stack <= span.end:
             yield f"the stack, which grows down from 0x{table.stack:08x}"
 
 
-def _largest(image: Image, section: Section) -> str:
-    inside = [symbol for symbol in image.symbols if symbol.section == section.name and symbol.size_bytes]
-    largest = min(inside, key=lambda symbol: (-symbol.size_bytes, symbol.linked_name), default=None)
-    return f": {largest.linked_name}" if largest else ""
+def _spans(image: Image, names: Collection[str]) -> list[Span]:
+    symbols = filter(None, (image.symbol(name) for name in sorted(names)))
+    return [Span(symbol.address, symbol.address + symbol.size_bytes) for symbol in symbols]

@@ -23,9 +23,13 @@ RULES = {
         "an arena, a state or the weights differ from the plan, or lie elsewhere",
         "generate, compile and link anew from one model",
     ),
-    "MEM03": Rule("weights are in RAM", "the linker script must place .rodata in flash"),
+    "MEM03": Rule(
+        "weights are in RAM, or are not stored or loaded",
+        "the linker script must place .rodata in flash; where start-up code copies it on purpose, say --weights-in",
+    ),
     "MEM04": Rule(
-        "the program is not the one of the plan, or its note is gone", "generate, compile and link anew from one model"
+        "the program is not the one of the plan, its code and constants are of two models, or its note is gone",
+        "generate, compile and link anew from one model",
     ),
     "MEM05": Rule(
         "the same bytes are linked several times", "define them in one C file, not in a header, or give equal tensors one name"
@@ -43,11 +47,15 @@ RULES = {
     ),
     "MEM11": Rule("the ELF file's own headers would be loaded", "link with -n, or -Wl,-z,max-page-size=4"),
     "MEM12": Rule(
-        "bytes of an arena belong to something else, too",
-        "give each section memory of its own; arenas that take turns are the caller's (`arena=caller`)",
+        "bytes of an arena or of weights belong to something else, too",
+        "give each section memory of its own; models whose arenas take turns must say so: --shares kws+vww",
     ),
     "MEM13": Rule(
         "a model was generated for another core than the program", "generate it with the board or core of this program"
+    ),
+    "MEM14": Rule(
+        "an array of weights does not hold the bytes that were generated",
+        "nothing but the linker may write the program: link anew, and look at what changes it afterwards",
     ),
     "STK01": Rule(
         "the stack may grow beyond its reserve or its budget",

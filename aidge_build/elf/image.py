@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
+from typing import Literal
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.constants import SH_FLAGS
@@ -31,7 +32,10 @@ _MOST_ATTRIBUTES = 200  # damaged ones may never end
 
 @dataclass(frozen=True)
 class Section:
-    """A section that the target sees; `load_address` is where its content is stored (flash for .data), None without content."""
+    """A section that the target sees; `load_address` is where its content is stored (flash for .data), None without content.
+
+    `is_loaded`: a loader that goes by segments gets the same bytes, which is not so where no segment holds the section.
+    """
 
     name: str
     address: int
@@ -40,6 +44,7 @@ class Section:
     writable: bool
     executable: bool
     content: bytes = field(repr=False)
+    is_loaded: bool = True
 
     @property
     def end(self) -> int:
@@ -53,7 +58,8 @@ class Symbol:
 
     They differ where the compiler appended a clone's suffix, or where C++ coded the types of parameters into the name.
 
-    `file` is the name of the source file of a local symbol, "" where the ELF does not say it.
+    `file` is the name of the source file of a local symbol, "" where the ELF does not say it. `is_local`: other files may have
+    one of the same name.
     """
 
     name: str
@@ -63,6 +69,7 @@ class Symbol:
     kind: str
     section: str
     file: str = ""
+    is_local: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,8 @@ class Image:
     """An ELF file; `machine` is e.g. "ARM", `notes` the descriptors of section .note.aidge, `symbols` in order of address.
 
     `architecture` is that of a Cortex-M program, e.g. "v7E-M", or "" where its build attributes do not say it; `headers_at`
-    are the addresses where a loader of whole segments would put the ELF file's own headers.
+    are the addresses where a loader of whole segments would put the ELF file's own headers. `digests` are those of the headers
+    that the second names of a function end in.
     """
 
     path: str
@@ -82,11 +90,14 @@ class Image:
     notes: tuple[bytes, ...]
     headers_at: tuple[int, ...]
     by_name: Mapping[str, tuple[Symbol, ...]] = field(repr=False)
+    digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    is_big_endian: bool = False
 
     def symbol(self, name: str) -> Symbol | None:
-        """The symbol called `name` in the source; a clone counts only where the plain one is gone."""
+        """The symbol called `name` in the source; a clone counts only where the plain one is gone, and another file's own where
+        there is no global one."""
         candidates = self.by_name.get(name, ())
-        return min(candidates, key=lambda symbol: (symbol.linked_name != name, symbol.linked_name), default=None)
+        return min(candidates, key=lambda symbol: (symbol.linked_name != name, symbol.is_local, symbol.linked_name), default=None)
 
     def section(self, name: str) -> Section | None:
         """The allocated section `name`."""
@@ -140,10 +151,9 @@ def _read(elf: ELFFile, path: str) -> Image:
             raise AidgeError(f"section {section.name} lies beyond the end of the file", where=path, hint="link again", code="ELF")
     segments = [segment.header for segment in elf.iter_segments() if segment["p_type"] == "PT_LOAD"]
     sections = tuple(_section(section, segments) for section in elf.iter_sections() if _is_allocated(section))
+    named = [*_symbols(elf)]
     symbols = tuple(
-        sorted(
-            _without_second_names([*_symbols(elf)]), key=lambda symbol: (symbol.address, -symbol.size_bytes, symbol.linked_name)
-        )
+        sorted(_without_second_names(named), key=lambda symbol: (symbol.address, -symbol.size_bytes, symbol.linked_name))
     )
     by_name: dict[str, list[Symbol]] = {}
     for symbol in symbols:
@@ -156,9 +166,11 @@ def _read(elf: ELFFile, path: str) -> Image:
         elf["e_entry"],
         sections,
         symbols,
-        tuple(_notes(elf)),
+        tuple(_notes(elf, "little" if elf.little_endian else "big")),
         tuple(segment["p_paddr"] for segment in segments if segment["p_offset"] == 0 and segment["p_filesz"]),
         grouped,
+        _digests(named),
+        not elf.little_endian,
     )
 
 
@@ -188,7 +200,7 @@ def _architecture(elf: ELFFile) -> str:
 def _section(section, segments) -> Section:
     flags, address, size = section["sh_flags"], section["sh_addr"], section["sh_size"]
     has_content = section["sh_type"] != "SHT_NOBITS" and size > 0
-    load_address = _load_address(address, size, segments) if has_content else None
+    load_address, is_loaded = _load_address(section, segments) if has_content else (None, False)
     return Section(
         section.name,
         address,
@@ -197,16 +209,20 @@ def _section(section, segments) -> Section:
         bool(flags & SH_FLAGS.SHF_WRITE),
         bool(flags & SH_FLAGS.SHF_EXECINSTR),
         section.data() if has_content else b"",
+        is_loaded,
     )
 
 
-def _load_address(address: int, size: int, segments) -> int:
-    """Through the segment that contains the section: a segment as a whole may begin with ELF headers that nobody loads."""
+def _load_address(section, segments) -> tuple[int, bool]:
+    """Through the segment that contains the section: a segment as a whole may begin with ELF headers that nobody loads. And
+    whether it holds the section's own bytes; of several segments at one address (overlays) that is the one that does."""
+    found = []
     for segment in segments:
-        offset = address - segment["p_vaddr"]
-        if 0 <= offset and offset + size <= segment["p_filesz"]:
-            return segment["p_paddr"] + offset
-    return address
+        offset = section["sh_addr"] - segment["p_vaddr"]
+        if 0 <= offset and offset + section["sh_size"] <= segment["p_filesz"]:
+            found.append((segment["p_offset"] + offset == section["sh_offset"], segment["p_paddr"] + offset))
+    is_loaded, address = max(found, key=lambda entry: entry[0], default=(False, section["sh_addr"]))
+    return address, is_loaded
 
 
 def _symbols(elf: ELFFile) -> Iterator[Symbol]:
@@ -219,6 +235,7 @@ def _symbols(elf: ELFFile) -> Iterator[Symbol]:
             if symbol["st_info"]["type"] == "STT_FILE":
                 file = symbol.name
             index, kind = symbol["st_shndx"], kinds.get(symbol["st_info"]["type"], "other")
+            is_local = symbol["st_info"]["bind"] == "STB_LOCAL"
             if index == "SHN_UNDEF" or not symbol.name or symbol.name.startswith("$"):
                 continue
             section = elf.get_section(index).name if isinstance(index, int) else ""
@@ -231,7 +248,8 @@ def _symbols(elf: ELFFile) -> Iterator[Symbol]:
                 symbol["st_size"],
                 "absolute" if index == "SHN_ABS" else kind,
                 section,
-                file if symbol["st_info"]["bind"] == "STB_LOCAL" else "",
+                file if is_local else "",
+                is_local,
             )
 
 
@@ -244,6 +262,15 @@ def _without_second_names(symbols: Sequence[Symbol]) -> Iterator[Symbol]:
             yield symbol
 
 
+def _digests(symbols: Sequence[Symbol]) -> dict[str, tuple[str, ...]]:
+    """What the second names of functions end in, by the first name."""
+    splits = [split_second_name(symbol.name) for symbol in symbols if symbol.kind == "function"]
+    found: dict[str, tuple[str, ...]] = {}
+    for name, digest in sorted({split for split in splits if split}):
+        found[name] = (*found.get(name, ()), digest)
+    return found
+
+
 def source_name(linked_name: str) -> str:
     """The name of a function or variable in the source: without a clone's suffix, without the parameters' types of C++."""
     name = _COMPILER_SUFFIX.sub("", linked_name)
@@ -252,15 +279,15 @@ def source_name(linked_name: str) -> str:
     return match[2][:length] if match and 0 < length <= len(match[2]) else name
 
 
-def _notes(elf: ELFFile) -> Iterator[bytes]:
-    """The descriptors as bytes; a section may hold several notes, each padded to 4 bytes."""
+def _notes(elf: ELFFile, order: Literal["little", "big"] = "little") -> Iterator[bytes]:
+    """The descriptors as bytes; a section may hold several notes, each padded to 4 bytes. One that is cut off is its rest."""
     section = elf.get_section_by_name(".note.aidge")
     content = section.data() if section is not None else b""
     position = 0
     while position + 12 <= len(content):
-        name_size, size, kind = (int.from_bytes(content[position + at : position + at + 4], "little") for at in (0, 4, 8))
+        name_size, size, kind = (int.from_bytes(content[position + at : position + at + 4], order) for at in (0, 4, 8))
         name_at = position + 12
         at = name_at + (name_size + 3) // 4 * 4
-        if content[name_at : name_at + name_size] == b"aidge\0" and kind == 1 and at + size <= len(content):
+        if content[name_at : name_at + name_size] == b"aidge\0" and kind == 1:
             yield content[at : at + size]
         position = at + (size + 3) // 4 * 4

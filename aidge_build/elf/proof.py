@@ -6,13 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from aidge_build.boards import Region
+from aidge_build.elf.agreed import NOTHING_AGREED, Agreed
 from aidge_build.elf.arena_proof import check_buffers
-from aidge_build.elf.claims import Claim
+from aidge_build.elf.claim import Claim
+from aidge_build.elf.data_proof import check_constants
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
+from aidge_build.elf.identity_proof import check_identity
 from aidge_build.elf.image import Image, Section
 from aidge_build.elf.machine_proof import check_machine
-from aidge_build.elf.regions import RegionUse, region_at
+from aidge_build.elf.regions import RegionUse
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,12 @@ class Plan:
 
 
 def check_image(
-    image: Image, claims: Sequence[Claim], plans: Sequence[Plan], uses: Sequence[RegionUse], homeless: Sequence[Section]
+    image: Image,
+    claims: Sequence[Claim],
+    plans: Sequence[Plan],
+    uses: Sequence[RegionUse],
+    homeless: Sequence[Section],
+    agreed: Agreed = NOTHING_AGREED,
 ) -> tuple[Finding, ...]:
     """Every finding about memory."""
     regions = [use.region for use in uses]
@@ -41,8 +48,8 @@ def check_image(
                 Finding(
                     "MEM04",
                     WARNING,
-                    f"the linker script discarded the note of model {claim.model}: its hash, its weights and layers, "
-                    "and the memory and alignment of its arena are unknown",
+                    f"the linker script discarded the note of model {claim.model}: its hash, its layers, its weights and their "
+                    "bytes, and the memory and alignment of its arena are unknown",
                     ".note.aidge 0 : { KEEP(*(.note.aidge)) }",
                 )
             )
@@ -57,10 +64,10 @@ def check_image(
             )
             continue
         findings += [
-            *check_buffers(image, claim, claims, regions),
-            *_check_weights(image, claim, regions),
-            *_check_weights_size(image, claim),
-            *_check_presence(image, claim),
+            *check_identity(image, claim),
+            *check_buffers(image, claim, claims, regions, agreed),
+            *check_constants(image, claim, regions, agreed),
+            *_check_layers(image, claim),
         ]
     by_model = {claim.model: claim for claim in claims}
     for plan in plans:
@@ -76,9 +83,11 @@ def measure(image: Image, claim: Claim) -> int | None:
     return sum(symbol.size_bytes for symbol in symbols if symbol) if symbols and all(symbols) else None
 
 
-def keeps_plan(image: Image, claim: Claim, claims: Sequence[Claim], uses: Sequence[RegionUse]) -> bool:
+def keeps_plan(
+    image: Image, claim: Claim, claims: Sequence[Claim], uses: Sequence[RegionUse], agreed: Agreed = NOTHING_AGREED
+) -> bool:
     """Whether the arena has the bytes that were planned, and has them where and as the plan says."""
-    found = check_buffers(image, claim, claims, [use.region for use in uses])
+    found = check_buffers(image, claim, claims, [use.region for use in uses], agreed)
     return measure(image, claim) == claim.arena_bytes and not any(finding.severity == ERROR for finding in found)
 
 
@@ -102,61 +111,15 @@ def _check_regions(uses: Sequence[RegionUse], homeless: Sequence[Section]) -> It
         )
 
 
-def _check_weights(image: Image, claim: Claim, regions: Sequence[Region]) -> Iterator[Finding]:
-    for symbol in filter(None, map(image.symbol, claim.weights)):
-        section, region = image.section_of(symbol), region_at(symbol.address, regions)
-        label = f"weights {symbol.name} ({symbol.size_bytes:,} B)"
-        if section is None or not section.content:
-            yield Finding(
-                "MEM03",
-                ERROR,
-                f"{label} are not stored: nobody fills {section.name if section else 'their memory'}",
-                "the linker script must not call .rodata NOLOAD",
-            )
-            continue
-        if section.writable and not (region is not None and region.kind == "flash"):
-            yield Finding(
-                "MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", "declare them const"
-            )
-        elif region is not None and region.kind == "ram":
-            yield Finding("MEM03", ERROR, f"{label} lie in {region.name}, which is RAM")
-        if symbol.address % max(claim.weights_alignment, 1):
-            yield Finding(
-                "MEM02",
-                ERROR,
-                f"{label} lie at 0x{symbol.address:08x}, which is no multiple of {claim.weights_alignment}",
-                "the linker script must keep the alignment of input sections: no SUBALIGN",
-            )
-
-
-def _check_weights_size(image: Image, claim: Claim) -> Iterator[Finding]:
-    """Their sum is as claimed; where some were merged or dropped, not more."""
-    found = [image.symbol(name) for name in claim.weights]
-    linked = sum(symbol.size_bytes for symbol in found if symbol)
-    if linked > claim.weights_bytes or (None not in found and found and linked != claim.weights_bytes):
+def _check_layers(image: Image, claim: Claim) -> Iterator[Finding]:
+    """The compiler may turn small constants into immediate operands; a layer it keeps."""
+    absent = [name for name in claim.layers if image.symbol(name) is None]
+    if absent:
         yield Finding(
-            "MEM02",
-            ERROR,
-            f"the weights of model {claim.model} are {linked:,} B, "
-            f"the plan says {claim.weights_bytes:,} B "
-            f"({linked - claim.weights_bytes:+,} B)",
+            "MEM07",
+            WARNING,
+            f"model {claim.model}: layers planned but absent, merged by the compiler or not used: {', '.join(absent)}",
         )
-
-
-def _check_presence(image: Image, claim: Claim) -> Iterator[Finding]:
-    # The compiler may turn small constants into immediate operands; a layer it keeps.
-    for what, names, severity, hint in (
-        ("layers", claim.layers, WARNING, ""),
-        ("weights", claim.weights, NOTE, "harmless: they became part of the code"),
-    ):
-        absent = [name for name in names if image.symbol(name) is None]
-        if absent:
-            yield Finding(
-                "MEM07",
-                severity,
-                f"model {claim.model}: {what} planned but absent, merged by the compiler or not used: {', '.join(absent)}",
-                hint,
-            )
 
 
 def _check_plan(plan: Plan, claim: Claim | None) -> Iterator[Finding]:

@@ -39,9 +39,14 @@ class Array:
 
     @cached_property
     def data(self) -> bytes:
-        """The bytes in the target's (little-endian) order."""
-        values = self.values if self.values.size else numpy.zeros(1, self.values.dtype)
+        """The bytes as the target has them: little-endian, and exactly those that the C text means."""
+        values = _as_in_c(self.values) if self.values.size else numpy.zeros(1, self.values.dtype)
         return values.astype(values.dtype.newbyteorder("<")).tobytes()
+
+    @property
+    def sha256(self) -> str:
+        """The digest of `data`: what a check compares the linked bytes with."""
+        return hashlib.sha256(self.data).hexdigest()
 
     @property
     def alignment(self) -> int:
@@ -126,6 +131,13 @@ def _flat(values: numpy.ndarray, layer: Layer) -> numpy.ndarray:
             hint=f"kernel {layer.kernel.name} of library {layer.kernel.library} must pack numbers",
         )
     return flat
+
+
+def _as_in_c(values: numpy.ndarray) -> numpy.ndarray:
+    """C has one NAN, whatever bits a model's NaN has, and one true."""
+    if values.dtype.name in ("float32", "float64"):
+        return numpy.where(numpy.isnan(values), values.dtype.type(numpy.nan), values)
+    return values.view(numpy.uint8) != 0 if values.dtype == numpy.bool_ else values
 
 
 def _numbers(values: numpy.ndarray) -> tuple[list[str], int]:

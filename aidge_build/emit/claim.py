@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 
-from aidge_build.emit.arrays import Arrays
+from aidge_build.emit.arrays import Array, Arrays
 from aidge_build.emit.header import owns_arena
 from aidge_build.program import ArenaPart, Program
 from aidge_build.version import VERSION
@@ -13,29 +13,39 @@ from aidge_build.version import VERSION
 NOTE_SECTION = ".note.aidge"
 NOTE_OWNER = "aidge"
 NOTE_TYPE = 1
-CLAIM_VERSION = 2
+CLAIM_VERSION = 3
 _CHUNK = 90
 
 
-def claim_of(program: Program, arrays: Arrays) -> dict:
+def claim_of(program: Program, arrays: Arrays, header_digest: str, code_digest: str) -> dict:
     """The content of the note. `arenas` are the arrays that hold the arena, none where the caller owns it or it has 0 bytes;
     `region` is the name and `memory` the place of the region that the planner chose, null without a board; `cpu` is "" for code
-    that is for any core."""
+    that is for any core; `interface` and `code` are the digests of the header and of the code file that the constants are for."""
     return {
         "model": program.name,
         "model_sha256": program.model_sha256,
         "cpu": program.cpu,
+        "interface": header_digest,
+        "code": code_digest,
         "arenas": [_arena(program, part) for part in program.parts] if owns_arena(program) else [],
         "arena_bytes": program.arena.peak_bytes,
         "peak_bytes": program.peak.peak_bytes,
         "state_symbol": None,
         "state_bytes": 0,
-        "weights": [array.symbol for array in arrays.all],
+        "weights": [_constant(array) for array in arrays.all],
         "weights_bytes": arrays.size_bytes,
-        "weights_alignment": min((array.alignment for array in arrays.all), default=1),
         "functions": [f"{program.name}_run"],
         "layers": [layer.symbol for layer in program.layers],
         "tool": VERSION,
+    }
+
+
+def _constant(array: Array) -> dict:
+    return {
+        "symbol": array.symbol,
+        "size_bytes": len(array.data),
+        "alignment": array.alignment,
+        "sha256": array.sha256,
     }
 
 

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 
 from aidge_build.emit.arrays import Arrays
+from aidge_build.emit.claim import c_string
 from aidge_build.emit.header import arenas_of, owns_arena, public_arenas, signature
 from aidge_build.emit.kernels import KernelFile, kernel_text
 from aidge_build.emit.layers import LayerText
@@ -13,6 +15,7 @@ from aidge_build.emit.places import RUN_ARENA
 from aidge_build.emit.ports import Port
 from aidge_build.emit.template import render_file
 from aidge_build.emit.unused import without_unused
+from aidge_build.naming import DIGEST_DIGITS, code_symbol
 from aidge_build.program import Program
 
 
@@ -41,7 +44,42 @@ def used_kernels(program: Program, layers: tuple[LayerText, ...]) -> UsedKernels
     return UsedKernels(kernels.system_includes, kept, tuple(text for text in left[len(kernels.files) :] if text))
 
 
-def code_text(
+@dataclass(frozen=True)
+class Code:
+    """N.c, and the digest that its last lines say of what stands before them: the start of its SHA-256."""
+
+    text: str
+    digest: str
+
+
+def code_of(
+    program: Program,
+    ports: tuple[Port, ...],
+    arrays: Arrays,
+    layers: tuple[LayerText, ...],
+    kernels: UsedKernels,
+    header_digest: str,
+) -> Code:
+    """The code file. Nothing in it depends on the values of weights, scales or zero points, but for the digest of the header,
+    which states the scales of inputs and outputs: where that changes, this file is compiled again in any case.
+
+    The claim travels with the constants and names the digest of the code that they are for: constants of another model whose
+    arrays happen to have the same names link, and are found.
+    """
+    text = _text(program, ports, arrays, layers, kernels, header_digest)
+    digest = hashlib.sha256(text.encode("utf-8")).hexdigest()[:DIGEST_DIGITS]
+    symbol = code_symbol(program.name, digest)
+    lines = (
+        "/* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */",
+        "#if defined(__GNUC__) && defined(__ELF__)",
+        f"__asm__({c_string(f'.globl {symbol}')}",
+        f"        {c_string(f'.set {symbol}, 1')});",
+        "#endif",
+    )
+    return Code(text + "\n".join(lines) + "\n", digest)
+
+
+def _text(
     program: Program,
     ports: tuple[Port, ...],
     arrays: Arrays,
@@ -49,8 +87,6 @@ def code_text(
     kernels: UsedKernels,
     header_digest: str,
 ) -> str:
-    """The code file. Nothing in it depends on the values of weights, scales or zero points, but for the digest of the header,
-    which states the scales of inputs and outputs: where that changes, this file is compiled again in any case."""
     return render_file(
         "model.c",
         name=program.name,

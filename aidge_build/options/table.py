@@ -164,6 +164,18 @@ CHECK = Group(
         ),
         BOARD_PATH,
         Option(
+            "shares",
+            "models that never run at the same time: their arenas may have the same bytes",
+            "list",
+            metavar="A+B,C+D",
+        ),
+        Option(
+            "weights-in",
+            "memories that hold weights beside flash, because start-up code copies them there",
+            "list",
+            metavar="RAM,ITCM",
+        ),
+        Option(
             "quiet",
             "warnings and notes with these codes (docs/proof.md) are not printed, e.g. STK02; errors always are",
             "list",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from aidge_build.boards import Region
-from aidge_build.elf.claims import Claim
+from aidge_build.elf.claim import Claim
 from aidge_build.elf.contents import SOFT_DOUBLE
 from aidge_build.elf.image import Image
 from aidge_build.elf.overflow import LARGEST_GAP, Overflow, overfull

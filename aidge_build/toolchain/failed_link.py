@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from aidge_build.elf.claims import Claim, read_claims
+from aidge_build.elf.claim import Claim
+from aidge_build.elf.claims import read_claims
 from aidge_build.elf.compiled import compiled_files
 from aidge_build.elf.image import Image, read_image
 from aidge_build.elf.overflow import read_memories, read_overflows

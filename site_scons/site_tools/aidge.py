@@ -73,6 +73,8 @@ CHECK_OPTIONS = {
     "board": ("--board", "word", ()),
     "regions": ("--region", "pairs", ()),
     "board_path": ("--board-path", "folders", ()),
+    "shares": ("--shares", "list", ()),
+    "weights_in": ("--weights-in", "list", ()),
     "quiet": ("--quiet", "list", ()),
 }
 # </options>

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from elftools.elf.elffile import ELFFile
 
-from tests.programs import CLAIM, note
+from tests.programs import CLAIM, VERSION, constant, note
 
 CPU = ("-mcpu=cortex-m7", "-mthumb")
 FLAGS = ("-O1", "-ffunction-sections", "-fdata-sections", "-nostdlib", "-ffreestanding")
@@ -42,15 +42,18 @@ REGIONS = (
 )
 ARENA = '__attribute__((section(".bss.aidge_AXI.kws"), aligned(16), used)) uint8_t kws_arena[512];'
 WEIGHTS = "const int8_t kws_fc_weights[64] __attribute__((aligned(4))) = {3, 1};"
+STORED = bytes([3, 1]) + bytes(62)
 
 
 def claim(**changes) -> dict:
     """The claim of a model whose arena was planned for AXI."""
     arena = {**CLAIM["arenas"][0], **IN_AXI}
-    return {**CLAIM, "cpu": "cortex-m7", "arenas": [arena], "weights_alignment": 4, **changes}
+    return {**CLAIM, "cpu": "cortex-m7", "arenas": [arena], "weights": [constant(content=STORED, alignment=4)], **changes}
 
 
-def program(more: str = "", *, says: dict | None = None, arena: str = ARENA, weights: str = WEIGHTS, version: int = 2) -> str:
+def program(
+    more: str = "", *, says: dict | None = None, arena: str = ARENA, weights: str = WEIGHTS, version: int = VERSION
+) -> str:
     """The C text: the model writes its arena from its weights; `more` stands before main, which calls `extra`."""
     return f"""
 #include <stdint.h>

@@ -14,7 +14,7 @@ from elftools.elf.elffile import ELFFile
 
 from aidge_build.cli import main
 from aidge_build.elf import read_claims, read_image
-from tests.programs import CLAIM, SHA256, arena, build, model, needs_cross_compiler
+from tests.programs import CLAIM, SHA256, VERSION, arena, build, constant, model, needs_cross_compiler
 
 pytestmark = needs_cross_compiler
 
@@ -82,7 +82,7 @@ def test_a_note_can_be_switched_off_by_its_code_and_an_error_cannot(tmp_path, ca
         (model("DTCM", arena_bytes=520), "MEM02"),
         (model("DTCM", claim=arena(size_bytes=500)), "MEM02"),
         (model("DTCM", claim=arena(symbol="kws_gone")), "MEM02"),
-        (model("DTCM", claim={"state_symbol": "kws_fc_weights", "state_bytes": 63}), "MEM02"),
+        (model("DTCM", claim={"state_symbol": "kws_state", "state_bytes": 63}), "MEM02"),
         (model("DTCM", weights="volatile"), "MEM03"),
         (model("DTCM", weights='__attribute__((section(".data.x")))'), "MEM03"),
     ],
@@ -112,7 +112,11 @@ def test_a_program_that_does_not_belong_to_the_plan_is_found(tmp_path, capsys, c
 
 
 def test_a_layer_that_is_not_linked_is_a_warning(tmp_path, capsys):
-    elf = build("stm32f7", model("DTCM", claim={"layers": ["kws_conv", "kws_gone"], "weights": ["kws_no_weights"]}), tmp_path)
+    elf = build(
+        "stm32f7",
+        model("DTCM", claim={"layers": ["kws_conv", "kws_gone"], "weights": [constant("kws_no_weights", bytes(64))]}),
+        tmp_path,
+    )
     code, result = check(capsys, elf, "--board", "stm32f7")
     assert code == 0 and codes(result, "warning") == codes(result, "note") == ["MEM07"]
 
@@ -158,15 +162,15 @@ def model_elf(tmp_path_factory):
 @pytest.mark.parametrize(
     "version, age, hint",
     [
-        (1, "an older", "generate the model anew, or check with that version"),
-        (3, "a newer", "check with that version, or a later one"),
+        (VERSION - 1, "an older", "generate the model anew, or check with that version"),
+        (VERSION + 1, "a newer", "check with that version, or a later one"),
     ],
 )
 def test_a_claim_of_another_version_is_refused_with_its_age(tmp_path, capsys, version, age, hint):
     code, result = check(capsys, build("stm32f7", model("DTCM", version=version), tmp_path), "--board", "stm32f7")
     assert (code, result["error"]["code"]) == (2, "NOTE")
     assert result["error"]["what"] == (
-        f"{age} version of aidge-build generated a model in it: its claim has version {version}, this one reads 2"
+        f"{age} version of aidge-build generated a model in it: its claim has version {version}, this one reads {VERSION}"
     )
     assert result["error"]["hint"] == hint
 
@@ -176,7 +180,7 @@ def test_a_claim_of_another_version_is_refused_with_its_age(tmp_path, capsys, ve
 )
 def test_a_damaged_claim_is_refused_in_one_line(tmp_path, capsys, model_elf, text):
     elf = shutil.copy(model_elf, tmp_path)
-    (tmp_path / "note").write_bytes(struct.pack("<III8sHI", 6, 6 + len(text), 1, b"aidge", 2, len(text)) + text.encode())
+    (tmp_path / "note").write_bytes(struct.pack("<III8sHI", 6, 6 + len(text), 1, b"aidge", VERSION, len(text)) + text.encode())
     subprocess.run([shutil.which("arm-none-eabi-objcopy"), f"--update-section=.note.aidge={tmp_path / 'note'}", elf], check=True)
     code, result = check(capsys, elf, "--board", "stm32f7")
     assert (code, result["error"]["code"]) == (2, "NOTE") and len(result["error"]["what"]) < 200

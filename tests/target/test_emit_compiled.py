@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import json
 import shutil
 import struct
@@ -15,8 +16,13 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from aidge_build.emit import emit
+from aidge_build.emit.arrays import Array, Arrays
+from aidge_build.emit.claim import CLAIM_VERSION, claim_of
+from aidge_build.emit.weights import weights_files
+from aidge_build.graph.dtype import DType
 from aidge_build.output import write_sources
 from aidge_build.program import Options
+from aidge_build.sources import Sources
 from tests.emitted import chain, chain_result, float_sum, reversal
 
 STRICT = [
@@ -214,10 +220,49 @@ def claims(elf: ELFFile) -> list[dict]:
         assert (data[position + 12 : position + 12 + name_size], kind) == (b"aidge\0", 1)
         start = position + 12 + (name_size + 3) // 4 * 4
         version, length = struct.unpack_from("<HI", data, start)
-        assert version == 2 and length == size - 6
+        assert version == CLAIM_VERSION and length == size - 6
         found.append(json.loads(data[start + 6 : start + size]))
         position = start + (size + 3) // 4 * 4
     return found
+
+
+NEGATIVE = struct.pack("<6i", *range(0, -6, -1))
+
+
+def linked_digests(elf: ELFFile, wanted: str = "toy_first_") -> dict[str, str]:
+    """The SHA-256 of the bytes of each object whose name begins so."""
+    found = {}
+    for symbol in elf.get_section_by_name(".symtab").iter_symbols():
+        if symbol.name.startswith(wanted) and symbol["st_info"]["type"] == "STT_OBJECT":
+            section = elf.get_section(symbol["st_shndx"])
+            start = symbol["st_value"] - section["sh_addr"]
+            found[symbol.name] = hashlib.sha256(section.data()[start : start + symbol["st_size"]]).hexdigest()
+    return found
+
+
+EVERY_TYPE = {
+    "float16": [1.5, -0.0, 6e-8, numpy.inf, numpy.nan],
+    "float32": [0.1, -0.0, 1e-45, 3.4028235e38, numpy.inf, -numpy.inf, numpy.nan],
+    "float64": [0.1, -0.0, 5e-324, 1.7976931348623157e308, numpy.inf, -numpy.inf, numpy.nan],
+    "bool": [True, False],
+}
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang", "arm-none-eabi-gcc"])
+@pytest.mark.parametrize("weights", ["c", "incbin"])
+def test_the_digest_of_an_array_of_any_type_is_that_of_its_compiled_bytes(tmp_path, compiler, weights):
+    program, arrays = chain(options=Options(weights=weights)), []
+    for kind in (kind for kind in DType if not kind.is_wildcard):
+        values = EVERY_TYPE.get(kind.name) or [*kind.range, 5]
+        arrays.append(Array(f"toy_{kind.name}", numpy.array([*values, 0], kind.numpy), kind.name))
+    arrays.append(Array("toy_nothing", numpy.zeros(0, numpy.int32), "no elements"))
+    whole = Arrays(tuple(arrays), (), {})
+    claim = claim_of(program, whole, "", "")
+    write_sources(Sources(weights_files(program, whole, claim), {}), tmp_path)
+    succeed([compiler, *(ARM if "arm" in compiler else []), "-O2", "-c", "toy_weights.c"], tmp_path)
+    with open(tmp_path / "toy_weights.o", "rb") as stream:
+        found = linked_digests(ELFFile(stream), "toy_")
+    assert found == {array["symbol"]: array["sha256"] for array in claim["weights"]} and len(found) == len(arrays)
 
 
 LINKS = {"plain": [], "lto": ["-flto"], "fat-lto": ["-flto", "-ffat-lto-objects"], "debug": ["-O0", "-g"]}
@@ -242,8 +287,10 @@ def test_the_linked_firmware_carries_arena_weights_and_claim(tmp_path, flags, we
             "state_symbol": None,
             "state_bytes": 0,
             "weights_bytes": 30,
-            "weights": ["toy_first_weights", "toy_first_bias"],
-            "weights_alignment": 4,
+            "weights": [
+                {"symbol": name, "size_bytes": len(data), "alignment": 4, "sha256": hashlib.sha256(data).hexdigest()}
+                for name, data in (("toy_first_weights", bytes(range(1, 7))), ("toy_first_bias", NEGATIVE))
+            ],
             "functions": ["toy_run"],
             "layers": ["toy_first", "toy_second"],
             "peak_bytes": 38,
@@ -252,7 +299,8 @@ def test_the_linked_firmware_carries_arena_weights_and_claim(tmp_path, flags, we
     )
     symbols = {symbol.name: symbol for symbol in elf.get_section_by_name(".symtab").iter_symbols()}
     assert symbols["toy_arena"]["st_size"] == 30
-    assert [symbols[name]["st_size"] for name in claim["weights"]] == [6, 24]
+    assert [symbols[array["symbol"]]["st_size"] for array in claim["weights"]] == [6, 24]
+    assert linked_digests(elf) == {array["symbol"]: array["sha256"] for array in claim["weights"]}
     assert all(name in symbols for name in claim["layers"])
     assert (symbols["aidge_toy__arena_bytes"]["st_shndx"], symbols["aidge_toy__arena_bytes"]["st_value"]) == ("SHN_ABS", 30)
     assert not [section for section in elf.iter_sections() if section.name == ".data" and section["sh_size"]]

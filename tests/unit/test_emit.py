@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import json
 import re
+import struct
 
 import numpy
 import pytest
@@ -45,7 +46,19 @@ def digest_of(program) -> str:
     return digest
 
 
-def test_new_scales_change_the_header_and_of_the_code_its_digest_alone():
+def code_digest_of(program) -> str:
+    """What the last lines of the code file say of those before."""
+    (digest,) = set(re.findall(r"__code_([0-9a-f]{12})\b", text_of(program, ".c")))
+    return digest
+
+
+def with_digests_of(other, program) -> str:
+    """The code of a program with the digests of another one."""
+    text = text_of(program, ".c").replace(digest_of(program), digest_of(other))
+    return text.replace(code_digest_of(program), code_digest_of(other))
+
+
+def test_new_scales_change_the_header_and_of_the_code_its_digests_alone():
     old = chain()
     x = old.view.tensor("x")
     x = x.with_(quantization=dataclasses.replace(x.quantization, scales=(0.5,)))
@@ -53,7 +66,7 @@ def test_new_scales_change_the_header_and_of_the_code_its_digest_alone():
     layers = (dataclasses.replace(old.layers[0], inputs=(x,)), old.layers[1])
     new = dataclasses.replace(old, view=view, layers=layers)
     assert digest_of(new) != digest_of(old)
-    assert text_of(new, ".c").replace(digest_of(new), digest_of(old)) == text_of(old, ".c")
+    assert with_digests_of(old, new) == text_of(old, ".c") and code_digest_of(new) != code_digest_of(old)
     assert "#define TOY_INPUT_SCALE 0.5f\n" in text_of(new, ".h")
 
 
@@ -62,6 +75,26 @@ def test_the_digest_is_that_of_the_header_without_it(options):
     header, digest = text_of(chain(options=options), ".h"), digest_of(chain(options=options))
     assert hashlib.sha256(header.replace(digest, "").encode()).hexdigest().startswith(digest)
     assert f"#define TOY_HEADER_{digest}\n" in header and digest in text_of(chain(options=options), ".c")
+
+
+def test_the_code_says_the_digest_of_what_stands_before_and_the_claim_that_it_belongs_to_it():
+    code, weights = text_of(chain(), ".c"), text_of(chain(), "_weights.c")
+    before, comment, _ = code.partition("/* Which code this is:")
+    assert comment and hashlib.sha256(before.encode()).hexdigest()[:12] == code_digest_of(chain())
+    claim = "".join(re.findall(r'"\.ascii \\"(.*)\\"\\n"', weights)).replace('\\\\\\"', '"')
+    assert f'"code":"{code_digest_of(chain())}"' in claim and f'"interface":"{digest_of(chain())}"' in claim
+
+
+def test_other_weights_keep_the_code_and_its_digest():
+    assert text_of(chain(weights=numpy.full(6, 3, numpy.int8)), ".c") == text_of(chain(), ".c")
+
+
+def test_a_constant_has_the_bytes_of_its_text_whatever_the_model_called_true_and_not_a_number():
+    odd = numpy.array([0xFFC00001, 0x7F800001, 0x3F800000], numpy.uint32).view(numpy.float32)
+    assert Array("x", odd, "").data == struct.pack("<III", 0x7FC00000, 0x7FC00000, 0x3F800000)
+    assert Array("x", numpy.array([0xFFF1 << 48], numpy.uint64).view(numpy.float64), "").data == struct.pack("<Q", 0x7FF8 << 48)
+    assert Array("x", numpy.array([0, 2, 255], numpy.uint8).view(numpy.bool_), "").data == bytes([0, 1, 1])
+    assert Array("x", numpy.array([1, -2], ">i2"), "").data == bytes([1, 0, 254, 255])
 
 
 def test_any_difference_of_the_interface_is_one_of_the_digest():
@@ -198,8 +231,7 @@ def test_the_same_program_gives_the_same_bytes():
 
 
 def test_another_name_changes_nothing_but_the_prefix():
-    renamed = text_of(chain("other"), ".c").replace("other", "toy").replace("OTHER", "TOY")
-    renamed = renamed.replace(digest_of(chain("other")), digest_of(chain()))
+    renamed = with_digests_of(chain(), chain("other")).replace("other", "toy").replace("OTHER", "TOY")
     assert renamed == text_of(chain(), ".c").replace("wants other", "wants toy")
 
 

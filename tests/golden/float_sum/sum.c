@@ -101,3 +101,8 @@ int sum_run_38a13ccf28a8(void *arena, const float *x, const float *unread, float
 }
 #endif
 #endif
+/* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */
+#if defined(__GNUC__) && defined(__ELF__)
+__asm__(".globl aidge_sum__code_020ccbd3d064\n"
+        ".set aidge_sum__code_020ccbd3d064, 1\n");
+#endif

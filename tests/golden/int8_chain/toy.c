@@ -157,3 +157,8 @@ int toy_run_6b0387f637d9(const int8_t *input, int8_t *output)
 }
 #endif
 #endif
+/* Which code this is: `aidge-build check` compares it with what the constants were generated for. Costs no byte. */
+#if defined(__GNUC__) && defined(__ELF__)
+__asm__(".globl aidge_toy__code_a8c8ab7dba21\n"
+        ".set aidge_toy__code_a8c8ab7dba21, 1\n");
+#endif

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: MIT
+"""What one model says of itself in the ELF, and how that is read: a note is somebody's bytes, and nothing in it is believed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+
+@dataclass(frozen=True)
+class ClaimedArena:
+    """An array that holds the arena or a part of it: its symbol, bytes and alignment, and the region that the plan chose.
+
+    `region` is "" where none was planned, or where the claim does not say it; `memory` is (origin, bytes) of the region.
+    """
+
+    symbol: str
+    size_bytes: int
+    region: str = ""
+    alignment: int = 1
+    memory: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class ClaimedConstant:
+    """An array of weights or of other constants: its symbol, bytes and alignment, and the SHA-256 of its bytes."""
+
+    symbol: str
+    size_bytes: int
+    alignment: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What one model promises. `from_note` is False where only the absolute symbol survived: then just the arena's bytes are
+    known.
+
+    `arenas` are empty where the caller owns the arena. `cpu` is gcc's -mcpu name of what the code was generated for, "host",
+    or "" for any core. `interface` and `code` are the digests of the header and of the code file that the constants were
+    generated with. `functions` are those that the firmware calls. `is_contradicted`: another claim of the model says otherwise.
+    """
+
+    model: str
+    arena_bytes: int
+    arenas: tuple[ClaimedArena, ...]
+    from_note: bool
+    model_sha256: str = ""
+    cpu: str = ""
+    interface: str = ""
+    code: str = ""
+    state_symbol: str | None = None
+    state_bytes: int = 0
+    constants: tuple[ClaimedConstant, ...] = ()
+    weights_bytes: int = 0
+    functions: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()
+    peak_bytes: int = 0
+    is_contradicted: bool = False
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """The symbols of what is written: the arena's arrays and the state."""
+        return (*(part.symbol for part in self.arenas), *([self.state_symbol] if self.state_symbol else []))
+
+    @property
+    def weights(self) -> tuple[str, ...]:
+        """The symbols of the constants."""
+        return tuple(constant.symbol for constant in self.constants)
+
+
+_T = TypeVar("_T")
+_MOST_BYTES = 1 << 32  # of the address space
+_SYMBOL = re.compile(r"[A-Za-z_]\w{0,127}", re.ASCII)
+_CORE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}|")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_DIGEST = re.compile(r"[0-9a-f]{12}|")
+
+
+def claim_from(fields: Any) -> Claim:
+    """The claim that a note's JSON means; ValueError names the field that is none, or contradicts another one."""
+    read = _Fields(fields)
+    claim = Claim(
+        model=read.text("model", _SYMBOL),
+        arena_bytes=read.count("arena_bytes"),
+        arenas=read.several("arenas", _arena),
+        from_note=True,
+        model_sha256=read.text("model_sha256", _SHA256),
+        cpu=read.text("cpu", _CORE),
+        interface=read.text("interface", _DIGEST),
+        code=read.text("code", _DIGEST),
+        state_symbol=None if read.get("state_symbol") is None else read.text("state_symbol", _SYMBOL),
+        state_bytes=read.count("state_bytes"),
+        constants=read.several("weights", _constant),
+        weights_bytes=read.count("weights_bytes"),
+        functions=read.several("functions", _symbol),
+        layers=read.several("layers", _symbol),
+        peak_bytes=read.count("peak_bytes"),
+    )
+    if claim.arenas and sum(part.size_bytes for part in claim.arenas) != claim.arena_bytes:
+        raise ValueError("the parts of its arena are not the whole")
+    if sum(constant.size_bytes for constant in claim.constants) != claim.weights_bytes:
+        raise ValueError("its arrays of weights are not the whole")
+    if len({*claim.buffers, *claim.weights}) != len(claim.buffers) + len(claim.weights):
+        raise ValueError("it names an array twice")
+    return claim
+
+
+def _arena(fields: Any) -> ClaimedArena:
+    read = _Fields(fields)
+    region = "" if read.get("region") is None else read.text("region", _SYMBOL)
+    memory = None if read.get("memory") is None else _Fields(read.get("memory"))
+    place = (memory.count("origin"), memory.count("length_bytes")) if memory else None
+    return ClaimedArena(read.text("symbol", _SYMBOL), read.count("size_bytes"), region, read.alignment(), place)
+
+
+def _constant(fields: Any) -> ClaimedConstant:
+    read = _Fields(fields)
+    return ClaimedConstant(read.text("symbol", _SYMBOL), read.count("size_bytes"), read.alignment(), read.text("sha256", _SHA256))
+
+
+def _symbol(value: Any) -> str:
+    return _Fields({"a symbol": value}).text("a symbol", _SYMBOL)
+
+
+class _Fields:
+    """The fields of a JSON object, each looked at before it is taken."""
+
+    def __init__(self, fields: Any):
+        if not isinstance(fields, Mapping):
+            raise ValueError(f"{fields!r:.40} is no object")
+        self.fields = fields
+
+    def get(self, name: str) -> Any:
+        """The value as it stands there."""
+        if name not in self.fields:
+            raise ValueError(f"{name} is missing")
+        return self.fields[name]
+
+    def text(self, name: str, pattern: re.Pattern) -> str:
+        """A text of this form, of which nothing can reach a terminal that is not printed as it is."""
+        value = self.get(name)
+        if not isinstance(value, str) or not pattern.fullmatch(value):
+            raise ValueError(f"{name} is {value!r:.40}")
+        return value
+
+    def count(self, name: str) -> int:
+        """A number of bytes, or an address."""
+        value = self.get(name)
+        if type(value) is not int or not 0 <= value <= _MOST_BYTES:
+            raise ValueError(f"{name} is {value!r:.40}")
+        return value
+
+    def alignment(self) -> int:
+        """A power of two."""
+        value = self.count("alignment")
+        if not value or value & (value - 1):
+            raise ValueError(f"alignment is {value}")
+        return value
+
+    def several(self, name: str, read: Callable[[Any], _T]) -> tuple[_T, ...]:
+        """A list, each element read by `read`."""
+        value = self.get(name)
+        if not isinstance(value, list):
+            raise ValueError(f"{name} is {value!r:.40}")
+        return tuple(map(read, value))

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""What must be true of the constants of a model: the bytes that were generated, stored, in flash, and nobody else's."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+
+from aidge_build.boards import Region
+from aidge_build.elf.agreed import Agreed
+from aidge_build.elf.claim import Claim, ClaimedConstant
+from aidge_build.elf.findings import ERROR, NOTE, Finding
+from aidge_build.elf.image import Image, Section, Symbol
+from aidge_build.elf.occupants import Span, described, foreign_sections, reserved
+from aidge_build.elf.regions import region_at
+
+
+def check_constants(image: Image, claim: Claim, regions: Sequence[Region], agreed: Agreed) -> Iterator[Finding]:
+    """MEM02, MEM03, MEM12 and MEM14 about each array; MEM07 says which were not compared because they are not there."""
+    absent = []
+    for constant in claim.constants:
+        symbols = _symbols(image, constant)
+        if not symbols and not _is_elsewhere(image, constant):
+            absent.append(constant.symbol)
+        for symbol in symbols:
+            yield from _check(image, claim, constant, symbol, regions, agreed)
+    if absent:
+        yield Finding(
+            "MEM07",
+            NOTE,
+            f"model {claim.model}: weights planned but absent, merged by the compiler or not used: {', '.join(absent)}; "
+            "their bytes are not compared",
+            "harmless: they became part of the code",
+        )
+
+
+def _symbols(image: Image, constant: ClaimedConstant) -> tuple[Symbol, ...]:
+    """The array; where link-time optimisation has made it local, and other files have arrays of this name, each of them."""
+    found = image.symbol(constant.symbol)
+    if found is None or not found.is_local:
+        return (found,) if found else ()
+    return image.by_name[constant.symbol]
+
+
+def _is_elsewhere(image: Image, constant: ClaimedConstant) -> bool:
+    """Whether an object of another name has its bytes: the compiler made one of several equal arrays."""
+    equal = (symbol for symbol in image.symbols if symbol.kind == "object" and symbol.size_bytes == constant.size_bytes)
+    return any(_sha256(image.content(symbol)) == constant.sha256 for symbol in equal)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _check(
+    image: Image, claim: Claim, constant: ClaimedConstant, symbol: Symbol, regions: Sequence[Region], agreed: Agreed
+) -> Iterator[Finding]:
+    label = f"weights {symbol.name} ({symbol.size_bytes:,} B)"
+    excess = symbol.size_bytes - constant.size_bytes
+    if excess:
+        yield Finding("MEM02", ERROR, f"{label} of model {claim.model}: the claim says {constant.size_bytes:,} B ({excess:+,} B)")
+    if symbol.address % constant.alignment:
+        yield Finding(
+            "MEM02",
+            ERROR,
+            f"{label} lie at 0x{symbol.address:08x}, which is no multiple of {constant.alignment}",
+            "the linker script must keep the alignment of input sections: no SUBALIGN",
+        )
+    section, content = image.section_of(symbol), image.content(symbol)
+    if section is None or len(content) < symbol.size_bytes:
+        nobody = f"nobody fills {section.name}" if section and not section.content else "no section holds them"
+        yield Finding("MEM03", ERROR, f"{label} are not stored: {nobody}", "the linker script must not call .rodata NOLOAD")
+        return
+    yield from _check_place(label, section, symbol, regions, agreed)
+    yield from _check_occupants(image, label, section, symbol)
+    if not excess and _sha256(content) != constant.sha256:
+        yield Finding("MEM14", ERROR, f"{label} of model {claim.model} are not what was generated: {_difference(claim, content)}")
+
+
+def _difference(claim: Claim, content: bytes) -> str:
+    """What can be said of bytes of which nothing but a digest is known."""
+    same = next((other.symbol for other in claim.constants if other.sha256 == _sha256(content)), "")
+    if same:
+        return f"they are those of {same}"
+    if len(set(content)) == 1:
+        return f"each byte is 0x{content[0]:02x}"
+    return "their SHA-256 is another one"
+
+
+def _check_place(label: str, section: Section, symbol: Symbol, regions: Sequence[Region], agreed: Agreed) -> Iterator[Finding]:
+    """They are read in flash, or in a memory that was agreed upon; and they are stored in flash, and loaded, in any case."""
+    region = region_at(symbol.address, regions)
+    is_agreed = region is not None and region.name in agreed.weights_in
+    if section.writable and not is_agreed and not (region is not None and region.kind == "flash"):
+        yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", "declare them const")
+    elif region is not None and region.kind == "ram" and not is_agreed:
+        yield Finding("MEM03", ERROR, f"{label} lie in {region.name}, which is RAM")
+    stored = region_at(_load_address(section, symbol), regions)
+    if stored is not None and stored.kind == "ram" and is_agreed:
+        yield Finding(
+            "MEM03",
+            ERROR,
+            f"{label} are stored in {stored.name}, which is RAM: nobody copies them there after a reset",
+            "a load address in flash: `> RAM AT > FLASH` in the linker script, and start-up code that copies",
+        )
+    if not section.is_loaded:
+        yield Finding(
+            "MEM03",
+            ERROR,
+            f"{label} are not loaded: no segment of the ELF file holds the bytes of {section.name}",
+            "a PHDRS line of the linker script leaves it out, or a tool has changed the file",
+        )
+
+
+def _load_address(section: Section, symbol: Symbol) -> int:
+    start = section.address if section.load_address is None else section.load_address
+    return start + symbol.address - section.address
+
+
+def _check_occupants(image: Image, label: str, section: Section, symbol: Symbol) -> Iterator[Finding]:
+    """Nothing else is stored where they are stored, or lies where they lie."""
+    for begin in dict.fromkeys((symbol.address, _load_address(section, symbol))):
+        span = Span(begin, begin + symbol.size_bytes)
+        others = [described(image, other, place) for other, place in foreign_sections(image, span, section)]
+        others += reserved(image, span)
+        if others:
+            yield Finding("MEM12", ERROR, f"{label} share their bytes at {span} with {', '.join(others)}")

@@ -17,6 +17,7 @@ from aidge_build.contract.mem_info import MemInfo, mem_info_of
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.debug import show
 from aidge_build.emit import emit
+from aidge_build.emit.flash import require_flash
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
@@ -50,7 +51,9 @@ def build_program(request: CompileRequest) -> Program:
         schedule, placed = plan_memory(assignment, demands, request.options, request.board)
         show(3, "schedule", schedule)
         check_memory(schedule, placed, assignment, demands)
-        return make_program(request, assignment, schedule, placed, notices, macs)
+        program = make_program(request, assignment, schedule, placed, notices, macs)
+        require_flash(program)
+        return program
     except AidgeError as error:
         raise error.within(request.file_name)
 
@@ -174,6 +177,7 @@ def make_program(
         model_macs=sum(layer.macs for layer in layers) if model_macs is None else model_macs,
         region=placed.region,
         memories=request.board.arena_regions if request.board else (),
+        flash=tuple(region for region in request.board.regions if region.kind == "flash") if request.board else (),
         cpu=request.cpu,
         language=language,
         order=schedule.order,

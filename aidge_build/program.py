@@ -110,6 +110,7 @@ class Program:
     model_macs: int = 0  # multiply-accumulates of the model as its file states it; layers may compute fewer
     region: str = ""  # of the arena; "" when no board is known
     memories: tuple[Region, ...] = ()  # in which arenas may lie
+    flash: tuple[Region, ...] = ()  # in which constants and code may lie
     cpu: str = ""  # gcc's -mcpu name, "host", or "" for any core
     language: str = "c"  # "c++" when a library that was named needs it
     order: Order | None = None  # how good the order of the layers is

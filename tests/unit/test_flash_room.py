@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""Weights that no flash of the board can hold are refused before any C is written."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from aidge_build.boards import Region
+from aidge_build.emit.flash import require_flash
+from aidge_build.errors import AidgeError
+from tests.command import aidge_build
+from tests.emitted import chain, float_sum
+from tests.programs import ROOT
+
+DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
+WEIGHTS_BYTES = 8120  # of the digits example on a Cortex-M7
+
+
+def flash(*sizes: int) -> tuple[Region, ...]:
+    return tuple(Region(f"F{index}", index << 24, size, "flash", ()) for index, size in enumerate(sizes))
+
+
+def refusal(program) -> AidgeError:
+    with pytest.raises(AidgeError) as caught:
+        require_flash(program)
+    assert caught.value.code == "PLAN04"
+    return caught.value
+
+
+@pytest.mark.parametrize("sizes", [(), (30,), (24, 6), (6, 24)], ids=str)
+def test_weights_that_fit_to_the_byte_are_taken(sizes):
+    """The chain has one array of 6 bytes and one of 24."""
+    require_flash(chain(flash=flash(*sizes)))
+
+
+def test_a_byte_less_is_refused_with_the_largest_arrays_first():
+    error = refusal(chain(flash=flash(29)))
+    assert error.what == (
+        "the weights need 30 B, board cortex-m4 has 29 B (F0) of flash for them and all code; "
+        "largest: 'first: bias' 24 B, 'first: weights' 6 B"
+    )
+    assert error.hint == "a board with more flash, or a smaller model: `--optimize size` makes the code smaller, not the weights"
+
+
+def test_an_array_is_not_cut_in_two():
+    error = refusal(chain(flash=flash(23, 23)))
+    assert error.what.startswith("an array of the weights needs 24 B in one piece, board cortex-m4 has 23 B (F0) and 23 B (F1)")
+
+
+def test_of_a_float_model_the_hint_is_int8():
+    assert refusal(dataclasses.replace(float_sum(), flash=flash(8))).hint.startswith(
+        "int8 instead of float32 needs a quarter; else a board"
+    )
+
+
+@pytest.mark.parametrize("room, exit_code", [(WEIGHTS_BYTES - 1, 2), (WEIGHTS_BYTES, 0)])
+def test_the_board_decides_and_nothing_is_written_that_does_not_fit(tmp_path, room, exit_code):
+    (tmp_path / "small.toml").write_text(
+        f'extends = "stm32f7"\n[regions.FLASH]\norigin = 0x08000000\nkind = "flash"\nlength = {room}\n'
+    )
+    for verb, more in (("compile", ["--out", tmp_path / "out"]), ("plan", [])):
+        result = aidge_build(verb, DIGITS, "--board", "small", "--board-path", tmp_path, *more)
+        assert result.exit_code == exit_code
+        assert (f"{DIGITS}: the weights need 8,120 B, board small has 8,119 B (FLASH)" in result.stderr) == (exit_code == 2)
+    assert (tmp_path / "out").exists() == (exit_code == 0)
+
+
+def test_without_a_board_no_flash_is_known(tmp_path):
+    for target in (["--cpu", "cortex-m7", "--fpu", "fpv5-sp-d16"], ["--board", "host"]):
+        assert aidge_build("compile", DIGITS, *target, "--out", tmp_path).exit_code == 0

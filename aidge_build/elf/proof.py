@@ -14,7 +14,7 @@ from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.identity_proof import check_identity
 from aidge_build.elf.image import Image, Section
 from aidge_build.elf.machine_proof import check_machine
-from aidge_build.elf.regions import RegionUse
+from aidge_build.elf.regions import RegionUse, region_at
 
 
 @dataclass(frozen=True)
@@ -102,11 +102,15 @@ def _check_regions(uses: Sequence[RegionUse], homeless: Sequence[Section]) -> It
                 f"memory {use.region.name}: {use.used_bytes:,} B used of {use.region.length_bytes:,} B "
                 f"(+{excess:,} B). Largest: {largest}",
             )
-    for section in homeless if uses else ():
+    regions = [use.region for use in uses]
+    for section in dict.fromkeys(homeless) if uses else ():
+        where = f"lies at 0x{section.address:08x}"
+        if section.load_address is not None and region_at(section.address, regions):
+            where = f"is stored at 0x{section.load_address:08x}"
         yield Finding(
             "MEM01",
             ERROR,
-            f"section {section.name} ({section.size_bytes:,} B at 0x{section.address:08x}) lies in no memory of the board",
+            f"section {section.name} ({section.size_bytes:,} B) {where}, in no memory of the board",
             "add the memory to the board file, or name it with --region",
         )
 

@@ -20,18 +20,16 @@ class RegionUse:
 
 
 def region_use(image: Image, regions: Sequence[Region]) -> tuple[tuple[RegionUse, ...], tuple[Section, ...]]:
-    """The use of each region, and the sections that lie in none of them.
+    """The use of each region, and the sections that lie, or are stored, in none of them.
 
     A section occupies the memory where it runs, and, where its content is stored elsewhere (.data in flash), that one, too.
     Segments are not asked: the first one may contain ELF headers, which nobody loads.
     """
-    uses, placed = list[RegionUse](), set[str]()
+    uses = []
     for region in regions:
-        parts = [(section, end) for section, begin, end in places(image) if region.origin <= begin < region.end]
-        placed.update(section.name for section, _ in parts)
-        used = max((end for _, end in parts), default=region.origin) - region.origin
-        uses.append(RegionUse(region, used, _largest(image, region)))
-    return tuple(uses), tuple(section for section in image.sections if section.size_bytes and section.name not in placed)
+        ends = [end for _, begin, end in places(image) if region.origin <= begin < region.end]
+        uses.append(RegionUse(region, max(ends, default=region.origin) - region.origin, _largest(image, region)))
+    return tuple(uses), tuple(section for section, begin, _ in places(image) if region_at(begin, regions) is None)
 
 
 def places(image: Image) -> Iterator[tuple[Section, int, int]]:

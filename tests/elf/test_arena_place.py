@@ -4,20 +4,17 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from tests.command import Result, aidge_build
+from tests.command import aidge_build
+from tests.elf.fault import Fault, check, memory_findings, require_found
 from tests.elf.own_script import ARENA, AXI, REGIONS, SCRIPT, WEIGHTS, claim, edited, link, program
 from tests.programs import ROOT, arena, needs_cross_compiler
 
 pytestmark = needs_cross_compiler
 PLACED = "    .arenas (NOLOAD) : { *(.bss.aidge_AXI .bss.aidge_AXI.*) } > AXI\n"
-# What is true of some of these programs, too: a memory that is too small, a model without a note, a heap.
-BESIDE = {"MEM01", "MEM04", "MEM08"}
 MISSING_LINE = ".aidge_AXI (NOLOAD) : { *(.bss.aidge_AXI .bss.aidge_AXI.*) } > AXI"
 NOTE_LINE = "    .note.aidge 0 :"
 TWIN = ARENA.replace("kws_arena", "vww_arena").replace(".kws", ".vww")
@@ -31,18 +28,6 @@ def after(line: str, more: str) -> str:
 
 def before_note(more: str) -> str:
     return SCRIPT.replace(NOTE_LINE, f"{more}\n{NOTE_LINE}")
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What is linked how, and what the check must say: a code, a severity, and words of the line."""
-
-    code: str
-    words: tuple[str, ...]
-    program: str = field(default_factory=program)
-    script: str = SCRIPT
-    options: tuple[str, ...] = ()
-    severity: str = "error"
 
 
 FAULTS = {
@@ -197,23 +182,9 @@ FAULTS = {
 }
 
 
-def check(elf: Path, *options: str) -> Result:
-    return aidge_build("check", elf, *(options or REGIONS), "--json")
-
-
-def memory_findings(result: Result) -> list[dict]:
-    return [finding for finding in result.json["findings"] if finding["code"].startswith("MEM")]
-
-
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_of_the_place_is_found_and_nothing_else_is(tmp_path, name):
-    fault = FAULTS[name]
-    result = check(link(tmp_path, fault.program, fault.script, *fault.options))
-    found = memory_findings(result)
-    hit = [finding for finding in found if all(word in f"{finding['text']} {finding['hint']}" for word in fault.words)]
-    assert [(finding["code"], finding["severity"]) for finding in hit] == [(fault.code, fault.severity)], found
-    assert {finding["code"] for finding in found} - BESIDE <= {fault.code}
-    assert result.exit_code == (1 if fault.severity == "error" else 0)
+    require_found(tmp_path, FAULTS[name])
 
 
 @pytest.mark.parametrize("regions", [REGIONS, ("--region=ANY=0,0x7fffffff",), ("--max-stack=4096",)], ids=["all", "one", "none"])

@@ -17,13 +17,13 @@ from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.linear_int8 import INT8
 from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
 from aidge_build.operators.base import Operator
 from aidge_build.reference.evaluate import evaluate
 
 from .add import WORDS, routine
 from .conditions import FEATURES
-from .linear_int8 import INT8
 
 
 def _clamp(view: NodeView) -> str:

@@ -11,12 +11,12 @@ import numpy
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 
 from .conditions import GROUP, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts, plane_taps, planes_texts
 from .conv2d_lines_int8 import Conv2dLinesInt8, no_lines
 from .conv2d_planes_int8 import Conv2dPlanesInt8, no_planes
-from .linear_int8 import Linear, LinearNode
 from .packing import Stream, pack_blocks, taps_last_channels
 from .window import Buffer, Plane, line_buffer, plane_buffer, plane_of_view
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
+
 from .assembly import Routine
-from .linear_int8 import HIGH_SHIFT
 from .packing import EVEN, Stream
 
 REGISTERS = {

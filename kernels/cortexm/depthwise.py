@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
+
 from .assembly import Routine
 from .dense import split_steps
 from .depthwise_gather import gather_text
 from .depthwise_layout import LARGEST_OFFSET, Depthwise, places
-from .linear_int8 import HIGH_SHIFT
 
 REGISTERS = {
     "words": "r0",

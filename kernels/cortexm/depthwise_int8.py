@@ -6,11 +6,11 @@ from __future__ import annotations
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.linear_int8 import LinearNode, best_form, integer_forms
 
 from .conditions import linear_spec
 from .depthwise import Form, texts
 from .depthwise_layout import LARGEST_OFFSET, depthwise_of, pack, struct
-from .linear_int8 import LinearNode, best_form, integer_forms
 from .packing import taps_last_channels
 from .window import plane_of_view
 

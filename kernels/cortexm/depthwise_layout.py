@@ -13,8 +13,8 @@ import numpy
 
 from aidge_build.contract.call import Struct
 from aidge_build.kernel_kit.following import row_steps
+from aidge_build.kernel_kit.linear_int8 import IntegerForm, Linear, fits_fraction
 
-from .linear_int8 import IntegerForm, Linear, fits_fraction
 from .packing import as_words, group_starts
 from .window import SCRATCH_BYTES, Plane
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from aidge_build.contract.call import Call
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from . import dense
 from .assembly import Routine
@@ -16,7 +17,6 @@ from .conditions import linear_spec
 from .conv2d import LARGEST_OFFSET, LOAD_GROUP, LOAD_LINES
 from .conv2d_grouped_int8 import all_blocks, blocks_of
 from .depthwise_int8 import unfit
-from .linear_int8 import LinearNode
 from .packing import Stream, pack_blocks, taps_last_channels
 from .window import ROW_PARAMETERS, Buffer, Plane, begin_row, end_row, plane_buffer, whole_layer
 

@@ -7,10 +7,10 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, St
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 from aidge_build.kernel_kit.following import following
+from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from .conditions import linear_spec
 from .fc import routine
-from .linear_int8 import LinearNode
 from .packing import pack, quads
 
 

@@ -9,9 +9,9 @@ import numpy
 
 from aidge_build.arithmetic.thresholds import HighForm, LowForm
 from aidge_build.contract.call import computed
+from aidge_build.kernel_kit.linear_int8 import IntegerForm, Linear, best_form, fits_fraction, integer_forms
 
 from .conditions import GROUP
-from .linear_int8 import IntegerForm, Linear, best_form, fits_fraction, integer_forms
 
 STATED = -1
 EVEN = -2

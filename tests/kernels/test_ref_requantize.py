@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The integer form of the requantization against float32 arithmetic of numpy."""
+"""The integer forms of the requantization against float32 arithmetic of numpy."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ import numpy
 import pytest
 from harness import files_of
 
+from aidge_build.arithmetic.near_halves import near_factors, near_is_exact
 from aidge_build.emit.kernels import kernel_text
 
 LIMITS = numpy.iinfo(numpy.int32)
 
 
 @pytest.fixture(scope="module")
-def scale(tmp_path_factory):
-    """aidge_kit_scale of this machine (no Arm FPU: the integer form) over arrays."""
+def compiled(tmp_path_factory):
+    """aidge_kit_scale and aidge_kit_scale_near of this machine (no Arm FPU: the integer form) over arrays."""
     folder = tmp_path_factory.mktemp("requantize")
-    parts = kernel_text(files_of("kit"), [("kit", "requantize.h")])
+    parts = kernel_text(files_of("kit"), [("kit", "near.h")])
     text = "\n".join([*(f"#include {name}" for name in parts.system_includes), *(part.text for part in parts.files)])
     text += """
 void scale_all(const int32_t *values, const float *multipliers, int32_t *results, int32_t count);
@@ -27,10 +28,20 @@ void scale_all(const int32_t *values, const float *multipliers, int32_t *results
 {
     for (int32_t i = 0; i < count; i++) { results[i] = aidge_kit_scale(values[i], multipliers[i]); }
 }
+void near_all(const int32_t *values, const float *multipliers, const int32_t *factors, int32_t *results, int32_t count);
+void near_all(const int32_t *values, const float *multipliers, const int32_t *factors, int32_t *results, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++) { results[i] = aidge_kit_scale_near(values[i], factors[i], multipliers[i]); }
+}
 """
     (folder / "scale.c").write_text(text)
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", folder / "scale.so", folder / "scale.c"], check=True)
-    function = ctypes.CDLL(str(folder / "scale.so")).scale_all
+    return ctypes.CDLL(str(folder / "scale.so"))
+
+
+@pytest.fixture(scope="module")
+def scale(compiled):
+    function = compiled.scale_all
 
     def run(values, multipliers):
         values, multipliers = numpy.asarray(values, numpy.int32), numpy.asarray(multipliers, numpy.float32)
@@ -90,3 +101,18 @@ def test_products_beside_a_tie_round_twice_as_float32_does(scale):
     for step in (-1, 0, 1):
         results, wanted = scale(near + step, multipliers)
         assert numpy.array_equal(results, wanted)
+
+
+def test_the_long_product_gives_the_same_where_its_error_is_proved_small(compiled):
+    random = numpy.random.default_rng(3)
+    multipliers = numpy.exp(random.uniform(-20, numpy.log(0.49), 300_000)).astype(numpy.float32)
+    multipliers[::7] = 2.0 ** -random.integers(2, 16, len(multipliers[::7]))
+    halves = numpy.rint((random.integers(-300, 300, len(multipliers)) + 0.5) / multipliers).clip(-(1 << 31), (1 << 31) - 1)
+    values = numpy.where(random.random(len(multipliers)) < 0.5, halves, accumulators(random, len(multipliers))).astype(
+        numpy.int32
+    )
+    proved = near_is_exact(multipliers, numpy.abs(values.astype(numpy.int64)))
+    factors, got = near_factors(multipliers).astype(numpy.int32), numpy.empty_like(values)
+    compiled.near_all(*(ctypes.c_void_p(array.ctypes.data) for array in (values, multipliers, factors, got)), values.size)
+    assert proved.mean() > 0.7
+    assert numpy.array_equal(got.clip(-383, 383)[proved], expected(values, multipliers).clip(-383, 383)[proved])

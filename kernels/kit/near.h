@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "inline.h"
+#include "requantize.h"
+
+/* Of arithmetic/near_halves.py. */
+#define AIDGE_KIT_NEAR_START 0x80400000
+#define AIDGE_KIT_NEAR_BAND 0x800000u
+
+/* As aidge_kit_scale, beside the middle of two levels; there it must be asked. */
+AIDGE_KIT_NOINLINE int32_t aidge_kit_scale_exactly(int32_t sum, float multiplier)
+{
+    return aidge_kit_scale(sum, multiplier);
+}
+
+/*
+ * aidge_kit_scale by one long product, for cores without an FPU: what it gives is the same, or beyond 383 in both.
+ * factor: floor(multiplier * 2^32); the generator has proved its error small enough for every sum (near_halves.py).
+ */
+AIDGE_KIT_INLINE int32_t aidge_kit_scale_near(int32_t sum, int32_t factor, float multiplier)
+{
+    const int64_t product = aidge_kit_multiply_s64(sum, factor) + AIDGE_KIT_NEAR_START;
+    return (uint32_t)product < AIDGE_KIT_NEAR_BAND ? aidge_kit_scale_exactly(sum, multiplier)
+                                                   : (int32_t)aidge_kit_shift_right_s64(product, 32);
+}

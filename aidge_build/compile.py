@@ -139,7 +139,9 @@ def make_program(
     layers = []
     for node, symbol in zip(schedule.steps, symbols):
         choice = assignment.choices[node.name]
-        seen = replace(assignment.node_view(node), objective=request.target.objective, symbols=named)
+        seen = replace(
+            assignment.node_view(node), objective=request.target.objective, features=request.target.features, symbols=named
+        )
         call = kernel_call(choice.kernel, seen, symbol, placed.places)
         _require_language(choice.kernel, call, language, node)
         show(4, node.name, call)

@@ -57,8 +57,8 @@ class NodeView:
 
     `graph` leads to its neighbours; `symbol` is a C identifier that no other layer has ("" before layers are named), `symbols`
     are those of all layers by the node's name. `objective` is the build's --optimize: a kernel may unroll more for "speed", and
-    share code between layers for "size". `in_mem_info` says where each input lies (None: outside of the arena), once that is
-    known.
+    share code between layers for "size"; `features` are those of the core. `in_mem_info` says where each input lies (None:
+    outside of the arena), once that is known.
     """
 
     node: Node
@@ -67,6 +67,7 @@ class NodeView:
     graph: GraphView | None = None
     symbol: str = ""
     objective: str = "balanced"
+    features: frozenset[str] = frozenset()
     symbols: Mapping[str, str] = field(default_factory=dict, compare=False)
     in_mem_info: tuple[MemInfo | None, ...] = ()
 

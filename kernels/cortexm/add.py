@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .assembly import Routine
+from .assembly import Routine, Waiting
 
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count"
 REGISTERS = {
@@ -28,11 +28,10 @@ WORDS = 4  # in one turn of the loop
 def routine(bits: int) -> tuple[str, str]:
     """Name and text for sums with 16 or 20 fraction bits."""
     name = f"aidge_cortexm_add_int8_{bits}"
-    code = Routine(REGISTERS)
-    code("push {{r4-r11, lr}}")
+    code = Routine(REGISTERS, Waiting(has_fpu=False))
+    code.begin()
     code("ldm r3, {{r4-r6}}", "factors and offset")
-    code("ldr r3, [sp, #36]", "count")
-    code("vmov s0, r3")
+    code(f"ldr r3, [sp, #{code.waiting.argument_offset}]", "count")
     code.constant("r12", 0xFF00FF00)
     if bits == 16:
         code("add {offset}, {offset}, #0x800000", "128, for unsigned saturation")
@@ -71,7 +70,7 @@ def routine(bits: int) -> tuple[str, str]:
     code.label(2, "the elements left over")
     if bits == 16:
         code("sub {offset}, {offset}, #0x800000")
-    code("vmov r3, s0")
+    code(f"ldr r3, [sp, #{code.waiting.argument_offset}]", "count")
     code("ands r12, r3, #15")
     code("beq 4f")
     code.label(3)
@@ -84,6 +83,6 @@ def routine(bits: int) -> tuple[str, str]:
     code("subs r12, r12, #1")
     code("bne 3b")
     code.label(4)
-    code("pop {{r4-r11, pc}}")
+    code.end()
     portable = f"aidge_cortexm_add_int8(first, second, output, sum, count, {bits});"
     return name, code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)

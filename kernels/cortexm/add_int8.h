@@ -2,15 +2,15 @@
 #include "kit/wide.h"
 #include "target.h"
 
-#if !AIDGE_CORTEXM_ASSEMBLY
+#if !AIDGE_CORTEXM_FPU
 /*
  * output = sat8((((factor a * a) >> 8) + ((factor b * b) >> 8) + offset) >> bits).
  *
  * sum: {factor a, factor b, offset}. The output may take the place of an input. The generator has proved the result equal
  * to the real formula for all pairs. The C version of the functions of this name.
  */
-static void aidge_cortexm_add_int8(const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count,
-                                   int32_t bits)
+AIDGE_CORTEXM_C void aidge_cortexm_add_int8(const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum,
+                                            int32_t count, int32_t bits)
 {
     for (; count > 0; count--) {
         int32_t level = (int32_t)aidge_kit_shift_right_s64(aidge_kit_multiply_s64(sum[0], *first++), 8) + sum[2];

@@ -7,7 +7,12 @@ from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, Node
 from aidge_build.graph.dtype import DType
 
 GROUP = 4  # output channels that are computed together
-FEATURES = frozenset({"dsp", "fpu"})
+FEATURES = frozenset({"dsp"})
+
+
+def has_fpu(view: NodeView) -> bool:
+    """Whether the core of the build has an FPU."""
+    return "fpu" in view.features
 
 
 def _parameters(view: NodeView) -> str:
@@ -49,7 +54,7 @@ ONE_GROUP = Predicate("one group", _one_group)
 
 
 def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
-    """int8 data, int8 weights, int32 bias; DSP and FPU."""
+    """int8 data, int8 weights, int32 bias; DSP."""
     return ImplSpec(
         inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from . import dense
-from .assembly import Routine
+from .assembly import Routine, Waiting
 from .packing import Stream
 from .window import ROW_PARAMETERS, Buffer, Plane, begin_row, end_row, whole_layer
 
@@ -64,15 +64,15 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
         f"{'' if second else '_alone'}{'_last2' * buffer.leaves_one}{f'_g{plane.in_gap}' * (plane.in_gap > 0)}"
         f"_{stream.variant}_u{ahead}_{body}"
     )
-    code = Routine(dense.REGISTERS)
-    begin_row(code)
+    code = dense.routine_of(stream)
+    begin_row(code, stream)
     code.label(1, "two pixels")
-    code("vmov {column}, {input}")
+    code.get("{column}", "input")
     if body:
         code.constant("r4", planes * span)
         code("add r4, r4, {column}")
-        code("vmov {column_end}, r4")
-    code("vmov {base}, {column}")
+        code.put("column_end", "r4")
+    code.put("base", "{column}")
     places = [(4 * tap, 4 * tap + second) for tap in taps]
     dense.groups(code, stream, lambda: _sums(code, stream, planes, ahead, body, span, places))
     end_row(code)
@@ -99,7 +99,7 @@ def _sums(code: Routine, stream: Stream, planes: int, ahead: int, body: int, spa
         dense.biases_to_pixel_0(code)
     code.label(4, f"{(planes - ahead) // body} times {body} planes")
     _neighbours(code, stream, body, span, taps, False, True)
-    code("vmov {x0}, {column_end}")
+    code.get("{x0}", "column_end")
     code("cmp {column}, {x0}")
     code("bne 4b")
 
@@ -163,7 +163,8 @@ def unpack_text(channels: int, span: int, gap: int) -> tuple[str, str]:
     together = next(
         size for size in range(UNPACKED_TOGETHER, 0, -1) if words % size == 0 and (size == 1 or size * step <= LARGEST_OFFSET)
     )
-    code = Routine({"source": "r0", "target": "r1", "pixels": "r2", "words": "r3", "place": "r12", "even": "r4", "odd": "r5"})
+    registers = {"source": "r0", "target": "r1", "pixels": "r2", "words": "r3", "place": "r12", "even": "r4", "odd": "r5"}
+    code = Routine(registers, Waiting(has_fpu=False))
     code("push {{r4, r5}}")
     if looped:
         code("push {{r6, r7}}")
@@ -232,22 +233,20 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     plane = buffer.plane
     shape = f"{plane.kernel[0]}x{plane.kernel[1]}x{plane.in_channels}{'of_more' * (plane.in_gap > 0)}_r{buffer.row_words}"
     name = f"aidge_cortexm_conv2d_int8_{shape}d{plane.dilations[0]}x{plane.dilations[1]}_{stream.variant}_u{unroll}"
-    code = Routine(dense.REGISTERS)
-    code("ldr r12, [sp]", "column")
-    code("vmov s13, r12")
-    begin_row(code)
-    code("vmov r4, s13")
-    code("vmov {base}, r4")
+    code = dense.routine_of(stream)
+    begin_row(code, stream)
+    code(f"ldr r4, [sp, #{code.waiting.argument_offset}]", "column")
+    code.put("base", "r4")
     code.constant("r5", 4 * len(order))
     code("add r4, r4, r5")
-    code("vmov {column_end}, r4")
+    code.put("column_end", "r4")
     code.label(1, "two pixels")
-    code("vmov {x0}, {input}")
-    code("vmov {x1}, {second_input}")
-    code("vmov {column}, {base}")
+    code.get("{x0}", "input")
+    code.get("{x1}", "second_input")
+    code.get("{column}", "base")
     code("add {x1}, {x1}, {x0}")
     _gather(code, places)
-    code("vmov {column}, {base}")
+    code.get("{column}", "base")
     dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *dense.split_steps(len(order) // 2, unroll)))
     end_row(code)
     table = ", ".join(map(str, places))

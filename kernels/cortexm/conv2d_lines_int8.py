@@ -8,7 +8,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import ONE_GROUP, linear_spec
+from .conditions import ONE_GROUP, has_fpu, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts
 from .packing import pack, taps_last_channels
 from .window import Plane, line_buffer, plane_of_view
@@ -41,7 +41,7 @@ class Conv2dLinesInt8(LinearNode):
     def call(self) -> Call:
         buffer = line_buffer(plane_of_view(self.view))
         order, places = line_taps(buffer.plane, buffer)
-        stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), order)
+        stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), order, has_fpu(self.view))
         function, texts = lines_texts(stream, buffer, order, places, self.unroll[self.view.objective])
         return Call(
             function,

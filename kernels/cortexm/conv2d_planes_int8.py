@@ -8,7 +8,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, linear_spec
+from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, has_fpu, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
 from .packing import pack, taps_last_channels
 from .window import Plane, plane_buffer, plane_of_view
@@ -39,7 +39,7 @@ class Conv2dPlanesInt8(LinearNode):
 
     def call(self) -> Call:
         buffer = plane_buffer(plane_of_view(self.view))
-        stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), plane_taps(buffer.plane))
+        stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), plane_taps(buffer.plane), has_fpu(self.view))
         function, texts = planes_texts(stream, buffer, self.unroll[self.view.objective], self.looped[self.view.objective])
         return Call(
             function,

@@ -11,6 +11,8 @@
  * 2 * first channel + form; 4 float multipliers (form 0), or for each pair of channels 2 multipliers and a constant (form 1).
  * Where all groups have one form and follow each other, the word before the multipliers is left out (`form` >= 0 below).
  * `form` -2: two words follow the float multipliers, so that streams of as many groups are as long as each other.
+ * For a core without an FPU 4 factors (kit/near.h) stand before the multipliers of form 0, which are divided by nothing: `form`
+ *   2 where all groups have it, -3 where the stream says the form, -4 where two words follow the integer form, too.
  * Packed: each halfword is 256 * (weight of the odd channel) + weight of the even channel; the bias of an odd channel is
  *   256 * its own + offset + that of the even channel, so that the sum modulo 2^32 separates exactly.
  * Wide: a word per channel, a halfword per tap.
@@ -53,6 +55,24 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_rounded(int32_t sum, int32_t factor, c
     return (int8_t)(level - 128);
 }
 
+/* The stored value of one sum: what assembly without an FPU calls near the middle of two levels. */
+AIDGE_CORTEXM_NOINLINE int32_t aidge_cortexm_round_sum(int32_t sum, int32_t factor, const int32_t *head)
+{
+    return aidge_cortexm_rounded(sum, factor, head);
+}
+
+/*
+ * The same of 4 sums. group: 4 factors and 4 multipliers.
+ */
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_round_group(int8_t *output, const int32_t *group, const int32_t *sums,
+                                                      const int32_t *head)
+{
+    int32_t channel;
+    for (channel = 0; channel < 4; channel++) {
+        output[channel] = (int8_t)aidge_cortexm_round_sum(sums[channel], group[4 + channel], head);
+    }
+}
+
 /* Where the activations of a pixel lie, in words: `planes` times `step` apart, in each plane those of `taps` [count]. */
 typedef struct {
     int32_t planes, step, count;
@@ -64,27 +84,34 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
                                                               const int32_t *group, int8_t *output, const int32_t *head,
                                                               int32_t packed, int32_t shift, int32_t form)
 {
-    const int32_t floats = form < -1 ? 6 : 4;
+    const int32_t whole = (form == 2) || (form < -2) ? 4 : 0; /* words before the multipliers, which are whole */
+    const int32_t floats = whole != 0 ? 8 : form == -2 ? 6 : 4;
+    const int32_t integers = form == -4 ? 8 : 6;
+    int32_t is_proved = (int32_t)(form == 1);
     if (packed != 0) {
         sum1 -= sum0;
         sum3 -= sum2;
     }
     if (form < 0) {
-        form = *group & 1;
+        is_proved = *group & 1;
         output += *group++ >> 1;
     }
-    if (form != 0) {
+    if (is_proved != 0) {
         const int32_t high_shift = packed != 0 ? shift + 8 : shift;
         output[0] = aidge_cortexm_proved((int32_t)sum0, group[0], group[2], shift);
         output[1] = aidge_cortexm_proved((int32_t)sum1, group[1], packed != 0 ? 0 : group[2], high_shift);
         output[2] = aidge_cortexm_proved((int32_t)sum2, group[3], group[5], shift);
         output[3] = aidge_cortexm_proved((int32_t)sum3, group[4], packed != 0 ? 0 : group[5], high_shift);
-        return group + 6;
+        return group + integers;
     }
-    output[0] = aidge_cortexm_rounded((int32_t)sum0, group[0], head);
-    output[1] = aidge_cortexm_rounded((int32_t)sum1, group[1], head);
-    output[2] = aidge_cortexm_rounded((int32_t)sum2, group[2], head);
-    output[3] = aidge_cortexm_rounded((int32_t)sum3, group[3], head);
+    if ((whole != 0) && (packed != 0)) {
+        sum1 = (uint32_t)((int32_t)sum1 >> 8);
+        sum3 = (uint32_t)((int32_t)sum3 >> 8);
+    }
+    output[0] = aidge_cortexm_rounded((int32_t)sum0, group[whole], head);
+    output[1] = aidge_cortexm_rounded((int32_t)sum1, group[whole + 1], head);
+    output[2] = aidge_cortexm_rounded((int32_t)sum2, group[whole + 2], head);
+    output[3] = aidge_cortexm_rounded((int32_t)sum3, group[whole + 3], head);
     return group + floats;
 }
 

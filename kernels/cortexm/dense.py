@@ -3,17 +3,19 @@
 
 Registers: the sums of pixel 0 in a0..a3, of pixel 1 in b0..b3. With packed weights the sums of the odd channels hold
 256 * their own + that of the even channel, so that one SXTB16 serves two channels and one SUB at the end separates them.
-What the inner loop does not need waits in FPU registers.
+What the inner loop does not need waits in FPU registers, or on the stack of a core that has none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from aidge_build.arithmetic import near_halves
 from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
 
-from .assembly import Routine
-from .packing import EVEN, Stream
+from .assembly import Routine, Waiting
+from .conditions import GROUP
+from .packing import EVEN, INTEGER, Stream
 
 REGISTERS = {
     "column": "r0",
@@ -24,24 +26,30 @@ REGISTERS = {
     **{f"b{index}": f"r{8 + index}" for index in range(4)},
     "w0": "r12",
     "w1": "lr",
-    # waiting in FPU registers; s0-s7 are for the requantization
-    "output": "s8",
-    "second_output": "s9",
-    "end": "s10",
-    "base": "s11",
-    "begin": "s12",
-    "column_end": "s13",
-    "zero": "s14",
-    "limits": "s15",
-    "input": "s17",
-    "second_input": "s18",
-    "pairs": "s19",
-    "back_input": "s20",
-    "back_output": "s21",
-    "output_step": "s22",
-    "input_step": "s23",
 }
-SAVED = "s16-s23"
+WAITING = {  # in FPU registers; s0-s7 are for the requantization
+    "output": 8,
+    "second_output": 9,
+    "end": 10,
+    "base": 11,
+    "begin": 12,
+    "column_end": 13,
+    "zero": 14,
+    "limits": 15,
+    "input": 16,
+    "second_input": 17,
+    "pairs": 18,
+    "back_input": 19,
+    "back_output": 20,
+    "output_step": 21,
+    "input_step": 22,
+}
+ON_STACK = ("near_start", "near_zero", "lowest", "highest")  # of the requantization without an FPU
+
+
+def routine_of(stream: Stream) -> Routine:
+    """An empty routine for this stream."""
+    return Routine(REGISTERS, Waiting(WAITING, ON_STACK, stream.has_fpu))
 
 
 def step(code: Routine, is_packed: bool, is_first: bool = False) -> None:
@@ -105,45 +113,45 @@ def all_steps(code: Routine, is_packed: bool, ahead: int, body: int) -> None:
     code.label(4, f"{body} pairs of taps")
     for _ in range(body):
         step(code, is_packed)
-    code("vmov {x0}, {column_end}")
+    code.get("{x0}", "column_end")
     code("cmp {column}, {x0}")
     code("bne 4b")
 
 
 def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
-    """Requantize and store 4 sums of each pixel; labels 5 and 6."""
+    """Requantize and store 4 sums of each pixel; labels 5 and 6, without an FPU 8 and 9, too."""
     if stream.is_packed:
         for pixel in pixels:
             for channel in (1, 3):
                 code(f"sub {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel - 1}}}")
-    if "b" in pixels:
-        code("vmov {column}, {w1}, {output}, {second_output}")
-    else:
-        code("vmov {column}, {output}")
+    code.get("{column}, {w1}" if "b" in pixels else "{column}", "output")
+    rounded_form = _float_form if stream.has_fpu else _near_form
     if not stream.is_stated:
         if stream.form:
             _integer_form(code, stream, pixels)
         else:
-            _float_form(code, stream, pixels)
+            rounded_form(code, stream, pixels)
             code("adds {column}, {column}, #4")
-        code("vmov {output}, {column}")
+        code.put("output", "{column}")
         return
     code("ldr {x0}, [{stream}], #4", "2 * first channel + 1 if the integer form is proved")
     code("lsrs {x0}, {x0}, #1")
     code("add {column}, {column}, {x0}", "where pixel 0 goes")
     code("bcs 5f")
-    _float_form(code, stream, pixels)
-    if stream.form == EVEN:
+    rounded_form(code, stream, pixels)
+    if stream.form == EVEN and stream.has_fpu:
         code("adds {stream}, {stream}, #8")
     code("b 6f")
     code.label(5, "integers, proved equal for every sum")
     _integer_form(code, stream, pixels)
+    if stream.form == EVEN and not stream.has_fpu:
+        code("adds {stream}, {stream}, #8")
     code.label(6)
 
 
 def _float_form(code: Routine, stream: Stream, pixels: str) -> None:
     code("vldmia {stream}!, {{s4-s7}}")
-    code("vmov {w0}, {zero}", "zero point + 128, twice")
+    code.get("{w0}", "zero", "zero point + 128, twice")
     for pixel in pixels:
         code(f"vmov s0, s1, {{{pixel}0}}, {{{pixel}1}}")
         code(f"vmov s2, s3, {{{pixel}2}}, {{{pixel}3}}")
@@ -168,7 +176,7 @@ def _float_form(code: Routine, stream: Stream, pixels: str) -> None:
 
 def _clamp(code: Routine, pixel: str) -> None:
     """Levels + 128 in both halves of two registers, between the output's limits."""
-    code("vmov {x0}, {limits}")
+    code.get("{x0}", "limits")
     code("pkhtb {x1}, {x0}, {x0}, asr #16", "the highest, twice")
     code("pkhbt {x0}, {x0}, {x0}, lsl #16", "the lowest, twice")
     for channel in (0, 1):
@@ -176,6 +184,60 @@ def _clamp(code: Routine, pixel: str) -> None:
             value = f"{{{pixel}{channel}}}"
             code(f"usub16 {{{pixel}2}}, {order.format(value, f'{{{limit}}}')}")
             code(f"sel {value}, {value}, {{{limit}}}")
+
+
+def _near_form(code: Routine, stream: Stream, pixels: str) -> None:
+    """By a product of 64 bits, or where that says that it may be wrong by the float formula: arithmetic/near_halves.py."""
+    targets = [("a", "column"), ("b", "w1")][: len(pixels)]
+    if stream.is_packed:
+        for pixel in pixels:
+            for channel in (1, 3):
+                code(f"asr {{{pixel}{channel}}}, {{{pixel}{channel}}}, #{HIGH_SHIFT}")
+    if "b" in pixels:
+        code("add {w1}, {w1}, {column}", "where pixel 1 goes")
+    if stream.is_near:
+        for channel in range(GROUP):
+            code(f"ldr {{w0}}, [{{stream}}, #{4 * channel}]")
+            for pixel, target in targets:
+                code.get("{x0}, {x1}", "near_start", "one half and a margin, zero point")
+                code(f"smlal {{x0}}, {{x1}}, {{{pixel}{channel}}}, {{w0}}")
+                code(f"cmp {{x0}}, #{near_halves.BAND}")
+                code("blo 8f", "near the middle of two levels")
+                limit(code, stream.is_clamped)
+                code(f"strb {{x1}}, [{{{target}}}, #{channel}]")
+    else:
+        code("b 8f")
+    code.label(9)
+    code(f"adds {{stream}}, {{stream}}, #{8 * GROUP}", "factors, multipliers")
+    code.behind(lambda: _exactly(code, pixels))
+
+
+def limit(code: Routine, is_clamped: bool) -> None:
+    """The level in x1 within the output's limits."""
+    if not is_clamped:
+        code("ssat {x1}, #8, {x1}")
+        return
+    for end, condition in (("lowest", "lt"), ("highest", "gt")):
+        code.get("{x0}", end)
+        code("cmp {x1}, {x0}")
+        code(f"it {condition}")
+        code(f"mov{condition} {{x1}}, {{x0}}")
+
+
+def _exactly(code: Routine, pixels: str) -> None:
+    """All sums of the group again, by a function."""
+    code.label(8, "near the middle of two levels: all sums of the group in C")
+    code("push {{r0, r1, r4-r12, lr}}")
+    head = 48 + code.waiting.offset("zero")
+    for index in range(len(pixels)):
+        if index:
+            code("ldr r0, [sp, #44]", "where pixel 1 goes")
+            code("ldr r1, [sp, #4]", "factors, multipliers")
+        code(f"add r2, sp, #{8 + 16 * index}", "sums")
+        code(f"add r3, sp, #{head}", "zero point, limits")
+        code.call("aidge_cortexm_round_group")
+    code("pop {{r0, r1, r4-r12, lr}}")
+    code("b 9b")
 
 
 def _integer_form(code: Routine, stream: Stream, pixels: str) -> None:
@@ -197,20 +259,43 @@ def _integer_form(code: Routine, stream: Stream, pixels: str) -> None:
                 code(f"strb {odd}, [{{{target}}}], #1")
 
 
-def load_head(code: Routine) -> None:
-    """The first words of the stream, which stay in FPU registers."""
-    code("vldmia {stream}!, {{s14-s15}}", "zero point, limits")
+def load_head(code: Routine, stream: Stream) -> None:
+    """The first words of the stream, which wait until a group needs them."""
+    if stream.has_fpu:
+        code("vldmia {stream}!, {{s14-s15}}", "zero point, limits")
+    elif stream.form != INTEGER:
+        head_to_stack(code, ("{x0}", "{x1}", "{w0}"), "ldrd {x0}, {x1}, [{stream}], #8", stream.is_clamped)
+    else:
+        code("adds {stream}, {stream}, #8")
     code("add {stream}, {stream}, #4")
-    code("vmov {begin}, {stream}")
+    code.put("begin", "{stream}")
+
+
+def head_to_stack(code: Routine, registers: tuple[str, str, str], load: str, is_clamped: bool) -> None:
+    """What the requantization without an FPU needs of the first two words of a stream, which `load` loads into the first two
+    registers."""
+    first, second, third = registers
+    code(load, "zero point, limits")
+    code.put("zero", f"{first}, {second}")
+    code(f"sxth {third}, {first}")
+    code(f"sub {third}, {third}, #128")
+    code.constant(first, near_halves.START)
+    code.put("near_start", f"{first}, {third}", "one half and a margin, zero point")
+    if is_clamped:
+        code(f"asr {third}, {second}, #16")
+        code(f"sxth {second}, {second}")
+        code(f"sub {third}, {third}, #128")
+        code(f"sub {second}, {second}, #128")
+        code.put("lowest", f"{second}, {third}")
 
 
 def groups(code: Routine, stream: Stream, sums: Callable[[], None]) -> None:
     """All groups of channels for a pair of pixels, whose first activation is at `column`; `sums` prints their steps. Label 3."""
-    code("vmov {stream}, {begin}")
+    code.get("{stream}", "begin")
     code.label(3, "a group of 4 channels")
     code("ldm {stream}!, {{r8-r11}}", "their biases")
     sums()
     epilogue(code, stream)
-    code("vmov {x0}, {column}, {end}, {base}")
+    code.get("{x0}, {column}", "end")
     code("cmp {stream}, {x0}")
     code("bne 3b")

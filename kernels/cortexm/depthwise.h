@@ -70,11 +70,11 @@ AIDGE_CORTEXM_NOINLINE aidge_cortexm_band aidge_cortexm_band_of(const aidge_cort
     return band;
 }
 
-#if !AIDGE_CORTEXM_ASSEMBLY
+#if !AIDGE_CORTEXM_FPU
 /* Rows of 4 channels into the buffer, whose rows hold `pairs` pairs of pixels per channel: the C version of the functions of
  * this name. */
-static void aidge_cortexm_depthwise_gather(const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill, int32_t channels,
-                                           int32_t width, int32_t pad, int32_t pairs)
+AIDGE_CORTEXM_C void aidge_cortexm_depthwise_gather(const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill,
+                                                    int32_t channels, int32_t width, int32_t pad, int32_t pairs)
 {
     const int32_t zero = aidge_cortexm_low(aidge_cortexm_even_bytes(fill));
     for (; rows > 0; rows--) {
@@ -99,8 +99,9 @@ typedef struct {
 } aidge_cortexm_depthwise_geometry;
 
 /* Output rows of 4 channels: the C version of the functions of this name. */
-static void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows,
-                                         const int32_t *head, const aidge_cortexm_depthwise_geometry *geometry, int32_t shift)
+AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows,
+                                                  const int32_t *head, const aidge_cortexm_depthwise_geometry *geometry,
+                                                  int32_t shift)
 {
     int32_t channel, y, x, ky, kx;
     for (channel = 0; channel < 4; channel++) {

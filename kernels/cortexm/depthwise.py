@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from aidge_build.arithmetic.near_halves import BAND
 from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
 
-from .assembly import Routine
+from . import dense
+from .assembly import Routine, Waiting
 from .dense import split_steps
 from .depthwise_gather import gather_text
 from .depthwise_layout import LARGEST_OFFSET, Depthwise, places
@@ -30,19 +32,35 @@ REGISTERS = {
     "weights": "r6",
     **{f"w{index}": f"r{4 + index}" for index in range(6)},
 }
+WAITING = {  # in FPU registers; s2 and s3 are for the requantization
+    "bias": 0,
+    "bias_again": 1,
+    "multiplier": 4,
+    "zero": 5,
+    "limits": 6,
+    "words": 8,
+    "output": 9,
+    "constants": 10,
+    "group_end": 11,
+    "row_bytes": 12,
+    "rows_end": 13,
+}
+ON_STACK = ("near_start", "near_zero", "lowest", "highest")  # of the requantization without an FPU
 LARGEST_PAIR_OFFSET = 1020  # of a load of two words
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
 
 
 @dataclass(frozen=True)
 class Form:
-    """How sums become outputs, and at most how many pairs of outputs stand in the text."""
+    """How sums become outputs, and at most how many pairs of outputs stand in the text. `is_near` as of a Stream."""
 
     shift: int
     is_clamped: bool
     has_integers: bool
     has_floats: bool
     together: int
+    has_fpu: bool
+    is_near: bool
 
     @property
     def is_mixed(self) -> bool:
@@ -52,7 +70,8 @@ class Form:
     def variant(self) -> str:
         """What the text depends on, for its name."""
         kind = "" if self.is_mixed else "_integer" if self.has_integers else "_float"
-        return f"_s{self.shift}{'_clamped' if self.is_clamped else ''}{kind}_u{self.together}"
+        core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
+        return f"_s{self.shift}{'_clamped' if self.is_clamped else ''}{kind}{core}_u{self.together}"
 
 
 def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
@@ -60,13 +79,14 @@ def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
     plane = layer.plane
     (height, width), pads = plane.kernel, plane.pads
     gather = f"aidge_cortexm_depthwise_gather_{plane.in_channels}x{plane.in_size[1]}_p{pads[1]}_w{layer.pairs}"
+    gather += "" if form.has_fpu else "_soft"
     band = (
         f"aidge_cortexm_depthwise_band_{plane.in_channels}x{plane.out_size[1]}_k{height}x{width}"
         f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{form.variant}"
         f"{'_single' if plane.out_size[0] == 1 else ''}"
     )
     name = band.replace("_band_", "_int8_") + f"_i{plane.in_size[1]}p{pads[1]}{'' if layer.is_one_band else '_bands'}"
-    return name, (gather_text(layer, gather), _band_text(layer, band, form), _layer_text(layer, name, gather, band))
+    return name, (gather_text(layer, gather, form.has_fpu), _band_text(layer, band, form), _layer_text(layer, name, gather, band))
 
 
 _BANDS = """\
@@ -109,18 +129,18 @@ static void {name}(
 
 def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     plane = layer.plane
-    code = Routine(REGISTERS)
+    code = Routine(REGISTERS, Waiting(WAITING, ON_STACK, form.has_fpu))
     code("ldr r12, [sp]", "head")
-    code("push {{r4-r11, lr}}")
-    code("vldmia r12, {{s5-s6}}", "zero point, limits")
-    code("vmov s8, s9, r0, r1")
+    code.begin()
+    _load_head(code, form)
+    code.put("words", "r0, r1")
     code("mov r10, r2")
     code.constant("r5", 16 * (2 + layer.weight_words))
     code("add r5, r5, r10")
-    code("vmov s11, r5", "the end of the group")
+    code.put("group_end", "r5")
     code.constant("r4", plane.out_size[1] * plane.in_channels)
     code("mul r4, r4, r3")
-    code("vmov s12, r4", "bytes of the output rows")
+    code.put("row_bytes", "r4", "bytes of the output rows")
     code.label(1, "a channel")
     code("ldrd r11, {factor}, [r10], #8", "bias, multiplier")
     if layer.in_registers:
@@ -128,10 +148,11 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     else:
         code("mov {weights}, r10")
         _plus(code, "r10", 4 * layer.weight_words)
-    code("vmov s10, r10")
-    code("vmov s0, s1, r11, r11")
-    code("vmov {words}, {output}, s8, s9")
+    code.put("constants", "r10")
+    code.put("bias", "r11, r11")
+    code.get("{words}, {output}", "words")
     rows = _Rows(code, layer)
+    rounded = _FloatForm(code, form) if form.has_fpu else _NearForm(code, form)
     rows.begin()
     if form.is_mixed:
         code("cmp {factor}, #0")
@@ -147,25 +168,28 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code.label(5)
     if form.has_floats:
         code("bic {factor}, {factor}, #0x80000000")
-        code("vmov s4, {factor}")
-        code("vmov {factor}, s5")
-        code("sxth {factor}, {factor}")
-        code("sub {factor}, {factor}, #128", "zero point")
+        code.put("multiplier", "{factor}")
+        if form.has_fpu:
+            code.get("{factor}", "zero")
+            code("sxth {factor}, {factor}")
+            code("sub {factor}, {factor}, #128", "zero point")
+        elif form.is_near:
+            _near_factor(code)
         rows.print(
             6,
-            1 if form.is_mixed else form.together,
-            lambda two, pair: _float_form(code, form.is_clamped, two, 2 * pair * plane.in_channels, plane.in_channels),
+            1 if form.is_mixed or not form.has_fpu else form.together,
+            lambda two, pair: rounded(two, 2 * pair * plane.in_channels, plane.in_channels),
         )
     if form.is_mixed:
         code.label(8)
-    code("vmov r0, r1, s8, s9")
-    code("vmov r10, r11, s10, s11")
+    code.get("r0, r1", "words")
+    code.get("r10, r11", "constants")
     _plus(code, "r0", 4 * layer.pairs)
     code("adds r1, r1, #1")
-    code("vmov s8, s9, r0, r1")
+    code.put("words", "r0, r1")
     code("cmp r10, r11")
     code("bne 1b")
-    code("pop {{r4-r11, pc}}")
+    code.end()
     table = ", ".join(map(str, places(layer)))
     numbers = (
         plane.in_channels,
@@ -187,6 +211,23 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     )
 
 
+def _load_head(code: Routine, form: Form) -> None:
+    """What the stream says of the output, from r12."""
+    if form.has_fpu:
+        code("vldmia r12, {{s5-s6}}", "zero point, limits")
+    elif form.has_floats:
+        dense.head_to_stack(code, ("r4", "r5", "r6"), "ldrd r4, r5, [r12]", form.is_clamped)
+
+
+def _near_factor(code: Routine) -> None:
+    """floor(multiplier * 2^32) of a float."""
+    code("lsr {x0}, {factor}, #23", "exponent")
+    code("rsb {x0}, {x0}, #126")
+    code("lsl {factor}, {factor}, #8")
+    code("orr {factor}, {factor}, #0x80000000")
+    code("lsr {factor}, {factor}, {x0}")
+
+
 def _plus(code: Routine, register: str, value: int) -> None:
     while value > 0:
         part = min(value, LARGEST_OFFSET)
@@ -206,11 +247,11 @@ class _Rows:
         self.is_single = layer.plane.out_size[0] == 1
 
     def begin(self) -> None:
-        """Where the rows end, into s13; the end of a row without a loop stays in a register, too."""
+        """Where the rows end waits; the end of a row without a loop stays in a register, too."""
         if not self.is_single:
-            self.code("vmov r11, s12")
+            self.code.get("r11", "row_bytes")
             self.code("add {end}, {output}, r11")
-            self.code("vmov s13, {end}")
+            self.code.put("rows_end", "{end}")
 
     def print(self, label: int, together: int, requantize: Callable[[bool, int], None]) -> None:
         """The rows, with at most `together` pairs of outputs in the text; labels `label` and `label + 1`."""
@@ -246,7 +287,7 @@ class _Rows:
         _plus(code, "r0", 4 * plane.strides[0] * layer.row_words - (pairs - done) * pair_bytes)
         _plus(code, "r1", (plane.out_size[1] - 2 * (pairs - done)) * channels)
         if body:
-            code("vmov {end}, s13")
+            code.get("{end}", "rows_end")
         code("cmp {output}, {end}")
         code(f"bne {label}b")
 
@@ -261,7 +302,7 @@ def _end_of_row(code: Routine, size: int) -> None:
 
 def _sums(code: Routine, layer: Depthwise, two: bool, place: int) -> None:
     """The sums of two neighbouring outputs (or of the first of them), whose activations begin at byte `place`."""
-    code("vmov {sum0}, {sum1}, s0, s1" if two else "vmov {sum0}, s0")
+    code.get("{sum0}, {sum1}" if two else "{sum0}", "bias")
     for row in range(layer.plane.kernel[0]):
         start = place + 4 * row * layer.plane.dilations[0] * layer.row_words
         weights = row * layer.row_weights
@@ -334,28 +375,77 @@ def _integer_form(code: Routine, shift: int, two: bool, place: int, channels: in
     _store(code, two, place, channels)
 
 
-def _float_form(code: Routine, is_clamped: bool, two: bool, place: int, channels: int) -> None:
-    sums, cells = ("sum0", "sum1")[: 1 + two], ("s2", "s3")[: 1 + two]
-    code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
-    for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s4", "vcvtr.s32.f32 {0}, {0}"):
-        for cell in cells:
-            code(operation.format(cell))
-    code("vmov {sum0}, {sum1}, s2, s3" if two else "vmov {sum0}, s2")
-    for name in sums:
-        code(f"qadd {{{name}}}, {{{name}}}, {{factor}}")
-        code(f"ssat {{{name}}}, #8, {{{name}}}")
-    if is_clamped:
-        code("vmov {x0}, s6")
-        code("asr {x1}, {x0}, #16")
-        code("sxth {x0}, {x0}")
-        code("sub {x1}, {x1}, #128")
-        code("sub {x0}, {x0}, #128")
+class _FloatForm:
+    """Sums become outputs in float."""
+
+    def __init__(self, code: Routine, form: Form):
+        self.code, self.is_clamped = code, form.is_clamped
+
+    def __call__(self, two: bool, place: int, channels: int) -> None:
+        """Of two outputs, or of the first."""
+        code = self.code
+        sums, cells = ("sum0", "sum1")[: 1 + two], ("s2", "s3")[: 1 + two]
+        code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
+        for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s4", "vcvtr.s32.f32 {0}, {0}"):
+            for cell in cells:
+                code(operation.format(cell))
+        code("vmov {sum0}, {sum1}, s2, s3" if two else "vmov {sum0}, s2")
         for name in sums:
-            for limit, condition in (("x0", "lt"), ("x1", "gt")):
-                code(f"cmp {{{name}}}, {{{limit}}}")
-                code(f"it {condition}")
-                code(f"mov{condition} {{{name}}}, {{{limit}}}")
-    _store(code, two, place, channels)
+            code(f"qadd {{{name}}}, {{{name}}}, {{factor}}")
+            code(f"ssat {{{name}}}, #8, {{{name}}}")
+        if self.is_clamped:
+            code.get("{x0}", "limits")
+            code("asr {x1}, {x0}, #16")
+            code("sxth {x0}, {x0}")
+            code("sub {x1}, {x1}, #128")
+            code("sub {x0}, {x0}, #128")
+            for name in sums:
+                for limit, condition in (("x0", "lt"), ("x1", "gt")):
+                    code(f"cmp {{{name}}}, {{{limit}}}")
+                    code(f"it {condition}")
+                    code(f"mov{condition} {{{name}}}, {{{limit}}}")
+        _store(code, two, place, channels)
+
+
+class _NearForm:
+    """Sums become outputs by a product of 64 bits, or where that says that it may be wrong by a function in C."""
+
+    FIRST_LABEL = 20
+
+    def __init__(self, code: Routine, form: Form):
+        self.code, self.form, self.places = code, form, 0
+
+    def __call__(self, two: bool, place: int, channels: int) -> None:
+        """Of two outputs, or of the first."""
+        for number, name in enumerate(("sum0", "sum1")[: 1 + two]):
+            self._level(name)
+            dense.limit(self.code, self.form.is_clamped)
+            self.code(f"strb {{x1}}, [{{output}}, #{place + number * channels}]")
+
+    def _level(self, name: str) -> None:
+        code, exactly = self.code, self.FIRST_LABEL + 2 * self.places
+        self.places += 1
+        if self.form.is_near:
+            code.get("{x0}, {x1}", "near_start", "one half and a margin, zero point")
+            code(f"smlal {{x0}}, {{x1}}, {{{name}}}, {{factor}}")
+            code(f"cmp {{x0}}, #{BAND}")
+            code(f"blo {exactly}f", "near the middle of two levels")
+        else:
+            code(f"b {exactly}f")
+        code.label(exactly + 1)
+        code.behind(lambda: self._exactly(name, exactly))
+
+    def _exactly(self, name: str, label: int) -> None:
+        code, pushed = self.code, 24
+        code.label(label, "near the middle of two levels")
+        code("push {{r0-r3, r12, lr}}")
+        code(f"mov r0, {{{name}}}")
+        code(f"ldr r1, [sp, #{pushed + code.waiting.offset('multiplier')}]")
+        code(f"add r2, sp, #{pushed + code.waiting.offset('zero')}")
+        code.call("aidge_cortexm_round_sum")
+        code("mov {x1}, r0")
+        code("pop {{r0-r3, r12, lr}}")
+        code(f"b {label + 1}b")
 
 
 def _store(code: Routine, two: bool, place: int, channels: int) -> None:

@@ -3,22 +3,23 @@
 
 from __future__ import annotations
 
-from .assembly import Routine
+from .assembly import Routine, Waiting
 from .depthwise_layout import LARGEST_OFFSET, Depthwise
 
 GATHER_PARAMETERS = "const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill"
 LARGEST_PAIR_OFFSET = 1020  # of a store of two words
 
 
-def gather_text(layer: Depthwise, name: str) -> str:
+def gather_text(layer: Depthwise, name: str, has_fpu: bool) -> str:
     """A function that unpacks rows of 4 channels into planes of pixel pairs."""
     plane = layer.plane
     width, pad, channels = plane.in_size[1], plane.pads[1], plane.in_channels
     columns = min(width, 2 * layer.pairs - pad)  # of a row that anything reads
     positions = [None] * pad + list(range(columns)) + [None] * (2 * layer.pairs - pad - columns)
     quads = [positions[first : first + 4] for first in range(0, len(positions), 4)]
-    code = Routine({"source": "r0", "target": "r1", "t0": "r2", "t1": "r3", "pads": "lr", "rows": "r12"})
-    code("push {{r4-r11, lr}}")
+    registers = {"source": "r0", "target": "r1", "t0": "r2", "t1": "r3", "pads": "lr", "rows": "r12"}
+    code = Routine(registers, Waiting({"quads_end": 1}, has_fpu=has_fpu))
+    code.begin()
     code("mov {rows}, r2")
     code("mov {pads}, r3", "the input's zero point in each byte")
     code.label(1, "a row")
@@ -31,10 +32,10 @@ def gather_text(layer: Depthwise, name: str) -> str:
         if count > 3:
             code.constant("r2", 8 * count)
             code("add r2, r2, {target}")
-            code("vmov s1, r2")
+            code.put("quads_end", "r2")
             code.label(2, f"{count} times 4 pixels")
             _gather_quad(code, quads[index], 8 * index - advanced, layer.pairs, channels)
-            code("vmov r2, s1")
+            code.get("r2", "quads_end")
             code("add {target}, {target}, #8")
             code("cmp {target}, r2")
             code("bne 2b")
@@ -47,7 +48,7 @@ def gather_text(layer: Depthwise, name: str) -> str:
     _add(code, "target", 4 * layer.row_words - advanced)
     code("subs {rows}, {rows}, #1")
     code("bne 1b")
-    code("pop {{r4-r11, pc}}")
+    code.end()
     portable = f"aidge_cortexm_depthwise_gather(source, target, rows, fill, {channels}, {width}, {pad}, {layer.pairs});"
     return code.function(name, GATHER_PARAMETERS, f"Rows of 4 of {channels} channels as pairs of pixels.", portable)
 

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
+from aidge_build.arithmetic.near_halves import near_is_exact
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import LinearNode, best_form, integer_forms
 
-from .conditions import linear_spec
+from .conditions import has_fpu, linear_spec
 from .depthwise import Form, texts
 from .depthwise_layout import LARGEST_OFFSET, depthwise_of, pack, struct
-from .packing import taps_last_channels
+from .packing import otherwise, taps_last_channels
 from .window import plane_of_view
 
 MOST_CHANNELS = 4095  # the step from pixel to pixel fits an instruction
@@ -47,17 +48,27 @@ class DepthwiseInt8(LinearNode):
         form = best_form(
             integer_forms(linear, low=False), lambda candidate: int((candidate.high.multipliers > 0).sum()), len(linear.rows)
         )
-        stream, proved = pack(linear, layer, form)
-        together = self.together[self.view.objective]
+        is_proved, fpu = form.high.multipliers > 0, has_fpu(self.view)
+        stream, proved = pack(linear, layer, form, fpu), int(is_proved.sum())
+        is_near = bool(near_is_exact(linear.factors, linear.largest)[~is_proved].all())
         function, functions = texts(
             layer,
-            Form(form.shift, linear.is_clamped, has_integers=proved > 0, has_floats=proved < len(linear.rows), together=together),
+            Form(
+                form.shift,
+                linear.is_clamped,
+                has_integers=proved > 0,
+                has_floats=proved < len(linear.rows),
+                together=self.together[self.view.objective],
+                has_fpu=fpu,
+                is_near=is_near,
+            ),
         )
         return Call(
             function,
             ("depthwise.h",),
             (Input(0), Output(0), Constant("stream", stream), Scratch(), struct(layer, len(stream))),
-            note=f"requantization of {proved} of {len(linear.rows)} channels proved in integers, of the others in float",
+            note=f"requantization of {proved} of {len(linear.rows)} channels proved in integers, of the others in "
+            f"{otherwise(fpu, is_near)}",
             texts=functions,
             facts=computed("2 pixels x 1 channel", proved, len(linear.rows), "channel"),
         )

@@ -155,11 +155,11 @@ def places(layer: Depthwise) -> list[int]:
     return [2 * row * layer.row_weights + flat.index(tap) for row in range(layer.plane.kernel[0]) for tap in range(1, width + 1)]
 
 
-def pack(linear: Linear, layer: Depthwise, form: IntegerForm) -> tuple[numpy.ndarray, int]:
-    """The stream: head, then per group of 4 its first channel, and per channel bias, multiplier, weights; and proved channels.
+def pack(linear: Linear, layer: Depthwise, form: IntegerForm, has_fpu: bool) -> numpy.ndarray:
+    """The stream: head, then per group of 4 its first channel, and per channel bias, multiplier, weights.
 
-    The multiplier is a proved integer, or with the highest bit set a float, divided by 256 as long as sums of 256 times
-    the weights fit.
+    The multiplier is a proved integer, or with the highest bit set a float: with an FPU divided by 256 as long as sums of 256
+    times the weights fit, without one the channel's own, and its weights, too.
     """
     height, width = layer.plane.kernel
     words = [
@@ -168,14 +168,15 @@ def pack(linear: Linear, layer: Depthwise, form: IntegerForm) -> tuple[numpy.nda
         (linear.input_zero_point & 0xFF) * 0x01010101,
     ]
     starts = group_starts(len(linear.rows))
-    scales = numpy.where(fits_fraction(linear), 256, 1)
+    proved = form.high.multipliers > 0
+    scales = numpy.where(fits_fraction(linear) & (proved | has_fpu), 256, 1)
     floats = (linear.factors / scales.astype(numpy.float32)).astype(numpy.float32).view(numpy.uint32)
     for first in starts:
         words.append(first)
         for channel in range(first, first + 4):
-            is_proved = form.high.multipliers[channel] > 0
-            words.append(int(scales[channel]) * int(linear.bias[channel]) + (int(form.high.offsets[channel]) if is_proved else 0))
-            words.append(int(form.high.multipliers[channel]) if is_proved else int(floats[channel]) | 1 << 31)
+            offset = int(form.high.offsets[channel]) if proved[channel] else 0
+            words.append(int(scales[channel]) * int(linear.bias[channel]) + offset)
+            words.append(int(form.high.multipliers[channel]) if proved[channel] else int(floats[channel]) | 1 << 31)
             taps = (scales[channel] * linear.rows[channel].reshape(height, width)).tolist()
             words += [low & 0xFFFF | (high & 0xFFFF) << 16 for row in taps for low, high in row_pairs(layer, row)]
-    return as_words(words), int((form.high.multipliers > 0).sum())
+    return as_words(words)

@@ -13,7 +13,7 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from . import dense
 from .assembly import Routine
-from .conditions import linear_spec
+from .conditions import has_fpu, linear_spec
 from .conv2d import LARGEST_OFFSET, LOAD_GROUP, LOAD_LINES
 from .conv2d_grouped_int8 import all_blocks, blocks_of
 from .depthwise_int8 import unfit
@@ -48,7 +48,7 @@ class DepthwiseTapsInt8(LinearNode):
     def call(self) -> Call:
         blocks = blocks_of(self.view)
         linear = blocks.channels_of(self.linear(taps_last_channels(self.inputs[1].data)))
-        stream = pack_blocks(linear, list(range(blocks.taps)), blocks.plane.out_channels, by_tap=True)
+        stream = pack_blocks(linear, list(range(blocks.taps)), blocks.plane.out_channels, has_fpu(self.view), by_tap=True)
         buffer = _buffer(blocks.plane)
         call = all_blocks(blocks, buffer, stream, *_texts(stream, buffer))
         return replace(call, sources=("taps.h",))
@@ -65,16 +65,16 @@ def _texts(stream: Stream, buffer: Buffer) -> tuple[str, tuple[str, str]]:
         f"{f's{plane.strides[1]}' if second else '_alone'}{'_last2' * buffer.leaves_one}{'_of_more' * (plane.in_gap > 0)}"
         f"_{stream.variant}"
     )
-    code = Routine(dense.REGISTERS)
-    begin_row(code)
+    code = dense.routine_of(stream)
+    begin_row(code, stream)
     code.label(1, "two pixels")
-    code("vmov {column}, {input}")
-    code("vmov {base}, {column}")
+    code.get("{column}", "input")
+    code.put("base", "{column}")
     dense.groups(code, stream, lambda: _sums(code, [4 * place for place in places], second))
     end_row(code)
     portable = (
         f"static const int16_t places[] = {{{', '.join(map(str, places))}}};\n    (void)column;\n"
-        f"    aidge_cortexm_taps_row(words, output, stream, run, places, {len(places)}, {stream.shift}, {stream.form});"
+        f"    aidge_cortexm_taps_row(words, output, stream, run, places, {len(places)}, {stream.shift}, {stream.form_in_c});"
     )
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(places)} taps of 4 channels.", portable)
     load = LOAD_GROUP.format(channels=plane.in_channels) if plane.in_gap else LOAD_LINES

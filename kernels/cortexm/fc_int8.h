@@ -5,10 +5,11 @@ typedef struct {
     int32_t rows, outputs, stream_bytes;
 } aidge_cortexm_fc;
 
-#if !AIDGE_CORTEXM_ASSEMBLY
+#if !AIDGE_CORTEXM_FPU
 /* A fully connected layer: the C version of the generated functions of this name. Scratch: a row of inputs as int16. */
-static void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
-                                  const aidge_cortexm_fc *shape, int32_t features, int32_t packed, int32_t shift, int32_t form)
+AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
+                                           const aidge_cortexm_fc *shape, int32_t features, int32_t packed, int32_t shift,
+                                           int32_t form)
 {
     const int32_t *const end = stream + shape->stream_bytes / 4;
     uint32_t *const column = (uint32_t *)scratch;

@@ -9,7 +9,7 @@ from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import linear_spec
+from .conditions import has_fpu, linear_spec
 from .fc import routine
 from .packing import pack, quads
 
@@ -36,7 +36,7 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     """The call for weights [outputs, features(, 1, 1)]."""
     outputs, features = node.inputs[1].dims[:2]
     order = [tap if tap < features else -1 for tap in quads(features)]
-    stream = pack(node.linear(node.inputs[1].data.reshape(outputs, features)), order)
+    stream = pack(node.linear(node.inputs[1].data.reshape(outputs, features)), order, has_fpu(node.view))
     function, text = routine(stream, features, unroll)
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
     return Call(

@@ -34,13 +34,12 @@ static void aidge_cortexm_load_lines(aidge_cortexm_rows *rows, const aidge_corte
     }
 }
 
-#if !AIDGE_CORTEXM_ASSEMBLY
+#if !AIDGE_CORTEXM_FPU
 /* One row of pairs from lines: the C version of the generated functions of this name. `gather` [taps]: the byte of each tap
  * relative to the pixel, or -1 for none. */
-__attribute__((unused)) /* layers of groups have both headers */
-static void aidge_cortexm_lines_row(const uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run,
-                                    uint32_t *column, const int16_t *gather, int32_t taps, int32_t packed, int32_t shift,
-                                    int32_t form)
+AIDGE_CORTEXM_C void aidge_cortexm_lines_row(const uint32_t *words, int8_t *output, const int32_t *stream,
+                                             const aidge_cortexm_run *run, uint32_t *column, const int16_t *gather,
+                                             int32_t taps, int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t *const end = stream + run->stream_bytes / 4;
     const int8_t *source = (const int8_t *)words;

@@ -2,15 +2,15 @@
 #include "target.h"
 #include "kit/requantize.h"
 
-#if !AIDGE_CORTEXM_ASSEMBLY
+#if !AIDGE_CORTEXM_FPU
 /*
  * output = clamp(rint_half_even((a - za) * (b - zb) * multiplier) + zero point), int8.
  *
  * numbers: {-za and -zb and the zero point as pairs, four times the lowest and the highest value, bits of the multiplier}.
  * The C version of the function of this name; the generator has proved the result for all pairs of values.
  */
-static void aidge_cortexm_mul_int8_c(const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers,
-                                     int32_t count)
+AIDGE_CORTEXM_C void aidge_cortexm_mul_int8_c(const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers,
+                                              int32_t count)
 {
     const int32_t zero_a = aidge_cortexm_low((uint32_t)numbers[0]);
     const int32_t zero_b = aidge_cortexm_low((uint32_t)numbers[1]);

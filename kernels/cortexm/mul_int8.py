@@ -25,7 +25,7 @@ def _bytes(value: int) -> int:
     return (value & 0xFF) * 0x01010101
 
 
-@kernel("Mul", rows_spec(FEATURES, SAME, PROVED_PRODUCT))
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, SAME, PROVED_PRODUCT))
 class MulInt8(ProductInt8):
     def call(self) -> Call:
         low, high, zero_point = self.bounds()
@@ -42,12 +42,12 @@ class MulInt8(ProductInt8):
         )
 
 
-@kernel("Mul", rows_spec(FEATURES, CHANNELS_LAST, PROVED_PRODUCT))
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, CHANNELS_LAST, PROVED_PRODUCT))
 class MulPixelsInt8(MulInt8):
     """One factor repeats, pixel by pixel."""
 
 
-@kernel("Mul", rows_spec(FEATURES, ROW_MAJOR, PROVED_PRODUCT))
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, ROW_MAJOR, PROVED_PRODUCT))
 class MulRowsInt8(MulInt8):
     """One factor repeats, row by row."""
 

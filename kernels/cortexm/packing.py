@@ -7,14 +7,18 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.arithmetic.near_halves import near_factors, near_is_exact
 from aidge_build.arithmetic.thresholds import HighForm, LowForm
 from aidge_build.contract.call import computed
 from aidge_build.kernel_kit.linear_int8 import IntegerForm, Linear, best_form, fits_fraction, integer_forms
 
 from .conditions import GROUP
 
+INTEGER = 1
+ROUNDED = 0
 STATED = -1
 EVEN = -2
+_FORMS_WITHOUT_FPU = {INTEGER: 1, ROUNDED: 2, STATED: -3, EVEN: -4}  # in C
 _LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 
 
@@ -22,8 +26,9 @@ _LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 class Stream:
     """`words` as in dense.h; `is_packed`: two int8 weights share a halfword; `shift` of the integer form.
 
-    `form`: 1 or 0 where every group has the integer or the float form and no group overlaps another (the stream then does not
+    `form`: INTEGER or ROUNDED where every group has that form and no group overlaps another (the stream then does not
     say it, and outputs follow each other), else STATED, or EVEN where groups of both forms are as long as each other, too.
+    `is_near`: without an FPU, whether a product of 64 bits gives the levels of all groups that are not proved.
     """
 
     words: numpy.ndarray
@@ -33,6 +38,8 @@ class Stream:
     groups: int
     proved: int  # groups whose requantization is proved in integers
     form: int
+    has_fpu: bool
+    is_near: bool
 
     @property
     def is_stated(self) -> bool:
@@ -41,13 +48,19 @@ class Stream:
     @property
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
-        form = {STATED: "", EVEN: "_even"}.get(self.form, "_integer" if self.form else "_float")
-        return f"{'packed' if self.is_packed else 'wide'}_s{self.shift}{'_clamped' if self.is_clamped else ''}{form}"
+        form = {STATED: "", EVEN: "_even", INTEGER: "_integer", ROUNDED: "_float"}[self.form]
+        core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
+        return f"{'packed' if self.is_packed else 'wide'}_s{self.shift}{'_clamped' if self.is_clamped else ''}{form}{core}"
+
+    @property
+    def form_in_c(self) -> int:
+        """The form as the C versions know it."""
+        return self.form if self.has_fpu else _FORMS_WITHOUT_FPU[self.form]
 
     @property
     def numbers(self) -> str:
         """The last arguments of the C versions."""
-        return f"{self.is_packed:d}, {self.shift}, {self.form}"
+        return f"{self.is_packed:d}, {self.shift}, {self.form_in_c}"
 
     def left_to_step(self, step: int, channels: int) -> int:
         """How far the output still is from the next pixels', after all groups of `channels`, if it was `step` before the
@@ -58,7 +71,7 @@ class Stream:
     def note(self) -> str:
         return (
             f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, requantization of {self.proved} "
-            f"of {self.groups} groups of channels proved in integers, of the others in float"
+            f"of {self.groups} groups of channels proved in integers, of the others in {otherwise(self.has_fpu, self.is_near)}"
         )
 
     def facts(self, pixels: int = 2) -> dict[str, str]:
@@ -67,17 +80,22 @@ class Stream:
         return {**computed(block, self.proved, self.groups), "weights": "2 per halfword" if self.is_packed else "int16"}
 
 
+def otherwise(has_fpu: bool, is_near: bool) -> str:
+    """How sums are requantized whose integer form is not proved."""
+    return "float" if has_fpu else "64 bits" if is_near else "the integers of float"
+
+
 def group_starts(channels: int, size: int = GROUP) -> list[int]:
     """First channels of groups that cover all channels; the last group overlaps the one before where that is needed."""
     return [min(first, channels - size) for first in range(0, channels, size)]
 
 
-def pack(linear: Linear, order: list[int]) -> Stream:
+def pack(linear: Linear, order: list[int], has_fpu: bool) -> Stream:
     """The stream for taps in this order (-1: a tap of weight 0), an even number of them."""
-    return pack_blocks(linear, order, len(linear.rows))
+    return pack_blocks(linear, order, len(linear.rows), has_fpu)
 
 
-def pack_blocks(linear: Linear, order: list[int], size: int, by_tap: bool = False) -> Stream:
+def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, by_tap: bool = False) -> Stream:
     """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
     of each tap the weights of channels 0 and 2, then 1 and 3."""
     rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
@@ -97,6 +115,7 @@ def pack_blocks(linear: Linear, order: list[int], size: int, by_tap: bool = Fals
     proofs = {first: _is_proved(form, first, is_packed) for first in starts}
     is_mixed, words = len(set(proofs.values())) > 1, []
     stated, is_even = size % GROUP > 0 or is_mixed, is_mixed and len(blocks) > 1
+    lengths = [_factor_words(known, has_fpu) for known in (True, False)]
     for block in blocks:
         words += head
         for first in within:
@@ -104,8 +123,9 @@ def pack_blocks(linear: Linear, order: list[int], size: int, by_tap: bool = Fals
             statement = [first << 1 | int(is_proved)] if stated else []
             chosen = rows[block + first : block + first + GROUP]
             weights = _weights_by_tap(chosen) if by_tap else _weights(chosen, is_packed)
-            words += _group(linear, weights, form, block + first, is_packed, is_proved, statement)
-            words += [0, 0] if is_even and not is_proved else []  # a float form takes two words less
+            words += [*_biases(linear, form, block + first, is_packed, is_proved), *weights, *statement]
+            words += _factors(linear, form, block + first, is_packed, is_proved, has_fpu)
+            words += [0] * (max(lengths) - _factor_words(is_proved, has_fpu)) * is_even
     return Stream(
         as_words(words),
         is_packed,
@@ -113,8 +133,15 @@ def pack_blocks(linear: Linear, order: list[int], size: int, by_tap: bool = Fals
         form.shift,
         len(starts),
         sum(proofs.values()),
-        EVEN if is_even else STATED if stated else int(proofs[0]),
+        EVEN if is_even else STATED if stated else INTEGER if proofs[0] else ROUNDED,
+        has_fpu,
+        _is_near(linear, [first for first, is_proved in proofs.items() if not is_proved]),
     )
+
+
+def _is_near(linear: Linear, starts: list[int]) -> bool:
+    channels = [first + index for first in starts for index in range(GROUP)]
+    return bool(near_is_exact(linear.factors[channels], linear.largest[channels]).all())
 
 
 def _is_proved(form: IntegerForm, first: int, is_packed: bool) -> bool:
@@ -137,26 +164,36 @@ def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
     return bool((fits_fraction(linear) & rounded).all())
 
 
-def _group(
-    linear: Linear, weights: list[int], form: IntegerForm, first: int, is_packed: bool, is_proved: bool, statement: list[int]
-) -> list[int]:
-    channels = [first + index for index in range(GROUP)]
-    slots = _slots(form, is_packed)
-    bias = [int(linear.bias[channel]) for channel in channels]
-    for index, (channel, slot) in enumerate(zip(channels, slots)):
-        is_high = isinstance(slot, HighForm)
-        if not is_high:
-            bias[index] += int(slot.extras[channel]) if is_proved else 0
+def _biases(linear: Linear, form: IntegerForm, first: int, is_packed: bool, is_proved: bool) -> list[int]:
+    """Those of a group, with what its form adds to the sums."""
+    biases = []
+    for channel, slot in zip(range(first, first + GROUP), _slots(form, is_packed)):
+        own = int(linear.bias[channel])
+        if isinstance(slot, HighForm):
+            biases.append(256 * own + (int(slot.offsets[channel]) if is_proved else 0) + biases[-1])
         else:
-            bias[index] = 256 * bias[index] + (int(slot.offsets[channel]) if is_proved else 0) + bias[index - 1]
+            biases.append(own + (int(slot.extras[channel]) if is_proved else 0))
+    return biases
+
+
+def _factors(linear: Linear, form: IntegerForm, first: int, is_packed: bool, is_proved: bool, has_fpu: bool) -> list[int]:
+    """The words behind the weights of a group, `_factor_words` of them."""
+    channels = slice(first, first + GROUP)
     if is_proved:
-        multipliers = [int(slot.multipliers[channel]) for slot, channel in zip(slots, channels)]
-        constants = [int(form.low.constants[channel]) for channel in channels]
-        factors = [*multipliers[:2], constants[0], *multipliers[2:], constants[2]]
-    else:
-        scales = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
-        factors = (linear.factors[first : first + GROUP] * scales).view(numpy.uint32).tolist()
-    return [*bias, *weights, *statement, *factors]
+        multipliers = [int(slot.multipliers[first + index]) for index, slot in enumerate(_slots(form, is_packed))]
+        constants = form.low.constants[channels].tolist()
+        return [*multipliers[:2], constants[0], *multipliers[2:], constants[2]]
+    factors = linear.factors[channels]
+    if not has_fpu:
+        return [*near_factors(factors).tolist(), *factors.view(numpy.uint32).tolist()]
+    scales = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
+    return (factors * scales).view(numpy.uint32).tolist()
+
+
+def _factor_words(is_proved: bool, has_fpu: bool) -> int:
+    if is_proved:
+        return GROUP + 2
+    return GROUP if has_fpu else 2 * GROUP
 
 
 def _weights(rows: numpy.ndarray, is_packed: bool) -> list[int]:

@@ -28,12 +28,11 @@ static aidge_cortexm_piece aidge_cortexm_piece_of(const aidge_cortexm_rows *rows
     return piece;
 }
 
-#if !AIDGE_CORTEXM_ASSEMBLY
+#if !AIDGE_CORTEXM_FPU
 /* Pixels, `gap` bytes apart, as int16 pairs of channels (c, c + 2), (c + 1, c + 3), a plane of `span` words per pair: the C
  * version of the generated functions of this name. */
-__attribute__((unused)) /* layers of groups have both headers */
-static void aidge_cortexm_unpack_pixels(const int8_t *source, uint32_t *target, int32_t pixels, int32_t channels,
-                                        int32_t gap, int32_t span)
+AIDGE_CORTEXM_C void aidge_cortexm_unpack_pixels(const int8_t *source, uint32_t *target, int32_t pixels, int32_t channels,
+                                                 int32_t gap, int32_t span)
 {
     for (; pixels > 0; pixels--) {
         uint32_t *place = target++;
@@ -50,10 +49,9 @@ static void aidge_cortexm_unpack_pixels(const int8_t *source, uint32_t *target, 
 }
 
 /* One row of pairs from planes: the C version of the generated functions of this name. */
-__attribute__((unused)) /* layers of groups have both headers */
-static void aidge_cortexm_planes_row(const uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run,
-                                     const aidge_cortexm_taps *taps, int32_t packed, int32_t shift,
-                                     int32_t form)
+AIDGE_CORTEXM_C void aidge_cortexm_planes_row(const uint32_t *words, int8_t *output, const int32_t *stream,
+                                              const aidge_cortexm_run *run, const aidge_cortexm_taps *taps, int32_t packed,
+                                              int32_t shift, int32_t form)
 {
     const int32_t *const end = stream + run->stream_bytes / 4;
     int32_t pair;

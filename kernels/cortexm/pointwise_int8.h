@@ -11,10 +11,11 @@ typedef struct {
     int32_t column_bytes;                 /* of two pixels as int16 */
 } aidge_cortexm_pointwise;
 
-#if !AIDGE_CORTEXM_ASSEMBLY
+#if !AIDGE_CORTEXM_FPU
 /* A pointwise convolution: the C version of the generated functions of this name. Scratch: the column of two pixels. */
-static void aidge_cortexm_pointwise_int8(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
-                                         const aidge_cortexm_pointwise *shape, int32_t packed, int32_t shift, int32_t form)
+AIDGE_CORTEXM_C void aidge_cortexm_pointwise_int8(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
+                                                  const aidge_cortexm_pointwise *shape, int32_t packed, int32_t shift,
+                                                  int32_t form)
 {
     const int32_t *const end = stream + shape->stream_bytes / 4;
     uint32_t *const columns = (uint32_t *)scratch;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "grouped.h"
 
-#if !AIDGE_CORTEXM_ASSEMBLY
+#if !AIDGE_CORTEXM_FPU
 /* One row of pairs of 4 channels: the C version of the generated functions of this name. `places` [taps]: the word of each tap
  * relative to the pixel; the stream holds, for each tap, the weights of channels 0 and 2, then of 1 and 3. */
-static void aidge_cortexm_taps_row(const uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run,
-                                   const int16_t *places, int32_t taps, int32_t shift, int32_t form)
+AIDGE_CORTEXM_C void aidge_cortexm_taps_row(const uint32_t *words, int8_t *output, const int32_t *stream,
+                                            const aidge_cortexm_run *run, const int16_t *places, int32_t taps, int32_t shift,
+                                            int32_t form)
 {
     const int32_t *const group = stream + AIDGE_CORTEXM_HEAD_WORDS;
     int32_t pair, pixel, tap, channel;

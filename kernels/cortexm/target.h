@@ -2,16 +2,29 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Assembly needs GNU C, Thumb-2, the DSP instructions and a single-precision FPU; everything else gets the C versions. */
+/* Assembly needs GNU C, Thumb-2 and the DSP instructions; everything else gets the C versions. */
 #if !defined(AIDGE_CORTEXM_ASSEMBLY)
-#if defined(__GNUC__) && defined(__thumb2__) && defined(__ARM_FEATURE_DSP) && defined(__ARM_FP)
-#if __ARM_FP & 4
+#if defined(__GNUC__) && defined(__thumb2__) && defined(__ARM_FEATURE_DSP)
 #define AIDGE_CORTEXM_ASSEMBLY 1
-#endif
-#endif
-#endif
-#if !defined(AIDGE_CORTEXM_ASSEMBLY)
+#else
 #define AIDGE_CORTEXM_ASSEMBLY 0
+#endif
+#endif
+
+/* Whether it may use a single-precision FPU, too; where it may not, assembly for one becomes its C version. */
+#define AIDGE_CORTEXM_FPU 0
+#if AIDGE_CORTEXM_ASSEMBLY && defined(__ARM_FP)
+#if __ARM_FP & 4
+#undef AIDGE_CORTEXM_FPU
+#define AIDGE_CORTEXM_FPU 1
+#endif
+#endif
+
+/* The C version of an assembly function: what was generated for this core may not need it. */
+#if defined(__GNUC__)
+#define AIDGE_CORTEXM_C static __attribute__((unused))
+#else
+#define AIDGE_CORTEXM_C static
 #endif
 
 /* noipa: the compiler must not conclude from an empty-looking body which registers and memory the function uses. */
@@ -26,7 +39,7 @@
 
 #if defined(__GNUC__)
 #define AIDGE_CORTEXM_INLINE static inline __attribute__((always_inline, unused))
-#define AIDGE_CORTEXM_NOINLINE static __attribute__((noinline))
+#define AIDGE_CORTEXM_NOINLINE static __attribute__((noinline, unused))
 #else
 #define AIDGE_CORTEXM_INLINE static inline
 #define AIDGE_CORTEXM_NOINLINE static

@@ -195,45 +195,43 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, v
 }}"""
 
 
-def begin_row(code: Routine) -> None:
+def begin_row(code: Routine, stream: Stream) -> None:
     """Arguments of a row function into their registers; `base` and `column` of the first pair. Label 1 begins a pair."""
-    code("push {{r4-r11, lr}}")
-    code(f"vpush {{{{{dense.SAVED}}}}}")
-    code("vmov {input}, r0")
-    code("vmov {output}, r1")
+    code.begin()
+    code.put("input", "r0")
+    code.put("output", "r1")
     code("mov {stream}, r2")
     code(
         "ldm r3, {{r4-r11}}", "pairs, second_input, second_output, back_input, back_output, output_step, input_step, stream_bytes"
     )
     states = ("pairs", "second_input", "second_output", "back_input", "back_output", "output_step", "input_step")
     for state, register in zip(states, range(4, 11)):
-        code(f"vmov {{{state}}}, r{register}")
+        code.put(state, f"r{register}")
     code("add r11, r11, {stream}")
-    code("vmov {end}, r11")
-    dense.load_head(code)
+    code.put("end", "r11")
+    dense.load_head(code, stream)
 
 
 def end_row(code: Routine) -> None:
     """To the next pair (label 1), or back to the caller; label 7."""
-    code("vmov r2, {output}")
-    code("vmov r3, {output_step}")
-    code("vmov r5, {input}")
-    code("vmov r6, {input_step}")
-    code("vmov r4, {pairs}")
+    code.get("r2", "output")
+    code.get("r3", "output_step")
+    code.get("r5", "input")
+    code.get("r6", "input_step")
+    code.get("r4", "pairs")
     code("add r2, r2, r3")
     code("add r5, r5, r6")
     code("subs r4, r4, #1")
     code("cmp r4, #1", "the last pair overlaps the one before if pixels are odd")
     code("bne 7f")
-    code("vmov r3, {back_output}")
-    code("vmov r6, {back_input}")
+    code.get("r3", "back_output")
+    code.get("r6", "back_input")
     code("sub r2, r2, r3")
     code("sub r5, r5, r6")
     code.label(7)
-    code("vmov {output}, r2")
-    code("vmov {input}, r5")
-    code("vmov {pairs}, r4")
+    code.put("output", "r2")
+    code.put("input", "r5")
+    code.put("pairs", "r4")
     code("cmp r4, #0")
     code("bne 1b")
-    code(f"vpop {{{{{dense.SAVED}}}}}")
-    code("pop {{r4-r11, pc}}")
+    code.end()

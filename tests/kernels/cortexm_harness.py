@@ -12,11 +12,21 @@ from helium_harness import run
 from aidge_build.contract.call import Call
 
 BOARD = "mps2-an386"
+BOARD_WITHOUT_FPU = "mps2-an386-nofpu"
 PORTABLE = ("-DAIDGE_CORTEXM_ASSEMBLY=0",)  # the C versions on an Arm core
 
 
 class Case(helium_harness.Case):
     library_name, features = "cortexm", frozenset({"dsp", "fpu"})
+
+
+class CaseWithoutFpu(Case):
+    features = frozenset({"dsp"})
+
+
+def without_fpu(cases: list[Case]) -> list[Case]:
+    """The cases as a core without an FPU has them."""
+    return accepted([CaseWithoutFpu(entry.view, entry.values) for entry in cases])
 
 
 def case(*arguments, **output) -> Case:
@@ -42,4 +52,4 @@ def accepted(cases: list[Case]) -> list[Case]:
     return found
 
 
-__all__ = ["BOARD", "PORTABLE", "accepted", "built_for", "case", "run"]
+__all__ = ["BOARD", "BOARD_WITHOUT_FPU", "PORTABLE", "CaseWithoutFpu", "accepted", "built_for", "case", "run", "without_fpu"]

@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy
 
@@ -50,6 +51,7 @@ def files_of(*names: str) -> dict[str, Mapping[str, bytes]]:
 class Case:
     """One node with values for its computed inputs, in logical order."""
 
+    features: ClassVar[frozenset[str]] = frozenset()
     view: NodeView
     values: tuple[numpy.ndarray | None, ...]
 
@@ -86,6 +88,7 @@ class Case:
             tuple(with_format(spec.input_spec(i), tensor) for i, tensor in enumerate(view.inputs)),
             tuple(with_format(spec.output_spec(i), tensor) for i, tensor in enumerate(view.outputs)),
             objective=view.objective,
+            features=self.features,
         )
 
     @functools.cached_property

@@ -16,6 +16,7 @@ NAMES = (
     "microbit",
     "mps2-an385",
     "mps2-an386",
+    "mps2-an386-nofpu",
     "mps2-an500",
     "mps2-an505",
     "mps3-an547",

@@ -55,8 +55,12 @@ def test_a_core_gets_the_libraries_of_the_boards_that_have_it(name):
     assert libraries(f"--cpu={board.cpu}", *([f"--fpu={board.fpu}"] if board.fpu else [])) == list(board.libs)
 
 
-def test_a_core_without_the_fpu_that_kernels_ask_for_gets_the_portable_ones():
-    assert libraries("--cpu=cortex-m4") == libraries("--cpu=cortex-m3") == ["ref"]
+def test_a_core_without_an_fpu_gets_the_kernels_for_its_dsp_instructions():
+    assert libraries("--cpu=cortex-m4") == libraries("--cpu=cortex-m33+nofp", "--fpu=auto") == ["cortexm", "ref"]
+
+
+def test_a_core_without_dsp_instructions_gets_none_that_ask_for_them():
+    assert "cortexm" not in libraries("--cpu=cortex-m3") + libraries("--cpu=cortex-m33+nodsp", "--fpu=auto")
 
 
 def test_a_named_library_comes_before_the_features():
@@ -77,8 +81,8 @@ def test_a_library_of_the_users_says_itself_which_cores_it_is_for(tmp_path):
     }.items():
         write(tmp_path, name, line)
     found = find_libraries([tmp_path])
-    assert default_libraries(found, core_features("cortex-m4", "auto")) == ["fast", "cortexm", "anywhere", "ref"]
-    assert default_libraries(found, core_features("cortex-m4")) == ["less", "anywhere", "ref"]
+    assert default_libraries(found, core_features("cortex-m4", "auto")) == ["fast", "anywhere", "ref"]
+    assert default_libraries(found, core_features("cortex-m4")) == ["less", "cortexm", "anywhere", "ref"]
     assert default_libraries(found, core_features("cortex-m0")) == ["anywhere", "ref"]
 
 

@@ -57,6 +57,7 @@ class Linear:
         return (ends[0] >= self.clamp[0]) & (ends[1] <= self.clamp[1]) | (not self.is_clamped)
 
     def staircase(self) -> Staircase:
+        """The accumulators of each channel at which the output changes, before the clamp."""
         return staircase(self.factors, self.zero_point, self.low, self.high)
 
 

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""A claim is somebody's bytes: each field is looked at, and what is agreed upon holds for what is named alone. No compiler."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from types import SimpleNamespace
+
+import pytest
+
+from aidge_build.elf.agreed import Agreed, agreed_upon
+from aidge_build.elf.claim import Claim, ClaimedConstant, claim_from
+from aidge_build.elf.claims import read_claims
+from aidge_build.elf.occupants import Span
+from aidge_build.emit.arrays import arrays_of
+from aidge_build.emit.claim import claim_of
+from aidge_build.errors import AidgeError
+from tests.emitted import chain
+from tests.programs import CLAIM, VERSION, arena, constant
+
+
+def noted(*claims: dict | bytes, version: int = VERSION) -> SimpleNamespace:
+    """A program with these notes, and nothing else."""
+    texts = [claim if isinstance(claim, bytes) else json.dumps(claim).encode() for claim in claims]
+    notes = tuple(version.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text for text in texts)
+    return SimpleNamespace(notes=notes, symbols=(), path="app.elf")
+
+
+def test_what_is_emitted_is_read_again():
+    program = chain(region="SRAM1")
+    fields = claim_of(program, arrays_of(program), "0123456789ab", "ba9876543210")
+    (claim,) = read_claims(noted(fields))
+    assert (claim.interface, claim.code, claim.cpu, claim.is_contradicted) == ("0123456789ab", "ba9876543210", "", False)
+    assert claim.weights == ("toy_first_weights", "toy_first_bias") and claim.weights_bytes == 30
+    assert claim.constants[1] == ClaimedConstant("toy_first_bias", 24, 4, fields["weights"][1]["sha256"])
+    assert claim.buffers == ("toy_arena",) and claim.arenas[0].region == "SRAM1" and claim.functions == ("toy_run",)
+    assert (claim.peak_bytes, claim.arena_bytes, claim.state_bytes) == (38, 30, 0)
+
+
+WRONG = {
+    "model": ["", "a b", "1a", "kws\x1b[31m", "x" * 129, 5, None, ["kws"], "kws\n"],
+    "model_sha256": ["ab", "AB" * 32, "ab" * 32 + "0", None],
+    "cpu": ["Cortex", " ", None, "x" * 65, ["cortex-m4"]],
+    "interface": ["0123456789a", "0123456789abc", "0123456789aB", None],
+    "code": ["0123456789a", 12],
+    "arena_bytes": [-1, 2**32 + 1, 512.0, True, "512", None, 511],
+    "peak_bytes": [-1, 1e400, float("nan")],
+    "state_bytes": [None, -1],
+    "state_symbol": ["", "a-b", 3, "kws_arena", "kws_fc_weights"],
+    "weights_bytes": [63, 65, None],
+    "weights": [{}, "kws", None, [5], [{}], [constant(), constant()], [{**constant(), "sha256": "ab"}]]
+    + [[{**constant(), "size_bytes": size}] for size in (-1, "64", None)]
+    + [[{**constant(), "alignment": alignment}] for alignment in (0, 3, -4, None, 2**33)],
+    "arenas": [{}, [5], [{}], "x", arena(symbol="a b")["arenas"], arena(size_bytes=511)["arenas"], arena(region="a b")["arenas"]]
+    + [arena(memory=memory)["arenas"] for memory in (5, {}, {"origin": 0}, {"origin": -1, "length_bytes": 5})]
+    + [arena(alignment=6)["arenas"]],
+    "functions": ["kws_run", [5], ["a\u202eb"], [[]]],
+    "layers": [None, ["a b"], [{}]],
+}
+
+
+@pytest.mark.parametrize("field", WRONG)
+def test_each_field_of_a_claim_is_looked_at(field):
+    for value in WRONG[field]:
+        with pytest.raises(ValueError) as caught:
+            claim_from({**CLAIM, field: value})
+        assert str(caught.value).isprintable() and len(str(caught.value)) < 120, value
+    without = {name: value for name, value in CLAIM.items() if name != field}
+    with pytest.raises(ValueError, match=f"^{field} is missing$"):
+        claim_from(without)
+
+
+def test_the_refusal_names_field_and_value():
+    for changes, words in (
+        ({"arena_bytes": 511}, "the parts of its arena are not the whole"),
+        ({"weights_bytes": 63}, "its arrays of weights are not the whole"),
+        ({"state_symbol": "kws_arena"}, "it names an array twice"),
+        ({"weights": 5}, "weights is 5"),
+        ({"weights": [{**constant(), "alignment": 3}]}, "alignment is 3"),
+    ):
+        with pytest.raises(AidgeError) as caught:
+            read_claims(noted({**CLAIM, **changes}))
+        assert caught.value.code == "NOTE" and caught.value.what == f"the claim of a model is damaged ({words})"
+
+
+def test_limits_of_a_claim_belong_to_it():
+    for size in (0, 2**32):
+        read = claim_from({**CLAIM, **arena(size_bytes=size, alignment=4096, memory={"origin": 0, "length_bytes": size})})
+        assert (read.arena_bytes, read.arenas[0].memory) == (size, (0, size))
+    assert claim_from({**CLAIM, "arenas": [], "arena_bytes": 7}).arena_bytes == 7
+    assert claim_from({**CLAIM, "model": "x" * 128, "cpu": "c" * 64}).cpu == "c" * 64
+    assert claim_from({**CLAIM, "state_symbol": "kws_state", "state_bytes": 3}).buffers == ("kws_arena", "kws_state")
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b"5", b"{", b"[" * 20_000, b"\xff\xfe", b'{"model": 1e999}', b"9" * 5_000])
+def test_a_damaged_note_is_one_line(text):
+    with pytest.raises(AidgeError) as caught:
+        read_claims(noted(text))
+    assert caught.value.code == "NOTE" and str(caught.value).isprintable() and len(str(caught.value)) < 200
+
+
+def test_a_note_that_is_cut_off_is_damaged_and_none_of_another_version():
+    image = noted(CLAIM)
+    for length in (0, 1, 5, 6, 7, 100, len(image.notes[0]) - 1):
+        with pytest.raises(AidgeError, match="is damaged"):
+            read_claims(SimpleNamespace(**{**vars(image), "notes": (image.notes[0][:length],)}))
+    for version in (2, 4, 65_535):
+        with pytest.raises(AidgeError, match=f"its claim has version {version}, this one reads 3"):
+            read_claims(noted(CLAIM, version=version))
+
+
+def test_one_claim_twice_is_one_and_two_different_ones_contradict_each_other():
+    other = {**CLAIM, "model": "vww"}
+    found = read_claims(noted(CLAIM, other, CLAIM))
+    assert [(claim.model, claim.is_contradicted) for claim in found] == [("kws", False), ("vww", False)]
+    found = read_claims(noted(CLAIM, other, {**CLAIM, "peak_bytes": 1}))
+    assert [(claim.model, claim.is_contradicted, claim.peak_bytes) for claim in found] == [
+        ("kws", True, 512),
+        ("vww", False, 512),
+    ]
+
+
+CLAIMS = [Claim(name, 0, (), True) for name in ("kws", "vww", "ad")]
+
+
+def test_models_share_with_those_of_their_groups_alone():
+    found = agreed_upon("kws+vww,vww+ad", "DTCM", CLAIMS, ["DTCM", "FLASH"])
+    assert found == Agreed((frozenset({"kws", "vww"}), frozenset({"vww", "ad"})), frozenset({"DTCM"}))
+    assert found.shares_with("kws") == {"vww"} and found.shares_with("vww") == {"kws", "ad"} and not found.shares_with("ic")
+    assert agreed_upon(None, None, CLAIMS, []) == Agreed()
+
+
+@pytest.mark.parametrize(
+    "shares, weights_in, text",
+    [
+        ("kws+ic", None, "--shares: the program holds no model 'ic'. Tried: ad; kws; vww. Hint: join the models"),
+        ("kws", None, "--shares: 'kws' alone shares nothing"),
+        ("kws+vww,ad", None, "--shares: 'ad' alone shares nothing"),
+        ("kws+kws", None, "--shares: 'kws' alone shares nothing"),
+        ("kws+", None, "--shares: the program holds no model ''"),
+        (None, "DTCM,ITCM", "--weights-in: there is no memory 'ITCM'. Tried: DTCM. Hint: name the board, or each --region"),
+        (None, "a\x1b", "--weights-in: there is no memory"),
+    ],
+)
+def test_what_is_agreed_upon_must_be_there(shares, weights_in, text):
+    with pytest.raises(AidgeError) as caught:
+        agreed_upon(shares, weights_in, CLAIMS, ["DTCM"])
+    assert caught.value.code == "USAGE" and str(caught.value).startswith(text) and str(caught.value).isprintable()
+
+
+def test_what_is_left_of_a_span_is_what_is_in_none_of_the_others():
+    draw = random.Random(5)
+    for _ in range(300):
+        begin, *edges = (draw.randrange(12) for _ in range(7))
+        whole = Span(begin, begin + draw.randrange(1, 12))
+        others = [Span(min(pair), max(pair)) for pair in zip(edges[::2], edges[1::2], strict=True)]
+        left = whole.without(others)
+        cut = {at for other in others for at in range(other.begin, other.end)}
+        assert [at for span in left for at in range(span.begin, span.end)] == [
+            at for at in range(whole.begin, whole.end) if at not in cut
+        ]
+        assert all(span.begin < span.end for span in left)
+    for first, second in itertools.product([(0, 4), (4, 8), (3, 5), (0, 8)], repeat=2):
+        assert Span(*first).meets(*second) == bool(set(range(*first)) & set(range(*second)))
+    assert str(Span(16, 32)) == "0x00000010 to 0x0000001f"

@@ -12,19 +12,22 @@
 #endif
 
 /* Whether it may use a single-precision FPU, too; where it may not, assembly for one becomes its C version. */
-#define AIDGE_CORTEXM_FPU 0
 #if AIDGE_CORTEXM_ASSEMBLY && defined(__ARM_FP)
 #if __ARM_FP & 4
-#undef AIDGE_CORTEXM_FPU
 #define AIDGE_CORTEXM_FPU 1
 #endif
 #endif
+#if !defined(AIDGE_CORTEXM_FPU)
+#define AIDGE_CORTEXM_FPU 0
+#endif
 
-/* The C version of an assembly function: what was generated for this core may not need it. */
+/* The C version of an assembly function: what was generated for a core without an FPU may not need it there. */
+#if !AIDGE_CORTEXM_FPU
 #if defined(__GNUC__)
 #define AIDGE_CORTEXM_C static __attribute__((unused))
 #else
 #define AIDGE_CORTEXM_C static
+#endif
 #endif
 
 /* noipa: the compiler must not conclude from an empty-looking body which registers and memory the function uses. */

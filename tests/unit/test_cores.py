@@ -81,7 +81,7 @@ def test_a_library_of_the_users_says_itself_which_cores_it_is_for(tmp_path):
     }.items():
         write(tmp_path, name, line)
     found = find_libraries([tmp_path])
-    assert default_libraries(found, core_features("cortex-m4", "auto")) == ["fast", "anywhere", "ref"]
+    assert default_libraries(found, core_features("cortex-m4", "auto")) == ["fast", "less", "cortexm", "anywhere", "ref"]
     assert default_libraries(found, core_features("cortex-m4")) == ["less", "cortexm", "anywhere", "ref"]
     assert default_libraries(found, core_features("cortex-m0")) == ["anywhere", "ref"]
 

@@ -12,6 +12,7 @@ import test_cortexm_float as cortexm_floats
 import test_cortexm_linear as cortexm_layers
 import test_helium_convolution as helium_convolutions
 import test_helium_depthwise as helium_depthwise
+import test_helium_float as helium_floats
 from cortexm_harness import BOARD, PORTABLE
 from grouped_cases import grouped_cases
 from helium_harness import needs_emulator
@@ -96,6 +97,14 @@ def test_float_layers_of_cortexm_may_overwrite_what_they_say(flags):
     cases = sharing(cortexm_floats.candidates())
     assert len(cases) >= 10 and {entry.view.node.type for entry in cases} >= {"Conv2D", "ConvDepthWise2D"}
     assert cortexm_harness.run(cases, *flags, board=BOARD, lead=promised_lead) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=["assembly", "plain C"])
+def test_float_layers_of_helium_may_overwrite_what_they_say(flags):
+    cases = sharing(helium_floats.candidates())
+    assert len(cases) >= 40 and {entry.view.operator.groups for entry in cases if entry.view.node.type == "Conv2D"} >= {1, 2, 3}
+    assert helium_harness.run(cases, *flags, lead=promised_lead) == []
 
 
 @pytest.mark.parametrize(

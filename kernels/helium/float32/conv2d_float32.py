@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""float32 convolution over one or two axes, three pixels x eight output channels at a time; no scratch."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.kernel_kit.raster import raster_demands
+from aidge_build.kernel_kit.window2d import is_pointwise, window2d
+
+from .real import LinearFloat32, has_limits, limits, linear_float_spec
+from .strip import GROUP, PIXELS, SLACK, Strip, stream_of
+
+
+def _shape(view: NodeView) -> Struct:
+    """The window; a pointwise layer is one row of pixels, so that no block ends at the end of a row."""
+    data, (output,), operator = view.inputs[0], view.outputs, view.operator
+    shape = window2d(data, output, operator.window, operator.groups)
+    if not is_pointwise(operator.window):
+        return shape
+    fields = shape.fields
+    pixels = fields["batches"] * fields["in_height"] * fields["in_width"]
+    row = {"batches": 1, "in_height": 1, "out_height": 1, "in_width": pixels, "out_width": pixels}
+    return Struct(shape.type, {**fields, **row})
+
+
+@kernel(("Conv1D", "Conv2D"), linear_float_spec())
+class Conv2dFloat32(LinearFloat32):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        fields = _shape(view).fields
+        # Groups of channels come one after the other along a row.
+        together = PIXELS if fields["groups"] == 1 else fields["out_width"]
+        return replace(raster_demands(fields, view.inputs[0], view.outputs[0], together), output_stride=True)
+
+    def call(self) -> Call:
+        rows = numpy.moveaxis(self.inputs[1].data, 1, -1).reshape(self.inputs[1].dims[0], -1).astype(numpy.float32)
+        return conv2d_call(self.operator, _shape(self.view), rows, self.bias(), self.output_gap)
+
+
+def conv2d_call(operator, shape: Struct, rows: numpy.ndarray, bias: numpy.ndarray, gap: int = 0) -> Call:
+    """A convolution with weights `rows` [outputs, values of a window], clamped as the operator says."""
+    groups, dilation, taps = (shape.fields[name] for name in ("groups", "dilation_width", "kernel_width"))
+    outputs = len(rows) // groups
+    blocks = [slice(first, first + outputs) for first in range(0, len(rows), outputs)]
+    parts = [stream_of(rows[block], bias[block]) for block in blocks]
+    apart = taps > 1 and (groups > 1 or dilation > 1)
+    strips = [Strip.of(pixels, outputs, apart, has_limits(operator)) for pixels in range(1, PIXELS + 1)]
+    name = f"aidge_helium_conv2d_float32_{'groups_of_' * (groups > 1)}{strips[0].suffix}"
+    stream = Constant("stream", numpy.concatenate([*parts, SLACK]))
+    sizes = [Literal(parts[0].size)] if groups > 1 else []
+    return Call(
+        name,
+        ("float32/conv2d.h",),
+        (Input(0), Output(0), stream, limits(operator), *sizes, Literal(gap), shape),
+        texts=(*(strip.text() for strip in strips), driver(name, strips, groups > 1)),
+        facts=computed(f"{PIXELS} pixels x {min(GROUP, outputs)} channels"),
+    )
+
+
+def driver(name: str, strips: list[Strip], in_groups: bool) -> str:
+    """The C function around the assembly."""
+    one, two, three = (strip.name for strip in strips)
+    places = ("y + group * strip.channels", "stream + group * stream_values") if in_groups else ("y", "stream")
+    calls = "\n".join(
+        f"""                {start} {{
+                    {function}(&strip, {", ".join(places)});"""
+        for start, function in (("if (pixels > 2)", three), ("} else if (pixels == 2)", two), ("} else", one))
+    )
+    calls += "\n                }"
+    if in_groups:
+        calls = "\n".join("    " + line for line in calls.split("\n"))
+        calls = f"""                const aidge_helium_strip_float32 first = strip;
+                for (group = 0; group < shape->groups; group++) {{
+                    strip.source = first.source + group * aidge_kit_divide(shape->in_channels, shape->groups);
+                    strip.blocks = first.blocks;
+{calls}
+                }}"""
+    return f"""/* Convolution of float32, channels last, row by row. */
+static void {name}(
+    const float *x, float *y, const float *stream, const float *limits, {"int32_t stream_values, " * in_groups}int32_t gap,
+    const aidge_kit_window2d *shape)
+{{
+    aidge_helium_strip_float32 strip;
+    int32_t batch, row, column, {"group, " * in_groups}pixels;
+    aidge_helium_strips_float32(&strip, limits, gap, shape);
+    for (batch = 0; batch < shape->batches; batch++) {{
+        for (row = 0; row < shape->out_height; row++) {{
+            for (column = 0; column < shape->out_width; column += pixels) {{
+                pixels = aidge_helium_next_strip_float32(&strip, x, row, column, {int(strips[0].apart)}, shape);
+{calls}
+                y += pixels * (shape->out_channels + gap);
+            }}
+        }}
+        x += shape->in_height * shape->in_width * shape->in_channels;
+    }}
+}}"""

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "../helium.h"
+
+/*
+ * Neighbouring pixels of one row of a float32 convolution that see the same rows and taps of the window. What the
+ * assembly knows, in this order. Values: input channels of a tap, taps of a row, rows; steps in bytes.
+ */
+typedef struct {
+    const float *source;              /* the first value that the next block sees; it moves on */
+    int32_t blocks;                   /* of pixels; counted down */
+    int32_t pixel_step, output_step;  /* to the next pixel */
+    int32_t rows, taps;               /* that are seen; taps: runs of a row that lie apart */
+    int32_t quads, singles;           /* values of a run: in fours, and what is left over */
+    int32_t first, last;              /* values that are not seen before the first row and after the last, less `skipped` */
+    int32_t row_step, skipped;        /* from the end of a row to the next one's begin; values that are not seen between them */
+    int32_t tap_step;                 /* from the end of a run to the next one's begin; 0 where they do not lie apart */
+    int32_t channels;                 /* of the output */
+    const float *limits;              /* lowest and highest */
+} aidge_helium_strip_float32;
+
+AIDGE_KIT_INLINE float aidge_helium_clamp_float32(float value, const float *limits)
+{
+    value = value < limits[0] ? limits[0] : value;
+    return value > limits[1] ? limits[1] : value;
+}
+
+#if !AIDGE_HELIUM_ASSEMBLY
+/* The stream has biases and then one weight for each value, of each `group` of output channels and then of the rest. */
+static void aidge_helium_pixels_float32(aidge_helium_strip_float32 *strip, float *y, const float *stream, int32_t pixels,
+                                        int32_t group)
+{
+    const int32_t run = 4 * strip->quads + strip->singles;
+    const int32_t whole = strip->channels / group * group;
+    int32_t pixel, channel, row, tap, value;
+    for (pixel = 0; pixel < pixels * strip->blocks; pixel++) {
+        const float *numbers = stream;
+        for (channel = 0; channel < strip->channels; channel++) {
+            const int32_t together = channel < whole ? group : strip->channels - whole;
+            const float *from = strip->source;
+            const float *w = numbers + channel % group + together * (1 + strip->first);
+            float sum = numbers[channel % group];
+            for (row = 0; row < strip->rows; row++) {
+                for (tap = 0; tap < strip->taps; tap++) {
+                    for (value = 0; value < run; value++) {
+                        sum += *from++ * *w;
+                        w += together;
+                    }
+                    from += strip->tap_step / 4;
+                }
+                from += strip->row_step / 4;
+                w += strip->skipped * together;
+            }
+            y[channel] = aidge_helium_clamp_float32(sum, strip->limits);
+            if (channel % group == group - 1) {
+                numbers = w + strip->last * together - (group - 1);
+            }
+        }
+        strip->source += strip->pixel_step / 4;
+        y += strip->output_step / 4;
+    }
+}
+#endif

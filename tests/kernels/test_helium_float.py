@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""float32 layers of `helium` against their numpy meaning, within 1e-5 of the largest value: the assembly on the emulated
+Cortex-M55, and the plain C beside it on this machine."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from helium_harness import RANDOM_CASES, case, needs_emulator, random_window, run
+from random_tensors import Randomness
+from test_cortexm_float import EDGES
+
+from aidge_build.graph.tensor import constant
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.matmul import FC
+from aidge_build.operators.window import Window
+
+CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5), (-math.inf, 0.5))
+# As EDGES of cortexm, and groups: all numbers of channels that are left over, rows of one pixel, windows in pads alone.
+MORE = [
+    *((1, 5, (1, 7), outputs, (1, 1), 1, 1, (0, 0), 1) for outputs in (1, 2, 3, 7, 12, 15)),
+    (1, 2, (3, 11), 3, (2, 3), 1, 1, (1, 1), 1),
+    (1, 16, (5, 8), 16, (3, 3), 1, 1, (1, 1), 1),
+    (2, 4, (4, 9), 8, (3, 3), 1, 1, (5, 4), 1),
+    (1, 6, (2, 9), 9, (1, 2), 1, 3, (0, 2), 3),
+    (2, 8, (6, 7), 20, (3, 3), 2, 1, (1, 1), 2),
+    (1, 12, (5, 5), 24, (1, 1), 1, 1, (0, 0), 4),
+    (1, 3, (3, 5), 4, (1, 1), 2, 1, (0, 0), 1),
+    (1, 1, (40,), 17, (10,), 3, 1, (4, 6), 1),
+]
+
+
+def convolution(seed, batch, channels, spatial, outputs, kernel, stride, dilation, pads, groups=1):
+    random, rank = Randomness(seed), len(kernel)
+    low, high = CLAMPS[seed % len(CLAMPS)]
+    window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
+    data, weights = random.real(batch, channels, *spatial), constant("w", random.float32(outputs, channels // groups, *kernel))
+    return case(
+        Conv(minimum=low, maximum=high, window=window, groups=groups),
+        [data, weights, random.bias(outputs, "float32")],
+        [random.float32(*data.dims)],
+    )
+
+
+def depthwise(seed, batch, channels, spatial, kernel, strides, dilations, pads):
+    random, rank, (low, high) = Randomness(seed), len(kernel), CLAMPS[seed % len(CLAMPS)]
+    window = Window(kernel, strides, dilations, (pads[0],) * rank, (pads[1],) * rank)
+    data, weights = random.real(batch, channels, *spatial), constant("w", random.float32(channels, 1, *kernel))
+    return case(
+        Conv(minimum=low, maximum=high, window=window, groups=channels, depthwise=True),
+        [data, weights, random.bias(channels, "float32")],
+        [random.float32(*data.dims)],
+    )
+
+
+def fully_connected(seed, batch, features, outputs):
+    random = Randomness(seed)
+    low, high = CLAMPS[seed % len(CLAMPS)]
+    weights = constant("w", random.float32(outputs, features))
+    return case(
+        FC(minimum=low, maximum=high),
+        [random.real(batch, features), weights, random.bias(outputs, "float32")],
+        [random.float32(batch, features)],
+    )
+
+
+def random_convolution(seed):
+    random = Randomness(seed)
+    spatial, kernel, dilation, pads = random_window(random)
+    groups = random.choice(1, 1, 1, 2)
+    channels, outputs = (groups * random.integer(1, 17) for _ in range(2))
+    return convolution(
+        seed, random.choice(1, 2), channels, spatial, outputs, kernel, random.choice(1, 1, 2), dilation, pads, groups
+    )
+
+
+def candidates():
+    cases = [convolution(seed, *edge) for seed, edge in enumerate([*EDGES, *MORE] * 2)]
+    shapes = [(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16), (1, 33, 4), (1, 4, 31), (1, 16, 12), (1, 20, 2)]
+    cases += [fully_connected(seed, *shape) for seed, shape in enumerate(shapes * 2)]
+    return cases + [random_convolution(seed) for seed in range(4000, 4000 + RANDOM_CASES)]
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-O0",), ("-Os", "-flto")], ids=lambda flags: " ".join(flags) or "usual")
+def test_float_layers_are_within_tolerance_on_the_emulated_core(flags):
+    assert run(candidates(), "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+def test_the_plain_c_is_within_tolerance_on_this_machine():
+    assert run(candidates(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []

@@ -9,7 +9,7 @@ import math
 import pytest
 from helium_harness import RANDOM_CASES, case, needs_emulator, random_window, run
 from random_tensors import Randomness
-from test_cortexm_float import EDGES
+from test_cortexm_float import DEPTHWISE, EDGES
 
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.conv import Conv
@@ -28,6 +28,20 @@ MORE = [
     (1, 12, (5, 5), 24, (1, 1), 1, 1, (0, 0), 4),
     (1, 3, (3, 5), 4, (1, 1), 2, 1, (0, 0), 1),
     (1, 1, (40,), 17, (10,), 3, 1, (4, 6), 1),
+]
+
+# As DEPTHWISE of cortexm: blocks of pixels that overlap, rows that are shorter than a block, rows in pads alone.
+MORE_DEPTHWISE = [
+    (1, 4, (3, 5), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (1, 6, (4, 2), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (1, 9, (6, 7), (5, 5), (1, 1), (1, 1), (2, 2)),
+    (2, 11, (8, 9), (5, 5), (2, 2), (1, 1), (2, 1)),
+    (1, 7, (3, 6), (3, 3), (1, 1), (1, 1), (5, 4)),
+    (1, 13, (5, 1), (3, 3), (1, 1), (1, 1), (1, 1)),
+    (1, 8, (5, 12), (3, 4), (1, 1), (1, 1), (1, 2)),
+    (1, 4, (1, 40), (1, 9), (1, 1), (1, 1), (4, 4)),
+    (1, 5, (3, 9), (3, 2), (1, 3), (1, 1), (0, 1)),
+    (1, 4, (7, 5), (3, 1), (1, 1), (1, 1), (1, 1)),
 ]
 
 
@@ -51,6 +65,15 @@ def depthwise(seed, batch, channels, spatial, kernel, strides, dilations, pads):
         Conv(minimum=low, maximum=high, window=window, groups=channels, depthwise=True),
         [data, weights, random.bias(channels, "float32")],
         [random.float32(*data.dims)],
+    )
+
+
+def random_depthwise(seed):
+    random = Randomness(seed)
+    spatial, kernel, dilation, pads = random_window(random)
+    stride, rank = random.choice(1, 1, 2, 3), len(kernel)
+    return depthwise(
+        seed, random.choice(1, 2), random.integer(4, 23), spatial, kernel, (stride,) * rank, (dilation,) * rank, pads
     )
 
 
@@ -79,6 +102,8 @@ def candidates():
     cases = [convolution(seed, *edge) for seed, edge in enumerate([*EDGES, *MORE] * 2)]
     shapes = [(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16), (1, 33, 4), (1, 4, 31), (1, 16, 12), (1, 20, 2)]
     cases += [fully_connected(seed, *shape) for seed, shape in enumerate(shapes * 2)]
+    cases += [depthwise(seed, *edge) for seed, edge in enumerate([*DEPTHWISE, *MORE_DEPTHWISE] * 2) if edge[1] >= 4]
+    cases += [random_depthwise(seed) for seed in range(5000, 5000 + RANDOM_CASES)]
     return cases + [random_convolution(seed) for seed in range(4000, 4000 + RANDOM_CASES)]
 
 

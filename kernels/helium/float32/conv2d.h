@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "alike.h"
 #include "strip.h"
-#include "kit/window2d.h"
 
 /* What all strips of a convolution have in common. */
 AIDGE_KIT_NOINLINE void aidge_helium_strips_float32(aidge_helium_strip_float32 *strip, const float *limits, int32_t gap,
@@ -10,14 +10,6 @@ AIDGE_KIT_NOINLINE void aidge_helium_strips_float32(aidge_helium_strip_float32 *
     strip->output_step = 4 * (shape->out_channels + gap);
     strip->channels = aidge_kit_divide(shape->out_channels, shape->groups);
     strip->limits = limits;
-}
-
-/* How many pixels from this column on see as much as its own, whose window begins at `left`. */
-AIDGE_KIT_INLINE int32_t aidge_helium_alike(int32_t column, int32_t left, const aidge_kit_window2d *shape)
-{
-    const int32_t room = shape->in_width - (shape->kernel_width - 1) * shape->dilation_width - 1 - left;
-    const int32_t inner = room < 0 ? 1 : aidge_kit_divide(room, shape->stride_width) + 1;
-    return left < 0 ? 1 : inner < shape->out_width - column ? inner : shape->out_width - column;
 }
 
 /* The next strip, from `column` of output row `number`; returns its pixels: a multiple of 3, or 2, or 1. */

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""float32 depthwise convolution over one or two axes, of at least four channels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.raster import convolution_demands
+from aidge_build.kernel_kit.window2d import window2d
+
+from .deep import LANES, RUNS, Deep, deep_stream
+from .real import LinearFloat32, has_limits, limits, linear_float_spec
+
+MOST_COLUMNS = 5  # taps of a row that are known while generating
+
+
+def _few_channels(view: NodeView) -> str:
+    channels = view.inputs[0].dims[1]
+    return "" if channels >= LANES else f"{channels} channels, wants at least {LANES}"
+
+
+def _block(view: NodeView) -> Deep:
+    """The form of a block of pixels with the fewest instructions for a row, by estimate."""
+    fields = window2d(view.inputs[0], view.outputs[0], view.operator.window, view.operator.groups).fields
+    further = fields["in_channels"] % LANES > 0, has_limits(view.operator)
+    taps, width = fields["kernel_width"], fields["out_width"]
+    if taps > MOST_COLUMNS or fields["dilation_width"] > 1 or width < 2:
+        return Deep(RUNS, 0, 0, *further)
+    choices = range(2, min(width, Deep.most_pixels(taps)) + 1)
+    pixels = min(choices, key=lambda count: _row_instructions(count, fields))
+    return Deep(pixels, taps, fields["stride_width"], *further)
+
+
+def _row_instructions(pixels: int, fields: Mapping[str, int]) -> int:
+    each = Deep.instructions(pixels, fields["kernel_width"], fields["stride_width"], fields["kernel_height"])
+    return -(-fields["out_width"] // pixels) * each
+
+
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_float_spec(Predicate("at least 4 channels", _few_channels)))
+class DepthwiseFloat32(LinearFloat32):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return convolution_demands(view, _block(view).pixels)
+
+    def call(self) -> Call:
+        block = _block(self.view)
+        one = Deep(1, 0, 0, block.overlaps, block.limits)
+        weights = self.inputs[1].data
+        stream = deep_stream(weights.reshape(len(weights), -1), self.bias())
+        name = f"aidge_helium_depthwise_float32_{block.suffix}"
+        return Call(
+            name,
+            ("float32/depthwise.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("stream", numpy.ascontiguousarray(stream)),
+                limits(self.operator),
+                window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups),
+            ),
+            texts=(one.text(), block.text(), _driver(name, one, block)),
+            facts=computed(f"{block.pixels} pixels x {LANES} channels"),
+        )
+
+
+def _driver(name: str, one: Deep, block: Deep) -> str:
+    """The C function around the assembly."""
+    return f"""/* Depthwise convolution of float32, channels last, row by row. */
+static void {name}(
+    const float *x, float *y, const float *stream, const float *limits, const aidge_kit_window2d *shape)
+{{
+    aidge_helium_deep_float32 strip;
+    int32_t batch, row, column;
+    aidge_helium_deep_strips_float32(&strip, limits, shape);
+    for (batch = 0; batch < shape->batches; batch++) {{
+        for (row = 0; row < shape->out_height; row++) {{
+            for (column = 0; column < shape->out_width;) {{
+                const int32_t end = aidge_helium_next_deep_float32(
+                    &strip, x, row, column, {block.pixels}, {int(block.columns > 0)}, shape);
+                float *const target = y + strip.column * shape->in_channels;
+                if (end - strip.column > 1) {{
+                    {block.name}(&strip, target, stream);
+                }} else {{
+                    {one.name}(&strip, target, stream);
+                }}
+                column = end;
+            }}
+            y += shape->out_width * shape->in_channels;
+        }}
+        x += shape->in_height * shape->in_width * shape->in_channels;
+    }}
+}}"""

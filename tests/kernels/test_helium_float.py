@@ -10,10 +10,16 @@ import pytest
 from helium_harness import RANDOM_CASES, case, needs_emulator, random_window, run
 from random_tensors import Randomness
 from test_cortexm_float import DEPTHWISE, EDGES
+from test_ref_pools_and_moves import pools as random_pools
 
 from aidge_build.graph.tensor import constant
+from aidge_build.operators.activation import Clip, HardSigmoid, HardSwish, LeakyReLU, ReLU
+from aidge_build.operators.batchnorm import BatchNormalization
+from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
+from aidge_build.operators.pool import AvgPooling, MaxPooling
+from aidge_build.operators.unary import Abs, Neg
 from aidge_build.operators.window import Window
 
 CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (0.0, 6.0), (-1.0, 1.5), (-math.inf, 0.5))
@@ -98,8 +104,52 @@ def random_convolution(seed):
     )
 
 
+BINARY_DIMS = [
+    ((1, 5, 3, 7), (1, 5, 3, 7)),
+    ((2, 6, 4), (6, 1)),
+    ((1, 3, 5, 5), (1, 3, 1, 1)),
+    ((1, 1), (1, 1)),
+    ((2, 3, 4, 5), (3, 1, 5)),
+    ((4,), (3, 1)),
+    ((1, 16), (1,)),
+]
+
+
+def elements():
+    """Sums, differences and products with broadcasting, functions of one value, batch normalization."""
+    for seed, (first, second) in enumerate(BINARY_DIMS * 4):
+        random, (low, high) = Randomness(seed), CLAMPS[seed % len(CLAMPS)]
+        given = (first, second) if seed % 2 else (second, first)
+        operator = (Add, Sub, Mul)[seed % 3](minimum=low, maximum=high)
+        tensors = [random.real(*dims, name=name) for dims, name in zip(given, "ab")]
+        yield case(operator, tensors, [random.float32(*dims) for dims in given])
+    functions = (ReLU(), Abs(), Neg(), LeakyReLU(alpha=0.3), HardSigmoid(), HardSwish())
+    for seed, operator in enumerate([*functions, *(Clip(minimum=low, maximum=high) for low, high in CLAMPS)]):
+        for dims in ((1, 1), (2, 5, 3, 7), (1, 16)):
+            random = Randomness(seed)
+            yield case(operator, [random.real(*dims)], [4 * random.float32(*dims)])
+    for seed, dims in enumerate([(1, 5, 3, 3), (2, 16, 4), (3, 7), (1, 1, 1, 9), (2, 3, 5, 2)]):
+        random, (low, high) = Randomness(seed), CLAMPS[seed]
+        numbers = [constant(name, random.float32(dims[1])) for name in ("scale", "bias", "mean")]
+        variance = constant("variance", random.float32(dims[1]) ** 2 + 1)
+        operator = BatchNormalization(minimum=low, maximum=high)
+        yield case(operator, [random.real(*dims), *numbers, variance], [random.float32(*dims)])
+
+
+def pools():
+    for seed, (dims, operator) in enumerate(random_pools(Randomness(8))):
+        yield case(operator, [Randomness(seed).real(*dims)], [Randomness(seed).float32(*dims)])
+    for seed, channels in enumerate((16, 19, 33, 64)):
+        random, (low, high) = Randomness(seed), CLAMPS[1 + seed]
+        window = Window((3, 2), (2, 1), (1, 2), (1, 1), (1, 0))
+        for kind in (MaxPooling, AvgPooling):
+            data = random.real(1, channels, 7, 6)
+            yield case(kind(minimum=low, maximum=high, window=window), [data], [random.float32(*data.dims)])
+
+
 def candidates():
-    cases = [convolution(seed, *edge) for seed, edge in enumerate([*EDGES, *MORE] * 2)]
+    cases = [*elements(), *pools()]
+    cases += [convolution(seed, *edge) for seed, edge in enumerate([*EDGES, *MORE] * 2)]
     shapes = [(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16), (1, 33, 4), (1, 4, 31), (1, 16, 12), (1, 20, 2)]
     cases += [fully_connected(seed, *shape) for seed, shape in enumerate(shapes * 2)]
     cases += [depthwise(seed, *edge) for seed, edge in enumerate([*DEPTHWISE, *MORE_DEPTHWISE] * 2) if edge[1] >= 4]

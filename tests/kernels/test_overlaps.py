@@ -47,7 +47,8 @@ def promised_lead(entry):
 
 
 def sharing(cases):
-    return [entry for entry in cases if demands(entry).in_place or demands(entry).overlap]
+    """Those whose output may lie over input 0."""
+    return [entry for entry in cases if 0 in demands(entry).in_place or demands(entry).overlap]
 
 
 @functools.cache

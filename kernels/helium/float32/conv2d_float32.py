@@ -13,7 +13,7 @@ from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.kernel_kit.raster import raster_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
-from .real import LinearFloat32, has_limits, limits, linear_float_spec
+from .real import LinearFloat32, is_limited, limits, linear_float_spec
 from .strip import GROUP, PIXELS, SLACK, Strip, stream_of
 
 
@@ -50,7 +50,7 @@ def conv2d_call(operator, shape: Struct, rows: numpy.ndarray, bias: numpy.ndarra
     blocks = [slice(first, first + outputs) for first in range(0, len(rows), outputs)]
     parts = [stream_of(rows[block], bias[block]) for block in blocks]
     apart = taps > 1 and (groups > 1 or dilation > 1)
-    strips = [Strip.of(pixels, outputs, apart, has_limits(operator)) for pixels in range(1, PIXELS + 1)]
+    strips = [Strip.of(pixels, outputs, apart, is_limited(operator)) for pixels in range(1, PIXELS + 1)]
     name = f"aidge_helium_conv2d_float32_{'groups_of_' * (groups > 1)}{strips[0].suffix}"
     stream = Constant("stream", numpy.concatenate([*parts, SLACK]))
     sizes = [Literal(parts[0].size)] if groups > 1 else []

@@ -53,7 +53,7 @@ static void aidge_helium_deep_pixels_float32(aidge_helium_deep_float32 *strip, f
                     from += (reached + strip->row_step) / 4;
                     w += columns > 0 ? 0 : strip->skipped / 4;
                 }
-                to[lane] = aidge_helium_clamp_float32(sum, strip->limits);
+                to[lane] = aidge_helium_limited_float32(sum, strip->limits);
             }
             numbers = w - 3 + strip->last / 4;
             x += vector == 0 ? strip->step / 4 : 4;

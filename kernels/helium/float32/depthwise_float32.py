@@ -14,7 +14,7 @@ from aidge_build.kernel_kit.raster import convolution_demands
 from aidge_build.kernel_kit.window2d import window2d
 
 from .deep import LANES, RUNS, Deep, deep_stream
-from .real import LinearFloat32, has_limits, limits, linear_float_spec
+from .real import LinearFloat32, is_limited, limits, linear_float_spec
 
 MOST_COLUMNS = 5  # taps of a row that are known while generating
 
@@ -27,7 +27,7 @@ def _few_channels(view: NodeView) -> str:
 def _block(view: NodeView) -> Deep:
     """The form of a block of pixels with the fewest instructions for a row, by estimate."""
     fields = window2d(view.inputs[0], view.outputs[0], view.operator.window, view.operator.groups).fields
-    further = fields["in_channels"] % LANES > 0, has_limits(view.operator)
+    further = fields["in_channels"] % LANES > 0, is_limited(view.operator)
     taps, width = fields["kernel_width"], fields["out_width"]
     if taps > MOST_COLUMNS or fields["dilation_width"] > 1 or width < 2:
         return Deep(RUNS, 0, 0, *further)

@@ -10,7 +10,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR
 
 from .conv2d_float32 import conv2d_call
-from .real import LinearFloat32, has_limits, limits, linear_float_spec
+from .real import LinearFloat32, is_limited, limits, linear_float_spec
 from .strip import SLACK, WIDE, Strip, stream_of
 
 
@@ -25,7 +25,7 @@ class FcFloat32(LinearFloat32):
             sizes |= {"out_height": 1, "out_width": batches, "out_channels": outputs}
             shape = Struct("aidge_kit_window2d", {**sizes, **ones, "pad_top": 0, "pad_left": 0, "groups": 1})
             return conv2d_call(self.operator, shape, rows, bias)
-        strip = Strip.of(1, outputs, False, has_limits(self.operator), WIDE)
+        strip = Strip.of(1, outputs, False, is_limited(self.operator), WIDE)
         name = f"aidge_helium_fc_float32_{strip.suffix}"
         return Call(
             name,

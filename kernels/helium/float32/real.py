@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy
 
@@ -13,6 +14,7 @@ from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, Pred
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
 
+from ..assembly import c_function
 from ..conditions import MVE
 
 
@@ -26,14 +28,32 @@ def linear_float_spec(*further: Predicate, form: str = CHANNELS_LAST) -> ImplSpe
     )
 
 
-def has_limits(operator) -> bool:
-    """Whether the clamp is neither nothing nor ReLU, which one instruction for four values does."""
-    return operator.minimum not in (0.0, -math.inf) or operator.maximum != math.inf
+def has_limits(low: float, high: float) -> bool:
+    """Whether a clamp is neither nothing nor ReLU, which one instruction for four values does."""
+    return low not in (0.0, -math.inf) or high != math.inf
+
+
+def is_limited(operator) -> bool:
+    """The same of an operator's clamp."""
+    return has_limits(operator.minimum, operator.maximum)
+
+
+def limits_between(low: float, high: float) -> Constant:
+    """Lowest and highest."""
+    return Constant("limits", numpy.array([low, high], numpy.float32))
 
 
 def limits(operator) -> Constant:
-    """Lowest and highest."""
-    return Constant("limits", numpy.array([operator.minimum, operator.maximum], numpy.float32))
+    """The same of an operator's clamp."""
+    return limits_between(operator.minimum, operator.maximum)
+
+
+def wrapper(name: str, inlined: str, numbers: Sequence[int], parameters: Sequence[str]) -> tuple[str, str]:
+    """Name and text of a C function that calls an inlined one of the headers with these numbers before its own parameters."""
+    names = [parameter.split()[-1].lstrip("*") for parameter in parameters]
+    function = f"aidge_helium_{name}"
+    call = f"aidge_helium_{inlined}({', '.join([*map(str, numbers), *names])});"
+    return function, c_function(function, ", ".join(parameters), [call])
 
 
 class LinearFloat32(KernelNode):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "../helium.h"
+#include "limited.h"
 
 /*
  * Neighbouring pixels of one row of a float32 convolution that see the same rows and taps of the window. What the
@@ -17,12 +17,6 @@ typedef struct {
     int32_t channels;                 /* of the output */
     const float *limits;              /* lowest and highest */
 } aidge_helium_strip_float32;
-
-AIDGE_KIT_INLINE float aidge_helium_clamp_float32(float value, const float *limits)
-{
-    value = value < limits[0] ? limits[0] : value;
-    return value > limits[1] ? limits[1] : value;
-}
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /* The stream has biases and then one weight for each value, of each `group` of output channels and then of the rest. */
@@ -50,7 +44,7 @@ static void aidge_helium_pixels_float32(aidge_helium_strip_float32 *strip, float
                 from += strip->row_step / 4;
                 w += strip->skipped * together;
             }
-            y[channel] = aidge_helium_clamp_float32(sum, strip->limits);
+            y[channel] = aidge_helium_limited_float32(sum, strip->limits);
             if (channel % group == group - 1) {
                 numbers = w + strip->last * together - (group - 1);
             }

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Loops over float32 values, four at a time, the last ones predicated: assembly for an operation and its clamp."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..assembly import Assembler, function
+
+RUN = "const float *a, const float *b, float *y, int32_t count, const float *limits"
+EACH = "const float *x, float *y, const float *numbers, int32_t count, const float *limits"
+BINARY = {"Add": "vadd", "Sub": "vsub", "Mul": "vmul"}
+UNIT = ("vmax.s32 q0, q0, q3", "vpt.f32 gt, q0, r4", "vdupt.32 q0, r4")  # within 0 (q3) and 1; what is NaN stays it
+# What is done to q0; r2, r12: alpha, beta.
+UNARY = {
+    "Identity": (),
+    "Abs": ("vabs.f32 q0, q0",),
+    "Neg": ("vneg.f32 q0, q0",),
+    "LeakyReLU": ("vpt.f32 lt, q0, zr", "vmult.f32 q0, q0, r2"),
+    "HardSigmoid": ("vmul.f32 q0, q0, r2", "vadd.f32 q0, q0, r12", *UNIT),
+    "HardSwish": ("vmov q1, q0", "vmul.f32 q0, q0, r2", "vadd.f32 q0, q0, r12", *UNIT, "vmul.f32 q0, q0, q1"),
+}
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One operation. `limited`: the clamp is neither nothing nor ReLU; `repeats`: an operand is one element, "a", "b" or ""."""
+
+    operation: str
+    limited: bool
+    repeats: str = ""
+
+    @property
+    def name(self) -> str:
+        """Tells all that the text depends on."""
+        repeats = f"_{self.repeats}_repeats" if self.repeats else ""
+        return f"aidge_helium_{self.operation.lower()}_float32{repeats}{'_limits' * self.limited}"
+
+    def text(self) -> str:
+        """The C text."""
+        if self.operation in BINARY:
+            number, steps = list(BINARY).index(self.operation), [int(self.repeats != name) for name in "ab"]
+            plain = f"    aidge_helium_binary_float32(a, {steps[0]}, b, {steps[1]}, y, count, limits, {number});"
+            return function(self.name, f"{self.operation} of float32.", RUN, self._binary(), plain)
+        plain = f"    aidge_helium_unary_float32(x, y, numbers, count, limits, {list(UNARY).index(self.operation)});"
+        return function(self.name, f"{self.operation} of float32, then a clamp.", EACH, self._unary(), plain)
+
+    def _binary(self):
+        emit, operands = self._begin(), (("r0", "a", "q1"), ("r1", "b", "q2"))
+        for pointer, operand, register in operands:
+            if self.repeats == operand:
+                emit(f"ldr {pointer}, [{pointer}]", f"vdup.32 {register}, {pointer}")
+        emit("wlstp.32 lr, r3, 2f")
+        emit.label(1)
+        for pointer, operand, register in operands:
+            if self.repeats != operand:
+                emit(f"vldrw.u32 {register}, [{pointer}], #16")
+        emit(f"{BINARY[self.operation]}.f32 q0, q1, q2")
+        self._clamp(emit)
+        return self._end(emit, "r2")
+
+    def _unary(self):
+        emit = self._begin()
+        if UNARY[self.operation]:
+            emit("ldrd r2, r12, [r2]", why="alpha, beta")
+        if self.operation.startswith("Hard"):
+            emit("mov r4, #0x3f800000", "vmov.i32 q3, #0", why="1.0")
+        emit("wlstp.32 lr, r3, 2f")
+        emit.label(1)
+        emit("vldrw.u32 q0, [r0], #16", *UNARY[self.operation])
+        if self.operation == "Identity":
+            self._clamp(emit)
+        return self._end(emit, "r1")
+
+    def _begin(self) -> Assembler:
+        """r5, r6: limits; or q3 holds what the bits are not below: 0 for ReLU, the lowest integer for nothing."""
+        emit = Assembler()
+        emit("push {r4-r6, lr}", "ldr r4, [sp, #16]", why="limits")
+        if self.limited:
+            emit("ldrd r5, r6, [r4]")
+        else:
+            emit("ldr r5, [r4]", "and r5, r5, #0x80000000", "vdup.32 q3, r5")
+        return emit
+
+    def _clamp(self, emit: Assembler) -> None:
+        if self.limited:
+            emit("vpt.f32 lt, q0, r5", "vdupt.32 q0, r5", "vpt.f32 gt, q0, r6", "vdupt.32 q0, r6")
+        else:
+            emit("vmax.s32 q0, q0, q3")
+
+    def _end(self, emit: Assembler, target: str):
+        emit(f"vstrw.32 q0, [{target}], #16", "letp lr, 1b")
+        emit.label(2)
+        emit("pop {r4-r6, pc}")
+        return emit.lines

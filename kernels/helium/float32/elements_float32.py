@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""float32 sums, differences, products, functions of one value and batch normalization: four values at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.broadcast import broadcast, operand
+from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, REAL
+from aidge_build.kernel_kit.elementwise import ElementWise
+
+from ..conditions import MVE
+from .elements import BINARY, Loop
+from .real import has_limits, is_limited, limits, limits_between
+
+# Of functions of one value: {alpha, beta}.
+NUMBERS = {
+    "Abs": lambda operator: (0.0, 0.0),
+    "Neg": lambda operator: (0.0, 0.0),
+    "LeakyReLU": lambda operator: (operator.alpha, 0.0),
+    "HardSigmoid": lambda operator: (operator.alpha, operator.beta),
+    "HardSwish": lambda operator: (1 / 6, 0.5),
+}
+FLOAT = IOSpec(DType.float32, SAME)
+FACTS = computed("4 values")
+
+
+@kernel(tuple(BINARY), ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL,)))
+class BinaryFloat32(ElementWise):
+    def call(self) -> Call:
+        (first, second), (output,) = self.inputs, self.outputs
+        shape = broadcast(first, second, output)
+        repeats = "a" if shape.fields["first_step"] == 0 else "b" if shape.fields["second_step"] == 0 else ""
+        loop = Loop(self.node.type, is_limited(self.operator), repeats)
+        operands = (operand(0, "first", first, output), operand(1, "second", second, output))
+        if shape.fields["runs"] == 1:
+            arguments = (*operands, Output(0), Literal(shape.fields["length"]), limits(self.operator))
+            return Call(loop.name, ("float32/elements.h",), arguments, texts=(loop.text(),), facts=FACTS)
+        name = f"{loop.name}_runs"
+        return Call(
+            name,
+            ("float32/elements.h",),
+            (*operands, Output(0), limits(self.operator), shape),
+            texts=(loop.text(), _runs(name, loop)),
+            facts=FACTS,
+        )
+
+
+def _runs(name: str, loop: Loop) -> str:
+    """The C function that calls the loop for each run of values in which neither operand begins again."""
+    return f"""/* {loop.operation} of float32 with broadcasting. */
+static void {name}(
+    const float *a, const float *b, float *y, const float *limits, const aidge_kit_broadcast_shape *shape)
+{{
+    aidge_kit_broadcast_place place;
+    int32_t run;
+    memset(&place, 0, sizeof place);
+    for (run = 0; run < shape->runs; run++) {{
+        {loop.name}(a + place.first, b + place.second, y, shape->length, limits);
+        y += shape->length;
+        aidge_kit_broadcast_next(shape, &place);
+    }}
+}}"""
+
+
+@kernel(("Clip", "ReLU", *NUMBERS), ImplSpec(inputs=(FLOAT,), outputs=(FLOAT,), features=MVE, predicates=(REAL,)))
+class UnaryFloat32(ElementWise):
+    def call(self) -> Call:
+        kind, operator = self.node.type, self.operator
+        low, high = (operator.minimum, operator.maximum) if kind == "Clip" else (0.0 if kind == "ReLU" else -math.inf, math.inf)
+        loop = Loop(kind if kind in NUMBERS else "Identity", has_limits(low, high))
+        numbers = NUMBERS[kind](operator) if kind in NUMBERS else (0.0, 0.0)
+        arguments = (
+            Input(0),
+            Output(0),
+            Constant("numbers", numpy.array(numbers, numpy.float32)),
+            Literal(self.outputs[0].elements),
+            limits_between(low, high),
+        )
+        return Call(loop.name, ("float32/elements.h",), arguments, texts=(loop.text(),), facts=FACTS)
+
+
+@kernel(
+    "BatchNormalization",
+    ImplSpec(inputs=(FLOAT, IOSpec(DType.float32, ANY)), outputs=(FLOAT,), features=MVE, predicates=(REAL, CONSTANT_PARAMETERS)),
+)
+class BatchNormFloat32(ElementWise):
+    def call(self) -> Call:
+        scale, bias, mean, variance = (tensor.data.astype(numpy.float64) for tensor in self.inputs[1:])
+        numbers = numpy.concatenate([mean, scale / numpy.sqrt(variance + self.operator.epsilon), bias])
+        (output,) = self.outputs
+        channels, inner = output.dims[1], output.layout.strides[1]
+        return Call(
+            "aidge_helium_scaled_float32",
+            ("float32/scaled.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("numbers", numbers.astype(numpy.float32)),
+                limits(self.operator),
+                Literal(output.elements // (channels * inner)),
+                Literal(channels),
+                Literal(inner),
+            ),
+            facts=FACTS,
+        )

@@ -13,6 +13,11 @@ import pytest
 
 from tests.called_programs import COMPILERS, complaint
 
+# Before numpy is imported. The matrices of tests are small: threads that wait for each other took four fifths of the
+# processor's time in some tests.
+for library in ("OPENBLAS", "MKL", "OMP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
 ROOT = Path(__file__).resolve().parents[1]
 # Programs that were made a moment ago lie here, those of the machine elsewhere.
 MADE_HERE = (tempfile.gettempdir(), str(ROOT))

@@ -64,20 +64,25 @@ def _join(
 ) -> tuple[Schedule, MemoryPlan]:
     """Leave out concatenations and splits, one after the other, as long as neither the peak nor the linked arena grows."""
     taken: list[Joining] = []
+    linked_bytes = None
     for joining in candidates(assignment, demands, buffers_of(assignment))[:MOST_JOININGS]:
         if not compatible(taken, joining):
             continue
         trial = make_schedule(assignment, demands, "shared", io_outside=outside, joined=[*taken, joining])
-        found = plan(trial.buffers, overlaps=trial.overlaps)
-        if found.peak_bytes <= peak.peak_bytes and _linked(trial, outside) <= _linked(schedule, outside):
-            taken, schedule, peak = [*taken, joining], trial, found
+        found = plan(trial.buffers, overlaps=trial.overlaps, like=peak)
+        if found.peak_bytes > peak.peak_bytes:
+            continue
+        linked_bytes = _linked(schedule, peak, outside) if linked_bytes is None else linked_bytes
+        trial_bytes = _linked(trial, found, outside)
+        if trial_bytes <= linked_bytes:
+            taken, schedule, peak, linked_bytes = [*taken, joining], trial, found, trial_bytes
     return schedule, peak
 
 
-def _linked(schedule: Schedule, outside: bool) -> int:
+def _linked(schedule: Schedule, peak: MemoryPlan, outside: bool) -> int:
     """The bytes of the arena, without the inputs and outputs that the firmware owns."""
     buffers = [buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io")]
-    return plan(buffers, overlaps=schedule.overlaps).peak_bytes
+    return plan(buffers, overlaps=schedule.overlaps, like=peak).peak_bytes if outside else peak.peak_bytes
 
 
 def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, demands: Callable[[Node], Demands]) -> None:
@@ -156,7 +161,7 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     """Plan the arena; AidgeError PLAN01 with the largest moment when the board's regions cannot hold it."""
     outside = options.io == "caller"
     buffers = tuple(buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io"))
-    arena = plan(buffers, overlaps=schedule.overlaps) if outside else peak
+    arena = plan(buffers, overlaps=schedule.overlaps, like=peak) if outside else peak
     region, split, proved = "", tuple[ArenaPart, ...](), False
     if options.arena == "static":
         arena, region, split, proved = _regions(arena, schedule, view, board)

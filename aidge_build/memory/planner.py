@@ -11,16 +11,17 @@ from aidge_build.memory.branch import NodeBudget, Outcome, search
 from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.memory.climb import climb, moves_for
 from aidge_build.memory.fullest import fullest_first
-from aidge_build.memory.greedy import Arrangement, best_greedy
+from aidge_build.memory.greedy import Arrangement, best_greedy, place
 from aidge_build.memory.plan import CapacityExceeded, MemoryPlan, Placement
 from aidge_build.memory.problem import Problem
-from aidge_build.memory.settle import settle
+from aidge_build.memory.settle import VISITS, settle
 
 NODES = 30_000
 PROBE_NODES = 500
 FULLEST_NODES = 12_000
 CAPACITY_SHARE = 8  # the part of the nodes that the bound gets while a capacity is not reached
 BISECTIONS = 6
+SHORT_WALK, SHORT_SEARCH = 100, VISITS // 8
 BISECTION_NODES = NODES // 8
 
 
@@ -31,11 +32,13 @@ def plan(
     *,
     nodes: int = NODES,
     overlaps: Sequence[Overlap] = (),
+    like: MemoryPlan | None = None,
 ) -> MemoryPlan:
     """Offsets with the smallest peak that was found, and whether it is proved that none is smaller.
 
-    The result depends on the buffers, the capacity and the node limit `nodes` of the exhaustive search alone: not on the order
-    of the buffers, the machine, or the time. Raises `CapacityExceeded` (code PLAN01) when the peak is above `capacity_bytes`.
+    The result depends on the buffers, the capacity, the node limit `nodes` of the exhaustive search, and `like` (a plan of nearly
+    the same buffers: its order is tried, too) alone: not on the order of the buffers, the machine, or the time. Raises
+    `CapacityExceeded` (code PLAN01) when the peak is above `capacity_bytes`.
     """
     if capacity_bytes is not None and capacity_bytes < 0:
         raise AidgeError(f"the capacity is {capacity_bytes} B", code="PLAN03", hint="this is a fault of the caller")
@@ -43,7 +46,7 @@ def plan(
     bound_bytes, bound_step = problem.lower_bound
     if capacity_bytes is not None and bound_bytes > capacity_bytes:
         raise _too_large(problem, bound_bytes, capacity_bytes, region, proved=True)
-    found, proved_bytes = _search(problem, capacity_bytes, nodes)
+    found, proved_bytes = _search(problem, capacity_bytes, nodes, like)
     if capacity_bytes is not None and found.peak_bytes > capacity_bytes:
         raise _too_large(problem, found.peak_bytes, capacity_bytes, region, proved=found.peak_bytes == proved_bytes)
     placements = tuple(map(Placement, problem.buffers, found.offsets))
@@ -52,11 +55,13 @@ def plan(
     )
 
 
-def _search(problem: Problem, capacity_bytes: int | None, nodes: int) -> tuple[Arrangement, int]:
+def _search(problem: Problem, capacity_bytes: int | None, nodes: int, like: MemoryPlan | None) -> tuple[Arrangement, int]:
     """The best arrangement and the bytes below which none exists; cheap methods first, each only while these two differ."""
     found, proved_bytes = best_greedy(problem), problem.lower_bound[0]
+    if like is not None and proved_bytes < found.peak_bytes:
+        found = min(found, place(problem, _order_of(problem, like)), key=lambda each: each.peak_bytes)
     if not problem.is_rectangular:
-        return settle(problem, climb(problem, found, moves_for(problem)), proved_bytes)
+        return _settled(problem, found, proved_bytes)
     if proved_bytes < found.peak_bytes:
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, min(nodes, PROBE_NODES))
     if proved_bytes < found.peak_bytes:
@@ -70,6 +75,21 @@ def _search(problem: Problem, capacity_bytes: int | None, nodes: int) -> tuple[A
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, nodes)
     if proved_bytes < found.peak_bytes:
         found, proved_bytes = _lower_peak(problem, found, proved_bytes, min(nodes, BISECTION_NODES))
+    return found, proved_bytes
+
+
+def _order_of(problem: Problem, like: MemoryPlan) -> list[int]:
+    """The buffers from the lowest offset in another plan to the highest, then those that it does not have."""
+    offsets = {placement.buffer.name: placement.offset_bytes for placement in like.placements}
+    return sorted(range(len(problem)), key=lambda i: (offsets.get(problem.buffers[i].name, like.peak_bytes), i))
+
+
+def _settled(problem: Problem, start: Arrangement, proved_bytes: int) -> tuple[Arrangement, int]:
+    """A short walk and a short search mostly end with a proof; only where they do not, the long ones follow."""
+    for moves, visits in ((SHORT_WALK, SHORT_SEARCH), (moves_for(problem), VISITS)):
+        found, proved_bytes = settle(problem, climb(problem, start, moves), proved_bytes, visits)
+        if found.peak_bytes == proved_bytes:
+            break
     return found, proved_bytes
 
 

@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import astuple
 from itertools import permutations
 from pathlib import Path
 from random import Random
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aidge_build.errors import AidgeError
+from aidge_build.memory import planner
 from aidge_build.memory.branch import NodeBudget, Outcome, search
 from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.checker import check
@@ -280,3 +282,16 @@ def test_an_accelerator_trace_is_packed_to_its_bound(name):
 def test_the_smallest_minimalloc_example_is_packed_to_its_bound():
     found = plan(minimalloc("example.12"))
     assert (found.peak_bytes, found.lower_bound_bytes, found.offsets_proved_optimal) == (12, 12, True)
+
+
+def test_the_order_of_a_plan_of_nearly_the_same_buffers_is_tried(monkeypatch):
+    monkeypatch.setattr(planner, "climb", lambda problem, start, moves: start)
+    helped = 0
+    for seed in range(20):
+        buffers = network_like(40, seed)
+        best, changed = plan(buffers), [*buffers[:-1], Buffer("new", *astuple(buffers[-1])[1:])]
+        quick, again = plan(changed, nodes=0), plan(changed, nodes=0, like=best)
+        check(again, changed)
+        assert again.peak_bytes <= quick.peak_bytes
+        helped += again.peak_bytes < quick.peak_bytes
+    assert helped

@@ -4,11 +4,13 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
 from aidge_build.elf.image import Image, Symbol
+from aidge_build.elf.occupants import Span
 from aidge_build.elf.regions import RegionUse
 
 # Smaller ones are parameters and tables, where the linker could not save much.
@@ -19,7 +21,9 @@ SOFT_DOUBLE = re.compile(r"__aeabi_(d(add|sub|rsub|mul|div|cmp\w+)|c[dr]\w*cmp\w
 
 
 def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: int | None) -> Iterator[Finding]:
-    """MEM05 duplicates, MEM06 headroom, MEM08 heap, MEM09 double arithmetic in software, MEM10 flash's budget, MEM11 headers."""
+    """MEM05 duplicates, MEM06 headroom, MEM08 heap, MEM09 double arithmetic in software, MEM10 flash's budget, MEM11 headers, and
+    MEM12 sections that are stored in the same bytes."""
+    yield from _stored_twice(image)
     yield from _duplicates(image)
     yield from _headroom(uses)
     yield from _linked(image, "MEM08", NOTE, _HEAP.__contains__, "the heap is linked; generated code never uses it")
@@ -34,6 +38,24 @@ def check_contents(image: Image, uses: Sequence[RegionUse], flash_budget_bytes: 
         yield from _headers(image)
     if flash_budget_bytes is not None:
         yield from _flash(uses, flash_budget_bytes)
+
+
+def _stored_twice(image: Image) -> Iterator[Finding]:
+    """Sections may share the place where they run, in overlays, but not the one where they are stored."""
+    stored = [
+        (section.load_address, section.load_address + section.size_bytes, section.name)
+        for section in image.sections
+        if section.load_address is not None and section.is_loaded
+    ]
+    for (begin, end, one), (next_begin, next_end, other) in itertools.pairwise(sorted(stored)):
+        if next_begin < end:
+            yield Finding(
+                "MEM12",
+                ERROR,
+                f"sections {one} ({Span(begin, end)}) and {other} ({Span(next_begin, next_end)}) are stored in the same bytes: "
+                "one overwrites the other",
+                "a load address of its own (`AT > FLASH`) for each section, and a link without --no-check-sections",
+            )
 
 
 def _duplicates(image: Image) -> Iterator[Finding]:

@@ -44,7 +44,7 @@ def _symbols(image: Image, constant: ClaimedConstant) -> tuple[Symbol, ...]:
 
 def _is_elsewhere(image: Image, constant: ClaimedConstant) -> bool:
     """Whether an object of another name has its bytes: the compiler made one of several equal arrays."""
-    equal = (symbol for symbol in image.symbols if symbol.kind == "object" and symbol.size_bytes == constant.size_bytes)
+    equal = (symbol for symbol in image.symbols if symbol.size_bytes == constant.size_bytes)
     return any(_sha256(image.content(symbol)) == constant.sha256 for symbol in equal)
 
 
@@ -82,18 +82,19 @@ def _difference(claim: Claim, content: bytes) -> str:
     same = next((other.symbol for other in claim.constants if other.sha256 == _sha256(content)), "")
     if same:
         return f"they are those of {same}"
-    if len(set(content)) == 1:
-        return f"each byte is 0x{content[0]:02x}"
+    values = set(content)
+    if len(values) == 1:
+        return f"each byte is 0x{values.pop():02x}"
     return "their SHA-256 is another one"
 
 
 def _check_place(label: str, section: Section, symbol: Symbol, regions: Sequence[Region], agreed: Agreed) -> Iterator[Finding]:
     """They are read in flash, or in a memory that was agreed upon; and they are stored in flash, and loaded, in any case."""
     region = region_at(symbol.address, regions)
-    is_agreed = region is not None and region.name in agreed.weights_in
-    if section.writable and not is_agreed and not (region is not None and region.kind == "flash"):
+    kind, is_agreed = (region.kind, region.name in agreed.weights_in) if region else ("", False)
+    if section.writable and not is_agreed and kind != "flash":
         yield Finding("MEM03", ERROR, f"{label} are in writable {section.name}: they cost flash and RAM", "declare them const")
-    elif region is not None and region.kind == "ram" and not is_agreed:
+    elif region and kind == "ram" and not is_agreed:
         yield Finding("MEM03", ERROR, f"{label} lie in {region.name}, which is RAM")
     stored = region_at(_load_address(section, symbol), regions)
     if stored is not None and stored.kind == "ram" and is_agreed:

@@ -47,7 +47,7 @@ RULES = {
     ),
     "MEM11": Rule("the ELF file's own headers would be loaded", "link with -n, or -Wl,-z,max-page-size=4"),
     "MEM12": Rule(
-        "bytes of an arena or of weights belong to something else, too",
+        "bytes of an arena, of weights or of the image belong to something else, too",
         "give each section memory of its own; models whose arenas take turns must say so: --shares kws+vww",
     ),
     "MEM13": Rule(

@@ -202,6 +202,13 @@ FAULTS = {
         .replace(" AT > FLASH", ""),
         NO_CHECK,
     ),
+    "two sections stored in one place": Fault(
+        "MEM12",
+        ("sections .text (0x08000010 to", "and .data (0x08000018 to 0x0800001f) are stored in the same bytes"),
+        program("volatile int table[2] = {1, 2};"),
+        SCRIPT.replace(".data :", ".data : AT(0x08000018)").replace(" AT > FLASH", ""),
+        NO_CHECK,
+    ),
     "a section over the weights": Fault(
         "MEM12",
         ("share their bytes at 0x08008000 to 0x0800803f with section .other (0x08008020 to 0x0800811f)",),
@@ -321,6 +328,13 @@ GOOD = {
     ),
     "arenas that take turns, which was said": Fault("", (), program(twin()), overlay(), NO_CHECK, says=("--shares=vww+kws",)),
     "a second name of an arena that was said": Fault("", (), program(ALIAS), says=("--shares=vww+kws",)),
+    "equal arrays of which the compiler made one": Fault("", (), program(says=claims_two(STORED, STORED))),
+    "a section in flash that somebody calls writable": Fault(
+        "",
+        (),
+        program("volatile int mine = 5;"),
+        SCRIPT.replace(".rodata*) }", ".rodata*) *(.data*) }").replace("*(.data*) } > DTCM", "} > DTCM"),
+    ),
     "two arrays": Fault("", (), TWO_ARRAYS),
     "two arenas side by side": Fault("", (), program(twin())),
     "neighbours of the weights": Fault(
@@ -349,3 +363,16 @@ def test_what_is_no_fault_is_not_found(tmp_path, name):
     good = GOOD[name]
     elf = link(tmp_path, good.program, good.script, *good.options)
     assert memory_findings(check(elf, *REGIONS, *good.says)) == []
+
+
+def test_without_memories_what_can_be_written_is_no_place_for_weights(tmp_path):
+    elf = link(tmp_path, program(), SCRIPT.replace(RODATA, "").replace("*(.data*)", "*(.data*) *(.rodata*)"))
+    ((code, text),) = [(finding["code"], finding["text"]) for finding in memory_findings(check(elf, "--max-stack=4096"))]
+    assert code == "MEM03" and text == "weights kws_fc_weights (64 B) are in writable .data: they cost flash and RAM"
+
+
+def test_an_array_that_is_nowhere_is_said_to_be_not_compared(tmp_path):
+    elf = link(tmp_path, program(says=claims_two(STORED, bytes(range(64)))))
+    (finding,) = memory_findings(check(elf))
+    assert (finding["code"], finding["severity"]) == ("MEM07", "note")
+    assert finding["text"].endswith("merged by the compiler or not used: kws_fc_bias; their bytes are not compared")

@@ -98,6 +98,17 @@ def test_flashing_runs_what_a_dry_run_prints(tmp_path, installed):
 
 
 @needs_cross_compiler
+def test_what_was_agreed_for_the_check_is_agreed_for_flashing(tmp_path, installed):
+    elf = build("stm32f7", model("DTCM", weights='__attribute__((section(".data.x"))) const'), tmp_path)
+    installed("openocd")
+    refused = aidge_build("flash", elf, "--board", "stm32f7", "-n")
+    assert refused.exit_code == 1 and "is not flashed: MEM03: weights kws_fc_weights" in refused.stderr
+    assert aidge_build("flash", elf, "--board", "stm32f7", "-n", "--weights-in", "SRAM1").exit_code == 0
+    unknown = aidge_build("flash", elf, "--board", "stm32f7", "-n", "--shares", "kws+vww")
+    assert unknown.exit_code == 2 and "the program holds no model 'vww'" in unknown.stderr
+
+
+@needs_cross_compiler
 def test_a_program_that_fails_its_check_is_not_flashed(tmp_path, installed):
     elf = build("stm32f7", model("DTCM", arena_bytes=520), tmp_path)
     called = installed("openocd")

@@ -75,7 +75,7 @@ def _check(
     excess = symbol.size_bytes - part.size_bytes
     if excess:
         yield Finding("MEM02", ERROR, f"{label} is {symbol.size_bytes:,} B, the plan says {part.size_bytes:,} B ({excess:+,} B)")
-    if symbol.address % max(part.alignment, 1):
+    if symbol.address % part.alignment:
         yield Finding(
             "MEM02",
             ERROR,
@@ -145,9 +145,9 @@ def _check_heap(image: Image, label: str, symbol: Symbol, part: ClaimedArena, re
     if first is None or first.address > symbol.address or not image.symbol("_sbrk"):
         return
     memory = region_at(symbol.address, regions)
-    span = (memory.origin, memory.end) if memory else (part.memory[0], sum(part.memory)) if part.memory else (0, 0)
+    begin = memory.origin if memory else part.memory[0] if part.memory else None
     ends = [item.end for item in reservations(image) if item.is_heap and item.end <= symbol.address]
-    if span[0] <= first.address < span[1] and not ends:
+    if begin is not None and begin <= first.address and not ends:
         yield Finding(
             "MEM12",
             WARNING,

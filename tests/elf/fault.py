@@ -19,7 +19,7 @@ BESIDE = {"MEM01", "MEM04", "MEM08"}
 @dataclass(frozen=True)
 class Fault:
     """What is linked how, changed after the link, and checked with which further options; what the check must say: a code, a
-    severity, and words of the line."""
+    severity, and words of the line, in which # stands behind the text."""
 
     code: str
     words: tuple[str, ...]
@@ -45,7 +45,7 @@ def require_found(folder: Path, fault: Fault) -> None:
     elf = link(folder, fault.program, fault.script, *fault.options, cpu=fault.cpu)
     result = check(edited(elf, fault.edit) if fault.edit else elf, *REGIONS, *fault.says)
     found = memory_findings(result)
-    hit = [finding for finding in found if all(word in f"{finding['text']} {finding['hint']}" for word in fault.words)]
+    hit = [finding for finding in found if all(word in f"{finding['text']}# {finding['hint']}" for word in fault.words)]
     assert [(finding["code"], finding["severity"]) for finding in hit] == [(fault.code, fault.severity)], found
     assert {finding["code"] for finding in found} - BESIDE <= {fault.code}, found
     assert result.exit_code == (1 if fault.severity == "error" else 0)

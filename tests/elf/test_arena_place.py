@@ -11,7 +11,7 @@ from elftools.elf.elffile import ELFFile
 from tests.command import aidge_build
 from tests.elf.fault import Fault, check, memory_findings, require_found
 from tests.elf.own_script import ARENA, AXI, REGIONS, SCRIPT, WEIGHTS, claim, edited, link, program
-from tests.programs import ROOT, arena, needs_cross_compiler
+from tests.programs import CLAIM, ROOT, arena, needs_cross_compiler, note
 
 pytestmark = needs_cross_compiler
 PLACED = "    .arenas (NOLOAD) : { *(.bss.aidge_AXI .bss.aidge_AXI.*) } > AXI\n"
@@ -28,6 +28,12 @@ def after(line: str, more: str) -> str:
 
 def before_note(more: str) -> str:
     return SCRIPT.replace(NOTE_LINE, f"{more}\n{NOTE_LINE}")
+
+
+def inside(count: int) -> str:
+    """Variables of 8 bytes from the arena's first byte on."""
+    lines = (f".set one{at}, kws_arena + {8 * at}\\n.type one{at}, %object\\n.size one{at}, 8\\n" for at in range(count))
+    return f'__asm__("{"".join(lines)}");'
 
 
 FAULTS = {
@@ -60,14 +66,14 @@ FAULTS = {
     ),
     "zeros in flash": Fault(
         "MEM02",
-        ("lies in .data, whose bytes are stored: its 512 zeros cost flash",),
+        ("lies in .data, whose bytes are stored: its 512 zeros cost flash", "> RAM"),
         program(says=claim(**arena())),
         SCRIPT.replace(PLACED, "").replace("*(.data*)", "LONG(1) *(.data*) *(.bss.aidge_*)"),
         severity="warning",
     ),
     "an arena in flash": Fault(
         "MEM02",
-        ("lies in FLASH, which cannot be written", "before .bss"),
+        ("lies in FLASH, which cannot be written", "before .bss", "> AXI"),
         script=SCRIPT.replace("} > AXI\n", "} > FLASH\n"),
     ),
     "a section at the same addresses": Fault(
@@ -135,6 +141,19 @@ FAULTS = {
         SCRIPT.replace(PLACED, "    end = 0x24000000;\n" + PLACED),
         severity="warning",
     ),
+    "a heap without an end beside a stack that has one": Fault(
+        "MEM12",
+        ("lies above 0x24000000 (end), where the heap begins",),
+        program("void *_sbrk(int n) { return (void *)(long)n; } void extra(void) { _sbrk(3); }"),
+        before_note("    __StackLimit = 0x23ff0000; __StackTop = 0x23ff8000; end = 0x24000000;"),
+        severity="warning",
+    ),
+    "three variables inside": Fault(
+        "MEM12",
+        ("shares its bytes with one0 (8 B at 0x24000000), one1 (8 B at 0x24000008), one2 (8 B at 0x24000010)#",),
+        program(inside(3)),
+    ),
+    "four variables inside": Fault("MEM12", ("one2 (8 B at 0x24000010) and 1 more#",), program(inside(4))),
     "two models with one arena": Fault(
         "MEM12",
         ("arena kws_arena shares its bytes with vww_arena (512 B at 0x24000000)",),
@@ -222,6 +241,23 @@ def test_neighbours_that_end_or_begin_at_the_arena_are_no_fault(tmp_path):
     code = program("void *_sbrk(int n) { return (void *)(long)n; } void extra(void) { _sbrk(3); }")
     found = memory_findings(check(link(tmp_path, code, script, "-Wl,--no-check-sections"), "--region=ANY=0,0x7fffffff"))
     assert {finding["code"] for finding in found} <= {"MEM08"}
+
+
+def test_where_a_heap_begins_is_compared_with_the_memory_of_the_claim(tmp_path):
+    code = program("void *_sbrk(int n) { return (void *)(long)n; } void extra(void) { _sbrk(3); }")
+    for first, is_found in ((0x24000000, True), (0x23FFFFFF, False)):
+        found = memory_findings(check(link(tmp_path, code, before_note(f"    end = {first};")), "--max-stack=4096"))
+        assert ("MEM12" in {finding["code"] for finding in found}) == is_found
+    nowhere = code.replace(note(claim()), note({**CLAIM, "weights": claim()["weights"]}))
+    found = memory_findings(check(link(tmp_path, nowhere, before_note("    end = 0x24000000;")), "--max-stack=4096"))
+    assert {finding["code"] for finding in found} == {"MEM08"}
+
+
+def test_without_its_note_no_alignment_is_asked_of_an_arena(tmp_path):
+    script = SCRIPT.replace(".arenas (NOLOAD) :", ".arenas 0x24000001 (NOLOAD) : SUBALIGN(1)").replace(
+        ".note.aidge 0 : { KEEP(*(.note.aidge)) }", "/DISCARD/ : { *(.note.aidge) }"
+    )
+    assert [finding["code"] for finding in memory_findings(check(link(tmp_path, program(), script)))] == ["MEM04"]
 
 
 def test_a_heap_that_begins_behind_the_arena_needs_no_end(tmp_path):

@@ -5,21 +5,22 @@ from __future__ import annotations
 
 from aidge_build.errors import AidgeError
 
-CPU_FEATURES = ("dsp", "fpu", "mve")
+CPU_FEATURES = ("thumb2", "dsp", "fpu", "mve")
+_IMPLIED = {"dsp": {"thumb2"}, "mve": {"thumb2", "dsp"}}
 # The FPU is not among them: most cores are built with and without, and the float ABI decides.
 CORES = {
     "cortex-m0": "",
     "cortex-m0plus": "",
     "cortex-m1": "",
-    "cortex-m3": "",
-    "cortex-m4": "dsp",
-    "cortex-m7": "dsp",
+    "cortex-m3": "thumb2",
+    "cortex-m4": "thumb2 dsp",
+    "cortex-m7": "thumb2 dsp",
     "cortex-m23": "",
-    "cortex-m33": "dsp",
-    "cortex-m35p": "dsp",
-    "cortex-m52": "dsp mve",
-    "cortex-m55": "dsp mve",
-    "cortex-m85": "dsp mve",
+    "cortex-m33": "thumb2 dsp",
+    "cortex-m35p": "thumb2 dsp",
+    "cortex-m52": "thumb2 dsp mve",
+    "cortex-m55": "thumb2 dsp mve",
+    "cortex-m85": "thumb2 dsp mve",
     "host": "",
 }
 # What the ELF's build attributes call the architecture of a core (Arm IHI 0045, Tag_CPU_arch); v6S-M is v6-M with an extension.
@@ -66,6 +67,11 @@ def core_features(cpu: str, fpu: str = "") -> frozenset[str]:
             )
         features -= _EXTENSIONS[extension]
     return frozenset(features)
+
+
+def with_implied(features: frozenset[str]) -> frozenset[str]:
+    """The features, and those that every core has which has these."""
+    return features.union(*(_IMPLIED.get(feature, set()) for feature in features))
 
 
 def architecture_of(cpu: str) -> str:

@@ -15,7 +15,7 @@ from aidge_build.adaptation.cost import CostTable, read_cost_table
 from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board, load_board
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
-from aidge_build.cores import core_features
+from aidge_build.cores import core_features, with_implied
 from aidge_build.errors import AidgeError
 from aidge_build.installed import kernel_folder
 from aidge_build.naming import check_model_name
@@ -199,7 +199,7 @@ def default_libraries(folders: Mapping[str, Path], features: frozenset[str]) -> 
         name: default_features({MANIFEST: read_regular(folder / MANIFEST, LARGEST_KERNEL_FILE_BYTES)}, str(folder))
         for name, folder in folders.items()
     }
-    able = {name: len(needs) for name, needs in wanted.items() if needs is not None and needs <= features}
+    able = {name: len(with_implied(needs)) for name, needs in wanted.items() if needs is not None and needs <= features}
     return sorted(able, key=lambda name: -able[name])
 
 

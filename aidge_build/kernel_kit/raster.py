@@ -8,7 +8,7 @@ that begins at least max(end(p) - lowest(p)) bytes before its input therefore ov
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy
 
@@ -31,17 +31,34 @@ def convolution_demands(view: NodeView, together: int = 1) -> Demands:
     return raster_demands(window2d(data, output, view.operator.window, view.operator.groups).fields, data, output, together)
 
 
+def block_demands(shape: Mapping[str, int], data: Tensor, output: Tensor, blocks: Iterable[tuple[int, int]]) -> Demands:
+    """The overlap that a kernel allows which reads all that the pixels of a block see before it writes them; `blocks` are (first
+    pixel, one past the last) in order, and a pixel may be in several."""
+    lowest, firsts, ends = still_needed(shape, data.dtype.size_bytes), [], []
+    for first, end in blocks:
+        firsts.append(first)
+        ends.append(end * shape["out_channels"] * output.dtype.size_bytes)
+    read_later = [int(lowest[first]) for first in firsts[1:]]
+    lead = max([0, *(written - needed for written, needed in zip(ends, read_later))])
+    return Demands(overlap=((0, lead),)) if lead < output.size_bytes else Demands()
+
+
 def lead_bytes(shape: Mapping[str, int], input_element: int, output_element: int) -> int:
     """How far before its input the output must begin."""
+    lowest = still_needed(shape, input_element)
+    ends = (numpy.arange(len(lowest)) + 1) * shape["out_channels"] * output_element
+    return max(0, int((ends - lowest).max()))
+
+
+def still_needed(shape: Mapping[str, int], input_element: int) -> numpy.ndarray:
+    """For each pixel of the output the first byte of the input that it or a later one reads."""
     first_row, last_row = _reach(shape, "height", "pad_top")
     first_column, last_column = _reach(shape, "width", "pad_left")
     lowest = (first_row[:, None] * shape["in_width"] + first_column) * shape["in_channels"] * input_element
     image = shape["in_height"] * shape["in_width"] * shape["in_channels"] * input_element
     lowest = numpy.where((last_row > first_row)[:, None] & (last_column > first_column), lowest, shape["batches"] * image)
     lowest = (lowest + image * numpy.arange(shape["batches"])[:, None, None]).ravel()
-    still_needed = numpy.minimum.accumulate(lowest[::-1])[::-1]
-    ends = (numpy.arange(len(lowest)) + 1) * shape["out_channels"] * output_element
-    return max(0, int((ends - still_needed).max()))
+    return numpy.minimum.accumulate(lowest[::-1])[::-1]
 
 
 def _reach(shape: Mapping[str, int], axis: str, pad: str) -> tuple[numpy.ndarray, numpy.ndarray]:

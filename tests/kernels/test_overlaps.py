@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""What layers of `cortexm` and `helium` promise the planner: outputs at the place of their input, or following it."""
+"""What layers of `cortexm`, `helium` and `armv7m` promise the planner: outputs at the place of their input, or following it."""
 
 from __future__ import annotations
 
 import functools
 
+import armv7m_harness
 import cortexm_harness
 import helium_harness
 import pytest
+import test_armv7m_linear as armv7m_layers
 import test_cortexm_float as cortexm_floats
 import test_cortexm_linear as cortexm_layers
 import test_helium_convolution as helium_convolutions
@@ -76,6 +78,13 @@ def helium_cases():
     )
 
 
+@functools.cache
+def armv7m_cases():
+    edges = (*armv7m_layers.OWN_EDGES, *cortexm_layers.EDGES, *MORE)
+    cases = armv7m_harness.of_this_library(cortexm_layers.int8_case(0, *edge) for edge in edges)
+    return sharing(cortexm_harness.accepted(cases))
+
+
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), PORTABLE], ids=["assembly", "portable"])
 def test_cortexm_layers_may_overwrite_what_they_say(flags):
@@ -90,6 +99,14 @@ def test_helium_layers_may_overwrite_what_they_say(flags):
     cases = helium_cases()
     assert len(cases) >= 50 and sum(bool(demands(entry).in_place) for entry in cases) >= 5
     assert helium_harness.run(cases, *flags, lead=promised_lead) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), armv7m_harness.PORTABLE], ids=["assembly", "portable"])
+def test_armv7m_layers_may_overwrite_what_they_say(flags):
+    cases = armv7m_cases()
+    assert len(cases) >= 20
+    assert helium_harness.run(cases, *flags, board=armv7m_harness.BOARD, lead=promised_lead) == []
 
 
 @needs_emulator
@@ -109,7 +126,9 @@ def test_float_layers_of_helium_may_overwrite_what_they_say(flags):
 
 
 @pytest.mark.parametrize(
-    "cases, run", [(cortexm_cases, cortexm_harness.run), (helium_cases, helium_harness.run)], ids=["cortexm", "helium"]
+    "cases, run",
+    [(cortexm_cases, cortexm_harness.run), (helium_cases, helium_harness.run), (armv7m_cases, helium_harness.run)],
+    ids=["cortexm", "helium", "armv7m"],
 )
 def test_without_the_distance_layers_overwrite_what_they_read(cases, run):
     distant = [entry for entry in cases() if demands(entry).overlap and promised_lead(entry) > 0]

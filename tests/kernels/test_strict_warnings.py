@@ -69,6 +69,10 @@ SAMPLE = [
     ("helium", "m55 without FPU", "-Os", "gcc", "c++11"),
     ("helium", "m55", "-O1", "clang", "c99"),
     ("helium", "m4f", "-O0", "clang", "gnu17"),
+    ("armv7m", "m3", "-O3", "gcc", "c99"),
+    ("armv7m", "m33", "-Os", "gcc", "c++11"),
+    ("armv7m", "m0", "-O2", "gcc", "gnu17"),
+    ("armv7m", "m3", "-O1", "clang", "c99"),
 ]
 ALLOWED = {"memcpy", "memset"}
 LINKED = list(product(every_kernel.LIBRARIES, CORES, OPTIMIZATION))
@@ -81,6 +85,8 @@ LINKED_SAMPLE = [
     ("cortexm", "m4f", "-O2"),
     ("helium", "m55", "-O2"),
     ("helium", "m55 without FPU", "-O0"),
+    ("armv7m", "m3", "-O2"),
+    ("armv7m", "m33", "-Os"),
 ]
 START = """
 #include <stddef.h>
@@ -139,7 +145,7 @@ def test_all_kernels_in_one_file_compile_without_a_warning(library, tool):
 
 @pytest.mark.parametrize("library", every_kernel.LIBRARIES)
 def test_beside_one_kernel_alone_nothing_is_unused(library):
-    core = {"ref": "m0", "cortexm": "m4f", "helium": "m55"}[library]
+    core = {"ref": "m0", "cortexm": "m4f", "helium": "m55", "armv7m": "m3"}[library]
     made = every_kernel.calls(library)
     for one in made if every_kernel.STRESS else made[::9]:
         text, _ = every_kernel.source([one], library)

@@ -26,14 +26,15 @@ def libraries(*words: str) -> list[str]:
     "cpu, fpu, features",
     [
         ("cortex-m0", "", ""),
-        ("cortex-m4", "", "dsp"),
-        ("cortex-m4", "fpv4-sp-d16", "dsp fpu"),
-        ("cortex-m33+nodsp", "", ""),
-        ("cortex-m33+nodsp+nofp", "auto", ""),
-        ("cortex-m7+nofp.dp", "auto", "dsp fpu"),
-        ("cortex-m55", "auto", "dsp fpu mve"),
-        ("cortex-m55+nomve.fp", "auto", "dsp fpu"),
-        ("cortex-m85+nopacbti", "auto", "dsp fpu mve"),
+        ("cortex-m3", "", "thumb2"),
+        ("cortex-m4", "", "thumb2 dsp"),
+        ("cortex-m4", "fpv4-sp-d16", "thumb2 dsp fpu"),
+        ("cortex-m33+nodsp", "", "thumb2"),
+        ("cortex-m33+nodsp+nofp", "auto", "thumb2"),
+        ("cortex-m7+nofp.dp", "auto", "thumb2 dsp fpu"),
+        ("cortex-m55", "auto", "thumb2 dsp fpu mve"),
+        ("cortex-m55+nomve.fp", "auto", "thumb2 dsp fpu"),
+        ("cortex-m85+nopacbti", "auto", "thumb2 dsp fpu mve"),
     ],
 )
 def test_features_follow_from_the_core_its_extensions_and_the_fpu(cpu, fpu, features):
@@ -56,11 +57,12 @@ def test_a_core_gets_the_libraries_of_the_boards_that_have_it(name):
 
 
 def test_a_core_without_an_fpu_gets_the_kernels_for_its_dsp_instructions():
-    assert libraries("--cpu=cortex-m4") == libraries("--cpu=cortex-m33+nofp", "--fpu=auto") == ["cortexm", "ref"]
+    assert libraries("--cpu=cortex-m4") == libraries("--cpu=cortex-m33+nofp", "--fpu=auto") == ["cortexm", "armv7m", "ref"]
 
 
-def test_a_core_without_dsp_instructions_gets_none_that_ask_for_them():
-    assert "cortexm" not in libraries("--cpu=cortex-m3") + libraries("--cpu=cortex-m33+nodsp", "--fpu=auto")
+def test_a_core_without_dsp_instructions_gets_the_kernels_for_thumb_2_or_the_portable_ones():
+    assert libraries("--cpu=cortex-m3") == libraries("--cpu=cortex-m33+nodsp", "--fpu=auto") == ["armv7m", "ref"]
+    assert libraries("--cpu=cortex-m0") == libraries("--cpu=cortex-m23") == ["ref"]
 
 
 def test_a_named_library_comes_before_the_features():
@@ -81,8 +83,16 @@ def test_a_library_of_the_users_says_itself_which_cores_it_is_for(tmp_path):
     }.items():
         write(tmp_path, name, line)
     found = find_libraries([tmp_path])
-    assert default_libraries(found, core_features("cortex-m4", "auto")) == ["fast", "less", "cortexm", "anywhere", "ref"]
-    assert default_libraries(found, core_features("cortex-m4")) == ["less", "cortexm", "anywhere", "ref"]
+    assert default_libraries(found, core_features("cortex-m4", "auto")) == [
+        "fast",
+        "less",
+        "cortexm",
+        "armv7m",
+        "anywhere",
+        "ref",
+    ]
+    assert default_libraries(found, core_features("cortex-m4")) == ["less", "cortexm", "armv7m", "anywhere", "ref"]
+    assert default_libraries(found, core_features("cortex-m3")) == ["armv7m", "anywhere", "ref"]
     assert default_libraries(found, core_features("cortex-m0")) == ["anywhere", "ref"]
 
 

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: MIT
+"""Named conditions of the specs of this library."""
+
+from __future__ import annotations
+
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+
+from .packing import FIELD, sums_fit, taps_last_channels
+
+FEATURES = frozenset({"thumb2"})
+
+
+def _one_group(view: NodeView) -> str:
+    return "" if view.operator.groups == 1 else f"{view.operator.groups} groups, wants 1"
+
+
+def _fitting(view: NodeView) -> str:
+    fits = sums_fit(taps_last_channels(view.inputs[1].data))
+    return "" if fits else f"sums of a pixel take more than {FIELD} bits"
+
+
+ONE_GROUP = Predicate("one group", _one_group)
+FITTING_SUMS = Predicate(f"sums of {FIELD} bits", _fitting)
+
+
+def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
+    """int8 data, int8 weights, int32 bias; Thumb-2."""
+    return ImplSpec(
+        inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+        outputs=(IOSpec(DType.int8, form),),
+        features=FEATURES,
+        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, *predicates),
+    )

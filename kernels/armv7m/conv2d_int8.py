@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""int8 convolution over one or two axes: blocks of pixels whose taps are gathered two pixels to a word."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.linear_int8 import LinearNode
+from aidge_build.kernel_kit.raster import block_demands
+from aidge_build.kernel_kit.window2d import is_pointwise, window2d
+
+from .conditions import FITTING_SUMS, ONE_GROUP, linear_spec
+from .dense import SHAPES, Shape
+from .packing import as_words, form_of, group_starts, grouped, grouped_numbers, taps_last_channels
+from .pixels import layer_texts
+
+MOST_SCRATCH_BYTES = 4096
+
+
+def shape_of(view: NodeView) -> Shape | None:
+    """The shape with the most pixels whose scratch is small enough; None where none is."""
+    outputs, pixels = view.outputs[0].dims[1], _images_and_pixels(view)[1]
+    return next(
+        (
+            shape
+            for shape in SHAPES
+            if scratch_bytes(view, shape) <= MOST_SCRATCH_BYTES and shape.channels <= outputs and shape.pixels <= pixels
+        ),
+        None,
+    )
+
+
+def scratch_bytes(view: NodeView, shape: Shape) -> int:
+    """The column, and of a window a row of two pixels."""
+    window = view.operator.window
+    fields = window2d(view.inputs[0], view.outputs[0], window).fields
+    run = fields["kernel_width"] * fields["in_channels"]
+    return shape.step_bytes * fields["kernel_height"] * run + (0 if is_pointwise(window) else 2 * run)
+
+
+def _images_and_pixels(view: NodeView) -> tuple[int, int]:
+    """Pixels of a pointwise layer are those of one image."""
+    batches, _, *spatial = view.outputs[0].dims
+    pixels = math.prod(spatial)
+    return (1, batches * pixels) if is_pointwise(view.operator.window) else (batches, pixels)
+
+
+def _has_shape(view: NodeView) -> str:
+    return "" if shape_of(view) else "too few pixels, or too many taps for the scratch"
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("pixels and taps that make blocks", _has_shape), FITTING_SUMS))
+class Conv2dInt8(LinearNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        shape = shape_of(view)
+        data, (output,) = view.inputs[0], view.outputs
+        window = window2d(data, output, view.operator.window).fields
+        images, pixels = _images_and_pixels(view)
+        blocks = [
+            (image * pixels + first, image * pixels + first + shape.pixels)
+            for image in range(images)
+            for first in group_starts(pixels, shape.pixels)
+        ]
+        return replace(block_demands(window, data, output, blocks), scratch_bytes=scratch_bytes(view, shape))
+
+    def call(self) -> Call:
+        shape, window = shape_of(self.view), self.operator.window
+        rows = taps_last_channels(self.inputs[1].data)
+        linear = self.linear(rows)
+        form = form_of(linear)
+        name, texts = layer_texts(shape, form, not is_pointwise(window))
+        head = as_words(numpy.array([*linear.clamp, linear.zero_point, linear.input_zero_point]))
+        arguments = [
+            Input(0),
+            Output(0),
+            Constant("weights", grouped(linear.rows, shape.channels)),
+            Constant("numbers", numpy.concatenate([head, grouped_numbers(form, shape.channels)])),
+            Scratch(),
+            self._layer(shape, form, rows.shape[1]),
+        ]
+        if not is_pointwise(window):
+            arguments.append(window2d(self.inputs[0], self.outputs[0], window))
+        return Call(
+            name,
+            ("pixels.h" if is_pointwise(window) else "gather.h",),
+            tuple(arguments),
+            note=form.note,
+            texts=texts,
+            facts=form.facts(f"{shape.pixels} pixels x {shape.channels} channel{'s' * (shape.channels > 1)}"),
+        )
+
+    def _layer(self, shape: Shape, form, taps: int) -> Struct:
+        images, pixels = _images_and_pixels(self.view)
+        outputs = self.outputs[0].dims[1]
+        whole = outputs - outputs % shape.channels
+        return Struct(
+            "aidge_armv7m_layer",
+            {
+                "images": images,
+                "pixels": pixels,
+                "channels": self.inputs[0].dims[1],
+                "outputs": outputs,
+                "column_bytes": shape.step_bytes * taps,
+                "entry": shape.entry(taps),
+                "whole_weights": whole * taps,
+                "whole_numbers": whole * form.numbers,
+            },
+        )

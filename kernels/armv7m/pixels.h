@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "dense.h"
+#include "kit/window2d.h"
+
+/* A layer that computes blocks of `together` pixels, the last of which may be computed twice. */
+typedef struct {
+    int32_t images, pixels;                /* of the output, and pixels of one */
+    int32_t channels, outputs;             /* of a pixel */
+    int32_t column_bytes, entry;           /* as in aidge_armv7m_block */
+    int32_t whole_weights, whole_numbers; /* bytes and words of the groups that overlap no other */
+} aidge_armv7m_layer;
+
+static aidge_armv7m_block aidge_armv7m_block_of(const aidge_armv7m_layer *shape, const int32_t *numbers)
+{
+    aidge_armv7m_block block;
+    block.column_bytes = shape->column_bytes;
+    block.entry = shape->entry;
+    block.stride = shape->outputs;
+    block.lowest = numbers[0];
+    block.highest = numbers[1];
+    block.zero_point = numbers[2];
+    return block;
+}

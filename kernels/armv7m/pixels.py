@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""Layers of blocks of pixels: how their taps get into the column, and the C function around the assembly."""
+
+from __future__ import annotations
+
+from .assembly import Code
+from .dense import PARAMETERS, Shape, routine
+from .packing import FIELD, Form
+
+TAPS_TOGETHER = 4  # that a turn of the gathering loop takes
+
+
+def pairs_text(shape: Shape) -> tuple[str, str]:
+    """Name and text of a function that writes `count` values of two pixels as words, a step of the column apart."""
+    name = f"aidge_armv7m_pairs_{shape.pairs}"
+    code = Code({"column": "r0", "first": "r1", "second": "r2", "count": "r3"})
+    code("push {{r4}}")
+    code(f"subs {{count}}, {{count}}, #{TAPS_TOGETHER}")
+    code("blo 2f")
+    code.label(1)
+    for _ in range(TAPS_TOGETHER):
+        _pair(code, shape)
+    code(f"subs {{count}}, {{count}}, #{TAPS_TOGETHER}")
+    code("bhs 1b")
+    code.label(2)
+    code(f"adds {{count}}, {{count}}, #{TAPS_TOGETHER}")
+    code("beq 4f")
+    code.label(3)
+    _pair(code, shape)
+    code("subs {count}, {count}, #1")
+    code("bne 3b")
+    code.label(4)
+    code("pop {{r4}}")
+    code("bx lr")
+    parameters = "uint32_t *column, const int8_t *first, const int8_t *second, int32_t count"
+    portable = (
+        f"for (; count > 0; count--) {{\n        *column = (uint32_t)*first++ + ((uint32_t)*second++ << {FIELD});\n"
+        f"        column += {shape.pairs};\n    }}"
+    )
+    return name, code.function("void", name, parameters, "Values of two pixels as words of both.", portable)
+
+
+def _pair(code: Code, shape: Shape) -> None:
+    code("ldrsb r12, [{first}], #1")
+    code("ldrsb r4, [{second}], #1")
+    code(f"add r12, r12, r4, lsl #{FIELD}")
+    code(f"str r12, [{{column}}], #{shape.step_bytes}")
+
+
+def groups_text(shape: Shape, form: Form) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of a function that computes groups of channels of a block, whatever their sums are."""
+    dense, text = routine(shape, form)
+    if not form.is_near:
+        return dense, (text,)
+    name = dense.replace("_dense_", "_groups_")
+    step = form.numbers * shape.channels
+    return name, (
+        text,
+        f"""/* All channels of a block; a group with a sum near the middle of two levels by the float32 formula. */
+static void {name}({PARAMETERS})
+{{
+    const int32_t bytes = block->column_bytes * {shape.channels} / {shape.step_bytes};
+    int32_t sums[{2 * len(shape.sums)}];
+    while (numbers != end) {{
+        const int32_t *const stop = {dense}(column, weights, numbers, output, block, end, sums);
+        int32_t groups;
+        if (stop == 0) {{
+            break;
+        }}
+        groups = (int32_t)(stop - numbers) / {step};
+        output += {shape.channels} * groups;
+        aidge_armv7m_exact(stop, sums, output, block, {shape.pixels}, {shape.channels});
+        output += {shape.channels};
+        weights += bytes * (groups + 1);
+        numbers = stop + {step};
+    }}
+}}""",
+    )
+
+
+def _pointwise_text(shape: Shape) -> tuple[str, tuple[str, ...]]:
+    pairs, text = pairs_text(shape)
+    name = f"aidge_armv7m_gather_{shape.pairs}"
+    return name, (
+        text,
+        f"""/* The column of a block of neighbouring pixels. */
+static void {name}(uint32_t *column, const int8_t *source, int32_t channels)
+{{
+    int32_t pair;
+    for (pair = 0; pair < {shape.pairs}; pair++) {{
+        {pairs}(column + pair, source, source + channels, channels);
+        source += 2 * channels;
+    }}
+}}""",
+    )
+
+
+def _window_text(shape: Shape) -> tuple[str, tuple[str, ...]]:
+    pairs, text = pairs_text(shape)
+    name = f"aidge_armv7m_gather_window_{shape.pairs}"
+    return name, (
+        text,
+        f"""/* The column of a block that begins at this pixel of the output: row after row of the window, two pixels at once. */
+static void {name}(uint32_t *column, int8_t *patches, const int8_t *image, int32_t pixel, int32_t fill,
+    const aidge_kit_window2d *shape)
+{{
+    const int32_t run = shape->kernel_width * shape->in_channels;
+    int32_t y = aidge_kit_divide(pixel, shape->out_width);
+    int32_t x = pixel - y * shape->out_width;
+    int32_t pair, row;
+    for (pair = 0; pair < {shape.pairs}; pair++) {{
+        uint32_t *to = column + pair;
+        const int32_t top = y * shape->stride_height - shape->pad_top;
+        const int32_t left = x * shape->stride_width - shape->pad_left;
+        int32_t other_top, other_left;
+        aidge_armv7m_next_pixel(&y, &x, shape);
+        other_top = y * shape->stride_height - shape->pad_top;
+        other_left = x * shape->stride_width - shape->pad_left;
+        aidge_armv7m_next_pixel(&y, &x, shape);
+        for (row = 0; row < shape->kernel_height; row++) {{
+            const int32_t down = row * shape->dilation_height;
+            const int8_t *const first = aidge_armv7m_row(image, top + down, left, patches, fill, shape);
+            const int8_t *const second = aidge_armv7m_row(image, other_top + down, other_left, patches + run, fill, shape);
+            {pairs}(to, first, second, run);
+            to += {shape.pairs} * run;
+        }}
+    }}
+}}""",
+    )
+
+
+def layer_texts(shape: Shape, form: Form, is_window: bool) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of a whole layer: pointwise, or with a window."""
+    gather, gathering = _window_text(shape) if is_window else _pointwise_text(shape)
+    groups, texts = groups_text(shape, form)
+    name = f"aidge_armv7m_{'conv2d' if is_window else 'pointwise'}_int8_{shape.pairs}x{shape.channels}_{form.variant}"
+    window = ", const aidge_kit_window2d *window" if is_window else ""
+    image = "window->in_height * window->in_width * window->in_channels" if is_window else "shape->pixels * shape->channels"
+    where = "(int8_t *)scratch + shape->column_bytes, input, first, numbers[3], window"
+    if not is_window:
+        where = "input + first * shape->channels, shape->channels"
+    text = f"""/* Blocks of {shape.pixels} pixels. */
+static void {name}(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *numbers, void *scratch,
+    const aidge_armv7m_layer *shape{window})
+{{
+    const aidge_armv7m_block block = aidge_armv7m_block_of(shape, numbers);
+    const int32_t *const whole = numbers + AIDGE_ARMV7M_HEAD + shape->whole_numbers;
+    uint32_t *const column = (uint32_t *)scratch;
+    int32_t image, first;
+    for (image = 0; image < shape->images; image++) {{
+        for (first = 0; first < shape->pixels; first += {shape.pixels}) {{
+            int8_t *target;
+            first = first + {shape.pixels} > shape->pixels ? shape->pixels - {shape.pixels} : first;
+            target = output + first * shape->outputs;
+            {gather}(column, {where});
+            {groups}(column, weights, numbers + AIDGE_ARMV7M_HEAD, target, &block, whole);
+{_last_group(shape, form, groups)}        }}
+        input += {image};
+        output += shape->pixels * shape->outputs;
+    }}
+}}"""
+    return name, (*gathering, *texts, text)
+
+
+def _last_group(shape: Shape, form: Form, groups: str) -> str:
+    """Statements for the group that overlaps the one before."""
+    if shape.channels == 1:
+        return ""
+    return f"""            if (shape->outputs % {shape.channels} != 0) {{
+                {groups}(column, weights + shape->whole_weights, whole, target + shape->outputs - {shape.channels}, &block,
+                         whole + {form.numbers * shape.channels});
+            }}
+"""

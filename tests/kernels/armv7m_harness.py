@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+"""Cases of the library `armv7m`, on an emulated Cortex-M3 or as plain C on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import harness
+import helium_harness
+
+BOARD = "mps2-an385"
+PORTABLE = ("-DAIDGE_ARMV7M_ASSEMBLY=0",)  # the C versions on an Arm core
+
+
+class Case(helium_harness.Case):
+    library_name, features = "armv7m", frozenset({"thumb2"})
+
+
+def of_this_library(cases: Iterable[harness.Case]) -> list[Case]:
+    """The same nodes and values, for kernels of this library."""
+    return [Case(entry.view, entry.values) for entry in cases]

@@ -6,19 +6,22 @@ from __future__ import annotations
 
 import math
 
+import numpy
 import pytest
 from helium_harness import RANDOM_CASES, case, needs_emulator, random_window, run
 from random_tensors import Randomness
 from test_cortexm_float import DEPTHWISE, EDGES
 from test_ref_pools_and_moves import pools as random_pools
 
-from aidge_build.graph.tensor import constant
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.activation import Clip, HardSigmoid, HardSwish, LeakyReLU, ReLU
 from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.pool import AvgPooling, MaxPooling
+from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.unary import Abs, Neg
 from aidge_build.operators.window import Window
 
@@ -147,8 +150,42 @@ def pools():
             yield case(kind(minimum=low, maximum=high, window=window), [data], [random.float32(*data.dims)])
 
 
+def conversions():
+    """Values of every kind, many of them next to where the level changes, by scales whose quotients are hard to round."""
+    special = [
+        0.5,
+        1.5,
+        2.5,
+        -0.5,
+        -1.5,
+        math.inf,
+        -math.inf,
+        math.nan,
+        1e30,
+        -1e30,
+        3e38,
+        127.5,
+        128.5,
+        -128.5,
+        255.5,
+        -0.0,
+        1e-40,
+    ]
+    scales = (1.0, 0.5, 0.1, 1 / 255, 0.0078431377, 3.0, 1.7e-7, 2.0**40)
+    for seed, scale in enumerate((*scales, *(float(Randomness(seed).scale()) for seed in range(12)))):
+        random, numbers = Randomness(seed), numpy.float32(scale)
+        near = ((numpy.arange(-140, 140) + 0.5) * scale).astype(numpy.float32)
+        near = numpy.concatenate([numpy.nextafter(near, numpy.float32(way)) for way in (-math.inf, math.inf)] + [near])
+        values = numpy.concatenate([numpy.array(special, numpy.float32), near, numbers * 50 * random.float32(97)])
+        zero_point = constant("zero_point", numpy.array(random.choice(-128, 127, 0, 3), numpy.int8))
+        parameters = [constant("scale", numpy.array(numbers)), zero_point]
+        yield case(QuantizeLinear(0, DType.int8), [random.real(values.size), *parameters], [values])
+        data = Tensor("x", (3, 5 + seed), DType.int8)
+        yield case(DequantizeLinear(0), [data, *parameters], [random.int8(*data.dims)])
+
+
 def candidates():
-    cases = [*elements(), *pools()]
+    cases = [*elements(), *pools(), *conversions()]
     cases += [convolution(seed, *edge) for seed, edge in enumerate([*EDGES, *MORE] * 2)]
     shapes = [(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16), (1, 33, 4), (1, 4, 31), (1, 16, 12), (1, 20, 2)]
     cases += [fully_connected(seed, *shape) for seed, shape in enumerate(shapes * 2)]

@@ -67,6 +67,7 @@ AIDGE_KIT_INLINE float aidge_helium_pooled(int is_mean, const aidge_helium_seen_
     int32_t row, column;
     for (row = 0; row < seen->rows; row++) {
         const float *tap = seen->source + row * seen->row_step + channel;
+        AIDGE_KIT_ROLLED
         for (column = seen->columns; column > 0; column--) {
             result = is_mean != 0 ? result + *tap : *tap > result ? *tap : result;
             tap += seen->column_step;

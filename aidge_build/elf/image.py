@@ -149,6 +149,13 @@ def _read(elf: ELFFile, path: str) -> Image:
     for section in elf.iter_sections():
         if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > elf.stream_len:
             raise AidgeError(f"section {section.name} lies beyond the end of the file", where=path, hint="link again", code="ELF")
+        if section["sh_flags"] & SH_FLAGS.SHF_COMPRESSED and not section.name.startswith(".debug"):
+            raise AidgeError(
+                f"section {section.name} is compressed, as only debug information may be",
+                where=path,
+                hint="link again",
+                code="ELF",
+            )
     segments = [segment.header for segment in elf.iter_segments() if segment["p_type"] == "PT_LOAD"]
     sections = tuple(_section(section, segments) for section in elf.iter_sections() if _is_allocated(section))
     named = [*_symbols(elf)]
@@ -282,7 +289,7 @@ def source_name(linked_name: str) -> str:
 def _notes(elf: ELFFile, order: Literal["little", "big"] = "little") -> Iterator[bytes]:
     """The descriptors as bytes; a section may hold several notes, each padded to 4 bytes. One that is cut off is its rest."""
     section = elf.get_section_by_name(".note.aidge")
-    content = section.data() if section is not None else b""
+    content = section.data() if section is not None and section["sh_type"] != "SHT_NOBITS" else b""
     position = 0
     while position + 12 <= len(content):
         name_size, size, kind = (int.from_bytes(content[position + at : position + at + 4], order) for at in (0, 4, 8))

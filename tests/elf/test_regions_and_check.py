@@ -211,17 +211,38 @@ def test_a_damaged_plan_is_refused_in_one_line(tmp_path, capsys, model_elf, text
         assert (code, result["error"]["code"]) == (2, "PLAN_FILE") and len(result["error"]["what"]) < 200
 
 
+def changed_header(folder, elf, name: str, field: int, value: int):
+    """The program with a word of a section's header changed: 4 is its type, 8 its flags, 20 its size."""
+    content = bytearray(elf.read_bytes())
+    with open(elf, "rb") as stream:
+        image = ELFFile(stream)
+        at = image["e_shoff"] + image.get_section_index(name) * image["e_shentsize"] + field
+    struct.pack_into("<I", content, at, value)
+    (folder / "changed.elf").write_bytes(content)
+    return folder / "changed.elf"
+
+
 @pytest.mark.parametrize("name", [".text", ".symtab", ".note.aidge"])
 def test_a_section_that_lies_about_its_size_is_refused_in_one_line(tmp_path, capsys, model_elf, name):
-    elf = tmp_path / "app.elf"
-    content = bytearray(model_elf.read_bytes())
-    with open(model_elf, "rb") as stream:
-        image = ELFFile(stream)
-        at = image["e_shoff"] + image.get_section_index(name) * image["e_shentsize"] + 20
-    struct.pack_into("<I", content, at, 0xFFFFFFF0)
-    elf.write_bytes(content)
+    elf = changed_header(tmp_path, model_elf, name, 20, 0xFFFFFFF0)
     code, result = check(capsys, elf, "--board", "stm32f7")
     assert (code, result["error"]["code"]) == (2, "ELF") and name in result["error"]["what"]
+
+
+@pytest.mark.parametrize("name", [".text", ".symtab", ".note.aidge"])
+def test_a_compressed_section_is_refused_in_one_line(tmp_path, capsys, model_elf, name):
+    """SHF_COMPRESSED: a few bytes that say to be gigabytes."""
+    elf = changed_header(tmp_path, model_elf, name, 8, 0x802)
+    code, result = check(capsys, elf, "--board", "stm32f7")
+    assert (code, result["error"]["code"]) == (2, "ELF")
+    assert result["error"]["what"] == f"section {name} is compressed, as only debug information may be"
+
+
+def test_a_note_that_is_not_in_the_file_is_none(tmp_path, capsys, model_elf):
+    """SHT_NOBITS: 4 GB of zeros that nobody stores."""
+    elf = changed_header(tmp_path, changed_header(tmp_path, model_elf, ".note.aidge", 4, 8), ".note.aidge", 20, 0xFFFFFFF0)
+    code, result = check(capsys, elf, "--board", "stm32f7")
+    assert code == 0 and codes(result, "warning") == ["MEM04"]
 
 
 @pytest.mark.parametrize("content", [b"", b"no ELF", b"\x7fELF" + bytes(60)])

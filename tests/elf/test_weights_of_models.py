@@ -54,8 +54,8 @@ def linked(folder: Path, objects: list[str], *flags: str, models: tuple[str, ...
     return folder / "app.elf"
 
 
-def findings(elf: Path) -> list[tuple[str, str, str]]:
-    found = aidge_build("check", elf, "--json").json["findings"]
+def findings(elf: Path, *options) -> list[tuple[str, str, str]]:
+    found = aidge_build("check", elf, *options, "--json").json["findings"]
     return [(item["code"], item["severity"], item["text"]) for item in found if item["code"].startswith("MEM")]
 
 
@@ -77,6 +77,16 @@ def test_retrained_weights_are_right_with_code_that_was_compiled_before(tmp_path
     code, _ = compiled(tmp_path, chain())
     _, weights = compiled(tmp_path / "new", chain(weights=RETRAINED))
     assert findings(linked(tmp_path, [code, weights])) == []
+
+
+def test_an_object_of_constants_from_before_the_training_is_not_the_one_of_the_plan(tmp_path):
+    """Its claim and its numbers agree: only the plan knows that there are new ones."""
+    code, weights = compiled(tmp_path, chain())
+    elf = linked(tmp_path, [code, weights])
+    write_sources(emit(chain(weights=RETRAINED, model_sha256="cd" * 32)), tmp_path)
+    assert findings(elf) == []
+    ((code, severity, text),) = findings(elf, "--plan", tmp_path / "toy.plan.json")
+    assert (code, severity) == ("MEM04", "error") and text.endswith("toy.plan.json has cdcdcdcdcdcd: stale link")
 
 
 def test_a_file_of_numbers_from_before_the_training_is_found(tmp_path):

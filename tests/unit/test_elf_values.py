@@ -37,7 +37,11 @@ def note(name: bytes, text: bytes, kind: int = 1) -> bytes:
 
 
 def read(content: bytes) -> list[bytes]:
-    section = SimpleNamespace(data=lambda: content)
+    class Section(dict):
+        def data(self):
+            return content
+
+    section = Section(sh_type="SHT_NOTE")
     return list(_notes(SimpleNamespace(get_section_by_name=lambda name: section if name == ".note.aidge" else None)))
 
 

@@ -10,7 +10,7 @@ from elftools.elf.elffile import ELFFile
 
 from tests.elf.fault import Fault, check, memory_findings, require_found
 from tests.elf.own_script import REGIONS, SCRIPT, STORED, WEIGHTS, claim, link, program
-from tests.programs import constant, needs_cross_compiler, note
+from tests.programs import ROOT, constant, needs_cross_compiler, note
 
 pytestmark = needs_cross_compiler
 NOTE_LINE = "    .note.aidge 0 :"
@@ -64,6 +64,13 @@ def overlay(more: str = "") -> str:
     """Both arenas at one place, `more` behind the second one."""
     assert PLACED in SCRIPT
     return SCRIPT.replace(PLACED, OVERLAY.replace("MORE", more))
+
+
+def as_documented() -> str:
+    """The line of the page about proofs, in the place of ours."""
+    (line,) = [line for line in (ROOT / "docs" / "proof.md").read_text().splitlines() if line.startswith("OVERLAY ")]
+    assert PLACED in SCRIPT
+    return SCRIPT.replace(PLACED, f"    {line}\n")
 
 
 def at_weights(change: bytes, offset: int = 0):
@@ -327,6 +334,7 @@ GOOD = {
         "", (), script=SCRIPT.replace(RODATA, "").replace("*(.data*)", "*(.data*) *(.rodata*)"), says=ON_PURPOSE
     ),
     "arenas that take turns, which was said": Fault("", (), program(twin()), overlay(), NO_CHECK, says=("--shares=vww+kws",)),
+    "arenas that take turns as the page says": Fault("", (), program(twin()), as_documented(), says=("--shares=kws+vww",)),
     "a second name of an arena that was said": Fault("", (), program(ALIAS), says=("--shares=vww+kws",)),
     "equal arrays of which the compiler made one": Fault("", (), program(says=claims_two(STORED, STORED))),
     "a section in flash that somebody calls writable": Fault(

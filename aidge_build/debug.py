@@ -9,8 +9,10 @@ whose further lines are indented. Nothing in it depends on time, machine or proc
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
+
+from aidge_build.errors import printable
+from aidge_build.terminal import print_notes
 
 LOGGED = 3  # the level of a log file where AIDGE_DEBUG says none
 
@@ -24,7 +26,7 @@ def level() -> int:
 def show(wanted: int, title: str, value: object) -> None:
     """Print a value when the debug level is at least `wanted`, and log it when the level of the log file is."""
     if level() >= wanted:
-        print(f"--- {title}\n{value}", file=sys.stderr)
+        print_notes([f"--- {title}", *str(value).split("\n")])
     if log_file() and (level() or LOGGED) >= wanted:
         log(f"stage {title}", value)
 
@@ -42,19 +44,15 @@ def log(title: str, value: object = "") -> None:
     path = log_file()
     if not path:
         return
-    lines = [f"== {_harmless(title)}", *(f"   {_harmless(line)}".rstrip() for line in str(value).splitlines())]
+    lines = [f"== {printable(title, None)}", *(f"   {printable(line, None)}".rstrip() for line in str(value).splitlines())]
     try:
         with open(path, "ab", buffering=0) as stream:
             stream.write(("\n".join(lines) + "\n").encode("utf-8", "backslashreplace"))
     except OSError as error:
-        print(f"aidge-build: AIDGE_LOG: {path}: {error.strerror}; nothing is logged", file=sys.stderr)
+        print_notes([f"aidge-build: AIDGE_LOG: {path}: {error.strerror}; nothing is logged"])
         os.environ.pop("AIDGE_LOG", None)
 
 
 def log_command(words: Sequence[str]) -> None:
     """The record that begins a command."""
     log(" ".join(["aidge-build", *(f"'{word}'" if " " in word or not word else word for word in words)]))
-
-
-def _harmless(line: str) -> str:
-    return "".join(character if character.isprintable() or character == "\t" else repr(character)[1:-1] for character in line)

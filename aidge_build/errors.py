@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import os
+import sys
 import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any, NoReturn
 
 EXIT_CHECK_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_MISSING = 3
+EXIT_OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
 
 
 class AidgeError(Exception):
@@ -67,6 +70,24 @@ class MissingTool(AidgeError):
     exit_code = EXIT_MISSING
 
 
+class InternalError(AidgeError):
+    """What nobody foresaw: a fault of aidge_build itself (exit code 70)."""
+
+    exit_code = EXIT_OUR_FAULT
+
+
+def internal_error(error: BaseException) -> InternalError:
+    """The refusal that stands for an exception that should not have happened."""
+    refused = InternalError(
+        f"{failure(error)}; that is a fault of aidge-build, whatever is in your files",
+        where=": ".join(["internal error", *getattr(error, "__notes__", ())]),
+        hint="report it to whom you have aidge-build from, with the command, its files, and what AIDGE_DEBUG=1 shows",
+        code="INTERNAL",
+    )
+    refused.__cause__ = error
+    return refused
+
+
 @contextmanager
 def located(where: str) -> Iterator[None]:
     """What is refused inside is refused there; any other exception, of an operator that somebody writes, gets the place as a
@@ -84,20 +105,41 @@ def located(where: str) -> Iterator[None]:
 def plugged_in(what: str, where: str = "", code: str = "LIBRARY") -> Iterator[None]:
     """Runs code of a plug-in, which may raise anything: what is no refusal becomes one, with `what` as its subject.
 
-    A plug-in that ends the program (SystemExit) is refused like one that fails; only the user's interrupt passes.
+    A plug-in that ends the program (`sys.exit`, `os._exit`) is refused like one that fails: with exit code 0 a build would go on
+    with the files of the last time. Only the user's interrupt passes.
     """
     try:
-        yield
+        with _Survived():
+            yield
     except AidgeError:
         raise
     except (Exception, SystemExit) as error:
         raise AidgeError(f"{what} {failure(error)}", where=where, code=code, hint="AIDGE_DEBUG=1 shows the traceback") from error
 
 
+class _Survived:
+    """`os._exit` is an exception meanwhile, but in processes that the code inside forks. A class is quick."""
+
+    def __enter__(self) -> None:
+        self._leave, self._process = os._exit, os.getpid()
+        os._exit = _SYSTEM._exit = self._refuse  # type: ignore[assignment]
+
+    def __exit__(self, *raised: object) -> None:
+        os._exit = _SYSTEM._exit = self._leave
+
+    def _refuse(self, status: int) -> NoReturn:
+        if os.getpid() != self._process:
+            self._leave(status)
+        raise SystemExit(status)
+
+
+_SYSTEM: Any = sys.modules[os.name]  # posix or nt, where `os` has the function from
+
+
 def failure(error: BaseException) -> str:
     """What an exception says, and the line of the file that raised it: "raised ValueError: no (mine.py, line 3)"."""
     last = error.__traceback__
-    while last is not None and last.tb_next is not None:
+    while last is not None and last.tb_next is not None and last.tb_next.tb_frame.f_code.co_filename != __file__:
         last = last.tb_next
     place = "" if last is None else f" ({os.path.basename(last.tb_frame.f_code.co_filename)}, line {last.tb_lineno})"
     if isinstance(error, SystemExit):
@@ -106,9 +148,9 @@ def failure(error: BaseException) -> str:
     return f"raised {type(error).__name__}{': ' if text else ''}{text}{place}"
 
 
-def printable(text: str, limit: int = 4000) -> str:
+def printable(text: str, limit: int | None = 4000) -> str:
     """`text` on one line, safe for a terminal: control and formatting characters are escaped, long text is cut."""
-    if len(text) > limit:
+    if limit is not None and len(text) > limit:
         text = f"{text[:limit]}... ({len(text)} characters)"
     return (
         "".join(

@@ -4,17 +4,23 @@
 from __future__ import annotations
 
 import contextlib
+import html
 from collections.abc import Callable, Mapping
 
 import jinja2
 
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, printable
 
 # Block tags take no line of their own; a name that nobody passed is an error, never an empty string.
 _ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True, autoescape=False
 )
 _FOREIGN = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True, autoescape=False)
+
+
+def escaped(text: str) -> str:
+    """`text` on a page: neither markup nor, for whoever shows the file on a terminal, control sequences."""
+    return html.escape(printable(text, None))
 
 
 def render(template_text: str, **values) -> str:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What people read on a terminal: tables that fit its width, colour, a progress line. The only importer of rich.
+"""What people read on a terminal: lines, tables that fit its width, colour, progress. The only importer of rich, and the only
+way to stdout and stderr: names of a model, a note or a board come from files of strangers, and `printable` escapes all of them.
 
 Where the output is kept (a file, a pipe, a build's log) the same text has no colour and no line is broken, so that it can be
 searched and compared. `NO_COLOR` and the other variables that rich knows are respected.
@@ -7,20 +8,61 @@ searched and compared. `NO_COLOR` and the other variables that rich knows are re
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from typing import TextIO, TypeVar
 
-from aidge_build.errors import printable
+from aidge_build.errors import MissingTool, printable
 
 Item = TypeVar("Item")
 
 _UNLIMITED = 1 << 20  # columns of an output that is kept
 
 
-def table(rows: Sequence[Sequence[str]], titles: Sequence[str] = (), numbers: Collection[int] = ()) -> str:
+class Drawn(str):
+    """A line that this module made of printable text: what else is in it are colours."""
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Each on a line of stdout, whatever is in it; MissingTool where they cannot be written.
+
+    All at once, so that lines of checks that run side by side do not mix; and now, so that a reader who went away (`| head`) is
+    met here and not while Python ends: that is no error.
+    """
+    try:
+        _write(sys.stdout, lines)
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left of it fails no more
+        if not isinstance(error, BrokenPipeError):
+            raise MissingTool(
+                f"cannot be written: {error.strerror}",
+                where="the output",
+                hint="the work itself is done; make room, or send the output elsewhere",
+                code="OUTPUT",
+            ) from error
+
+
+def print_notes(lines: Iterable[str]) -> None:
+    """Each on a line of stderr; nobody learns of it where that cannot be written."""
+    with contextlib.suppress(OSError):
+        _write(sys.stderr, lines)
+
+
+def _write(stream: TextIO | None, lines: Iterable[str]) -> None:
+    """Python gives no stream where the process was started without one; characters that a terminal lacks are escaped, too."""
+    if stream is None:
+        return
+    text = "".join(f"{line if isinstance(line, Drawn) else printable(line, None)}\n" for line in lines)
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()
+
+
+def table(rows: Sequence[Sequence[str]], titles: Sequence[str] = (), numbers: Collection[int] = ()) -> list[str]:
     """Rows in columns as wide as their cells; those in `numbers` are aligned to the right.
 
     On a terminal that is too narrow, cells of other columns are broken at words.
@@ -41,33 +83,34 @@ def table(rows: Sequence[Sequence[str]], titles: Sequence[str] = (), numbers: Co
     return _rendered(drawn)
 
 
-def _rendered(drawn) -> str:
+def _rendered(drawn) -> list[str]:
     is_terminal = _is_shown(sys.stdout)
     console = _console(io.StringIO(), is_terminal)
     if not is_terminal:
         console.width = _UNLIMITED
     with console.capture() as capture:
         console.print(drawn)
-    return "\n".join(line.rstrip() for line in capture.get().splitlines())
+    return [Drawn(line.rstrip()) for line in capture.get().split("\n")[:-1]]
 
 
 def print_error(text: str) -> None:
     """One line on stderr, the word before the first colon in red where a terminal shows it."""
     if not _is_shown(sys.stderr) or find_spec("rich") is None:  # doctor runs where nothing is installed yet
-        print(text, file=sys.stderr)
+        print_notes([text])
         return
     from rich.text import Text
 
-    who, colon, what = text.partition(":")
+    who, colon, what = printable(text, None).partition(":")
     line = Text.assemble((who + colon, "bold red"), what)
-    _console(sys.stderr, True).print(line, soft_wrap=True)
+    with contextlib.suppress(OSError):
+        _console(sys.stderr, True).print(line, soft_wrap=True)
 
 
 def with_progress(verb: str, work: Sequence[Item], title: Callable[[Item], str]) -> Iterator[Item]:
     """The items, one by one, each announced as `VERB   3/12  title` on stderr: on a terminal in a line that is written over."""
     if not _is_shown(sys.stderr):
         for index, item in enumerate(work, 1):
-            print(_announced(verb, index, len(work), title(item)), file=sys.stderr, flush=True)
+            print_notes([_announced(verb, index, len(work), title(item))])
             yield item
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
@@ -81,13 +124,13 @@ def with_progress(verb: str, work: Sequence[Item], title: Callable[[Item], str])
             progress.advance(task)
 
 
-def _is_shown(stream: TextIO) -> bool:
+def _is_shown(stream: TextIO | None) -> bool:
     """Whether people see the stream as it is written."""
-    return stream.isatty()
+    return stream is not None and stream.isatty()
 
 
 def _announced(verb: str, index: int, count: int, title: str) -> str:
-    return f"{verb:6} {index:{len(str(count))}}/{count}  {title}"
+    return f"{verb:6} {index:{len(str(count))}}/{count}  {printable(title)}"
 
 
 def _console(stream: TextIO, is_terminal: bool):

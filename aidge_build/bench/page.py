@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from importlib.resources import files
 
 from aidge_build.bench.figures import Figures, LayerFigures
 from aidge_build.bench.peers import Peers
 from aidge_build.elf.cycles import cycle_model
-from aidge_build.render import render
+from aidge_build.render import escaped, render
 
 _TITLES = {"int8": "int8", "float": "float32"}
 _COLOURS = 5  # of libraries, in the style sheet
@@ -23,8 +22,8 @@ def render_page(figures: Sequence[Figures], peers: Peers, compiler: str) -> str:
     boards = list(dict.fromkeys(entry.board for entry in figures))
     return render(
         files(__package__).joinpath("page.html.j2").read_text(),
-        compiler=escape(compiler),
-        libraries=[{"name": escape(name), "colour": colour} for name, colour in colours.items()],
+        compiler=escaped(compiler),
+        libraries=[{"name": escaped(name), "colour": colour} for name, colour in colours.items()],
         cores=[_core([entry for entry in figures if entry.board == board], peers, colours) for board in boards],
     )
 
@@ -33,9 +32,9 @@ def _core(figures: Sequence[Figures], peers: Peers, colours: dict[str, int]) -> 
     model = cycle_model(figures[0].cpu)
     groups = [(title, [entry for entry in figures if entry.data == data]) for data, title in _TITLES.items()]
     return {
-        "cpu": escape(figures[0].cpu.replace("cortex-m", "Cortex-M")),
-        "board": escape(figures[0].board),
-        "cycles": escape(model.validation) if model else "not estimated (two issue slots, caches or vectors)",
+        "cpu": escaped(figures[0].cpu.replace("cortex-m", "Cortex-M")),
+        "board": escaped(figures[0].board),
+        "cycles": escaped(model.validation) if model else "not estimated (two issue slots, caches or vectors)",
         "groups": [
             {
                 "title": title,
@@ -57,7 +56,7 @@ def _overview(figures: Sequence[Figures], peers: Peers) -> list[dict]:
         longest = max(1.0, ratio or 1.0)
         rows.append(
             {
-                "name": escape(entry.model),
+                "name": escaped(entry.model),
                 "instructions": _number(entry.instructions),
                 "per_mac": f"{entry.per_mac:.2f}",
                 "ours": f"{100 / longest:.2f}",
@@ -74,7 +73,7 @@ def _model(entry: Figures, peers: Peers, colours: dict[str, int]) -> dict:
     most = max((layer.instructions for layer in entry.layers), default=1) or 1
     most_per_mac = max((layer.per_mac or 0.0 for layer in entry.layers), default=0.0) or 1.0
     return {
-        "name": escape(entry.model),
+        "name": escaped(entry.model),
         "data": _TITLES[entry.data],
         "facts": _facts(entry, peers),
         "layers": [_layer(index, layer, entry, colours, most, most_per_mac) for index, layer in enumerate(entry.layers, 1)],
@@ -104,10 +103,10 @@ def _facts(entry: Figures, peers: Peers) -> list[dict]:
 def _layer(index: int, layer: LayerFigures, entry: Figures, colours: dict[str, int], most: int, most_per_mac: float) -> dict:
     return {
         "index": index,
-        "name": escape(layer.name),
-        "operator": escape(layer.operator),
-        "kernel": escape(layer.kernel),
-        "library": escape(layer.library),
+        "name": escaped(layer.name),
+        "operator": escaped(layer.operator),
+        "kernel": escaped(layer.kernel),
+        "library": escaped(layer.library),
         "colour": colours[layer.library],
         "instructions": _number(layer.instructions),
         "width": f"{100 * layer.instructions / most:.2f}",
@@ -115,8 +114,8 @@ def _layer(index: int, layer: LayerFigures, entry: Figures, colours: dict[str, i
         "macs": _number(layer.macs),
         "per_mac": f"{layer.per_mac:.2f}" if layer.macs else "",
         "per_mac_width": f"{100 * (layer.per_mac or 0.0) / most_per_mac:.2f}",
-        "block": escape(layer.facts.get("block", "")),
-        "epilogue": escape(layer.facts.get("epilogue", "")),
+        "block": escaped(layer.facts.get("block", "")),
+        "epilogue": escaped(layer.facts.get("epilogue", "")),
     }
 
 

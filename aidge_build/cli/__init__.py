@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import json
 import os
@@ -12,9 +13,10 @@ import sys
 import traceback
 
 from aidge_build.cli.outcome import SCHEMA, Outcome
+from aidge_build.debug import level as debug_level
 from aidge_build.debug import log, log_command
-from aidge_build.errors import AidgeError
-from aidge_build.terminal import print_error
+from aidge_build.errors import AidgeError, InternalError, internal_error
+from aidge_build.terminal import print_error, print_lines, print_notes
 
 # Each verb is a module of this package with SUMMARY, add_arguments(parser) and run(arguments) -> Outcome.
 VERBS = (
@@ -52,6 +54,9 @@ class _Parser(argparse.ArgumentParser):
             raise _no_verb(unknown[1])
         raise AidgeError(message, where=self.prog.removeprefix("aidge-build").strip(), hint=f"{self.prog} --help", code="USAGE")
 
+    def _print_message(self, message: str, file=None) -> None:
+        print_lines(message.rstrip("\n").split("\n"))
+
 
 def _no_verb(word: str) -> AidgeError:
     import difflib
@@ -64,47 +69,56 @@ def _no_verb(word: str) -> AidgeError:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run one verb; returns the exit code: 0 ok, 1 a check failed, 2 bad input or usage, 3 something is missing."""
+    """Run one verb; returns the exit code: 0 ok, 1 a check failed, 2 bad input or usage, 3 something is missing, 70 our fault."""
     argv = list(sys.argv[1:] if argv is None else argv)
     wants_json = "--json" in argv
+    _occupy_closed_streams()
     log_command(argv)
     try:
         outcome = _run(argv)
-        _print_line(_json(outcome.exit_code == 0, outcome.data) if wants_json else outcome.text)
+        print_lines(_json(outcome.exit_code == 0, outcome.data) if wants_json else outcome.lines)
         if outcome.exit_code:
-            log(f"exit code {outcome.exit_code}", outcome.text)
+            log(f"exit code {outcome.exit_code}", "\n".join(outcome.lines))
         return outcome.exit_code
-    except AidgeError as error:
-        if os.environ.get("AIDGE_DEBUG", "0") not in ("", "0"):
-            traceback.print_exc()
-        if wants_json:
-            _print_line(_json(False, {"error": error.as_json()}))
-        print_error(f"aidge-build: {error}")
-        log(f"error {error.code}, exit code {error.exit_code}", error)
-        return error.exit_code
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
+    except Exception as error:
+        return _refused(error if isinstance(error, AidgeError) else internal_error(error), wants_json)
 
 
-def _json(ok: bool, data: dict) -> str:
-    return json.dumps({"schema": SCHEMA, "ok": ok, **data}, indent=1)
+def _occupy_closed_streams() -> None:
+    """A file that is opened while stdin, stdout or stderr is closed would get its number, and what a compiler prints."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
-def _print_line(text: str) -> None:
-    """Prints now, so that a reader who went away (`| head`) is met here and not while Python ends; that is no error."""
-    try:
-        if text:
-            sys.stdout.write(text + "\n")  # at once: lines of checks that run side by side do not mix
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _refused(error: AidgeError, wants_json: bool) -> int:
+    """Says why in one line; what nobody foresaw is said like that, too."""
+    if debug_level():
+        print_notes(
+            "".join(traceback.format_exception(error.__cause__ if isinstance(error, InternalError) else error)).split("\n")
+        )
+    if wants_json:
+        with contextlib.suppress(AidgeError):  # stdout is what cannot be written: the line on stderr says it
+            print_lines(_json(False, {"error": error.as_json()}))
+    print_error(f"aidge-build: {error}")
+    log(f"error {error.code}, exit code {error.exit_code}", error)
+    return error.exit_code
+
+
+def _json(ok: bool, data: dict) -> list[str]:
+    """Its lines, in ASCII; DEL alone is not escaped by JSON itself."""
+    return json.dumps({"schema": SCHEMA, "ok": ok, **data}, indent=1).replace("\x7f", "\\u007f").split("\n")
 
 
 def _run(argv: list[str]) -> Outcome:
     if argv[:1] == ["--version"]:
         from aidge_build.version import VERSION
 
-        return Outcome(f"aidge-build {VERSION}")
+        return Outcome([f"aidge-build {VERSION}"])
     verb = next((word for word in argv if not word.startswith("-")), None)
     parser = _Parser(prog="aidge-build", description="Put a neural network into firmware.")
     parser.add_argument("--version", action="store_true", help="print the version")

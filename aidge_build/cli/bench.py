@@ -78,9 +78,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
     _write(arguments, figures, peers, compiler, data)
     wrong = [f"{entry.title}: {entry.differing_values} values differ" for entry in figures if entry.differing_values]
     found = compare_with(record, figures) if record else Comparison((), (), ())
-    lines = [tables(figures, peers), "", *_verdict(found, bool(record)), *wrong]
+    lines = [*tables(figures, peers).split("\n"), "", *_verdict(found, bool(record)), *wrong]
     data |= {"worse": list(found.worse), "better": list(found.better), "unknown": list(found.unknown)}
-    return Outcome("\n".join(lines).rstrip(), data, EXIT_CHECK_FAILED if found.worse or wrong else 0)
+    while not lines[-1]:
+        del lines[-1]
+    return Outcome(lines, data, EXIT_CHECK_FAILED if found.worse or wrong else 0)
 
 
 def _cases(arguments: argparse.Namespace) -> tuple[Case, ...]:
@@ -155,5 +157,5 @@ def _costs(arguments: argparse.Namespace, cases: Sequence[Case], boards: Sequenc
     text = cost_table(figures, board, arguments.unit, compiler)
     write_files({arguments.costs: text.encode()})
     return Outcome(
-        f"{arguments.costs}: {text.count('[[cost]]')} entries from {len(figures)} builds", {"file": str(arguments.costs)}
+        [f"{arguments.costs}: {text.count('[[cost]]')} entries from {len(figures)} builds"], {"file": str(arguments.costs)}
     )

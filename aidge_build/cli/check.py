@@ -59,8 +59,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
     shown = _shown(findings, arguments.quiet.split(",") if arguments.quiet else [])
     kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
-    text = _text(arguments.elf, claims, kept, uses, stack, shown)
-    return Outcome(text, data, EXIT_CHECK_FAILED if failed else 0)
+    return Outcome(_lines(arguments.elf, claims, kept, uses, stack, shown), data, EXIT_CHECK_FAILED if failed else 0)
 
 
 def _check_reach(image: Image, claims: tuple[Claim, ...], stack: StackUse | None) -> Iterator[Finding]:
@@ -137,14 +136,14 @@ def _as_json(
     }
 
 
-def _text(
+def _lines(
     elf: Path,
     claims: tuple[Claim, ...],
     kept: list[str],
     uses: tuple[RegionUse, ...],
     stack: StackUse | None,
     findings: tuple[Finding, ...],
-) -> str:
+) -> list[str]:
     lines = []
     for claim in claims:
         if not claim.arenas:
@@ -156,8 +155,7 @@ def _text(
             share = 100 * use.used_bytes / use.region.length_bytes
             lines.append(f"       {use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %")
     lines += [f"       {line}" for line in (_stack_text(stack) if stack else ())]
-    lines += [finding.line(elf) for finding in findings]
-    return "\n".join(lines)
+    return lines + [finding.line(elf) for finding in findings]
 
 
 def _stack_text(stack: StackUse) -> list[str]:

@@ -17,4 +17,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> Outcome:
     del arguments
-    return Outcome(str(cmake_folder()), {"folder": str(cmake_folder())})
+    return Outcome([str(cmake_folder())], {"folder": str(cmake_folder())})

@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         f"weights {manifest['weights_bytes']:,} B, rounding {manifest['options']['rounding']}"
     )
     notices = [f"{request.file_name}: {notice}" for notice in manifest.get("notices", ())]
-    return Outcome("\n".join([*notices, summary, *changes]), manifest)
+    return Outcome([*notices, summary, *changes], manifest)
 
 
 def _refuse_a_replaced_model(request: CompileRequest, stamp: Path) -> None:

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         ],
     }
     return Outcome(
-        "\n".join([*bad, *(f"{suite.title}: {suite.summary()}" for suite in suites)]),
+        [*bad, *(f"{suite.title}: {suite.summary()}" for suite in suites)],
         data,
         EXIT_CHECK_FAILED if data["wrong"] else 0,
     )

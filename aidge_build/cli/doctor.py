@@ -58,23 +58,23 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "missing": [entry.name for entry in troubled],
         "install_line": line,
     }
-    return Outcome(_text(tools, packages, troubled, line), data, EXIT_MISSING if troubled else 0)
+    return Outcome(_lines(tools, packages, troubled, line), data, EXIT_MISSING if troubled else 0)
 
 
-def _text(tools: list[Entry], packages: list[Entry], troubled: list[Entry], line: str) -> str:
+def _lines(tools: list[Entry], packages: list[Entry], troubled: list[Entry], line: str) -> list[str]:
     rows = [
         f"{'aidge_build':18} {VERSION:12} {Path(__file__).resolve().parent.parent}",
         f"{'python':18} {platform.python_version():12} {sys.executable}",
     ]
     rows += [f"{entry.name:18} {entry.version or '-':12} {entry.problem or entry.purpose}" for entry in (*tools, *packages)]
     if not troubled:
-        return "\n".join([*rows, "Nothing is missing."])
+        return [*rows, "Nothing is missing."]
     rows.append(f"Missing: {', '.join(entry.name for entry in troubled)}.")
     if line:
         rows.append(f"Type: {line}")
     if any(entry in troubled for entry in packages):
         rows.append("Python packages: ./sconsw in the checkout, or pip install 'aidge_build[emulate,test]'")
-    return "\n".join(rows)
+    return rows
 
 
 def _tool_entry(tool: machine.Tool) -> Entry:

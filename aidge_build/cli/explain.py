@@ -61,10 +61,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
         for node, symbol in zip(assignment.view.nodes, symbols, strict=True)
         if node.name in chosen
     ]
-    lines = [*(f"{request.file_name}: {notice}" for notice in notices), *(_text(entry) for entry in described)]
+    lines = [*(f"{request.file_name}: {notice}" for notice in notices), *(line for entry in described for line in _lines(entry))]
     lines += [assignment.format_line()] if arguments.node is None else []
     copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}
-    return Outcome("\n".join(lines), {"nodes": described, **copies})
+    return Outcome(lines, {"nodes": described, **copies})
 
 
 def _chosen(name: str | None, assignment: Assignment, file_name: str) -> set[str]:
@@ -131,7 +131,7 @@ def _facts(assignment: Assignment, node: Node, symbol: str, target: Target) -> d
     return {"facts": dict(sorted(call.facts.items())), "refused": ""}
 
 
-def _text(entry: dict) -> str:
+def _lines(entry: dict) -> list[str]:
     shape = "x".join(map(str, entry["dims"]))
     text = (
         f"{entry['name'][:40]:<40} {entry['op']:<18} {entry['library'] + ' ' + entry['kernel']:<28} {entry['rounding']:<6} "
@@ -140,7 +140,7 @@ def _text(entry: dict) -> str:
     reasons = "; ".join(f"{rejected['kernel']} ({rejected['reason']})" for rejected in entry["rejected"])
     text = f"{text}. Rejected: {reasons}" if reasons else text
     details = _details(entry) if entry["kernel"] != "view" else ""
-    return f"{text}\n    {details}" if details else text
+    return [text, f"    {details}"] if details else [text]
 
 
 def _details(entry: dict) -> str:

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     status = _launched(arguments.command) if arguments.launch else 0 if arguments.hook else EXIT_CHECK_FAILED
     if arguments.launch and status == 0:
-        return Outcome("")
+        return Outcome()
     from aidge_build.toolchain.failed_link import diagnose
 
     failed = diagnose(arguments.command)
@@ -47,11 +47,11 @@ def run(arguments: argparse.Namespace) -> Outcome:
         "libraries": [library.as_json() for library in failed.libraries],
     }
     if failed.is_explained:
-        return Outcome("\n".join(_lines(_output(arguments.command), failed)), data, status)
+        return Outcome([*_lines(_output(arguments.command), failed)], data, status)
     if arguments.launch or arguments.hook:
-        return Outcome("", data, status)
+        return Outcome((), data, status)
     reason = _reason(failed.messages)
-    return Outcome("the link does not fail for want of memory" + (f", but: {reason}" if reason else ""), data, 0)
+    return Outcome(["the link does not fail for want of memory" + (f", but: {reason}" if reason else "")], data, 0)
 
 
 def _reason(messages: str) -> str:

@@ -56,4 +56,4 @@ def run(arguments: argparse.Namespace) -> Outcome:
     text.append(
         f"{arguments.out}: {len(names)} files, arena {scheduler.program.arena.peak_bytes:,} B; README.md says how to compile it"
     )
-    return Outcome("\n".join(text), {"folder": arguments.out, "files": names, "arena_bytes": scheduler.program.arena.peak_bytes})
+    return Outcome(text, {"folder": arguments.out, "files": names, "arena_bytes": scheduler.program.arena.peak_bytes})

@@ -18,6 +18,7 @@ from aidge_build.elf.uf2 import uf2_of
 from aidge_build.errors import CheckFailed
 from aidge_build.output import write_sources
 from aidge_build.sources import Sources
+from aidge_build.terminal import print_lines
 from aidge_build.toolchain.runners import Runner, choose_runner, debug_commands, flash_command, uf2_drive
 
 SUMMARY = "put a checked program on the board, or debug it there"
@@ -47,10 +48,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
     command = flash_command(runner, arguments.elf)
     text = shlex.join(command)
     if arguments.dry_run:
-        return Outcome(text, {"commands": [command]})
-    print(text, flush=True)
+        return Outcome([text], {"commands": [command]})
+    print_lines([text])
     _require_success(arguments, command)
-    return Outcome("", {"commands": [command]})
+    return Outcome((), {"commands": [command]})
 
 
 def _require_check(arguments: argparse.Namespace) -> None:
@@ -80,25 +81,26 @@ def _copy_uf2(arguments: argparse.Namespace, runner: Runner) -> Outcome:
     content = uf2_of(read_image(arguments.elf), int(runner.target, 0))
     if arguments.dry_run:
         text = f"copy {arguments.elf.stem}.uf2, {len(content) // 512} blocks, to the boot loader's drive"
-        return Outcome(text, {"commands": []})
+        return Outcome([text], {"commands": []})
     drive = uf2_drive()
     write_sources(Sources({f"{arguments.elf.stem}.uf2": content}, {}), drive)
-    return Outcome(f"{arguments.elf} -> {drive / arguments.elf.stem}.uf2, {len(content) // 512} blocks", {"drive": str(drive)})
+    copied = f"{arguments.elf} -> {drive / arguments.elf.stem}.uf2, {len(content) // 512} blocks"
+    return Outcome([copied], {"drive": str(drive)})
 
 
 def _debug(arguments: argparse.Namespace, runner: Runner) -> Outcome:
     server, gdb = debug_commands(runner, arguments.elf)
-    text = f"{shlex.join(server)} &\n{shlex.join(gdb)}"
+    lines = [f"{shlex.join(server)} &", shlex.join(gdb)]
     if arguments.dry_run:
-        return Outcome(text, {"commands": [server, gdb]})
-    print(text, flush=True)
+        return Outcome(lines, {"commands": [server, gdb]})
+    print_lines(lines)
     process = subprocess.Popen(server)
     try:
         _require_success(arguments, gdb)
     finally:
         process.terminate()
         process.wait()
-    return Outcome("", {"commands": [server, gdb]})
+    return Outcome((), {"commands": [server, gdb]})
 
 
 def _require_success(arguments: argparse.Namespace, command: list[str]) -> None:

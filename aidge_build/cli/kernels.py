@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
                 "kernels": [{"op": kernel.type, "name": kernel.name, **_spec(kernel)} for kernel in kernels],
             }
         )
-    return Outcome("\n".join(lines), {"libraries": data})
+    return Outcome(lines, {"libraries": data})
 
 
 def _spec(kernel: Kernel) -> dict:

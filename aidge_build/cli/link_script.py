@@ -23,4 +23,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> Outcome:
     board = load_board(arguments.board, arguments.board_path)
     write_link_script(board, arguments.out)
-    return Outcome("", {"board": board.name, "out": str(arguments.out), "dependencies": list(board.files)})
+    return Outcome((), {"board": board.name, "out": str(arguments.out), "dependencies": list(board.files)})

@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     name = arguments.board
     cmake = f'cmake --preset {name} "-Daidge_build_DIR=$(aidge-build cmake-dir)" && cmake --build build --target run'
     command = {"scons": "scons run", "cmake": cmake}
-    return Outcome(f"{folder}: {len(files)} files. Now: cd {folder} && {command[arguments.build]}", {"files": sorted(files)})
+    done = f"{folder}: {len(files)} files. Now: cd {folder} && {command[arguments.build]}"
+    return Outcome([done], {"files": sorted(files)})
 
 
 def project_files(project: str, build: str, board: Board, model: Path, board_path: list[Path]) -> dict[str, bytes]:

@@ -47,12 +47,12 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.operator:
         pages = {name: manual(name, operators[name], _backends(name, operators[name], libraries)) for name in chosen}
         rows = [_row(name, operators[name], libraries) | {"manual": pages[name]} for name in chosen]
-        return Outcome("\n".join(pages.values()), {"operators": rows})
+        return Outcome("\n".join(pages.values()).split("\n"), {"operators": rows})
     if arguments.markdown:
         manuals = [manual(name, operator, _backends(name, operator, libraries)) for name, operator in sorted(operators.items())]
-        return Outcome("\n".join([PAGE_HEAD, *manuals]).rstrip())
+        return Outcome("\n".join([PAGE_HEAD, *manuals]).rstrip().split("\n"))
     rows = [_row(name, operator, libraries) for name, operator in sorted(operators.items())]
-    return Outcome("\n".join(map(_line, rows)), {"operators": rows})
+    return Outcome([line for row in rows for line in _lines(row)], {"operators": rows})
 
 
 def _checked(operators: Sequence[type[Operator]]) -> Outcome:
@@ -64,7 +64,7 @@ def _checked(operators: Sequence[type[Operator]]) -> Outcome:
     trained = sum(operator.has_backward() for operator in chosen)
     text = f"{len(chosen)} operators, {samples} samples, {trained} with gradients: {len(wrong)} findings"
     data = {"checked": [{"type": name, "findings": list(lines)} for name, lines in found.items()]}
-    return Outcome("\n".join([*wrong, text]), data, EXIT_CHECK_FAILED if wrong else 0)
+    return Outcome([*wrong, text], data, EXIT_CHECK_FAILED if wrong else 0)
 
 
 def _chosen(wanted: str, operators: dict[str, type[Operator]]) -> list[str]:
@@ -117,9 +117,9 @@ def _belongs(kernel_type: str, family: str) -> bool:
     return kernel_type == family or (kernel_type.startswith(family) and rest in ("1D", "2D", "3D"))
 
 
-def _line(row: dict) -> str:
+def _lines(row: dict) -> tuple[str, str]:
     where = "; ".join(f"{backend} {' '.join(map(_short, dtypes))}" for backend, dtypes in row["dtypes"].items())
-    return f"{row['onnx']:<28} {row['type']:<24} {'backward' if row['backward'] else '-':<9} {where}\n    {row['summary']}"
+    return f"{row['onnx']:<28} {row['type']:<24} {'backward' if row['backward'] else '-':<9} {where}", f"    {row['summary']}"
 
 
 def _short(dtype: str) -> str:

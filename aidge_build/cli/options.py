@@ -26,7 +26,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     if arguments.update:
         write_files({arguments.update / name: text.encode() for name, text in written_texts(arguments.update).items()})
     rows = [_as_json(option) for group in TABLE for option in group.options]
-    return Outcome("\n".join(map(_line, rows)), {"options": rows})
+    return Outcome([*map(_line, rows)], {"options": rows})
 
 
 def written_texts(checkout: Path) -> dict[str, str]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 SCHEMA = 1
@@ -10,8 +11,9 @@ SCHEMA = 1
 
 @dataclass(frozen=True)
 class Outcome:
-    """`text` is printed for people, `data` by `--json`; `exit_code` is 0, or 1 when a check failed."""
+    """`lines` are printed for people, each as one line whatever is in it; `data` by `--json`; `exit_code` is 0, or 1 when a check
+    failed."""
 
-    text: str
+    lines: Sequence[str] = ()
     data: dict = field(default_factory=dict)
     exit_code: int = 0

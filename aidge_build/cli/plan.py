@@ -80,13 +80,15 @@ def run(arguments: argparse.Namespace) -> Outcome:
     drawn = [part.plan for part in program.split] or [peak]
     _draw(arguments, drawn, f"peak {peak.peak_bytes:,} B", steps, lines)
     data["live_at_peak"] = _live(peak, _tensors_of(program))
-    lines += _why(data["live_at_peak"], peak) if arguments.why else [_picture(each, len(steps)) for each in drawn]
-    return Outcome("\n".join(lines), data)
+    lines += (
+        _why(data["live_at_peak"], peak) if arguments.why else [line for each in drawn for line in _picture(each, len(steps))]
+    )
+    return Outcome(lines, data)
 
 
-def _picture(drawn: MemoryPlan, steps: int) -> str:
-    heading = f"{drawn.region}: {drawn.peak_bytes:,} B\n" if drawn.region else ""
-    return heading + render_text(drawn, max(1, steps))
+def _picture(drawn: MemoryPlan, steps: int) -> list[str]:
+    heading = [f"{drawn.region}: {drawn.peak_bytes:,} B"] if drawn.region else []
+    return heading + render_text(drawn, max(1, steps)).split("\n")
 
 
 def _tensors_of(program: Program) -> dict[str, list[str]]:
@@ -108,7 +110,7 @@ def _run_problem(arguments: argparse.Namespace) -> Outcome:
         return outcomes[0]
     every = {key: all(outcome.data[key] for outcome in outcomes) for key in ("order_proved_optimal", "offsets_proved_optimal")}
     return Outcome(
-        "\n".join(outcome.text.splitlines()[0] for outcome in outcomes),
+        [outcome.lines[0] for outcome in outcomes],
         {**every, "instances": [outcome.data for outcome in outcomes]},
     )
 
@@ -171,8 +173,8 @@ def _outcome(
         "live_at_peak": live,
     }
     last = max((placement.buffer.last for placement in found.placements), default=1)
-    lines += _why(live, found) if arguments.why else [render_text(found, max(last, len(steps)))]
-    return Outcome("\n".join(lines), data)
+    lines += _why(live, found) if arguments.why else render_text(found, max(last, len(steps))).split("\n")
+    return Outcome(lines, data)
 
 
 def _live(found: MemoryPlan, tensors_of: dict[str, list[str]]) -> list[dict]:

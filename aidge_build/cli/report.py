@@ -56,10 +56,12 @@ def run(arguments: argparse.Namespace) -> Outcome:
         page = render_page(document, arguments.elf.name)
         write_sources(Sources({arguments.html.name: page.encode()}, {}), arguments.html.parent)
     if arguments.diff:
-        text = render_difference(_read(arguments.diff, "regions", "what `report --json` printed"), document, str(arguments.diff))
+        lines = render_difference(
+            _read(arguments.diff, "regions", "what `report --json` printed"), document, str(arguments.diff)
+        ).split("\n")
     else:
-        text = render_text(document, arguments.items)
-    return Outcome(text, document)
+        lines = render_text(document, arguments.items)
+    return Outcome(lines, document)
 
 
 def _read(path: Path, key: str, hint: str) -> dict:

@@ -102,7 +102,7 @@ def _collect_output(folder: Path, output: Path | None) -> dict[str, str]:
 def _outcome(
     arguments: argparse.Namespace, result: RunResult, board: Board, claims: tuple[Claim, ...], outputs: dict[str, str]
 ) -> Outcome:
-    lines = [result.stdout.rstrip("\n")] if result.stdout else []
+    lines = _printed(result.stdout)
     if result.instructions is not None:
         mean = result.instructions_per_run
         per_run = f", {round(mean):,} per inference" if mean is not None else ""
@@ -147,7 +147,13 @@ def _outcome(
     if arguments.out:
         content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
-    return Outcome("\n".join(lines), data, EXIT_CHECK_FAILED if failed else 0)
+    return Outcome(lines, data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _printed(stdout: str) -> list[str]:
+    """The lines that the program wrote; the terminal of a board knows tabs and both ends of lines."""
+    text = stdout.replace("\r\n", "\n").rstrip("\n")
+    return text.expandtabs().split("\n") if text else []
 
 
 def _memory_used(result: RunResult, claims: tuple[Claim, ...]) -> list[str]:

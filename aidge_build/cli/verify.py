@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
         accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
     passed = all(difference.within for difference in differences) and not (arguments.layers and first)
-    return Outcome(_text(arguments, data, passed), data, 0 if passed else 1)
+    return Outcome(_lines(arguments, data, passed), data, 0 if passed else 1)
 
 
 def _numpy_backend(program: Program, vectors: Vectors) -> Vectors:
@@ -153,7 +153,7 @@ def _layer(layer: dict, instructions: int) -> tuple[str, ...]:
     return f"{layer['instructions']:,}", share, f"{layer['macs']:,}", layer["op"], layer["kernel"], layer["name"]
 
 
-def _text(arguments: argparse.Namespace, data: dict, passed: bool) -> str:
+def _lines(arguments: argparse.Namespace, data: dict, passed: bool) -> list[str]:
     against = f"'{arguments.reference}'" if arguments.reference else "the numpy backend"
     lines = [
         f"{arguments.model} on {data['board']}: {data['differing_values']} of {data['values']:,} values differ from {against}"
@@ -164,7 +164,7 @@ def _text(arguments: argparse.Namespace, data: dict, passed: bool) -> str:
         lines.append(f"{total:,} instructions per inference" + (f", {total / macs:.2f} per MAC" if macs else ""))
         counted = [layer for layer in data["layers"] if layer["instructions"] is not None]
         if counted:
-            lines.append(table([_layer(layer, total) for layer in counted], _TITLES, numbers=(0, 1, 2)))
+            lines += table([_layer(layer, total) for layer in counted], _TITLES, numbers=(0, 1, 2))
     lines.append(
         f"peak {data['peak_bytes']:,} B with inputs and outputs, arena {data['arena_bytes']:,} B"
         + (f", stack {data['stack_bytes']:,} B" if data["stack_bytes"] is not None else "")
@@ -184,4 +184,4 @@ def _text(arguments: argparse.Namespace, data: dict, passed: bool) -> str:
             "FAILED: beyond the contract's tolerance. Next: the kernel of the first differing layer, or the "
             "reference's own rounding"
         )
-    return "\n".join(lines)
+    return lines

@@ -13,6 +13,7 @@ from aidge_build.compat.export_lib import ExportLib
 from aidge_build.compat.libraries import libraries_of
 from aidge_build.compile import import_model
 from aidge_build.contract.library import Library
+from aidge_build.errors import printable
 from aidge_build.graph.view import GraphView
 from aidge_build.inputs import operators_of, read_model_file
 from aidge_build.request import CompileRequest
@@ -46,5 +47,5 @@ def load_onnx(
     )
     view, notices = import_model(request)
     for notice in notices:
-        warnings.warn(f"{os.fspath(path)}: {notice}", stacklevel=2)
+        warnings.warn(printable(f"{os.fspath(path)}: {notice}", None), stacklevel=2)
     return view

@@ -25,7 +25,7 @@ from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.node import KernelClass, KernelNode
 from aidge_build.contract.spec import Demands, ImplSpec, NodeView
 from aidge_build.cores import CPU_FEATURES
-from aidge_build.errors import AidgeError, failure, located, plugged_in
+from aidge_build.errors import AidgeError, located, plugged_in
 from aidge_build.graph.view import Node
 from aidge_build.operators.base import Operator
 
@@ -356,10 +356,6 @@ def _run_modules(name: str, files: Mapping[str, bytes], where: str) -> list[Modu
 
 
 def _import(module: str, finder: LibraryLoader, where: str) -> ModuleType:
-    try:
+    place = f"{where}/{finder.sources[module][0]}"
+    with located(place), plugged_in("the module", place):
         return importlib.import_module(module)
-    except AidgeError as error:
-        raise error.within(f"{where}/{finder.sources[module][0]}")
-    except (Exception, SystemExit) as error:  # a plug-in may raise anything: its file and the reason are what the user needs
-        what = failure(error) if isinstance(error, SystemExit) else f"{type(error).__name__}: {error}"
-        raise AidgeError(what, where=f"{where}/{finder.sources[module][0]}", code="LIBRARY") from error

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
-from aidge_build.errors import printable
 from aidge_build.memory.plan import MemoryPlan, Placement
+from aidge_build.render import escaped
 from aidge_build.shortening import shortened
 
 WIDTH, HEIGHT, MARGIN, GAP = 1000, 480, 70, 60
@@ -92,7 +91,7 @@ def _boxes(placement: Placement, index: int, across: float, up: float, base: int
 
 
 def _text(text: str) -> str:
-    return escape(printable(text))
+    return escaped(text)
 
 
 def render_html(plans: Sequence[MemoryPlan], steps: Sequence[str], title: str, lines: Sequence[str]) -> str:

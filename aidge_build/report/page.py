@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from html import escape
 from importlib.resources import files
 
-from aidge_build.render import render
+from aidge_build.render import escaped, render
 from aidge_build.report.text import known_columns, number, table_rows, total
 from aidge_build.report.treemap import Rectangle, squarify
 from aidge_build.shortening import shortened
@@ -40,10 +39,17 @@ def render_page(document: dict, title: str) -> str:
     if document["stack_bound_bytes"] is not None:
         stack = f"at most {number(document['stack_bound_bytes'])} of {number(document['stack_reserved_bytes'])}"
     elif document["stack_refused"]:
-        stack = f"no bound, because of {escape(document['stack_refused'])}"
+        stack = f"no bound, because of {escaped(document['stack_refused'])}"
     template = files(__package__).joinpath("page.html.j2").read_text()
     return render(
-        template, title=escape(title), regions=regions, models=models, stack=stack, width=_WIDTH, height=_HEIGHT, classes=_CLASSES
+        template,
+        title=escaped(title),
+        regions=regions,
+        models=models,
+        stack=stack,
+        width=_WIDTH,
+        height=_HEIGHT,
+        classes=_CLASSES,
     )
 
 
@@ -51,7 +57,7 @@ def _region(region: dict, prefixes: tuple[str, ...]) -> dict:
     share = 100 * region["used_bytes"] / region["length_bytes"]
     used = [group for group in region["groups"] if group["name"] != "free"]
     return {
-        "name": escape(region["name"]),
+        "name": escaped(region["name"]),
         "kind": region["kind"],
         "used": number(region["used_bytes"]),
         "length": number(region["length_bytes"]),
@@ -80,10 +86,10 @@ def _region(region: dict, prefixes: tuple[str, ...]) -> dict:
 
 def _item(item: dict) -> dict:
     return {
-        "name": escape(item["name"]),
+        "name": escaped(item["name"]),
         "bytes": number(item["size_bytes"]),
-        "section": escape(item["section"]),
-        "aliases": escape(", ".join(item["aliases"])),
+        "section": escaped(item["section"]),
+        "aliases": escaped(", ".join(item["aliases"])),
     }
 
 
@@ -124,7 +130,7 @@ def _short(name: str, prefixes: tuple[str, ...]) -> str:
 def _box(box: Rectangle, style: str, tip: str) -> str:
     return (
         f"<rect class='{style}' x='{box.left:.1f}' y='{box.top:.1f}' width='{max(box.width - 0.6, 0.4):.1f}' "
-        f"height='{max(box.height - 0.6, 0.4):.1f}'><title>{escape(tip)}</title></rect>"
+        f"height='{max(box.height - 0.6, 0.4):.1f}'><title>{escaped(tip)}</title></rect>"
     )
 
 
@@ -134,7 +140,7 @@ def _label(text: str, left: float, base: float, width: float, style: str) -> str
     if room < 3:
         return ""
     shown = shortened(text, room, "\u2026")
-    return f"<text class='{style}' x='{left:.1f}' y='{base:.1f}'>{escape(shown)}</text>"
+    return f"<text class='{style}' x='{left:.1f}' y='{base:.1f}'>{escaped(shown)}</text>"
 
 
 def _model(model: dict) -> dict:
@@ -142,18 +148,18 @@ def _model(model: dict) -> dict:
     memories = sorted({buffer["region"] for buffer in model["buffers"]})
     largest = {key: max((layer[key] or 0 for layer in layers), default=0) or 1 for _, key in columns}
     return {
-        "name": escape(model["model"]),
+        "name": escaped(model["model"]),
         "arena": number(model["arena_bytes"]),
         "peak": number(model["peak_bytes"]),
         "lower_bound": number(model["lower_bound_bytes"]),
         "weights": total(layers, "weights_bytes"),
-        "cycles": escape(model["cycles_validation"]) if any(key == "cycles_estimated" for _, key in columns) else "",
+        "cycles": escaped(model["cycles_validation"]) if any(key == "cycles_estimated" for _, key in columns) else "",
         "columns": [title for title, _ in columns],
         "rows": [
             {
-                "symbol": escape(layer["symbol"]),
-                "node": escape(layer["node"]),
-                "kernel": escape(_kernel(layer)),
+                "symbol": escaped(layer["symbol"]),
+                "node": escaped(layer["node"]),
+                "kernel": escaped(_kernel(layer)),
                 "cells": [
                     {"text": number(layer[key]), "percent": f"{100 * (layer[key] or 0) / largest[key]:.1f}"} for _, key in columns
                 ],
@@ -162,7 +168,7 @@ def _model(model: dict) -> dict:
         ],
         "totals": [total(layers, key) for _, key in columns],
         "arenas": [
-            {"region": escape(name), "map": _arena(model, [buffer for buffer in model["buffers"] if buffer["region"] == name])}
+            {"region": escaped(name), "map": _arena(model, [buffer for buffer in model["buffers"] if buffer["region"] == name])}
             for name in memories
         ],
         "arena_height": _ARENA_HEIGHT + _ARENA_BOTTOM + 6,

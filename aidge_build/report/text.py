@@ -8,10 +8,13 @@ from collections.abc import Iterator, Sequence
 from aidge_build.terminal import table
 
 
-def render_text(document: dict, items_shown: int) -> str:
+def render_text(document: dict, items_shown: int) -> list[str]:
     """`items_shown` symbols per group; the others are one row with their sum."""
     rows = [row for region in document["regions"] for row in _region(region, items_shown)]
-    return "\n\n".join([table(rows, numbers=(1,)), *map(_layers, document["models"])])
+    lines = table(rows, numbers=(1,))
+    for model in document["models"]:
+        lines += ["", *_layers(model)]
+    return lines
 
 
 def _region(region: dict, items_shown: int) -> Iterator[tuple[str, ...]]:
@@ -39,7 +42,7 @@ COLUMNS = (
 )
 
 
-def _layers(model: dict) -> str:
+def _layers(model: dict) -> list[str]:
     columns, layers = known_columns(model), table_rows(model)
     rows = [[layer["symbol"], layer["kernel"], *(number(layer[key]) for _, key in columns)] for layer in layers]
     rows.append([f"{model['model']} in all", "", *(total(layers, key) for _, key in columns)])

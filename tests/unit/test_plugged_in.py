@@ -9,6 +9,7 @@ from tests.command import aidge_build
 from tests.models import model
 
 LIBRARY = """
+import os
 import sys
 from aidge_build import Call, Demands, ExportLib, ExportNodeCpp, ImplSpec, Input, IOSpec, KernelNode, Output, dtype, kernel
 
@@ -41,7 +42,7 @@ PARTS = {
 def run(tmp_path, monkeypatch):
     def run(text: str, verb: str = "compile", **environment: str):
         folder = tmp_path / "mine"
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         (folder / "library.toml").write_text('name = "mine"\n')
         (folder / "mine.py").write_text(text)
         (tmp_path / "net.onnx").write_bytes(model("y = Relu(x)", inputs="float[1,4] x", outputs="float[1,4] y"))
@@ -53,7 +54,7 @@ def run(tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("raised", ["raise NotImplementedError('Pad2D nodes is not implemented')", "sys.exit(3)"])
+@pytest.mark.parametrize("raised", ["raise NotImplementedError('Pad2D nodes is not implemented')", "sys.exit(3)", "os._exit(3)"])
 @pytest.mark.parametrize("part", PARTS)
 def test_what_a_kernel_raises_is_one_line_with_library_class_and_node(run, part, raised):
     result = run(LIBRARY.format(**{name: raised if name == part else "pass" for name in PARTS}))
@@ -74,8 +75,14 @@ def test_a_call_that_is_none_is_refused(run):
 
 
 def test_a_library_that_ends_the_program_while_it_is_loaded_is_refused(run):
-    result = run("import sys\nsys.exit(3)\n")
-    assert result.exit_code == 2 and "mine.py: ended the program with 3" in result.stderr
+    for ending in ("import sys\nsys.exit(3)\n", "import os\nos._exit(3)\n", "from posix import _exit\n_exit(3)\n"):
+        result = run(ending)
+        assert result.exit_code == 2 and "mine.py: the module ended the program with 3 (mine.py, line 2)" in result.stderr
+
+
+def test_a_process_that_a_library_forks_may_end_as_it_likes(run):
+    result = run("import os\nchild = os.fork()\nif not child:\n    os._exit(7)\nraise OSError(os.waitpid(child, 0)[1] >> 8)\n")
+    assert "the module raised OSError: 7 (mine.py, line 5)" in result.stderr
 
 
 def test_an_operator_of_a_library_that_fails_is_named_with_its_node(run):

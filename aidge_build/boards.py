@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from aidge_build.cores import CPU_FEATURES
 from aidge_build.errors import AidgeError
 from aidge_build.installed import board_folder
+from aidge_build.reading import LARGEST_TEXT_BYTES, read_regular, toml_of
 
 HOST = "host"
 _KINDS = ("flash", "ram")
@@ -194,11 +194,8 @@ def _read_chain(path: Path, folders: Sequence[Path], files: dict[str, bytes], ch
 
 
 def _read(path: Path, files: dict[str, bytes]) -> dict:
-    files[str(path)] = content = path.read_bytes()
-    try:
-        settings = tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise AidgeError(f"not a TOML file: {error}", where=str(path), code="BOARD") from error
+    files[str(path)] = content = read_regular(path, LARGEST_TEXT_BYTES, "BOARD")
+    settings = toml_of(content, str(path), "BOARD")
     _check_keys(settings, _KEYS, str(path))
     for name, region in settings.get("regions", {}).items():
         _check_keys(region, _REGION_KEYS, f"{path}: regions.{name}")
@@ -229,9 +226,9 @@ def _resolve(path: Path, names: Any, files: dict[str, bytes]) -> Any:
     target = (path.parent / names).resolve()
     if not target.is_file():
         raise AidgeError(f"there is no file '{names}'", where=str(path), code="BOARD")
-    files[str(target)] = target.read_bytes()
+    files[str(target)] = read_regular(target, LARGEST_TEXT_BYTES, "BOARD")
     for header in sorted(target.parent.glob("*.h")):
-        files.setdefault(str(header), header.read_bytes())
+        files.setdefault(str(header), read_regular(header, LARGEST_TEXT_BYTES, "BOARD"))
     return str(target)
 
 

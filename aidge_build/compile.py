@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
@@ -47,7 +47,7 @@ def build_program(request: CompileRequest) -> Program:
         view = _reduced(whole, request.options)
         assignment = adapt_to_backend(view, request.libraries, request.target)
         show(2, "assignment", f"{assignment.view}\n{assignment}")
-        demands = partial(demands_of, assignment)
+        demands = cache(partial(demands_of, assignment))
         schedule, placed = plan_memory(assignment, demands, request.options, request.board)
         show(3, "schedule", schedule)
         check_memory(schedule, placed, assignment, demands)

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import os
-import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,14 +17,15 @@ from aidge_build.cores import core_features, with_implied
 from aidge_build.errors import AidgeError
 from aidge_build.installed import kernel_folder
 from aidge_build.naming import check_model_name
-from aidge_build.onnx_format import external_locations, read_external
+from aidge_build.onnx_format import external_locations, read_external, refuse_other_files
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
 from aidge_build.options import MODEL, add_options
 from aidge_build.program import Options
+from aidge_build.reading import read_regular
 from aidge_build.request import CompileRequest
 
-LARGEST_MODEL_BYTES = 1 << 31
+LARGEST_MODEL_BYTES = 256 << 20  # of a model, and of its external data together: a float32 network of 64 million weights
 NAME_TO_LOOK_AT = "model"  # of models that are not generated for a firmware: plan, explain, verify
 LARGEST_KERNEL_FILE_BYTES = 16 << 20
 # The options that generated code depends on by their words alone.
@@ -81,7 +80,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
 
 def read_model_file(path: Path) -> tuple[bytes, dict[str, bytes]]:
     """The bytes of a model's file, and those of its external data by location."""
-    model = read_regular(path, LARGEST_MODEL_BYTES)
+    model = read_regular(path, LARGEST_MODEL_BYTES, look_at=refuse_other_files)
     try:
         return model, read_external(path, external_locations(model))
     except AidgeError as error:
@@ -105,26 +104,6 @@ def _cost_table(arguments: argparse.Namespace) -> CostTable | None:
     if arguments.cost_table is None:
         return None
     return read_cost_table(read_regular(Path(arguments.cost_table), LARGEST_KERNEL_FILE_BYTES), arguments.cost_table)
-
-
-def read_regular(path: Path, limit: int) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes; anything else is refused before it is read."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with open(descriptor, "rb") as stream:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise AidgeError("this is not a regular file", where=str(path), code="INPUT")
-            if status.st_size > limit:
-                raise AidgeError(f"the file has {status.st_size:,} bytes, the limit is {limit:,}", where=str(path), code="INPUT")
-            return stream.read()
-    except OSError as error:
-        raise AidgeError(
-            f"cannot be read: {error.strerror}",
-            where=str(path),
-            code="INPUT",
-            hint="check the path" if isinstance(error, FileNotFoundError) else "",
-        ) from error
 
 
 def _features(board: Board | None, arguments: argparse.Namespace) -> frozenset[str]:

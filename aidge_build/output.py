@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from aidge_build.errors import AidgeError
+from aidge_build.reading import LARGEST_TEXT_BYTES, fits, json_of, read_regular
 from aidge_build.sources import Sources
 
 
@@ -99,13 +99,16 @@ def _refusal(path: Path, error: OSError) -> AidgeError:
     )
 
 
+_OLD: dict = {"files": {}, "layers": [{"inputs?": [{}], "outputs?": [{}]}]}  # what is looked at in it
+
+
 def _manifest_in(path: Path) -> dict:
     """The manifest of the last time, {} when there is none that can be read."""
     try:
-        manifest = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError):
+        manifest = json_of(read_regular(path, LARGEST_TEXT_BYTES), str(path), "WRITE", "")
+    except AidgeError:
         return {}
-    return manifest if isinstance(manifest, dict) else {}
+    return manifest if fits(manifest, _OLD) else {}
 
 
 MOST_LINES = 4  # of one explanation

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
@@ -50,6 +51,16 @@ class Assignment:
 
     def node_view(self, node: Node) -> NodeView:
         """The node as its kernel sees it: every tensor in the format that the kernel chose."""
+        if node not in self._seen:
+            self._seen[node] = self._as_seen(node)
+        return self._seen[node]
+
+    @cached_property
+    def _seen(self) -> dict[Node, NodeView]:
+        """What `node_view` has answered."""
+        return {}
+
+    def _as_seen(self, node: Node) -> NodeView:
         seen, choice = NodeView.of(self.view, node), self.choices[node.name]
         formats = dict(choice.inputs)
         inputs = tuple(

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import hashlib
-import tomllib
 from dataclasses import dataclass
 
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.errors import AidgeError
+from aidge_build.reading import require_shape, toml_of
 
 SCHEMA = 1
 CYCLES = "cycles"  # the unit to which wait states can be added
@@ -86,16 +86,14 @@ class CostTable:
 
 def read_cost_table(data: bytes, where: str) -> CostTable:
     """The table in a TOML file: schema = 1, name, version, unit, and [[cost]] entries."""
-    try:
-        table = tomllib.loads(data.decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise AidgeError(str(error), where=where, code="COST") from error
+    table = toml_of(data, where, "COST")
     missing = [key for key in ("schema", "name", "version", "unit") if key not in table]
     if missing or table["schema"] != SCHEMA:
         what = f"the cost table has no {missing[0]!r}" if missing else f"schema {table['schema']} is unknown, {SCHEMA} is read"
         raise AidgeError(
             what, where=where, code="COST", hint='schema = 1, name = "...", version = "...", unit = "instructions", [[cost]] ...'
         )
+    require_shape(table, {"cost?": [{}]}, where, "COST", "each cost is a table [[cost]]")
     entries = tuple(_entry(entry, where) for entry in table.get("cost", ()))
     _refuse_unknown(table, _TABLE_KEYS, where)
     pairs = [(entry.library, entry.kernel, entry.op, entry.shape) for entry in entries]

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from aidge_build.bench.figures import Figures
-from aidge_build.errors import AidgeError
+from aidge_build.reading import read_json
 
 # Code for these cores is that for the Cortex-M4, on which the others were counted.
 _SAME_CODE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
@@ -55,12 +54,4 @@ def read_peers(path: Path | None) -> Peers:
     """The figures of a file, or none."""
     if path is None:
         return Peers()
-    try:
-        found = json.loads(path.read_text())
-    except OSError as error:
-        raise AidgeError(f"cannot be read: {error.strerror}", where=str(path), code="BENCH") from error
-    except ValueError as error:
-        raise AidgeError(f"is no JSON: {error}", where=str(path), code="BENCH") from error
-    if not isinstance(found, dict):
-        raise AidgeError("holds no object", where=str(path), code="BENCH")
-    return Peers(found)
+    return Peers(read_json(path, {}, "BENCH", "figures of other systems, as --peers describes them"))

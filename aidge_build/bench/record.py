@@ -10,6 +10,7 @@ from pathlib import Path
 
 from aidge_build.bench.figures import Figures
 from aidge_build.errors import AidgeError, MissingTool
+from aidge_build.reading import read_json
 
 SCHEMA = 2
 _KEPT = (
@@ -57,23 +58,18 @@ def record_text(compiler: str, figures: Sequence[Figures]) -> str:
     return f'{{"schema": {SCHEMA}, "compiler": {json.dumps(compiler)}, "results": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
+_RESULT = {"model": str, "data": str, "board": str, "instructions": int, "layers?": [[(str, int)]]}
+_SHAPE = {"schema": int, "compiler": str, "results": [_RESULT]}
+
+
 def read_record(path: Path) -> dict:
     """The record; AidgeError when the file is none."""
-    try:
-        record = json.loads(path.read_text())
-        if record["schema"] != SCHEMA or not isinstance(record["compiler"], str):
-            raise ValueError(f"schema {record['schema']}, this version reads {SCHEMA}")
-        for entry in record["results"]:
-            entry["key"] = (entry["model"], entry["data"], entry["board"])
-            entry["instructions"] = int(entry["instructions"])
-    except OSError as error:
-        raise AidgeError(
-            f"cannot be read: {error.strerror}", where=str(path), hint="record the figures with --update", code="BENCH"
-        ) from error
-    except (ValueError, KeyError, TypeError) as error:
-        raise AidgeError(
-            f"is no record of figures: {error}", where=str(path), hint="record new ones with --update", code="BENCH"
-        ) from error
+    hint = "record the figures with --update"
+    record = read_json(path, _SHAPE, "BENCH", hint)
+    if record["schema"] != SCHEMA:
+        raise AidgeError(f"schema {record['schema']}, this version reads {SCHEMA}", where=str(path), hint=hint, code="BENCH")
+    for entry in record["results"]:
+        entry["key"] = (entry["model"], entry["data"], entry["board"])
     return record
 
 
@@ -110,7 +106,7 @@ def compare_with(record: dict, figures: Sequence[Figures]) -> Comparison:
 
 def _grown(old: dict, entry: Figures) -> str:
     """The layer that grew most, if the layers are the same ones."""
-    counts = {name: count for name, _, count in old.get("layers", ())}
+    counts = {name: count for name, _, count in old.get("layers", ()) if isinstance(count, int)}
     growth = [(layer.instructions - counts[layer.name], layer) for layer in entry.layers if layer.name in counts]
     if len(growth) != len(counts) or not growth:
         return ""

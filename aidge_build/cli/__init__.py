@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Sequence
 
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.debug import level as debug_level
@@ -75,6 +76,7 @@ def main(argv: list[str] | None = None) -> int:
     _occupy_closed_streams()
     log_command(argv)
     try:
+        _refuse_nul(argv)
         outcome = _run(argv)
         print_lines(_json(outcome.exit_code == 0, outcome.data) if wants_json else outcome.lines)
         if outcome.exit_code:
@@ -93,6 +95,13 @@ def _occupy_closed_streams() -> None:
             os.fstat(number)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+
+
+def _refuse_nul(argv: Sequence[str]) -> None:
+    """No path of this system holds NUL; callers of `main` can pass one all the same."""
+    for word in argv:
+        if "\0" in word:
+            raise AidgeError("the word holds a NUL character", where=word, hint="leave it out", code="USAGE")
 
 
 def _refused(error: AidgeError, wants_json: bool) -> int:

@@ -7,6 +7,7 @@ import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import NoneType
 
 from aidge_build.cli.linked import add_agreed_arguments, add_memory_arguments, memories, stack_of
 from aidge_build.cli.outcome import SCHEMA, Outcome
@@ -20,8 +21,18 @@ from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.options import BUDGET, CHECK, add_options, options_named
 from aidge_build.output import write_sources
+from aidge_build.reading import read_json
 from aidge_build.sources import Sources
 
+# What the check reads of a plan.
+_PLAN = {
+    "model": str,
+    "model_sha256": str,
+    "arena_bytes": int,
+    "weights_bytes?": (int, NoneType),
+    "peak_bytes?": (int, NoneType),
+    "layers?": [{"symbol": str}],
+}
 SUMMARY = "prove the memory use of a linked program"
 
 
@@ -77,25 +88,16 @@ def _shown(findings: tuple[Finding, ...], quiet: list[str]) -> tuple[Finding, ..
 
 
 def _read_plan(path: Path) -> Plan:
-    try:
-        fields = json.loads(path.read_bytes())
-        layers = tuple(str(layer["symbol"]) for layer in fields["layers"]) if "layers" in fields else None
-        weights_bytes, peak_bytes = (fields.get(name) for name in ("weights_bytes", "peak_bytes"))
-        return Plan(
-            path.name,
-            str(fields["model"]),
-            str(fields["model_sha256"]),
-            int(fields["arena_bytes"]),
-            None if weights_bytes is None else int(weights_bytes),
-            None if peak_bytes is None else int(peak_bytes),
-            layers,
-        )
-    except OSError as error:
-        raise AidgeError(f"cannot read: {error.strerror}", where=str(path), code="PLAN_FILE") from error
-    except (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise AidgeError(
-            f"is not a plan file ({error!r:.80})", where=str(path), hint="N.plan.json of `compile`", code="PLAN_FILE"
-        ) from error
+    fields = read_json(path, _PLAN, "PLAN_FILE", "N.plan.json of `compile`")
+    return Plan(
+        path.name,
+        fields["model"],
+        fields["model_sha256"],
+        fields["arena_bytes"],
+        fields.get("weights_bytes"),
+        fields.get("peak_bytes"),
+        tuple(layer["symbol"] for layer in fields["layers"]) if "layers" in fields else None,
+    )
 
 
 def _as_json(

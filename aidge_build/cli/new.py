@@ -15,9 +15,10 @@ from aidge_build.compile import compile
 from aidge_build.emit.template import render_file
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
-from aidge_build.inputs import LARGEST_MODEL_BYTES, add_model_arguments, load, read_regular
+from aidge_build.inputs import LARGEST_MODEL_BYTES, add_model_arguments, load
 from aidge_build.installed import example_model
 from aidge_build.output import write_files
+from aidge_build.reading import read_regular
 from aidge_build.toolchain import render_link_script
 
 SUMMARY = "make a starter project that builds and runs at once"

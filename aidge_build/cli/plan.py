@@ -10,7 +10,7 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError, printable
-from aidge_build.inputs import LARGEST_MODEL_BYTES, NAME_TO_LOOK_AT, add_model_arguments, load, read_regular
+from aidge_build.inputs import LARGEST_MODEL_BYTES, NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.memory.checker import check
 from aidge_build.memory.drawing import render_html, render_svg
 from aidge_build.memory.picture import render_text
@@ -18,6 +18,7 @@ from aidge_build.memory.plan import CapacityExceeded, MemoryPlan
 from aidge_build.memory.planner import plan
 from aidge_build.output import write_files
 from aidge_build.program import Program
+from aidge_build.reading import read_regular
 from aidge_build.schedule.order import Order, best_order
 from aidge_build.schedule.problem_file import BufferProblem, GraphProblem, is_problem_file, read_problem
 

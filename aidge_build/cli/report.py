@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from aidge_build.cli.linked import add_memory_arguments, memories, stack_of
@@ -12,7 +11,9 @@ from aidge_build.cli.outcome import Outcome
 from aidge_build.elf import read_claims, read_image
 from aidge_build.errors import AidgeError
 from aidge_build.output import write_sources
+from aidge_build.reading import read_json
 from aidge_build.report import attribute, make_document, render_difference, render_page, render_text
+from aidge_build.report.given import COUNTS, PLAN, REPORT
 from aidge_build.sources import Sources
 
 SUMMARY = "show where the bytes of a linked program are"
@@ -47,8 +48,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
             code="USAGE",
             hint="name the board with --board (not host), or each memory with --region NAME=ORIGIN,LENGTH,KIND",
         )
-    plans = [_read(path, "layers", "N.plan.json of `compile`") for path in arguments.plan]
-    measured = _read(arguments.counts, "layers", "what `run --json` printed") if arguments.counts else None
+    plans = [read_json(path, PLAN, "REPORT", "N.plan.json of `compile`") for path in arguments.plan]
+    measured = read_json(arguments.counts, COUNTS, "REPORT", "what `run --json` printed") if arguments.counts else None
     document = make_document(
         image, claims, attribute(image, claims, regions), plans, measured, stack_of(arguments.elf, image, claims, required=False)
     )
@@ -57,21 +58,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         write_sources(Sources({arguments.html.name: page.encode()}, {}), arguments.html.parent)
     if arguments.diff:
         lines = render_difference(
-            _read(arguments.diff, "regions", "what `report --json` printed"), document, str(arguments.diff)
+            read_json(arguments.diff, REPORT, "REPORT", "what `report --json` printed"), document, str(arguments.diff)
         ).split("\n")
     else:
         lines = render_text(document, arguments.items)
     return Outcome(lines, document)
-
-
-def _read(path: Path, key: str, hint: str) -> dict:
-    """A JSON object with `key`."""
-    try:
-        found = json.loads(path.read_bytes())
-    except OSError as error:
-        raise AidgeError(f"cannot read: {error.strerror}", where=str(path), code="REPORT") from error
-    except ValueError as error:
-        raise AidgeError(f"is not JSON ({error})", where=str(path), hint=hint, code="REPORT") from error
-    if not isinstance(found, dict) or key not in found:
-        raise AidgeError(f"has no '{key}'", where=str(path), hint=hint, code="REPORT")
-    return found

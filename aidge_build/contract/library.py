@@ -12,7 +12,6 @@ import importlib.abc
 import importlib.util
 import os
 import sys
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -28,11 +27,21 @@ from aidge_build.cores import CPU_FEATURES
 from aidge_build.errors import AidgeError, located, plugged_in
 from aidge_build.graph.view import Node
 from aidge_build.operators.base import Operator
+from aidge_build.reading import require_shape, toml_of
 
 MANIFEST = "library.toml"
 LANGUAGES = ("c", "c++")
 CPP_ENDINGS = (".hpp", ".hh", ".hxx", ".cpp", ".cc", ".cxx")  # of files that no C compiler reads
-_KEYS = {"name", "language", "description", "checkout", "default_for", "needs", "order"}
+_SHAPE = {
+    "name": str,
+    "language?": str,
+    "description?": str,
+    "checkout?": [str],
+    "default_for?": [str],
+    "needs?": [str],
+    "order?": [str],
+}
+_KEYS = {key.removesuffix("?") for key in _SHAPE}
 
 
 @dataclass(frozen=True)
@@ -275,15 +284,13 @@ def _manifest(files: Mapping[str, bytes], where: str) -> dict:
             code="LIBRARY",
             hint='a library says its name in library.toml: name = "mylib"',
         )
-    try:
-        manifest = tomllib.loads(files[MANIFEST].decode())
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise AidgeError(str(error), where=f"{where}/{MANIFEST}", code="LIBRARY") from error
+    manifest = toml_of(files[MANIFEST], f"{where}/{MANIFEST}", "LIBRARY")
     _require_language(manifest.get("language", "c"), f"{where}/{MANIFEST}")
     unknown = sorted(set(manifest) - _KEYS)
     if unknown or not str(manifest.get("name", "")).isidentifier():
         what = f"unknown key {unknown[0]!r}" if unknown else "`name` must be an identifier"
         raise AidgeError(what, where=f"{where}/{MANIFEST}", code="LIBRARY", hint=f"keys: {', '.join(sorted(_KEYS))}")
+    require_shape(manifest, _SHAPE, f"{where}/{MANIFEST}", "LIBRARY", f"keys: {', '.join(sorted(_KEYS))}")
     _check_default(manifest, f"{where}/{MANIFEST}")
     return manifest
 

@@ -7,6 +7,7 @@ import enum
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from aidge_build.contract.mem_info import MemInfo
@@ -147,8 +148,7 @@ class IOSpec:
     @classmethod
     def of(cls, tensor: Tensor) -> IOSpec:
         """Exactly this tensor: what a node requires. An unnamed storage order is `any`."""
-        name = str(tensor.format) if tensor.format is not None else ""
-        return cls(tensor.dtype, DFormat(name) if name in NAMED_ORDERS else ANY, tensor.dims)
+        return _required(tensor.dtype, tensor.format, tensor.dims)
 
     def format_for(self, rank: int) -> Format | None:
         """The storage order that this spec fixes for a tensor of this rank; None when it leaves it open."""
@@ -178,6 +178,12 @@ class IOSpec:
     def __str__(self) -> str:
         parts = [self.dtype.name, *([self.format.value] if self.format is not ANY else ())]
         return " ".join(parts) + (f" [{', '.join(map(str, self.dims))}]" if self.dims else "")
+
+
+@lru_cache(maxsize=1 << 14)
+def _required(dtype: DType, form: Format | None, dims: tuple[int, ...]) -> IOSpec:
+    name = str(form) if form is not None else ""
+    return IOSpec(dtype, DFormat(name) if name in NAMED_ORDERS else ANY, dims)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from elftools.elf.sections import ARMAttributesSection, SymbolTableSection
 
 from aidge_build.errors import AidgeError
 from aidge_build.naming import split_second_name
+from aidge_build.reading import open_regular
 
 # What gcc appends to the name of a function or variable that it cloned or made local.
 _COMPILER_SUFFIX = re.compile(r"(\.(constprop|isra|part|cold|lto_priv|localalias)(\.\d+)*)+$")
@@ -127,12 +128,8 @@ class Image:
 def read_image(path: Path) -> Image:
     """The ELF file `path`; AidgeError (ELF) when it is missing or not a linked 32-bit program."""
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path, "ELF") as stream:
             return _read(ELFFile(stream), str(path))
-    except OSError as error:
-        raise AidgeError(
-            f"cannot read: {error.strerror}", where=str(path), code="ELF", hint="name the program that the linker wrote"
-        ) from error
     except (ELFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError, zlib.error) as error:
         # pyelftools lets many kinds of error escape on damaged files; all mean the same to the user.
         raise AidgeError(
@@ -151,10 +148,7 @@ def _read(elf: ELFFile, path: str) -> Image:
             raise AidgeError(f"section {section.name} lies beyond the end of the file", where=path, hint="link again", code="ELF")
         if section["sh_flags"] & SH_FLAGS.SHF_COMPRESSED and not section.name.startswith(".debug"):
             raise AidgeError(
-                f"section {section.name} is compressed, as only debug information may be",
-                where=path,
-                hint="link again",
-                code="ELF",
+                f"section {section.name} is compressed", where=path, hint="compress nothing but debug information", code="ELF"
             )
     segments = [segment.header for segment in elf.iter_segments() if segment["p_type"] == "PT_LOAD"]
     sections = tuple(_section(section, segments) for section in elf.iter_sections() if _is_allocated(section))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+from functools import cached_property
 
 import numpy
 
@@ -33,22 +34,22 @@ class DType(enum.Enum):
     any_4 = "any_4"
     any_5 = "any_5"
 
-    @property
+    @cached_property
     def is_wildcard(self) -> builtins_bool:
         """Whether it stands for more than one type."""
         return self.name.startswith("any")
 
-    @property
+    @cached_property
     def numpy(self) -> numpy.dtype:
         """numpy's type."""
         return numpy.dtype(self.value)
 
-    @property
+    @cached_property
     def size_bytes(self) -> int:
         """Bytes of one element."""
         return self.numpy.itemsize
 
-    @property
+    @cached_property
     def is_float(self) -> builtins_bool:
         """Whether its elements are floating-point numbers."""
         return self.name.startswith("float")

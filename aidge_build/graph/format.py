@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from aidge_build.graph.dtype import DType
+
+_LAYOUTS_KEPT = 1 << 14  # most tensors of a graph are like others of it, and each is asked a dozen times
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Layout:
     size_bytes: int
 
 
+@lru_cache(maxsize=_LAYOUTS_KEPT)
 def layout(dims: tuple[int, ...], form: Format, dtype: DType) -> Layout:
     """The layout of a tensor with logical `dims` stored in `form`."""
     strides = [0] * len(dims)

@@ -2,6 +2,7 @@
 """ONNX files as plain values: the only room that imports the package onnx."""
 
 from aidge_build.onnx_format.external import read_external
+from aidge_build.onnx_format.kinds import refuse_other_files
 from aidge_build.onnx_format.model import ModelNode, OnnxModel, ValueInfo
 from aidge_build.onnx_format.reader import external_locations, read_model, read_node
 from aidge_build.onnx_format.schema import check_node, means_the_same
@@ -25,6 +26,7 @@ __all__ = [
     "read_external",
     "read_model",
     "read_node",
+    "refuse_other_files",
     "signature_of",
     "specialised",
     "write_model",

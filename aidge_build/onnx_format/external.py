@@ -14,7 +14,7 @@ from pathlib import Path
 
 from aidge_build.errors import AidgeError
 
-LARGEST_BYTES = 1 << 31  # of all external data of one model together
+LARGEST_BYTES = 256 << 20  # of all external data of one model together
 
 
 def read_external(model_path: Path | str, locations: Iterable[str]) -> dict[str, bytes]:

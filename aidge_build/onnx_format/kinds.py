@@ -9,21 +9,28 @@ from aidge_build.errors import AidgeError
 _FROM_TFLITE = "python -m tf2onnx.convert --opset 17 --tflite model.tflite --output model.onnx"
 _FROM_KERAS = "python -m tf2onnx.convert --opset 17 --keras model.h5 --output model.onnx"
 _FROM_TORCH = (
-    "load it in Python and convert it: "
-    "python -c \"import torch; m = torch.load('model.pt', weights_only=False).eval(); "
-    "torch.onnx.export(m, torch.zeros(1, 3, 32, 32), 'model.onnx')\" with your own input size"
+    "export it in the program that defines the network, here called net.Net: "
+    "python -c \"import net, torch; m = net.Net(); m.load_state_dict(torch.load('model.pt', weights_only=True)); "
+    "torch.onnx.export(m.eval(), torch.zeros(1, 3, 32, 32), 'model.onnx')\" with your own input size; "
+    "a .pt file that holds a whole network runs code when it is loaded: load only your own"
 )
 
 
-def refuse_other_files(data: bytes) -> None:
-    """Name the real type of a file that is known not to be ONNX; do nothing otherwise."""
-    found = _other_kind(data)
+TAIL_BYTES = 1 << 16  # in which a zip archive lists its files
+
+
+def refuse_other_files(data: bytes, tail: bytes) -> None:
+    """Name the real type of a file that is known not to be ONNX; do nothing otherwise.
+
+    `data` are at least its first `TAIL_BYTES`, `tail` as many of its last, or all of a smaller one.
+    """
+    found = _other_kind(data, tail)
     if found is not None:
         what, hint = found
         raise AidgeError(what, hint=hint, code="MODEL_FILE")
 
 
-def _other_kind(data: bytes) -> tuple[str, str] | None:
+def _other_kind(data: bytes, tail: bytes) -> tuple[str, str] | None:
     start = data[:512]
     if not data:
         return "the file is empty, not an ONNX model", ""
@@ -37,7 +44,7 @@ def _other_kind(data: bytes) -> tuple[str, str] | None:
     if start.startswith(b"\x89HDF\r\n\x1a\n"):
         return "this is an HDF5 file (a Keras .h5 model?), not ONNX", _FROM_KERAS
     if start.startswith(b"PK\x03\x04"):
-        return _kind_of_zip(data)
+        return _kind_of_zip(data, tail)
     if start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return "this is a Python pickle (a PyTorch .pt file?), not ONNX", _FROM_TORCH
     if start.startswith(b"ORTM") or start[4:8] == b"ORTM":
@@ -49,10 +56,10 @@ def _other_kind(data: bytes) -> tuple[str, str] | None:
     return None
 
 
-def _kind_of_zip(data: bytes) -> tuple[str, str]:
-    if b"data.pkl" in data[:4096] or b"data.pkl" in data[-65536:]:
+def _kind_of_zip(data: bytes, tail: bytes) -> tuple[str, str]:
+    if b"data.pkl" in data[:4096] or b"data.pkl" in tail:
         return "this is a PyTorch file (.pt), not ONNX", _FROM_TORCH
-    if b"model.weights.h5" in data[-65536:]:
+    if b"model.weights.h5" in tail:
         return "this is a Keras file (.keras), not ONNX", _FROM_KERAS.replace("model.h5", "model.keras")
     return "this is a zip archive, not ONNX", "unpack it first"
 

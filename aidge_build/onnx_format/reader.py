@@ -10,7 +10,7 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from aidge_build.errors import AidgeError
-from aidge_build.onnx_format.kinds import refuse_other_files
+from aidge_build.onnx_format.kinds import TAIL_BYTES, refuse_other_files
 from aidge_build.onnx_format.model import AttributeValue, ModelNode, OnnxModel, ValueInfo
 from aidge_build.onnx_format.schema import means_the_same
 from aidge_build.onnx_format.tensors import external_location, read_tensor
@@ -45,7 +45,7 @@ def external_locations(data: bytes, where: str = "") -> tuple[str, ...]:
 
 
 def _parse(data: bytes) -> onnx.ModelProto:
-    refuse_other_files(data)
+    refuse_other_files(data, data[-TAIL_BYTES:])
     check_wire(data, onnx.ModelProto.DESCRIPTOR)
     model = onnx.ModelProto()
     try:

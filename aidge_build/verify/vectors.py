@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import io
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,19 +16,42 @@ import numpy
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
+from aidge_build.reading import read_regular
+
+LARGEST_VECTOR_BYTES = 512 << 20
+# zipfile, zlib and numpy let many kinds of error escape on damaged files; all mean the same to the user.
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, TypeError, ArithmeticError),
+    *(AttributeError, RuntimeError, MemoryError, SyntaxError, OSError, tokenize.TokenError),
+)
 
 Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
 
 
 def read_npz(path: Path) -> Vectors:
     """The arrays of an NPZ file (no pickles)."""
+    content = read_regular(path, LARGEST_VECTOR_BYTES, "VECTORS")
     try:
-        with numpy.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
-            return {key: archive[key] for key in archive.files}
-    except OSError as error:
-        raise AidgeError(f"cannot be read: {error.strerror or error}", where=str(path), code="VECTORS") from error
-    except (ValueError, zipfile.BadZipFile, KeyError, EOFError) as error:
-        raise AidgeError(f"is not an NPZ file of plain arrays: {error}", where=str(path), code="VECTORS") from error
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        if unpacked > LARGEST_VECTOR_BYTES:
+            raise ValueError(f"its arrays have {unpacked:,} bytes, the limit is {LARGEST_VECTOR_BYTES:,}")
+        with numpy.load(io.BytesIO(content), allow_pickle=False) as archive:
+            return {key: _array(archive[key], key) for key in archive.files}
+    except _DAMAGE as error:
+        raise AidgeError(
+            f"is not an NPZ file of plain arrays: {error}",
+            where=str(path),
+            code="VECTORS",
+            hint="numpy.savez(file, x=...) writes one",
+        ) from error
+
+
+def _array(value: object, key: str) -> numpy.ndarray:
+    """Members of the archive that are no array come as bytes."""
+    if not isinstance(value, numpy.ndarray):
+        raise ValueError(f"{key} is no array")
+    return value
 
 
 def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:

@@ -93,7 +93,9 @@ def test_a_file_that_is_no_model_is_named(content, message):
 def test_a_pytorch_file_gets_the_command_that_converts_it():
     message = refusal(b"PK\x03\x04\0\0archive/data.pkl")
     assert message.startswith("m.onnx: this is a PyTorch file (.pt), not ONNX. Hint: ")
-    assert "torch.onnx.export(m, " in message
+    assert "torch.onnx.export(m.eval(), " in message
+    assert "weights_only=True" in message and "weights_only=False" not in message
+    assert message.endswith("a .pt file that holds a whole network runs code when it is loaded: load only your own")
 
 
 def test_deep_nesting_is_refused_before_protobuf_sees_it():

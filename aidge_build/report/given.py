@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: MIT
+"""What a report reads of files that were written before: plans, counts, an older report (shapes of `reading.require_shape`)."""
+
+from __future__ import annotations
+
+from types import NoneType
+
+_NUMBER = (int, NoneType)
+_LIFE = {"offset_bytes": int, "size_bytes": int, "first": int, "last": int}
+PLAN = {
+    "model": str,
+    "lower_bound_bytes?": _NUMBER,
+    "layers": [{"symbol": str, "name?": str, "op?": str, "kernel?": str, "library?": str, "macs?": _NUMBER}],
+    "peak_buffers?": [_LIFE],
+    "buffers?": [{"name": str, "kind": str, "region": str, **_LIFE}],
+}
+COUNTS = {
+    "models?": [str],
+    "runs?": _NUMBER,
+    "run_instructions?": _NUMBER,
+    "run_cycles_estimated?": _NUMBER,
+    "cycles_validation?": str,
+    "layers": [{"name": str, "instructions?": _NUMBER, "cycles_estimated?": _NUMBER}],
+}
+REPORT = {
+    "schema": int,
+    "stack_bound_bytes?": _NUMBER,
+    "regions": [
+        {"name": str, "kind": str, "used_bytes": int, "groups": [{"name": str, "items": [{"name": str, "size_bytes": int}]}]}
+    ],
+}

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("arithmetic", "elf", "memory", "recipes", "verify")
 GROWING = {"aidge_build.elf.frames.State"}  # the registers of a simulated core, changed instruction by instruction
 BY_IDENTITY = {
+    "aidge_build.arithmetic.lines.Line",
     "aidge_build.arithmetic.thresholds.HighForm",
     "aidge_build.arithmetic.thresholds.LowForm",
     "aidge_build.arithmetic.thresholds.Staircase",

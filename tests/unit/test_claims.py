@@ -106,6 +106,10 @@ def test_a_note_that_is_cut_off_is_damaged_and_none_of_another_version():
     for length in (0, 1, 5, 6, 7, 100, len(image.notes[0]) - 1):
         with pytest.raises(AidgeError, match="is damaged"):
             read_claims(SimpleNamespace(**{**vars(image), "notes": (image.notes[0][:length],)}))
+    padded = SimpleNamespace(**{**vars(image), "notes": (image.notes[0] + b"\0\0\1",)})
+    assert read_claims(padded) == read_claims(image)
+    with pytest.raises(AidgeError, match="an older version of aidge-build"):
+        read_claims(noted(b"", version=2))
     for version in (2, 4, 65_535):
         with pytest.raises(AidgeError, match=f"its claim has version {version}, this one reads 3"):
             read_claims(noted(CLAIM, version=version))

@@ -23,6 +23,7 @@ def test_the_parts_of_an_arena_are_the_symbols_that_begin_and_end_as_theirs():
         absolute("aidge_kws__arena_SRAM1_bytes", 100),
         absolute("aidge_kws__arena_DTCM_bytes", 28),
         absolute("aidge_kws__arena_SRAM1_words", 7),
+        absolute("aidge_kws__arena__bytes", 3),
         absolute("other_bytes", 9),
         SimpleNamespace(name="aidge_kws__arena_SRAM2_bytes", address=5, kind="data"),
     ]

@@ -72,13 +72,17 @@ class MeanPool(PoolNode):
             "aidge_kit_values", {"rows": rows, "columns": columns, "row_step": columns * channels, "column_step": channels}
         )
 
+    def kinds(self) -> Constant:
+        """The counts of values that a mean may have."""
+        return Constant("counts", numpy.array(self.counts(), numpy.int32))
+
     def window_arguments(self) -> tuple[Argument, ...]:
         """Numbers for each count, the order; counts and how many, the ends of what counts, the shape."""
         counts = self.counts()
         return (
             self.numbers(),
             Literal(int(self.order())),
-            Constant("counts", numpy.array(counts, numpy.int32)),
+            self.kinds(),
             Literal(len(counts)),
             *self.counted_ends(),
             self.shape(),

@@ -33,11 +33,10 @@ class Waiting:
 
     @property
     def frame_bytes(self) -> int:
-        """Of the stack below the saved registers, which together are a multiple of 8."""
+        """Of the stack, below the saved registers."""
         if self.has_fpu:
             return 4 * (max(self.places.values()) - _FIRST_PRESERVED + 1) if self.preserved else 0
-        words = len(self._words)
-        return 4 * (words + 1 - words % 2) if words else 0
+        return 4 * len(self._words)
 
     @property
     def argument_offset(self) -> int:

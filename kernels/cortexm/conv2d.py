@@ -14,16 +14,21 @@ LARGEST_PAIR_OFFSET = 1020  # of LDRD
 
 LOAD_PLANES = """\
                     int32_t row;
-                    for (row = aidge_cortexm_move_rows(&rows, shape, top); row < shape->rows; row++) {{
-                        const aidge_cortexm_piece piece = aidge_cortexm_piece_of(&rows, shape, row);
+                    for (row = aidge_cortexm_move_rows({rows}, shape, top); row < shape->rows; row++) {{
+                        const aidge_cortexm_piece piece = aidge_cortexm_piece_of({rows}, shape, row);
                         if (piece.pixels > 0) {{
-                            {unpack}(piece.source, piece.target, piece.pixels);
+                            UNPACK(piece.source, piece.target, piece.pixels);
                         }}
                     }}"""
-LOAD_LINES = "                    aidge_cortexm_load_lines(&rows, shape, top);"
-LOAD_GROUP = "                    aidge_cortexm_load_group(&rows, shape, top, {channels});"
+LOAD_LINES = "                    aidge_cortexm_load_lines({rows}, shape, top);"
+LOAD_GROUP = "                    aidge_cortexm_load_group({rows}, shape, top, CHANNELS);"
 UNPACKED_AHEAD = 16  # words of a pixel that are unpacked without a loop
 UNPACKED_TOGETHER = 4
+
+
+def load_lines(plane: Plane) -> str:
+    """The statement that loads rows as they are."""
+    return LOAD_GROUP.replace("CHANNELS", str(plane.in_channels)) if plane.in_gap else LOAD_LINES
 
 
 def tap_order(plane: Plane) -> list[int]:
@@ -79,7 +84,7 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     offsets = ", ".join(map(str, taps))
     portable = (
         f"static const int32_t offsets[] = {{{offsets}}};\n"
-        f"    const aidge_cortexm_taps taps = {{{planes}, {buffer.span}, {len(taps)}, offsets}};\n    (void)column;\n"
+        f"    const aidge_cortexm_taps taps = {{{planes}, {buffer.span}, {len(taps)}, offsets}};\n"
         f"    aidge_cortexm_planes_row(words, output, stream, run, &taps, {stream.numbers});"
     )
     row = code.function(
@@ -87,7 +92,7 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     )
     fill = "aidge_cortexm_even_bytes((uint32_t)stream[2])"
     unpack, unpacking = unpack_text(plane.in_channels, buffer.span, plane.in_gap)
-    return name, (unpacking, row, whole_layer(name, LOAD_PLANES.format(unpack=unpack), fill, "rows.words", buffer.leaves_one))
+    return name, (unpacking, row, whole_layer(name, LOAD_PLANES.replace("UNPACK", unpack), fill, stream, buffer.leaves_one))
 
 
 def _sums(code: Routine, stream: Stream, planes: int, ahead: int, body: int, span: int, taps: list[tuple[int, int]]) -> None:
@@ -235,8 +240,9 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     name = f"aidge_cortexm_conv2d_int8_{shape}d{plane.dilations[0]}x{plane.dilations[1]}_{stream.variant}_u{unroll}"
     code = dense.routine_of(stream)
     begin_row(code, stream)
-    code(f"ldr r4, [sp, #{code.waiting.argument_offset}]", "column")
-    code.put("base", "r4")
+    code.constant("r4", buffer.size_bytes)
+    code("add r4, r4, r0")
+    code.put("base", "r4", "the column, behind the rows")
     code.constant("r5", 4 * len(order))
     code("add r4, r4, r5")
     code.put("column_end", "r4")
@@ -252,12 +258,11 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     table = ", ".join(map(str, places))
     portable = (
         f"static const int16_t gather[] = {{{table}}};\n"
-        f"    aidge_cortexm_lines_row(words, output, stream, run, column, gather, {len(order)}, {stream.numbers});"
+        f"    aidge_cortexm_lines_row(words, output, stream, run, words + {buffer.size_bytes // 4}, gather, {len(order)}, "
+        f"{stream.numbers});"
     )
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.", portable)
-    column = "rows.words + shape->rows * shape->row_words"
-    load = LOAD_GROUP.format(channels=plane.in_channels) if plane.in_gap else LOAD_LINES
-    return name, (row, whole_layer(name, load, "(uint32_t)stream[2]", column))
+    return name, (row, whole_layer(name, load_lines(plane), "(uint32_t)stream[2]", stream))
 
 
 def _gather(code: Routine, places: list[int]) -> None:

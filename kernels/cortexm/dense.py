@@ -44,12 +44,20 @@ WAITING = {  # in FPU registers; s0-s7 are for the requantization
     "output_step": 21,
     "input_step": 22,
 }
-ON_STACK = ("near_start", "near_zero", "lowest", "highest")  # of the requantization without an FPU
+HEAD_BYTES = 12  # of the stream, before `begin`
 
 
 def routine_of(stream: Stream) -> Routine:
     """An empty routine for this stream."""
-    return Routine(REGISTERS, Waiting(WAITING, ON_STACK, stream.has_fpu))
+    if stream.has_fpu:
+        return Routine(REGISTERS, Waiting(WAITING))
+    places = {name: place for name, place in WAITING.items() if name not in ("zero", "limits")}
+    return Routine(REGISTERS, Waiting(places, near_words(stream.form != INTEGER, stream.is_clamped), has_fpu=False))
+
+
+def near_words(is_needed: bool, is_clamped: bool) -> tuple[str, ...]:
+    """What waits on the stack for the requantization without an FPU."""
+    return ("near_start", "near_zero", *(("lowest", "highest") if is_clamped else ())) if is_needed else ()
 
 
 def step(code: Routine, is_packed: bool, is_first: bool = False) -> None:
@@ -225,18 +233,18 @@ def limit(code: Routine, is_clamped: bool) -> None:
 
 
 def _exactly(code: Routine, pixels: str) -> None:
-    """All sums of the group again, by a function."""
-    code.label(8, "near the middle of two levels: all sums of the group in C")
-    code("push {{r0, r1, r4-r12, lr}}")
-    head = 48 + code.waiting.offset("zero")
-    for index in range(len(pixels)):
-        if index:
-            code("ldr r0, [sp, #44]", "where pixel 1 goes")
-            code("ldr r1, [sp, #4]", "factors, multipliers")
-        code(f"add r2, sp, #{8 + 16 * index}", "sums")
-        code(f"add r3, sp, #{head}", "zero point, limits")
+    """All sums of the group again, by a function that knows these registers."""
+    code.label(8, "near the middle of two levels: all sums of the group")
+    code.get("r12", "begin")
+    code(f"sub r12, r12, #{HEAD_BYTES}", "zero point, limits")
+    code("push {{r0, lr}}")
+    code.call("aidge_cortexm_round_group")
+    if "b" in pixels:
+        code("ldr r0, [sp, #4]", "where pixel 1 goes")
+        for channel in range(GROUP):
+            code(f"mov {{a{channel}}}, {{b{channel}}}")
         code.call("aidge_cortexm_round_group")
-    code("pop {{r0, r1, r4-r12, lr}}")
+    code("pop {{r0, lr}}")
     code("b 9b")
 
 
@@ -276,7 +284,6 @@ def head_to_stack(code: Routine, registers: tuple[str, str, str], load: str, is_
     registers."""
     first, second, third = registers
     code(load, "zero point, limits")
-    code.put("zero", f"{first}, {second}")
     code(f"sxth {third}, {first}")
     code(f"sub {third}, {third}, #128")
     code.constant(first, near_halves.START)

@@ -45,7 +45,6 @@ WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "row_bytes": 12,
     "rows_end": 13,
 }
-ON_STACK = ("near_start", "near_zero", "lowest", "highest")  # of the requantization without an FPU
 LARGEST_PAIR_OFFSET = 1020  # of a load of two words
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
 
@@ -127,9 +126,17 @@ static void {name}(
 }}"""
 
 
+def _waiting(form: Form) -> Waiting:
+    if form.has_fpu:
+        return Waiting(WAITING)
+    unneeded = ("zero", "limits") if form.has_floats else ("zero", "limits", "multiplier")
+    places = {name: place for name, place in WAITING.items() if name not in unneeded}
+    return Waiting(places, (*dense.near_words(form.has_floats, form.is_clamped), "head")[: None if form.has_floats else 0], False)
+
+
 def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     plane = layer.plane
-    code = Routine(REGISTERS, Waiting(WAITING, ON_STACK, form.has_fpu))
+    code = Routine(REGISTERS, _waiting(form))
     code("ldr r12, [sp]", "head")
     code.begin()
     _load_head(code, form)
@@ -216,6 +223,7 @@ def _load_head(code: Routine, form: Form) -> None:
     if form.has_fpu:
         code("vldmia r12, {{s5-s6}}", "zero point, limits")
     elif form.has_floats:
+        code.put("head", "r12")
         dense.head_to_stack(code, ("r4", "r5", "r6"), "ldrd r4, r5, [r12]", form.is_clamped)
 
 
@@ -436,15 +444,16 @@ class _NearForm:
         code.behind(lambda: self._exactly(name, exactly))
 
     def _exactly(self, name: str, label: int) -> None:
-        code, pushed = self.code, 24
-        code.label(label, "near the middle of two levels")
-        code("push {{r0-r3, r12, lr}}")
-        code(f"mov r0, {{{name}}}")
-        code(f"ldr r1, [sp, #{pushed + code.waiting.offset('multiplier')}]")
-        code(f"add r2, sp, #{pushed + code.waiting.offset('zero')}")
+        code, pushed = self.code, 16
+        code.label(label, "near the middle of two levels: by a function that knows these registers")
+        code("push {{r2, r3, r12, lr}}")
+        code(f"ldr r12, [sp, #{pushed + code.waiting.offset('head')}]", "zero point, limits")
+        if name != "sum0":
+            code(f"mov r2, {{{name}}}")
+        code(f"ldr r3, [sp, #{pushed + code.waiting.offset('multiplier')}]")
         code.call("aidge_cortexm_round_sum")
-        code("mov {x1}, r0")
-        code("pop {{r0-r3, r12, lr}}")
+        code("mov {x1}, r2")
+        code("pop {{r2, r3, r12, lr}}")
         code(f"b {label + 1}b")
 
 

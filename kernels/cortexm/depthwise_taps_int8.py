@@ -14,7 +14,7 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode
 from . import dense
 from .assembly import Routine
 from .conditions import has_fpu, linear_spec
-from .conv2d import LARGEST_OFFSET, LOAD_GROUP, LOAD_LINES
+from .conv2d import LARGEST_OFFSET, load_lines
 from .conv2d_grouped_int8 import all_blocks, blocks_of
 from .depthwise_int8 import unfit
 from .packing import Stream, pack_blocks, taps_last_channels
@@ -73,12 +73,11 @@ def _texts(stream: Stream, buffer: Buffer) -> tuple[str, tuple[str, str]]:
     dense.groups(code, stream, lambda: _sums(code, [4 * place for place in places], second))
     end_row(code)
     portable = (
-        f"static const int16_t places[] = {{{', '.join(map(str, places))}}};\n    (void)column;\n"
+        f"static const int16_t places[] = {{{', '.join(map(str, places))}}};\n"
         f"    aidge_cortexm_taps_row(words, output, stream, run, places, {len(places)}, {stream.shift}, {stream.form_in_c});"
     )
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(places)} taps of 4 channels.", portable)
-    load = LOAD_GROUP.format(channels=plane.in_channels) if plane.in_gap else LOAD_LINES
-    return name, (row, whole_layer(name, load, "(uint32_t)stream[2]", "rows.words", buffer.leaves_one))
+    return name, (row, whole_layer(name, load_lines(plane), "(uint32_t)stream[2]", stream, buffer.leaves_one))
 
 
 def _sums(code: Routine, places: list[int], second: int) -> None:

@@ -48,6 +48,13 @@
 #define AIDGE_CORTEXM_NOINLINE static
 #endif
 
+/* Parts of functions that without an FPU call what needs much of the stack. */
+#if AIDGE_CORTEXM_FPU
+#define AIDGE_CORTEXM_APART AIDGE_CORTEXM_INLINE
+#else
+#define AIDGE_CORTEXM_APART AIDGE_CORTEXM_NOINLINE
+#endif
+
 #if defined(__ARM_FEATURE_DSP) && !defined(AIDGE_CORTEXM_PORTABLE)
 #include <arm_acle.h>
 #define AIDGE_CORTEXM_DSP 1

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 
 from aidge_build.contract.call import Struct
@@ -15,7 +16,7 @@ from . import dense
 from .assembly import Routine
 from .packing import Stream
 
-ROW_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run, uint32_t *column"
+ROW_PARAMETERS = "uint32_t *words, int8_t *output, const int32_t *stream, const aidge_cortexm_run *run"
 SCRATCH_BYTES = 4096  # wished for; a single pair of pixels may need more
 
 
@@ -169,10 +170,14 @@ def line_buffer(plane: Plane) -> Buffer:
 LAST_TWO = "            x -= x + 1 == shape->out_width ? 1 : 0; /* rows of pairs: the last two columns, one of them again */\n"
 
 
-def whole_layer(name: str, load: str, fill: str, column: str, leaves_one: bool = False) -> str:
-    """The C function around `<name>_row`: tiles, rows of the buffer, output rows. `load` are the statements that make `top` the
-    first row of the buffer; `leaves_one`: as of the Buffer, where a row function knows pairs of pixels only."""
-    return f"""/* Loads rows of the input and computes output rows from them. */
+def whole_layer(name: str, load: str, fill: str, stream: Stream, leaves_one: bool = False) -> str:
+    """The C function around `<name>_row`: tiles, rows of the buffer, output rows. `load` is the statement that makes `top` the
+    first row of the buffer; `leaves_one`: as of the Buffer, where a row function knows pairs of pixels only.
+
+    Without an FPU, where assembly keeps more on the stack, the buffer is loaded by a function of its own.
+    """
+    loading, load = ("", load.format(rows="&rows")) if stream.has_fpu else _apart(name, load.format(rows="rows"))
+    return f"""{loading}/* Loads rows of the input and computes output rows from them. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_window *shape)
 {{
     int32_t batch, x, y;
@@ -186,13 +191,22 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, v
                     const int32_t top = y * shape->stride_height - shape->pad_top;
 {load}
                 }}
-                {name}_row(rows.words, output + (y * shape->out_width + x) * shape->out_channels, stream, &run, {column});
+                {name}_row(rows.words, output + (y * shape->out_width + x) * shape->out_channels, stream, &run);
             }}
         }}
         input += shape->in_height * shape->in_width * shape->channels;
         output += shape->out_height * shape->out_width * shape->out_channels;
     }}
 }}"""
+
+
+def _apart(name: str, load: str) -> tuple[str, str]:
+    """A function that loads the buffer, and the call of it."""
+    function = (
+        f"AIDGE_CORTEXM_NOINLINE void {name}_load(aidge_cortexm_rows *rows, const aidge_cortexm_window *shape, int32_t top)\n"
+        f"{{\n{textwrap.dedent(load)}\n}}\n\n"
+    )
+    return function, f"                    {name}_load(&rows, shape, top);"
 
 
 def begin_row(code: Routine, stream: Stream) -> None:

@@ -100,7 +100,7 @@ static inline uint32_t aidge_kit_mantissa(int32_t scale, int32_t *exponent)
 }
 
 /* To 24 bits, half to even. */
-static aidge_kit_sum aidge_kit_rounded(int64_t value)
+AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_rounded(int64_t value)
 {
     uint64_t magnitude = (uint64_t)(value < 0 ? -value : value);
     const int32_t excess = aidge_kit_bits_u64(magnitude) - 24;
@@ -118,7 +118,7 @@ static inline aidge_kit_sum aidge_kit_add(aidge_kit_sum a, aidge_kit_sum b)
     return aidge_kit_rounded(a + b);
 }
 
-static aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
+AIDGE_KIT_NOINLINE aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
                                           const int32_t *numbers)
 {
     int32_t exponent;
@@ -154,7 +154,7 @@ static uint32_t aidge_kit_quotient_of_floats(uint32_t dividend, uint32_t divisor
     return aidge_kit_shift_half_even((quotient << 1) | (uint32_t)(dividend != 0u), 3);
 }
 
-static int32_t aidge_kit_level_of_sum(aidge_kit_sum sum, int32_t count, const int32_t *numbers)
+AIDGE_KIT_NOINLINE int32_t aidge_kit_level_of_sum(aidge_kit_sum sum, int32_t count, const int32_t *numbers)
 {
     const uint64_t magnitude = (uint64_t)(sum < 0 ? -sum : sum);
     int32_t exponent, of_scale, of_mean, of_level;

@@ -4,14 +4,13 @@ cores, the C beside it on the core and on this machine."""
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import shutil
 
 import numpy
 import pytest
-from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, PORTABLE, accepted, built_for, case, run, without_fpu
+from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -188,20 +187,6 @@ def test_the_c_versions_equal_the_meaning_on_this_machine():
     assert (
         run(sample(), "-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror", board="host") == []
     )
-
-
-@functools.cache
-def sample_without_fpu():
-    """Some of the cases, and all extreme ones: their sums lie at the middle of two levels, or beyond them."""
-    return tuple(without_fpu([*candidates()[:: 1 if STRESS else 9], *extreme_cases()]))
-
-
-@needs_compiler
-@pytest.mark.parametrize("flags", [("-O2",), ("-Os",), ("-O3", "-flto"), PORTABLE], ids=["O2", "Os", "LTO", "portable"])
-def test_layers_equal_the_meaning_on_a_core_without_an_fpu(flags):
-    cases = sample_without_fpu()
-    assert len(cases) > 40
-    assert run(cases, *flags, board=BOARD_WITHOUT_FPU) == []
 
 
 @needs_compiler

@@ -31,7 +31,9 @@ CALLS = {
     "cortexm": {
         "copies.h": ("aidge_cortexm_copy_bytes(p, q, i);", "aidge_cortexm_fill_bytes(p, q, i, 1);"),
         "lanes.h": ("u = aidge_cortexm_add_odd_bytes(u, (uint32_t)j);",),
-        "avgpool2d_int8.h": ("aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),
+        "avgpool2d_int8.h": (
+            "aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, m, (const aidge_cortexm_means *)s);",
+        ),
         "mean_int8.h": ("j = aidge_cortexm_int8(i);",),
         "kit/mean.h": MEAN,
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
@@ -156,7 +158,8 @@ def test_each_function_with_operands_in_its_assembly_is_among_them(library):
     folder = Path(helium_harness.KERNELS)
     for path in sorted([*(folder / library).rglob("*.h"), *(folder / "kit").rglob("*.h")]):
         statements = re.findall(r"__asm__(?: volatile)?\((.*?)\);", path.read_text(), re.S)
-        with_operands = [text for text in statements if OPERANDS.search(text)]
+        # A call in a naked function has an operand, but no register.
+        with_operands = [text for text in statements if OPERANDS.search(text) and ': "i"(' not in text]
         name = path.name if path.parent.name == library else f"kit/{path.name}"
         assert not with_operands or library == "ref" and name.startswith("kit/") or name in CALLS.get(library, ()), path
         for text in with_operands:

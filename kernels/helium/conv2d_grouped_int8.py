@@ -24,6 +24,7 @@ from .conv2d_int8 import MOST_TAPS, PIXELS, SCRATCH_BYTES, Driver, Plan, Planned
 from .geometry import Geometry, geometry_of
 from .patches import Patches
 from .product import LANES, Product
+from .rounding import rounds_by_addition
 from .staging import Staging
 from .stream import product_stream
 
@@ -165,6 +166,8 @@ class Conv2dGroupedInt8(PlannedConvolution):
         taps = numpy.moveaxis(self.inputs[1].data, 1, -1)
         numbers = linear_constants(self.operator, self.inputs, self.outputs[0], taps.reshape(shape.outputs, -1))
         windows = taps.reshape(shape.outputs, shape.kernel_height * shape.kernel_width, -1)
+        form = replace(plan.product, adds=plan.product.channels % 2 == 0 and rounds_by_addition(numbers))
+        plan = replace(plan, product=form)
         return GroupedDriver(plan).call(_streams(plan, numbers, windows))
 
 

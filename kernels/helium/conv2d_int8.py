@@ -19,6 +19,7 @@ from .conditions import NARROW, linear_spec
 from .geometry import Geometry, geometry_of
 from .patches import Patches
 from .product import LANES, Product
+from .rounding import rounds_by_addition
 from .staging import Staging
 from .stationary import Stationary
 from .stream import product_stream
@@ -206,8 +207,9 @@ class Conv2dInt8(PlannedConvolution):
         weights = self.inputs[1].data
         taps = numpy.moveaxis(weights, 1, -1).reshape(shape.outputs, shape.kernel_height, shape.kernel_width, shape.channels)
         numbers = linear_constants(self.operator, self.inputs, self.outputs[0], taps.reshape(shape.outputs, -1))
+        form = replace(form, adds=form.channels % 2 == 0 and rounds_by_addition(numbers))
         windows = taps.reshape(shape.outputs, form.rows, form.taps, -1)
-        return Driver(plan).call(product_stream(form, windows, numbers))
+        return Driver(replace(plan, product=form)).call(product_stream(form, windows, numbers))
 
 
 class Driver:
@@ -220,7 +222,9 @@ class Driver:
     @property
     def name(self) -> str:
         way = "_patches" if self.plan.patches else "_rows" if self.plan.staging else ""
-        return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{way}{'_clamped' if self.plan.product.clamps else ''}"
+        form = self.plan.product
+        ways = f"{way}{'_clamped' if form.clamps else ''}{'_adding' if form.adds else ''}"
+        return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{ways}"
 
     @property
     def note(self) -> str:

@@ -5,7 +5,7 @@
 /*
  * y = requantize(x * weights + bias).
  *
- * stream: int32 {input zero point, zero point, lowest, highest}; for each eight outputs int32 biases and, for each 16 inputs,
+ * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each eight outputs int32 biases and, for each 16 inputs,
  *   16 weights of outputs 0 4 2 6 1 5 3 7; float multipliers of outputs 0 2 4 6 1 3 5 7.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
@@ -15,7 +15,7 @@ static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream,
     const int32_t weight_bytes = (inputs + 15) / 16 * 128;
     int32_t output, input;
     aidge_kit_levels levels;
-    levels.zero_point = aidge_helium_word(stream + 4);
+    levels.zero_point = (int16_t)(aidge_helium_word(stream + 4) & 0xFFFF);
     levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
     for (output = 0; output < outputs; output++) {

@@ -10,6 +10,7 @@ import numpy
 from aidge_build.kernel_kit.linear import LinearConstants
 
 from .assembly import Assembler, function
+from .rounding import zero_point_word
 
 LANES = 16
 OUTPUTS = 8  # at a time
@@ -22,15 +23,17 @@ PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream"
 
 @dataclass(frozen=True)
 class Dense:
-    """`inputs` to `outputs`."""
+    """`inputs` to `outputs`; `adds`: levels are rounded as in rounding.py."""
 
     inputs: int
     outputs: int
     clamps: bool = False
+    adds: bool = False
 
     @property
     def name(self) -> str:
-        return f"aidge_helium_dense_{self.inputs}_to_{self.outputs}{'_clamped' if self.clamps else ''}"
+        ways = f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
+        return f"aidge_helium_dense_{self.inputs}_to_{self.outputs}{ways}"
 
     @property
     def vectors(self) -> int:
@@ -46,7 +49,7 @@ class Dense:
         weights[: self.outputs, : self.inputs] = numbers.weights
         bias, multipliers = (numpy.zeros(self.groups * OUTPUTS, kind) for kind in ("<i4", "<f4"))
         bias[: self.outputs], multipliers[: self.outputs] = numbers.bias, numbers.multipliers
-        parts = [numpy.array([numbers.input_zero_point, numbers.zero_point, numbers.low, numbers.high], "<i4").tobytes()]
+        parts = [numpy.array([numbers.input_zero_point, zero_point_word(numbers), numbers.low, numbers.high], "<i4").tobytes()]
         for first in range(0, self.groups * OUTPUTS, OUTPUTS):
             chosen = [first + output for output in ORDER]
             parts.append(bias[chosen].tobytes())
@@ -97,9 +100,12 @@ class Dense:
             emit(
                 f"vcvt.f32.s32 q{register}, q{register}",
                 f"vmul.f32 q{register}, q{register}, q{2 + register}",
-                f"vcvtn.s32.f32 q{register}, q{register}",
+                f"vadd.f32 q{register}, q{register}, r9" if self.adds else f"vcvtn.s32.f32 q{register}, q{register}",
             )
-        emit("vqmovnb.s32 q0, q0", "vqmovnt.s32 q0, q1", "vqadd.s16 q0, q0, r9")
+        if self.adds:
+            emit("vmovnt.i32 q0, q1")
+        else:
+            emit("vqmovnb.s32 q0, q0", "vqmovnt.s32 q0, q1", "vqadd.s16 q0, q0, r9")
         if self.clamps:
             emit("ldr r0, [sp]", "vdup.16 q2, r11", "vmax.s16 q0, q0, q2", "vdup.16 q2, r0", "vmin.s16 q0, q0, q2")
         emit("vqmovnb.s16 q0, q0", "subs r7, #1")

@@ -10,7 +10,7 @@ typedef struct {
 /*
  * One row of the output, [pixels][channels]; rows: the rows of the input that its windows see, pads included.
  *
- * stream: int32 {input zero point, zero point, lowest, highest}; for each 16 channels int32 biases, weights [rows][taps][16],
+ * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each 16 channels int32 biases, weights [rows][taps][16],
  *   float multipliers; biases and multipliers in the order of channels 0 4 8 12, 2 6 10 14, 1 5 9 13, 3 7 11 15.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
@@ -20,7 +20,7 @@ static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const i
     const int32_t weight_bytes = shape->rows * shape->taps * 16;
     int32_t pixel, channel, row, tap;
     aidge_kit_levels levels;
-    levels.zero_point = aidge_helium_word(stream + 4);
+    levels.zero_point = (int16_t)(aidge_helium_word(stream + 4) & 0xFFFF);
     levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
     for (pixel = 0; pixel < pixels; pixel++) {

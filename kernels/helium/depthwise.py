@@ -14,6 +14,7 @@ from aidge_build.kernel_kit.linear import LinearConstants
 
 from .assembly import BYTE_REACH, Access, Assembler, function, walk
 from .geometry import Geometry
+from .rounding import zero_point_word
 
 LANES = 16
 HEAD_BYTES = 16  # of a stream: input zero point, zero point, lowest, highest
@@ -25,7 +26,8 @@ PARAMETERS = "const int8_t *const *rows, int8_t *y, const int8_t *stream, int32_
 
 @dataclass(frozen=True)
 class Depthwise:
-    """`rows` x `taps` windows, taps `tap_step` bytes apart, pixels `pixel_step` bytes apart."""
+    """`rows` x `taps` windows, taps `tap_step` bytes apart, pixels `pixel_step` bytes apart; `adds`: levels are rounded as in
+    rounding.py."""
 
     channels: int
     rows: int
@@ -33,12 +35,13 @@ class Depthwise:
     tap_step: int
     pixel_step: int
     clamps: bool = False
+    adds: bool = False
 
     @property
     def name(self) -> str:
         return (
             f"aidge_helium_depthwise_{self.rows}x{self.taps}_step_{self.tap_step}_{self.pixel_step}_channels_{self.channels}"
-            f"{'_clamped' if self.clamps else ''}"
+            f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
         )
 
     @staticmethod
@@ -73,7 +76,7 @@ class Depthwise:
         padded[: self.channels] = taps.reshape(self.channels, -1)
         bias, multipliers = (numpy.zeros(self.blocks * LANES, kind) for kind in ("<i4", "<f4"))
         bias[: self.channels], multipliers[: self.channels] = numbers.bias, numbers.multipliers
-        parts = [numpy.array([numbers.input_zero_point, numbers.zero_point, numbers.low, numbers.high], "<i4").tobytes()]
+        parts = [numpy.array([numbers.input_zero_point, zero_point_word(numbers), numbers.low, numbers.high], "<i4").tobytes()]
         for first in range(0, self.blocks * LANES, LANES):
             block = slice(first, first + LANES)
             parts += [bias[block][lanes].tobytes() for lanes in LANE_CHANNELS]
@@ -196,18 +199,13 @@ class _Printer:
                 f"vldrw.u32 q{4 + register}, [r0], #16",
                 f"vcvt.f32.s32 q{register}, q{register}",
                 f"vmul.f32 q{register}, q{register}, q{4 + register}",
-                f"vcvtn.s32.f32 q{register}, q{register}",
+                f"vadd.f32 q{register}, q{register}, r2" if self.shape.adds else f"vcvtn.s32.f32 q{register}, q{register}",
             )
-        emit(
-            "vqmovnb.s32 q4, q0",
-            "vqmovnt.s32 q4, q1",
-            "vqmovnb.s32 q5, q2",
-            "vqmovnt.s32 q5, q3",
-            "vqadd.s16 q4, q4, r2",
-            "vqadd.s16 q5, q5, r2",
-            "vqmovnb.s16 q4, q4",
-            "vqmovnt.s16 q4, q5",
-        )
+        if self.shape.adds:
+            emit("vmovnt.i32 q0, q1", "vmovnt.i32 q2, q3", "vqmovnb.s16 q4, q0", "vqmovnt.s16 q4, q2")
+        else:
+            emit("vqmovnb.s32 q4, q0", "vqmovnt.s32 q4, q1", "vqmovnb.s32 q5, q2", "vqmovnt.s32 q5, q3")
+            emit("vqadd.s16 q4, q4, r2", "vqadd.s16 q5, q5, r2", "vqmovnb.s16 q4, q4", "vqmovnt.s16 q4, q5")
         if self.shape.clamps:
             emit(f"vdup.8 q5, {self.low}", "vmax.s8 q4, q4, q5", f"vdup.8 q5, {self.high}", "vmin.s8 q4, q4, q5")
         if self.left:

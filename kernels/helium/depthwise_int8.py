@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 
 from aidge_build.arithmetic.requantize import clamp_levels
@@ -18,6 +20,7 @@ from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
 from .geometry import Geometry, geometry_of
 from .planes import Planes
+from .rounding import rounds_by_addition
 from .staging import Staging
 
 MOST_ROWS, MOST_TAPS = 7, 128
@@ -81,7 +84,8 @@ class ConvDepthwise2dInt8(KernelNode):
         taps = self.inputs[1].data.reshape(shape.channels, shape.kernel_height, shape.kernel_width)
         numbers = linear_constants(self.operator, self.inputs, self.outputs[0], taps.reshape(shape.channels, -1))
         planes = self.planes(self.view)
-        return self._by_planes(planes, taps, numbers) if planes else self._by_lanes(shape, taps, numbers)
+        adds = rounds_by_addition(numbers)
+        return self._by_planes(replace(planes, adds=adds), taps, numbers) if planes else self._by_lanes(shape, taps, numbers)
 
     def _by_planes(self, form: Planes, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
         shape, name = form.shape, f"{form.name}_all"
@@ -116,9 +120,10 @@ class ConvDepthwise2dInt8(KernelNode):
             shape.dilation_width * shape.channels,
             shape.stride_width * shape.channels,
             numbers.clamps,
+            rounds_by_addition(numbers),
         )
         staging = self.staging(self.view)
-        name = f"aidge_helium_lanes_{shape.name}{'_clamped' if numbers.clamps else ''}"
+        name = form.name.replace("_depthwise_", f"_lanes_{shape.name}_", 1)
         arguments = (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), *((Scratch(),) if staging else ()))
         sources = ("depthwise.h", *(("ring.h",) if staging else ()))
         return Call(

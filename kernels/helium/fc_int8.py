@@ -12,6 +12,7 @@ from aidge_build.kernel_kit.linear import linear_constants
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .dense import PARAMETERS, Dense
+from .rounding import rounds_by_addition
 
 
 @kernel("FC", linear_spec(ROW_MAJOR))
@@ -20,7 +21,7 @@ class FcInt8(KernelNode):
         rows, (output,) = self.inputs[1].data, self.outputs
         numbers = linear_constants(self.operator, self.inputs, output, rows)
         levels = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
-        form = Dense(rows.shape[1], rows.shape[0], levels != output.dtype.range)
+        form = Dense(rows.shape[1], rows.shape[0], levels != output.dtype.range, rounds_by_addition(numbers))
         batches = self.inputs[0].dims[0]
         arguments = (Input(0), Output(0), Constant("stream", form.stream(numbers)))
         note, facts = "8 outputs at a time, requantized in float", computed("1 row x 8 outputs", 0)

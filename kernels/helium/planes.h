@@ -12,7 +12,7 @@ typedef struct {
  * Depthwise convolution of one image with stride 1, [height][width][channels]; the plane holds the zero point around
  * each channel.
  *
- * stream: int32 {input zero point, zero point, lowest, highest}, 48 bytes of offsets; for each channel its window in a grid
+ * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}, 48 bytes of offsets; for each channel its window in a grid
  *   of 4 x 4, int32 bias, float multiplier.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
@@ -22,7 +22,7 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
     const int32_t channels = shape->channels;
     int32_t out_y, out_x, channel, row, column;
     aidge_kit_levels levels;
-    levels.zero_point = aidge_helium_word(stream + 4);
+    levels.zero_point = (int16_t)(aidge_helium_word(stream + 4) & 0xFFFF);
     levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
     for (channel = 0; channel < channels; channel++) {

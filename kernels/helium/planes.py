@@ -13,6 +13,7 @@ from aidge_build.kernel_kit.linear import LinearConstants
 
 from .assembly import Assembler, function
 from .geometry import Geometry
+from .rounding import zero_point_word
 
 GRID = 4  # side of a patch
 HEAD_BYTES = 64  # of a stream: zero points, lowest, highest; offsets in patches, of stores, of the pixels of a row
@@ -25,10 +26,11 @@ PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane"
 
 @dataclass(frozen=True)
 class Planes:
-    """All channels of one image."""
+    """All channels of one image; `adds`: levels are rounded as in rounding.py."""
 
     shape: Geometry
     clamps: bool = False
+    adds: bool = False
 
     @classmethod
     def fits(cls, shape: Geometry) -> bool:
@@ -67,7 +69,7 @@ class Planes:
 
     @property
     def name(self) -> str:
-        return f"aidge_helium_planes_{self.shape.name}{'_clamped' if self.clamps else ''}"
+        return f"aidge_helium_planes_{self.shape.name}{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
 
     @property
     def instructions(self) -> int:
@@ -84,7 +86,7 @@ class Planes:
         stores = [(row * shape.out_width + column + 2 * second) * shape.channels for row, column in PLACES for second in (0, 1)]
         pixels = [pixel * shape.channels for pixel in range(8)]
         parts = [
-            numpy.array([numbers.input_zero_point, numbers.zero_point, numbers.low, numbers.high], "<i4").tobytes(),
+            numpy.array([numbers.input_zero_point, zero_point_word(numbers), numbers.low, numbers.high], "<i4").tobytes(),
             *(numpy.array(offsets, "<u2").tobytes() for offsets in (patch, stores, pixels)),
         ]
         for grid, bias, multiplier in zip(grids, numbers.bias, numbers.multipliers):
@@ -202,9 +204,13 @@ class _Printer:
             emit(f"vldrh.u16 {register}, [r1, q4]")
             emit(*(f"vmladav.s8 {total}, q{place}, {register}" for place, total in enumerate(("r0", "r2", "r4", "r6"))))
             emit("adds r1, #2", f"vmov {register}[2], {register}[0], r0, r2", f"vmov {register}[3], {register}[1], r4, r6")
-        for texts in ("vadd.i32 {0}, {0}, r7", "vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", "vcvtn.s32.f32 {0}, {0}"):
+        rounding = "vadd.f32 {0}, {0}, r9" if self.form.adds else "vcvtn.s32.f32 {0}, {0}"
+        for texts in ("vadd.i32 {0}, {0}, r7", "vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", rounding):
             emit(texts.format("q5"), texts.format("q7"))
-        emit("vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q7", "vqadd.s16 q5, q5, r9")
+        if self.form.adds:
+            emit("vmovnt.i32 q5, q7")
+        else:
+            emit("vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q7", "vqadd.s16 q5, q5, r9")
         if self.form.clamps:
             emit("ldrd r0, r2, [sp, #16]", "vdup.16 q7, r0", "vmax.s16 q5, q5, q7", "vdup.16 q7, r2", "vmin.s16 q5, q5, q7")
         emit("vqmovnb.s16 q5, q5")

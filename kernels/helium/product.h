@@ -3,7 +3,7 @@
 
 /* What a generated product computes; product.py explains the fields. Steps in bytes. */
 typedef struct {
-    int32_t pixels, pixel_step, rows, row_step, taps, tap_step, vectors, channels, tail, clamps;
+    int32_t pixels, pixel_step, rows, row_step, taps, tap_step, vectors, channels, tail, clamps, adds;
 } aidge_helium_product_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
@@ -13,7 +13,8 @@ typedef struct {
  * stream: 16 bytes of offsets, 4 of the input's zero point; for each pair of output channels, for each row, vector and tap
  *   (taps backwards in every other vector) 16 weights of the one and 16 of the other channel, then int32 {bias, bias},
  *   float {multiplier, multiplier}, int32 step << 16 | zero point; with clamps int32 {lowest, highest}. The last pair has
- *   step 0; with an odd number of channels it repeats one channel of the pair before.
+ *   step 0; with an odd number of channels it repeats one channel of the pair before. With `adds` the number of rounding.py
+ *   takes the place of step and zero point.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_product(const int8_t *x, int8_t *y, const int8_t *stream, int32_t blocks,
@@ -50,6 +51,7 @@ static void aidge_helium_product(const int8_t *x, int8_t *y, const int8_t *strea
                 y[channel] = aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers + 8 + 4 * channel), levels);
             }
             step = aidge_helium_word(numbers + 16) >> 16;
+            step = shape->adds == 0 ? step : (step & 0x40) != 0 ? 2 : 0;
             y += step;
             pair = numbers + (shape->clamps != 0 ? 28 : 20);
         } while (step != 0);

@@ -27,7 +27,8 @@ VECTORS_IN_LOOP = 8  # of a long row; an even number keeps the order of the taps
 class Product:
     """`pixels` windows at a distance of `pixel_step` bytes. A window has `rows` rows, `row_step` bytes apart, of `taps`
     groups, `tap_step` bytes apart, of `vectors` times 16 bytes; with `tail` only that many bytes of the last vector are read.
-    Outputs of neighbouring pixels lie `channels` and `gap` bytes apart. `aligned`: all addresses are multiples of four."""
+    Outputs of neighbouring pixels lie `channels` and `gap` bytes apart. `aligned`: all addresses are multiples of four.
+    `adds`: levels are rounded as in rounding.py, and pairs of channels follow each other."""
 
     pixels: int
     pixel_step: int
@@ -41,6 +42,7 @@ class Product:
     aligned: bool = False
     clamps: bool = False
     gap: int = 0
+    adds: bool = False
 
     @property
     def name(self) -> str:
@@ -49,7 +51,7 @@ class Product:
         return (
             f"aidge_helium_product_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
             f"{f'_tail_{self.tail}' if self.tail else ''}{'_aligned' if self.aligned else ''}"
-            f"{'_clamped' if self.clamps else ''}"
+            f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
         )
 
     @property
@@ -106,6 +108,7 @@ class Product:
             self.channels,
             self.tail,
             int(self.clamps),
+            int(self.adds),
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
         if not self.gap:
@@ -181,11 +184,11 @@ class _Printer:
         emit.label(2)
         self._sums(reads, counter)
         self._store()
-        emit("bne 2b")
+        emit("bmi 2b" if shape.adds else "bne 2b")
         emit(f"mov r3, {start}" if start else "ldr r3, [sp]", why="the next pixels")
         for index in range(pointers):
             emit.add(POINTERS[index], POINTERS[index], shape.pixels * shape.pixel_step)
-        emit.add("r5", "r5", shape.pixels * shape.distance - max(0, shape.channels - 2))
+        emit.add("r5", "r5", shape.pixels * shape.distance - (shape.channels if shape.adds else max(0, shape.channels - 2)))
         if blocks:
             emit(f"subs {blocks}, #1", "bne 1b")
         else:
@@ -346,12 +349,12 @@ class _Printer:
             "vcvt.f32.s32 q1, q1",
             "vmul.f32 q0, q0, r4",
             "vmul.f32 q1, q1, r6",
-            "vcvtn.s32.f32 q0, q0",
-            "vcvtn.s32.f32 q1, q1",
-            "vqmovnb.s32 q2, q0",
-            "vqmovnt.s32 q2, q1",
-            "vqadd.s16 q2, q2, r8",
         )
+        if shape.adds:
+            emit("vadd.f32 q2, q0, r8", "vadd.f32 q1, q1, r8", "vmovnt.i32 q2, q1", why="rounded by the addition")
+        else:
+            emit("vcvtn.s32.f32 q0, q0", "vcvtn.s32.f32 q1, q1", "vqmovnb.s32 q2, q0", "vqmovnt.s32 q2, q1")
+            emit("vqadd.s16 q2, q2, r8")
         if shape.clamps:
             emit("vdup.16 q3, r10", "vmax.s16 q2, q2, q3", "vdup.16 q3, r12", "vmin.s16 q2, q2, q3")
         emit("vqmovnb.s16 q2, q2")
@@ -361,4 +364,7 @@ class _Printer:
             if shape.tail:
                 emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
             emit("vpst", "vstrbt.16 q2, [r5, q7]")
-        emit("asrs r10, r8, #16", "add r5, r10", why="0 after the last pair")
+        if shape.adds:
+            emit("lsls r10, r8, #9", "add r5, #2", why="negative: there is another pair")
+        else:
+            emit("asrs r10, r8, #16", "add r5, r10", why="0 after the last pair")

@@ -69,17 +69,20 @@ class Stationary:
             "vcvt.f32.s32 q6, q6",
             "vmul.f32 q5, q5, r8",
             "vmul.f32 q6, q6, r3",
-            "vcvtn.s32.f32 q5, q5",
-            "vcvtn.s32.f32 q6, q6",
-            "vqmovnb.s32 q5, q5",
-            "vqmovnt.s32 q5, q6",
-            "vqadd.s16 q5, q5, r9",
-            "vqmovnb.s16 q5, q5",
-            "vstrb.16 q5, [r10, q7]",
         )
+        if shape.adds:
+            emit("vadd.f32 q5, q5, r9", "vadd.f32 q6, q6, r9", "vmovnt.i32 q5, q6", why="rounded by the addition")
+        else:
+            emit("vcvtn.s32.f32 q5, q5", "vcvtn.s32.f32 q6, q6", "vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q6")
+            emit("vqadd.s16 q5, q5, r9")
+        emit("vqmovnb.s16 q5, q5", "vstrb.16 q5, [r10, q7]")
         emit.add("r10", "r10", 4 * shape.distance)
         emit("le lr, 2b")
-        emit("ldr r10, [sp, #4]", "asrs r0, r9, #16", "add r10, r0", "bne 1b", why="0 after the last pair")
+        emit("ldr r10, [sp, #4]")
+        if shape.adds:
+            emit("lsls r0, r9, #9", "add r10, #2", "bmi 1b", why="negative: there is another pair")
+        else:
+            emit("asrs r0, r9, #16", "add r10, r0", "bne 1b", why="0 after the last pair")
         emit.leave(16)
         return emit.lines
 

@@ -8,6 +8,7 @@ import numpy
 from aidge_build.kernel_kit.linear import LinearConstants
 
 from .product import LANE_PIXELS, LANES, Product
+from .rounding import ENDS, GOES_ON, large_number
 
 WIDEST = 21_844  # output channels: offsets of four pixels fit 16 bits
 
@@ -26,7 +27,10 @@ def product_stream(shape: Product, windows: numpy.ndarray, numbers: LinearConsta
         parts.append(numpy.ascontiguousarray(ordered[pair].transpose(1, 0, 2)).tobytes())
         parts.append(numbers.bias[pair].astype("<i4").tobytes())
         parts.append(numbers.multipliers[pair].astype("<f4").tobytes())
-        words = [(following - first) << 16 | numbers.zero_point & 0xFFFF, *((numbers.low, numbers.high) if shape.clamps else ())]
+        step = (following - first) << 16 | numbers.zero_point & 0xFFFF
+        if shape.adds:
+            step = large_number(numbers.zero_point, GOES_ON if following != first else ENDS)
+        words = [step, *((numbers.low, numbers.high) if shape.clamps else ())]
         parts.append(numpy.array(words, "<i4").tobytes())
     return numpy.frombuffer(b"".join(parts), numpy.int8)
 

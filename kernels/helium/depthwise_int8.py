@@ -63,8 +63,8 @@ class ConvDepthwise2dInt8(KernelNode):
     def planes(cls, view: NodeView) -> Planes | None:
         """One channel at a time where that takes fewer instructions than channels in lanes."""
         shape = cls.geometry(view)
-        form = Planes(shape, _clamps(view))
-        return form if Planes.fits(shape) and form.instructions < Depthwise.instructions_for(shape) else None
+        form = Planes.best(shape, _clamps(view))
+        return form if form and form.instructions < Depthwise.instructions_for(shape) else None
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -107,7 +107,7 @@ class ConvDepthwise2dInt8(KernelNode):
             name,
             ("planes.h",),
             (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), Scratch()),
-            "one channel at a time, 2 x 4 outputs, requantized in float",
+            f"one channel at a time, {form.tile[0]} x {form.tile[1]} outputs, requantized in float",
             (form.text(), driver),
             facts=computed("8 pixels x 1 channel", 0),
         )

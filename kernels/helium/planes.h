@@ -3,17 +3,18 @@
 
 /* What a generated function for planes computes. */
 typedef struct {
-    int32_t channels, in_height, in_width, out_height, out_width, top, left;
-    int32_t width; /* of a plane with its pads */
+    int32_t channels, in_width, rows, columns; /* of the input that are read */
+    int32_t out_height, out_width, top, left;
+    int32_t width, stride; /* of a plane with its pads */
 } aidge_helium_planes_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /*
- * Depthwise convolution of one image with stride 1, [height][width][channels]; the plane holds the zero point around
+ * Depthwise convolution of one image with stride 1 or 2, [height][width][channels]; the plane holds the zero point around
  * each channel.
  *
- * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}, 48 bytes of offsets; for each channel its window in a grid
- *   of 4 x 4, int32 bias, float multiplier.
+ * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}, 48 bytes of offsets; for each channel its window in rows
+ *   of 4 bytes (stride 2: 5), 16 together, int32 bias, float multiplier.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane,
@@ -27,8 +28,8 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
     for (channel = 0; channel < channels; channel++) {
         const int8_t *grid = stream + 64 + 24 * channel;
-        for (row = 0; row < shape->in_height; row++) {
-            for (column = 0; column < shape->in_width; column++) {
+        for (row = 0; row < shape->rows; row++) {
+            for (column = 0; column < shape->columns; column++) {
                 plane[(row + shape->top) * shape->width + column + shape->left] =
                     x[(row * shape->in_width + column) * channels + channel];
             }
@@ -38,7 +39,8 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
                 uint32_t sum = (uint32_t)aidge_helium_word(grid + 16);
                 for (row = 0; row < 3; row++) {
                     for (column = 0; column < 3; column++) {
-                        sum += (uint32_t)(plane[(out_y + row) * shape->width + out_x + column] * grid[4 * row + column]);
+                        const int8_t *patch = plane + shape->stride * (out_y * shape->width + out_x);
+                        sum += (uint32_t)(patch[row * shape->width + column] * grid[(shape->stride + 3) * row + column]);
                     }
                 }
                 y[(out_y * shape->out_width + out_x) * channels + channel] =

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Depthwise convolution of small windows, one channel at a time: its plane is copied together with its pads, and a patch of
-4 x 4 bytes gives 2 x 2 outputs by four VMLADAV with the window at its four places in the patch.
+"""Depthwise convolution of small windows, one channel at a time: its plane is copied together with its pads.
+
+With stride 1 a patch of 4 x 4 bytes gives 2 x 2 outputs by four VMLADAV with the window at its four places in the patch, with
+stride 2 a patch of 3 x 5 bytes two neighbours by two. Eight outputs are a tile: 2 x 4 or, where that needs fewer, 4 x 2.
 """
 
 from __future__ import annotations
@@ -15,10 +17,10 @@ from .assembly import Assembler, function
 from .geometry import Geometry
 from .rounding import zero_point_word
 
-GRID = 4  # side of a patch
+LARGEST_WINDOW = 3  # rows, and columns
 HEAD_BYTES = 64  # of a stream: zero points, lowest, highest; offsets in patches, of stores, of the pixels of a row
-MOST_COPIED = 15  # vectors of eight pixels in a row: their places are immediate offsets
-LARGEST_OFFSET = 65_535
+LARGEST_IMMEDIATE = 127  # of the places in a row to which pixels are copied
+LARGEST_OFFSET, LARGEST_NARROW_OFFSET = 65_535, 255
 LARGEST_PLANE = 4096
 PLACES = ((0, 0), (1, 0), (0, 1), (1, 1))  # row and column of the output that each lane of a vector of sums holds
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane"
@@ -26,39 +28,83 @@ PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane"
 
 @dataclass(frozen=True)
 class Planes:
-    """All channels of one image; `adds`: levels are rounded as in rounding.py."""
+    """All channels of one image; `tall`: tiles of 4 x 2 outputs; `adds`: levels are rounded as in rounding.py."""
 
     shape: Geometry
     clamps: bool = False
+    tall: bool = False
     adds: bool = False
 
     @classmethod
-    def fits(cls, shape: Geometry) -> bool:
-        """Whether the window is small and moves by single steps, and all offsets and copies are within limits."""
-        numbers = {shape.stride_height, shape.stride_width, shape.dilation_height, shape.dilation_width}
-        form = cls(shape)
+    def best(cls, shape: Geometry, clamps: bool) -> Planes | None:
+        """The form with the fewest instructions that fits; None where none does."""
+        forms = [form for form in (cls(shape, clamps, tall) for tall in (False, True)) if form.fits]
+        return min(forms, key=lambda form: form.instructions, default=None)
+
+    @property
+    def fits(self) -> bool:
+        """Whether the window is small and moves by one or two, and all offsets and copies are within limits."""
+        shape = self.shape
+        rows, columns = self.tile
+        farthest = (rows - 1) * shape.out_width + columns - 1
         return (
-            numbers == {1}
-            and max(shape.kernel_height, shape.kernel_width) < GRID
-            and form.plane_bytes <= LARGEST_PLANE
-            and max((shape.out_width + 3) * shape.channels, 7 * shape.channels) <= LARGEST_OFFSET
-            and -(-shape.in_width // 8) <= MOST_COPIED
-            and shape.top + shape.in_height <= form.height
-            and shape.left + shape.in_width <= form.width
+            shape.stride_height == shape.stride_width <= 2
+            and shape.dilation_height == shape.dilation_width == 1
+            and max(shape.kernel_height, shape.kernel_width) <= LARGEST_WINDOW
+            and self.plane_bytes <= LARGEST_PLANE
+            and max(farthest * shape.channels, 7 * shape.channels) <= LARGEST_OFFSET
+            and (self.stride == 1 or max(self.patch) <= LARGEST_NARROW_OFFSET)
+            and self.copied[1] <= LARGEST_IMMEDIATE
+            and min(self.copied) > 0
         )
 
     @property
+    def stride(self) -> int:
+        return self.shape.stride_height
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Rows and columns of outputs."""
+        return (4, 2) if self.tall else (2, 4)
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """From top to bottom and from left to right."""
+        return -(-self.shape.out_height // self.tile[0]), -(-self.shape.out_width // self.tile[1])
+
+    @property
     def width(self) -> int:
-        """Of a plane: four outputs at a time, and two columns more."""
-        return -(-self.shape.out_width // 4) * 4 + 2
+        """Of a plane: what whole tiles read."""
+        return self._reached(self.tiles[1] * self.tile[1])
 
     @property
     def height(self) -> int:
-        return -(-self.shape.out_height // 2) * 2 + 2
+        return self._reached(self.tiles[0] * self.tile[0])
+
+    def _reached(self, outputs: int) -> int:
+        return self.stride * (outputs - 1) + LARGEST_WINDOW
 
     @property
     def plane_bytes(self) -> int:
         return self.width * self.height
+
+    @property
+    def copied(self) -> tuple[int, int]:
+        """Rows and columns of the input that tiles read."""
+        shape = self.shape
+        return min(shape.in_height, self.height - shape.top), min(shape.in_width, self.width - shape.left)
+
+    @property
+    def together(self) -> int:
+        """Pixels that one gather copies."""
+        return 16 if 15 * self.shape.channels <= LARGEST_NARROW_OFFSET else 8
+
+    @property
+    def patch(self) -> list[int]:
+        """Offsets of the lanes of a patch: of halfwords with stride 1, else of bytes, the last of which is not used."""
+        if self.stride == 1:
+            return [row * self.width + 2 * half for row in range(4) for half in (0, 1)]
+        return [*(row * self.width + column for row in range(3) for column in range(5)), 0]
 
     @property
     def works_in_place(self) -> bool:
@@ -69,42 +115,59 @@ class Planes:
 
     @property
     def name(self) -> str:
-        return f"aidge_helium_planes_{self.shape.name}{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
+        ways = f"{'_tall' * self.tall}{'_clamped' * self.clamps}{'_adding' * self.adds}"
+        return f"aidge_helium_planes_{self.shape.name}{ways}"
 
     @property
     def instructions(self) -> int:
         """Of one image, nearly."""
-        tiles = (self.width // 4 * 33 + 5) * (self.height // 2 - 1)
-        return self.shape.channels * (tiles + self.shape.in_height * (3 * -(-self.shape.in_width // 8) + 4) + 40)
+        down, across = self.tiles
+        masked = 2 * (self.shape.out_width % self.tile[1] > 0)
+        tiles = down * (across * (31 if self.stride == 1 else 35) + 7 + masked)
+        rows, columns = self.copied
+        return self.shape.channels * (tiles + rows * (3 * -(-columns // self.together) + 4) + 40)
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
-        """`taps` [channels, rows, columns] in grids of 4 x 4, each followed by bias and multiplier."""
+        """`taps` [channels, rows, columns] as they lie in a patch, each followed by bias and multiplier."""
         shape = self.shape
-        grids = numpy.zeros((shape.channels, GRID, GRID), numpy.int8)
-        grids[:, : shape.kernel_height, : shape.kernel_width] = taps
-        patch = [row * self.width + 2 * half for row in range(GRID) for half in (0, 1)]
-        stores = [(row * shape.out_width + column + 2 * second) * shape.channels for row, column in PLACES for second in (0, 1)]
-        pixels = [pixel * shape.channels for pixel in range(8)]
+        row_bytes = 4 if self.stride == 1 else 5
+        grids = numpy.zeros((shape.channels, 16), numpy.int8)
+        for row in range(shape.kernel_height):
+            grids[:, row_bytes * row : row_bytes * row + shape.kernel_width] = taps[:, row]
+        stores = [(row * shape.out_width + column) * shape.channels for row, column, _ in self.lanes]
+        pixels = [pixel * shape.channels for pixel in range(self.together)]
         parts = [
             numpy.array([numbers.input_zero_point, zero_point_word(numbers), numbers.low, numbers.high], "<i4").tobytes(),
-            *(numpy.array(offsets, "<u2").tobytes() for offsets in (patch, stores, pixels)),
+            numpy.array(self.patch, "<u2" if self.stride == 1 else "<u1").tobytes(),
+            numpy.array(stores, "<u2").tobytes(),
+            numpy.array(pixels, "<u2" if self.together == 8 else "<u1").tobytes(),
         ]
         for grid, bias, multiplier in zip(grids, numbers.bias, numbers.multipliers):
             parts += [grid.tobytes(), numpy.array([bias], "<i4").tobytes(), numpy.array([multiplier], "<f4").tobytes()]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+    @property
+    def lanes(self) -> list[tuple[int, int, int]]:
+        """Row and column in a tile of the outputs of a vector of eight, and of which of the two vectors of sums they are."""
+        return [
+            (row + 2 * second * self.tall, column + 2 * second * (not self.tall), second)
+            for row, column in PLACES
+            for second in (0, 1)
+        ]
 
     def text(self) -> str:
         """The C text."""
         shape = self.shape
         fields = (
             shape.channels,
-            shape.in_height,
             shape.in_width,
+            *self.copied,
             shape.out_height,
             shape.out_width,
             shape.top,
             shape.left,
             self.width,
+            self.stride,
         )
         plain = (
             f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
@@ -125,7 +188,8 @@ class _Printer:
         emit, shape = self.emit, self.shape
         emit.enter(24)
         emit("str r3, [sp]", f"movw r4, #{shape.channels}", "str r4, [sp, #4]", why="plane; channels that are left")
-        emit("vldrh.u16 q4, [r2, #16]", "vldrh.u16 q6, [r2, #32]", "str r2, [sp, #8]", why="offsets")
+        patch = "h.u16" if self.form.stride == 1 else "b.u8"
+        emit(f"vldr{patch} q4, [r2, #16]", "vldrh.u16 q6, [r2, #32]", "str r2, [sp, #8]", why="offsets")
         emit("ldr r9, [r2, #4]", why="zero point")
         if self.form.clamps:
             emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
@@ -141,69 +205,89 @@ class _Printer:
         return emit.lines
 
     def _copy(self) -> None:
-        """The channel's bytes into the middle of the plane, eight pixels at a time."""
-        emit, shape = self.emit, self.shape
-        whole, left = divmod(shape.in_width, 8)
-        emit("ldr r1, [sp]", "ldr r2, [sp, #8]", "vldrh.u16 q5, [r2, #48]", "mov r0, r11", why="the channel's plane")
-        emit.add("r1", "r1", shape.top * self.form.width + shape.left)
+        """The channel's bytes into the middle of the plane, 8 or 16 pixels at a time."""
+        emit, shape, form = self.emit, self.shape, self.form
+        rows, columns = form.copied
+        together, lanes = form.together, "16" if form.together == 8 else "8"
+        whole, left = divmod(columns, together)
+        emit("ldr r1, [sp]", "ldr r2, [sp, #8]", f"vldr{'h.u16' if together == 8 else 'b.u8'} q5, [r2, #48]", "mov r0, r11")
+        emit.add("r1", "r1", shape.top * form.width + shape.left)
         if left:
-            emit(f"movs r2, #{left}", "vctp.16 r2")
-        emit(f"movw r2, #{shape.in_height}", "dls lr, r2")
+            emit(f"movs r2, #{left}", f"vctp.{lanes} r2")
+        emit(f"movw r2, #{rows}", "dls lr, r2")
         emit.label(2)
         for index in range(whole):
-            emit("vldrb.u16 q7, [r0, q5]", f"vstrb.16 q7, [r1, #{8 * index}]")
-            emit.add("r0", "r0", (8 if index + 1 < whole or left else shape.in_width - 8 * index) * shape.channels)
+            emit(f"vldrb.u{lanes} q7, [r0, q5]", f"vstrb.{lanes} q7, [r1, #{together * index}]")
+            last = index + 1 == whole and not left
+            emit.add("r0", "r0", (shape.in_width - together * index if last else together) * shape.channels)
         if left:
-            emit("vpstt", "vldrbt.u16 q7, [r0, q5]", f"vstrbt.16 q7, [r1, #{8 * whole}]")
-            emit.add("r0", "r0", left * shape.channels)
-        emit.add("r1", "r1", self.form.width)
+            emit("vpstt", f"vldrbt.u{lanes} q7, [r0, q5]", f"vstrbt.{lanes} q7, [r1, #{together * whole}]")
+            emit.add("r0", "r0", (shape.in_width - together * whole) * shape.channels)
+        emit.add("r1", "r1", form.width)
         emit("le lr, 2b")
 
     def _window(self) -> None:
+        """The window at its places in a patch."""
         emit = self.emit
-        emit("vldrw.u32 q0, [r12], #16", "movs r0, #0", "vmov q1, q0", "vshlc q1, r0, #8", why="the window at its four places")
-        emit("movs r0, #0", "vmov q2, q0", "vshlc q2, r0, #32", "movs r0, #0", "vmov q3, q1", "vshlc q3, r0, #32")
+        emit("vldrw.u32 q0, [r12], #16", "movs r0, #0", "vmov q1, q0", f"vshlc q1, r0, #{8 if self.form.stride == 1 else 16}")
+        if self.form.stride == 1:
+            emit("movs r0, #0", "vmov q2, q0", "vshlc q2, r0, #32", "movs r0, #0", "vmov q3, q1", "vshlc q3, r0, #32")
         emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
 
     def _tiles(self) -> None:
-        emit, shape = self.emit, self.shape
+        emit, shape, form = self.emit, self.shape, self.form
         emit("ldr r1, [sp]", "mov r5, r10")
-        rows = shape.out_height // 2
-        if rows:
-            emit(f"movw r3, #{rows}")
+        (down, across), (whole, left) = form.tile, divmod(shape.out_height, form.tile[0])
+        if whole:
+            emit(f"movw r3, #{whole}")
             emit.label(3)
-            self._row(2)
-            emit.add("r1", "r1", 2 * self.form.width - 4 * -(-shape.out_width // 4))
-            emit.add("r5", "r5", (2 * shape.out_width - 4 * -(-shape.out_width // 4)) * shape.channels)
+            self._row(down)
+            emit.add("r1", "r1", form.stride * (down * form.width - across * form.tiles[1]))
+            emit.add("r5", "r5", (down * shape.out_width - across * form.tiles[1]) * shape.channels)
             emit("subs r3, #1", "bne 3b")
-        if shape.out_height % 2:
-            self._row(1)
+        if left:
+            self._row(left)
 
     def _row(self, rows: int) -> None:
-        """Tiles side by side; `rows` of their two are stored."""
-        emit = self.emit
-        whole, left = divmod(self.shape.out_width, 4)
+        """Tiles side by side, of which so many rows are stored."""
+        emit, (down, across) = self.emit, self.form.tile
+        whole, left = divmod(self.shape.out_width, across)
         if whole:
-            if rows == 1:
-                self._mask(rows, 4)
+            if rows < down:
+                self._mask(rows, across)
             emit(f"movw r0, #{whole}", "dls lr, r0")
             emit.label(4)
-            self._tile(rows == 1)
+            self._tile(rows < down)
             emit("le lr, 4b")
         if left:
             self._mask(rows, left)
             self._tile(True)
 
     def _mask(self, rows: int, columns: int) -> None:
-        lanes = [row < rows and column + 2 * second < columns for row, column in PLACES for second in (0, 1)]
-        self.emit(f"movw r0, #{sum(3 << 2 * lane for lane, stored in enumerate(lanes) if stored)}", "vmsr p0, r0")
+        stored = [row < rows and column < columns for row, column, _ in self.form.lanes]
+        self.emit(f"movw r0, #{sum(3 << 2 * lane for lane, is_stored in enumerate(stored) if is_stored)}", "vmsr p0, r0")
+
+    def _sums(self) -> None:
+        """Eight sums in q5 and q7; r1 moves on to the next tile."""
+        emit, form = self.emit, self.form
+        totals = ("r0", "r2", "r4", "r6")
+        if form.stride == 1:
+            patches = [(0, totals, range(4))]
+        else:
+            patches = [(0, totals[:2], range(2)), (2 * form.width, totals[2:], range(2))]
+        second = 2 * form.stride * (form.width if form.tall else 1)
+        starts = [half * second + start for half in (0, 1) for start, _, _ in patches]
+        steps = [after - before for before, after in zip(starts, [*starts[1:], form.stride * form.tile[1]])]
+        for half, register in enumerate(("q5", "q7")):
+            for number, (_, sums, places) in enumerate(patches):
+                emit(f"vldr{'h.u16' if form.stride == 1 else 'b.u8'} {register}, [r1, q4]")
+                emit(*(f"vmladav.s8 {total}, q{place}, {register}" for total, place in zip(sums, places)))
+                emit.add("r1", "r1", steps[half * len(patches) + number])
+            emit(f"vmov {register}[2], {register}[0], r0, r2", f"vmov {register}[3], {register}[1], r4, r6")
 
     def _tile(self, masked: bool) -> None:
         emit = self.emit
-        for register in ("q5", "q7"):
-            emit(f"vldrh.u16 {register}, [r1, q4]")
-            emit(*(f"vmladav.s8 {total}, q{place}, {register}" for place, total in enumerate(("r0", "r2", "r4", "r6"))))
-            emit("adds r1, #2", f"vmov {register}[2], {register}[0], r0, r2", f"vmov {register}[3], {register}[1], r4, r6")
+        self._sums()
         rounding = "vadd.f32 {0}, {0}, r9" if self.form.adds else "vcvtn.s32.f32 {0}, {0}"
         for texts in ("vadd.i32 {0}, {0}, r7", "vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", rounding):
             emit(texts.format("q5"), texts.format("q7"))
@@ -215,4 +299,4 @@ class _Printer:
             emit("ldrd r0, r2, [sp, #16]", "vdup.16 q7, r0", "vmax.s16 q5, q5, q7", "vdup.16 q7, r2", "vmin.s16 q5, q5, q7")
         emit("vqmovnb.s16 q5, q5")
         emit(*(("vpst", "vstrbt.16 q5, [r5, q6]") if masked else ("vstrb.16 q5, [r5, q6]",)))
-        emit.add("r5", "r5", 4 * self.shape.channels)
+        emit.add("r5", "r5", self.form.tile[1] * self.shape.channels)

@@ -53,15 +53,15 @@ class Routine:
         self._lines.append((line, f"{quoted:<{_STATEMENT_COLUMN}} /* {comment} */" if comment else quoted))
 
     def function(self, result: str, name: str, parameters: str, comment: str, portable: str) -> str:
-        """The C text: a naked function where the compiler can take it, else `portable` as its body.
+        """The C text: a naked function where the compiler can take it, else `portable` as its body ("": none is needed).
 
         The basic asm statements keep to the procedure call standard; nothing in them is known to the compiler, and
         <macros>_NAKED keeps the compiler from guessing (no inlining, no clones, no register allocation across it).
         """
         declared = ", ".join(f"{self.macros}_PASSED {parameter.strip()}" for parameter in parameters.split(","))
         statements = asm_statements(self._lines, head=".syntax unified")
-        return (
+        text = (
             f"/* {comment} */\n#if {self.macros}_ASSEMBLY\n"
             f"{self.macros}_NAKED {result} {name}({declared})\n{{\n{statements}\n}}\n"
-            f"#else\nstatic {result} {name}({parameters})\n{{\n    {portable}\n}}\n#endif"
         )
+        return text + (f"#else\nstatic {result} {name}({parameters})\n{{\n    {portable}\n}}\n" if portable else "") + "#endif"

@@ -17,10 +17,11 @@ from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
 from .conditions import FITTING_SUMS, ONE_GROUP, linear_spec
 from .dense import SHAPES, Shape
-from .packing import as_words, form_of, group_starts, grouped, grouped_numbers, taps_last_channels
+from .packing import CHANNEL_WORDS, form_of, group_starts, grouped, grouped_numbers, head, taps_last_channels
 from .pixels import layer_texts
 
 MOST_SCRATCH_BYTES = 4096
+SUMS_BYTES = 32  # of a group, which stand before the column
 
 
 def shape_of(view: NodeView) -> Shape | None:
@@ -41,7 +42,7 @@ def scratch_bytes(view: NodeView, shape: Shape) -> int:
     window = view.operator.window
     fields = window2d(view.inputs[0], view.outputs[0], window).fields
     run = fields["kernel_width"] * fields["in_channels"]
-    return shape.step_bytes * fields["kernel_height"] * run + (0 if is_pointwise(window) else 2 * run)
+    return SUMS_BYTES + shape.step_bytes * fields["kernel_height"] * run + (0 if is_pointwise(window) else 2 * run)
 
 
 def _images_and_pixels(view: NodeView) -> tuple[int, int]:
@@ -76,14 +77,13 @@ class Conv2dInt8(LinearNode):
         linear = self.linear(rows)
         form = form_of(linear)
         name, texts = layer_texts(shape, form, not is_pointwise(window))
-        head = as_words(numpy.array([*linear.clamp, linear.zero_point, linear.input_zero_point]))
         arguments = [
             Input(0),
             Output(0),
             Constant("weights", grouped(linear.rows, shape.channels)),
-            Constant("numbers", numpy.concatenate([head, grouped_numbers(form, shape.channels)])),
+            Constant("numbers", numpy.concatenate([head(linear), grouped_numbers(form, shape.channels)])),
             Scratch(),
-            self._layer(shape, form, rows.shape[1]),
+            self._layer(shape, rows.shape[1]),
         ]
         if not is_pointwise(window):
             arguments.append(window2d(self.inputs[0], self.outputs[0], window))
@@ -96,7 +96,7 @@ class Conv2dInt8(LinearNode):
             facts=form.facts(f"{shape.pixels} pixels x {shape.channels} channel{'s' * (shape.channels > 1)}"),
         )
 
-    def _layer(self, shape: Shape, form, taps: int) -> Struct:
+    def _layer(self, shape: Shape, taps: int) -> Struct:
         images, pixels = _images_and_pixels(self.view)
         outputs = self.outputs[0].dims[1]
         whole = outputs - outputs % shape.channels
@@ -110,6 +110,6 @@ class Conv2dInt8(LinearNode):
                 "column_bytes": shape.step_bytes * taps,
                 "entry": shape.entry(taps),
                 "whole_weights": whole * taps,
-                "whole_numbers": whole * form.numbers,
+                "whole_numbers": whole * CHANNEL_WORDS,
             },
         )

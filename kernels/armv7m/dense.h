@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "kit/requantize.h"
+#include "kit/near.h"
 #include "target.h"
 
 /*
@@ -7,16 +7,32 @@
  * pairs. `weights`: group of channels after group, in it tap after tap those of its channels.
  *
  * `numbers`: the head, {lowest, highest, zero point} of the output and the input's zero point; then for each channel of each
- * group {factor, low and high word of the start}, behind which a near form (arithmetic/near_halves.py) has {bias, float32
- * multiplier}. The level of a sum is (sum * factor + start) >> (32 + shift).
+ * group {factor, low and high word of the start}: the level of a sum is (sum * factor + start) >> (32 + shift). Where no factor
+ * is proved {0, bias, float32 multiplier}, which is negative where near_halves.py is not exact, either.
  */
-enum { AIDGE_ARMV7M_HEAD = 4, AIDGE_ARMV7M_FIELD = 23 };
+enum { AIDGE_ARMV7M_HEAD = 4, AIDGE_ARMV7M_FIELD = 23, AIDGE_ARMV7M_SUMS = 8 };
 
 /* Of a layer: bytes of the column, where its first turn enters the steps of the text, bytes from pixel to pixel of the output,
  * and the head of the numbers. Assembly reads it in this order. */
 typedef struct {
-    int32_t column_bytes, entry, stride, lowest, highest, zero_point;
+    int32_t lowest, highest, zero_point;
+} aidge_armv7m_limits;
+
+typedef struct {
+    int32_t column_bytes, entry, stride;
+    aidge_armv7m_limits limits;
+    int32_t *sums; /* room for those of a group */
 } aidge_armv7m_block;
+
+/* Of the head of the numbers. */
+static inline aidge_armv7m_limits aidge_armv7m_limits_of(const int32_t *numbers)
+{
+    aidge_armv7m_limits limits;
+    limits.lowest = numbers[0];
+    limits.highest = numbers[1];
+    limits.zero_point = numbers[2];
+    return limits;
+}
 
 /* The lowest bits of a sum of two pixels are the first one's, with its sign. */
 AIDGE_KIT_INLINE int32_t aidge_armv7m_first_sum(int64_t sum)
@@ -31,20 +47,48 @@ AIDGE_KIT_INLINE int32_t aidge_armv7m_limit(int32_t value, int32_t lowest, int32
     return value > highest ? highest : value;
 }
 
-AIDGE_KIT_INLINE int64_t aidge_armv7m_start(const int32_t *words)
+/* floor(multiplier * 2^32) of these bits of a float32 below 1/2. */
+static inline int32_t aidge_armv7m_near_factor(uint32_t bits)
 {
-    return (int64_t)(((uint64_t)(uint32_t)words[1] << 32) | (uint32_t)words[0]);
+    const uint32_t significand = (bits & 0x7FFFFFu) | 0x800000u;
+    const int32_t left = (int32_t)(bits >> 23) - 118; /* multiplier * 2^32 = significand * 2^left */
+    return (int32_t)(left >= 0 ? significand << left : left > -32 ? significand >> -left : 0u);
 }
 
-/* What the assembly of dense.py does; `words` of a channel's numbers. */
+/* The stored value of a sum of a channel without a line. */
+AIDGE_KIT_NOINLINE int8_t aidge_armv7m_exact_level(int32_t sum, const int32_t *numbers, const aidge_armv7m_limits *limits)
+{
+    const uint32_t bits = (uint32_t)numbers[2] & 0x7FFFFFFFu;
+    float multiplier;
+    memcpy(&multiplier, &bits, sizeof multiplier);
+    sum += numbers[1];
+    sum = numbers[2] < 0 ? aidge_kit_scale_exactly(sum, multiplier)
+                         : aidge_kit_scale_near(sum, aidge_armv7m_near_factor(bits), multiplier);
+    sum = aidge_armv7m_limit(sum, limits->lowest - limits->zero_point, limits->highest - limits->zero_point);
+    return (int8_t)(sum + limits->zero_point);
+}
+
+/* The stored value of any sum; `limits` are those of a block. */
+AIDGE_KIT_INLINE int8_t aidge_armv7m_level(int32_t sum, const int32_t *numbers, const aidge_armv7m_limits *limits, int32_t shift)
+{
+    if (numbers[0] != 0) {
+        const int64_t start = (int64_t)(((uint64_t)(uint32_t)numbers[2] << 32) | (uint32_t)numbers[1]);
+        const int64_t line = aidge_kit_multiply_s64(sum, numbers[0]) + start;
+        const int32_t level = aidge_armv7m_limit((int32_t)aidge_kit_shift_right_s64(line, 32) >> shift, -128, 127);
+        return (int8_t)aidge_armv7m_limit(level, limits->lowest, limits->highest);
+    }
+    return aidge_armv7m_exact_level(sum, numbers, limits);
+}
+
+/* What the assembly of dense.py does. */
 AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const int8_t *weights, const int32_t *numbers,
                                                    int8_t *output, const aidge_armv7m_block *block, const int32_t *end,
-                                                   int32_t *sums, int32_t pairs, int32_t channels, int32_t shift, int32_t words,
-                                                   int32_t clamped)
+                                                   int32_t pairs, int32_t channels, int32_t shift)
 {
+    int32_t *const sums = block->sums;
     const int32_t taps = block->column_bytes / (4 * pairs);
     int32_t channel, pair, pixel, tap;
-    for (; numbers != end; numbers += words * channels) {
+    for (; numbers != end; numbers += 3 * channels) {
         for (channel = 0; channel < channels; channel++) {
             for (pair = 0; pair < pairs; pair++) {
                 int64_t sum = 0;
@@ -58,16 +102,13 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const
         }
         weights += taps * channels;
         for (channel = 0; channel < channels; channel++) {
-            const int32_t *own = numbers + words * channel;
+            const int32_t *own = numbers + 3 * channel;
+            if (own[0] == 0) {
+                return numbers;
+            }
             for (pixel = 0; pixel < 2 * pairs; pixel++) {
-                const int64_t line = (int64_t)sums[2 * pairs * channel + pixel] * own[0] + aidge_armv7m_start(own + 1);
-                int32_t level = (int32_t)(line >> 32) >> shift;
-                if ((words > 3) && ((uint32_t)line < 0x800000u)) {
-                    return numbers;
-                }
-                level = aidge_armv7m_limit(level, -128, 127);
-                level = clamped != 0 ? aidge_armv7m_limit(level, block->lowest, block->highest) : level;
-                output[pixel * block->stride + channel] = (int8_t)level;
+                output[pixel * block->stride + channel]
+                    = aidge_armv7m_level(sums[2 * pairs * channel + pixel], own, &block->limits, shift);
             }
         }
         output += channels;
@@ -75,20 +116,19 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const
     return 0;
 }
 
-/* The outputs of a group from its sums, by the float32 formula. */
-AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_exact(const int32_t *numbers, const int32_t *sums, int8_t *output,
-                                                                   const aidge_armv7m_block *block, int32_t pixels,
-                                                                   int32_t channels)
+/* The outputs of a group from its sums. */
+AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_exact(const int32_t *numbers, int8_t *output,
+                                                                   const aidge_armv7m_block *block, int32_t shift,
+                                                                   int32_t pixels, int32_t channels)
 {
-    int32_t channel, pixel;
-    for (channel = 0; channel < channels; channel++) {
-        float multiplier;
-        memcpy(&multiplier, numbers + 4, sizeof multiplier);
+    const int32_t *sums = block->sums;
+    for (; channels > 0; channels--) {
+        int8_t *to = output++;
+        int32_t pixel;
         for (pixel = 0; pixel < pixels; pixel++) {
-            const int32_t level = aidge_armv7m_limit(aidge_kit_scale(*sums++ + numbers[3], multiplier),
-                                                     block->lowest - block->zero_point, block->highest - block->zero_point);
-            output[pixel * block->stride + channel] = (int8_t)(level + block->zero_point);
+            *to = aidge_armv7m_level(*sums++, numbers, &block->limits, shift);
+            to += block->stride;
         }
-        numbers += 5;
+        numbers += 3;
     }
 }

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .assembly import Code
-from .packing import FIELD, Form
+from .packing import CHANNEL_WORDS, FIELD, Form
 
 PARAMETERS = (
     "const uint32_t *column, const int8_t *weights, const int32_t *numbers, int8_t *output, const aidge_armv7m_block *block, "
@@ -20,7 +20,7 @@ PARAMETERS = (
 COLUMN, NUMBERS, OUTPUT, WEIGHTS, COLUMN_END, ENTRY, STRIDE, LOWEST, HIGHEST = (4 * index for index in range(9))
 FRAME_BYTES = 36
 SAVED_BYTES = 36
-BLOCK, END, SUMS = (FRAME_BYTES + SAVED_BYTES + 4 * index for index in range(3))
+BLOCK, END = (FRAME_BYTES + SAVED_BYTES + 4 * index for index in range(2))
 GROUP, DONE, EXACT, TABLE, STEPS = 1, 2, 3, 9, 10  # labels
 
 
@@ -71,8 +71,8 @@ SHAPES = (LARGE, MIDDLE, SMALL)  # the fewer pixels, the less scratch and the mo
 def routine(shape: Shape, form: Form) -> tuple[str, str]:
     """Name and text of a function that computes all channels of a block of pixels.
 
-    That of a near form has one more parameter, `sums`, and returns 0, or where a sum lies near the middle of two levels the
-    numbers of its group, whose sums are then in `sums`.
+    Where some channels have no line it returns 0, or the numbers of a group with such a channel, whose sums are then in
+    `block->sums`.
     """
     name = f"aidge_armv7m_dense_{shape.pairs}x{shape.channels}_{form.variant}"
     code = Code(shape.registers)
@@ -90,16 +90,11 @@ def routine(shape: Shape, form: Form) -> tuple[str, str]:
     code("cmp r0, lr")
     code(f"bne {STEPS}b")
     _end_of_group(code, shape, form)
-    numbers = f"{shape.pairs}, {shape.channels}, {form.shift}, {form.numbers}, {form.is_clamped:d}"
+    call = f"aidge_armv7m_dense(column, weights, numbers, output, block, end, {shape.pairs}, {shape.channels}, {form.shift});"
     what = f"All channels of {shape.pixels} pixels, {shape.channels} at once."
-    if form.is_near:
-        portable = f"return aidge_armv7m_dense(column, weights, numbers, output, block, end, sums, {numbers});"
-        return name, code.function("const int32_t *", name, f"{PARAMETERS}, int32_t *sums", what, portable)
-    portable = (
-        f"int32_t sums[{len(shape.sums) * 2}];\n"
-        f"    (void)aidge_armv7m_dense(column, weights, numbers, output, block, end, sums, {numbers});"
-    )
-    return name, code.function("void", name, PARAMETERS, what, portable)
+    if form.is_proved:
+        return name, code.function("void", name, PARAMETERS, what, f"(void){call}")
+    return name, code.function("const int32_t *", name, PARAMETERS, what, f"return {call}")
 
 
 def _begin(code: Code, shape: Shape) -> None:
@@ -140,7 +135,10 @@ def _end_of_group(code: Code, shape: Shape, form: Form) -> None:
     code(f"ldr {{stride}}, [sp, #{STRIDE}]")
     for channel in range(shape.channels):
         pairs = shape.sums[channel * shape.pairs : (channel + 1) * shape.pairs]
-        code(f"ldr {{factor}}, [{{numbers}}], #{4 * form.numbers}")
+        code(f"ldr {{factor}}, [{{numbers}}], #{4 * CHANNEL_WORDS}")
+        if not form.is_proved:
+            code("cmp {factor}, #0")
+            code(f"beq.w {EXACT}f")
         _store_channel(code, form, [register for pair in pairs for register in pair])
     code(f"ldr {{stride}}, [sp, #{END}]")
     code(f"str {{numbers}}, [sp, #{NUMBERS}]")
@@ -150,14 +148,15 @@ def _end_of_group(code: Code, shape: Shape, form: Form) -> None:
     code("cmp {numbers}, {stride}")
     code(f"ldr r0, [sp, #{COLUMN}]")
     code(f"bne {GROUP}b")
-    if form.is_near:
+    if not form.is_proved:
         code("movs r0, #0")
     code.label(4)
     code(f"add sp, sp, #{FRAME_BYTES}")
     code("pop {{r4-r11, pc}}")
-    if form.is_near:
-        code.label(EXACT, "a sum near the middle of two levels: the caller computes the group")
-        code(f"ldr r0, [sp, #{SUMS}]")
+    if not form.is_proved:
+        code.label(EXACT, "a channel without a line: the caller computes the group")
+        code(f"ldr r0, [sp, #{BLOCK}]")
+        code("ldr r0, [r0, #24]", "sums")
         code(f"stm r0, {{{{{shape.sums[0][0]}-{shape.sums[-1][1]}}}}}")
         code(f"ldr r0, [sp, #{NUMBERS}]")
         code("b 4b")
@@ -182,11 +181,8 @@ def _store_channel(code: Code, form: Form, sums: list[str]) -> None:
 
 
 def _store(code: Code, form: Form, value: str, address: str) -> None:
-    code(f"ldrd {{low}}, {{high}}, [{{numbers}}, #{4 - 4 * form.numbers}]")
+    code(f"ldrd {{low}}, {{high}}, [{{numbers}}, #{4 - 4 * CHANNEL_WORDS}]")
     code(f"smlal {{low}}, {{high}}, {value}, {{factor}}")
-    if form.is_near:
-        code("cmp {low}, #0x800000")
-        code(f"blo.w {EXACT}f")
     code(f"ssat {{high}}, #8, {{high}}{f', asr #{form.shift}' if form.shift else ''}")
     if form.is_clamped:
         for limit, condition in ((LOWEST, "lt"), (HIGHEST, "gt")):

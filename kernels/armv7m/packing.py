@@ -8,43 +8,42 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.arithmetic.lines import Line, line
-from aidge_build.arithmetic.near_halves import START, near_factors, near_is_exact
+from aidge_build.arithmetic.near_halves import near_is_exact
 from aidge_build.contract.call import computed
 from aidge_build.kernel_kit.linear_int8 import Linear
 
 FIELD = 23  # bits of the first of two pixels' sums
 SHIFTS = (0, 4, 8)  # of the line, in order of preference: few, so that few texts differ
-LINE_NUMBERS, NEAR_NUMBERS = 3, 5  # words of a channel
+CHANNEL_WORDS = 3  # words of a channel
+_NOT_NEAR = 1 << 31
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """How sums become outputs: by a line that is proved for every sum, or by one that says where it might be wrong (`is_near`).
+    """How sums become outputs: by a line of which it is proved that it gives every level, or exactly.
 
-    `channels` [channels, words]: factor, and start as low and high word, which holds the bias, too; of a near one also the bias
-    and the float32 multiplier. A factor and a low word of 0 say that every sum might be wrong.
+    `channels` [channels, 3]: factor, and start as low and high word, which holds the bias, too; where no line is proved 0, bias
+    and the float32 multiplier, whose sign says that not even arithmetic/near_halves.py is exact.
     """
 
     channels: numpy.ndarray
     shift: int
-    is_near: bool
     is_clamped: bool
-    proved: int  # channels of which no sum, or one in 512, takes the float formula
+    proved: int
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether every channel has a line."""
+        return self.proved == len(self.channels)
 
     @property
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
-        return ("near" if self.is_near else f"line{self.shift}") + "_clamped" * self.is_clamped
-
-    @property
-    def numbers(self) -> int:
-        """Words of a channel."""
-        return NEAR_NUMBERS if self.is_near else LINE_NUMBERS
+        return f"line{self.shift}{'_some' * (not self.is_proved)}{'_clamped' * self.is_clamped}"
 
     @property
     def note(self) -> str:
-        how = "proved in integers" if not self.is_near else "in integers beside the middle of two levels, there in float"
-        return f"requantization of {self.proved} of {len(self.channels)} channels {how}"
+        return f"requantization of {self.proved} of {len(self.channels)} channels is a proved line"
 
     def facts(self, block: str) -> dict[str, str]:
         """For `Call.facts`."""
@@ -52,33 +51,34 @@ class Form:
 
 
 def form_of(linear: Linear) -> Form:
-    """The cheapest exact form of all channels."""
+    """The line that is proved for most channels."""
     stairs, free = linear.staircase(), bool(linear.free_of_clamp.all())
-    count = len(linear.rows)
-    for shift in SHIFTS:
-        found = line(stairs, shift)
-        if (found.multipliers > 0).all():
-            return Form(_line_words(linear, found), shift, False, not free, count)
-    words, proved = _near_words(linear)
-    return Form(words, 0, True, not free, proved)
+    best, shift = line(stairs, SHIFTS[0]), SHIFTS[0]
+    for other in SHIFTS[1:]:
+        if (best.multipliers > 0).all():
+            break
+        found = line(stairs, other)
+        if (found.multipliers > 0).sum() > (best.multipliers > 0).sum():
+            best, shift = found, other
+    is_proved = best.multipliers > 0
+    words = numpy.where(is_proved[:, None], _line_words(linear, best), _float_words(linear))
+    return Form(words, shift, not free, int(is_proved.sum()))
+
+
+def head(linear: Linear) -> numpy.ndarray:
+    """What stands before the channels' words: the output's limits and zero point, the input's zero point."""
+    return as_words(numpy.array([*linear.clamp, linear.zero_point, linear.input_zero_point]))
 
 
 def _line_words(linear: Linear, found: Line) -> numpy.ndarray:
-    return _words(found.multipliers, found.starts + linear.bias * found.multipliers)
+    starts = found.starts + linear.bias * found.multipliers
+    return numpy.stack([as_words(found.multipliers), as_words(starts), as_words(starts >> 32)], axis=1)
 
 
-def _near_words(linear: Linear) -> tuple[numpy.ndarray, int]:
-    factors = near_factors(linear.factors)
-    exact = near_is_exact(linear.factors, linear.largest) & (factors > 0)
-    factors = numpy.where(exact, factors, 0)
-    starts = numpy.where(exact, START + (linear.zero_point << 32) + linear.bias * factors, 0)
-    words = _words(factors, starts)
-    extra = numpy.stack([as_words(linear.bias), linear.factors.astype(numpy.float32).view(numpy.int32)], axis=1)
-    return numpy.concatenate([words, extra], axis=1), int(exact.sum())
-
-
-def _words(factors: numpy.ndarray, starts: numpy.ndarray) -> numpy.ndarray:
-    return numpy.stack([as_words(factors), as_words(starts), as_words(starts >> 32)], axis=1)
+def _float_words(linear: Linear) -> numpy.ndarray:
+    bits = linear.factors.astype(numpy.float32).view(numpy.uint32).astype(numpy.int64)
+    bits = numpy.where(near_is_exact(linear.factors, linear.largest), bits, bits | _NOT_NEAR)
+    return numpy.stack([as_words(numpy.zeros(len(bits))), as_words(linear.bias), as_words(bits)], axis=1)
 
 
 def as_words(values: numpy.ndarray) -> numpy.ndarray:

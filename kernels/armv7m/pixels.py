@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .assembly import Code
 from .dense import PARAMETERS, Shape, routine
-from .packing import FIELD, Form
+from .packing import CHANNEL_WORDS, FIELD, Form
 
 TAPS_TOGETHER = 4  # that a turn of the gathering loop takes
 
@@ -50,26 +50,25 @@ def _pair(code: Code, shape: Shape) -> None:
 def groups_text(shape: Shape, form: Form) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a function that computes groups of channels of a block, whatever their sums are."""
     dense, text = routine(shape, form)
-    if not form.is_near:
+    if form.is_proved:
         return dense, (text,)
     name = dense.replace("_dense_", "_groups_")
-    step = form.numbers * shape.channels
+    step = CHANNEL_WORDS * shape.channels
     return name, (
         text,
-        f"""/* All channels of a block; a group with a sum near the middle of two levels by the float32 formula. */
+        f"""/* All channels of a block, those without a line among them. */
 static void {name}({PARAMETERS})
 {{
     const int32_t bytes = block->column_bytes * {shape.channels} / {shape.step_bytes};
-    int32_t sums[{2 * len(shape.sums)}];
     while (numbers != end) {{
-        const int32_t *const stop = {dense}(column, weights, numbers, output, block, end, sums);
+        const int32_t *const stop = {dense}(column, weights, numbers, output, block, end);
         int32_t groups;
         if (stop == 0) {{
             break;
         }}
         groups = (int32_t)(stop - numbers) / {step};
         output += {shape.channels} * groups;
-        aidge_armv7m_exact(stop, sums, output, block, {shape.pixels}, {shape.channels});
+        aidge_armv7m_exact(stop, output, block, {form.shift}, {shape.pixels}, {shape.channels});
         output += {shape.channels};
         weights += bytes * (groups + 1);
         numbers = stop + {step};
@@ -136,16 +135,16 @@ def layer_texts(shape: Shape, form: Form, is_window: bool) -> tuple[str, tuple[s
     name = f"aidge_armv7m_{'conv2d' if is_window else 'pointwise'}_int8_{shape.pairs}x{shape.channels}_{form.variant}"
     window = ", const aidge_kit_window2d *window" if is_window else ""
     image = "window->in_height * window->in_width * window->in_channels" if is_window else "shape->pixels * shape->channels"
-    where = "(int8_t *)scratch + shape->column_bytes, input, first, numbers[3], window"
+    where = "(int8_t *)column + shape->column_bytes, input, first, numbers[3], window"
     if not is_window:
         where = "input + first * shape->channels, shape->channels"
     text = f"""/* Blocks of {shape.pixels} pixels. */
 static void {name}(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *numbers, void *scratch,
     const aidge_armv7m_layer *shape{window})
 {{
-    const aidge_armv7m_block block = aidge_armv7m_block_of(shape, numbers);
+    const aidge_armv7m_block block = aidge_armv7m_block_of(shape, numbers, (int32_t *)scratch);
     const int32_t *const whole = numbers + AIDGE_ARMV7M_HEAD + shape->whole_numbers;
-    uint32_t *const column = (uint32_t *)scratch;
+    uint32_t *const column = (uint32_t *)scratch + AIDGE_ARMV7M_SUMS;
     int32_t image, first;
     for (image = 0; image < shape->images; image++) {{
         for (first = 0; first < shape->pixels; first += {shape.pixels}) {{
@@ -154,7 +153,7 @@ static void {name}(const int8_t *input, int8_t *output, const int8_t *weights, c
             target = output + first * shape->outputs;
             {gather}(column, {where});
             {groups}(column, weights, numbers + AIDGE_ARMV7M_HEAD, target, &block, whole);
-{_last_group(shape, form, groups)}        }}
+{_last_group(shape, groups)}        }}
         input += {image};
         output += shape->pixels * shape->outputs;
     }}
@@ -162,12 +161,12 @@ static void {name}(const int8_t *input, int8_t *output, const int8_t *weights, c
     return name, (*gathering, *texts, text)
 
 
-def _last_group(shape: Shape, form: Form, groups: str) -> str:
+def _last_group(shape: Shape, groups: str) -> str:
     """Statements for the group that overlaps the one before."""
     if shape.channels == 1:
         return ""
     return f"""            if (shape->outputs % {shape.channels} != 0) {{
                 {groups}(column, weights + shape->whole_weights, whole, target + shape->outputs - {shape.channels}, &block,
-                         whole + {form.numbers * shape.channels});
+                         whole + {CHANNEL_WORDS * shape.channels});
             }}
 """

@@ -14,8 +14,10 @@ from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
 from aidge_build.elf.agreed import agreed_upon
 from aidge_build.elf.arena_proof import check_reach
+from aidge_build.elf.code_proof import CodeProof, check_code
 from aidge_build.elf.contents import check_contents
 from aidge_build.elf.findings import ERROR, RULES, Finding, in_order
+from aidge_build.elf.objects import read_names, read_object
 from aidge_build.elf.proof import Plan, check_image, keeps_plan, measure
 from aidge_build.elf.stack_proof import check_stack, way
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
@@ -37,46 +39,89 @@ SUMMARY = "prove the memory use of a linked program"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("elf", type=Path, metavar="ELF", help="the linked program")
+    parser.add_argument("elf", type=Path, nargs="?", metavar="ELF", help="the linked program")
     add_memory_arguments(parser)
     parser.add_argument(
         "--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it (repeat)"
     )
     add_agreed_arguments(parser)
+    parser.add_argument(
+        "--objects",
+        action="extend",
+        nargs="+",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="the object files of the models: their code and constants are compared with what was linked",
+    )
     add_options(parser, (*options_named(BUDGET, "max-stack", "max-flash"), *options_named(CHECK, "quiet")))
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    image = read_image(arguments.elf)
+    elf, objects = _program_and_objects(arguments)
+    image = read_image(elf)
     claims = read_claims(image)
+    code = check_code(image, read_names(elf) if objects else {}, [read_object(path) for path in objects], claims)
     plans = [_read_plan(path) for path in arguments.plan]
     regions = memories(arguments)
     agreed = agreed_upon(arguments.shares, arguments.weights_in, claims, [region.name for region in regions])
     uses, homeless = region_use(image, regions)
-    stack = stack_of(arguments.elf, image, claims, arguments.max_stack is not None)
+    stack = stack_of(elf, image, claims, arguments.max_stack is not None)
     findings = in_order(
         [
             *check_image(image, claims, plans, uses, homeless, agreed),
             *_check_reach(image, claims, stack),
             *check_contents(image, uses, arguments.max_flash),
+            *code.findings,
             *(check_stack(stack, arguments.max_stack) if stack else ()),
         ]
     )
     failed = any(finding.severity == ERROR for finding in findings)
-    data = _as_json(image, claims, uses, stack, findings)
+    data = _as_json(image, claims, uses, stack, findings) | {"code": _code_as_json(code)}
     if arguments.out:
         content = json.dumps({"schema": SCHEMA, "ok": not failed, **data}, indent=1) + "\n"
         write_sources(Sources({arguments.out.name: content.encode()}, {}), arguments.out.parent)
     shown = _shown(findings, arguments.quiet.split(",") if arguments.quiet else [])
     kept = [claim.model for claim in claims if keeps_plan(image, claim, claims, uses, agreed)]
-    return Outcome(_lines(arguments.elf, claims, kept, uses, stack, shown), data, EXIT_CHECK_FAILED if failed else 0)
+    return Outcome(_lines(elf, claims, kept, uses, code, stack, shown), data, EXIT_CHECK_FAILED if failed else 0)
 
 
 def _check_reach(image: Image, claims: tuple[Claim, ...], stack: StackUse | None) -> Iterator[Finding]:
     """Only where the stack has a bound: nothing else says how far down it grows."""
     if stack and stack.program.bytes is not None:
         yield from check_reach(image, claims, stack.program.bytes + (stack.interrupt.bytes or 0))
+
+
+def _program_and_objects(arguments: argparse.Namespace) -> tuple[Path, list[Path]]:
+    """`--objects A.o B.o ELF` names the program last, too."""
+    if arguments.elf is not None:
+        return arguments.elf, arguments.objects
+    if len(arguments.objects) < 2:
+        raise AidgeError(
+            "no program is named", where="check", hint="aidge-build check [--objects N.o N_weights.o] ELF", code="USAGE"
+        )
+    return arguments.objects[-1], arguments.objects[:-1]
+
+
+def _code_as_json(code: CodeProof) -> dict:
+    return {
+        "objects": list(code.objects),
+        "functions": code.functions,
+        "constants": code.constants,
+        "size_bytes": code.size_bytes,
+        "not_compared": list(code.not_compared),
+    }
+
+
+def _code_text(code: CodeProof) -> Iterator[str]:
+    """`code = kws.o, kws_weights.o   12 functions, 9 constants, 5,120 B`."""
+    if code.objects and not code.findings:
+        yield (
+            f"code = {', '.join(code.objects)}   {code.functions:,} functions, {code.constants:,} constants, "
+            f"{code.size_bytes:,} B"
+        )
+    yield from (f"code not compared: {reason}" for reason in code.not_compared)
 
 
 def _shown(findings: tuple[Finding, ...], quiet: list[str]) -> tuple[Finding, ...]:
@@ -143,6 +188,7 @@ def _lines(
     claims: tuple[Claim, ...],
     kept: list[str],
     uses: tuple[RegionUse, ...],
+    code: CodeProof,
     stack: StackUse | None,
     findings: tuple[Finding, ...],
 ) -> list[str]:
@@ -156,6 +202,7 @@ def _lines(
         if use.used_bytes:
             share = 100 * use.used_bytes / use.region.length_bytes
             lines.append(f"       {use.region.name:8} {use.used_bytes:>10,} / {use.region.length_bytes:>10,} B {share:5.1f} %")
+    lines += [f"       {line}" for line in _code_text(code)]
     lines += [f"       {line}" for line in (_stack_text(stack) if stack else ())]
     return lines + [finding.line(elf) for finding in findings]
 

@@ -117,6 +117,7 @@ function(aidge_check_memory executable)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "${single}" "${lists}")
   _aidge_words(arguments "${rows}")
   set(plans "")
+  set(objects "")
   foreach(model IN LISTS arg_UNPARSED_ARGUMENTS)
     if(NOT TARGET ${model})
       message(FATAL_ERROR "aidge_check_memory(${executable}): there is no target '${model}'; name those of aidge_add_model")
@@ -131,16 +132,17 @@ function(aidge_check_memory executable)
       list(PREPEND arguments ${where})
     endif()
     list(APPEND plans "--plan=${plan}")
+    list(APPEND objects "--objects=$<JOIN:$<TARGET_OBJECTS:${model}>,$<SEMICOLON>--objects=>")
     set_property(TARGET ${executable} APPEND PROPERTY LINK_DEPENDS "${plan}")
   endforeach()
   if(NOT plans)
     message(FATAL_ERROR "aidge_check_memory(${executable}): name the models: aidge_check_memory(${executable} kws)")
   endif()
   list(APPEND arguments ${plans})
-  add_custom_command(TARGET ${executable} POST_BUILD VERBATIM
+  add_custom_command(TARGET ${executable} POST_BUILD VERBATIM COMMAND_EXPAND_LISTS
     COMMAND "${CMAKE_COMMAND}" -P "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/check_memory.cmake" -- "$<TARGET_FILE:${executable}>"
             "${CMAKE_C_COMPILER}" ${AIDGE_EXECUTABLE} check "--out=$<TARGET_FILE:${executable}>.check.json" ${arguments}
-            -- "$<TARGET_FILE:${executable}>")
+            ${objects} -- "$<TARGET_FILE:${executable}>")
   set_property(TARGET ${executable} APPEND PROPERTY ADDITIONAL_CLEAN_FILES "$<TARGET_FILE:${executable}>.check.json")
   # A link that fails for want of memory, or for a wrong header of a model, is explained. The launcher is CMake itself: nothing else starts where the link passes.
   get_target_property(launcher ${executable} RULE_LAUNCH_LINK)

@@ -57,6 +57,14 @@ RULES = {
         "an array of weights does not hold the bytes that were generated",
         "nothing but the linker may write the program: link anew, and look at what changes it afterwards",
     ),
+    "COD01": Rule(
+        "code or constants are not what the object files hold",
+        "link anew from these objects; what runs behind the link must leave their code as it is",
+    ),
+    "COD02": Rule(
+        "an address in the code leads elsewhere than the object files say",
+        "link anew from these objects; what runs behind the link must leave their code as it is",
+    ),
     "STK01": Rule(
         "the stack may grow beyond its reserve or its budget",
         "a larger stack_size in the board file, or less on the path that is named",

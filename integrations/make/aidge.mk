@@ -59,4 +59,4 @@ AIDGE_KNOWN := $$(AIDGE_KNOWN) $$(filter-out $$(AIDGE_KNOWN),$$(AIDGE_PACKAGE))
 endef
 
 # The last line of the rule that links: proves the memory use, or removes the program and fails.
-AIDGE_CHECK = $(AIDGE) check $(sort $(AIDGE_BOARD)) $(addprefix --plan=,$(AIDGE_PLANS)) --out=$@.check.json -- $@ || { rm -f $@; exit 1; }
+AIDGE_CHECK = $(AIDGE) check $(sort $(AIDGE_BOARD)) $(addprefix --plan=,$(AIDGE_PLANS)) $(addprefix --objects=,$(AIDGE_OBJECTS)) --out=$@.check.json -- $@ || { rm -f $@; exit 1; }

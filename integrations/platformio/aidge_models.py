@@ -36,17 +36,19 @@ if models:
             options[option.name_in(SCONS)] = values if option.kind in SEVERAL else values[0]
     folder = os.path.join(main.subst("$BUILD_DIR"), "aidge")
     main.Tool("aidge", toolpath=[aidge_build.scons_toolpath()])
-    plans, where = [], []
+    read, where = [], []
     for model in models:
         path = main.File(os.path.join(main.subst("$PROJECT_DIR"), model))
         files = main.AidgeModel(os.path.splitext(os.path.basename(model))[0], path, out=folder, **options)
-        main.Append(PIOBUILDFILES=[main.Object(file) for file in files])
-        plans.append("--plan=%s" % files.plan.get_abspath())
+        objects = [main.Object(file) for file in files]
+        main.Append(PIOBUILDFILES=objects)
+        read.append("--plan=%s" % files.plan.get_abspath())
+        read += ["--objects=%s" % node.get_abspath() for made in objects for node in made]
         where = ["--board=" + options["board"]] if "board" in options else []
         where += ["--board-path=" + path for path in options.get("board_path", [])]
     for scope in (env, main):  # noqa: F821
         scope.AppendUnique(CPPPATH=[folder])
     # PlatformIO makes the program's node later, and forgets actions that were added to its file before.
     main.Replace(
-        LINKCOM=[main["LINKCOM"], main.AidgeAction("check", "--out=${TARGET}.check.json", *where, *plans, "--", "$TARGET")]
+        LINKCOM=[main["LINKCOM"], main.AidgeAction("check", "--out=${TARGET}.check.json", *where, *read, "--", "$TARGET")]
     )

@@ -727,9 +727,19 @@ def _plans_of(elf):
     return list(dict.fromkeys(plan for plan in plans if plan is not None))
 
 
+def _objects_of(elf, env):
+    """The objects of the generated C files among the sources of a program, also where a library holds them."""
+    suffixes = (env.subst("$OBJSUFFIX"), env.subst("$SHOBJSUFFIX"))
+    objects = [node for node in _linked(elf.sources) if node.get_suffix() in suffixes]
+    compiled = [node for node in objects if any(hasattr(source.attributes, "aidge_plan") for source in node.sources)]
+    return sorted({_path(node) for node in compiled if os.path.isfile(_path(node))})
+
+
 def _check(target, source, env):
     """Runs `aidge-build check`; its JSON goes to <elf>.check.json; a program that fails is removed."""
-    return _prove(target[0], env, ["check", "--out=" + str(target[0]) + ".check.json"] + target[0].attributes.aidge_check)
+    objects = ["--objects=" + path for path in _objects_of(target[0], env)]
+    words = ["check", "--out=" + str(target[0]) + ".check.json"] + objects + target[0].attributes.aidge_check
+    return _prove(target[0], env, words)
 
 
 def _count(target, source, env):

@@ -45,6 +45,9 @@ def compile_model(options, model):
 
 def check(options, elf):
     plans = [json.load(open(path, encoding="utf-8")) for path in options["--plan"]]
+    for path in options.get("--objects", []):
+        if not os.path.isfile(path):
+            sys.exit(f"{path}: no object")
     failed = any(plan.get("check") == "bad" for plan in plans)
     write_if_different(options["--out"][0], json.dumps({"ok": not failed, "options": options}))
     if failed:

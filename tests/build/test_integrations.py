@@ -119,6 +119,14 @@ def test_make_restores_a_deleted_output(firmware, output):
 
 
 @needs_make
+def test_make_compares_the_objects_of_models_with_the_program(firmware):
+    firmware.write("Makefile", MAKEFILE)
+    make(firmware)
+    options = json.loads(firmware.read("app.elf.check.json"))["options"]
+    assert options["--objects"] == ["build/aidge/kws.o", "build/aidge/kws_weights.o"]
+
+
+@needs_make
 def test_make_removes_a_program_that_fails_the_check(firmware):
     firmware.write("Makefile", MAKEFILE)
     firmware.write("models/kws.onnx", MODEL + "check=bad\n")
@@ -162,6 +170,8 @@ def test_platformio_builds_models_in_its_own_graph_and_checks_the_program(firmwa
     assert scons(firmware) == set()
     options = json.loads(firmware.read(".pio/build/native/aidge/kws.plan.json"))["options"]
     assert options["--optimize"] == ["size"] and options["--bind"] == ["time=49", "batch=1"]
+    objects = json.loads(firmware.read(".pio/build/native/firmware.elf.check.json"))["options"]["--objects"]
+    assert [path.rpartition("/")[2] for path in objects] == ["kws.o", "kws_weights.o"]
     firmware.write("models/kws.onnx", "topology=A\nweights=2\n")
     assert scons(firmware) == {"AIDGE kws.c", "CC kws_weights.o", "LINK firmware.elf"}
     assert sorted(path.name for path in (firmware.folder / "models").iterdir()) == ["kws.onnx"]

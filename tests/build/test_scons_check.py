@@ -28,7 +28,12 @@ def test_the_check_follows_the_link_and_leaves_its_findings_beside_the_elf(check
     findings = json.loads(checked.read("build/app.elf.check.json"))
     assert findings == {
         "ok": True,
-        "options": {"--out": ["build/app.elf.check.json"], "--board": ["host"], "--plan": ["build/kws.plan.json"]},
+        "options": {
+            "--out": ["build/app.elf.check.json"],
+            "--objects": ["build/kws.o", "build/kws_weights.o"],
+            "--board": ["host"],
+            "--plan": ["build/kws.plan.json"],
+        },
     }
     assert checked.build() == []
 
@@ -113,6 +118,22 @@ def test_the_check_takes_the_board_of_the_model_and_the_plans_of_all_models(chec
     options = json.loads(checked.read("build/app.elf.check.json"))["options"]
     assert options["--board"] == ["mine"] and options["--board-path"] == ["src/own"]
     assert options["--plan"] == ["build/kws.plan.json", "build/vad.plan.json"]
+    assert options["--objects"] == [f"build/{name}.o" for name in ("kws", "kws_weights", "vad", "vad_weights")]
+
+
+@pytest.mark.parametrize("library", ["StaticLibrary", "SharedObject"])
+def test_the_objects_of_a_model_are_compared_through_a_library_and_whatever_they_are_called(project, library):
+    made = (
+        "[env.SharedObject('x_' + c.name[:-2], c) for c in kws]" if library == "SharedObject" else "env.StaticLibrary('net', kws)"
+    )
+    project.sconstruct(
+        f"env.Tool('ar')\nkws = env.AidgeModel('kws', 'kws.onnx', board='host')\nmade = {made}\n"
+        "env['STATIC_AND_SHARED_OBJECTS_ARE_THE_SAME'] = 1\nenv.AidgeCheck(env.Program('app.elf', ['main.c', made]))"
+    )
+    project.build()
+    objects = json.loads(project.read("app.elf.check.json"))["options"]["--objects"]
+    shared = ["x_kws.os", "x_kws_weights.os"]
+    assert objects == (shared if library == "SharedObject" else ["kws.o", "kws_weights.o"])
 
 
 def test_a_check_of_a_program_without_a_model_says_what_to_write(project):

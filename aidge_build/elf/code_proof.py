@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: MIT
+"""Compares the code and constants of a program with the object files that they were linked from, byte by byte.
+
+What a linker fills in is computed again from the object's relocations and compared, too: a branch must reach the function that it
+is a branch to, through veneers where there are some.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from aidge_build.elf.claims import Claim
+from aidge_build.elf.code_places import Places, find_places
+from aidge_build.elf.findings import ERROR, Finding
+from aidge_build.elf.image import Image, source_name
+from aidge_build.elf.objects import LinkedName, ObjectFile, ObjectSymbol, Part
+from aidge_build.elf.references import Linked, Reference, references, without_fields
+from aidge_build.elf.relocations import FIELDS
+from aidge_build.elf.veneers import reached
+
+_WORD = 0xFFFFFFFF
+_MOST_FINDINGS = 8  # of one object: with a wrong object, all of it differs
+
+
+@dataclass(frozen=True)
+class CodeProof:
+    """What was compared: names of `objects`, numbers of functions and constants, and their bytes.
+
+    `not_compared` says, in plain words, what was not and why.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    objects: tuple[str, ...] = ()
+    functions: int = 0
+    constants: int = 0
+    size_bytes: int = 0
+    not_compared: tuple[str, ...] = ()
+
+
+def check_code(
+    image: Image, names: Mapping[str, Sequence[LinkedName]], objects: Sequence[ObjectFile], claims: Sequence[Claim]
+) -> CodeProof:
+    """COD01: other bytes. COD02: an address leads elsewhere."""
+    reason = _general_reason(image, objects)
+    if reason and not objects and not claims:
+        return CodeProof()
+    if reason:
+        return CodeProof(not_compared=(reason,))
+    linked = Linked(image, names)
+    comparisons = [_Comparison(one, linked) for one in objects]
+    for comparison in comparisons:
+        comparison.run()
+    found = {name for comparison in comparisons for name in comparison.functions}
+    left_out = [reason for comparison in comparisons for reason in comparison.not_compared]
+    for claim in () if any(one.refusal for one in objects) else claims:
+        missing = [name for name in claim.functions if name not in found]
+        if missing:
+            left_out.append(f"{', '.join(missing)} of model {claim.model}: in none of the objects, or not in the program")
+    return CodeProof(
+        tuple(finding for comparison in comparisons for finding in comparison.findings()),
+        tuple(comparison.objects.name for comparison in comparisons if comparison.places.bases),
+        sum(len(comparison.functions) for comparison in comparisons),
+        sum(len(comparison.constants) for comparison in comparisons),
+        sum(comparison.size_bytes for comparison in comparisons),
+        tuple(left_out),
+    )
+
+
+def _general_reason(image: Image, objects: Sequence[ObjectFile]) -> str:
+    if image.machine != "ARM":
+        return f"the program is for {image.machine}, code is read for Cortex-M alone"
+    if not objects:
+        return "no objects were given (--objects)"
+    if not image.symbols:
+        return "the program has no symbols"
+    return ""
+
+
+def _unread(kind: int) -> str:
+    """The name of a relocation whose field is left out; "" where it is compared, or where nothing is filled in."""
+    known = FIELDS.get(kind)
+    return str(kind) if known is None else known.name if known.mask and known.read is None else ""
+
+
+def _first_names(symbols: Sequence[ObjectSymbol]) -> list[ObjectSymbol]:
+    """One name of each place: a model's functions have a second one."""
+    first: dict[int, ObjectSymbol] = {}
+    for symbol in symbols:
+        if symbol.kind in ("function", "object"):
+            first.setdefault(symbol.value, symbol)
+    return list(first.values())
+
+
+class _Comparison:
+    def __init__(self, objects: ObjectFile, linked: Linked):
+        self.objects = objects
+        self.linked = linked
+        self.places = Places()
+        self.functions: list[str] = []
+        self.constants: list[str] = []
+        self.size_bytes = 0
+        self.not_compared: list[str] = []
+        self._found: list[Finding] = []
+        self._names: dict[int, list[ObjectSymbol]] = {}
+        self._unknown: set[str] = set()
+
+    def run(self) -> None:
+        if self.objects.refusal:
+            self.not_compared.append(f"{self.objects.name}: {self.objects.refusal}")
+            return
+        self.places = find_places(self.objects, self.linked)
+        for name in self.places.others:
+            self._leave_out(f"{name} is weak, and another object defines it")
+        for index, base in sorted(self.places.bases.items()):
+            part = self.objects.parts[index]
+            self._names[index] = _first_names(self.objects.names_of(index))
+            if part.content:
+                self._compare(part, base)
+            self._found += self._misplaced(part, base)
+        if not self.functions and not self.constants:
+            self._leave_out("nothing of it is in the program")
+        if self._unknown:
+            self._leave_out(f"addresses of {', '.join(sorted(self._unknown))}, which the program's symbols do not name")
+
+    def findings(self) -> Iterator[Finding]:
+        """The first ones; with a wrong object all of it differs."""
+        yield from self._found[:_MOST_FINDINGS]
+        more = len(self._found) - _MOST_FINDINGS
+        if more > 0:
+            yield Finding("COD01", ERROR, f"{self.objects.name}: {more} more differences")
+
+    def _leave_out(self, reason: str) -> None:
+        self.not_compared.append(f"{self.objects.name}: {reason}")
+
+    def _compare(self, part: Part, base: int) -> None:
+        content = self.linked.read(base, part.size_bytes)
+        met = list(references(self.objects, part, base, content))
+        spared = [one for one in met if one.is_call_of_nobody and not self._targets(one.symbol)]
+        mine, theirs = (without_fields(part, each, spared) for each in (part.content, content))
+        self._found += self._differences(part, base, mine, theirs)
+        for reference in met:
+            self._found += self._astray(part, reference) if reference not in spared else ()
+        for name in sorted({_unread(one.kind) for one in part.relocations} - {""}):
+            self._leave_out(f"fields of relocation {name} in {part.name}")
+        symbols = [symbol for symbol in self._names[part.index] if symbol.size_bytes]
+        self.functions += [source_name(symbol.name) for symbol in symbols if symbol.kind == "function"]
+        self.constants += [symbol.name for symbol in symbols if symbol.kind == "object"]
+        self.size_bytes += part.size_bytes
+
+    def _differences(self, part: Part, base: int, mine: bytes, theirs: bytes) -> Iterator[Finding]:
+        if mine == theirs:
+            return
+        if len(theirs) < len(mine):
+            yield self._other(
+                f"{self._owner(part, len(theirs))} is cut off: {len(theirs):,} of {len(mine):,} B of {part.name} are stored"
+            )
+            return
+        counts: dict[str, list[int]] = {}
+        for at in (at for at in range(len(mine)) if mine[at] != theirs[at]):
+            counts.setdefault(self._owner(part, at), []).append(at)
+        for owner, places in counts.items():
+            yield self._other(f"{owner} differs in {len(places):,} B, first at {self._place(part, base, places[0])}")
+
+    def _other(self, text: str) -> Finding:
+        return Finding("COD01", ERROR, f"{text}: it is not what {self.objects.name} holds")
+
+    def _misplaced(self, part: Part, base: int) -> Iterator[Finding]:
+        """Global symbols that the program has elsewhere than where their part lies."""
+        for symbol in self.objects.names_of(part.index):
+            addresses = [linked.address for linked in self.linked.named(symbol.name)]
+            if symbol.binding == "global" and addresses and base + symbol.value not in addresses:
+                yield Finding(
+                    "COD02",
+                    ERROR,
+                    f"{symbol.name} is at 0x{addresses[0]:08x}, but where the rest of {self.objects.name} lies it is at "
+                    f"0x{base + symbol.value:08x}",
+                )
+
+    def _astray(self, part: Part, reference: Reference) -> Iterator[Finding]:
+        symbol, kind = reference.symbol, reference.field
+        own = self.objects.parts.get(-1 if symbol.part is None else symbol.part)
+        if own is not None and own.is_merged:
+            if not self._holds(own, reference):
+                yield self._wrong(part, reference, f"a constant of {own.name}")
+            return
+        targets = self._targets(symbol)
+        if not targets and symbol.binding != "weak":
+            self._unknown.add(symbol.name or own.name if own else symbol.name)
+            return
+        for address, thumb in targets or [(0, 0)]:
+            expected = kind.number(reference.place, address, thumb, reference.addend)
+            through = reached(reference.branch_to, self.linked.read) if reference.branch_to is not None else ()
+            if reference.found == expected or (address + reference.addend + 4) & _WORD in through:
+                return
+        yield self._wrong(part, reference, symbol.name or f"{own.name if own else '?'}+0x{reference.addend & _WORD:x}")
+
+    def _targets(self, symbol: ObjectSymbol) -> list[tuple[int, int]]:
+        """The addresses that may be meant, each with what says "Thumb"."""
+        if symbol.kind == "absolute":
+            return [(symbol.value, 0)]
+        named = [] if symbol.binding == "local" else [*self.linked.named(symbol.name)]
+        if symbol.part is None and not named:  # as the linker's --wrap renames them
+            named = [*self.linked.named(f"__wrap_{symbol.name}"), *self.linked.named(symbol.name.removeprefix("__real_"))]
+        elif symbol.part is None:
+            named += self.linked.named(f"__wrap_{symbol.name}")
+        base = self.places.bases.get(-1 if symbol.part is None else symbol.part)
+        if base is not None and (symbol.binding != "weak" or not named):
+            return [(base + symbol.value, int(symbol.is_thumb))]
+        return [(linked.address, linked.thumb) for linked in named]
+
+    def _holds(self, merged: Part, reference: Reference) -> bool:
+        """Whether the constant that is named has the bytes that it has in the object, wherever the linker put it."""
+        begin = reference.symbol.value + reference.addend
+        if reference.leads_to is None or not 0 <= begin < len(merged.content):
+            return True
+        unit = max(merged.entry_bytes, 1)
+        end = begin - begin % unit + unit
+        while merged.is_text and any(merged.content[end - unit : end]) and end < len(merged.content):
+            end += unit
+        return self.linked.read(reference.leads_to, end - begin) == merged.content[begin:end]
+
+    def _wrong(self, part: Part, reference: Reference, name: str) -> Finding:
+        end = reference.branch_to if reference.branch_to is not None else reference.leads_to
+        where = self._place(part, reference.place - reference.relocation.offset, reference.relocation.offset)
+        leads = "another address" if end is None else self.linked.image.describe(end & ~1)
+        return Finding("COD02", ERROR, f"{where} leads to {leads}; {self.objects.name} says {name}")
+
+    def _owner(self, part: Part, offset: int) -> str:
+        symbols = self._names[part.index]
+        index = bisect_right([symbol.value for symbol in symbols], offset)
+        return symbols[index - 1].name if index else part.name
+
+    def _place(self, part: Part, base: int, offset: int) -> str:
+        """`kws_run+0x12 (0x08000412)`."""
+        symbols = self._names[part.index]
+        index = bisect_right([symbol.value for symbol in symbols], offset)
+        begin = symbols[index - 1].value if index else 0
+        return f"{self._owner(part, offset)}+0x{offset - begin:x} (0x{base + offset:08x})"

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: MIT
+"""Reads what a compiler wrote: the sections of an object file, what the linker was told to fill in, and the symbols."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.constants import SH_FLAGS
+from elftools.elf.elffile import ELFFile
+from elftools.elf.relocation import RelocationSection
+from elftools.elf.sections import SymbolTableSection
+
+from aidge_build.errors import AidgeError
+
+_KINDS = {"STT_FUNC": "function", "STT_OBJECT": "object", "STT_SECTION": "section", "STT_FILE": "file"}
+_BINDINGS = {"STB_LOCAL": "local", "STB_WEAK": "weak"}
+_CONTENTS = ("SHT_PROGBITS", "SHT_NOBITS", "SHT_INIT_ARRAY", "SHT_FINI_ARRAY", "SHT_PREINIT_ARRAY")
+# The linker writes these anew, and nothing runs or computes with them.
+_UNWINDING = (".ARM.ex", ".eh_frame", ".note", ".gcc_except_table")
+_SMALLEST_FIELD = 1
+_LTO = (".gnu.lto_", ".llvm.lto")
+_BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_DAMAGED = (ELFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError, zlib.error)
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """What the linker fills in `offset` bytes behind a part's begin: `kind` is the number of the Arm ELF ABI (IHI 0044).
+
+    `addend` is None where it stands in the field itself.
+    """
+
+    offset: int
+    kind: int
+    symbol: int
+    addend: int | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """A section of an object, which a linker places as a whole; `is_merged`: whose equal constants it may unite.
+
+    `entry_bytes` is the size of a constant of a merged part, `is_text` says that these are strings that end in a zero.
+    `is_shared`: of several objects that hold it only one is linked.
+    """
+
+    index: int
+    name: str
+    size_bytes: int
+    content: bytes = field(repr=False)
+    relocations: tuple[Relocation, ...] = field(repr=False)
+    is_merged: bool = False
+    is_text: bool = False
+    entry_bytes: int = 0
+    is_shared: bool = False
+
+
+@dataclass(frozen=True)
+class ObjectSymbol:
+    """A symbol of an object; `part` is the index of its section, None where the symbol is another file's or has no section.
+
+    `value` is the place in the part without the bit that says "Thumb", which is `is_thumb`.
+    """
+
+    name: str
+    part: int | None
+    value: int
+    size_bytes: int
+    kind: str
+    binding: str
+    is_thumb: bool
+
+
+@dataclass(frozen=True)
+class ObjectFile:
+    """What was compiled; `refusal` says why its bytes cannot be those that are linked, "" where they can."""
+
+    name: str
+    parts: Mapping[int, Part] = field(repr=False)
+    symbols: tuple[ObjectSymbol, ...] = field(repr=False)
+    refusal: str = ""
+
+    def names_of(self, part: int) -> list[ObjectSymbol]:
+        """The functions and objects of a part, in order of their places."""
+        return sorted(
+            (
+                symbol
+                for symbol in self.symbols
+                if symbol.part == part and symbol.kind not in ("section", "file", "label") and symbol.name
+            ),
+            key=lambda symbol: (symbol.value, symbol.name),
+        )
+
+
+@dataclass(frozen=True)
+class LinkedName:
+    """A symbol of the program: `value` has bit 0 set for a Thumb function."""
+
+    value: int
+    is_function: bool
+    is_local: bool
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+        return self.value & ~1 if self.is_function else self.value
+
+    @property
+    def thumb(self) -> int:
+        """What a reference to it adds to say "Thumb"."""
+        return self.value & 1 if self.is_function else 0
+
+
+def read_object(path: Path) -> ObjectFile:
+    """The object file `path`; AidgeError (OBJECT) where it is missing or none for an Arm core."""
+    try:
+        with open(path, "rb") as stream:
+            if stream.read(4) in _BITCODE:
+                return ObjectFile(path.name, {}, (), "it was compiled with -flto")
+            stream.seek(0)
+            return _read(ELFFile(stream), path)
+    except OSError as error:
+        raise AidgeError(
+            f"cannot read: {error.strerror}", where=str(path), hint="name the objects that were linked", code="OBJECT"
+        ) from error
+    except _DAMAGED as error:
+        raise AidgeError(
+            f"not a readable object file ({error!s:.80})",
+            where=str(path),
+            hint="name what the compiler wrote, N.o",
+            code="OBJECT",
+        ) from error
+
+
+def read_names(path: Path) -> dict[str, tuple[LinkedName, ...]]:
+    """Every symbol of a linked program by its name as the linker has it."""
+    with open(path, "rb") as stream:
+        try:
+            found: dict[str, list[LinkedName]] = {}
+            for name, linked in _linked_names(ELFFile(stream)):
+                found.setdefault(name, []).append(linked)
+        except _DAMAGED as error:
+            raise AidgeError(
+                f"not a readable ELF file ({error!s:.80})", where=str(path), hint="name the program that was linked", code="ELF"
+            ) from error
+    return {name: tuple(sorted(group, key=lambda linked: linked.value)) for name, group in found.items()}
+
+
+def _linked_names(elf: ELFFile) -> Iterator[tuple[str, LinkedName]]:
+    for symbol in _symbol_table(elf):
+        information = symbol["st_info"]
+        if symbol["st_shndx"] != "SHN_UNDEF" and symbol.name and information["type"] not in ("STT_FILE", "STT_SECTION"):
+            is_function = information["type"] == "STT_FUNC"
+            yield symbol.name, LinkedName(symbol["st_value"], is_function, information["bind"] == "STB_LOCAL")
+
+
+def _symbol_table(elf: ELFFile) -> Iterator:
+    for section in elf.iter_sections():
+        if isinstance(section, SymbolTableSection) and section["sh_type"] == "SHT_SYMTAB":
+            yield from section.iter_symbols()
+
+
+def _read(elf: ELFFile, path: Path) -> ObjectFile:
+    if elf["e_type"] != "ET_REL":
+        raise AidgeError(
+            "is not an object file",
+            where=str(path),
+            hint="name what the compiler wrote, N.o, and the program last",
+            code="OBJECT",
+        )
+    if elf["e_machine"] != "EM_ARM" or not elf.little_endian:
+        return ObjectFile(
+            path.name, {}, (), f"it is for {str(elf['e_machine']).removeprefix('EM_')}, code is read for Cortex-M alone"
+        )
+    if any(section.name.startswith(_LTO) for section in elf.iter_sections()):
+        return ObjectFile(path.name, {}, (), "it was compiled with -flto")
+    relocations = _relocations(elf)
+    parts = {
+        index: _part(index, section, relocations.get(index, ()))
+        for index, section in enumerate(elf.iter_sections())
+        if section["sh_flags"] & SH_FLAGS.SHF_ALLOC
+        and section["sh_type"] in _CONTENTS
+        and not section.name.startswith(_UNWINDING)
+    }
+    symbols = tuple(_object_symbol(symbol) for symbol in _symbol_table(elf))
+    for part in parts.values():
+        _refuse_damaged(part, len(symbols))
+    return ObjectFile(path.name, parts, symbols)
+
+
+def _refuse_damaged(part: Part, symbols: int) -> None:
+    if part.content and len(part.content) != part.size_bytes:
+        raise ValueError(f"section {part.name} lies beyond the end of the file")
+    for relocation in part.relocations:
+        if relocation.symbol >= symbols or relocation.offset + _SMALLEST_FIELD > len(part.content):
+            raise ValueError(f"a relocation of {part.name} is of no symbol, or of no place in it")
+
+
+def _part(index: int, section, relocations: tuple[Relocation, ...]) -> Part:
+    flags = section["sh_flags"]
+    return Part(
+        index,
+        section.name,
+        section["sh_size"],
+        b"" if section["sh_type"] == "SHT_NOBITS" else section.data(),
+        relocations,
+        bool(flags & SH_FLAGS.SHF_MERGE) and not relocations,  # constants that hold addresses are not united
+        bool(flags & SH_FLAGS.SHF_STRINGS),
+        section["sh_entsize"],
+        bool(flags & SH_FLAGS.SHF_GROUP),
+    )
+
+
+def _relocations(elf: ELFFile) -> dict[int, tuple[Relocation, ...]]:
+    found: dict[int, list[Relocation]] = {}
+    for section in elf.iter_sections():
+        if isinstance(section, RelocationSection) and section["sh_type"] in ("SHT_REL", "SHT_RELA"):
+            for entry in section.iter_relocations():
+                addend = entry["r_addend"] if section.is_RELA() else None
+                relocation = Relocation(entry["r_offset"], entry["r_info_type"], entry["r_info_sym"], addend)
+                found.setdefault(section["sh_info"], []).append(relocation)
+    return {index: tuple(sorted(group, key=lambda one: (one.offset, one.kind))) for index, group in found.items()}
+
+
+def _object_symbol(symbol) -> ObjectSymbol:
+    kind = _KINDS.get(symbol["st_info"]["type"], "other")
+    index, value = symbol["st_shndx"], symbol["st_value"]
+    is_thumb = kind == "function" and bool(value & 1)
+    return ObjectSymbol(
+        symbol.name,
+        index if isinstance(index, int) else None,
+        value - is_thumb,
+        symbol["st_size"],
+        "absolute" if index == "SHN_ABS" else "label" if symbol.name.startswith("$") else kind,
+        _BINDINGS.get(symbol["st_info"]["bind"], "global"),
+        is_thumb,
+    )

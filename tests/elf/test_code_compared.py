@@ -1,0 +1,448 @@
+# SPDX-License-Identifier: MIT
+"""The code of a program is that of its objects: whatever differs is found, and nothing else.
+
+One bit of each byte is turned over; AIDGE_STRESS=1 (`./sconsw stress`) takes all, in more builds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import random
+import struct
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from aidge_build.elf import read_image
+from aidge_build.elf.code_places import find_places
+from aidge_build.elf.code_proof import CodeProof, check_code
+from aidge_build.elf.image import Image
+from aidge_build.elf.objects import read_names, read_object
+from aidge_build.elf.references import Linked
+from aidge_build.errors import AidgeError
+from tests.command import aidge_build
+from tests.elf.compiled_parts import CALLER, MODEL, SCRIPT, addresses, compile_parts, link_parts, patched, proof_of, run
+from tests.elf.own_script import REGIONS, edited
+from tests.programs import needs_cross_compiler, needs_cross_cplusplus
+
+pytestmark = needs_cross_compiler
+SECTIONS = ("-ffunction-sections", "-fdata-sections")
+STRESS = bool(os.environ.get("AIDGE_STRESS"))
+BUILDS = [
+    ("cortex-m0", ("-O2",)),
+    ("cortex-m4", ("-Os", *SECTIONS)),
+    ("cortex-m33", ("-O2", "-mpure-code")),
+]
+MORE_BUILDS = [
+    ("cortex-m0", ("-O0", "-mpure-code")),
+    ("cortex-m0plus", ("-Os", "-mpure-code", *SECTIONS)),
+    ("cortex-m0", ("-O2", "-mlong-calls")),
+    ("cortex-m3", ("-O0", *SECTIONS)),
+    ("cortex-m4", ("-O3", "-g3", *SECTIONS)),
+    ("cortex-m7", ("-O2", "-mslow-flash-data")),
+    ("cortex-m55", ("-O2", "-mlong-calls", *SECTIONS)),
+    ("cortex-m23", ("-O1",)),
+]
+
+
+def ids(value) -> str:
+    return value if isinstance(value, str) else "".join(value)
+
+
+def model_of(folder: Path, cpu: str = "cortex-m4", *flags: str) -> tuple[Path, Path]:
+    """The program, and the object of its model."""
+    objects = compile_parts(folder, cpu, *(flags or ("-Os", *SECTIONS)))
+    return link_parts(folder, objects, cpu=cpu), objects[0]
+
+
+def codes(proof: CodeProof) -> set[str]:
+    return {finding.code for finding in proof.findings}
+
+
+def turned(image: Image, address: int, bit: int) -> Image:
+    """The program with one bit turned over."""
+    sections = []
+    for section in image.sections:
+        if section.content and section.address <= address < section.end:
+            content = bytearray(section.content)
+            content[address - section.address] ^= 1 << bit
+            section = dataclasses.replace(section, content=bytes(content))
+        sections.append(section)
+    return dataclasses.replace(image, sections=tuple(sections))
+
+
+@pytest.mark.parametrize("cpu, flags", [*BUILDS, *(MORE_BUILDS if STRESS else ())], ids=ids)
+def test_a_bit_that_is_turned_over_is_found_wherever_it_lies_and_nothing_before(tmp_path, cpu, flags):
+    elf, model = model_of(tmp_path, cpu, *flags)
+    image, names, objects = read_image(elf), read_names(elf), read_object(model)
+    whole = check_code(image, names, [objects], ())
+    assert (whole.findings, whole.not_compared, whole.functions, whole.constants) == ((), (), 4, 4)
+    bases = find_places(objects, Linked(image, names)).bases
+    parts = [(objects.parts[index], base) for index, base in bases.items()]
+    assert whole.size_bytes == sum(part.size_bytes for part, _ in parts if part.content)
+    for part, base in parts:
+        for at in range(len(part.content)):
+            for bit in range(8) if STRESS else (at % 8,):
+                found = check_code(turned(image, base + at, bit), names, [objects], ()).findings
+                assert found and {finding.severity for finding in found} == {"error"}, (part.name, at, bit)
+
+
+def test_a_function_that_returns_at_once_is_not_the_model(tmp_path):
+    """movs r0, #0; bx lr: as small as a patch can be."""
+    elf, model = model_of(tmp_path)
+    patched(elf, addresses(elf)["kws_run"], b"\x00\x20\x70\x47")
+    result = aidge_build("check", "--objects", model, tmp_path / "caller.o", elf, *REGIONS, "--json")
+    found = [finding for finding in result.json["findings"] if finding["code"].startswith("COD")]
+    address = addresses(elf)["kws_run"]
+    assert result.exit_code == 1 and [finding["code"] for finding in found] == ["COD01"]
+    assert found[0]["text"] == (f"kws_run differs in 4 B, first at kws_run+0x0 (0x{address:08x}): it is not what kws.o holds")
+    assert "what runs behind the link must leave" in found[0]["hint"]
+    text = aidge_build("check", elf, f"--objects={model}", *REGIONS).stdout
+    assert "error COD01: kws_run differs" in text and "code =" not in text
+
+
+def test_what_was_compared_is_said_in_text_and_json(tmp_path):
+    elf, model = model_of(tmp_path)
+    proof = proof_of(elf, model)
+    said = f"       code = kws.o   4 functions, 4 constants, {proof.size_bytes:,} B\n"
+    assert said in aidge_build("check", "--objects", model, elf).stdout
+    code = aidge_build("check", "--objects", model, tmp_path / "caller.o", "--json", "--", elf).json["code"]
+    assert code["objects"] == ["kws.o", "caller.o"] and code["not_compared"] == [] and code["functions"] == 8
+    assert code["size_bytes"] > proof.size_bytes and code["constants"] == 4 + 1  # not what nobody stores
+
+
+@pytest.mark.parametrize(
+    "flags, reason", [((), "no objects were given (--objects)"), (("-flto",), "kws.o: it was compiled with -flto")]
+)
+def test_without_objects_and_with_link_time_optimisation_the_check_says_that_code_is_not_compared(tmp_path, flags, reason):
+    objects = compile_parts(tmp_path, "cortex-m4", "-O1", *flags)
+    elf = link_parts(tmp_path, objects, *flags)
+    result = aidge_build("check", elf, *(["--objects", *objects] if flags else []))
+    assert result.exit_code == 0 and f"       code not compared: {reason}\n" in result.stdout and "code =" not in result.stdout
+    assert result.stdout.count("code not compared") == (2 if flags else 1)
+
+
+def test_objects_of_another_model_are_no_proof(tmp_path):
+    elf, _ = model_of(tmp_path)
+    (other,) = compile_parts(tmp_path, other="int vad_run(void) { return 4; }")
+    proof = proof_of(elf, other)
+    assert proof.objects == () and proof.not_compared == (
+        "other.o: nothing of it is in the program",
+        "kws_run of model kws: in none of the objects, or not in the program",
+    )
+
+
+def test_a_model_compiled_anew_is_not_the_linked_one(tmp_path):
+    elf, _ = model_of(tmp_path)
+    (newer,) = compile_parts(tmp_path, "cortex-m4", "-Os", *SECTIONS, kws=MODEL.replace("* 3.5f", "* 4.5f"))
+    (finding,) = proof_of(elf, newer).findings
+    assert finding.code == "COD01" and finding.text.startswith("kws_conv differs in ")
+    (larger,) = compile_parts(tmp_path, "cortex-m4", "-O0", kws=MODEL)
+    proof = proof_of(elf, larger)
+    assert len(proof.findings) == 8 + 1 and proof.findings[-1].text.endswith(" more differences")
+
+
+def branch_to(place: int, target: int) -> bytes:
+    """`bl target` as it stands at `place` (Armv7-M Architecture Reference Manual, A7.7.18)."""
+    offset = target - place - 4
+    sign, i1, i2 = offset >> 24 & 1, offset >> 23 & 1, offset >> 22 & 1
+    first = 0xF000 | sign << 10 | offset >> 12 & 0x3FF
+    return struct.pack("<HH", first, 0xD000 | (1 - (i1 ^ sign)) << 13 | (1 - (i2 ^ sign)) << 11 | offset >> 1 & 0x7FF)
+
+
+def test_a_branch_to_another_function_is_found_though_the_linker_fills_it_in(tmp_path):
+    elf, model = model_of(tmp_path)
+    disassembly = subprocess.run(["arm-none-eabi-objdump", "-d", elf], capture_output=True, text=True, check=True).stdout
+    place = next(int(line.split(":")[0], 16) for line in disassembly.splitlines() if "<kws_conv>" in line and "bl\t" in line)
+    patched(elf, place, branch_to(place, addresses(elf)["main"]))
+    (finding,) = proof_of(elf, model).findings
+    assert finding.code == "COD02" and finding.text == (
+        f"kws_run+0x{place - addresses(elf)['kws_run']:x} (0x{place:08x}) leads to main; kws.o says kws_conv"
+    )
+    assert not proof_of(patched(elf, place, branch_to(place, addresses(elf)["kws_conv"])), model).findings
+
+
+VENEERS = {"cortex-m0": 12, "cortex-m4": 4}
+
+
+@pytest.mark.parametrize("cpu", VENEERS)
+def test_a_branch_is_followed_through_its_veneer(tmp_path, cpu):
+    """kws_far lies in RAM, too far away for a branch to or from flash."""
+    elf, model = model_of(tmp_path, cpu, "-O1", *SECTIONS)
+    veneers = [name for name in read_names(elf) if name.endswith("_veneer")]
+    assert sorted(veneers) == ["__kws_far_veneer", "__other_veneer"] and not proof_of(elf, model).findings
+    literal = addresses(elf)["__kws_far_veneer"] + VENEERS[cpu]
+    patched(elf, literal, struct.pack("<I", addresses(elf)["main"] | 1))
+    (finding,) = proof_of(elf, model).findings
+    assert finding.code == "COD02" and "leads to __kws_far_veneer; kws.o says kws_far" in finding.text
+
+
+@pytest.mark.parametrize("cpu", ["cortex-m0", "cortex-m4"])
+def test_functions_that_changed_places_are_found(tmp_path, cpu):
+    """Both in the bytes and in the table of symbols."""
+    code = "__attribute__((noinline)) int kws_{0}(int x) {{ return x {1} 5; }}\n"
+    text = code.format("one", "+") + code.format("two", "-") + "int kws_run(int x) { return kws_one(x) * kws_two(x); }"
+    sources = {"kws": text, "caller": "int kws_run(int); void Reset_Handler(void) { kws_run(3); for (;;); }"}
+    objects = compile_parts(tmp_path, cpu, "-O1", *SECTIONS, **sources)
+    elf = link_parts(tmp_path, objects, cpu=cpu)
+    one, two = addresses(elf)["kws_one"], addresses(elf)["kws_two"]
+    before = elf.read_bytes()
+
+    def swap(content: bytearray, image: ELFFile) -> None:
+        table = image.get_section_by_name(".symtab")
+        for index, symbol in enumerate(table.iter_symbols()):
+            if symbol.name in ("kws_one", "kws_two"):
+                value = (two if symbol.name == "kws_one" else one) | 1
+                struct.pack_into("<I", content, table["sh_offset"] + index * table["sh_entsize"] + 4, value)
+
+    image = read_image(elf)
+    section = image.section(".text")
+    first, second = (section.content[at - section.address :][:4] for at in (one, two))
+    patched(patched(elf, one, second), two, first)
+    assert codes(proof_of(elf, objects[0])) == {"COD01"}
+    elf.write_bytes(before)
+    assert codes(proof_of(edited(elf, swap), objects[0])) == {"COD01", "COD02"}
+
+
+def test_a_symbol_that_was_moved_within_its_section_is_found(tmp_path):
+    objects = compile_parts(tmp_path, "cortex-m4", "-O1")
+    elf = link_parts(tmp_path, objects)
+
+    def move(content: bytearray, image: ELFFile) -> None:
+        table = image.get_section_by_name(".symtab")
+        for index, symbol in enumerate(table.iter_symbols()):
+            if symbol.name == "kws_tail":
+                at = table["sh_offset"] + index * table["sh_entsize"] + 4
+                struct.pack_into("<I", content, at, symbol["st_value"] + 4)
+
+    right = addresses(elf)["kws_tail"]
+    texts = [finding.text for finding in proof_of(edited(elf, move), objects[0]).findings if finding.code == "COD02"]
+    assert f"kws_tail is at 0x{right + 4:08x}, but where the rest of kws.o lies it is at 0x{right:08x}" in texts
+
+
+def test_code_that_is_cut_off_or_not_stored_is_found(tmp_path):
+    elf, model = model_of(tmp_path)
+    run_at, text = addresses(elf)["kws_run"], read_image(elf).section(".text")
+
+    def cut(size: int):
+        def change(content: bytearray, image: ELFFile) -> None:
+            index = next(at for at, section in enumerate(image.iter_sections()) if section.name == ".text")
+            struct.pack_into("<I", content, image["e_shoff"] + index * image["e_shentsize"] + 20, size)
+
+        return change
+
+    before = elf.read_bytes()
+    whole = read_object(model)
+    size = next(part.size_bytes for part in whole.parts.values() if part.name == ".text.kws_run")
+    (finding,) = [one for one in proof_of(edited(elf, cut(run_at - text.address + 6)), model).findings if "kws_run" in one.text]
+    assert finding.text == f"kws_run is cut off: 6 of {size} B of .text.kws_run are stored: it is not what kws.o holds"
+    elf.write_bytes(before)
+    assert any("0 of " in one.text for one in proof_of(edited(elf, cut(run_at - text.address)), model).findings)
+
+
+def test_a_string_that_linkers_unite_is_compared_where_it_went(tmp_path):
+    """`hello` of the model and of its caller are one; `abc` is the end of `zabc`."""
+    objects = compile_parts(tmp_path, "cortex-m4", "-O1", *SECTIONS)
+    elf = link_parts(tmp_path, objects)
+    assert not proof_of(elf, *objects).findings
+    section = read_image(elf).section(".text")
+    place = section.address + section.content.index(b"hello\0")
+    assert section.content.count(b"hello\0") == 1
+    (finding,) = proof_of(patched(elf, place + 4, b"p"), objects[0]).findings
+    assert finding.code == "COD02" and finding.text.startswith("kws_names+0x8 (0x") and "a constant of .rodata" in finding.text
+
+
+def test_other_programs_around_a_model_raise_no_alarm(tmp_path):
+    """Functions of equal names in other files, symbols that are stripped, wrapped or local, and functions that are left out."""
+    twin = "__attribute__((noinline)) static int kws_conv(int x) { return x * 7; } int another(int x) { return kws_conv(x) + 1; }"
+    unused = "int kws_unused(int x) { return kws_conv(x) + 3; }\n"
+    sources = {"twin": twin, "kws": MODEL + unused, "caller": CALLER.replace("return kws_run", "return another(2) + kws_run")}
+    sources["caller"] = "int another(int);\n" + sources["caller"]
+    objects = compile_parts(tmp_path, "cortex-m4", "-Os", *SECTIONS, **sources)
+    plain = link_parts(tmp_path, objects)
+    assert proof_of(plain, objects[1]).functions == 5
+    for options in (
+        ("-Wl,--gc-sections",),
+        ("-Wl,--gc-sections", "-Wl,-x"),
+        ("-Wl,--gc-sections", "-Wl,--sort-section=alignment"),
+    ):
+        elf = link_parts(tmp_path, objects, *options)
+        proof = proof_of(elf, *objects)
+        assert (proof.findings, proof.not_compared) == ((), ()), options
+        assert "kws_unused" not in addresses(elf) and proof_of(elf, objects[1]).functions == 4
+        patched(elf, addresses(elf)["kws_run"] + 8, b"\0\0")
+        assert codes(proof_of(elf, objects[1])) == {"COD01"}
+
+
+def test_a_local_function_without_a_symbol_is_found_by_who_calls_it(tmp_path):
+    objects = compile_parts(tmp_path, "cortex-m4", "-Os", *SECTIONS)
+    at = addresses(link_parts(tmp_path, objects))["kws_conv"]
+    elf = link_parts(tmp_path, objects, "-Wl,-x")
+    assert "kws_conv" not in addresses(elf) and proof_of(elf, objects[0]).functions == 4
+    (finding,) = proof_of(patched(elf, at, b"\x00\x20\x70\x47"), objects[0]).findings
+    assert finding.code == "COD01" and finding.text.startswith("kws_conv differs in ")
+
+
+def test_a_wrapped_function_is_reached_under_its_other_name(tmp_path):
+    wrapped = CALLER + "int __real_other(int); int __wrap_other(int x) { return __real_other(x) + 1; }"
+    objects = compile_parts(tmp_path, "cortex-m4", "-O1", kws=MODEL, caller=CALLER, extra=wrapped.split("\n")[-1])
+    elf = link_parts(tmp_path, objects, "-Wl,--wrap=other")
+    assert "__wrap_other" in addresses(elf)
+    assert (proof_of(elf, *objects).findings, proof_of(elf, *objects).not_compared) == ((), ())
+
+
+def test_a_weak_function_that_another_object_defines_is_not_ours(tmp_path):
+    weak = "__attribute__((weak)) int tuned(int x) { return x + 1; } int base(int x) { return tuned(x); }"
+    strong = "int tuned(int x) { return x * 99; }"
+    caller = "int base(int); void Reset_Handler(void) { base(3); for (;;); }"
+    for flags in (("-O1",), ("-O1", *SECTIONS)):
+        objects = compile_parts(tmp_path, "cortex-m4", *flags, weak=weak, strong=strong, caller=caller)
+        assert not proof_of(link_parts(tmp_path, [objects[0], objects[2]]), objects[0]).not_compared
+        proof = proof_of(link_parts(tmp_path, objects), *objects)
+        assert not proof.findings
+        assert proof.not_compared == (("weak.o: tuned is weak, and another object defines it",) if SECTIONS[0] in flags else ())
+
+
+@needs_cross_cplusplus
+def test_objects_of_cplusplus_are_compared(tmp_path):
+    """Inline functions and templates, of which the linker takes one of several."""
+    inline = "template <class T> struct Sum { T all{}; __attribute__((noinline)) void add(T x) { all += x * 3; } };\n"
+    inline += "__attribute__((noinline)) inline int twice(int x) { return x * 2; }\n"
+    kws = f'{inline} extern "C" int kws_run(int x) {{ Sum<int> s; s.add(x); s.add(twice(x)); return s.all; }}'
+    other = f'{inline} extern "C" int kws_run(int x); extern "C" void Reset_Handler() {{ Sum<int> s; '
+    other += "s.add(kws_run(3)); s.add(twice(4)); }"
+    objects = compile_parts(tmp_path, "cortex-m4", "-O1", *SECTIONS, "-fno-exceptions", compiler="g++", kws=kws, other=other)
+    elf = link_parts(tmp_path, objects, "-Wl,--gc-sections")
+    proof = proof_of(elf, *objects)
+    assert (proof.findings, proof.not_compared) == ((), ()) and proof.functions == 4
+    assert codes(proof_of(patched(elf, addresses(elf)["kws_run"], b"\x00\x20\x70\x47"), *objects)) == {"COD01"}
+
+
+def test_a_program_without_symbols_and_one_for_a_computer_are_not_compared(tmp_path):
+    elf, model = model_of(tmp_path)
+    run(tmp_path, "strip", "app.elf")
+    assert proof_of(elf, model).not_compared == ("the program has no symbols",)
+    image = dataclasses.replace(read_image(elf), machine="X86_64")
+    assert check_code(image, {}, [read_object(model)], ()).not_compared == (
+        "the program is for X86_64, code is read for Cortex-M alone",
+    )
+
+
+def test_files_that_are_no_objects_are_refused_with_what_to_name(tmp_path):
+    elf, model = model_of(tmp_path)
+    (tmp_path / "text.o").write_text("no object")
+    for path, text in (
+        (tmp_path / "gone.o", "cannot read: No such file or directory. Hint: name the objects that were linked"),
+        (
+            tmp_path / "text.o",
+            "not a readable object file (Magic number does not match). Hint: name what the compiler wrote, N.o",
+        ),
+        (elf, "is not an object file. Hint: name what the compiler wrote, N.o, and the program last"),
+    ):
+        result = aidge_build("check", "--objects", path, elf)
+        assert result.exit_code == 2 and result.stderr.count("\n") == 1 and text in result.stderr
+    result = aidge_build("check", "--objects", model)
+    assert result.exit_code == 2 and "no program is named" in result.stderr
+    bitcode = tmp_path / "clang.o"
+    bitcode.write_bytes(b"BC\xc0\xde" + bytes(20))
+    assert proof_of(elf, bitcode).not_compared[0] == "clang.o: it was compiled with -flto"
+
+
+@pytest.fixture(scope="module")
+def a_model(tmp_path_factory) -> tuple[Path, Path]:
+    return model_of(tmp_path_factory.mktemp("damage"))
+
+
+@pytest.mark.parametrize("seed", range(2000 if STRESS else 20))
+def test_damaged_objects_are_refused_or_compared_and_end_in_no_traceback(tmp_path, a_model, seed):
+    elf, model = a_model
+    generator = random.Random(seed)
+    content = bytearray(model.read_bytes())
+    for _ in range(3):
+        content[generator.randrange(len(content))] = generator.randrange(256)
+    (tmp_path / "damaged.o").write_bytes(content)
+    with suppress(AidgeError):
+        check_code(read_image(elf), read_names(elf), [read_object(tmp_path / "damaged.o")], ())
+
+
+EVERY_FIELD = """
+    .syntax unified
+    .thumb
+    .section .text.fields, "ax", %progbits
+    .global fields
+    .type fields, %function
+    .thumb_func
+fields: b.n near
+    beq.n near
+    beq.w far
+    bne.w below
+    b.w far
+    bl far
+    bl below
+    movw r0, #:lower16:far
+    movt r0, #:upper16:far
+1:  movw r1, #:lower16:(far - 1b)
+2:  movt r1, #:upper16:(far - 2b)
+    bx lr
+    .balign 4
+    .word far, far + 8, far - ., number - .
+    .word small + 0x11
+    .short small, small + 5
+    .byte small, small + 3
+    .reloc ., R_ARM_PREL31, far
+    .word 0x80000000
+    .reloc ., R_ARM_TARGET1, far
+    .word 4
+    .reloc ., R_ARM_ABS32_NOI, far
+    .word 0
+    .reloc ., R_ARM_REL32_NOI, number
+    .word 0
+    .reloc ., R_ARM_V4BX, far
+    .reloc ., R_ARM_NONE, far
+    bx lr
+    .size fields, . - fields
+    .section .text.near, "ax", %progbits
+    .global near
+    .type near, %function
+    .thumb_func
+near: bx lr
+    .size near, 2
+    .section .text.far, "ax", %progbits
+    .global far
+    .type far, %function
+    .thumb_func
+far: bx lr
+    .size far, 2
+    .section .text.below, "ax", %progbits
+    .global below
+    .type below, %function
+    .thumb_func
+below: bx lr
+    .size below, 2
+    .data
+    .global number
+number: .word 5
+"""
+IN_ORDER = SCRIPT.replace("{ *(.text*)", "{ *(.text.below) *(.text.fields) *(.text.near) *(.text.far) *(.text*)")
+
+
+def test_every_field_that_a_linker_fills_in_is_read(tmp_path):
+    objects = compile_parts(tmp_path, caller="void Reset_Handler(void) { for (;;); }")
+    (tmp_path / "fields.s").write_text(EVERY_FIELD)
+    run(tmp_path, "gcc", "-mcpu=cortex-m4", "-c", "fields.s")
+    objects = [tmp_path / "fields.o", *objects]
+    elf = link_parts(tmp_path, objects, "-Wl,--defsym=small=0x42", script=IN_ORDER)
+    whole = read_object(objects[0])
+    kinds = {relocation.kind for part in whole.parts.values() for relocation in part.relocations}
+    assert kinds == {0, 2, 3, 5, 8, 10, 30, 38, 40, 42, 47, 48, 49, 50, 51, 55, 56, 102, 103}
+    image, names = read_image(elf), read_names(elf)
+    proof = check_code(image, names, [whole], ())
+    assert (proof.findings, proof.not_compared) == ((), ())
+    places = addresses(elf)
+    for address in (places["below"], *range(places["fields"], places["far"] + 2)):
+        for bit in range(8):
+            assert check_code(turned(image, address, bit), names, [whole], ()).findings, (hex(address), bit)

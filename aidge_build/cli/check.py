@@ -99,7 +99,7 @@ def _program_and_objects(arguments: argparse.Namespace) -> tuple[Path, list[Path
         return arguments.elf, arguments.objects
     if len(arguments.objects) < 2:
         raise AidgeError(
-            "no program is named", where="check", hint="aidge-build check [--objects N.o N_weights.o] ELF", code="USAGE"
+            "the following arguments are required: ELF", where="check", hint="aidge-build check --help", code="USAGE"
         )
     return arguments.objects[-1], arguments.objects[:-1]
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from aidge_build.elf.disassembly import CONDITIONS, Instruction
@@ -104,10 +104,13 @@ class Code:
         return tuple(targets)
 
 
-def walk(code: Code, entry: int, is_root: bool, returns: Callable[[Call], bool]) -> Activation:
-    """Follows every way from `entry`; `returns` says whether a called function does. Raises Refusal."""
-    walker = _Walker(code, is_root, returns)
-    walker.run(entry)
+def walk(code: Code, entry: int, is_root: bool) -> Generator[int, bool, Activation]:
+    """Follows every way from `entry`. Asks of each function that is called whether it returns; raises Refusal.
+
+    A generator, so that calls within calls need none of Python's own stack.
+    """
+    walker = _Walker(code, is_root)
+    yield from walker.run(entry)
     depth, site = walker.deepest
     return Activation(
         depth,
@@ -117,16 +120,24 @@ def walk(code: Code, entry: int, is_root: bool, returns: Callable[[Call], bool])
     )
 
 
+class _Asked(Exception):
+    """The way goes on behind a call of `target`, if that returns."""
+
+    def __init__(self, target: int):
+        super().__init__(target)
+        self.target = target
+
+
 class _Walker:
-    def __init__(self, code: Code, is_root: bool, returns: Callable[[Call], bool]):
+    def __init__(self, code: Code, is_root: bool):
         self.code = code
         self.is_root = is_root
-        self.returns = returns
+        self.answers: dict[int, bool | Refusal] = {}
         self.calls: set[Call] = set()
         self.deepest = (0, 0)
         self.can_return = False
 
-    def run(self, entry: int) -> None:
+    def run(self, entry: int) -> Generator[int, bool, None]:
         states: dict[int, State] = {}
         self.deepest = (0, entry)
         pending = [(entry, State())]
@@ -141,7 +152,19 @@ class _Walker:
                 state = known.copy()
             else:
                 continue
-            pending += self._step(address, state)
+            pending += yield from self._onward(address, state)
+
+    def _onward(self, address: int, state: State) -> Generator[int, bool, list[tuple[int, State]]]:
+        """Where the instruction leads to; once more from its begin with each answer that it waits for."""
+        while True:
+            try:
+                return list(self._step(address, state.copy()))
+            except _Asked as question:
+                target = question.target
+            try:
+                self.answers[target] = yield target
+            except Refusal as refusal:
+                self.answers[target] = refusal
 
     def _step(self, address: int, state: State) -> Iterator[tuple[int, State]]:
         instruction = self.code.instructions.get(address)
@@ -266,9 +289,13 @@ class _Walker:
         return (value[1] & ~1,)
 
     def _call(self, instruction: Instruction, target: int, state: State) -> bool:
-        call = Call(instruction.address, -state.stack, target)
-        self.calls.add(call)
-        return self.returns(call)
+        self.calls.add(Call(instruction.address, -state.stack, target))
+        answer = self.answers.get(target)
+        if answer is None:
+            raise _Asked(target)
+        if isinstance(answer, Refusal):
+            raise answer
+        return answer
 
     def _thumb1_switch(self, instruction: Instruction, target: int, state: State) -> Iterator[tuple[int, State]]:
         """libgcc finds the table behind the call; it uses up to 8 bytes of stack itself, which the call accounts for."""
@@ -295,10 +322,9 @@ class _Walker:
     def _jump(self, instruction: Instruction, value: Value, state: State) -> Iterator[tuple[int, State]]:
         """What is put into pc by a return, a tail call through a register, or a jump table."""
         kind, place = value
-        where = self._where(instruction.address)
         if value == RETURN:
             if state.stack != 0:
-                raise Refusal(f"a return at {where} with {-state.stack} bytes left on the stack")
+                raise Refusal(f"a return at {self._where(instruction.address)} with {-state.stack} bytes left on the stack")
             self.can_return = True
             return iter(())
         if kind == "number":
@@ -308,7 +334,7 @@ class _Walker:
             name = self.code.name(instruction.address)
             targets = words(place, lambda entry: self.code.name(entry) == name, self.code.instructions, self.code.read)
             return self._all(targets, state)
-        raise Refusal(f"an indirect jump at {where}")
+        raise Refusal(f"an indirect jump at {self._where(instruction.address)}")
 
     def _where(self, address: int) -> str:
         return f"{self.code.image.describe(address)}"

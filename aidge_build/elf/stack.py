@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from aidge_build.elf.activation import Activation, Code, walk
@@ -15,7 +15,7 @@ from aidge_build.elf.vectors import VectorTable, table_at, tables_in_ram
 
 # What the core pushes for an interrupt, with up to 4 bytes of alignment: eight words; with the FPU's state 18 more.
 _FRAME_BYTES, _VECTOR_FRAME_BYTES = 36, 108
-_MOST_NESTED_CALLS = 80  # beyond, Python's own stack would end
+SHOWN_CALLS = 10  # at each end of a long chain
 _Path = tuple[tuple[str, int], ...]  # functions, and what each holds
 
 
@@ -130,54 +130,98 @@ def _unseen(code: Code, tables: Sequence[VectorTable], moves: Sequence[Move]) ->
         yield f"the vector table names {', '.join(f'0x{handler:08x}' for handler in outside)}, which is not in the program"
 
 
+def chain_of(names: Sequence[str]) -> str:
+    """`main > run > layer`, of a long chain its ends."""
+    if len(names) > 2 * SHOWN_CALLS + 1:
+        names = [*names[:SHOWN_CALLS], f"... {len(names) - 2 * SHOWN_CALLS:,} calls ...", *names[-SHOWN_CALLS:]]
+    return " > ".join(names)
+
+
+@dataclass(frozen=True)
+class _Bounded:
+    """A function's bound: what it holds at its deepest point, itself or when it calls `below`, and whether it returns."""
+
+    total: int
+    held: _Path
+    below: int | None
+    returns: bool
+
+
+@dataclass
+class _Begun:
+    """A function that is being walked, and the called one that it has asked about."""
+
+    walk: Generator[int, bool, Activation]
+    asked: int | None = None
+
+
 class _Search:
-    """The longest way through the calls; each function is walked once. `chain` is the way to where the search is."""
+    """The longest way through the calls; each function is walked once. `chain` is the way to where the search is.
+
+    Without recursion: programs call deeper than Python does.
+    """
 
     def __init__(self, code: Code, root: int | None):
         self.code = code
         self.root = root
-        self.chain: list[int] = []
-        self._done: dict[int, tuple[int, _Path, bool]] = {}
+        self.chain: dict[int, _Begun] = {}
+        self._done: dict[int, _Bounded] = {}
         self._refused: dict[int, Refusal] = {}
 
     def bound(self, entry: int) -> tuple[int, _Path]:
         """Bytes and path from `entry` on."""
-        total, path, _ = self._visit(entry)
-        return total, path
-
-    def _visit(self, entry: int) -> tuple[int, _Path, bool]:
-        if entry in self._done:
-            return self._done[entry]
+        self._enter(entry)
+        while self.chain:
+            self._advance()
         if entry in self._refused:
             raise self._refused[entry]
-        if entry in self.chain:
-            cycle = [*self.chain[self.chain.index(entry) :], entry]
-            refusal = Refusal(f"recursion {' > '.join(map(self.code.name, cycle))}")
-            refusal.chain = tuple(self.chain)
-            raise refusal
-        if len(self.chain) >= _MOST_NESTED_CALLS:
-            refusal = Refusal(f"more than {_MOST_NESTED_CALLS} calls within each other")
-            refusal.chain = tuple(self.chain)
-            raise refusal
-        self.chain.append(entry)
+        path: list[tuple[str, int]] = []
+        place: int | None = entry
+        while place is not None:
+            path += self._done[place].held
+            place = self._done[place].below
+        return self._done[entry].total, tuple(path)
+
+    def _enter(self, entry: int) -> None:
+        self.chain[entry] = _Begun(walk(self.code, entry, entry == self.root))
+
+    def _advance(self) -> None:
+        """Answers what the function at the end of the chain asks, or puts what it asks about behind it."""
+        entry, begun = next(reversed(self.chain.items()))
         try:
-            activation = walk(self.code, entry, entry == self.root, lambda call: self._visit(call.target)[2])
+            while begun.asked is None or any(begun.asked in known for known in (self._done, self._refused, self.chain)):
+                begun.asked = self._answer(begun)
+        except StopIteration as end:
+            self._done[entry] = self._longest(entry, end.value)
+            del self.chain[entry]
         except Refusal as refusal:
             refusal.chain = refusal.chain or tuple(self.chain)
             self._refused[entry] = refusal
-            raise
-        finally:
-            self.chain.pop()
-        self._done[entry] = (*self._longest(entry, activation), activation.returns)
-        return self._done[entry]
+            del self.chain[entry]
+        else:
+            self._enter(begun.asked)
 
-    def _longest(self, entry: int, activation: Activation) -> tuple[int, _Path]:
-        best, path = activation.depth_bytes, self._held(entry, activation.deepest, activation.depth_bytes)
+    def _answer(self, begun: _Begun) -> int:
+        """What is asked next."""
+        if begun.asked is None:
+            return next(begun.walk)
+        if begun.asked in self._done:
+            return begun.walk.send(self._done[begun.asked].returns)
+        return begun.walk.throw(self._refused.get(begun.asked) or self._recursion(begun.asked))
+
+    def _recursion(self, target: int) -> Refusal:
+        chain = list(self.chain)
+        refusal = Refusal(f"recursion {chain_of([*map(self.code.name, chain[chain.index(target) :]), self.code.name(target)])}")
+        refusal.chain = tuple(chain)
+        return refusal
+
+    def _longest(self, entry: int, activation: Activation) -> _Bounded:
+        total, held, below = activation.depth_bytes, self._held(entry, activation.deepest, activation.depth_bytes), None
         for call in activation.calls:
-            below, names, _ = self._done[call.target]
-            if call.depth_bytes + below > best:
-                best, path = call.depth_bytes + below, (*self._held(entry, call.site, call.depth_bytes), *names)
-        return best, path
+            deeper = call.depth_bytes + self._done[call.target].total
+            if deeper > total:
+                total, held, below = deeper, self._held(entry, call.site, call.depth_bytes), call.target
+        return _Bounded(total, held, below, activation.returns)
 
     def _held(self, entry: int, site: int, held_bytes: int) -> _Path:
         """The function, and the one that it went on in by a tail call, which then holds the bytes of both."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from aidge_build.elf.findings import ERROR, NOTE, WARNING, Finding
-from aidge_build.elf.stack import StackBound, StackUse
+from aidge_build.elf.stack import SHOWN_CALLS, StackBound, StackUse, chain_of
 
 _OTHER_STACK = (
     "code that changes stacks, such as an operating system's, has several: size each task's by the bounds of what it calls"
@@ -33,7 +33,6 @@ _HINTS = (
         "only its author knows the stack use of code that the ELF does not hold, such as a boot ROM's",
     ),
     ("where no instruction is", "code in a section that is not executable is not read: put it into one that is"),
-    ("calls within each other", "fewer functions between the two"),
     ("left on the stack", "assembler code must leave the stack as it found it"),
     ("the way that leads there", "assembler code must hold as much on each way to an instruction"),
 )
@@ -86,7 +85,11 @@ def way(bound: StackBound) -> str:
     shown = list(zip(bound.path, bound.held_bytes, strict=True))
     while len(shown) > 1 and shown[0][1] == 0 and "main" in bound.path and shown[0][0] != "main":
         del shown[0]
-    return " > ".join(f"{name} {held:,}" for name, held in shown)
+    hidden = shown[SHOWN_CALLS:-SHOWN_CALLS] if len(shown) > 2 * SHOWN_CALLS + 1 else []
+    steps = [f"{name} {held:,}" for name, held in shown]
+    if hidden:
+        steps[SHOWN_CALLS:-SHOWN_CALLS] = [f"... {len(hidden):,} calls with {sum(held for _, held in hidden):,} ..."]
+    return " > ".join(steps)
 
 
 def _run_hint(bound: StackBound) -> str:
@@ -104,4 +107,4 @@ def _hint(bound: StackBound) -> str:
 
 def explain(bound: StackBound) -> str:
     """Why there is no bound, and on which way."""
-    return f"{bound.reason}. Path: {' > '.join(bound.path)}" if bound.path else bound.reason
+    return f"{bound.reason}. Path: {chain_of(bound.path)}" if bound.path else bound.reason

@@ -346,7 +346,7 @@ def test_files_that_are_no_objects_are_refused_with_what_to_name(tmp_path):
         result = aidge_build("check", "--objects", path, elf)
         assert result.exit_code == 2 and result.stderr.count("\n") == 1 and text in result.stderr
     result = aidge_build("check", "--objects", model)
-    assert result.exit_code == 2 and "no program is named" in result.stderr
+    assert result.exit_code == 2 and "the following arguments are required: ELF" in result.stderr
     bitcode = tmp_path / "clang.o"
     bitcode.write_bytes(b"BC\xc0\xde" + bytes(20))
     assert proof_of(elf, bitcode).not_compared[0] == "clang.o: it was compiled with -flto"

@@ -257,18 +257,37 @@ def test_far_jumps_of_large_functions_are_walked_once_each(tmp_path, monkeypatch
     assert len(walks) > 15
 
 
-@pytest.mark.parametrize("functions, is_bounded", [(60, True), (200, False)])
-def test_calls_within_calls_are_bounded_or_refused(tmp_path, functions, is_bounded):
-    chain = "\n".join(
-        f"__attribute__((noinline)) int f{index}(int x) {{ n++; return f{index - 1}(x + n) + 1; }}"
-        for index in range(1, functions)
+def chain(functions: int, last: str) -> str:
+    """Assembler functions that each hold 8 bytes and call the next one."""
+    links = "\n".join(
+        f".type f{index}, %function\n.thumb_func\nf{index}: push {{r4, lr}}\n bl f{index + 1}\n pop {{r4, pc}}"
+        for index in range(functions)
     )
-    code = (
-        f"volatile int n; __attribute__((noinline)) int f0(int x) {{ return n + x; }}\n{chain}\nint main(void) {{ "
-        f"return f{functions - 1}(1); }}"
+    text = f".syntax unified\n.text\n{links}\n.type f{functions}, %function\n.thumb_func\nf{functions}: {last}\n"
+    body = "\n".join(f'"{line}\\n"' for line in text.splitlines())
+    return f"__asm__({body});\nint f0(int); int main(void) {{ return f0(1) & 0; }}"
+
+
+def test_calls_within_calls_have_a_bound_however_many(tmp_path, capsys):
+    """Deeper than Python calls itself; the line shows both ends."""
+    (tmp_path / "tall.toml").write_text('extends = "mps2-an386"\nstack_size = "48K"\n')
+    tall = load_board("tall", [tmp_path])
+    (tmp_path / "app.c").write_text(chain(5000, "bx lr"))
+    elf = build_program(tall, [tmp_path / "app.c"], tmp_path / "app.elf", work_folder=tmp_path / "objects")
+    bound = bounds(elf).program
+    used = run_program(elf, tall, work_folder=tmp_path).stack_high_water_bytes
+    assert 40000 < used <= bound.bytes < used + 64
+    assert len(bound.path) == len(bound.held_bytes) > 5000 and sum(bound.held_bytes) == bound.bytes
+    assert main(["check", str(elf), "--board", "tall", "--board-path", str(tmp_path)]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "stack <=" in line)
+    assert re.search(r"main \d+ > f0 8 > .* > \.\.\. 4,98\d calls with 39,8\d\d \.\.\. > f4990 8 > .* > f4999 8$", line)
+
+
+def test_a_circle_of_any_length_is_refused_with_its_ends(tmp_path):
+    bound = bound_of(tmp_path, chain(3000, "b f0"))
+    assert bound.bytes is None and re.search(
+        r"^recursion f1 > .* > f10 > \.\.\. 2,98\d calls \.\.\. > f2992 > .* > f3000 > f1$", bound.reason
     )
-    bound = bound_of(tmp_path, code, "-O1", "-fno-optimize-sibling-calls")
-    assert (bound.bytes or 0) >= 8 * functions if is_bounded else "more than 80 calls within each other" in bound.reason
 
 
 def test_a_jump_table_ends_where_constants_begin(tmp_path):

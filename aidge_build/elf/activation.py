@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from aidge_build.elf.disassembly import CONDITIONS, Instruction
+from aidge_build.elf.disassembly import CONDITIONS, Instruction, immediate
 from aidge_build.elf.frames import RETURN, Refusal, State, Value, apply
 from aidge_build.elf.image import Image, Section
 from aidge_build.elf.jump_tables import THUMB1_SWITCHES, offsets, words
@@ -32,6 +32,10 @@ _TABLES = {
 }
 
 
+# How a called function comes back: with these registers lost that it should have kept; None where it never returns.
+Answer = frozenset[str] | None
+
+
 @dataclass(frozen=True)
 class Call:
     """A call of `target` from `site` while `depth_bytes` are in use."""
@@ -43,12 +47,12 @@ class Call:
 
 @dataclass(frozen=True)
 class Activation:
-    """One function call, tail calls included: its deepest point of its own, what it calls, whether it can return."""
+    """One function call, tail calls included: its deepest point of its own, what it calls, how it returns."""
 
     depth_bytes: int
     deepest: int
     calls: tuple[Call, ...]
-    returns: bool
+    answer: Answer
 
 
 class Code:
@@ -59,8 +63,10 @@ class Code:
         self.instructions = instructions
         self.functions = {symbol.address: symbol for symbol in reversed(image.symbols) if symbol.kind == "function"}
         self.starts = sorted(self.functions)
+        self.conditional = frozenset(_in_blocks(instructions))
         self._constants = [section for section in image.sections if section.content and not section.writable]
         self.tables = find_tables(image)
+        self._tables = [symbol for symbol in image.symbols if symbol.kind == "object" and symbol.size_bytes]
         first = min((section.address for section in self._constants), default=0)
         self.initial_stack = self.tables[0].stack if self.tables else self.read(first, 4)
 
@@ -87,6 +93,24 @@ class Code:
         symbol = self.functions.get(self.extent(address)[0])
         return symbol.name if symbol else f"0x{address:x}"
 
+    def compared_with(self, switch: Instruction) -> int:
+        """How many entries the table of `tbb [pc, r0]` has by `cmp r0, #4` and `bhi` in front of it; 0 where these are not."""
+        branch = self._before(switch)
+        comparison = self._before(branch) if branch and branch.mnemonic in ("bhi", "bcs", "bhs") else None
+        if comparison is None or comparison.mnemonic != "cmp" or comparison.operands[0] not in switch.operands[0]:
+            return 0
+        return (immediate(comparison.operands[1]) or 0) + (branch.mnemonic == "bhi")
+
+    def _before(self, instruction: Instruction) -> Instruction | None:
+        found = (self.instructions.get(instruction.address - size) for size in (2, 4))
+        return next((one for one in found if one is not None and one.next == instruction.address), None)
+
+    def table_at(self, place: int) -> tuple[int, int | None]:
+        """Where a table of addresses begins and ends that holds `place`; (place, None) where no symbol says it."""
+        around = (symbol for symbol in self._tables if symbol.address <= place < symbol.address + symbol.size_bytes)
+        symbol = next(around, None)
+        return (symbol.address, symbol.address + symbol.size_bytes) if symbol else (place, None)
+
     def tabled(self, name: str) -> tuple[int, ...] | None:
         """The functions that start-up function `name` calls by table, or None where it is none."""
         if name not in _TABLES:
@@ -104,8 +128,8 @@ class Code:
         return tuple(targets)
 
 
-def walk(code: Code, entry: int, is_root: bool) -> Generator[int, bool, Activation]:
-    """Follows every way from `entry`. Asks of each function that is called whether it returns; raises Refusal.
+def walk(code: Code, entry: int, is_root: bool) -> Generator[int, Answer, Activation]:
+    """Follows every way from `entry`. Asks of each function that is called how it returns; raises Refusal.
 
     A generator, so that calls within calls need none of Python's own stack.
     """
@@ -116,8 +140,21 @@ def walk(code: Code, entry: int, is_root: bool) -> Generator[int, bool, Activati
         depth,
         site,
         tuple(sorted(walker.calls, key=lambda call: (call.site, call.target))),
-        walker.can_return,
+        walker.answer,
     )
+
+
+def _is_if_then(instruction: Instruction) -> bool:
+    return instruction.mnemonic.startswith("it") and instruction.mnemonic.strip("te") == "i" and bool(instruction.operands)
+
+
+def _in_blocks(instructions: Mapping[int, Instruction]) -> Iterator[int]:
+    """The addresses of instructions that an IT block makes conditional."""
+    for block in filter(_is_if_then, instructions.values()):
+        address = block.next
+        for _ in block.mnemonic[1:]:
+            yield address
+            address = instructions[address].next if address in instructions else address
 
 
 class _Asked(Exception):
@@ -132,12 +169,12 @@ class _Walker:
     def __init__(self, code: Code, is_root: bool):
         self.code = code
         self.is_root = is_root
-        self.answers: dict[int, bool | Refusal] = {}
+        self.answers: dict[int, Answer | Refusal] = {}
         self.calls: set[Call] = set()
         self.deepest = (0, 0)
-        self.can_return = False
+        self.answer: Answer = None
 
-    def run(self, entry: int) -> Generator[int, bool, None]:
+    def run(self, entry: int) -> Generator[int, Answer, None]:
         states: dict[int, State] = {}
         self.deepest = (0, entry)
         pending = [(entry, State())]
@@ -154,7 +191,7 @@ class _Walker:
                 continue
             pending += yield from self._onward(address, state)
 
-    def _onward(self, address: int, state: State) -> Generator[int, bool, list[tuple[int, State]]]:
+    def _onward(self, address: int, state: State) -> Generator[int, Answer, list[tuple[int, State]]]:
         """Where the instruction leads to; once more from its begin with each answer that it waits for."""
         while True:
             try:
@@ -168,12 +205,14 @@ class _Walker:
 
     def _step(self, address: int, state: State) -> Iterator[tuple[int, State]]:
         instruction = self.code.instructions.get(address)
+        if address in self.code.conditional:
+            raise Refusal(f"a branch into an IT block at {self._where(address)}")
         if instruction is None:
             where = self._where(address)
             if not any(section.address <= address < section.end for section in self.code.image.sections):
                 raise Refusal(f"the way leads to {where}, which is not in the program")
             raise Refusal(f"the way leads to {where}, where no instruction is")
-        if instruction.mnemonic.startswith("it") and instruction.mnemonic.strip("ite") == "" and instruction.operands:
+        if _is_if_then(instruction):
             return self._if_then(instruction, state)
         return self._execute(instruction, instruction.mnemonic, state)
 
@@ -215,7 +254,8 @@ class _Walker:
             table = instruction.next
             if not instruction.operands[0].startswith("[pc"):
                 raise Refusal(f"a jump table elsewhere at {self._where(instruction.address)}")
-            return self._all(offsets(table, width, False, 2, self.code.instructions, self.code.read), state)
+            count = self.code.compared_with(instruction)
+            return self._all(offsets(table, width, False, 2, self.code.instructions, self.code.read, count), state)
         if name == "udf":
             return iter(())
         return self._ordinary(instruction, name, state)
@@ -259,22 +299,23 @@ class _Walker:
             return self._jump(instruction, state.value(instruction.operands[0]) or ("unknown", 0), state)
         else:
             targets = self._called(instruction, state)
-        if not all([self._call(instruction, entry, state) for entry in targets]):
+        answers = [self._call(instruction, entry, state) for entry in targets]
+        if None in answers:
             return iter(())
-        state.after_call()
+        state.after_call(frozenset().union(*answers))
         return iter([(instruction.next, state)])
 
     def _inner_call(self, instruction: Instruction, target: int, state: State) -> Iterator[tuple[int, State]]:
         """A call within hand-written code, which keeps to no convention about registers, and may return for its caller."""
         try:
-            does_return = self._call(instruction, target, state)
+            answer = self._call(instruction, target, state)
         except Refusal:
             self.calls.discard(Call(instruction.address, -state.stack, target))
             state.registers["lr"] = ("number", instruction.next | 1)
             return self._goto(target, state)
         state.registers.clear()
         state.forget_variables()
-        return iter([(instruction.next, state)] if does_return else [])
+        return iter([] if answer is None else [(instruction.next, state)])
 
     def _called(self, instruction: Instruction, state: State) -> tuple[int, ...]:
         """What a call through a register calls."""
@@ -288,11 +329,11 @@ class _Walker:
             raise Refusal(f"an indirect call at {self._where(instruction.address)}")
         return (value[1] & ~1,)
 
-    def _call(self, instruction: Instruction, target: int, state: State) -> bool:
+    def _call(self, instruction: Instruction, target: int, state: State) -> Answer:
         self.calls.add(Call(instruction.address, -state.stack, target))
-        answer = self.answers.get(target)
-        if answer is None:
+        if target not in self.answers:
             raise _Asked(target)
+        answer = self.answers[target]
         if isinstance(answer, Refusal):
             raise answer
         return answer
@@ -325,14 +366,15 @@ class _Walker:
         if value == RETURN:
             if state.stack != 0:
                 raise Refusal(f"a return at {self._where(instruction.address)} with {-state.stack} bytes left on the stack")
-            self.can_return = True
+            self.answer = state.lost | (self.answer or frozenset())
             return iter(())
         if kind == "number":
             return iter([(place & ~1, state)])
         if kind == "entry":
             # By name, as the unlikely parts of a function may lie apart (`f.cold`).
             name = self.code.name(instruction.address)
-            targets = words(place, lambda entry: self.code.name(entry) == name, self.code.instructions, self.code.read)
+            begin, end = self.code.table_at(place)
+            targets = words(begin, lambda entry: self.code.name(entry) == name, self.code.instructions, self.code.read, end)
             return self._all(targets, state)
         raise Refusal(f"an indirect jump at {self._where(instruction.address)}")
 

@@ -10,129 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from aidge_build.elf.destinations import NO_DESTINATION, ONE_DESTINATION, SUMS, TWO_DESTINATIONS
 from aidge_build.elf.disassembly import Instruction, immediate, memory_operand, register_bytes, register_list
 
-# A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), or, for jump tables in memory,
-# ("offset", table) = table + something, and ("entry", table) = a word of the table.
+# A value: ("stack", bytes above the stack pointer at entry), ("number", n), ("return", 0), ("kept", n) = what register n held
+# at entry, or, for jump tables in memory, ("offset", table) = table + something, and ("entry", table) = a word of the table.
 Value = tuple[str, int]
 RETURN: Value = ("return", 0)
 _WORD = 0xFFFFFFFF
 
 _CORE = {f"r{number}" for number in range(13)} | {"lr"}
+# What a function hands back as it found it (Procedure Call Standard for the Arm Architecture, IHI 0042, 6.1.1).
+_KEPT: dict[str, Value] = {f"r{number}": ("kept", number) for number in range(4, 12)}
 _CALL_CLOBBERS = ("r0", "r1", "r2", "r3", "r12", "lr")
-# These write no core register (stores: their address is handled apart).
-_NO_DESTINATION = (
-    "cmp",
-    "cmn",
-    "tst",
-    "teq",
-    "str",
-    "vstr",
-    "vldr",
-    "vst",
-    "vld",
-    "vadd",
-    "vsub",
-    "vmul",
-    "vdiv",
-    "vcmp",
-    "nop",
-    "bkpt",
-    "dsb",
-    "isb",
-    "dmb",
-    "cps",
-    "msr",
-    "vpt",
-    "vpst",
-    "vctp",
-    "vmsr",
-    "pld",
-    "sev",
-    "wfe",
-    "wfi",
-)
-_ONE_DESTINATION = (
-    "adc",
-    "add",
-    "adr",
-    "and",
-    "asr",
-    "bfc",
-    "bfi",
-    "bic",
-    "clz",
-    "eor",
-    "lsl",
-    "lsr",
-    "mla",
-    "mls",
-    "mov",
-    "mul",
-    "mvn",
-    "neg",
-    "orn",
-    "orr",
-    "pkh",
-    "qadd",
-    "qsub",
-    "rbit",
-    "rev",
-    "ror",
-    "rrx",
-    "rsb",
-    "sbc",
-    "sbfx",
-    "sdiv",
-    "sel",
-    "sml",
-    "smmul",
-    "smul",
-    "smua",
-    "smus",
-    "ssat",
-    "sub",
-    "sxt",
-    "uadd",
-    "ubfx",
-    "udiv",
-    "usat",
-    "usub",
-    "uxt",
-    "cs",
-    "cinc",
-    "cset",
-    "cinv",
-    "cneg",
-    "ldr",
-    "sadd",
-    "ssub",
-    "uqadd",
-    "mrs",
-)
-_TWO_DESTINATIONS = (
-    "ldrd",
-    "ldrexd",
-    "smlal",
-    "smull",
-    "umlal",
-    "umull",
-    "umaal",
-    "smlsl",
-    "lsll",
-    "asrl",
-    "lsrl",
-    "sqrshrl",
-    "uqrshll",
-    "sqshll",
-    "srshrl",
-    "uqshll",
-    "urshrl",
-)
-# Sums of a vector's lanes go to core registers, the other additions of vectors do not.
-_SUMS = ("vaddv", "vaddlv")
 _PUSHES = ("push", "stmdb", "stmfd", "vpush", "vstmdb", "fstmdbx")
 _POPS = ("pop", "ldmia", "ldmfd", "ldm", "vpop", "vldmia", "fldmiax")
+
+_MOST_ALIGNMENT = 31
+_OLD_FORMAT = {"fstmdbx": 4, "fldmiax": 4}  # a word more than the registers
 
 
 class Refusal(Exception):
@@ -145,17 +40,19 @@ class Refusal(Exception):
 class State:
     """`stack` is the stack pointer in bytes relative to the entry of the function (0 or negative).
 
+    `pushed` are the slots that hold saved registers: no pointer leads there.
     `lowest` is the lowest address that was written so far by a store, as -fstack-clash-protection does below the stack pointer.
     """
 
     stack: int = 0
     lowest: int = 0
-    registers: dict[str, Value] = field(default_factory=lambda: {"lr": RETURN})
+    registers: dict[str, Value] = field(default_factory=lambda: {"lr": RETURN, **_KEPT})
     slots: dict[int, Value] = field(default_factory=dict)
+    pushed: set[int] = field(default_factory=set)
 
     def copy(self) -> State:
         """A state that changes by itself."""
-        return State(self.stack, self.lowest, dict(self.registers), dict(self.slots))
+        return State(self.stack, self.lowest, dict(self.registers), dict(self.slots), set(self.pushed))
 
     def value(self, register: str) -> Value | None:
         """What is known about a register."""
@@ -163,20 +60,27 @@ class State:
 
     def meet(self, other: State) -> bool:
         """Forgets what `other` does not confirm; whether anything was forgotten."""
-        before = len(self.registers) + len(self.slots)
+        before = len(self.registers) + len(self.slots) + len(self.pushed)
+        self.pushed &= other.pushed
         self.registers = {name: value for name, value in self.registers.items() if other.registers.get(name) == value}
         self.slots = {at: value for at, value in self.slots.items() if other.slots.get(at) == value}
-        return len(self.registers) + len(self.slots) != before
+        return len(self.registers) + len(self.slots) + len(self.pushed) != before
 
-    def after_call(self) -> None:
-        """A called function may change some registers, and variables whose address it got; never the saved return address."""
-        for register in _CALL_CLOBBERS:
+    @property
+    def lost(self) -> frozenset[str]:
+        """The registers that do not hold what they held at entry, though a function hands them back so."""
+        return frozenset(name for name, value in _KEPT.items() if self.registers.get(name) != value)
+
+    def after_call(self, lost: frozenset[str] = frozenset()) -> None:
+        """A called function may change some registers, those that it has `lost`, and variables whose address it got; never what
+        was saved."""
+        for register in (*_CALL_CLOBBERS, *lost):
             self.registers.pop(register, None)
         self.forget_variables()
 
     def forget_variables(self) -> None:
         """A store through an unknown pointer: compilers let none reach what they saved themselves."""
-        self.slots = {at: value for at, value in self.slots.items() if value == RETURN}
+        self.slots = {at: value for at, value in self.slots.items() if at in self.pushed or value[0] in ("return", "kept")}
 
 
 def apply(state: State, instruction: Instruction, name: str, read_constant: Callable[[int], int | None]) -> Value | None:
@@ -186,16 +90,19 @@ def apply(state: State, instruction: Instruction, name: str, read_constant: Call
     """
     operands = instruction.operands
     if name in _PUSHES and (operands[0] == "sp!" or name.endswith("push")):
+        state.stack -= _OLD_FORMAT.get(name, 0)
         _push(state, operands[-1])
         return None
     if name in _POPS and (operands[0] == "sp!" or name.endswith("pop")):
-        return _pop(state, operands[-1])
+        loaded = _pop(state, operands[-1])
+        state.stack += _OLD_FORMAT.get(name, 0)
+        return loaded
     if name == "msr" and operands[0].upper() in ("MSP", "PSP", "CONTROL", "MSP_NS", "PSP_NS"):
         raise Refusal(f"{operands[0]} is set")
     brackets = [operand for operand in operands if operand.startswith("[")]
     address = address_of(state, instruction, brackets[0]) if brackets else _block_address(state, name, operands)
     before = _before_write_back(state, operands)
-    if name.startswith(("str", "vst", "stm", "vstm", "stl")):
+    if name.startswith(("str", "vst", "stm", "vstm", "stl", "stc")):
         _store(state, name, operands, address)
         result = None
     else:
@@ -208,12 +115,14 @@ def _push(state: State, operand: str) -> None:
     for register in reversed(register_list(operand)):
         state.stack -= register_bytes(register)
         _set_slot(state, state.stack, state.registers.get(register))
+        state.pushed.add(state.stack)
 
 
 def _pop(state: State, operand: str) -> Value | None:
     loaded = None
     for register in register_list(operand):
         value = state.slots.pop(state.stack, None)
+        state.pushed.discard(state.stack)
         state.stack += register_bytes(register)
         if register == "pc":
             loaded = value or ("unknown", 0)
@@ -243,9 +152,21 @@ def address_of(state: State, instruction: Instruction, operand: str) -> Value | 
     if not words:
         return start
     number = immediate(words[0])
-    if number is None:
-        return ("offset", start[1]) if start and start[0] in ("number", "offset") else None
-    return _plus(start, ("number", number))
+    if start is None:
+        return None
+    if number is None and start[0] in ("number", "offset"):  # a table: on another way the index may be another one
+        return "offset", start[1]
+    number = _index(state, words) if number is None else number
+    return None if number is None else _plus(start, ("number", number))
+
+
+def _index(state: State, words: tuple[str, ...]) -> int | None:
+    """What is added to the base by a register that holds a known number, shifted to the left or not."""
+    value, shift = state.value(words[0]), words[1] if len(words) > 1 else "lsl #0"
+    amount = immediate(shift.removeprefix("lsl ")) if shift.startswith("lsl ") else None
+    if value is None or value[0] != "number" or amount is None:
+        return None
+    return _signed(value[1] << amount)
 
 
 def _plus(one: Value | None, two: Value | None, sign: int = 1) -> Value | None:
@@ -272,7 +193,9 @@ def _store(state: State, name: str, operands: tuple[str, ...], address: Value | 
         state.forget_variables()
     elif address[0] == "stack":
         state.lowest = min(state.lowest, address[1])
-        for at in [at for at in state.slots if address[1] - 3 <= at < address[1] + _stored_bytes(name, operands)]:
+        written = range(address[1] - 3, address[1] + _stored_bytes(name, operands))
+        state.pushed = {at for at in state.pushed if at not in written}
+        for at in [at for at in state.slots if at in written]:
             del state.slots[at]
         for index, register in enumerate(operands[: {"str": 1, "strd": 2}.get(name, 0)]):
             _set_slot(state, address[1] + 4 * index, state.value(register))
@@ -293,6 +216,8 @@ def _stored_bytes(name: str, operands: tuple[str, ...]) -> int:
     if name.startswith(("v", "stm")):
         lists = [operand for operand in operands if not operand.startswith(("[", "#"))]
         return sum(register_bytes(register) for operand in lists for register in register_list(operand))
+    if name.startswith("stc"):  # as GNU objdump 2.40 calls vstrw with an offset below zero
+        return 16
     return 8 if name in ("strd", "strexd", "stlexd") else 4
 
 
@@ -303,11 +228,11 @@ def _assign(
     plain = [operand for operand in operands if not operand.startswith(("[", "{"))]
     if name.startswith(("ldm", "vldm", "stm", "clrm")):
         written = {register for operand in operands if operand.startswith("{") for register in register_list(operand)}
-    elif name.startswith(_NO_DESTINATION) and not name.startswith(_SUMS):
+    elif name.startswith(NO_DESTINATION) and not name.startswith(SUMS):
         written = set()
-    elif name.startswith(_TWO_DESTINATIONS):
+    elif name.startswith(TWO_DESTINATIONS):
         written = set(plain[:2])
-    elif name.startswith(_ONE_DESTINATION):
+    elif name.startswith(ONE_DESTINATION):
         written = set(plain[:1])
     else:
         written = set(plain)
@@ -327,15 +252,29 @@ def _result(
     """The value of the destination where it can be known."""
     if name == "ldr" and address:
         return _loaded(state, address, read_constant)
+    if name == "bic" and len(instruction.operands) == 3:
+        return _rounded_down(state, *instruction.operands[1:])
     words = instruction.operands[1:] if len(instruction.operands) > 2 else instruction.operands
     values = [_operand(state, instruction, word) for word in words]
     if name in ("mov", "movs", "movw") and len(instruction.operands) == 2:
         return values[1]
+    if name == "orr" and instruction.operands[-1] == "#1" and values[0] and values[0][0] == "entry":
+        return values[0]  # Thumb, as computed gotos say before they jump
     if name in ("mvn", "mvns", "rsb", "rsbs", "neg", "negs", "lsl", "lsls", "movt", "orr", "bic"):
         return _number(name, instruction, values)
     if name in ("add", "adds", "addw", "sub", "subs", "subw") and len(values) == 2:
+        if None in values and any(map(immediate, words)):
+            return None  # no place in a table
         return _plus(values[0], values[1], 1 if name.startswith("add") else -1)
     return None
+
+
+def _rounded_down(state: State, register: str, bits: str) -> Value | None:
+    """A place in the stack that is aligned, as at the begin of handlers: at most so many bytes lower."""
+    value, mask = state.value(register), immediate(bits)
+    if value is None or value[0] != "stack" or mask is None or mask & (mask + 1) or mask > _MOST_ALIGNMENT:
+        return None
+    return "stack", value[1] - mask
 
 
 def _operand(state: State, instruction: Instruction, word: str) -> Value | None:

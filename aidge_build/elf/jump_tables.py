@@ -22,9 +22,9 @@ ReadConstant = Callable[[int, int], int | None]
 
 
 def offsets(
-    table: int, width: int, signed: bool, scale: int, code: Mapping[int, Instruction], read: ReadConstant
+    table: int, width: int, signed: bool, scale: int, code: Mapping[int, Instruction], read: ReadConstant, count: int = 0
 ) -> tuple[int, ...]:
-    """The targets of a table of distances that lies in the code at `table`.
+    """The targets of a table of distances that lies in the code at `table`, and has at least `count` entries.
 
     All its entries lead to instructions, so that it has ended where one does not: at the code behind it, or at constants.
     """
@@ -40,6 +40,8 @@ def offsets(
             entry -= 1 << 8 * width
         target = table + entry * scale
         if target not in code:
+            if index < count:
+                raise Refusal(f"the jump table at 0x{table:x} leads to 0x{target:x}, where no instruction is")
             break
         targets.add(target)
     if not targets:
@@ -47,14 +49,19 @@ def offsets(
     return tuple(sorted(targets))
 
 
-def words(table: int, is_inside: Callable[[int], bool], code: Mapping[int, Instruction], read: ReadConstant) -> tuple[int, ...]:
-    """The targets of a table of addresses: all words from `table` on that lead to instructions inside of the function."""
+def words(
+    table: int, is_inside: Callable[[int], bool], code: Mapping[int, Instruction], read: ReadConstant, end: int | None = None
+) -> tuple[int, ...]:
+    """The targets of a table of addresses: all words that lead to instructions inside of the function, from `table` to `end`, or
+    to the first that does not."""
     targets = set()
-    for index in range(_LIMIT):
-        entry = read(table + 4 * index, 4)
-        if table + 4 * index in code or entry is None or entry & ~1 not in code or not is_inside(entry & ~1):
+    for place in range(table, table + 4 * _LIMIT if end is None else end, 4):
+        entry = read(place, 4)
+        leads = place not in code and entry is not None and entry & ~1 in code and is_inside(entry & ~1)
+        if leads:
+            targets.add(entry & ~1)
+        elif end is None:
             break
-        targets.add(entry & ~1)
     if not targets:
         raise Refusal(f"a jump through a table at 0x{table:x}, which leads nowhere in its function")
     return tuple(sorted(targets))

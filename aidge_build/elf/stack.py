@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
-from aidge_build.elf.activation import Activation, Code, walk
+from aidge_build.elf.activation import Activation, Answer, Code, walk
 from aidge_build.elf.disassembly import Instruction
 from aidge_build.elf.frames import Refusal
 from aidge_build.elf.image import Image
@@ -96,7 +96,7 @@ def _interrupt(code: Code, tables: Sequence[VectorTable]) -> StackBound:
     if not tables:
         return StackBound(None, (), "there is no vector table in the program's constant memory")
     deepest = StackBound(0, ())
-    uses_vectors = any(instruction.mnemonic.startswith("v") for instruction in code.instructions.values())
+    uses_vectors = any(instruction.mnemonic.startswith(("v", "f")) for instruction in code.instructions.values())
     for handler in _handlers(code, tables, inside=True):
         found = _bound(code, handler, False)
         if found.bytes is None:
@@ -120,9 +120,15 @@ def _place(code: Code, table: int | None) -> str:
 
 
 def _unseen(code: Code, tables: Sequence[VectorTable], moves: Sequence[Move]) -> Iterator[str]:
-    """Where handlers may come from that no table shows."""
+    """Where handlers may come from that no table shows; one that can be written may name others later."""
+    sections = code.image.sections
+    writable = {
+        table.address for table in tables if any(part.writable and part.address <= table.address < part.end for part in sections)
+    }
     for move in moves:
-        if move.table not in {table.address for table in tables}:
+        if move.instead:
+            yield f"{move.where} {move.instead}"
+        elif move.table not in {table.address for table in tables} - writable:
             yield f"{move.where} sets VTOR to {_place(code, move.table)}"
     yield from (f"{name} in RAM looks like a vector table" for name in tables_in_ram(code.image))
     outside = _handlers(code, tables, inside=False)
@@ -139,19 +145,19 @@ def chain_of(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class _Bounded:
-    """A function's bound: what it holds at its deepest point, itself or when it calls `below`, and whether it returns."""
+    """A function's bound: what it holds at its deepest point, itself or when it calls `below`, and how it returns."""
 
     total: int
     held: _Path
     below: int | None
-    returns: bool
+    answer: Answer
 
 
 @dataclass
 class _Begun:
     """A function that is being walked, and the called one that it has asked about."""
 
-    walk: Generator[int, bool, Activation]
+    walk: Generator[int, Answer, Activation]
     asked: int | None = None
 
 
@@ -206,7 +212,7 @@ class _Search:
         if begun.asked is None:
             return next(begun.walk)
         if begun.asked in self._done:
-            return begun.walk.send(self._done[begun.asked].returns)
+            return begun.walk.send(self._done[begun.asked].answer)
         return begun.walk.throw(self._refused.get(begun.asked) or self._recursion(begun.asked))
 
     def _recursion(self, target: int) -> Refusal:
@@ -221,7 +227,7 @@ class _Search:
             deeper = call.depth_bytes + self._done[call.target].total
             if deeper > total:
                 total, held, below = deeper, self._held(entry, call.site, call.depth_bytes), call.target
-        return _Bounded(total, held, below, activation.returns)
+        return _Bounded(total, held, below, activation.answer)
 
     def _held(self, entry: int, site: int, held_bytes: int) -> _Path:
         """The function, and the one that it went on in by a tail call, which then holds the bytes of both."""

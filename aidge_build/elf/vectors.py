@@ -7,11 +7,12 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from aidge_build.elf.image import Image, Section
+from aidge_build.elf.image import Image, Section, Symbol
 
 _SECTIONS = (".vectors", ".isr_vector")
 # The table's address is a multiple of 128 or more (Armv7-M Architecture Reference Manual, B3.2.5); 16 words are the core's own.
 _ALIGNMENT = 128
+_LEAST_BYTES = 64
 _MOST_WORDS = 16 + 496
 # What tables that are filled while the program runs are called: ram_vector_table, __vectors_ram, g_pfnRAMVectors.
 _RAM_TABLE = re.compile(r".*(ram_*(isr|vec)|(isr_*)?vec(tor)?s?(_*table)?_*(in_)?ram).*", re.IGNORECASE)
@@ -42,8 +43,9 @@ def find_tables(image: Image) -> tuple[VectorTable, ...]:
 
 
 def table_at(image: Image, address: int) -> VectorTable | None:
-    """The table at an address that the program gives the core; None where it can be written, or is not in the program."""
-    section = next((part for part in _constant(image) if part.address <= address and address + 8 <= part.end), None)
+    """The table at an address that the program gives the core, as it is at first; None where nothing is stored there."""
+    stored = (part for part in image.sections if part.content)
+    section = next((part for part in stored if part.address <= address and address + 8 <= part.end), None)
     return _found(image, section, address, _functions(image)) if section else None
 
 
@@ -56,10 +58,19 @@ def _constant(image: Image) -> list[Section]:
 
 
 def tables_in_ram(image: Image) -> tuple[str, ...]:
-    """The names of variables that look like a table of handlers which the program fills itself."""
-    writable = {section.name for section in image.sections if section.writable}
-    named = [symbol.linked_name for symbol in image.symbols if symbol.section in writable and symbol.size_bytes >= 64]
-    return tuple(sorted({name for name in named if _RAM_TABLE.fullmatch(name)}))
+    """The names of variables and sections that look like a table of handlers which the program fills itself, or hold one."""
+    writable = [section for section in image.sections if section.writable]
+    names = {section.name for section in writable}
+    named = [symbol.linked_name for symbol in image.symbols if symbol.section in names and (_is_large(symbol))]
+    named += [section.name.lstrip(".") for section in writable if section.size_bytes >= _LEAST_BYTES]
+    functions = _functions(image)
+    held = (table for section in writable if section.content for table in _in_section(image, section, functions))
+    return tuple(sorted({*filter(_RAM_TABLE.fullmatch, named), *(image.describe(table.address) for table in held)}))
+
+
+def _is_large(symbol: Symbol) -> bool:
+    """Whether a table fits in; linker scripts give no sizes."""
+    return symbol.size_bytes >= _LEAST_BYTES or (symbol.kind == "other" and not symbol.size_bytes)
 
 
 def _in_section(image: Image, section: Section, functions: Collection[int]) -> Iterator[VectorTable]:

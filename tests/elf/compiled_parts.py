@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from aidge_build.elf import read_claims, read_image
 from aidge_build.elf.code_proof import CodeProof, check_code
+from aidge_build.elf.image import Image
 from aidge_build.elf.objects import read_names, read_object
 from tests.programs import CLAIM, note
 
@@ -123,3 +125,15 @@ def patched(elf: Path, address: int, change: Callable[[bytes], bytes] | bytes) -
 def addresses(elf: Path) -> Mapping[str, int]:
     """Where the functions and constants of a program are."""
     return {symbol.name: symbol.address for symbol in read_image(elf).symbols}
+
+
+def turned(image: Image, address: int, bit: int) -> Image:
+    """The program with one bit turned over."""
+    sections = []
+    for section in image.sections:
+        if section.content and section.address <= address < section.end:
+            content = bytearray(section.content)
+            content[address - section.address] ^= 1 << bit
+            section = dataclasses.replace(section, content=bytes(content))
+        sections.append(section)
+    return dataclasses.replace(image, sections=tuple(sections))

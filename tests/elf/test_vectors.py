@@ -72,7 +72,8 @@ def test_the_program_begins_where_the_core_does_whatever_the_linker_calls_its_en
 def test_without_table_and_entry_the_finding_says_how_to_name_the_entry(tmp_path):
     code = program().replace('section(".isr_vector"), used', 'section(".data"), used')
     elf = link(tmp_path, code, FOLDED.replace("ENTRY(Reset_Handler)\n", "ENTRY(nowhere) nowhere = 0x08000300;\n"))
-    program_finding, interrupt_finding = findings(elf)
+    program_finding, interrupt_finding, unseen_finding = findings(elf)
+    assert "vectors in RAM looks like a vector table" in unseen_finding["text"]
     assert program_finding["text"] == "no stack bound: there is no code at the ELF's entry point 0x08000300"
     assert "-Wl,-e,Reset_Handler" in program_finding["hint"] and "ENTRY(Reset_Handler)" in program_finding["hint"]
     assert "there is no vector table in the program's constant memory" in interrupt_finding["text"]
@@ -183,6 +184,99 @@ def test_a_table_whose_address_comes_from_elsewhere_is_unseen_too(tmp_path):
         "void move(unsigned to) { *(volatile unsigned *)0xE000ED08 = to; } volatile unsigned n; void extra(void) { move(n); }"
     )
     assert "sets VTOR to an address that is not known" in findings(link(tmp_path, code))[0]["text"]
+
+
+EVERY_WAY = """
+__attribute__((aligned(128))) unsigned ram_table[64];
+typedef volatile unsigned reg;
+__attribute__((noinline)) void write(reg *place, unsigned value) { *place = value; }
+struct block { unsigned first, second, vtor; };
+__attribute__((noinline)) void fill(volatile struct block *block, unsigned value) { block->vtor = value; }
+const struct { unsigned place, value; } set_up[] = { { 0xE000ED88, 1 }, { 0xE000ED08, (unsigned)ram_table } };
+volatile int count = 2;
+reg *first_place = (reg *)0xE002ED08;
+reg *volatile later_place;
+void by_a_function(void) { write((reg *)0xE000ED08, (unsigned)ram_table); count++; }
+void by_a_last_call(void) { fill((void *)0xE000ED00, (unsigned)ram_table); }
+void by_a_list(void) { for (int i = 0; i < count; i++) *(reg *)set_up[i].place = set_up[i].value; }
+void by_a_variable(void) { *first_place = (unsigned)ram_table; }
+void by_a_late_variable(void) { later_place = (reg *)0xE000ED08; }
+void by_a_loop(void) { for (char *to = (char *)0xE000ED08; count; count--) *to++ = (char)count; }
+void by_its_other_name(void) { *(reg *)0xE002ED08 = (unsigned)ram_table; }
+#define BY_HAND(name, text) __attribute__((naked)) void name(void) { __asm__(text "\\n bx lr\\n .ltorg"); }
+BY_HAND(by_parts, "mov r3, #0xE0000000\\n add r3, #0xE000\\n add r3, #0xD00\\n ldr r0, =ram_table\\n str r0, [r3, #8]")
+BY_HAND(by_an_index, "ldr r3, =0xE000ED00\\n mov r2, #8\\n ldr r0, =ram_table\\n str r0, [r3, r2]")
+BY_HAND(by_a_pair, "ldr r3, =0xE000ED04\\n ldr r0, =ram_table\\n strd r2, r0, [r3]")
+BY_HAND(by_a_block, "ldr r3, =0xE000ED04\\n ldr r1, =ram_table\\n stm r3!, {r0, r1}")
+BY_HAND(by_a_block_below, "ldr r3, =0xE000ED0C\\n ldr r0, =ram_table\\n stmdb r3, {r0}")
+BY_HAND(by_two_steps, "ldr r3, =0xE000ED04\\n ldr r1, =ram_table\\n str r0, [r3], #4\\n str r1, [r3], #4")
+reg *const keep[] = { &count, (reg *)ram_table };
+void *const used[] = { by_a_function, by_a_last_call, by_a_list, by_a_variable, by_a_late_variable, by_a_loop, by_its_other_name,
+                       by_parts, by_an_index, by_a_pair, by_a_block, by_a_block_below, by_two_steps };
+void extra(void) { write((reg *)used[count], 1); write(keep[count], 1); }
+"""
+SEEN = {
+    "by_a_function": "gives VTOR's address to write",
+    "by_a_last_call": "gives VTOR's address to fill",
+    "set_up": "holds VTOR's address",
+    "first_place": "holds VTOR's address",
+    "by_a_late_variable": "keeps VTOR's address",
+    "by_a_loop": "takes VTOR's address",
+    **{
+        name: "sets VTOR to ram_table, in RAM"
+        for name in (
+            "by_its_other_name",
+            "by_parts",
+            "by_an_index",
+            "by_a_pair",
+            "by_a_block",
+            "by_a_block_below",
+            "by_two_steps",
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("flags", ["-O0", "-O2"])
+def test_every_way_to_the_register_is_seen_or_said_to_be_possible(tmp_path, flags):
+    unseen = use_of(link(tmp_path, program(EVERY_WAY), SCRIPT, flags, "-fno-tree-loop-distribute-patterns")).unseen
+    said = {place.split("+")[0].split(" ")[0]: place.split(" ", 1)[1] for place in unseen}
+    by_a_list = said.pop("by_a_list", "")  # the compiler may know what is in the list
+    assert said == SEEN and by_a_list in ("", "sets VTOR to ram_table, in RAM")
+
+
+def test_what_reads_the_register_or_sets_its_neighbours_moves_nothing(tmp_path):
+    code = program(
+        "typedef volatile unsigned reg; volatile int n; void give(reg *place) { n = (int)*place; } unsigned base;\n"
+        "void extra(void) { ((reg *)0xE000E100)[n] = 1; *(reg *)0xE000ED88 = 3; *(reg *)0xE000ED0C = 0x05FA0000;\n"
+        "base = *(reg *)0xE000ED08; give((reg *)0xE000ED14); ((volatile unsigned char *)0xE000ED18)[n] = 4; }"
+    )
+    for flags in ("-O0", "-O2"):
+        assert use_of(link(tmp_path, code, SCRIPT, flags)).unseen == ()
+
+
+@pytest.mark.parametrize("moves", ["", "*(volatile unsigned *)0xE000ED08 = (unsigned)table;"])
+def test_a_table_that_lies_in_ram_from_the_begin_is_seen_and_said_to_be_writable(tmp_path, moves):
+    code = program(
+        '__attribute__((naked)) void Large_Handler(void) { __asm__("sub sp, #3000\\n add sp, #3000\\n bx lr"); } '
+        "void Reset_Handler(void); volatile int n;\n"
+        "__attribute__((aligned(128))) void *table[32] = { (void *)0x20010000, Reset_Handler, Large_Handler, Large_Handler };\n"
+        f"void extra(void) {{ table[n] = 0; {moves} }}"
+    )
+    use = use_of(link(tmp_path, code))
+    assert "table in RAM looks like a vector table" in use.unseen
+    assert use.interrupt.bytes == (36 + 3000 if moves else 36)
+
+
+def test_a_place_for_a_table_that_a_linker_script_keeps_is_named(tmp_path):
+    line = "    .bss : { *(.bss*) } > DTCM\n"
+    for kept, said in (
+        ("    .ram_vectors (NOLOAD) : { . += 256; } > DTCM\n", "ram_vectors in RAM looks like a vector table"),
+        ("    .kept (NOLOAD) : { __VECTOR_RAM = .; . += 256; } > DTCM\n", "__VECTOR_RAM in RAM looks like a vector table"),
+    ):
+        assert use_of(link(tmp_path, program(), SCRIPT.replace(line, kept + line))).unseen == (said,)
+    small = "    .ram_vectors (NOLOAD) : { . += 60; } > DTCM\n"
+    assert use_of(link(tmp_path, program(), SCRIPT.replace(line, small + line))).unseen == ()
 
 
 def test_start_up_code_that_sets_the_register_to_the_table_in_flash_moves_nothing(tmp_path):

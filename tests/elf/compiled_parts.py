@@ -22,7 +22,7 @@ extern void *memcpy(void *, const void *, unsigned);
 extern int other(int);
 __attribute__((weak)) void hook(void);
 volatile unsigned char kws_arena[512];
-const signed char kws_fc_weights[64] = {{3, 1, 4, 1, 5, 9, 2, 6}};
+const signed char kws_fc_weights[64] = {{{",".join(["3"] * 64)}}};
 static const float kws_scales[3] = {{1.0f, 2.0f, 3.0f}};
 const char *kws_names[] = {{"abc", "zabc", "hello"}};
 __attribute__((section(".ramfunc"), noinline)) int kws_far(int x) {{ return other(x) + 1; }}

@@ -15,6 +15,7 @@ from elftools.elf.relocation import RelocationSection
 from elftools.elf.sections import SymbolTableSection
 
 from aidge_build.errors import AidgeError
+from aidge_build.reading import open_regular
 
 _KINDS = {"STT_FUNC": "function", "STT_OBJECT": "object", "STT_SECTION": "section", "STT_FILE": "file"}
 _BINDINGS = {"STB_LOCAL": "local", "STB_WEAK": "weak"}
@@ -118,15 +119,11 @@ class LinkedName:
 def read_object(path: Path) -> ObjectFile:
     """The object file `path`; AidgeError (OBJECT) where it is missing or none for an Arm core."""
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path, "OBJECT") as stream:
             if stream.read(4) in _BITCODE:
                 return ObjectFile(path.name, {}, (), "it was compiled with -flto")
             stream.seek(0)
             return _read(ELFFile(stream), path)
-    except OSError as error:
-        raise AidgeError(
-            f"cannot read: {error.strerror}", where=str(path), hint="name the objects that were linked", code="OBJECT"
-        ) from error
     except _DAMAGED as error:
         raise AidgeError(
             f"not a readable object file ({error!s:.80})",
@@ -138,7 +135,7 @@ def read_object(path: Path) -> ObjectFile:
 
 def read_names(path: Path) -> dict[str, tuple[LinkedName, ...]]:
     """Every symbol of a linked program by its name as the linker has it."""
-    with open(path, "rb") as stream:
+    with open_regular(path, "ELF") as stream:
         try:
             found: dict[str, list[LinkedName]] = {}
             for name, linked in _linked_names(ELFFile(stream)):
@@ -160,6 +157,8 @@ def _linked_names(elf: ELFFile) -> Iterator[tuple[str, LinkedName]]:
 
 def _symbol_table(elf: ELFFile) -> Iterator:
     for section in elf.iter_sections():
+        if section["sh_type"] != "SHT_NOBITS" and section["sh_offset"] + section["sh_size"] > elf.stream_len:
+            raise ValueError(f"section {section.name} lies beyond the end of the file")
         if isinstance(section, SymbolTableSection) and section["sh_type"] == "SHT_SYMTAB":
             yield from section.iter_symbols()
 

@@ -320,7 +320,7 @@ def test_files_that_are_no_objects_are_refused_with_what_to_name(tmp_path):
     elf, model = model_of(tmp_path)
     (tmp_path / "text.o").write_text("no object")
     for path, text in (
-        (tmp_path / "gone.o", "cannot read: No such file or directory. Hint: name the objects that were linked"),
+        (tmp_path / "gone.o", "cannot be read: No such file or directory. Hint: check the path"),
         (
             tmp_path / "text.o",
             "not a readable object file (Magic number does not match). Hint: name what the compiler wrote, N.o",

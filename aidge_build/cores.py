@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from aidge_build.errors import AidgeError
 
-CPU_FEATURES = ("thumb2", "dsp", "fpu", "mve")
+CPU_FEATURES = ("thumb2", "dsp", "fpu", "mve", "narrow")
 _IMPLIED = {"dsp": {"thumb2"}, "mve": {"thumb2", "dsp"}}
 # The FPU is not among them: most cores are built with and without, and the float ABI decides.
 CORES = {
-    "cortex-m0": "",
-    "cortex-m0plus": "",
-    "cortex-m1": "",
+    "cortex-m0": "narrow",
+    "cortex-m0plus": "narrow",
+    "cortex-m1": "narrow",
     "cortex-m3": "thumb2",
     "cortex-m4": "thumb2 dsp",
     "cortex-m7": "thumb2 dsp",
-    "cortex-m23": "",
+    "cortex-m23": "narrow",
     "cortex-m33": "thumb2 dsp",
     "cortex-m35p": "thumb2 dsp",
     "cortex-m52": "thumb2 dsp mve",

@@ -199,7 +199,7 @@ class ImplSpec:
     """What one implementation accepts. The last input (output) spec also stands for all further inputs (outputs).
 
     `ImplSpec(io)` says the same for every input and output, `ImplSpec(inputs, outputs)` takes one IOSpec or a list of them
-    on each side. `attributes` are values that the operator must have. `features` are required of the CPU (dsp, fpu, mve).
+    on each side. `attributes` are values that the operator must have. `features` are required of the CPU (dsp, fpu, mve, narrow).
     """
 
     inputs: tuple[IOSpec, ...] = (IOSpec(),)

@@ -36,7 +36,7 @@ needs_emulator = pytest.mark.skipif(
     not (shutil.which("qemu-system-arm") and shutil.which("arm-none-eabi-gcc")),
     reason="needs qemu-system-arm and arm-none-eabi-gcc",
 )
-MEMORY_ENDS = {"mps3-an547": (0x21400000, 0x20078000)}
+MEMORY_ENDS = {"mps3-an547": (0x21400000, 0x20078000), "rp2040": (0x20042000, 0x20038000)}
 OTHER_MEMORY_ENDS = (0x22000000, 0x21800000)  # of MPS2: the end and the middle of its PSRAM
 
 CASE_FUNCTION = "static __attribute__((noinline)) void case_%d(const void *const *in, void *const *out, void *scratch)"

@@ -90,7 +90,9 @@ def bounds(cases, board: str, *flags: str) -> list[StackBound]:
     return [found[name] for name in names]
 
 
-@pytest.mark.parametrize("library, board", [("cortexm", "mps2-an386"), ("helium", "mps3-an547"), ("armv7m", "mps2-an385")])
+@pytest.mark.parametrize(
+    "library, board", [("cortexm", "mps2-an386"), ("helium", "mps3-an547"), ("armv7m", "mps2-an385"), ("cortexm0", "rp2040")]
+)
 def test_no_kernel_takes_more_stack_than_256_bytes(library, board):
     cases = cases_of(library)
     assert {entry.kernel.name for entry in cases} == {kernel.name for kernel in helium_harness.library(library).kernels}, (

@@ -21,6 +21,7 @@ NAMES = (
     "mps2-an505",
     "mps3-an547",
     "netduinoplus2",
+    "rp2040",
     "stm32f4",
     "stm32f7",
     "stm32h743",

@@ -25,7 +25,8 @@ def libraries(*words: str) -> list[str]:
 @pytest.mark.parametrize(
     "cpu, fpu, features",
     [
-        ("cortex-m0", "", ""),
+        ("cortex-m0", "", "narrow"),
+        ("cortex-m23+nodsp", "", "narrow"),
         ("cortex-m3", "", "thumb2"),
         ("cortex-m4", "", "thumb2 dsp"),
         ("cortex-m4", "fpv4-sp-d16", "thumb2 dsp fpu"),

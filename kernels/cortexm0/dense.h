@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "kit/requantize.h"
+#include "kit/window2d.h"
+#include "target.h"
+
+/*
+ * The stream of words that the dense kernels read.
+ *
+ * Head: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero point;
+ * the three numbers of aidge_kit_load_levels.
+ * Then of each output channel: what its sums begin with; width, constant and multiplier of the requantization (forms `single` and
+ * `chunked`; in form `sums` two words that mean nothing, and a float); its weights, four in a word, the first one lowest; where the text says so the number of sums whose outputs are
+ * corrected, and these with their outputs.
+ *
+ * Columns: of each tap four words, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
+ */
+enum { AIDGE_CORTEXM0_HEAD_WORDS = 7, AIDGE_CORTEXM0_PIXELS = 6 };
+
+/* A layer's own numbers: bytes of a chunk of the column and of the whole, bytes of a run of taps, runs in a row of the window;
+ * whether any tap lies outside of the image. The assembly reads the first three. */
+typedef struct {
+    int32_t channels, chunk_bytes, column_bytes, run, runs, has_pads;
+} aidge_cortexm0_dense;
+
+/* The pixels that are computed: where their outputs go, `left` and more of the image at `input`, the first at (y, x). */
+typedef struct {
+    int8_t *outputs[AIDGE_CORTEXM0_PIXELS];
+    const int8_t *input;
+    int8_t *output;
+    uint32_t *columns; /* behind them a run of zero points, and a run for each of three pixels, where it lies across an edge */
+    const aidge_cortexm0_dense *dense;
+    const aidge_kit_window2d *shape;
+    int32_t left, y, x;
+} aidge_cortexm0_window;
+
+/* Runs of three pixels as the words X and Y, 16 bytes from tap to tap. Here, count > 0. */
+#if AIDGE_CORTEXM0_ASSEMBLY
+AIDGE_CORTEXM0_NAKED void aidge_cortexm0_pack(AIDGE_CORTEXM0_PASSED uint32_t *target,
+                                              AIDGE_CORTEXM0_PASSED const int8_t *const *sources, AIDGE_CORTEXM0_PASSED int32_t count)
+{
+    __asm__(
+        ".syntax unified\n"
+        "    push {r4-r7, lr}\n"
+        "    mov r7, r0\n"
+        "    ldm r1!, {r4-r6}\n"
+        "    adds r0, r4, r2\n"
+        "    adds r1, r5, r2\n"
+        "    rsbs r3, r2, #0\n"
+        "    adds r2, r6, r2\n"
+        "1:\n"
+        "    ldrsb r4, [r0, r3]\n"
+        "    ldrsb r5, [r1, r3]\n"
+        "    ldrsb r6, [r2, r3]\n"
+        "    lsls r5, r5, #11\n"
+        "    adds r6, r6, r5\n"
+        "    lsls r5, r5, #10\n"
+        "    adds r4, r4, r5\n"
+        "    str r4, [r7]\n"
+        "    str r6, [r7, #4]\n"
+        "    adds r7, r7, #16\n"
+        "    adds r3, r3, #1\n"
+        "    bne 1b\n"
+        "    pop {r4-r7, pc}\n"
+    );
+}
+#else
+static void aidge_cortexm0_pack(uint32_t *target, const int8_t *const *sources, int32_t count)
+{
+    int32_t tap;
+    for (tap = 0; tap < count; tap++) {
+        const uint32_t second = (uint32_t)(int32_t)sources[1][tap];
+        target[4 * tap] = (uint32_t)(int32_t)sources[0][tap] + (second << 21);
+        target[4 * tap + 1] = (uint32_t)(int32_t)sources[2][tap] + (second << 11);
+    }
+}
+#endif
+
+/* The run of zero points behind the columns, where there are pads. */
+AIDGE_KIT_INLINE void aidge_cortexm0_fill(const aidge_cortexm0_window *window, const int32_t *stream)
+{
+    if (window->dense->has_pads != 0) {
+        memset((int8_t *)window->columns + window->dense->column_bytes, stream[3], (uint32_t)window->dense->run);
+    }
+}
+
+/* From the last pixel of an image to the first one of the next. */
+AIDGE_CORTEXM0_NOINLINE void aidge_cortexm0_next_image(aidge_cortexm0_window *window)
+{
+    window->input += window->shape->in_height * window->shape->in_width * window->shape->in_channels;
+    window->output += window->shape->out_channels;
+    window->y = 0;
+    window->x = 0;
+}
+
+/* The outputs of 6 sums by the general requantization; of use where no cheaper form is proved. */
+AIDGE_CORTEXM0_NOINLINE void aidge_cortexm0_store(const int32_t *sums, int32_t factor, const int32_t *stream, int32_t channel,
+                                                int8_t *const *outputs)
+{
+    const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
+    float multiplier;
+    int32_t pixel;
+    memcpy(&multiplier, &factor, sizeof multiplier);
+    for (pixel = 0; pixel < AIDGE_CORTEXM0_PIXELS; pixel++) {
+        outputs[pixel][channel] = aidge_kit_requantize(sums[pixel], multiplier, levels);
+    }
+}
+
+/* A run of taps that begins in row y and column `left` of the image: where it lies, or a copy in `edge` where it has pads. */
+AIDGE_CORTEXM0_NOINLINE const int8_t *aidge_cortexm0_run(const aidge_cortexm0_window *window, int32_t y, int32_t left, int8_t *edge)
+{
+    const int8_t *const blank = (const int8_t *)window->columns + window->dense->column_bytes;
+    const int32_t run = window->dense->run;
+    const int32_t width = window->shape->in_width * window->shape->in_channels;
+    const int8_t *row = window->input + y * width;
+    left *= window->shape->in_channels;
+    if ((y < 0) || (y >= window->shape->in_height) || (left >= width) || (left + run <= 0)) {
+        return blank;
+    }
+    if ((left >= 0) && (left + run <= width)) {
+        return row + left;
+    }
+    memcpy(edge, blank, (uint32_t)run);
+    {
+        const int32_t begin = left < 0 ? -left : 0;
+        const int32_t end = width - left < run ? width - left : run;
+        memcpy(edge + begin, row + left + begin, (uint32_t)(end - begin));
+    }
+    return edge;
+}
+
+/* The columns of the next three pixels, `first` and those behind it, and where their outputs go; behind the last pixel it is taken
+ * again. */
+AIDGE_CORTEXM0_NOINLINE void aidge_cortexm0_gather(aidge_cortexm0_window *window, int32_t first)
+{
+    const aidge_kit_window2d *const shape = window->shape;
+    uint32_t *columns = window->columns + (first == 0 ? 0 : 2);
+    const int8_t *sources[3];
+    int32_t tops[3], lefts[3];
+    int32_t pixel, row, run;
+    AIDGE_KIT_ROLLED
+    for (pixel = 0; pixel < 3; pixel++) {
+        tops[pixel] = window->y * shape->stride_height - shape->pad_top;
+        lefts[pixel] = window->x * shape->stride_width - shape->pad_left;
+        window->outputs[first + pixel] = window->output;
+        if (window->left > 1) {
+            window->output += shape->out_channels;
+            window->x++;
+            if (window->x == shape->out_width) {
+                window->x = 0;
+                window->y++;
+            }
+        }
+        window->left--;
+    }
+    for (row = 0; row < shape->kernel_height; row++) {
+        for (run = 0; run < window->dense->runs; run++) {
+            int8_t *edge = (int8_t *)window->columns + window->dense->column_bytes;
+            AIDGE_KIT_ROLLED
+            for (pixel = 0; pixel < 3; pixel++) {
+                edge += window->dense->run;
+                sources[pixel] = aidge_cortexm0_run(window, tops[pixel] + row * shape->dilation_height,
+                                                    lefts[pixel] + run * shape->dilation_width, edge);
+            }
+            aidge_cortexm0_pack(columns, sources, window->dense->run);
+            columns += 4 * window->dense->run;
+        }
+    }
+}
+
+#if !AIDGE_CORTEXM0_ASSEMBLY
+/* The stored value of a sum by two narrow products; what lies beyond the first and the last step saturates. */
+static int8_t aidge_cortexm0_narrow(int32_t sum, uint32_t width, uint32_t constant, uint32_t multiplier,
+                                    const int32_t *stream)
+{
+    const uint32_t value = (uint32_t)sum;
+    const uint32_t mask = ((uint32_t)1 << stream[2]) - 1u;
+    uint32_t level = (value * (multiplier >> stream[2]) + ((value * (multiplier & mask)) >> stream[2]) + constant) >> 24;
+    if (value > width) {
+        return (int8_t)(sum < 0 ? stream[0] + stream[1] : stream[1]);
+    }
+    level = (level ^ 0x80u) - 0x80u;
+    return (int8_t)(int32_t)level;
+}
+
+/* The sums of three pixels from their two words. */
+static void aidge_cortexm0_separate(uint32_t first, uint32_t second, int32_t *sums)
+{
+    const uint32_t a = ((first & 0x1FFFFFu) ^ 0x100000u) - 0x100000u;
+    const uint32_t low = (first - a) >> 10;
+    const uint32_t rest = second - low;
+    const uint32_t c = ((rest & 0x3FFFFFu) ^ 0x200000u) - 0x200000u;
+    const uint32_t high = (rest - c) >> 22;
+    sums[0] += (int32_t)a;
+    sums[1] += (int32_t)((((high ^ 0x200u) - 0x200u) << 11) + (low >> 11));
+    sums[2] += (int32_t)c;
+}
+
+/* The sums of 6 pixels; `weights` points to those of a channel. Returns where they end. */
+static const int32_t *aidge_cortexm0_accumulate(const uint32_t *columns, const int32_t *weights,
+                                                const aidge_cortexm0_dense *dense, int32_t *sums)
+{
+    int32_t first, tap, word;
+    for (first = 0; first < dense->column_bytes; first += dense->chunk_bytes) {
+        const int32_t left = dense->column_bytes - first;
+        const int32_t taps = (left < dense->chunk_bytes ? left : dense->chunk_bytes) / 16;
+        uint32_t words[4] = {0, 0, 0, 0};
+        for (tap = 0; tap < taps; tap++) {
+            const uint32_t weight = ((((uint32_t)weights[tap / 4] >> (8 * (tap % 4))) & 0xFFu) ^ 0x80u) - 0x80u;
+            for (word = 0; word < 4; word++) {
+                words[word] += *columns++ * weight;
+            }
+        }
+        weights += taps / 4;
+        aidge_cortexm0_separate(words[0], words[1], sums);
+        aidge_cortexm0_separate(words[2], words[3], sums + 3);
+    }
+    return weights;
+}
+
+/* All channels of 6 pixels: the C version of the generated functions of forms `single` and `chunked`. */
+AIDGE_KIT_INLINE void aidge_cortexm0_block_of(const uint32_t *columns, const int32_t *head, int8_t *const *outputs,
+                                                   const aidge_cortexm0_dense *dense, int32_t has_exceptions)
+{
+    const int32_t *stream = head + AIDGE_CORTEXM0_HEAD_WORDS;
+    int32_t channel, pixel, left;
+    for (channel = 0; channel < dense->channels; channel++) {
+        const int32_t offset = stream[0];
+        int32_t sums[AIDGE_CORTEXM0_PIXELS] = {offset, offset, offset, offset, offset, offset};
+        const uint32_t width = (uint32_t)stream[1];
+        const uint32_t constant = (uint32_t)stream[2];
+        const uint32_t multiplier = (uint32_t)stream[3];
+        stream = aidge_cortexm0_accumulate(columns, stream + 4, dense, sums);
+        for (pixel = 0; pixel < AIDGE_CORTEXM0_PIXELS; pixel++) {
+            outputs[pixel][channel] = aidge_cortexm0_narrow(sums[pixel], width, constant, multiplier, head);
+        }
+        for (left = has_exceptions != 0 ? *stream++ : 0; left > 0; left--) {
+            for (pixel = 0; pixel < AIDGE_CORTEXM0_PIXELS; pixel++) {
+                if (sums[pixel] == stream[0]) {
+                    outputs[pixel][channel] = (int8_t)stream[1];
+                }
+            }
+            stream += 2;
+        }
+    }
+}
+
+/* The sums of 6 pixels: the C version of the generated functions of form `sums`. */
+AIDGE_KIT_INLINE const int32_t *aidge_cortexm0_sums_of(const uint32_t *columns, const int32_t *stream,
+                                                            int32_t *sums, const aidge_cortexm0_dense *dense)
+{
+    int32_t pixel;
+    for (pixel = 0; pixel < AIDGE_CORTEXM0_PIXELS; pixel++) {
+        sums[pixel] = stream[0];
+    }
+    return aidge_cortexm0_accumulate(columns, stream + 4, dense, sums);
+}
+#endif

@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: MIT
+"""The dense core in assembly: 6 pixels x 1 output channel, over columns of activations that all channels share.
+
+Three sums share two words. With pixels a, b, c the words of a tap are X = a + 2^21 b and Y = c + 2^11 b, so that two products
+and two additions, both modulo 2^32, are three multiply-accumulates. From the sums T of X w and U of Y w the three are separated
+exactly: the sum of a is the low 21 bits of T, the rest of T the low 11 bits of the sum of b; with these taken away U holds the
+sum of c in its low 22 bits, and above them the high bits of the sum of b. So a sum may have 21 bits with its sign, which for
+layers of many taps is one chunk of them.
+
+Registers: column in r0, stream in r1, weights in r2 and r3, a tap in r4 to r7, the words of sums in r8 to r11, the end of the
+column in r12, the constant of the requantization in lr.
+"""
+
+from __future__ import annotations
+
+from .assembly import Routine
+from .packing import Form, Stream
+
+PIXELS = 6
+PARAMETERS = "const uint32_t *columns, const int32_t *stream, int8_t *const *outputs, const aidge_cortexm0_dense *dense"
+SUMS_PARAMETERS = "const uint32_t *columns, const int32_t *stream, int32_t *sums, const aidge_cortexm0_dense *dense"
+# On the stack: the outputs, the beginning of the struct dense, that of the stream, and what stands behind them.
+OUTPUTS, CHANNELS, CHUNK_BYTES, COLUMN_BYTES, BELOW, ABOVE, BITS = 0, 24, 28, 32, 36, 40, 44
+_REST_OF_HEAD_BYTES = 16
+COLUMNS, MULTIPLIER, WIDTH, INDEX, COLUMN_END, SUMS = (48 + 4 * place for place in range(6))
+FRAME_BYTES = {Form.single: SUMS, Form.chunked: SUMS + 4 * PIXELS, Form.sums: SUMS + 4 * PIXELS}
+WORD_INSTRUCTIONS = 43  # of 4 taps
+TURN = 2
+
+
+def words_in_turn(words: int) -> int:
+    """How many words of 4 taps stand in the loop: two, unless filling up the last turn costs more."""
+    return min((1, 2), key=lambda size: (-(-words // size) * (size * WORD_INSTRUCTIONS + TURN), -size))
+
+
+def texts(stream: Stream) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of a layer: the channels of 6 pixels in assembly, and the C function around them."""
+    name = f"aidge_cortexm0_dense_int8_{stream.variant}"
+    return name, (_sums(name, stream) if stream.form is Form.sums else _block(name, stream), _layer(name, stream))
+
+
+def _block(name: str, stream: Stream) -> str:
+    """All channels of 6 pixels, requantized and stored."""
+    code = Routine()
+    _begin(code, stream.form)
+    code.label(1, "an output channel")
+    code("ldm r1!, {r4-r7}", "offset, width, constant, multiplier")
+    code(f"str r5, [sp, #{WIDTH}]")
+    code("mov lr, r6")
+    code(f"str r7, [sp, #{MULTIPLIER}]")
+    _accumulate(code, stream)
+    code(f"ldr r7, [sp, #{WIDTH}]")
+    code("mov r12, r7")
+    code(f"ldr r0, [sp, #{BITS}]")
+    code(f"ldr r2, [sp, #{MULTIPLIER}]")
+    code("movs r4, #32")
+    code("subs r4, r4, r0")
+    code("mov r3, r2")
+    code("lsls r3, r4")
+    code("lsrs r3, r4", "the low bits of the multiplier")
+    code("lsrs r2, r0", "and the high ones")
+    code(f"ldr r7, [sp, #{INDEX}]")
+    for first in (0, 3):
+        if stream.form is Form.single:
+            _separate(code, first, lambda value, spare, pixel: _requantize(code, value, spare, pixel))
+        else:
+            for pixel in range(first, first + 3):
+                code(f"ldr r5, [sp, #{SUMS + 4 * pixel}]")
+                _requantize(code, "r5", "r6", pixel)
+    if stream.has_exceptions:
+        code("ldm r1!, {r2}", "how many sums give another level than the line")
+        code("cmp r2, #0")
+        code("bne 6f")
+        code.label(7)
+    code("adds r7, r7, #1")
+    code(f"str r7, [sp, #{INDEX}]")
+    code(f"ldr r4, [sp, #{CHANNELS}]")
+    code("cmp r7, r4")
+    code("beq 9f")
+    code("b 1b")
+    _saturations(code, stream.form)
+    if stream.has_exceptions:
+        _corrections(code, stream.form)
+    code.label(9)
+    _end(code, stream.form)
+    return code.function(
+        name + "_block",
+        PARAMETERS,
+        "All channels of 6 pixels.",
+        f"aidge_cortexm0_block_of(columns, stream, outputs, dense, {stream.has_exceptions:d});",
+    )
+
+
+def _sums(name: str, stream: Stream) -> str:
+    """The sums of 6 pixels for one channel; returns where the next channel begins."""
+    code = Routine()
+    _begin(code, stream.form)
+    code("ldm r1!, {r4-r7}", "bias, three that C reads")
+    _accumulate(code, stream)
+    code("mov r0, r1")
+    code(f"ldr r1, [sp, #{INDEX}]")
+    code(f"add r2, sp, #{SUMS}")
+    for _ in range(2):
+        code("ldm r2!, {r4-r6}")
+        code("stm r1!, {r4-r6}")
+    _end(code, stream.form)
+    portable = "return aidge_cortexm0_sums_of(columns, stream, sums, dense);"
+    return code.function(name + "_block", SUMS_PARAMETERS, "The sums of 6 pixels.", portable, "const int32_t *")
+
+
+def _begin(code: Routine, form: Form) -> None:
+    code.push_all()
+    code(f"sub sp, #{FRAME_BYTES[form]}")
+    code(f"str r0, [sp, #{COLUMNS}]")
+    if form is Form.sums:
+        code(f"str r2, [sp, #{INDEX}]", "sums")
+        code(f"add r0, sp, #{CHANNELS}")
+    else:
+        code("mov r0, sp")
+        for _ in range(2):
+            code("ldm r2!, {r4-r6}")
+            code("stm r0!, {r4-r6}")
+    code("ldm r3!, {r4-r6}", "channels, chunk_bytes, column_bytes")
+    code("stm r0!, {r4-r6}")
+    if form is not Form.sums:
+        code("ldm r1!, {r4-r6}", "lowest - highest level, highest level, bits")
+        code("stm r0!, {r4-r6}")
+        code(f"adds r1, #{_REST_OF_HEAD_BYTES}")
+        code("movs r4, #0")
+        code(f"str r4, [sp, #{INDEX}]")
+
+
+def _end(code: Routine, form: Form) -> None:
+    code(f"add sp, #{FRAME_BYTES[form]}")
+    code.pop_all()
+
+
+def _accumulate(code: Routine, stream: Stream) -> None:
+    """All taps of a channel: the sums in the words r8 to r11, or complete in the frame; r4 holds what they begin with."""
+    if stream.form is Form.single:
+        code("lsls r5, r4, #21")
+        code("adds r5, r5, r4")
+        code("lsls r6, r4, #11")
+        code("adds r6, r6, r4")
+        for register, source in zip(range(8, 12), (5, 6) * 2):
+            code(f"mov r{register}, r{source}")
+        code(f"ldr r0, [sp, #{COLUMNS}]")
+        code(f"ldr r4, [sp, #{CHUNK_BYTES}]")
+        code("adds r4, r4, r0")
+        code("mov r12, r4")
+        _taps(code, stream.turn_words)
+        return
+    for pixel in range(PIXELS):
+        code(f"str r4, [sp, #{SUMS + 4 * pixel}]")
+    code(f"ldr r0, [sp, #{COLUMNS}]")
+    code(f"ldr r4, [sp, #{COLUMN_BYTES}]")
+    code("adds r4, r4, r0")
+    code(f"str r4, [sp, #{COLUMN_END}]")
+    code.label(3, "a chunk of taps whose sums have 21 bits")
+    code(f"ldr r4, [sp, #{CHUNK_BYTES}]")
+    code("adds r4, r4, r0")
+    code(f"ldr r5, [sp, #{COLUMN_END}]")
+    code("cmp r4, r5")
+    code("bls 5f")
+    code("mov r4, r5", "the last chunk may be shorter")
+    code.label(5)
+    code("mov r12, r4")
+    code("movs r4, #0")
+    for register in range(8, 12):
+        code(f"mov r{register}, r4")
+    _taps(code, stream.turn_words)
+    for first in (0, 3):
+        _separate(code, first, lambda value, spare, pixel: _add(code, value, spare, pixel))
+    code(f"ldr r4, [sp, #{COLUMN_END}]")
+    code("cmp r0, r4")
+    code("beq 4f")
+    code("b 3b")
+    code.label(4)
+
+
+def _taps(code: Routine, words: int) -> None:
+    """4 * words taps in each turn."""
+    code.label(2, f"{4 * words} taps")
+    for _ in range(words):
+        code("ldm r1!, {r3}", "4 weights")
+        for tap in range(4):
+            weight = "r2" if tap < 3 else "r3"
+            if tap < 3:
+                code("sxtb r2, r3")
+                code("asrs r3, r3, #8")
+            code("ldm r0!, {r4-r7}")
+            for value in range(4, 8):
+                code(f"muls r{value}, {weight}")
+            for value in range(4, 8):
+                code(f"add r{value + 4}, r{value}")
+    code("cmp r0, r12")
+    code("bne 2b")
+
+
+def _separate(code: Routine, first: int, use) -> None:
+    """The sums of pixels first, first + 1, first + 2 one after the other in low registers, each with a spare one for `use`."""
+    low, high = (8, 9) if first == 0 else (10, 11)
+    code(f"mov r4, r{low}", f"sums of pixels {first} to {first + 2}")
+    code("lsls r5, r4, #11")
+    code("asrs r5, r5, #11", f"of pixel {first}")
+    code("subs r4, r4, r5")
+    code("lsrs r4, r4, #10", "2^11 * the low 11 bits of the next pixel's")
+    use("r5", "r6", first)
+    code(f"mov r5, r{high}")
+    code("subs r5, r5, r4")
+    code("lsls r6, r5, #10")
+    code("asrs r6, r6, #10", f"of pixel {first + 2}")
+    code("subs r5, r5, r6")
+    code("asrs r5, r5, #11")
+    code("lsrs r4, r4, #11")
+    code("adds r4, r4, r5", f"of pixel {first + 1}")
+    use("r4", "r5", first + 1)
+    use("r6", "r5", first + 2)
+
+
+def _add(code: Routine, value: str, spare: str, pixel: int) -> None:
+    # r7 is free: a tap's last word.
+    code(f"ldr r7, [sp, #{SUMS + 4 * pixel}]")
+    code(f"adds r7, r7, {value}")
+    code(f"str r7, [sp, #{SUMS + 4 * pixel}]")
+
+
+def _requantize(code: Routine, value: str, spare: str, pixel: int) -> None:
+    """The stored value of a sum: `NarrowForm.apply`. Labels 10 + pixel and 20 + pixel."""
+    code(f"cmp {value}, r12")
+    code(f"bhi 1{pixel}f")
+    code(f"mov {spare}, {value}")
+    code(f"muls {spare}, r3")
+    code(f"lsrs {spare}, r0")
+    code(f"muls {value}, r2")
+    code(f"adds {value}, {value}, {spare}")
+    code(f"add {value}, lr")
+    code(f"lsrs {value}, {value}, #24")
+    code.label(20 + pixel)
+    code(f"ldr {spare}, [sp, #{OUTPUTS + 4 * pixel}]")
+    code(f"strb {value}, [{spare}, r7]")
+
+
+def _saturations(code: Routine, form: Form) -> None:
+    registers = [("r5", "r6"), ("r4", "r5"), ("r6", "r5")] if form is Form.single else [("r5", "r6")] * 3
+    for pixel in range(PIXELS):
+        value, spare = registers[pixel % 3]
+        code.label(10 + pixel, "below the first step or above the last one")
+        code(f"asrs {value}, {value}, #31")
+        code(f"ldr {spare}, [sp, #{BELOW}]")
+        code(f"ands {value}, {spare}")
+        code(f"ldr {spare}, [sp, #{ABOVE}]")
+        code(f"adds {value}, {value}, {spare}")
+        code(f"b 2{pixel}b")
+
+
+def _corrections(code: Routine, form: Form) -> None:
+    """Sums of the channel for which the requantization is wrong, one by one. Labels 6 and 30 + pixel, then back to 7."""
+    code.label(6)
+    code("ldm r1!, {r0, r3}", "a sum and what it gives")
+    for first in (0, 3):
+        if form is Form.single:
+            _separate(code, first, lambda value, spare, pixel: _correct(code, value, spare, pixel))
+        else:
+            for pixel in range(first, first + 3):
+                code(f"ldr r5, [sp, #{SUMS + 4 * pixel}]")
+                _correct(code, "r5", "r6", pixel)
+    code("subs r2, r2, #1")
+    code("bne 6b")
+    code("b 7b")
+
+
+def _correct(code: Routine, value: str, spare: str, pixel: int) -> None:
+    code(f"cmp {value}, r0")
+    code(f"bne 3{pixel}f")
+    code(f"ldr {spare}, [sp, #{OUTPUTS + 4 * pixel}]")
+    code(f"strb r3, [{spare}, r7]")
+    code.label(30 + pixel)
+
+
+def _layer(name: str, stream: Stream) -> str:
+    """The C function around the assembly."""
+    channels = ""
+    call = f"{name}_block(window.columns, stream, window.outputs, dense);"
+    if stream.form is Form.sums:
+        call = f"{name}_channels(&window, stream);"
+        channels = f"""/* All channels of 6 pixels. */
+AIDGE_CORTEXM0_NOINLINE void {name}_channels(const aidge_cortexm0_window *window, const int32_t *stream)
+{{
+    const int32_t *weights = stream + AIDGE_CORTEXM0_HEAD_WORDS;
+    int32_t channel;
+    for (channel = 0; channel < window->dense->channels; channel++) {{
+        const int32_t multiplier = weights[3];
+        int32_t sums[AIDGE_CORTEXM0_PIXELS];
+        weights = {name}_block(window->columns, weights, sums, window->dense);
+        aidge_cortexm0_store(sums, multiplier, stream, channel, window->outputs);
+    }}
+}}
+
+"""
+    return f"""{channels}/* Gathers 6 pixels after the other and computes all their channels. */
+static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm0_dense *dense,
+                   const aidge_kit_window2d *shape)
+{{
+    aidge_cortexm0_window window = {{{{0}}, input, output, (uint32_t *)scratch, dense, shape, 0, 0, 0}};
+    int32_t batch;
+    aidge_cortexm0_fill(&window, stream);
+    for (batch = shape->batches; batch > 0; batch--) {{
+        for (window.left = shape->out_height * shape->out_width; window.left > 0;) {{
+            aidge_cortexm0_gather(&window, 0);
+            aidge_cortexm0_gather(&window, 3);
+            {call}
+        }}
+        aidge_cortexm0_next_image(&window);
+    }}
+}}"""

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""Streams of words in the order in which the kernels read them: head, then of each output channel 4 numbers and its weights."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.arithmetic.narrow_products import NarrowForm, narrow_form
+from aidge_build.contract.call import computed
+from aidge_build.kernel_kit.linear_int8 import Linear
+
+MOST_CORRECTIONS = 8  # of a channel, in the mean: more cost about as much as the general form
+SUM_BITS = 21  # of a sum with its sign, in the words that three sums share
+
+
+class Form(enum.Enum):
+    """`single`: the sums of all taps fit the words that they share. `chunked`: those of a chunk of taps do. `sums`: chunks, and
+    the requantization is the general one in C."""
+
+    single = enum.auto()
+    chunked = enum.auto()
+    sums = enum.auto()
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """`words` as in dense.h; `taps` are filled up to whole turns, the last chunk may be
+    shorter than `chunk_taps`; `turn_words` of 4 taps stand in a loop."""
+
+    words: numpy.ndarray
+    form: Form
+    has_exceptions: bool  # whether the weights of each channel are followed by the sums whose outputs are corrected
+    turn_words: int
+    taps: int
+    chunk_taps: int
+    channels: int
+
+    @property
+    def variant(self) -> str:
+        """What the text of a kernel depends on, for its name."""
+        return f"{self.form.name}{'_corrected' if self.has_exceptions else ''}_u{self.turn_words}"
+
+    @property
+    def note(self) -> str:
+        """For `Call.note`."""
+        proved = "proved in integers" if self.form is not Form.sums else "in the general form"
+        proved += " but for a few sums, which are corrected" if self.has_exceptions else ""
+        return f"three sums in two words, {-(-self.taps // self.chunk_taps)} chunk(s) of taps, requantization {proved}"
+
+    def facts(self) -> dict[str, str]:
+        """For `Call.facts`."""
+        return computed("6 pixels x 1 channel", self.channels if self.form is not Form.sums else 0, self.channels, "channel")
+
+
+def pack(linear: Linear, turn_words: int) -> Stream:
+    """The stream of a layer, whose taps are in the order of its columns."""
+    step = 4 * turn_words
+    whole = -(-linear.rows.shape[1] // step) * step
+    rows = _filled(linear.rows, whole)
+    form = narrow_form(linear.staircase(), linear.clamp)
+    offsets = linear.bias - form.starts
+    reach = numpy.maximum(numpy.abs(linear.low - form.starts), numpy.abs(linear.high - form.starts))
+    corrections = sum(map(len, form.exceptions))
+    is_proved = bool((form.proved & (reach < 1 << 31)).all()) and corrections <= MOST_CORRECTIONS * len(rows)
+    if is_proved and _fits(linear.low - form.starts, linear.high - form.starts):
+        return _stream(linear, form, rows, offsets, Form.single, turn_words, whole)
+    chunks = next(count for count in range(1, whole // step + 1) if _chunk_fits(rows, count, step))
+    taps = -(-whole // (chunks * step)) * step
+    if is_proved:
+        return _stream(linear, form, rows, offsets, Form.chunked, turn_words, taps)
+    return _stream(linear, form, rows, linear.bias, Form.sums, turn_words, taps)
+
+
+def _stream(
+    linear: Linear, form: NarrowForm, rows: numpy.ndarray, offsets: numpy.ndarray, kind: Form, turn_words: int, chunk_taps: int
+) -> Stream:
+    below, above = linear.clamp
+    has_exceptions = kind is not Form.sums and any(form.exceptions)
+    numbers = numpy.stack([offsets, form.widths, form.constants, form.multipliers], axis=1)
+    if kind is Form.sums:
+        numbers = numpy.stack([offsets, *(numpy.zeros_like(offsets),) * 2, linear.factors.view(numpy.uint32)], axis=1)
+    weights = numpy.ascontiguousarray(rows.astype(numpy.int8)).view("<i4")
+    levels = (below - linear.zero_point, above - linear.zero_point, linear.zero_point)
+    words = [below - above, above, form.bits, linear.input_zero_point, *levels]
+    for channel in range(len(rows)):
+        words += [*numbers[channel].tolist(), *weights[channel].tolist()]
+        if has_exceptions:
+            wrong = form.exceptions[channel]
+            words += [len(wrong), *(number for pair in wrong for number in pair)]
+    return Stream(as_words(words), kind, has_exceptions, turn_words, rows.shape[1], chunk_taps, len(rows))
+
+
+def _filled(rows: numpy.ndarray, taps: int) -> numpy.ndarray:
+    return numpy.pad(rows, ((0, 0), (0, taps - rows.shape[1])))
+
+
+def _fits(low: numpy.ndarray, high: numpy.ndarray) -> bool:
+    limit = 1 << (SUM_BITS - 1)
+    return bool((low >= -limit).all() and (high < limit).all())
+
+
+def _chunk_fits(rows: numpy.ndarray, count: int, step: int) -> bool:
+    taps = -(-rows.shape[1] // (count * step)) * step
+    parts = _filled(rows, count * taps).reshape(len(rows), count, taps)
+    products = numpy.minimum(-128 * parts, 127 * parts), numpy.maximum(-128 * parts, 127 * parts)
+    return _fits(products[0].sum(axis=2), products[1].sum(axis=2))
+
+
+def as_words(values: list[int]) -> numpy.ndarray:
+    return (numpy.asarray(values, numpy.int64) & 0xFFFFFFFF).astype(numpy.uint32).view(numpy.int32)

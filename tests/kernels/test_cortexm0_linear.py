@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""int8 convolutions of `cortexm0` against their numpy meaning, bit for bit: the assembly on an emulated core, the C beside it on
+the core and on this machine."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+
+import numpy
+import pytest
+import test_cortexm_linear
+from cortexm0_harness import BOARD, PORTABLE, accepted, run, taken
+from random_tensors import Randomness
+
+from aidge_build.graph.quantization import Quantization, per_tensor
+from aidge_build.graph.tensor import constant
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.window import Window
+
+needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+# One output channel, fewer pixels than go together, a remainder of each size, pads wider than the image, taps beyond one chunk.
+EDGES = [
+    (1, 1, (1, 1), 1, (1, 1), 1, 1, (0, 0), 1),
+    (1, 3, (2, 1), 2, (1, 1), 1, 1, (0, 0), 1),
+    *((1, 5, (pixels,), 3, (1,), 1, 1, (0, 0), 1) for pixels in range(3, 14)),
+    (3, 2, (5, 1), 3, (2, 1), 2, 1, (1, 0), 1),
+    (1, 2, (2, 2), 3, (5, 5), 1, 1, (3, 3), 1),
+    (1, 3, (4, 5), 2, (3, 4), 1, 2, (3, 3), 1),
+    (1, 140, (3, 3), 3, (3, 3), 1, 1, (1, 1), 1),
+    (1, 68, (5, 4), 2, (2, 2), 2, 1, (0, 1), 1),
+]
+
+
+def steep_cases():
+    """Scales for which a line is wrong for some sums, for many, and for none; sums of more than 21 bits; weights of -128."""
+    for seed in range(12):
+        random = Randomness(700 + seed)
+        channels, outputs = random.choice(8, 64, 300), 6
+        factors = 2.0 ** random.numbers.uniform(-10, -6, outputs)
+        if seed % 3 == 0:
+            factors = 2.0 ** numpy.round(numpy.log2(factors))
+        if seed % 3 == 1:
+            factors = 1 / numpy.round(1 / factors)
+        data = random.data(1, channels, 3, 4).with_(quantization=per_tensor(1.0, random.choice(-128, 5)))
+        scales = tuple(map(float, factors.astype(numpy.float32)))
+        weights = random.int8(outputs, channels, 1, 1)
+        if seed % 4 == 0:
+            weights[:3] = -128
+        bias = constant("b", random.numbers.integers(-30000, 30000, outputs).astype(numpy.int32))
+        tensors = [data, constant("w", weights, Quantization(scales, (0,) * outputs, 0)), bias]
+        operator = Conv(window=Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0)), minimum=random.choice(0.0, -numpy.inf))
+        made = test_cortexm_linear.case(operator, tensors, [random.int8(*data.dims)], quantization=per_tensor(1.0, -128))
+        yield taken(made)
+
+
+@functools.cache
+def candidates():
+    """Cases that a kernel of the library may refuse."""
+    mine = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
+    objectives = ("balanced", "speed", "size")
+    others = [*mine, *test_cortexm_linear.candidates()]
+    return [*(taken(entry, objectives[index % 3]) for index, entry in enumerate(others)), *steep_cases()]
+
+
+@functools.cache
+def sample():
+    return accepted(candidates())
+
+
+def test_the_cases_reach_every_form():
+    forms = {entry.call.function.removeprefix("aidge_cortexm0_dense_int8_") for entry in sample()}
+    assert {"single_u1", "single_u2", "single_corrected_u2", "chunked_u2", "chunked_corrected_u2", "sums_u2"} <= forms
+
+
+@needs_compiler
+@pytest.mark.parametrize("flags", [(), PORTABLE], ids=["assembly", "portable"])
+def test_layers_equal_the_meaning_on_the_emulated_core(flags):
+    assert len(sample()) > 120
+    assert run(sample(), *flags, board=BOARD) == []
+
+
+def test_the_c_versions_equal_the_meaning_on_this_machine():
+    warnings = ("-Wall", "-Wextra", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Wundef", "-Werror")
+    assert run(sample(), "-std=c99", "-O1", *warnings, board="host") == []
+
+
+@needs_compiler
+@pytest.mark.parametrize("flags", [("-O0",), ("-O3",), ("-Os",), ("-O2", "-flto")], ids="".join)
+def test_the_result_does_not_depend_on_compiler_options(flags):
+    assert run(sample()[::3], *flags, board=BOARD) == []

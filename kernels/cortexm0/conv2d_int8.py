@@ -10,31 +10,17 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import ANY, CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import convolution_demands
 from aidge_build.kernel_kit.window2d import window2d
 
+from .conditions import ONE_GROUP, linear_spec
 from .dense import PIXELS, texts, words_in_turn
 from .packing import Stream, pack
 
 TAP_BYTES = 16  # of the column of 6 pixels
 TOGETHER = 3  # pixels that are gathered at once
-
-
-def _groups(view: NodeView) -> str:
-    return "" if view.operator.groups == 1 else f"{view.operator.groups} groups, wants 1"
-
-
-def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
-    """int8 data, int8 weights, int32 bias."""
-    return ImplSpec(
-        inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
-        outputs=(IOSpec(DType.int8, form),),
-        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, *predicates),
-    )
 
 
 def _column_taps(view: NodeView) -> int:
@@ -51,7 +37,7 @@ def _runs(view: NodeView) -> tuple[int, int]:
     return (width * channels, 1) if shape["dilation_width"] == 1 else (channels, width)
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(Predicate("one group", _groups)))
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP))
 class Conv2dInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

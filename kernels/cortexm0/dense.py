@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from .assembly import Routine
 from .packing import Form, Stream
+from .requantize import SEPARATED, Requantization, Use, begin_sums, separate, split_multiplier
 
 PIXELS = 6
 PARAMETERS = "const uint32_t *columns, const int32_t *stream, int8_t *const *outputs, const aidge_cortexm0_dense *dense"
@@ -24,6 +25,7 @@ OUTPUTS, CHANNELS, CHUNK_BYTES, COLUMN_BYTES, BELOW, ABOVE, BITS = 0, 24, 28, 32
 _REST_OF_HEAD_BYTES = 16
 COLUMNS, MULTIPLIER, WIDTH, INDEX, COLUMN_END, SUMS = (48 + 4 * place for place in range(6))
 FRAME_BYTES = {Form.single: SUMS, Form.chunked: SUMS + 4 * PIXELS, Form.sums: SUMS + 4 * PIXELS}
+REQUANTIZATION = Requantization("r0", "r12", "lr", BELOW, ABOVE)
 WORD_INSTRUCTIONS = 43  # of 4 taps
 TURN = 2
 
@@ -53,20 +55,9 @@ def _block(name: str, stream: Stream) -> str:
     code("mov r12, r7")
     code(f"ldr r0, [sp, #{BITS}]")
     code(f"ldr r2, [sp, #{MULTIPLIER}]")
-    code("movs r4, #32")
-    code("subs r4, r4, r0")
-    code("mov r3, r2")
-    code("lsls r3, r4")
-    code("lsrs r3, r4", "the low bits of the multiplier")
-    code("lsrs r2, r0", "and the high ones")
+    split_multiplier(code)
     code(f"ldr r7, [sp, #{INDEX}]")
-    for first in (0, 3):
-        if stream.form is Form.single:
-            _separate(code, first, lambda value, spare, pixel: _requantize(code, value, spare, pixel))
-        else:
-            for pixel in range(first, first + 3):
-                code(f"ldr r5, [sp, #{SUMS + 4 * pixel}]")
-                _requantize(code, "r5", "r6", pixel)
+    _each(code, stream.form, lambda value, spare, pixel: _store(code, value, spare, pixel))
     if stream.has_exceptions:
         code("ldm r1!, {r2}", "how many sums give another level than the line")
         code("cmp r2, #0")
@@ -78,7 +69,9 @@ def _block(name: str, stream: Stream) -> str:
     code("cmp r7, r4")
     code("beq 9f")
     code("b 1b")
-    _saturations(code, stream.form)
+    for pixel in range(PIXELS):
+        value, spare = SEPARATED[pixel % 3] if stream.form is Form.single else ("r5", "r6")
+        REQUANTIZATION.saturated(code, value, spare, pixel)
     if stream.has_exceptions:
         _corrections(code, stream.form)
     code.label(9)
@@ -138,10 +131,7 @@ def _end(code: Routine, form: Form) -> None:
 def _accumulate(code: Routine, stream: Stream) -> None:
     """All taps of a channel: the sums in the words r8 to r11, or complete in the frame; r4 holds what they begin with."""
     if stream.form is Form.single:
-        code("lsls r5, r4, #21")
-        code("adds r5, r5, r4")
-        code("lsls r6, r4, #11")
-        code("adds r6, r6, r4")
+        begin_sums(code)
         for register, source in zip(range(8, 12), (5, 6) * 2):
             code(f"mov r{register}, r{source}")
         code(f"ldr r0, [sp, #{COLUMNS}]")
@@ -169,8 +159,7 @@ def _accumulate(code: Routine, stream: Stream) -> None:
     for register in range(8, 12):
         code(f"mov r{register}, r4")
     _taps(code, stream.turn_words)
-    for first in (0, 3):
-        _separate(code, first, lambda value, spare, pixel: _add(code, value, spare, pixel))
+    _each(code, Form.single, lambda value, spare, pixel: _add(code, value, pixel))
     code(f"ldr r4, [sp, #{COLUMN_END}]")
     code("cmp r0, r4")
     code("beq 4f")
@@ -197,74 +186,35 @@ def _taps(code: Routine, words: int) -> None:
     code("bne 2b")
 
 
-def _separate(code: Routine, first: int, use) -> None:
-    """The sums of pixels first, first + 1, first + 2 one after the other in low registers, each with a spare one for `use`."""
-    low, high = (8, 9) if first == 0 else (10, 11)
-    code(f"mov r4, r{low}", f"sums of pixels {first} to {first + 2}")
-    code("lsls r5, r4, #11")
-    code("asrs r5, r5, #11", f"of pixel {first}")
-    code("subs r4, r4, r5")
-    code("lsrs r4, r4, #10", "2^11 * the low 11 bits of the next pixel's")
-    use("r5", "r6", first)
-    code(f"mov r5, r{high}")
-    code("subs r5, r5, r4")
-    code("lsls r6, r5, #10")
-    code("asrs r6, r6, #10", f"of pixel {first + 2}")
-    code("subs r5, r5, r6")
-    code("asrs r5, r5, #11")
-    code("lsrs r4, r4, #11")
-    code("adds r4, r4, r5", f"of pixel {first + 1}")
-    use("r4", "r5", first + 1)
-    use("r6", "r5", first + 2)
-
-
-def _add(code: Routine, value: str, spare: str, pixel: int) -> None:
+def _add(code: Routine, value: str, pixel: int) -> None:
     # r7 is free: a tap's last word.
     code(f"ldr r7, [sp, #{SUMS + 4 * pixel}]")
     code(f"adds r7, r7, {value}")
     code(f"str r7, [sp, #{SUMS + 4 * pixel}]")
 
 
-def _requantize(code: Routine, value: str, spare: str, pixel: int) -> None:
-    """The stored value of a sum: `NarrowForm.apply`. Labels 10 + pixel and 20 + pixel."""
-    code(f"cmp {value}, r12")
-    code(f"bhi 1{pixel}f")
-    code(f"mov {spare}, {value}")
-    code(f"muls {spare}, r3")
-    code(f"lsrs {spare}, r0")
-    code(f"muls {value}, r2")
-    code(f"adds {value}, {value}, {spare}")
-    code(f"add {value}, lr")
-    code(f"lsrs {value}, {value}, #24")
-    code.label(20 + pixel)
+def _store(code: Routine, value: str, spare: str, pixel: int) -> None:
+    REQUANTIZATION.value(code, value, spare, pixel)
     code(f"ldr {spare}, [sp, #{OUTPUTS + 4 * pixel}]")
     code(f"strb {value}, [{spare}, r7]")
 
 
-def _saturations(code: Routine, form: Form) -> None:
-    registers = [("r5", "r6"), ("r4", "r5"), ("r6", "r5")] if form is Form.single else [("r5", "r6")] * 3
-    for pixel in range(PIXELS):
-        value, spare = registers[pixel % 3]
-        code.label(10 + pixel, "below the first step or above the last one")
-        code(f"asrs {value}, {value}, #31")
-        code(f"ldr {spare}, [sp, #{BELOW}]")
-        code(f"ands {value}, {spare}")
-        code(f"ldr {spare}, [sp, #{ABOVE}]")
-        code(f"adds {value}, {value}, {spare}")
-        code(f"b 2{pixel}b")
+def _each(code: Routine, form: Form, use: Use) -> None:
+    """Something with the sums of all pixels."""
+    for first, words in zip((0, 3), (("r8", "r9"), ("r10", "r11"))):
+        if form is Form.single:
+            separate(code, words, first, use)
+            continue
+        for pixel in range(first, first + 3):
+            code(f"ldr r5, [sp, #{SUMS + 4 * pixel}]")
+            use("r5", "r6", pixel)
 
 
 def _corrections(code: Routine, form: Form) -> None:
     """Sums of the channel for which the requantization is wrong, one by one. Labels 6 and 30 + pixel, then back to 7."""
     code.label(6)
     code("ldm r1!, {r0, r3}", "a sum and what it gives")
-    for first in (0, 3):
-        if form is Form.single:
-            _separate(code, first, lambda value, spare, pixel: _correct(code, value, spare, pixel))
-        else:
-            for pixel in range(first, first + 3):
-                code(f"ldr r5, [sp, #{SUMS + 4 * pixel}]")
-                _correct(code, "r5", "r6", pixel)
+    _each(code, form, lambda value, spare, pixel: _correct(code, value, spare, pixel))
     code("subs r2, r2, #1")
     code("bne 6b")
     code("b 7b")

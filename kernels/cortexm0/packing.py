@@ -59,13 +59,13 @@ def pack(linear: Linear, turn_words: int) -> Stream:
     """The stream of a layer, whose taps are in the order of its columns."""
     step = 4 * turn_words
     whole = -(-linear.rows.shape[1] // step) * step
-    rows = _filled(linear.rows, whole)
+    rows = filled(linear.rows, whole)
     form = narrow_form(linear.staircase(), linear.clamp)
     offsets = linear.bias - form.starts
     reach = numpy.maximum(numpy.abs(linear.low - form.starts), numpy.abs(linear.high - form.starts))
     corrections = sum(map(len, form.exceptions))
     is_proved = bool((form.proved & (reach < 1 << 31)).all()) and corrections <= MOST_CORRECTIONS * len(rows)
-    if is_proved and _fits(linear.low - form.starts, linear.high - form.starts):
+    if is_proved and fits_sums(linear.low - form.starts, linear.high - form.starts).all():
         return _stream(linear, form, rows, offsets, Form.single, turn_words, whole)
     chunks = next(count for count in range(1, whole // step + 1) if _chunk_fits(rows, count, step))
     taps = -(-whole // (chunks * step)) * step
@@ -93,20 +93,21 @@ def _stream(
     return Stream(as_words(words), kind, has_exceptions, turn_words, rows.shape[1], chunk_taps, len(rows))
 
 
-def _filled(rows: numpy.ndarray, taps: int) -> numpy.ndarray:
+def filled(rows: numpy.ndarray, taps: int) -> numpy.ndarray:
     return numpy.pad(rows, ((0, 0), (0, taps - rows.shape[1])))
 
 
-def _fits(low: numpy.ndarray, high: numpy.ndarray) -> bool:
+def fits_sums(low: numpy.ndarray, high: numpy.ndarray) -> numpy.ndarray:
+    """Which sums have at most SUM_BITS."""
     limit = 1 << (SUM_BITS - 1)
-    return bool((low >= -limit).all() and (high < limit).all())
+    return (low >= -limit) & (high < limit)
 
 
 def _chunk_fits(rows: numpy.ndarray, count: int, step: int) -> bool:
     taps = -(-rows.shape[1] // (count * step)) * step
-    parts = _filled(rows, count * taps).reshape(len(rows), count, taps)
+    parts = filled(rows, count * taps).reshape(len(rows), count, taps)
     products = numpy.minimum(-128 * parts, 127 * parts), numpy.maximum(-128 * parts, 127 * parts)
-    return _fits(products[0].sum(axis=2), products[1].sum(axis=2))
+    return bool(fits_sums(products[0].sum(axis=2), products[1].sum(axis=2)).all())
 
 
 def as_words(values: list[int]) -> numpy.ndarray:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""What layers of `cortexm`, `helium` and `armv7m` promise the planner: outputs at the place of their input, or following it."""
+"""What layers of the fast libraries promise the planner: outputs at the place of their input, or following it."""
 
 from __future__ import annotations
 
 import functools
 
 import armv7m_harness
+import cortexm0_harness
 import cortexm_harness
 import helium_harness
 import pytest
@@ -59,6 +60,12 @@ def cortexm_cases():
 
 
 @functools.cache
+def cortexm0_cases():
+    edges = [*cortexm_layers.EDGES, *MORE]
+    return sharing(cortexm0_harness.accepted([cortexm0_harness.taken(cortexm_layers.int8_case(0, *edge)) for edge in edges]))
+
+
+@functools.cache
 def helium_cases():
     """The edges, MORE, a pointwise layer of few channels whose pixels pass in several parts, and layers in groups."""
     dense = [
@@ -91,6 +98,14 @@ def test_cortexm_layers_may_overwrite_what_they_say(flags):
     cases = cortexm_cases()
     assert len(cases) >= 40 and sum(bool(demands(entry).in_place) for entry in cases) >= 8
     assert cortexm_harness.run(cases, *flags, board=BOARD, lead=promised_lead) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), cortexm0_harness.PORTABLE], ids=["assembly", "portable"])
+def test_cortexm0_layers_may_overwrite_what_they_say(flags):
+    cases = cortexm0_cases()
+    assert len(cases) >= 25 and sum(bool(demands(entry).in_place) for entry in cases) >= 5
+    assert cortexm0_harness.run(cases, *flags, board=cortexm0_harness.BOARD, lead=promised_lead) == []
 
 
 @needs_emulator
@@ -127,8 +142,8 @@ def test_float_layers_of_helium_may_overwrite_what_they_say(flags):
 
 @pytest.mark.parametrize(
     "cases, run",
-    [(cortexm_cases, cortexm_harness.run), (helium_cases, helium_harness.run), (armv7m_cases, helium_harness.run)],
-    ids=["cortexm", "helium", "armv7m"],
+    [(cortexm_cases, cortexm_harness.run), (helium_cases, helium_harness.run), (armv7m_cases, helium_harness.run), (cortexm0_cases, cortexm0_harness.run)],
+    ids=["cortexm", "helium", "armv7m", "cortexm0"],
 )
 def test_without_the_distance_layers_overwrite_what_they_read(cases, run):
     distant = [entry for entry in cases() if demands(entry).overlap and promised_lead(entry) > 0]

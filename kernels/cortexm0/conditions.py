@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: MIT
+"""Named conditions of the specs of this library."""
+
+from __future__ import annotations
+
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+
+
+def _groups(view: NodeView) -> str:
+    return "" if view.operator.groups == 1 else f"{view.operator.groups} groups, wants 1"
+
+
+ONE_GROUP = Predicate("one group", _groups)
+
+
+def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
+    """int8 data, int8 weights, int32 bias."""
+    return ImplSpec(
+        inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+        outputs=(IOSpec(DType.int8, form),),
+        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, *predicates),
+    )

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""int8 depthwise convolution over one or two axes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+
+from aidge_build.arithmetic.narrow_products import narrow_form
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
+
+from .conditions import linear_spec
+from .depthwise import MOST_TAPS, layer, sweep
+from .depthwise_layout import NUMBERS, Layout, layout_of
+from .packing import as_words, filled, fits_sums
+
+GENERAL = -1  # in place of a width
+
+
+def _taps(view: NodeView) -> str:
+    taps = math.prod(view.operator.window.kernel)
+    return "" if taps <= MOST_TAPS else f"{taps} taps, wants at most {MOST_TAPS}"
+
+
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate(f"at most {MOST_TAPS} taps", _taps)))
+class DepthwiseInt8(LinearNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return layout_of(view).demands(view)
+
+    def call(self) -> Call:
+        layout = layout_of(self.view)
+        weights = self.inputs[1].data.reshape(len(self.inputs[1].data), -1)
+        linear = self.linear(_in_rows(weights, layout))
+        words, proved = _stream(linear)
+        dilation = layout.image[f"dilation_{layout.columns}"]
+        fast, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, False)
+        texts = [text]
+        sums = ""
+        if proved < len(weights):
+            sums, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, True)
+            texts.append(text)
+        function, text = layer(fast, sums)
+        return Call(
+            function,
+            ("depthwise.h",),
+            (Input(0), Output(0), Constant("stream", words), Scratch(), layout.struct(NUMBERS + -(-weights.shape[1] // 4))),
+            note=f"three sums in two words, requantization of {proved} of {len(weights)} channels proved in integers",
+            texts=(*texts, text),
+            facts=computed("3 pixels x 1 channel", proved, len(weights), "channel"),
+        )
+
+
+def _in_rows(weights: numpy.ndarray, layout: Layout) -> numpy.ndarray:
+    """Weights [channels, kernel height * kernel width] in the order of the plane's rows and columns."""
+    if layout.rows == "height":
+        return weights
+    height, width = layout.image["kernel_height"], layout.image["kernel_width"]
+    return weights.reshape(-1, height, width).transpose(0, 2, 1).reshape(len(weights), -1)
+
+
+def _stream(linear: Linear) -> tuple[numpy.ndarray, int]:
+    """The words of depthwise.h, and for how many channels the requantization is proved."""
+    form = narrow_form(linear.staircase(), linear.clamp)
+    fits = fits_sums(linear.low - form.starts, linear.high - form.starts)
+    proved = form.proved & fits & (numpy.array(list(map(len, form.exceptions))) == 0)
+    below, above = linear.clamp
+    levels = (below - linear.zero_point, above - linear.zero_point, linear.zero_point)
+    fast = numpy.stack([linear.bias - form.starts, form.widths, form.constants, form.multipliers], axis=1)
+    nothing = numpy.zeros_like(linear.bias)
+    general = numpy.stack([nothing, nothing + GENERAL, linear.bias, linear.factors.view(numpy.uint32)], axis=1)
+    numbers = numpy.where(proved[:, None], fast, general)
+    taps = linear.rows.shape[1]
+    weights = numpy.ascontiguousarray(filled(linear.rows, -(-taps // 4) * 4).astype(numpy.int8)).view("<i4")
+    head = [below - above, above, form.bits, linear.input_zero_point, *levels]
+    return as_words([*head, *numpy.concatenate([numbers, weights], axis=1).ravel().tolist()]), int(proved.sum())

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""Geometry of a depthwise convolution: which axis is split into three parts, how many rows are computed from one plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aidge_build.contract.call import Struct
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.kernel_kit.following import following, row_steps
+from aidge_build.kernel_kit.window2d import window2d
+
+SCRATCH_BYTES = 2560  # wished for; a single row may need more
+PAIR_BYTES = 20  # of the plane, with its three places
+PARTS = 3
+NUMBERS = 4  # of a channel, beside its weights
+_AXES = ("height", "width")
+_PADS = {"height": "top", "width": "left"}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Rows and columns of the plane; `image` is the struct of kit/window2d.h, `rows` the name of the axis that runs down."""
+
+    image: Mapping[str, int]
+    rows: str
+    strip_rows: int
+
+    @property
+    def columns(self) -> str:
+        return _AXES[1 - _AXES.index(self.rows)]
+
+    @property
+    def kernel(self) -> tuple[int, int]:
+        return self.image[f"kernel_{self.rows}"], self.image[f"kernel_{self.columns}"]
+
+    @property
+    def part(self) -> int:
+        """Output columns of a part."""
+        return -(-self.image[f"out_{self.columns}"] // PARTS)
+
+    @property
+    def plane_columns(self) -> int:
+        axis = self.columns
+        return (self.part - 1) * self.image[f"stride_{axis}"] + self.extent(axis)
+
+    @property
+    def plane_rows(self) -> int:
+        return (self.strip_rows - 1) * self.image[f"stride_{self.rows}"] + self.extent(self.rows)
+
+    def extent(self, axis: str) -> int:
+        """Input positions that one output sees."""
+        return (self.image[f"kernel_{axis}"] - 1) * self.image[f"dilation_{axis}"] + 1
+
+    @property
+    def scratch_bytes(self) -> int:
+        words = 1 + -(-self.image["in_channels"] // 4) + self.image[f"out_{self.columns}"]
+        return PAIR_BYTES * self.plane_rows * self.plane_columns + 4 * words
+
+    @property
+    def is_whole(self) -> bool:
+        return self.strip_rows == self.image[f"out_{self.rows}"]
+
+    @property
+    def works_in_place(self) -> bool:
+        """Whether each channel is in the plane before its outputs, at the same places, are written."""
+        image = self.image
+        same = all(image[f"in_{axis}"] == image[f"out_{axis}"] for axis in _AXES)
+        return self.is_whole and same
+
+    def demands(self, view: NodeView) -> Demands:
+        """The scratch; the outputs of a strip are written while other channels of it are still read."""
+        if self.works_in_place:
+            return Demands(scratch_bytes=self.scratch_bytes, in_place=(0,))
+        image, channels = self.image, self.image["in_channels"]
+        if self.rows != "height":
+            return Demands(scratch_bytes=self.scratch_bytes)
+        height, first = image["out_height"], range(0, image["out_height"], self.strip_rows)
+        steps = row_steps(
+            image["batches"],
+            image["in_height"],
+            height,
+            (image["in_width"] * channels, image["out_width"] * channels),
+            [(min(row + self.strip_rows, height), row * image["stride_height"] - image["pad_top"]) for row in first],
+        )
+        return following(steps, view.outputs[0], self.scratch_bytes)
+
+    def struct(self, numbers: int) -> Struct:
+        """The struct of depthwise.h for `numbers` words of a channel in the stream."""
+        image, rows, columns = self.image, self.rows, self.columns
+        channels, pair = image["in_channels"], 8
+        steps = {"width": channels, "height": channels * image["in_width"]}
+        out_steps = {"width": channels, "height": channels * image["out_width"]}
+        stride, row_pairs = image[f"stride_{columns}"], self.plane_columns
+        across = self.extent(columns)
+        row_step = pair * (image[f"dilation_{rows}"] * row_pairs - across)
+        done = pair * self.kernel[0] * across + (self.kernel[0] - 1) * row_step
+        last = image[f"out_{columns}"] - self.part
+        second = min(self.part, last)
+
+        def sweep(step: int, out_row: int) -> tuple[int, ...]:
+            return (
+                pair * stride - done,
+                step,
+                second * step,
+                last * step,
+                row_step,
+                self.part * step,
+                pair * (image[f"stride_{rows}"] * row_pairs - self.part * stride),
+                out_row - self.part * step,
+            )
+
+        return Struct(
+            "aidge_cortexm0_depthwise",
+            {
+                "sweep": sweep(out_steps[columns], out_steps[rows]),
+                "sums": sweep(4, 0),
+                "batches": image["batches"],
+                "channels": channels,
+                "in_rows": image[f"in_{rows}"],
+                "in_columns": image[f"in_{columns}"],
+                "out_rows": image[f"out_{rows}"],
+                "out_columns": image[f"out_{columns}"],
+                "in_row_step": steps[rows],
+                "in_column_step": steps[columns],
+                "out_row_step": out_steps[rows],
+                "out_column_step": out_steps[columns],
+                "in_image": channels * image["in_width"] * image["in_height"],
+                "out_image": channels * image["out_width"] * image["out_height"],
+                "stride_row": image[f"stride_{rows}"],
+                "stride_column": stride,
+                "pad_row": image[f"pad_{_PADS[rows]}"],
+                "pad_column": image[f"pad_{_PADS[columns]}"],
+                "strip_rows": self.strip_rows,
+                "window_rows": self.extent(rows),
+                "columns": row_pairs,
+                "second": second,
+                "last": last,
+                "row_words": 2 * image[f"stride_{rows}"] * row_pairs,
+                "plane_words": 2 * self.plane_rows * row_pairs,
+                "places": 1 + 3 * self.plane_rows * row_pairs,
+                "numbers": numbers,
+            },
+        )
+
+
+def layout_of(view: NodeView) -> Layout:
+    """The whole image in one plane if that is small and works in place, split along the better axis; else strips of its rows."""
+    image = window2d(view.inputs[0], view.outputs[0], view.operator.window).fields
+    whole = [Layout(image, axis, image[f"out_{axis}"]) for axis in _AXES]
+    small = [each for each in whole if each.works_in_place and each.scratch_bytes <= SCRATCH_BYTES]
+    if small:
+        return min(small, key=_work)
+    strips = [Layout(image, "height", rows) for rows in range(1, image["out_height"] + 1)]
+    fitting = [each for each in strips if each.scratch_bytes <= SCRATCH_BYTES]
+    return fitting[-1] if fitting else strips[0]
+
+
+def _work(layout: Layout) -> int:
+    """Instructions of a channel, more or less: of the plane and of the outputs."""
+    outputs = layout.strip_rows * layout.part
+    return 11 * layout.plane_rows * layout.plane_columns + (60 + 6 * layout.kernel[0] * layout.kernel[1]) * outputs

@@ -38,7 +38,7 @@ from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.matmul import FC
 
 STRESS = "AIDGE_STRESS" in os.environ
-LIBRARIES = ("ref", "cortexm", "helium", "armv7m", "cortexm0")
+LIBRARIES = ("ref", "cortexm", "helium", "armv7m", "armv6m")
 STEP = 36  # of the candidates
 
 

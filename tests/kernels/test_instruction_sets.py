@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import helium_harness
 import pytest
-import test_cortexm0_linear
-from cortexm0_harness import accepted
+import test_armv6m_linear
+from armv6m_harness import accepted
 
 from aidge_build.elf.disassembly import CONDITIONS, read_disassembly
 from aidge_build.toolchain import disassemble
@@ -36,7 +36,7 @@ def armv6m_lacks(name: str, operands: tuple[str, ...], size_bytes: int) -> bool:
 
 # Of a library: the board that it is built for, its cases, and what the board's core lacks.
 LIBRARIES: dict[str, tuple[str, Callable[[], list], Callable[[str, tuple[str, ...], int], bool]]] = {
-    "cortexm0": ("rp2040", lambda: accepted(test_cortexm0_linear.candidates())[::4], armv6m_lacks),
+    "armv6m": ("rp2040", lambda: accepted(test_armv6m_linear.candidates())[::4], armv6m_lacks),
 }
 
 

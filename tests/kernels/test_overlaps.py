@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import functools
 
+import armv6m_harness
 import armv7m_harness
-import cortexm0_harness
 import cortexm_harness
 import helium_harness
 import pytest
@@ -60,9 +60,9 @@ def cortexm_cases():
 
 
 @functools.cache
-def cortexm0_cases():
+def armv6m_cases():
     edges = [*cortexm_layers.EDGES, *MORE]
-    return sharing(cortexm0_harness.accepted([cortexm0_harness.taken(cortexm_layers.int8_case(0, *edge)) for edge in edges]))
+    return sharing(armv6m_harness.accepted([armv6m_harness.taken(cortexm_layers.int8_case(0, *edge)) for edge in edges]))
 
 
 @functools.cache
@@ -101,11 +101,11 @@ def test_cortexm_layers_may_overwrite_what_they_say(flags):
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), cortexm0_harness.PORTABLE], ids=["assembly", "portable"])
-def test_cortexm0_layers_may_overwrite_what_they_say(flags):
-    cases = cortexm0_cases()
+@pytest.mark.parametrize("flags", [(), armv6m_harness.PORTABLE], ids=["assembly", "portable"])
+def test_armv6m_layers_may_overwrite_what_they_say(flags):
+    cases = armv6m_cases()
     assert len(cases) >= 25 and sum(bool(demands(entry).in_place) for entry in cases) >= 5
-    assert cortexm0_harness.run(cases, *flags, board=cortexm0_harness.BOARD, lead=promised_lead) == []
+    assert armv6m_harness.run(cases, *flags, board=armv6m_harness.BOARD, lead=promised_lead) == []
 
 
 @needs_emulator
@@ -142,8 +142,13 @@ def test_float_layers_of_helium_may_overwrite_what_they_say(flags):
 
 @pytest.mark.parametrize(
     "cases, run",
-    [(cortexm_cases, cortexm_harness.run), (helium_cases, helium_harness.run), (armv7m_cases, helium_harness.run), (cortexm0_cases, cortexm0_harness.run)],
-    ids=["cortexm", "helium", "armv7m", "cortexm0"],
+    [
+        (cortexm_cases, cortexm_harness.run),
+        (helium_cases, helium_harness.run),
+        (armv7m_cases, helium_harness.run),
+        (armv6m_cases, armv6m_harness.run),
+    ],
+    ids=["cortexm", "helium", "armv7m", "armv6m"],
 )
 def test_without_the_distance_layers_overwrite_what_they_read(cases, run):
     distant = [entry for entry in cases() if demands(entry).overlap and promised_lead(entry) > 0]

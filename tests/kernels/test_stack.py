@@ -91,7 +91,7 @@ def bounds(cases, board: str, *flags: str) -> list[StackBound]:
 
 
 @pytest.mark.parametrize(
-    "library, board", [("cortexm", "mps2-an386"), ("helium", "mps3-an547"), ("armv7m", "mps2-an385"), ("cortexm0", "rp2040")]
+    "library, board", [("cortexm", "mps2-an386"), ("helium", "mps3-an547"), ("armv7m", "mps2-an385"), ("armv6m", "rp2040")]
 )
 def test_no_kernel_takes_more_stack_than_256_bytes(library, board):
     cases = cases_of(library)

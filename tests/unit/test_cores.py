@@ -63,7 +63,7 @@ def test_a_core_without_an_fpu_gets_the_kernels_for_its_dsp_instructions():
 
 def test_a_core_without_dsp_instructions_gets_the_kernels_for_thumb_2_or_for_16_bit_instructions():
     assert libraries("--cpu=cortex-m3") == libraries("--cpu=cortex-m33+nodsp", "--fpu=auto") == ["armv7m", "ref"]
-    assert libraries("--cpu=cortex-m0") == libraries("--cpu=cortex-m23") == ["cortexm0", "ref"]
+    assert libraries("--cpu=cortex-m0") == libraries("--cpu=cortex-m23") == ["armv6m", "ref"]
 
 
 def test_a_named_library_comes_before_the_features():
@@ -94,7 +94,7 @@ def test_a_library_of_the_users_says_itself_which_cores_it_is_for(tmp_path):
     ]
     assert default_libraries(found, core_features("cortex-m4")) == ["less", "cortexm", "armv7m", "anywhere", "ref"]
     assert default_libraries(found, core_features("cortex-m3")) == ["armv7m", "anywhere", "ref"]
-    assert default_libraries(found, core_features("cortex-m0")) == ["cortexm0", "anywhere", "ref"]
+    assert default_libraries(found, core_features("cortex-m0")) == ["armv6m", "anywhere", "ref"]
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,11 @@
  *
  * The stream of words: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero
  * point; the three numbers of aidge_kit_load_levels. Then of each channel: what its sums begin with; width, constant and
- * multiplier of the requantization, or AIDGE_CORTEXM0_GENERAL, the bias and a float; its weights, four in a word.
+ * multiplier of the requantization, or AIDGE_ARMV6M_GENERAL, the bias and a float; its weights, four in a word.
  *
  * Rows and columns are those of the plane; where that is cheaper, they are the columns and rows of the image.
  */
-enum { AIDGE_CORTEXM0_DEPTHWISE_HEAD = 7, AIDGE_CORTEXM0_GENERAL = -1, AIDGE_CORTEXM0_BLANK = -0x7FFFFFFF };
+enum { AIDGE_ARMV6M_DEPTHWISE_HEAD = 7, AIDGE_ARMV6M_GENERAL = -1, AIDGE_ARMV6M_BLANK = -0x7FFFFFFF };
 
 /* Steps in bytes, in the order in which the assembly reads them. */
 typedef struct {
@@ -21,10 +21,10 @@ typedef struct {
     int32_t row_step;             /* of the plane, from a row of taps to the next */
     int32_t row_bytes;            /* that the output of a part has */
     int32_t end_step, out_end;    /* behind a row, to the next one */
-} aidge_cortexm0_sweep;
+} aidge_armv6m_sweep;
 
 typedef struct {
-    aidge_cortexm0_sweep sweep, sums;
+    aidge_armv6m_sweep sweep, sums;
     int32_t batches, channels;
     int32_t in_rows, in_columns, out_rows, out_columns;
     int32_t in_row_step, in_column_step, out_row_step, out_column_step; /* bytes */
@@ -37,19 +37,19 @@ typedef struct {
     int32_t row_words;              /* of the plane, from an output row to the next */
     int32_t plane_words, places;    /* words of the plane and of the places */
     int32_t numbers;                /* words of a channel in the stream */
-} aidge_cortexm0_depthwise;
+} aidge_armv6m_depthwise;
 
 /* What all channels share: which word pairs of the plane are loaded, from where, and how many rows are computed. */
 typedef struct {
     const int32_t *places;
     int32_t *sums;
     int32_t first, count, rows;
-} aidge_cortexm0_strip;
+} aidge_armv6m_strip;
 
 /* Word pairs of the plane from three places each. `places` [-1] is the zero point. */
-#if AIDGE_CORTEXM0_ASSEMBLY
-AIDGE_CORTEXM0_NAKED void aidge_cortexm0_plane(AIDGE_CORTEXM0_PASSED uint32_t *plane, AIDGE_CORTEXM0_PASSED const int32_t *places,
-                                               AIDGE_CORTEXM0_PASSED const int8_t *channel, AIDGE_CORTEXM0_PASSED int32_t count)
+#if AIDGE_ARMV6M_ASSEMBLY
+AIDGE_ARMV6M_NAKED void aidge_armv6m_plane(AIDGE_ARMV6M_PASSED uint32_t *plane, AIDGE_ARMV6M_PASSED const int32_t *places,
+                                               AIDGE_ARMV6M_PASSED const int8_t *channel, AIDGE_ARMV6M_PASSED int32_t count)
 {
     __asm__(
         ".syntax unified\n"
@@ -70,13 +70,13 @@ AIDGE_CORTEXM0_NAKED void aidge_cortexm0_plane(AIDGE_CORTEXM0_PASSED uint32_t *p
     );
 }
 #else
-static void aidge_cortexm0_plane(uint32_t *plane, const int32_t *places, const int8_t *channel, int32_t count)
+static void aidge_armv6m_plane(uint32_t *plane, const int32_t *places, const int8_t *channel, int32_t count)
 {
     const int32_t blank = places[-1];
     for (; count > 0; count--) {
-        const int32_t a = places[0] == AIDGE_CORTEXM0_BLANK ? blank : channel[places[0]];
-        const int32_t b = places[1] == AIDGE_CORTEXM0_BLANK ? blank : channel[places[1]];
-        const int32_t c = places[2] == AIDGE_CORTEXM0_BLANK ? blank : channel[places[2]];
+        const int32_t a = places[0] == AIDGE_ARMV6M_BLANK ? blank : channel[places[0]];
+        const int32_t b = places[1] == AIDGE_ARMV6M_BLANK ? blank : channel[places[1]];
+        const int32_t c = places[2] == AIDGE_ARMV6M_BLANK ? blank : channel[places[2]];
         *plane++ = (uint32_t)a + ((uint32_t)b << 21);
         *plane++ = (uint32_t)c + ((uint32_t)b << 11);
         places += 3;
@@ -85,8 +85,8 @@ static void aidge_cortexm0_plane(uint32_t *plane, const int32_t *places, const i
 #endif
 
 /* The places of one row of the image, for all columns of the plane. `blank`: what stands for a pad. */
-AIDGE_CORTEXM0_NOINLINE int32_t *aidge_cortexm0_places(int32_t *places, int32_t row, int32_t blank,
-                                                       const aidge_cortexm0_depthwise *shape)
+AIDGE_ARMV6M_NOINLINE int32_t *aidge_armv6m_places(int32_t *places, int32_t row, int32_t blank,
+                                                       const aidge_armv6m_depthwise *shape)
 {
     const int32_t parts[3] = {0, shape->second * shape->stride_column, shape->last * shape->stride_column};
     int32_t column, part;
@@ -102,9 +102,9 @@ AIDGE_CORTEXM0_NOINLINE int32_t *aidge_cortexm0_places(int32_t *places, int32_t 
 }
 
 /* The strip that begins at an output row: places of its rows inside the image; those outside hold the zero point already. */
-AIDGE_CORTEXM0_NOINLINE aidge_cortexm0_strip aidge_cortexm0_strip_at(int32_t row, const int8_t *input, uint32_t *plane,
+AIDGE_ARMV6M_NOINLINE aidge_armv6m_strip aidge_armv6m_strip_at(int32_t row, const int8_t *input, uint32_t *plane,
                                                                      const int32_t *stream,
-                                                                     const aidge_cortexm0_depthwise *shape)
+                                                                     const aidge_armv6m_depthwise *shape)
 {
     const int32_t top = row * shape->stride_row - shape->pad_row;
     const int32_t left = shape->out_rows - row;
@@ -113,16 +113,16 @@ AIDGE_CORTEXM0_NOINLINE aidge_cortexm0_strip aidge_cortexm0_strip_at(int32_t row
     const int32_t zero_point = stream[3];
     const int32_t first = top < 0 ? -top : 0;
     int32_t end, word, blank;
-    aidge_cortexm0_strip strip;
+    aidge_armv6m_strip strip;
     strip.rows = left < shape->strip_rows ? left : shape->strip_rows;
     end = (strip.rows - 1) * shape->stride_row + shape->window_rows;
     end = end < shape->in_rows - top ? end : shape->in_rows - top;
     memset(blanks, zero_point, (uint32_t)shape->channels);
-#if AIDGE_CORTEXM0_ASSEMBLY
+#if AIDGE_ARMV6M_ASSEMBLY
     blank = (int32_t)((uint32_t)blanks - (uint32_t)input);
 #else
     (void)input;
-    blank = AIDGE_CORTEXM0_BLANK;
+    blank = AIDGE_ARMV6M_BLANK;
 #endif
     for (word = 0; word < shape->plane_words; word += 2) {
         plane[word] = (uint32_t)zero_point + ((uint32_t)zero_point << 21);
@@ -134,14 +134,14 @@ AIDGE_CORTEXM0_NOINLINE aidge_cortexm0_strip aidge_cortexm0_strip_at(int32_t row
     strip.first = 2 * first * shape->columns;
     strip.count = end > first ? (end - first) * shape->columns : 0;
     for (word = first; word < end; word++) {
-        places = aidge_cortexm0_places(places, top + word, blank, shape);
+        places = aidge_armv6m_places(places, top + word, blank, shape);
     }
     return strip;
 }
 
 /* A row of sums by the general requantization; of use where no cheaper form is proved. */
-AIDGE_CORTEXM0_NOINLINE void aidge_cortexm0_store_row(const int32_t *sums, int8_t *output, const int32_t *numbers,
-                                                      const int32_t *stream, const aidge_cortexm0_depthwise *shape)
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_store_row(const int32_t *sums, int8_t *output, const int32_t *numbers,
+                                                      const int32_t *stream, const aidge_armv6m_depthwise *shape)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
     float multiplier;
@@ -153,10 +153,10 @@ AIDGE_CORTEXM0_NOINLINE void aidge_cortexm0_store_row(const int32_t *sums, int8_
     }
 }
 
-#if !AIDGE_CORTEXM0_ASSEMBLY
+#if !AIDGE_ARMV6M_ASSEMBLY
 /* Rows of outputs of one channel: the C version of the generated functions. */
-static void aidge_cortexm0_sweep_of(const uint32_t *plane, int8_t *output, const int32_t *channel,
-                                    const aidge_cortexm0_sweep *sweep, int32_t rows, const int32_t *head,
+static void aidge_armv6m_sweep_of(const uint32_t *plane, int8_t *output, const int32_t *channel,
+                                    const aidge_armv6m_sweep *sweep, int32_t rows, const int32_t *head,
                                     int32_t height, int32_t width, int32_t dilation, int32_t is_sums)
 {
     for (; rows > 0; rows--) {
@@ -176,13 +176,13 @@ static void aidge_cortexm0_sweep_of(const uint32_t *plane, int8_t *output, const
                 plane += row + 1 < height ? sweep->row_step / 4 : 0;
             }
             plane += sweep->next_step / 4;
-            aidge_cortexm0_separate(words[0], words[1], sums);
+            aidge_armv6m_separate(words[0], words[1], sums);
             for (part = 0; part < 3; part++) {
                 int8_t *const target = output + (part == 0 ? 0 : part == 1 ? sweep->second : sweep->last);
                 if (is_sums != 0) {
                     memcpy(target, sums + part, sizeof sums[part]);
                 } else {
-                    *target = aidge_cortexm0_narrow(sums[part], (uint32_t)channel[1], (uint32_t)channel[2], (uint32_t)channel[3], head);
+                    *target = aidge_armv6m_narrow(sums[part], (uint32_t)channel[1], (uint32_t)channel[2], (uint32_t)channel[3], head);
                 }
             }
             output += sweep->out_step;

@@ -69,7 +69,7 @@ class Conv2dInt8(LinearNode):
 def _dense(view: NodeView, stream: Stream) -> Struct:
     run, runs = _runs(view)
     return Struct(
-        "aidge_cortexm0_dense",
+        "aidge_armv6m_dense",
         {
             "channels": view.outputs[0].dims[1],
             "chunk_bytes": TAP_BYTES * stream.chunk_taps,

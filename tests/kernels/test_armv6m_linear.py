@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""int8 convolutions of `cortexm0` against their numpy meaning, bit for bit: the assembly on an emulated core, the C beside it on
+"""int8 convolutions of `armv6m` against their numpy meaning, bit for bit: the assembly on an emulated core, the C beside it on
 the core and on this machine."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import shutil
 import numpy
 import pytest
 import test_cortexm_linear
-from cortexm0_harness import BOARD, PORTABLE, accepted, run, taken
+from armv6m_harness import BOARD, PORTABLE, accepted, run, taken
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -69,7 +69,7 @@ def sample():
 
 
 def test_the_cases_reach_every_form():
-    forms = {entry.call.function.removeprefix("aidge_cortexm0_dense_int8_") for entry in sample()}
+    forms = {entry.call.function.removeprefix("aidge_armv6m_dense_int8_") for entry in sample()}
     assert {"single_u1", "single_u2", "single_corrected_u2", "chunked_u2", "chunked_corrected_u2", "sums_u2"} <= forms
 
 

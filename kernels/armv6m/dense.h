@@ -14,29 +14,29 @@
  *
  * Columns: of each tap four words, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
  */
-enum { AIDGE_CORTEXM0_HEAD_WORDS = 7, AIDGE_CORTEXM0_PIXELS = 6 };
+enum { AIDGE_ARMV6M_HEAD_WORDS = 7, AIDGE_ARMV6M_PIXELS = 6 };
 
 /* A layer's own numbers: bytes of a chunk of the column and of the whole, bytes of a run of taps, runs in a row of the window;
  * whether any tap lies outside of the image. The assembly reads the first three. */
 typedef struct {
     int32_t channels, chunk_bytes, column_bytes, run, runs, has_pads;
-} aidge_cortexm0_dense;
+} aidge_armv6m_dense;
 
 /* The pixels that are computed: where their outputs go, `left` and more of the image at `input`, the first at (y, x). */
 typedef struct {
-    int8_t *outputs[AIDGE_CORTEXM0_PIXELS];
+    int8_t *outputs[AIDGE_ARMV6M_PIXELS];
     const int8_t *input;
     int8_t *output;
     uint32_t *columns; /* behind them a run of zero points, and a run for each of three pixels, where it lies across an edge */
-    const aidge_cortexm0_dense *dense;
+    const aidge_armv6m_dense *dense;
     const aidge_kit_window2d *shape;
     int32_t left, y, x;
-} aidge_cortexm0_window;
+} aidge_armv6m_window;
 
 /* Runs of three pixels as the words X and Y, 16 bytes from tap to tap. Here, count > 0. */
-#if AIDGE_CORTEXM0_ASSEMBLY
-AIDGE_CORTEXM0_NAKED void aidge_cortexm0_pack(AIDGE_CORTEXM0_PASSED uint32_t *target,
-                                              AIDGE_CORTEXM0_PASSED const int8_t *const *sources, AIDGE_CORTEXM0_PASSED int32_t count)
+#if AIDGE_ARMV6M_ASSEMBLY
+AIDGE_ARMV6M_NAKED void aidge_armv6m_pack(AIDGE_ARMV6M_PASSED uint32_t *target,
+                                              AIDGE_ARMV6M_PASSED const int8_t *const *sources, AIDGE_ARMV6M_PASSED int32_t count)
 {
     __asm__(
         ".syntax unified\n"
@@ -64,7 +64,7 @@ AIDGE_CORTEXM0_NAKED void aidge_cortexm0_pack(AIDGE_CORTEXM0_PASSED uint32_t *ta
     );
 }
 #else
-static void aidge_cortexm0_pack(uint32_t *target, const int8_t *const *sources, int32_t count)
+static void aidge_armv6m_pack(uint32_t *target, const int8_t *const *sources, int32_t count)
 {
     int32_t tap;
     for (tap = 0; tap < count; tap++) {
@@ -76,7 +76,7 @@ static void aidge_cortexm0_pack(uint32_t *target, const int8_t *const *sources, 
 #endif
 
 /* The run of zero points behind the columns, where there are pads. */
-AIDGE_KIT_INLINE void aidge_cortexm0_fill(const aidge_cortexm0_window *window, const int32_t *stream)
+AIDGE_KIT_INLINE void aidge_armv6m_fill(const aidge_armv6m_window *window, const int32_t *stream)
 {
     if (window->dense->has_pads != 0) {
         memset((int8_t *)window->columns + window->dense->column_bytes, stream[3], (uint32_t)window->dense->run);
@@ -84,7 +84,7 @@ AIDGE_KIT_INLINE void aidge_cortexm0_fill(const aidge_cortexm0_window *window, c
 }
 
 /* From the last pixel of an image to the first one of the next. */
-AIDGE_CORTEXM0_NOINLINE void aidge_cortexm0_next_image(aidge_cortexm0_window *window)
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_next_image(aidge_armv6m_window *window)
 {
     window->input += window->shape->in_height * window->shape->in_width * window->shape->in_channels;
     window->output += window->shape->out_channels;
@@ -93,20 +93,20 @@ AIDGE_CORTEXM0_NOINLINE void aidge_cortexm0_next_image(aidge_cortexm0_window *wi
 }
 
 /* The outputs of 6 sums by the general requantization; of use where no cheaper form is proved. */
-AIDGE_CORTEXM0_NOINLINE void aidge_cortexm0_store(const int32_t *sums, int32_t factor, const int32_t *stream, int32_t channel,
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_store(const int32_t *sums, int32_t factor, const int32_t *stream, int32_t channel,
                                                 int8_t *const *outputs)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
     float multiplier;
     int32_t pixel;
     memcpy(&multiplier, &factor, sizeof multiplier);
-    for (pixel = 0; pixel < AIDGE_CORTEXM0_PIXELS; pixel++) {
+    for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
         outputs[pixel][channel] = aidge_kit_requantize(sums[pixel], multiplier, levels);
     }
 }
 
 /* A run of taps that begins in row y and column `left` of the image: where it lies, or a copy in `edge` where it has pads. */
-AIDGE_CORTEXM0_NOINLINE const int8_t *aidge_cortexm0_run(const aidge_cortexm0_window *window, int32_t y, int32_t left, int8_t *edge)
+AIDGE_ARMV6M_NOINLINE const int8_t *aidge_armv6m_run(const aidge_armv6m_window *window, int32_t y, int32_t left, int8_t *edge)
 {
     const int8_t *const blank = (const int8_t *)window->columns + window->dense->column_bytes;
     const int32_t run = window->dense->run;
@@ -130,7 +130,7 @@ AIDGE_CORTEXM0_NOINLINE const int8_t *aidge_cortexm0_run(const aidge_cortexm0_wi
 
 /* The columns of the next three pixels, `first` and those behind it, and where their outputs go; behind the last pixel it is taken
  * again. */
-AIDGE_CORTEXM0_NOINLINE void aidge_cortexm0_gather(aidge_cortexm0_window *window, int32_t first)
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_gather(aidge_armv6m_window *window, int32_t first)
 {
     const aidge_kit_window2d *const shape = window->shape;
     uint32_t *columns = window->columns + (first == 0 ? 0 : 2);
@@ -158,19 +158,19 @@ AIDGE_CORTEXM0_NOINLINE void aidge_cortexm0_gather(aidge_cortexm0_window *window
             AIDGE_KIT_ROLLED
             for (pixel = 0; pixel < 3; pixel++) {
                 edge += window->dense->run;
-                sources[pixel] = aidge_cortexm0_run(window, tops[pixel] + row * shape->dilation_height,
+                sources[pixel] = aidge_armv6m_run(window, tops[pixel] + row * shape->dilation_height,
                                                     lefts[pixel] + run * shape->dilation_width, edge);
             }
-            aidge_cortexm0_pack(columns, sources, window->dense->run);
+            aidge_armv6m_pack(columns, sources, window->dense->run);
             columns += 4 * window->dense->run;
         }
     }
 }
 
-#if !AIDGE_CORTEXM0_ASSEMBLY
+#if !AIDGE_ARMV6M_ASSEMBLY
 /* The sums of 6 pixels; `weights` points to those of a channel. Returns where they end. */
-static const int32_t *aidge_cortexm0_accumulate(const uint32_t *columns, const int32_t *weights,
-                                                const aidge_cortexm0_dense *dense, int32_t *sums)
+static const int32_t *aidge_armv6m_accumulate(const uint32_t *columns, const int32_t *weights,
+                                                const aidge_armv6m_dense *dense, int32_t *sums)
 {
     int32_t first, tap, word;
     for (first = 0; first < dense->column_bytes; first += dense->chunk_bytes) {
@@ -184,30 +184,30 @@ static const int32_t *aidge_cortexm0_accumulate(const uint32_t *columns, const i
             }
         }
         weights += taps / 4;
-        aidge_cortexm0_separate(words[0], words[1], sums);
-        aidge_cortexm0_separate(words[2], words[3], sums + 3);
+        aidge_armv6m_separate(words[0], words[1], sums);
+        aidge_armv6m_separate(words[2], words[3], sums + 3);
     }
     return weights;
 }
 
 /* All channels of 6 pixels: the C version of the generated functions of forms `single` and `chunked`. */
-AIDGE_KIT_INLINE void aidge_cortexm0_block_of(const uint32_t *columns, const int32_t *head, int8_t *const *outputs,
-                                                   const aidge_cortexm0_dense *dense, int32_t has_exceptions)
+AIDGE_KIT_INLINE void aidge_armv6m_block_of(const uint32_t *columns, const int32_t *head, int8_t *const *outputs,
+                                                   const aidge_armv6m_dense *dense, int32_t has_exceptions)
 {
-    const int32_t *stream = head + AIDGE_CORTEXM0_HEAD_WORDS;
+    const int32_t *stream = head + AIDGE_ARMV6M_HEAD_WORDS;
     int32_t channel, pixel, left;
     for (channel = 0; channel < dense->channels; channel++) {
         const int32_t offset = stream[0];
-        int32_t sums[AIDGE_CORTEXM0_PIXELS] = {offset, offset, offset, offset, offset, offset};
+        int32_t sums[AIDGE_ARMV6M_PIXELS] = {offset, offset, offset, offset, offset, offset};
         const uint32_t width = (uint32_t)stream[1];
         const uint32_t constant = (uint32_t)stream[2];
         const uint32_t multiplier = (uint32_t)stream[3];
-        stream = aidge_cortexm0_accumulate(columns, stream + 4, dense, sums);
-        for (pixel = 0; pixel < AIDGE_CORTEXM0_PIXELS; pixel++) {
-            outputs[pixel][channel] = aidge_cortexm0_narrow(sums[pixel], width, constant, multiplier, head);
+        stream = aidge_armv6m_accumulate(columns, stream + 4, dense, sums);
+        for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
+            outputs[pixel][channel] = aidge_armv6m_narrow(sums[pixel], width, constant, multiplier, head);
         }
         for (left = has_exceptions != 0 ? *stream++ : 0; left > 0; left--) {
-            for (pixel = 0; pixel < AIDGE_CORTEXM0_PIXELS; pixel++) {
+            for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
                 if (sums[pixel] == stream[0]) {
                     outputs[pixel][channel] = (int8_t)stream[1];
                 }
@@ -218,13 +218,13 @@ AIDGE_KIT_INLINE void aidge_cortexm0_block_of(const uint32_t *columns, const int
 }
 
 /* The sums of 6 pixels: the C version of the generated functions of form `sums`. */
-AIDGE_KIT_INLINE const int32_t *aidge_cortexm0_sums_of(const uint32_t *columns, const int32_t *stream,
-                                                            int32_t *sums, const aidge_cortexm0_dense *dense)
+AIDGE_KIT_INLINE const int32_t *aidge_armv6m_sums_of(const uint32_t *columns, const int32_t *stream,
+                                                            int32_t *sums, const aidge_armv6m_dense *dense)
 {
     int32_t pixel;
-    for (pixel = 0; pixel < AIDGE_CORTEXM0_PIXELS; pixel++) {
+    for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
         sums[pixel] = stream[0];
     }
-    return aidge_cortexm0_accumulate(columns, stream + 4, dense, sums);
+    return aidge_armv6m_accumulate(columns, stream + 4, dense, sums);
 }
 #endif

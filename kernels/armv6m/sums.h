@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "target.h"
 
-#if !AIDGE_CORTEXM0_ASSEMBLY
+#if !AIDGE_ARMV6M_ASSEMBLY
 /* The stored value of a sum by two narrow products; what lies beyond the first and the last step saturates. `head`: the first
  * words of the stream. */
-static int8_t aidge_cortexm0_narrow(int32_t sum, uint32_t width, uint32_t constant, uint32_t multiplier, const int32_t *head)
+static int8_t aidge_armv6m_narrow(int32_t sum, uint32_t width, uint32_t constant, uint32_t multiplier, const int32_t *head)
 {
     const uint32_t value = (uint32_t)sum;
     const uint32_t mask = ((uint32_t)1 << head[2]) - 1u;
@@ -17,7 +17,7 @@ static int8_t aidge_cortexm0_narrow(int32_t sum, uint32_t width, uint32_t consta
 }
 
 /* The sums of three pixels from their two words. */
-static void aidge_cortexm0_separate(uint32_t first, uint32_t second, int32_t *sums)
+static void aidge_armv6m_separate(uint32_t first, uint32_t second, int32_t *sums)
 {
     const uint32_t a = ((first & 0x1FFFFFu) ^ 0x100000u) - 0x100000u;
     const uint32_t low = (first - a) >> 10;

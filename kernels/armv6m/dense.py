@@ -18,8 +18,8 @@ from .packing import Form, Stream
 from .requantize import SEPARATED, Requantization, Use, begin_sums, separate, split_multiplier
 
 PIXELS = 6
-PARAMETERS = "const uint32_t *columns, const int32_t *stream, int8_t *const *outputs, const aidge_cortexm0_dense *dense"
-SUMS_PARAMETERS = "const uint32_t *columns, const int32_t *stream, int32_t *sums, const aidge_cortexm0_dense *dense"
+PARAMETERS = "const uint32_t *columns, const int32_t *stream, int8_t *const *outputs, const aidge_armv6m_dense *dense"
+SUMS_PARAMETERS = "const uint32_t *columns, const int32_t *stream, int32_t *sums, const aidge_armv6m_dense *dense"
 # On the stack: the outputs, the beginning of the struct dense, that of the stream, and what stands behind them.
 OUTPUTS, CHANNELS, CHUNK_BYTES, COLUMN_BYTES, BELOW, ABOVE, BITS = 0, 24, 28, 32, 36, 40, 44
 _REST_OF_HEAD_BYTES = 16
@@ -37,7 +37,7 @@ def words_in_turn(words: int) -> int:
 
 def texts(stream: Stream) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a layer: the channels of 6 pixels in assembly, and the C function around them."""
-    name = f"aidge_cortexm0_dense_int8_{stream.variant}"
+    name = f"aidge_armv6m_dense_int8_{stream.variant}"
     return name, (_sums(name, stream) if stream.form is Form.sums else _block(name, stream), _layer(name, stream))
 
 
@@ -80,7 +80,7 @@ def _block(name: str, stream: Stream) -> str:
         name + "_block",
         PARAMETERS,
         "All channels of 6 pixels.",
-        f"aidge_cortexm0_block_of(columns, stream, outputs, dense, {stream.has_exceptions:d});",
+        f"aidge_armv6m_block_of(columns, stream, outputs, dense, {stream.has_exceptions:d});",
     )
 
 
@@ -97,7 +97,7 @@ def _sums(name: str, stream: Stream) -> str:
         code("ldm r2!, {r4-r6}")
         code("stm r1!, {r4-r6}")
     _end(code, stream.form)
-    portable = "return aidge_cortexm0_sums_of(columns, stream, sums, dense);"
+    portable = "return aidge_armv6m_sums_of(columns, stream, sums, dense);"
     return code.function(name + "_block", SUMS_PARAMETERS, "The sums of 6 pixels.", portable, "const int32_t *")
 
 
@@ -235,32 +235,32 @@ def _layer(name: str, stream: Stream) -> str:
     if stream.form is Form.sums:
         call = f"{name}_channels(&window, stream);"
         channels = f"""/* All channels of 6 pixels. */
-AIDGE_CORTEXM0_NOINLINE void {name}_channels(const aidge_cortexm0_window *window, const int32_t *stream)
+AIDGE_ARMV6M_NOINLINE void {name}_channels(const aidge_armv6m_window *window, const int32_t *stream)
 {{
-    const int32_t *weights = stream + AIDGE_CORTEXM0_HEAD_WORDS;
+    const int32_t *weights = stream + AIDGE_ARMV6M_HEAD_WORDS;
     int32_t channel;
     for (channel = 0; channel < window->dense->channels; channel++) {{
         const int32_t multiplier = weights[3];
-        int32_t sums[AIDGE_CORTEXM0_PIXELS];
+        int32_t sums[AIDGE_ARMV6M_PIXELS];
         weights = {name}_block(window->columns, weights, sums, window->dense);
-        aidge_cortexm0_store(sums, multiplier, stream, channel, window->outputs);
+        aidge_armv6m_store(sums, multiplier, stream, channel, window->outputs);
     }}
 }}
 
 """
     return f"""{channels}/* Gathers 6 pixels after the other and computes all their channels. */
-static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm0_dense *dense,
+static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_armv6m_dense *dense,
                    const aidge_kit_window2d *shape)
 {{
-    aidge_cortexm0_window window = {{{{0}}, input, output, (uint32_t *)scratch, dense, shape, 0, 0, 0}};
+    aidge_armv6m_window window = {{{{0}}, input, output, (uint32_t *)scratch, dense, shape, 0, 0, 0}};
     int32_t batch;
-    aidge_cortexm0_fill(&window, stream);
+    aidge_armv6m_fill(&window, stream);
     for (batch = shape->batches; batch > 0; batch--) {{
         for (window.left = shape->out_height * shape->out_width; window.left > 0;) {{
-            aidge_cortexm0_gather(&window, 0);
-            aidge_cortexm0_gather(&window, 3);
+            aidge_armv6m_gather(&window, 0);
+            aidge_armv6m_gather(&window, 3);
             {call}
         }}
-        aidge_cortexm0_next_image(&window);
+        aidge_armv6m_next_image(&window);
     }}
 }}"""

@@ -3,27 +3,27 @@
 #include <string.h>
 
 /* The assembly is made of instructions that every Cortex-M has; whatever is no such core gets the C versions. */
-#if !defined(AIDGE_CORTEXM0_ASSEMBLY)
+#if !defined(AIDGE_ARMV6M_ASSEMBLY)
 #if defined(__GNUC__) && defined(__thumb__)
-#define AIDGE_CORTEXM0_ASSEMBLY 1
+#define AIDGE_ARMV6M_ASSEMBLY 1
 #else
-#define AIDGE_CORTEXM0_ASSEMBLY 0
+#define AIDGE_ARMV6M_ASSEMBLY 0
 #endif
 #endif
 
 /* noipa: the compiler must not conclude from an empty-looking body which registers and memory the function uses. */
-#if AIDGE_CORTEXM0_ASSEMBLY
+#if AIDGE_ARMV6M_ASSEMBLY
 #if defined(__clang__)
-#define AIDGE_CORTEXM0_NAKED static __attribute__((naked, noinline))
+#define AIDGE_ARMV6M_NAKED static __attribute__((naked, noinline))
 #else
-#define AIDGE_CORTEXM0_NAKED static __attribute__((naked, noinline, noclone, noipa))
+#define AIDGE_ARMV6M_NAKED static __attribute__((naked, noinline, noclone, noipa))
 #endif
-#define AIDGE_CORTEXM0_PASSED __attribute__((unused))
+#define AIDGE_ARMV6M_PASSED __attribute__((unused))
 #endif
 
 /* What is called by name, so that its frame is not its caller's. */
 #if defined(__GNUC__)
-#define AIDGE_CORTEXM0_NOINLINE static __attribute__((noinline))
+#define AIDGE_ARMV6M_NOINLINE static __attribute__((noinline))
 #else
-#define AIDGE_CORTEXM0_NOINLINE static
+#define AIDGE_ARMV6M_NOINLINE static
 #endif

@@ -112,7 +112,7 @@ class Layout:
             )
 
         return Struct(
-            "aidge_cortexm0_depthwise",
+            "aidge_armv6m_depthwise",
             {
                 "sweep": sweep(out_steps[columns], out_steps[rows]),
                 "sums": sweep(4, 0),

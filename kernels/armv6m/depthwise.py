@@ -16,7 +16,7 @@ from .requantize import SEPARATED, Requantization, begin_sums, separate, split_m
 
 MOST_TAPS = 16
 PARAMETERS = (
-    "const uint32_t *plane, int8_t *output, const int32_t *channel, const aidge_cortexm0_sweep *sweep, int32_t rows, "
+    "const uint32_t *plane, int8_t *output, const int32_t *channel, const aidge_armv6m_sweep *sweep, int32_t rows, "
     "const int32_t *head"
 )
 # On the stack: the beginning of the struct sweep, that of the stream, and what stands behind them.
@@ -30,7 +30,7 @@ REQUANTIZATION = Requantization("r1", "r12", "r11", BELOW, ABOVE)
 
 def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, str]:
     """Name and text of a function that computes `rows` rows of outputs of one channel, or their sums as 32-bit words."""
-    name = f"aidge_cortexm0_depthwise_int8_{kernel[0]}x{kernel[1]}_d{dilation}{'_sums' * is_sums}"
+    name = f"aidge_armv6m_depthwise_int8_{kernel[0]}x{kernel[1]}_d{dilation}{'_sums' * is_sums}"
     taps = kernel[0] * kernel[1]
     frame = WEIGHTS + 4 * taps
     rows, head = frame + SAVED_BYTES, frame + SAVED_BYTES + 4
@@ -111,7 +111,7 @@ def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, s
     code(f"add sp, #{frame}")
     code.pop_all()
     portable = (
-        f"aidge_cortexm0_sweep_of(plane, output, channel, sweep, rows, head, {kernel[0]}, {kernel[1]}, {dilation}, {is_sums:d});"
+        f"aidge_armv6m_sweep_of(plane, output, channel, sweep, rows, head, {kernel[0]}, {kernel[1]}, {dilation}, {is_sums:d});"
     )
     what = "The sums of outputs" if is_sums else "Outputs"
     return name, code.function(name, PARAMETERS, f"{what} of one channel, {kernel[0]} x {kernel[1]} taps.", portable)
@@ -159,10 +159,10 @@ def layer(fast: str, sums: str) -> tuple[str, str]:
     name = f"{fast}_layer{'_general' if sums else ''}"
     call = f"{fast}(plane, output + channel, numbers, &shape->sweep, strip.rows, stream);"
     if sums:
-        call = f"""if (numbers[1] == AIDGE_CORTEXM0_GENERAL) {{
+        call = f"""if (numbers[1] == AIDGE_ARMV6M_GENERAL) {{
                     for (line = 0; line < strip.rows; line++) {{
                         {sums}(plane + line * shape->row_words, (int8_t *)strip.sums, numbers, &shape->sums, 1, stream);
-                        aidge_cortexm0_store_row(strip.sums, output + line * shape->out_row_step + channel, numbers, stream,
+                        aidge_armv6m_store_row(strip.sums, output + line * shape->out_row_step + channel, numbers, stream,
                                                  shape);
                     }}
                 }} else {{
@@ -170,17 +170,17 @@ def layer(fast: str, sums: str) -> tuple[str, str]:
                 }}"""
     text = f"""/* Strips of rows, channel by channel. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
-                   const aidge_cortexm0_depthwise *shape)
+                   const aidge_armv6m_depthwise *shape)
 {{
     uint32_t *const plane = (uint32_t *)scratch;
     int32_t batch, row, channel;{" int32_t line;" if sums else ""}
     for (batch = shape->batches; batch > 0; batch--) {{
         for (row = 0; row < shape->out_rows; row += shape->strip_rows) {{
-            const aidge_cortexm0_strip strip = aidge_cortexm0_strip_at(row, input, plane, stream, shape);
-            const int32_t *numbers = stream + AIDGE_CORTEXM0_DEPTHWISE_HEAD;
+            const aidge_armv6m_strip strip = aidge_armv6m_strip_at(row, input, plane, stream, shape);
+            const int32_t *numbers = stream + AIDGE_ARMV6M_DEPTHWISE_HEAD;
             for (channel = 0; channel < shape->channels; channel++) {{
                 if (strip.count > 0) {{
-                    aidge_cortexm0_plane(plane + strip.first, strip.places, input + channel, strip.count);
+                    aidge_armv6m_plane(plane + strip.first, strip.places, input + channel, strip.count);
                 }}
                 {call}
                 numbers += shape->numbers;

@@ -48,11 +48,11 @@ class Routine:
 
         The basic asm statements keep to the procedure call standard; nothing in them is known to the compiler.
         """
-        declared = ", ".join(f"AIDGE_CORTEXM0_PASSED {parameter.strip()}" for parameter in parameters.split(","))
+        declared = ", ".join(f"AIDGE_ARMV6M_PASSED {parameter.strip()}" for parameter in parameters.split(","))
         statements = asm_statements(self._lines, head=".syntax unified")
-        head = f"/* {comment} */\n#if AIDGE_CORTEXM0_ASSEMBLY\n"
+        head = f"/* {comment} */\n#if AIDGE_ARMV6M_ASSEMBLY\n"
         return (
-            f"{head}AIDGE_CORTEXM0_NAKED {result} {name}({declared})\n{{\n{statements}\n}}\n"
+            f"{head}AIDGE_ARMV6M_NAKED {result} {name}({declared})\n{{\n{statements}\n}}\n"
             + (f"#else\nstatic {result} {name}({parameters})\n{{\n    {portable}\n}}\n" if portable else "")
             + "#endif"
         )

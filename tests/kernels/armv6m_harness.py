@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Cases of the library `cortexm0`, on an emulated Cortex-M0+ or as plain C on this machine."""
+"""Cases of the library `armv6m`, on an emulated Cortex-M0+ or as plain C on this machine."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import helium_harness
 from helium_harness import run
 
 BOARD = "rp2040"
-PORTABLE = ("-DAIDGE_CORTEXM0_ASSEMBLY=0",)  # the C versions on an Arm core
+PORTABLE = ("-DAIDGE_ARMV6M_ASSEMBLY=0",)  # the C versions on an Arm core
 
 
 class Case(helium_harness.Case):
-    library_name, features = "cortexm0", frozenset({"narrow"})
+    library_name, features = "armv6m", frozenset({"narrow"})
 
 
 def case(*arguments, **output) -> Case:

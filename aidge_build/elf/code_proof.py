@@ -116,7 +116,7 @@ class _Comparison:
         for index, base in sorted(self.places.bases.items()):
             part = self.objects.parts[index]
             self._names[index] = _first_names(self.objects.names_of(index))
-            if part.content:
+            if part.content and not (part.is_zero and self.linked.section(base) is None):
                 self._compare(part, base)
             self._found += self._misplaced(part, base)
         if not self.functions and not self.constants:

@@ -58,6 +58,12 @@ class Part:
     is_text: bool = False
     entry_bytes: int = 0
     is_shared: bool = False
+    is_writable: bool = False
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether it is a variable of zeros: a linker script may have it stored nowhere."""
+        return self.is_writable and not self.relocations and not any(self.content)
 
 
 @dataclass(frozen=True)
@@ -211,6 +217,7 @@ def _part(index: int, section, relocations: tuple[Relocation, ...]) -> Part:
         bool(flags & SH_FLAGS.SHF_STRINGS),
         section["sh_entsize"],
         bool(flags & SH_FLAGS.SHF_GROUP),
+        bool(flags & SH_FLAGS.SHF_WRITE),
     )
 
 

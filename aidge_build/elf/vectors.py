@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from aidge_build.elf.image import Image, Section, Symbol
@@ -63,9 +63,18 @@ def tables_in_ram(image: Image) -> tuple[str, ...]:
     names = {section.name for section in writable}
     named = [symbol.linked_name for symbol in image.symbols if symbol.section in names and (_is_large(symbol))]
     named += [section.name.lstrip(".") for section in writable if section.size_bytes >= _LEAST_BYTES]
-    functions = _functions(image)
-    held = (table for section in writable if section.content for table in _in_section(image, section, functions))
-    return tuple(sorted({*filter(_RAM_TABLE.fullmatch, named), *(image.describe(table.address) for table in held)}))
+    held = [image.describe(table.address) for table in _held_in_ram(image, [part for part in writable if part.content])]
+    return tuple(sorted({*filter(_RAM_TABLE.fullmatch, named), *held}))
+
+
+def _held_in_ram(image: Image, writable: Sequence[Section]) -> Iterator[VectorTable]:
+    """Tables in the first content of variables, as large as one or with the stack of one: other words may look like its begin."""
+    functions, stacks = _functions(image), {table.stack for table in find_tables(image)}
+    sizes = {symbol.address: symbol.size_bytes for symbol in image.symbols if symbol.size_bytes >= _LEAST_BYTES}
+    for section in writable:
+        for table in _in_section(image, section, functions):
+            if table.address in sizes or table.stack in stacks:
+                yield table
 
 
 def _is_large(symbol: Symbol) -> bool:

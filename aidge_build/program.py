@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from aidge_build.boards import Region
 from aidge_build.contract.call import Call
@@ -120,14 +121,14 @@ class Program:
     formats_proved: bool = True  # whether no choice of storage orders copies fewer
     split_proved: bool = False  # whether no arrangement over the regions has a lower access cost
 
-    @property
+    @cached_property
     def parts(self) -> tuple[ArenaPart, ...]:
         """The parts of the arena, from the lowest byte up."""
         return self.split or (ArenaPart(self.region, 0, self.arena),)
 
     def part_at(self, offset_bytes: int) -> ArenaPart:
         """The part that holds a byte of the arena."""
-        return [part for part in self.parts if part.start_bytes <= max(0, offset_bytes)][-1]
+        return next(part for part in reversed(self.parts) if part.start_bytes <= max(0, offset_bytes))
 
     @property
     def code_file(self) -> str:

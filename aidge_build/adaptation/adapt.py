@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 from aidge_build.adaptation.assignment import Assignment, Choice
 from aidge_build.adaptation.check_views import checked_views
@@ -36,10 +37,11 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     view, _ = separate_outputs(view)
     view = check_rewrite(view, _with_own_outputs(view), "copying outputs", exact=True)
     view = check_rewrite(view, fuse_meta(view, libraries, target), "fusing what a library computes together", exact=True)
-    wrapped, widened = widen(view, libraries, target)
+    matches_in = cache(lambda graph, node: match(NodeView.of(graph, node), libraries, target))
+    wrapped, widened = widen(view, libraries, target, matches_in)
     view = check_rewrite(view, wrapped, "converting types around kernels")
     while True:
-        matches = {node.name: match(NodeView.of(view, node), libraries, target) for node in view.nodes}
+        matches = {node.name: matches_in(view, node) for node in view.nodes}
         options = {node.name: _options(view, node, matches[node.name]) for node in view.nodes}
         _refuse_unsupported(view, matches, options)
         chosen, proved = choose(view, options)
@@ -71,7 +73,7 @@ def _with_own_outputs(view: GraphView) -> GraphView:
         while node is not None and node.operator.views:
             root = node.inputs[0]
             node = view.producer(root)
-        if node is not None and root not in taken and (root == name or root not in view.outputs):
+        if node is not None and root not in taken and (root == name or not view.is_output(root)):
             taken.add(root)
             continue
         tensor, last = view.tensor(name), view.producer(name)
@@ -154,7 +156,7 @@ def _with_copies(view: GraphView, chosen: Mapping[str, Option]) -> GraphView:
         outputs, after = list(node.outputs), []
         for position, (name, form) in enumerate(zip(node.outputs, option.outputs)):
             tensor = view.tensor(name)
-            if name in view.outputs and not same_bytes(tensor.dims, form, row_major(tensor.rank)):
+            if view.is_output(name) and not same_bytes(tensor.dims, form, row_major(tensor.rank)):
                 outputs[position] = rewrite.add_tensor(tensor.with_(name=f"{name}_{form}", format=form))
                 after.append(Node(f"{node.name}_reformat_out", Reformat(), (outputs[position],), (name,), node.origin))
                 rewrite.update_tensor(name, format=row_major(tensor.rank))

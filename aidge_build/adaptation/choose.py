@@ -66,10 +66,9 @@ def local_bytes(view: GraphView, state: Mapping[str, Option], node: Node, option
             total += tensor.size_bytes
     for name, form in zip(node.outputs, option.outputs, strict=True):
         tensor = view.tensor(name)
-        wanted = [row_major(tensor.rank)] if name in view.outputs else []
-        wanted += [
-            want for reader in view.consumers(name) if reader.name in state for want in _reads(reader, state[reader.name], name)
-        ]
+        wanted = [row_major(tensor.rank)] if view.is_output(name) else []
+        readers = [reader for reader in view.consumers(name) if reader.name in state]
+        wanted = [*dict.fromkeys([*wanted, *(want for one in readers for want in state[one.name].reads(one.inputs, name))])]
         distinct = [
             want
             for position, want in enumerate(wanted)
@@ -77,10 +76,6 @@ def local_bytes(view: GraphView, state: Mapping[str, Option], node: Node, option
         ]
         total += sum(tensor.size_bytes for want in distinct if not same_bytes(tensor.dims, want, form))
     return total
-
-
-def _reads(reader: Node, option: Option, name: str) -> list[Format]:
-    return [form for index, form in option.inputs if reader.inputs[index] == name]
 
 
 def given_format(view: GraphView, state: Mapping[str, Option], tensor: Tensor) -> Format | None:

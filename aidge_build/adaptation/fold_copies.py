@@ -46,7 +46,7 @@ def fold_into_weights(view: GraphView, chosen: Mapping[str, Option]) -> GraphVie
 
 def foldable(view: GraphView, node: Node) -> bool:
     """Whether the node flattens all but the batch of a computed tensor, for fully connected layers alone."""
-    if node.type not in ("Flatten", "Reshape") or node.outputs[0] in view.outputs:
+    if node.type not in ("Flatten", "Reshape") or view.is_output(node.outputs[0]):
         return False
     source, result = view.tensor(node.inputs[0]), view.tensor(node.outputs[0])
     flattens = (

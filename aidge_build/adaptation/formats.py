@@ -23,6 +23,16 @@ class Option:
     inputs: tuple[tuple[int, Format], ...]
     outputs: tuple[Format, ...]
 
+    def reads(self, inputs: tuple[str, ...], name: str) -> tuple[Format, ...]:
+        """The formats in which a node with these inputs reads the tensor `name`."""
+        known = self.__dict__.get("_reads")
+        if known is None or known[0] is not inputs:
+            forms: dict[str, tuple[Format, ...]] = {}
+            for index, form in self.inputs:
+                forms[inputs[index]] = (*forms.get(inputs[index], ()), form)
+            known = self.__dict__["_reads"] = inputs, forms
+        return known[1].get(name, ())
+
 
 def kernel_options(view: NodeView, kernel: Kernel) -> list[Option]:
     """The formats that the kernel's spec allows for this node; each open format is tried in the common orders.

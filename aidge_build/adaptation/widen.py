@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy
 
 from aidge_build.adaptation.conversions import INPUT, Adaptation, Step, adaptation
-from aidge_build.adaptation.match import Target, match
+from aidge_build.adaptation.match import Match, Target, match
 from aidge_build.contract.library import Library
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.rewrite import Rewrite
@@ -20,7 +20,9 @@ from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 _Added = tuple[list[Node], Node, list[Node]]  # before, the node itself, after
 
 
-def widen(view: GraphView, libraries: Sequence[Library], target: Target) -> tuple[GraphView, dict[str, str]]:
+def widen(
+    view: GraphView, libraries: Sequence[Library], target: Target, matches_in: Callable[[GraphView, Node], Match]
+) -> tuple[GraphView, dict[str, str]]:
     """The graph in which such nodes are wrapped, and the rule for each of them by name.
 
     Of the kernels in the most preferred library, the one whose conversions move the fewest bytes; then the most specific.
@@ -30,9 +32,9 @@ def widen(view: GraphView, libraries: Sequence[Library], target: Target) -> tupl
     """
     rewrite, rules = Rewrite(view), {}
     for node in view.nodes:
-        seen = NodeView.of(view, node)
-        if node.operator.views or match(seen, libraries, target).accepted:
+        if node.operator.views or matches_in(view, node).accepted:
             continue
+        seen = NodeView.of(view, node)
         for library in libraries:
             candidates = _candidates(seen, library, target)
             wrapped = next(filter(None, (_wrapped(rewrite, node, found, libraries, target) for found in candidates)), None)

@@ -59,8 +59,11 @@ class Kernel:
 
     def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
         """Why the spec does not accept the node; "" when it does."""
+        reason = self.spec.misfit(view, features, rounding)
+        if reason or not self.spec.predicates:
+            return reason
         with self.running("a predicate of the spec", view.node):
-            return self.spec.rejection(view, features, rounding)
+            return self.spec.refusal(view)
 
     def demands(self, view: NodeView) -> Demands:
         """What the kernel asks of the planner for this node."""

@@ -239,19 +239,23 @@ class ImplSpec:
 
     def rejection(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
         """The reason why the node is not accepted; "" when it is."""
+        return self.misfit(view, features, rounding) or self.refusal(view)
+
+    def misfit(self, view: NodeView, features: Iterable[str], rounding: str) -> str:
+        """The reason why the node is not accepted whatever the predicates say; "" when they decide."""
         lacking = sorted(self.features - set(features))
         if lacking:
             return f"the CPU has no {', '.join(lacking)}"
         if rounding != "any" and self.rounding not in (rounding, "any"):
             return f"rounds as '{self.rounding}', the build wants '{rounding}'"
-        return (
-            self.rejection_of(
-                [None if tensor is None else IOSpec.of(tensor) for tensor in view.inputs],
-                [IOSpec.of(tensor) for tensor in view.outputs],
-            )
-            or self._attribute_rejection(view.operator)
-            or next(filter(None, (predicate.rejection(view) for predicate in self.predicates)), "")
-        )
+        return self.rejection_of(
+            [None if tensor is None else IOSpec.of(tensor) for tensor in view.inputs],
+            [IOSpec.of(tensor) for tensor in view.outputs],
+        ) or self._attribute_rejection(view.operator)
+
+    def refusal(self, view: NodeView) -> str:
+        """The reason of the first predicate that does not hold; "" when all do. Only they are code of a library's author."""
+        return next(filter(None, (predicate.rejection(view) for predicate in self.predicates)), "")
 
     def rejection_of(self, inputs: Sequence[IOSpec | None], outputs: Sequence[IOSpec]) -> str:
         """Why these inputs and outputs (None: not given) do not fit, storage orders aside; "" when they do."""

@@ -41,9 +41,16 @@ class Places:
         self._inputs = [port for port in ports if port.is_input]
         self._outputs = [port for port in ports if not port.is_input]
         self._arrays = arrays
+        self._spots: dict[tuple[str, int], Spot] = {}
 
     def spot(self, tensor: Tensor, layer: Layer) -> Spot:
         """Where the tensor lies. A place outside of the arena is a fault that is never printed."""
+        key = tensor.name, tensor.size_bytes
+        if key not in self._spots:
+            self._spots[key] = self._spot(tensor, layer)
+        return self._spots[key]
+
+    def _spot(self, tensor: Tensor, layer: Layer) -> Spot:
         place = self.program.places.get(tensor.name)
         if place is None:
             raise self._fault(f"tensor '{tensor.name}' has no place", layer)

@@ -110,7 +110,7 @@ class _Search:
         """All fits whose first path begins at this node, the longest of each alternative first."""
         for last, state in self._path(self.paths[0], 0, None, _State(), start):
             for whole in self._further(1, state):
-                order = tuple(node for node in self.view.nodes if node in whole.nodes)
+                order = tuple(sorted(whole.nodes, key=self.view.position))
                 if last is not None and (not self.closed or self._is_closed(order, last)):
                     yield Found(order, last, dict(whole.anchors))
 
@@ -176,7 +176,7 @@ class _Search:
         inside = {node.name for node in nodes}
         for node in nodes:
             for output in node.outputs if node is not last else ():
-                if output in self.view.outputs or any(reader.name not in inside for reader in self.view.consumers(output)):
+                if self.view.is_output(output) or any(reader.name not in inside for reader in self.view.consumers(output)):
                     return False
         return True
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy
 
@@ -52,7 +53,7 @@ class Tensor:
         """The storage order; row-major before adaptation."""
         return self.format or row_major(self.rank)
 
-    @property
+    @cached_property
     def layout(self) -> Layout:
         """Strides and bytes of the stored elements."""
         return layout(self.dims, self.storage, self.dtype)

@@ -64,9 +64,25 @@ class GraphView:
                 consumers.setdefault(name, []).append(node)
         return consumers
 
+    @cached_property
+    def _positions(self) -> dict[Node, int]:
+        return {node: position for position, node in enumerate(self.nodes)}
+
+    def position(self, node: Node) -> int:
+        """Where the node stands in the order."""
+        return self._positions[node]
+
     def tensor(self, name: str) -> Tensor:
         """The tensor of this name; KeyError where there is none."""
         return self.tensors[name]
+
+    @cached_property
+    def _output_names(self) -> frozenset[str]:
+        return frozenset(self.outputs)
+
+    def is_output(self, tensor: str) -> bool:
+        """Whether the graph hands the tensor out."""
+        return tensor in self._output_names
 
     def producer(self, tensor: str) -> Node | None:
         """The node that computes the tensor, or None for a graph input or a constant."""
@@ -87,7 +103,7 @@ class GraphView:
     def only_consumer(self, tensor: str) -> Node | None:
         """The one node that reads the tensor, if the tensor is read once and is no output of the graph."""
         readers = self.consumers(tensor)
-        return readers[0] if len(readers) == 1 and tensor not in self.outputs else None
+        return readers[0] if len(readers) == 1 and not self.is_output(tensor) else None
 
     def __str__(self) -> str:
         lines = [f"graph {self.name}: {', '.join(f'{n} {self.tensors[n]}' for n in self.inputs)}"]

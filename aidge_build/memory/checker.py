@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy
+
 from aidge_build.errors import CheckFailed
 from aidge_build.memory.buffer import Buffer, Window
 from aidge_build.memory.plan import MemoryPlan, Placement
@@ -79,15 +81,15 @@ def _replay(plan: MemoryPlan) -> None:
         for w in p.buffer.windows or (Window(p.buffer.first, p.buffer.last, 0, p.buffer.size_bytes),):
             events.append((w.last, 0, index, p.offset_bytes + w.low_bytes, p.offset_bytes + w.high_bytes))
             events.append((w.first, 1, index, p.offset_bytes + w.low_bytes, p.offset_bytes + w.high_bytes))
-    live: dict[int, tuple[int, int]] = {}
+    live = numpy.zeros((2, len(plan.placements)), numpy.int64)  # the lowest byte of each and one past its last; (0, 0): none
     for step, begins, index, low, high in sorted(events):
+        live[:, index] = 0
         if not begins:
-            del live[index]
             continue
-        for other, (other_low, other_high) in live.items():
-            if other_low < high and low < other_high and not _is_allowed(plan.placements[other], plan.placements[index], leads):
+        for other in numpy.flatnonzero((live[0] < high) & (low < live[1])):
+            if not _is_allowed(plan.placements[other], plan.placements[index], leads):
                 raise _overlap(step, plan.placements[other], plan.placements[index])
-        live[index] = low, high
+        live[:, index] = low, high
 
 
 def _is_allowed(one: Placement, other: Placement, leads: Mapping[tuple[str, str], int]) -> bool:

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+import numpy
 
 from aidge_build.memory.problem import Problem
 
@@ -26,6 +28,8 @@ class Arrangement:
 
 def place(problem: Problem, order: Sequence[int], *, tightest: bool = False) -> Arrangement:
     """Place in `order`, each buffer into the lowest gap that takes it, or with `tightest` into the smallest one."""
+    if problem.is_wide and not problem.distances:
+        return _placed_wide(problem, order, tightest=tightest)
     offsets = [-1] * len(problem)
     ends = [0] * len(problem)
     sizes, alignments, conflicts, distances = problem.sizes, problem.alignments, problem.conflicts, problem.distances
@@ -61,22 +65,51 @@ def place(problem: Problem, order: Sequence[int], *, tightest: bool = False) -> 
     return Arrangement(max(ends, default=0), tuple(offsets), tuple(order))
 
 
-def orders(problem: Problem) -> tuple[tuple[int, ...], ...]:
-    """The greedy orders, the most promising first; ties fall to the canonical index."""
+def _placed_wide(problem: Problem, order: Sequence[int], *, tightest: bool) -> Arrangement:
+    """The same arrangement, without a list of who meets whom: what is placed lies sorted, and is looked through as a whole."""
+    offsets, ends = [-1] * len(problem), [0] * len(problem)
+    starts, stops, firsts, lasts = (numpy.zeros(len(problem), numpy.int64) for _ in range(4))  # of what is placed, by offset
+    for count, index in enumerate(order):
+        size, mask = problem.sizes[index], problem.alignments[index] - 1
+        meets = (firsts[:count] < problem.lasts[index]) & (lasts[:count] > problem.firsts[index])
+        begins = starts[:count][meets]
+        floors = numpy.maximum.accumulate(numpy.concatenate(([0], (stops[:count][meets] + mask) & ~mask)))
+        gaps = begins - size - floors[:-1]
+        fitting = numpy.flatnonzero(gaps >= 0)
+        if not len(fitting):
+            offset = int(floors[-1])
+        else:
+            offset = int(floors[fitting[numpy.argmin(gaps[fitting])] if tightest else fitting[0]])
+        at = int(numpy.searchsorted(starts[:count], offset, side="right"))
+        for column, value in (
+            (starts, offset),
+            (stops, offset + size),
+            (firsts, problem.firsts[index]),
+            (lasts, problem.lasts[index]),
+        ):
+            column[at + 1 : count + 1] = column[at:count]
+            column[at] = value
+        offsets[index], ends[index] = offset, offset + size
+    return Arrangement(max(ends, default=0), tuple(offsets), tuple(order))
+
+
+def orders(problem: Problem) -> Iterator[tuple[int, ...]]:
+    """The greedy orders, the most promising first; ties fall to the canonical index. Of a problem that `is_wide` only those that
+    need no list of what lives beside what."""
     sizes = problem.sizes
     lifetimes = [last - first for first, last in zip(problem.firsts, problem.lasts, strict=True)]
-    weights = [sum(sizes[other] for other in others) for others in problem.conflicts]
     indices = range(len(problem))
-    return (
-        tuple(sorted(indices, key=lambda i: (-sizes[i], -lifetimes[i], i))),
-        by_breadth(problem),
-        tuple(sorted(indices, key=lambda i: (-weights[i], -sizes[i], i))),
-        tuple(sorted(indices, key=lambda i: (-sizes[i] * lifetimes[i], i))),
-        tuple(sorted(indices, key=lambda i: (-lifetimes[i], -sizes[i], i))),
-        tuple(indices),
-        tuple(sorted(indices, key=lambda i: (-problem.lasts[i], -sizes[i], i))),
-        *((by_padding(problem),) if any(size % max(problem.alignments) for size in sizes) else ()),
-    )
+    yield tuple(sorted(indices, key=lambda i: (-sizes[i], -lifetimes[i], i)))
+    if not problem.is_wide:
+        yield by_breadth(problem)
+        weights = [sum(sizes[other] for other in others) for others in problem.conflicts]
+        yield tuple(sorted(indices, key=lambda i: (-weights[i], -sizes[i], i)))
+    yield tuple(sorted(indices, key=lambda i: (-sizes[i] * lifetimes[i], i)))
+    yield tuple(sorted(indices, key=lambda i: (-lifetimes[i], -sizes[i], i)))
+    yield tuple(indices)
+    yield tuple(sorted(indices, key=lambda i: (-problem.lasts[i], -sizes[i], i)))
+    if not problem.is_wide and any(size % max(problem.alignments) for size in sizes):
+        yield by_padding(problem)
 
 
 def by_breadth(problem: Problem) -> tuple[int, ...]:
@@ -106,12 +139,12 @@ def by_padding(problem: Problem) -> tuple[int, ...]:
 def best_greedy(problem: Problem) -> Arrangement:
     """The best of all orders with both fits; stops as soon as the lower bound is reached."""
     bound_bytes, _ = problem.lower_bound
-    first, *others = ((order, tightest) for order in orders(problem) for tightest in (False, True))
-    best = place(problem, first[0], tightest=first[1])
-    for order, tightest in others:
-        if best.peak_bytes == bound_bytes:
+    best = None
+    for order, tightest in ((order, tightest) for order in orders(problem) for tightest in (False, True)):
+        if best is not None and best.peak_bytes == bound_bytes:
             return best
         found = place(problem, order, tightest=tightest)
-        if found.peak_bytes < best.peak_bytes:
+        if best is None or found.peak_bytes < best.peak_bytes:
             best = found
+    assert best is not None  # there are always orders
     return best

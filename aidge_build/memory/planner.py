@@ -60,6 +60,8 @@ def _search(problem: Problem, capacity_bytes: int | None, nodes: int, like: Memo
     found, proved_bytes = best_greedy(problem), problem.lower_bound[0]
     if like is not None and proved_bytes < found.peak_bytes:
         found = min(found, place(problem, _order_of(problem, like)), key=lambda each: each.peak_bytes)
+    if problem.is_wide:
+        return found, proved_bytes
     if not problem.is_rectangular:
         return _settled(problem, found, proved_bytes)
     if proved_bytes < found.peak_bytes:

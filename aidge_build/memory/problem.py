@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 
 from aidge_build.memory.buffer import Buffer, Overlap, require_distinct_names
 from aidge_build.memory.stack import stack_bytes
+
+WIDE_PAIRS = 500_000  # of buffers that live at once: a thousand tensors that all wait for one concatenation
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,15 @@ class Problem:
 
     def __len__(self) -> int:
         return len(self.buffers)
+
+    @cached_property
+    def is_wide(self) -> bool:
+        """Whether so many buffers live side by side that the exhaustive methods would look at nothing else."""
+        live = pairs = 0
+        for _, change in sorted([*((first, 1) for first in self.firsts), *((last, -1) for last in self.lasts)]):
+            pairs += live if change > 0 else 0
+            live += change
+        return pairs > WIDE_PAIRS
 
     @cached_property
     def is_rectangular(self) -> bool:
@@ -149,19 +161,45 @@ class Problem:
         if self.overlaps:
             return self.fullest
         cycle = max(self.alignments, default=1)
-        moments = [(step, [self._live_part(index, step) for index in live]) for step, live in self.live_sets]
-        moments.sort(key=lambda moment: (-sum(size for size, _ in moment[1]), moment[0]))
-        for step, parts in moments:
-            live_bytes = sum(size for size, _ in parts)
-            if live_bytes + len(parts) * (cycle - 1) > best[0]:
-                needed = stack_bytes([size for size, _ in parts], [alignment for _, alignment in parts])
+        for live_bytes, ragged, step in sorted(self._moments(cycle), key=lambda moment: (-moment[0], moment[2])):
+            if live_bytes + ragged * (cycle - 1) > best[0]:
+                live = [index for index in range(len(self)) if self.firsts[index] <= step < self.lasts[index]]
+                parts = [self._live_part(index, step) for index in live]
+                needed = stack_bytes([size for size, _ in parts], [alignment for _, alignment in parts]) if ragged else live_bytes
                 best = best if needed <= best[0] else (needed, step)
+            if self.is_wide:
+                break
         return best
+
+    def _moments(self, cycle: int) -> Iterator[tuple[int, int, int]]:
+        """(live bytes, how many parts may need padding above them, step) at every step where a buffer or window begins."""
+        changes: dict[int, list[int]] = {}
+        for buffer in self.buffers:
+            for window in buffer.extents:
+                size = window.high_bytes - window.low_bytes
+                ragged = int(size % cycle > 0)
+                for step, sign in ((window.first, 1), (window.last, -1)):
+                    change = changes.setdefault(step, [0, 0, 0])
+                    change[0] += sign * size
+                    change[1] += sign * ragged
+                    change[2] |= sign > 0
+        live_bytes = live_ragged = 0
+        for step in sorted(changes):
+            bytes_more, ragged_more, begins = changes[step]
+            live_bytes, live_ragged = live_bytes + bytes_more, live_ragged + ragged_more
+            if begins:
+                yield live_bytes, live_ragged, step
 
     @cached_property
     def fullest(self) -> tuple[int, int]:
         """(bytes, step) of the largest moment, however many memories share the bytes: padding is not counted."""
-        needed, step = max(((self._bytes_shared(live, step), -step) for step, live in self.live_sets), default=(0, 0))
+        saved: Counter[int] = Counter()
+        named = {buffer.name: buffer for buffer in self.buffers}
+        for overlap in self.overlaps:
+            lower, upper = named[overlap.lower], named[overlap.upper]
+            for step in range(max(lower.first, upper.first), min(lower.last, upper.last)):
+                saved[step] += saved_bytes(overlap, lower, upper, step)
+        needed, step = max(((live_bytes - saved[step], -step) for live_bytes, _, step in self._moments(1)), default=(0, 0))
         return needed, -step
 
     def _live_part(self, index: int, step: int) -> tuple[int, int]:
@@ -170,16 +208,6 @@ class Problem:
             return self.sizes[index], self.alignments[index]
         low, high = self.buffers[index].live_bytes(step)
         return high - low, 1 if low else self.alignments[index]
-
-    def _bytes_shared(self, live: tuple[int, ...], step: int) -> int:
-        """The live bytes of a step, less what overlaps may save in it; padding is not counted."""
-        there = {self.buffers[index].name: self.buffers[index] for index in live}
-        needed = sum(high - low for low, high in (buffer.live_bytes(step) for buffer in there.values()))
-        return needed - sum(
-            saved_bytes(overlap, there[overlap.lower], there[overlap.upper], step)
-            for overlap in self.overlaps
-            if overlap.lower in there and overlap.upper in there
-        )
 
     @cached_property
     def granule(self) -> int:

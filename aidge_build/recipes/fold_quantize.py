@@ -16,7 +16,7 @@ def fold_quantize(view: GraphView) -> GraphView:
     """1. QuantizeLinear of a constant. 2. QuantizeLinear of a DequantizeLinear of a constant. A graph output stays computed."""
     rewrite = Rewrite(view)
     for node in view.nodes:
-        if node.type != "QuantizeLinear" or node.outputs[0] in view.outputs:
+        if node.type != "QuantizeLinear" or view.is_output(node.outputs[0]):
             continue
         before = view.producer(node.inputs[0])
         inputs = list(view.input_tensors(node))

@@ -18,7 +18,7 @@ def quantize_constants(view: GraphView) -> GraphView:
     """The constant keeps its integers; scale and zero point become a property of the tensor that readers see."""
     rewrite = Rewrite(view)
     for node in view.nodes:
-        if node.type != "DequantizeLinear" or node.outputs[0] in view.outputs:
+        if node.type != "DequantizeLinear" or view.is_output(node.outputs[0]):
             continue
         source = view.tensor(node.inputs[0])
         quantization = linear_quantization(view, node)

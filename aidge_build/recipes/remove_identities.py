@@ -20,11 +20,11 @@ def remove_identities(view: GraphView) -> GraphView:
         if not _hands_on(view, node):
             continue
         source, result = handed.get(node.inputs[0], node.inputs[0]), node.outputs[0]
-        if result not in view.outputs:
+        if not view.is_output(result):
             handed[result] = source
             rewrite.redirect(result, source)
             rewrite.remove_node(node)
-        elif view.producer(source) is not None and source not in view.outputs and source not in renamed:
+        elif view.producer(source) is not None and not view.is_output(source) and source not in renamed:
             renamed[source] = result
     view = rewrite.finish()
     for source, result in renamed.items():

@@ -48,7 +48,7 @@ def _is_unsigned(view: GraphView, name: str) -> bool:
     tensor = view.tensor(name)
     if tensor.dtype is not DType.uint8 or tensor.quantization is None:
         return False
-    if name in view.inputs or name in view.outputs:
+    if name in view.inputs or view.is_output(name):
         users = (view.producer(name), *view.consumers(name))
         return any(node is not None and node.type not in _STATED for node in users)
     return True
@@ -60,7 +60,7 @@ def _name_inside(view: GraphView, rewrite: Rewrite, name: str) -> str:
     made = tensor.with_(
         dtype=DType.int8, quantization=_lowered(tensor.quantization), data=None if tensor.data is None else flipped(tensor.data)
     )
-    if name in view.inputs or name in view.outputs:
+    if name in view.inputs or view.is_output(name):
         return rewrite.add_tensor(made.with_(name=f"{name}_int8"))
     rewrite.update_tensor(name, dtype=made.dtype, quantization=made.quantization, data=made.data)
     return name

@@ -34,6 +34,7 @@ _KEYS = {
     "features": list,
     "libs": list,
     "flash_wait_states": int,
+    "multiplier_cycles": int,
     "compiler_flags": list,
     "link_flags": list,
     "sources": list,
@@ -108,6 +109,7 @@ class Board:
     arena_regions: tuple[Region, ...]
     libs: tuple[str, ...]
     flash_wait_states: int
+    multiplier_cycles: int
     stack_bytes: int
     reserved_bytes: int
     emulator: Emulator | None
@@ -255,6 +257,7 @@ class _Reader:
             arena_regions=tuple(by_name[self._region_name("arena", item)] for item in self._get("arena", [])),
             libs=self._libs(),
             flash_wait_states=self._get("flash_wait_states", 0),
+            multiplier_cycles=self._multiplier_cycles(),
             stack_bytes=self._size("stack_size", self._get("stack_size", 0)),
             reserved_bytes=self._size("reserved", self._get("reserved", 0)),
             emulator=self._emulator(),
@@ -265,6 +268,12 @@ class _Reader:
             runners=self._runners(),
             files=MappingProxyType(dict(sorted(files.items()))),
         )
+
+    def _multiplier_cycles(self) -> int:
+        cycles = self._get("multiplier_cycles", 1)
+        if cycles < 1:
+            raise self._error(f"key 'multiplier_cycles': a product takes at least one cycle, got {cycles}")
+        return cycles
 
     def _error(self, what: str, hint: str = "") -> AidgeError:
         return AidgeError(what, where=self.where, hint=hint, code="BOARD")

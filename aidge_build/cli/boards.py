@@ -44,6 +44,7 @@ def _as_json(board: Board) -> dict:
         "features": sorted(board.features),
         "libs": list(board.libs),
         "flash_wait_states": board.flash_wait_states,
+        "multiplier_cycles": board.multiplier_cycles,
         "stack_bytes": board.stack_bytes,
         "reserved_bytes": board.reserved_bytes,
         "regions": [_region_as_json(region) for region in board.regions],

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aidge_build.elf.disassembly import CONDITIONS, Instruction, memory_operand, register_bytes, register_list
 
@@ -70,19 +70,24 @@ _M3_SLOW = {
     "isb": 3,
     "dsb": 3,
 }
-_M0_SLOW = {"mrs": 4, "msr": 4, "isb": 4, "dsb": 4}
+_M0_SLOW = {"mrs": 4, "msr": 4, "isb": 4, "dsb": 4, "dmb": 4}
+_M0PLUS_SLOW = {"mrs": 3, "msr": 3, "isb": 3, "dsb": 3, "dmb": 3}
 _MODELS = {
     "cortex-m0": CycleModel(2, f"{_BIAS}; {_UNKNOWN}", False, 2, 2, 2, _M0_SLOW),
-    "cortex-m0plus": CycleModel(1, f"{_BIAS}; {_UNKNOWN}", False, 2, 2, 2, _M0_SLOW),
+    "cortex-m0plus": CycleModel(1, f"{_BIAS}; {_UNKNOWN}", False, 2, 2, 2, _M0PLUS_SLOW),
     "cortex-m3": CycleModel(2, f"{_BIAS}; {_UNKNOWN}", True, 1, 1, 1, _M3_SLOW),
     "cortex-m4": CycleModel(2, f"{_BIAS}; {_ML_KEM}, {_BIKE}", True, 1, 1, 1, _M4_SLOW),
     "cortex-m33": CycleModel(2, f"{_BIAS}; the Cortex-M4's rules, {_UNKNOWN}", True, 1, 1, 1, _M4_SLOW),
 }
 
 
-def cycle_model(cpu: str) -> CycleModel | None:
-    """The model of a core, or None where no simple table describes it (two issue slots, caches, vectors)."""
-    return _MODELS.get(cpu)
+def cycle_model(cpu: str, multiplier_cycles: int = 1) -> CycleModel | None:
+    """The model of a core whose products of 32 bits take so many cycles, or None where no simple table describes it (two issue
+    slots, caches, vectors)."""
+    model = _MODELS.get(cpu)
+    if model is None or multiplier_cycles == 1:
+        return model
+    return replace(model, slow={**model.slow, "mul": multiplier_cycles, "muls": multiplier_cycles})
 
 
 def instruction_cycles(model: CycleModel, instructions: Mapping[int, Instruction]) -> dict[int, int]:
@@ -118,7 +123,7 @@ def _cycles(model: CycleModel, name: str, instruction: Instruction, previous: tu
     brackets = [operand for operand in operands if operand.startswith("[")]
     if not brackets:
         return 1
-    waits = _waits_for_address(name, brackets[0], previous)
+    waits = _waits_for_address(name, brackets[0], previous) if model.pipelined_loads else 0
     if _LOAD.fullmatch(name):
         return (1 if model.pipelined_loads and _follows_load(brackets[0], previous) else 2) + waits
     if _STORE.fullmatch(name):

@@ -21,10 +21,13 @@ except ImportError as error:
 _CPU_MODELS = {
     "cortex-m0": arm_const.UC_CPU_ARM_CORTEX_M0,
     "cortex-m0plus": arm_const.UC_CPU_ARM_CORTEX_M0,
+    "cortex-m1": arm_const.UC_CPU_ARM_CORTEX_M0,
     "cortex-m3": arm_const.UC_CPU_ARM_CORTEX_M3,
     "cortex-m4": arm_const.UC_CPU_ARM_CORTEX_M4,
     "cortex-m7": arm_const.UC_CPU_ARM_CORTEX_M7,
     "cortex-m33": arm_const.UC_CPU_ARM_CORTEX_M33,
+    # Unicorn has no Armv8-M Baseline core; this one has all of its instructions, and others, which `tests/kernels` look for.
+    "cortex-m23": arm_const.UC_CPU_ARM_CORTEX_M33,
 }
 _SYSTEM = Region("SYSTEM", 0xE0000000, 0x100000, "ram", ())
 _NEVER = 0xFFFFFFFE

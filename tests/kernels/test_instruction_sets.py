@@ -25,6 +25,13 @@ ONLY_LOW = {"and", "adc", "asr", "bic", "cmn", "eor", "lsl", "lsr", "mul", "mvn"
 HIGH = re.compile(r"\b(r8|r9|r1[0-2]|sl|fp|ip|lr)\b")
 
 
+# What Armv8-M Baseline adds (Armv8-M Architecture Reference Manual, DDI 0553, table "Baseline").
+ARMV8M_BASELINE = ARMV6M | set(
+    """cbz cbnz movw movt sdiv udiv ldrex ldrexb ldrexh strex strexb strexh clrex lda ldab ldah stl stlb stlh ldaex stlex sg tt
+    ttt tta ttat bxns blxns""".split()
+)
+
+
 def armv6m_lacks(name: str, operands: tuple[str, ...], size_bytes: int) -> bool:
     """Whether a Cortex-M0, M0+ or M1 has no such instruction."""
     plain = name[:-1] if name.endswith("s") and name[:-1] in ARMV6M else name
@@ -34,17 +41,26 @@ def armv6m_lacks(name: str, operands: tuple[str, ...], size_bytes: int) -> bool:
     return plain not in ARMV6M or (size_bytes == 4) != (plain in wide) or plain in ONLY_LOW and bool(HIGH.search(str(operands)))
 
 
-# Of a library: the board that it is built for, its cases, and what the board's core lacks.
-LIBRARIES: dict[str, tuple[str, Callable[[], list], Callable[[str, tuple[str, ...], int], bool]]] = {
-    "armv6m": ("rp2040", lambda: accepted(test_armv6m_linear.candidates())[::4], armv6m_lacks),
+def armv8m_baseline_lacks(name: str, operands: tuple[str, ...], size_bytes: int) -> bool:
+    """Whether a Cortex-M23 has no such instruction."""
+    if name in ARMV8M_BASELINE - ARMV6M or name == "b":
+        return False
+    return armv6m_lacks(name, operands, size_bytes)
+
+
+# Of a core: a board, the cases of its library, and what the core lacks.
+Lacks = Callable[[str, tuple[str, ...], int], bool]
+CORES: dict[str, tuple[str, Callable[[], list], Lacks]] = {
+    "cortex-m0plus": ("rp2040", lambda: accepted(test_armv6m_linear.candidates())[::4], armv6m_lacks),
+    "cortex-m23": ("m2354", lambda: accepted(test_armv6m_linear.candidates())[::12], armv8m_baseline_lacks),
 }
 
 
 @pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 @pytest.mark.parametrize("flags", [("-O2",), ("-Os",)], ids="".join)
-@pytest.mark.parametrize("library", LIBRARIES)
-def test_programs_have_no_instruction_that_the_core_lacks(library, flags, tmp_path):
-    board, cases, lacks = LIBRARIES[library]
+@pytest.mark.parametrize("core", CORES)
+def test_programs_have_no_instruction_that_the_core_lacks(core, flags, tmp_path):
+    board, cases, lacks = CORES[core]
     elf = helium_harness.build(cases(), tmp_path, *flags, board=board)
     instructions = read_disassembly(disassemble(elf)).values()
     assert len(instructions) > 2000

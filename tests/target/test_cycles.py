@@ -52,6 +52,17 @@ def test_the_cortex_m0_is_slower_at_loads_and_calls(tmp_path):
     assert cycles("microbit", "ldr r1, [r0]\\n ldr r2, [r0]\\n str r2, [r0]\\n bx lr", tmp_path)[0] == 2 + 2 + 2 + 3
 
 
+def test_the_cortex_m0plus_has_its_own_numbers_and_that_of_its_boards_multiplier(tmp_path):
+    code = "add r1, r0, #4\\n ldr r2, [r1]\\n mul r1, r2\\n mul r1, r2\\n dmb\\n bx lr"
+    assert cycles("rp2040", code, tmp_path)[0] == 1 + 2 + 1 + 1 + 3 + 2
+    slow = tmp_path / "slow.toml"
+    slow.write_text('extends = "rp2040"\nmultiplier_cycles = 32\n')
+    claimed = model().split("static uint8_t", 1)[0]
+    elf = build("rp2040", claimed + FUNCTION.format(code), tmp_path)
+    result = aidge_build("run", elf, "--board", "slow", "--board-path", tmp_path, "--json")
+    assert result.json["run_cycles_estimated"] == 1 + 2 + 32 + 32 + 3 + 2, result.stderr
+
+
 def test_lines_of_flash_are_counted_where_data_come_from_another_one_than_before(tmp_path):
     """Eight words of constants are two lines; read one by one from both ends, every read but the middle ones changes the line."""
     constants = "static const int words[8] __attribute__((aligned(16), used)) = {1, 2, 3, 4, 5, 6, 7, 8};\n"

@@ -13,6 +13,7 @@ from aidge_build.toolchain import render_link_script
 
 NAMES = (
     "host",
+    "m2354",
     "microbit",
     "mps2-an385",
     "mps2-an386",
@@ -182,3 +183,8 @@ def test_a_wrong_value_of_a_region_is_refused(tmp_path, line, fragment):
 def test_the_host_has_no_linker_script():
     with pytest.raises(AidgeError, match="no linker script"):
         render_link_script(load_board("host"))
+
+
+def test_a_multiplier_takes_at_least_one_cycle(tmp_path):
+    assert load_board("mine", [write(tmp_path, "mine", 'extends = "rp2040"\nmultiplier_cycles = 32\n')]).multiplier_cycles == 32
+    assert "at least one cycle" in str(refusal(write(tmp_path, "mine", 'extends = "rp2040"\nmultiplier_cycles = 0\n')))

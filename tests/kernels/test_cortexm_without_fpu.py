@@ -10,13 +10,16 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import every_kernel
 import helium_harness
 import pytest
 import test_cortexm_elementwise
 import test_cortexm_grouped
 import test_cortexm_linear
 import test_stack
+import test_strict_warnings
 from cortexm_harness import BOARD_WITHOUT_FPU, PORTABLE, run, without_fpu
+from every_kernel import KernelCall
 
 from aidge_build.toolchain import disassemble
 
@@ -60,6 +63,25 @@ def test_no_instruction_is_one_of_an_fpu():
     mnemonics = set(re.findall(r"^\s*[0-9a-f]+:\t[0-9a-f ]+\t([a-z0-9.]+)", text, re.M))
     assert {"smlad", "smlal", "ssat"} <= mnemonics
     assert [mnemonic for mnemonic in mnemonics if mnemonic.startswith("v") or mnemonic.startswith("fl")] == []
+
+
+@pytest.mark.parametrize(
+    "core, optimization, compiler, language",
+    [
+        ("m4", "-O3", "gcc", "c99"),
+        ("m7", "-Os", "gcc", "gnu17"),
+        ("m55 without FPU", "-O0", "gcc", "c++11"),
+        ("m4", "-O1", "clang", "c99"),
+    ],
+)
+def test_the_texts_compile_without_a_warning(core, optimization, compiler, language):
+    made = [KernelCall("cortexm", case.kernel.name, case.call, case.stored.inputs, case.stored.outputs) for case in candidates()]
+    text, _ = every_kernel.source(made if STRESS else made[::4], "cortexm")
+    machine = {**test_strict_warnings.CORES, "m7": ("-mcpu=cortex-m7", "-mfloat-abi=soft")}
+    tool = [*test_strict_warnings.compiler(compiler, "m4"), *machine[core]]
+    flags = [optimization, *test_strict_warnings.WARNINGS, *test_strict_warnings.LANGUAGES[language]]
+    done = test_strict_warnings.run([*tool, *flags, "-c", "-o", "/dev/null", "-"], text)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_every_form_of_requantization_is_among_them():

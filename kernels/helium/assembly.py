@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from aidge_build.kernel_kit.asm_statements import asm_statements
 
 LONGEST_SIGNATURE = 100
+SAVED_BYTES = 36 + 64  # r4-r11, lr and d8-d15 on the stack: arguments lie behind them
 WORD_REACH, BYTE_REACH = 508, 127  # of the immediate offsets of VLDRW and VLDRB
 
 

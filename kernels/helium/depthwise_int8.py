@@ -90,13 +90,14 @@ class ConvDepthwise2dInt8(KernelNode):
     def _by_planes(self, form: Planes, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
         shape, name = form.shape, f"{form.name}_all"
         body = [
+            *places_lines(form.places),
             "int32_t batch;",
             f"aidge_helium_fill((int8_t *)scratch, stream[0], {form.plane_bytes});",
             *loop(
                 "batch",
                 shape.batches,
                 [
-                    f"{form.name}(x, y, stream, (int8_t *)scratch);",
+                    f"{form.name}(x, y, stream, (int8_t *)scratch, places);",
                     f"x += {shape.in_height * shape.in_width * shape.channels};",
                     f"y += {shape.out_height * shape.out_width * shape.channels};",
                 ],
@@ -134,6 +135,12 @@ class ConvDepthwise2dInt8(KernelNode):
             (form.text(), _driver(name, shape, form, staging)),
             facts=computed("1 pixel x 16 channels", 0),
         )
+
+
+def places_lines(places: list[int]) -> list[str]:
+    """The table of a driver."""
+    rows = [", ".join(map(str, places[first : first + 16])) for first in range(0, len(places), 16)]
+    return ["static const uint16_t places[] = {", *(f"    {row}," for row in rows), "};"]
 
 
 def _clamps(view: NodeView) -> bool:

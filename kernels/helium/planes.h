@@ -6,6 +6,7 @@ typedef struct {
     int32_t channels, in_width, rows, columns; /* of the input that are read */
     int32_t out_height, out_width, top, left;
     int32_t width, stride; /* of a plane with its pads */
+    int32_t kernel_height, kernel_width;
 } aidge_helium_planes_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
@@ -13,8 +14,8 @@ typedef struct {
  * Depthwise convolution of one image with stride 1 or 2, [height][width][channels]; the plane holds the zero point around
  * each channel.
  *
- * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}, 48 bytes of offsets; for each channel its window in rows
- *   of 4 bytes (stride 2: 5), 16 together, int32 bias, float multiplier.
+ * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each channel
+ *   int32 bias, float multiplier; the taps of all channels.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane,
@@ -27,7 +28,8 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
     levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
     for (channel = 0; channel < channels; channel++) {
-        const int8_t *grid = stream + 64 + 24 * channel;
+        const int8_t *numbers = stream + 16 + 8 * channel;
+        const int8_t *taps = stream + 16 + 8 * channels + shape->kernel_height * shape->kernel_width * channel;
         for (row = 0; row < shape->rows; row++) {
             for (column = 0; column < shape->columns; column++) {
                 plane[(row + shape->top) * shape->width + column + shape->left] =
@@ -36,15 +38,15 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
         }
         for (out_y = 0; out_y < shape->out_height; out_y++) {
             for (out_x = 0; out_x < shape->out_width; out_x++) {
-                uint32_t sum = (uint32_t)aidge_helium_word(grid + 16);
-                for (row = 0; row < 3; row++) {
-                    for (column = 0; column < 3; column++) {
+                uint32_t sum = (uint32_t)aidge_helium_word(numbers);
+                for (row = 0; row < shape->kernel_height; row++) {
+                    for (column = 0; column < shape->kernel_width; column++) {
                         const int8_t *patch = plane + shape->stride * (out_y * shape->width + out_x);
-                        sum += (uint32_t)(patch[row * shape->width + column] * grid[(shape->stride + 3) * row + column]);
+                        sum += (uint32_t)(patch[row * shape->width + column] * taps[shape->kernel_width * row + column]);
                     }
                 }
                 y[(out_y * shape->out_width + out_x) * channels + channel] =
-                    aidge_kit_requantize((int32_t)sum, aidge_helium_float(grid + 20), levels);
+                    aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers + 4), levels);
             }
         }
     }

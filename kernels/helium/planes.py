@@ -7,38 +7,46 @@ stride 2 a patch of 3 x 5 bytes two neighbours by two. Eight outputs are a tile:
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 
 import numpy
 
 from aidge_build.kernel_kit.linear import LinearConstants
 
-from .assembly import Assembler, function
+from .assembly import SAVED_BYTES, Assembler, function
 from .geometry import Geometry
 from .rounding import zero_point_word
 
 LARGEST_WINDOW = 3  # rows, and columns
-HEAD_BYTES = 64  # of a stream: zero points, lowest, highest; offsets in patches, of stores, of the pixels of a row
+HEAD_BYTES = 16  # of a stream: zero points, lowest, highest
+STORES, PIXELS, TAPS, COPIES = 16, 32, 48, 64  # bytes of the places behind those in a patch
+FRAME_BYTES = 24
+MOST_PERIODS = 16  # vectors after which the places of copied pixels repeat
 LARGEST_IMMEDIATE = 127  # of the places in a row to which pixels are copied
 LARGEST_OFFSET, LARGEST_NARROW_OFFSET = 65_535, 255
 LARGEST_PLANE = 4096
 PLACES = ((0, 0), (1, 0), (0, 1), (1, 1))  # row and column of the output that each lane of a vector of sums holds
-PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane"
+PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane, const uint16_t *places"
 
 
 @dataclass(frozen=True)
 class Planes:
-    """All channels of one image; `tall`: tiles of 4 x 2 outputs; `adds`: levels are rounded as in rounding.py."""
+    """All channels of one image. `tall`: tiles of 4 x 2 outputs; `down`: one tile below the other, then those to the right;
+    `adds`: levels are rounded as in rounding.py."""
 
     shape: Geometry
     clamps: bool = False
     tall: bool = False
+    down: bool = False
     adds: bool = False
 
     @classmethod
     def best(cls, shape: Geometry, clamps: bool) -> Planes | None:
         """The form with the fewest instructions that fits; None where none does."""
-        forms = [form for form in (cls(shape, clamps, tall) for tall in (False, True)) if form.fits]
+        ways = itertools.product((False, True), repeat=2)
+        forms = [form for form in (cls(shape, clamps, *way) for way in ways) if form.fits]
         return min(forms, key=lambda form: form.instructions, default=None)
 
     @property
@@ -115,36 +123,74 @@ class Planes:
 
     @property
     def name(self) -> str:
-        ways = f"{'_tall' * self.tall}{'_clamped' * self.clamps}{'_adding' * self.adds}"
+        ways = f"{'_tall' * self.tall}{'_down' * self.down}{'_clamped' * self.clamps}{'_adding' * self.adds}"
         return f"aidge_helium_planes_{self.shape.name}{ways}"
+
+    @property
+    def axes(self) -> tuple[int, int]:
+        """Along which one tile follows the other, 0 down and 1 across, and the other one."""
+        return (0, 1) if self.down else (1, 0)
+
+    def steps(self, axis: int) -> tuple[int, int]:
+        """To the next tile along an axis, in the plane and in the output."""
+        count = self.tile[axis]
+        if axis == 0:
+            return count * self.stride * self.width, count * self.shape.out_width * self.shape.channels
+        return count * self.stride, count * self.shape.channels
+
+    @property
+    def periods(self) -> int:
+        """Vectors of pixels of the image as one row after which their places in a plane repeat; 0 where rows are copied."""
+        shape, (rows, columns) = self.shape, self.copied
+        count = columns // math.gcd(columns, self.together)
+        by_rows = rows * (3 * -(-columns // 8) + 3)
+        linear = 4 * -(-rows * columns // 8) + 6
+        fits = self.together == 8 and columns == shape.in_width and count <= MOST_PERIODS and self.plane_bytes <= LARGEST_OFFSET
+        return count if fits and linear < by_rows else 0
 
     @property
     def instructions(self) -> int:
         """Of one image, nearly."""
-        down, across = self.tiles
-        masked = 2 * (self.shape.out_width % self.tile[1] > 0)
-        tiles = down * (across * (31 if self.stride == 1 else 35) + 7 + masked)
+        inner, outer = self.axes
+        masked = sum(self.shape.out_width % self.tile[axis] > 0 for axis in (0, 1))
+        steps = sum(step >= 4096 for axis in (inner, outer) for step in self.steps(axis))
+        tiles = self.tiles[outer] * (self.tiles[inner] * (30 + 4 * (self.stride == 2) + steps) + 6 + 2 * masked)
         rows, columns = self.copied
-        return self.shape.channels * (tiles + rows * (3 * -(-columns // self.together) + 4) + 40)
+        copied = 4 * -(-rows * columns // 8) + 6 if self.periods else rows * (3 * -(-columns // self.together) + 4)
+        return self.shape.channels * (tiles + copied + 45)
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
-        """`taps` [channels, rows, columns] as they lie in a patch, each followed by bias and multiplier."""
+        """`taps` [channels, rows, columns]: the head, bias and multiplier of each channel, all taps."""
+        parts = [numpy.array([numbers.input_zero_point, zero_point_word(numbers), numbers.low, numbers.high], "<i4").tobytes()]
+        for bias, multiplier in zip(numbers.bias, numbers.multipliers):
+            parts += [numpy.array([bias], "<i4").tobytes(), numpy.array([multiplier], "<f4").tobytes()]
+        return numpy.frombuffer(b"".join([*parts, numpy.ascontiguousarray(taps).tobytes()]), numpy.int8)
+
+    @property
+    def places(self) -> list[int]:
+        """Offsets, as halfwords: of the lanes of a patch, of stores, of pixels, of the taps of a patch, of copied pixels."""
         shape = self.shape
-        row_bytes = 4 if self.stride == 1 else 5
-        grids = numpy.zeros((shape.channels, 16), numpy.int8)
-        for row in range(shape.kernel_height):
-            grids[:, row_bytes * row : row_bytes * row + shape.kernel_width] = taps[:, row]
         stores = [(row * shape.out_width + column) * shape.channels for row, column, _ in self.lanes]
         pixels = [pixel * shape.channels for pixel in range(self.together)]
+        copies = [divmod(position, shape.in_width) for position in range(8 * self.periods)]
         parts = [
-            numpy.array([numbers.input_zero_point, zero_point_word(numbers), numbers.low, numbers.high], "<i4").tobytes(),
             numpy.array(self.patch, "<u2" if self.stride == 1 else "<u1").tobytes(),
             numpy.array(stores, "<u2").tobytes(),
             numpy.array(pixels, "<u2" if self.together == 8 else "<u1").tobytes(),
+            numpy.array([max(tap, 0) for tap in self.taps_of_patch], "<u1").tobytes(),
+            numpy.array([row * self.width + column for row, column in copies], "<u2").tobytes(),
         ]
-        for grid, bias, multiplier in zip(grids, numbers.bias, numbers.multipliers):
-            parts += [grid.tobytes(), numpy.array([bias], "<i4").tobytes(), numpy.array([multiplier], "<f4").tobytes()]
-        return numpy.frombuffer(b"".join(parts), numpy.int8)
+        return numpy.frombuffer(b"".join(parts), "<u2").tolist()
+
+    @property
+    def taps_of_patch(self) -> list[int]:
+        """For each byte of a patch the tap that meets it; -1: none."""
+        shape, row_bytes = self.shape, 4 if self.stride == 1 else 5
+        places = [divmod(lane, row_bytes) for lane in range(16)]
+        return [
+            row * shape.kernel_width + column if row < shape.kernel_height and column < shape.kernel_width else -1
+            for row, column in places
+        ]
 
     @property
     def lanes(self) -> list[tuple[int, int, int]]:
@@ -168,9 +214,12 @@ class Planes:
             shape.left,
             self.width,
             self.stride,
+            shape.kernel_height,
+            shape.kernel_width,
         )
         plain = (
             f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
+            "    (void)places;\n"
             "    aidge_helium_planes(x, y, stream, plane, &shape);"
         )
         purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
@@ -186,32 +235,38 @@ class _Printer:
 
     def lines(self):
         emit, shape = self.emit, self.shape
-        emit.enter(24)
+        emit.enter(FRAME_BYTES)
         emit("str r3, [sp]", f"movw r4, #{shape.channels}", "str r4, [sp, #4]", why="plane; channels that are left")
-        patch = "h.u16" if self.form.stride == 1 else "b.u8"
-        emit(f"vldr{patch} q4, [r2, #16]", "vldrh.u16 q6, [r2, #32]", "str r2, [sp, #8]", why="offsets")
+        emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "str r4, [sp, #8]", why="places")
+        emit(f"vldr{'h.u16' if self.form.stride == 1 else 'b.u8'} q4, [r4]", f"vldrh.u16 q6, [r4, #{STORES}]")
         emit("ldr r9, [r2, #4]", why="zero point")
         if self.form.clamps:
             emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
         emit("mov r10, r1", "mov r11, r0")
         emit.add("r12", "r2", HEAD_BYTES)
+        emit.add("r4", "r12", 8 * shape.channels)
+        emit("str r4, [sp, #12]", why="taps")
         emit.label(1)
         self._copy()
         self._window()
         self._tiles()
         emit("add r11, r11, #1", "add r10, r10, #1", why="the next channel")
         emit("ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b")
-        emit.leave(24)
+        emit.leave(FRAME_BYTES)
         return emit.lines
 
     def _copy(self) -> None:
         """The channel's bytes into the middle of the plane, 8 or 16 pixels at a time."""
         emit, shape, form = self.emit, self.shape, self.form
-        rows, columns = form.copied
-        together, lanes = form.together, "16" if form.together == 8 else "8"
-        whole, left = divmod(columns, together)
-        emit("ldr r1, [sp]", "ldr r2, [sp, #8]", f"vldr{'h.u16' if together == 8 else 'b.u8'} q5, [r2, #48]", "mov r0, r11")
+        together = form.together
+        emit("ldr r1, [sp]", "ldr r2, [sp, #8]", f"vldr{'h.u16' if together == 8 else 'b.u8'} q5, [r2, #{PIXELS}]", "mov r0, r11")
         emit.add("r1", "r1", shape.top * form.width + shape.left)
+        if form.periods:
+            self._copy_image()
+            return
+        rows, columns = form.copied
+        lanes = "16" if together == 8 else "8"
+        whole, left = divmod(columns, together)
         if left:
             emit(f"movs r2, #{left}", f"vctp.{lanes} r2")
         emit(f"movw r2, #{rows}", "dls lr, r2")
@@ -226,44 +281,90 @@ class _Printer:
         emit.add("r1", "r1", form.width)
         emit("le lr, 2b")
 
+    def _copy_image(self) -> None:
+        """All pixels one after the other; where eight of them go repeats after some vectors, which are whole rows."""
+        emit, form, periods = self.emit, self.form, self.form.periods
+        rows, columns = form.copied
+        whole, left = divmod(rows * columns, 8)
+        turns = whole // periods
+        emit.add("r2", "r2", COPIES)
+        if turns > 1:
+            emit(f"movs r3, #{turns}", "dls lr, r3")
+            emit.label(2)
+        for _ in range(periods if turns else 0):
+            self._copy_eight("")
+        if turns:
+            emit.add("r1", "r1", 8 * periods // columns * form.width)
+            emit.add("r2", "r2", -16 * periods)
+        if turns > 1:
+            emit("le lr, 2b")
+        for _ in range(whole - turns * periods):
+            self._copy_eight("")
+        if left:
+            emit(f"movs r3, #{left}", "vctp.16 r3")
+            self._copy_eight("t")
+
+    def _copy_eight(self, then: str) -> None:
+        emit = self.emit
+        emit("vldrh.u16 q6, [r2], #16", *(["vpstt"] if then else []))
+        emit(f"vldrb{then}.u16 q7, [r0, q5]", f"vstrb{then}.16 q7, [r1, q6]")
+        emit.add("r0", "r0", 8 * self.shape.channels)
+
     def _window(self) -> None:
         """The window at its places in a patch."""
-        emit = self.emit
-        emit("vldrw.u32 q0, [r12], #16", "movs r0, #0", "vmov q1, q0", f"vshlc q1, r0, #{8 if self.form.stride == 1 else 16}")
+        emit, shape = self.emit, self.shape
+        mask = sum(1 << lane for lane, tap in enumerate(self.form.taps_of_patch) if tap >= 0)
+        emit(
+            "ldrd r2, r0, [sp, #8]",
+            f"movw r1, #{mask}",
+            "vmsr p0, r1",
+            f"vldrb.u8 q5, [r2, #{TAPS}]",
+            "vpst",
+            "vldrbt.u8 q0, [r0, q5]",
+        )
+        emit.add("r0", "r0", shape.kernel_height * shape.kernel_width)
+        emit("str r0, [sp, #12]", *([f"vldrh.u16 q6, [r2, #{STORES}]"] if self.form.periods else []))
+        emit("movs r0, #0", "vmov q1, q0", f"vshlc q1, r0, #{8 if self.form.stride == 1 else 16}")
         if self.form.stride == 1:
-            emit("movs r0, #0", "vmov q2, q0", "vshlc q2, r0, #32", "movs r0, #0", "vmov q3, q1", "vshlc q3, r0, #32")
+            emit("vmov q2, q0", "vshlc q2, r0, #32", "vmov q3, q1", "vshlc q3, r0, #32", why="what is shifted out is 0")
         emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
 
     def _tiles(self) -> None:
         emit, shape, form = self.emit, self.shape, self.form
         emit("ldr r1, [sp]", "mov r5, r10")
-        (down, across), (whole, left) = form.tile, divmod(shape.out_height, form.tile[0])
+        inner, outer = form.axes
+        outputs = (shape.out_height, shape.out_width)
+        whole, left = divmod(outputs[outer], form.tile[outer])
         if whole:
             emit(f"movw r3, #{whole}")
             emit.label(3)
-            self._row(down)
-            emit.add("r1", "r1", form.stride * (down * form.width - across * form.tiles[1]))
-            emit.add("r5", "r5", (down * shape.out_width - across * form.tiles[1]) * shape.channels)
+            self._line(form.tile[outer])
+            for register, along, after in zip(("r1", "r5"), form.steps(inner), form.steps(outer)):
+                emit.add(register, register, after - form.tiles[inner] * along)
             emit("subs r3, #1", "bne 3b")
         if left:
-            self._row(left)
+            self._line(left)
 
-    def _row(self, rows: int) -> None:
-        """Tiles side by side, of which so many rows are stored."""
-        emit, (down, across) = self.emit, self.form.tile
-        whole, left = divmod(self.shape.out_width, across)
+    def _line(self, stored: int) -> None:
+        """Tiles one after the other, of which so many rows or columns are stored."""
+        emit, (inner, outer) = self.emit, self.form.axes
+        length, size = (self.shape.out_height, self.shape.out_width)[inner], self.form.tile
+        whole, left = divmod(length, size[inner])
         if whole:
-            if rows < down:
-                self._mask(rows, across)
-            emit(f"movw r0, #{whole}", "dls lr, r0")
-            emit.label(4)
-            self._tile(rows < down)
-            emit("le lr, 4b")
+            if stored < size[outer]:
+                self._mask(size[inner], stored)
+            if whole > 1:
+                emit(f"movw r0, #{whole}", "dls lr, r0")
+                emit.label(4)
+            self._tile(stored < size[outer])
+            if whole > 1:
+                emit("le lr, 4b")
         if left:
-            self._mask(rows, left)
+            self._mask(left, stored)
             self._tile(True)
 
-    def _mask(self, rows: int, columns: int) -> None:
+    def _mask(self, along: int, beside: int) -> None:
+        rows, columns = (along, beside) if self.form.down else (beside, along)
         stored = [row < rows and column < columns for row, column, _ in self.form.lanes]
         self.emit(f"movw r0, #{sum(3 << 2 * lane for lane, is_stored in enumerate(stored) if is_stored)}", "vmsr p0, r0")
 
@@ -277,7 +378,7 @@ class _Printer:
             patches = [(0, totals[:2], range(2)), (2 * form.width, totals[2:], range(2))]
         second = 2 * form.stride * (form.width if form.tall else 1)
         starts = [half * second + start for half in (0, 1) for start, _, _ in patches]
-        steps = [after - before for before, after in zip(starts, [*starts[1:], form.stride * form.tile[1]])]
+        steps = [after - before for before, after in zip(starts, [*starts[1:], form.steps(form.axes[0])[0]])]
         for half, register in enumerate(("q5", "q7")):
             for number, (_, sums, places) in enumerate(patches):
                 emit(f"vldr{'h.u16' if form.stride == 1 else 'b.u8'} {register}, [r1, q4]")
@@ -299,4 +400,4 @@ class _Printer:
             emit("ldrd r0, r2, [sp, #16]", "vdup.16 q7, r0", "vmax.s16 q5, q5, q7", "vdup.16 q7, r2", "vmin.s16 q5, q5, q7")
         emit("vqmovnb.s16 q5, q5")
         emit(*(("vpst", "vstrbt.16 q5, [r5, q6]") if masked else ("vstrb.16 q5, [r5, q6]",)))
-        emit.add("r5", "r5", self.form.tile[1] * self.shape.channels)
+        emit.add("r5", "r5", self.form.steps(self.form.axes[0])[1])

@@ -12,9 +12,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("arithmetic", "elf", "memory", "recipes", "verify")
-GROWING = {"aidge_build.elf.frames.State"}  # the registers of a simulated core, changed instruction by instruction
+GROWING = {
+    "aidge_build.elf.frames.State",  # the registers of a simulated core, changed instruction by instruction
+    "aidge_build.elf.stack._Begun",  # a walk that waits for an answer
+}
 BY_IDENTITY = {
     "aidge_build.arithmetic.lines.Line",
+    "aidge_build.arithmetic.narrow_products.NarrowForm",
     "aidge_build.arithmetic.thresholds.HighForm",
     "aidge_build.arithmetic.thresholds.LowForm",
     "aidge_build.arithmetic.thresholds.Staircase",

@@ -334,6 +334,9 @@ GOOD = {
         "", (), script=SCRIPT.replace(RODATA, "").replace("*(.data*)", "*(.data*) *(.rodata*)"), says=ON_PURPOSE
     ),
     "arenas that take turns, which was said": Fault("", (), program(twin()), overlay(), NO_CHECK, says=("--shares=vww+kws",)),
+    "padding behind an arena that shares": Fault(
+        "", (), program(twin(497)), overlay(". += 15;"), NO_CHECK, says=("--shares=kws+vww",)
+    ),
     "arenas that take turns as the page says": Fault("", (), program(twin()), as_documented(), says=("--shares=kws+vww",)),
     "a second name of an arena that was said": Fault("", (), program(ALIAS), says=("--shares=vww+kws",)),
     "equal arrays of which the compiler made one": Fault("", (), program(says=claims_two(STORED, STORED))),

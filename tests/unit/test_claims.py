@@ -139,12 +139,12 @@ def test_models_share_with_those_of_their_groups_alone():
 @pytest.mark.parametrize(
     "shares, weights_in, text",
     [
-        ("kws+ic", None, "--shares: the program holds no model 'ic'. Tried: ad; kws; vww. Hint: join the models"),
+        ("kws+zoo+ic", None, "--shares: the program holds no model 'ic'. Tried: ad; kws; vww. Hint: join the models"),
         ("kws", None, "--shares: 'kws' alone shares nothing"),
         ("kws+vww,ad", None, "--shares: 'ad' alone shares nothing"),
         ("kws+kws", None, "--shares: 'kws' alone shares nothing"),
         ("kws+", None, "--shares: the program holds no model ''"),
-        (None, "DTCM,ITCM", "--weights-in: there is no memory 'ITCM'. Tried: DTCM. Hint: name the board, or each --region"),
+        (None, "DTCM,OTHER,ITCM", "--weights-in: there is no memory 'ITCM'. Tried: DTCM. Hint: name the board, or each --region"),
         (None, "a\x1b", "--weights-in: there is no memory"),
     ],
 )

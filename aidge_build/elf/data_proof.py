@@ -102,7 +102,8 @@ def _check_place(label: str, section: Section, symbol: Symbol, regions: Sequence
             "MEM03",
             ERROR,
             f"{label} are stored in {stored.name}, which is RAM: nobody copies them there after a reset",
-            "a load address in flash: `> RAM AT > FLASH` in the linker script, and start-up code that copies",
+            "a load address in flash: `> RAM AT > FLASH` in the linker script, and start-up code that copies; "
+            "a memory that a boot loader fills and nobody writes is one of kind flash",
         )
     if not section.is_loaded:
         yield Finding(

@@ -21,7 +21,7 @@ from aidge_build.elf.code_proof import CodeProof, check_code
 from aidge_build.elf.objects import read_names, read_object
 from aidge_build.elf.references import Linked
 from tests.command import aidge_build
-from tests.elf.compiled_parts import CALLER, MODEL, addresses, compile_parts, link_parts, patched, proof_of, run, turned
+from tests.elf.compiled_parts import CALLER, MODEL, SCRIPT, addresses, compile_parts, link_parts, patched, proof_of, run, turned
 from tests.elf.own_script import REGIONS, edited
 from tests.programs import needs_cross_compiler, needs_cross_cplusplus
 
@@ -334,3 +334,30 @@ def test_files_that_are_no_objects_are_refused_with_what_to_name(tmp_path):
     bitcode = tmp_path / "clang.o"
     bitcode.write_bytes(b"BC\xc0\xde" + bytes(20))
     assert proof_of(elf, bitcode).not_compared[0] == "clang.o: it was compiled with -flto"
+
+
+def test_a_variable_of_zeros_may_be_stored_nowhere_and_others_may_not(tmp_path):
+    """A section of its own is stored in an object, whatever it holds; the linker script calls it NOLOAD."""
+    script = SCRIPT.replace("    .bss :", "    .dma (NOLOAD) : { *(.dma) } > RAM\n    .bss :")
+    text = '__attribute__((section(".dma"))) {0} char buffer[40] = {{{1}}};\nint kws_run(int n) {{ return buffer[n]; }}\n'
+    caller = "int kws_run(int n); void Reset_Handler(void) { kws_run(3); for (;;); }"
+    for what, first, expected in (("", "0", set()), ("", "7", {"COD01"}), ("const", "0", {"COD01"})):
+        objects = compile_parts(tmp_path, kws=text.format(what, first), caller=caller)
+        proof = proof_of(link_parts(tmp_path, objects, script=script), objects[0])
+        assert codes(proof) == expected and proof.functions == 1
+        assert all("buffer is cut off: 0 of 40 B of .dma are stored" in finding.text for finding in proof.findings)
+
+
+def test_a_vector_that_was_changed_is_found_where_its_object_is_named(tmp_path):
+    vectors = "void Reset_Handler(void); void Fault_Handler(void) { for (;;); } extern int kws_run(char *, int);\n"
+    vectors += '__attribute__((section(".vectors"), used)) void *const vectors[4] = { (void *)0x20010000, Reset_Handler, '
+    vectors += "Fault_Handler, Fault_Handler };"
+    objects = compile_parts(tmp_path, "cortex-m4", "-O1", kws=MODEL, caller=CALLER, start=vectors)
+    elf = link_parts(tmp_path, objects, script=SCRIPT.replace("{ *(.text*)", "{ KEEP(*(.vectors)) *(.text*)"))
+    assert not proof_of(elf, *objects).findings
+    place = addresses(elf)["vectors"]
+    patched(elf, place + 12, struct.pack("<I", addresses(elf)["kws_run"] | 1))
+    (finding,) = proof_of(elf, *objects).findings
+    assert finding.code == "COD02"
+    assert finding.text == f"vectors+0xc (0x{place + 12:08x}) leads to kws_run; start.o says Fault_Handler"
+    assert not proof_of(elf, *objects[:2]).findings  # nobody has named what holds it

@@ -45,7 +45,7 @@ ROOMS = (
             "tests/golden/test_findings.py",
             "tests/golden/test_instructions.py",
             "tests/unit/test_claims.py",
-            "tests/unit/test_elf_values.py",
+            "tests/unit/test_elf_*.py",
             "tests/unit/test_finding_codes.py",
             "tests/target/test_cycles.py",
             "tests/target/test_flash.py",

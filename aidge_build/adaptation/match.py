@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aidge_build.adaptation.cost import CostTable
 from aidge_build.contract.library import Kernel, Library
@@ -41,6 +41,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     `accepted` are the kernels of the most preferred library that accepts the node. With a cost table it is the cheapest kernel
     of all libraries; the order of libraries only decides where no accepting kernel is in the table, or between equal costs.
     """
+    view = replace(view, objective=target.objective)
     rejected: list[tuple[str, str]] = []
     accepted: list[Kernel] = []
     for library in libraries:

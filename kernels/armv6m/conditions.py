@@ -12,7 +12,14 @@ def _groups(view: NodeView) -> str:
     return "" if view.operator.groups == 1 else f"{view.operator.groups} groups, wants 1"
 
 
+def _least_memory(view: NodeView) -> str:
+    return "" if view.objective != "size" else "it needs scratch, and the build asks for the least memory (--optimize size)"
+
+
 ONE_GROUP = Predicate("one group", _groups)
+
+
+SCRATCH = Predicate("the build does not ask for the least memory", _least_memory)
 
 
 def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
@@ -20,5 +27,5 @@ def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
     return ImplSpec(
         inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),
-        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, *predicates),
+        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, SCRATCH, *predicates),
     )

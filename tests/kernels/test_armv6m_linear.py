@@ -58,9 +58,7 @@ def steep_cases():
 def candidates():
     """Cases that a kernel of the library may refuse."""
     mine = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
-    objectives = ("balanced", "speed", "size")
-    others = [*mine, *test_cortexm_linear.candidates()]
-    return [*(taken(entry, objectives[index % 3]) for index, entry in enumerate(others)), *steep_cases()]
+    return [*map(taken, [*mine, *test_cortexm_linear.candidates()]), *steep_cases()]
 
 
 @functools.cache
@@ -89,3 +87,7 @@ def test_the_c_versions_equal_the_meaning_on_this_machine():
 @pytest.mark.parametrize("flags", [("-O0",), ("-O3",), ("-Os",), ("-O2", "-flto")], ids="".join)
 def test_the_result_does_not_depend_on_compiler_options(flags):
     assert run(sample()[::3], *flags, board=BOARD) == []
+
+
+def test_who_asks_for_the_least_memory_gets_kernels_without_scratch():
+    assert accepted([taken(test_cortexm_linear.int8_case(0, *edge), "size") for edge in EDGES]) == []

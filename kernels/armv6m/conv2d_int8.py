@@ -13,13 +13,15 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import convolution_demands
-from aidge_build.kernel_kit.window2d import window2d
+from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
 from .conditions import ONE_GROUP, linear_spec
 from .dense import PIXELS, texts, words_in_turn
+from .fc_int8 import fc_call, fc_demands
 from .packing import Stream, pack
 
 TAP_BYTES = 16  # of the column of 6 pixels
+MOST_ROWS = 4  # pixels: six cost as much as one
 TOGETHER = 3  # pixels that are gathered at once
 
 
@@ -37,15 +39,28 @@ def _runs(view: NodeView) -> tuple[int, int]:
     return (width * channels, 1) if shape["dilation_width"] == 1 else (channels, width)
 
 
+def _pixels(view: NodeView) -> int:
+    return view.outputs[0].elements // view.outputs[0].dims[1]
+
+
+def _are_rows(view: NodeView) -> bool:
+    """Whether the pixels cost less as rows of a fully connected layer."""
+    return is_pointwise(view.operator.window) and _pixels(view) <= MOST_ROWS
+
+
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP))
 class Conv2dInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
+        if _are_rows(view):
+            return fc_demands(view, _pixels(view))
         run = _runs(view)[0]
         edges = (1 + TOGETHER) * run if view.operator.window.has_pads else 0
         return replace(convolution_demands(view, PIXELS), scratch_bytes=TAP_BYTES * _column_taps(view) + edges)
 
     def call(self) -> Call:
+        if _are_rows(self.view):
+            return fc_call(self, _pixels(self.view))
         rows = numpy.moveaxis(self.inputs[1].data, 1, -1).reshape(self.outputs[0].dims[1], -1)
         stream = pack(self.linear(rows), words_in_turn(-(-rows.shape[1] // 4)))
         function, functions = texts(stream)

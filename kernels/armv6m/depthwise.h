@@ -12,7 +12,7 @@
  *
  * Rows and columns are those of the plane; where that is cheaper, they are the columns and rows of the image.
  */
-enum { AIDGE_ARMV6M_DEPTHWISE_HEAD = 7, AIDGE_ARMV6M_GENERAL = -1, AIDGE_ARMV6M_BLANK = -0x7FFFFFFF };
+enum { AIDGE_ARMV6M_DEPTHWISE_HEAD = 7, AIDGE_ARMV6M_BLANK = -0x7FFFFFFF };
 
 /* Steps in bytes, in the order in which the assembly reads them. */
 typedef struct {

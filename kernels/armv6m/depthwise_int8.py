@@ -16,9 +16,7 @@ from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 from .conditions import linear_spec
 from .depthwise import MOST_TAPS, layer, sweep
 from .depthwise_layout import NUMBERS, Layout, layout_of
-from .packing import as_words, filled, fits_sums
-
-GENERAL = -1  # in place of a width
+from .packing import GENERAL, as_words, filled, fits_sums, head
 
 
 def _taps(view: NodeView) -> str:
@@ -68,13 +66,10 @@ def _stream(linear: Linear) -> tuple[numpy.ndarray, int]:
     form = narrow_form(linear.staircase(), linear.clamp)
     fits = fits_sums(linear.low - form.starts, linear.high - form.starts)
     proved = form.proved & fits & (numpy.array(list(map(len, form.exceptions))) == 0)
-    below, above = linear.clamp
-    levels = (below - linear.zero_point, above - linear.zero_point, linear.zero_point)
     fast = numpy.stack([linear.bias - form.starts, form.widths, form.constants, form.multipliers], axis=1)
     nothing = numpy.zeros_like(linear.bias)
     general = numpy.stack([nothing, nothing + GENERAL, linear.bias, linear.factors.view(numpy.uint32)], axis=1)
     numbers = numpy.where(proved[:, None], fast, general)
     taps = linear.rows.shape[1]
     weights = numpy.ascontiguousarray(filled(linear.rows, -(-taps // 4) * 4).astype(numpy.int8)).view("<i4")
-    head = [below - above, above, form.bits, linear.input_zero_point, *levels]
-    return as_words([*head, *numpy.concatenate([numbers, weights], axis=1).ravel().tolist()]), int(proved.sum())
+    return as_words([*head(linear, form), *numpy.concatenate([numbers, weights], axis=1).ravel().tolist()]), int(proved.sum())

@@ -13,6 +13,7 @@ from aidge_build.contract.call import computed
 from aidge_build.kernel_kit.linear_int8 import Linear
 
 MOST_CORRECTIONS = 8  # of a channel, in the mean: more cost about as much as the general form
+GENERAL = -1  # in place of a width: no narrow form is proved
 SUM_BITS = 21  # of a sum with its sign, in the words that three sums share
 
 
@@ -77,20 +78,26 @@ def pack(linear: Linear, turn_words: int) -> Stream:
 def _stream(
     linear: Linear, form: NarrowForm, rows: numpy.ndarray, offsets: numpy.ndarray, kind: Form, turn_words: int, chunk_taps: int
 ) -> Stream:
-    below, above = linear.clamp
     has_exceptions = kind is not Form.sums and any(form.exceptions)
     numbers = numpy.stack([offsets, form.widths, form.constants, form.multipliers], axis=1)
     if kind is Form.sums:
         numbers = numpy.stack([offsets, *(numpy.zeros_like(offsets),) * 2, linear.factors.view(numpy.uint32)], axis=1)
     weights = numpy.ascontiguousarray(rows.astype(numpy.int8)).view("<i4")
-    levels = (below - linear.zero_point, above - linear.zero_point, linear.zero_point)
-    words = [below - above, above, form.bits, linear.input_zero_point, *levels]
+    words = head(linear, form)
     for channel in range(len(rows)):
         words += [*numbers[channel].tolist(), *weights[channel].tolist()]
         if has_exceptions:
             wrong = form.exceptions[channel]
             words += [len(wrong), *(number for pair in wrong for number in pair)]
     return Stream(as_words(words), kind, has_exceptions, turn_words, rows.shape[1], chunk_taps, len(rows))
+
+
+def head(linear: Linear, form: NarrowForm) -> list[int]:
+    """What all channels share: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's
+    zero point; the three numbers of aidge_kit_load_levels."""
+    below, above = linear.clamp
+    levels = (below - linear.zero_point, above - linear.zero_point, linear.zero_point)
+    return [below - above, above, form.bits, linear.input_zero_point, *levels]
 
 
 def filled(rows: numpy.ndarray, taps: int) -> numpy.ndarray:

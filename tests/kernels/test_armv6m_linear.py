@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""int8 convolutions of `armv6m` against their numpy meaning, bit for bit: the assembly on an emulated core, the C beside it on
-the core and on this machine."""
+"""int8 convolutions and fully connected layers of `armv6m` against their numpy meaning, bit for bit: the assembly on an emulated
+core, the C beside it on the core and on this machine."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from random_tensors import Randomness
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.conv import Conv
+from aidge_build.operators.matmul import FC
 from aidge_build.operators.window import Window
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
@@ -54,11 +55,29 @@ def steep_cases():
         yield taken(made)
 
 
+def fully_connected_cases():
+    """Weights of all sizes, so that chunks of every length hold their sums; rows of more inputs than a block; odd numbers."""
+    sizes = [(1, 64, 8), (2, 33, 13), (1, 520, 6), (3, 1, 5), (1, 1100, 9), (1, 640, 16), (2, 250, 4), (1, 77, 3)]
+    for seed, (rows, features, outputs) in enumerate(sizes):
+        for spread in (2, 9, 22, 60):
+            random = Randomness(900 + 4 * seed + spread)
+            data = random.data(rows, features)
+            weights = numpy.clip(numpy.rint(random.numbers.normal(0, spread, (outputs, features))), -128, 127).astype(numpy.int8)
+            weights[0] = numpy.where(random.numbers.random(features) < 0.5, -128, 127)
+            scales = random.choice(1, outputs)
+            factors = tuple(random.scale(0.01) for _ in range(scales))
+            quantization = Quantization(factors, (0,) * scales, 0) if scales > 1 else per_tensor(factors[0], 0)
+            tensors = [data, constant("w", weights, quantization), random.bias(outputs)]
+            result = random.quantization(0.05 * 0.01 * spread * numpy.sqrt(features))
+            operator = FC(minimum=random.choice(-numpy.inf, 0.0))
+            yield taken(test_cortexm_linear.case(operator, tensors, [random.int8(rows, features)], quantization=result))
+
+
 @functools.cache
 def candidates():
     """Cases that a kernel of the library may refuse."""
     mine = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
-    return [*map(taken, [*mine, *test_cortexm_linear.candidates()]), *steep_cases()]
+    return [*map(taken, [*mine, *test_cortexm_linear.candidates()]), *steep_cases(), *fully_connected_cases()]
 
 
 @functools.cache
@@ -67,8 +86,13 @@ def sample():
 
 
 def test_the_cases_reach_every_form():
-    forms = {entry.call.function.removeprefix("aidge_armv6m_dense_int8_") for entry in sample()}
-    assert {"single_u1", "single_u2", "single_corrected_u2", "chunked_u2", "chunked_corrected_u2", "sums_u2"} <= forms
+    forms = {entry.call.function.removeprefix("aidge_armv6m_") for entry in sample()}
+    dense = {"single_u1", "single_u2", "single_corrected_u2", "chunked_u2", "chunked_corrected_u2", "sums_u2"}
+    assert {f"dense_int8_{form}" for form in dense} <= forms
+    assert {"depthwise_int8_3x3_d1_layer", "depthwise_int8_3x3_d1_layer_general", "depthwise_int8_2x2_d2_layer"} <= forms
+    pairs, singles = ({name for name in forms if f"_{kind}" in name} for kind in ("pairs", "singles"))
+    assert {f"fc_int8_n{units}" for units in (2, 4, 8, 16)} <= {"_".join(name.split("_")[:3]) for name in pairs}
+    assert pairs & singles and any("general" in name for name in pairs | singles)
 
 
 @needs_compiler

@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy
 from numpy.typing import ArrayLike
 
-MARGIN = 1 << 22
-BAND = 2 * MARGIN
+BAND_BITS = 23
+BAND = 1 << BAND_BITS
+MARGIN = BAND // 2
 START = (1 << 31) + MARGIN
 BEYOND = 384  # |y| that every zero point and every int8 saturates
 _ROUNDINGS = 1.01 * 2.0**-23  # relative, of float32(sum) and of the product

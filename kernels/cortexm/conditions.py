@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 
@@ -13,6 +15,13 @@ FEATURES = frozenset({"dsp"})
 def has_fpu(view: NodeView) -> bool:
     """Whether the core of the build has an FPU."""
     return "fpu" in view.features
+
+
+def in_text(most: Mapping[str, int], view: NodeView) -> int:
+    """How much of a loop stands in the text at the build's --optimize. Chips without an FPU have little flash: "compact" is what
+    is balanced there."""
+    is_compact = view.objective == "balanced" and not has_fpu(view) and "compact" in most
+    return most["compact" if is_compact else view.objective]
 
 
 def _parameters(view: NodeView) -> str:

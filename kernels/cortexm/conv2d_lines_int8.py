@@ -8,7 +8,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import ONE_GROUP, has_fpu, linear_spec
+from .conditions import ONE_GROUP, has_fpu, in_text, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts
 from .packing import pack, taps_last_channels
 from .window import Plane, line_buffer, plane_of_view
@@ -31,7 +31,7 @@ def _no_lines(view: NodeView) -> str:
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("few taps that lie close together", _no_lines)))
 class Conv2dLinesInt8(LinearNode):
-    unroll = {"speed": 80, "balanced": 36, "size": 8}  # pairs of taps in the text, of 44 B
+    unroll = {"speed": 80, "balanced": 36, "compact": 10, "size": 8}  # pairs of taps in the text, of 44 B
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -42,7 +42,7 @@ class Conv2dLinesInt8(LinearNode):
         buffer = line_buffer(plane_of_view(self.view))
         order, places = line_taps(buffer.plane, buffer)
         stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), order, has_fpu(self.view))
-        function, texts = lines_texts(stream, buffer, order, places, self.unroll[self.view.objective])
+        function, texts = lines_texts(stream, buffer, order, places, in_text(self.unroll, self.view))
         return Call(
             function,
             ("lines.h",),

@@ -8,7 +8,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, has_fpu, linear_spec
+from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, has_fpu, in_text, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
 from .packing import pack, taps_last_channels
 from .window import Plane, plane_buffer, plane_of_view
@@ -30,8 +30,13 @@ def _no_planes(view: NodeView) -> str:
     linear_spec(ONE_GROUP, QUADS_OF_CHANNELS, Predicate("neighbouring rows, a window of at most 1,000 columns", _no_planes)),
 )
 class Conv2dPlanesInt8(LinearNode):
-    unroll = {"speed": 48, "balanced": 24, "size": 4}  # planes without a loop; 140 B each with a window of 3 columns
-    looped = {"speed": 40, "balanced": 18, "size": 4}
+    unroll = {
+        "speed": 48,
+        "balanced": 24,
+        "compact": 12,
+        "size": 4,
+    }  # planes without a loop; 140 B each with a window of 3 columns
+    looped = {"speed": 40, "balanced": 18, "compact": 9, "size": 4}
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -40,7 +45,7 @@ class Conv2dPlanesInt8(LinearNode):
     def call(self) -> Call:
         buffer = plane_buffer(plane_of_view(self.view))
         stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), plane_taps(buffer.plane), has_fpu(self.view))
-        function, texts = planes_texts(stream, buffer, self.unroll[self.view.objective], self.looped[self.view.objective])
+        function, texts = planes_texts(stream, buffer, in_text(self.unroll, self.view), in_text(self.looped, self.view))
         return Call(
             function,
             ("planes.h",),

@@ -209,8 +209,8 @@ def _near_form(code: Routine, stream: Stream, pixels: str) -> None:
             for pixel, target in targets:
                 code.get("{x0}, {x1}", "near_start", "one half and a margin, zero point")
                 code(f"smlal {{x0}}, {{x1}}, {{{pixel}{channel}}}, {{w0}}")
-                code(f"cmp {{x0}}, #{near_halves.BAND}")
-                code("blo 8f", "near the middle of two levels")
+                code(f"lsrs {{x0}}, {{x0}}, #{near_halves.BAND_BITS}")
+                code("beq 8f", "near the middle of two levels")
                 limit(code, stream.is_clamped)
                 code(f"strb {{x1}}, [{{{target}}}, #{channel}]")
     else:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from aidge_build.arithmetic.near_halves import BAND
+from aidge_build.arithmetic import near_halves
 from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
 
 from . import dense
@@ -436,8 +436,8 @@ class _NearForm:
         if self.form.is_near:
             code.get("{x0}, {x1}", "near_start", "one half and a margin, zero point")
             code(f"smlal {{x0}}, {{x1}}, {{{name}}}, {{factor}}")
-            code(f"cmp {{x0}}, #{BAND}")
-            code(f"blo {exactly}f", "near the middle of two levels")
+            code(f"lsrs {{x0}}, {{x0}}, #{near_halves.BAND_BITS}")
+            code(f"beq {exactly}f", "near the middle of two levels")
         else:
             code(f"b {exactly}f")
         code.label(exactly + 1)

@@ -9,7 +9,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import LinearNode, best_form, integer_forms
 
-from .conditions import has_fpu, linear_spec
+from .conditions import has_fpu, in_text, linear_spec
 from .depthwise import Form, texts
 from .depthwise_layout import LARGEST_OFFSET, depthwise_of, pack, struct
 from .packing import otherwise, taps_last_channels
@@ -36,7 +36,7 @@ def unfit(view: NodeView) -> str:
     ("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate("strides of at most 2, columns not dilated, near rows", unfit))
 )
 class DepthwiseInt8(LinearNode):
-    together = {"speed": 14, "balanced": 8, "size": 1}  # pairs of outputs in the text
+    together = {"speed": 14, "balanced": 8, "compact": 2, "size": 1}  # pairs of outputs in the text
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -58,7 +58,7 @@ class DepthwiseInt8(LinearNode):
                 linear.is_clamped,
                 has_integers=proved > 0,
                 has_floats=proved < len(linear.rows),
-                together=self.together[self.view.objective],
+                together=in_text(self.together, self.view),
                 has_fpu=fpu,
                 is_near=is_near,
             ),

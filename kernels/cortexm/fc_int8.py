@@ -9,21 +9,21 @@ from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import has_fpu, linear_spec
+from .conditions import has_fpu, in_text, linear_spec
 from .fc import routine
 from .packing import pack, quads
 
 
 @kernel("FC", linear_spec(form=ROW_MAJOR))
 class FcInt8(LinearNode):
-    unroll = {"speed": 40, "balanced": 16, "size": 2}  # steps in the text, of 56 B
+    unroll = {"speed": 40, "balanced": 16, "compact": 8, "size": 2}  # steps in the text, of 56 B
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return fc_demands(view, view.inputs[0].dims[0])
 
     def call(self) -> Call:
-        return fc_call(self, self.inputs[0].dims[0], self.unroll[self.view.objective])
+        return fc_call(self, self.inputs[0].dims[0], in_text(self.unroll, self.view))
 
 
 def fc_demands(view: NodeView, rows: int) -> Demands:

@@ -9,7 +9,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, has_fpu, linear_spec
+from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, has_fpu, in_text, linear_spec
 from .fc_int8 import FcInt8, fc_call, fc_demands
 from .packing import Stream, pack, quads
 from .pointwise import routine
@@ -53,11 +53,11 @@ class PointwiseInt8(LinearNode):
 
     def call(self) -> Call:
         if _pixels(self.view) == 1:
-            return fc_call(self, 1, FcInt8.unroll[self.view.objective])
+            return fc_call(self, 1, in_text(FcInt8.unroll, self.view))
         data, (output,) = self.inputs[0], self.outputs
         channels, outputs = data.dims[1], output.dims[1]
         stream = pack(self.linear(self.inputs[1].data.reshape(outputs, channels)), quads(channels), has_fpu(self.view))
-        function, text = routine(stream, channels, self.unroll[self.view.objective])
+        function, text = routine(stream, channels, in_text(self.unroll, self.view))
         shape = pixel_pairs(_pixels(self.view), channels, outputs, stream)
         return Call(
             function,

@@ -37,3 +37,20 @@ static const int8_t *aidge_armv7m_row(const int8_t *image, int32_t y, int32_t le
     }
     return patch;
 }
+
+/* Everything that the window of an output pixel sees, row after row. */
+AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_patch(const int8_t *image, int32_t y, int32_t x, int8_t *patch,
+                                                                   int32_t fill, const aidge_kit_window2d *shape)
+{
+    const int32_t run = shape->kernel_width * shape->in_channels;
+    int32_t row;
+    for (row = 0; row < shape->kernel_height; row++) {
+        const int8_t *const source
+            = aidge_armv7m_row(image, y * shape->stride_height - shape->pad_top + row * shape->dilation_height,
+                               x * shape->stride_width - shape->pad_left, patch, fill, shape);
+        if (source != patch) {
+            memcpy(patch, source, (uint32_t)run);
+        }
+        patch += run;
+    }
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "dense.h"
+
+/*
+ * Rows of values times int8 weights, 8 outputs at once: fully connected layers, and pixels that are too few for blocks.
+ *
+ * `weights`: group of outputs after group, tap after tap two words; bytes 0 and 2 of a word are weights + 128, of outputs 0 and 2,
+ * bytes 3 and 1 weights as they are, of outputs 1 and 3. So x * (word & 0xFF0000FF) holds the products of two outputs, 24 bits
+ * apart; 256 of them fit a sum of 64 bits, and x is added up on its own.
+ *
+ * `numbers`: the head; then for each group 1 if every output has a line, else 0, and the numbers of 8 outputs.
+ */
+enum { AIDGE_ARMV7M_GROUP = 8, AIDGE_ARMV7M_GROUP_WORDS = 25 };
+
+/* What the scratch begins with. Assembly reads it in this order: taps of the first turn and where it enters the steps,
+ * 128 * sum of the row, the limits; sums of a group whose outputs the caller computes. */
+typedef struct {
+    int32_t first_taps, entry, offset;
+    aidge_armv7m_limits limits;
+    int32_t taps;
+    int32_t sums[AIDGE_ARMV7M_GROUP];
+} aidge_armv7m_row_block;
+
+/* A layer: words of the groups of outputs that overlap no other, and the head; outputs of a group; outputs behind whole groups. */
+typedef struct {
+    int32_t rows, taps, outputs, first_taps, entry;
+    int32_t whole_weights, whole_numbers, count, rest;
+} aidge_armv7m_rows;
+
+static void aidge_armv7m_begin_rows(aidge_armv7m_row_block *block, const aidge_armv7m_rows *shape, const int32_t *numbers)
+{
+    block->first_taps = shape->first_taps;
+    block->entry = shape->entry;
+    block->limits = aidge_armv7m_limits_of(numbers);
+    block->taps = shape->taps;
+}
+
+/* What the assembly of rows.py does. */
+AIDGE_KIT_INLINE const int32_t *aidge_armv7m_groups(const int8_t *row, const int32_t *weights, const int32_t *numbers,
+                                                    int8_t *output, aidge_armv7m_row_block *block, const int32_t *end,
+                                                    int32_t shift)
+{
+    for (; numbers != end; numbers += AIDGE_ARMV7M_GROUP_WORDS) {
+        int32_t tap, place;
+        for (place = 0; place < AIDGE_ARMV7M_GROUP; place++) {
+            block->sums[place] = place % 2 == 0 ? -block->offset : 0;
+        }
+        for (tap = 0; tap < block->taps; tap++) {
+            for (place = 0; place < AIDGE_ARMV7M_GROUP; place++) {
+                const uint32_t word = (uint32_t)weights[2 * tap + place / 4];
+                const uint32_t byte = (word >> (8 * ((4 - place % 4) % 4))) & 0xFFu;
+                block->sums[place] += row[tap] * (place % 2 == 0 ? (int32_t)byte : (int32_t)(byte ^ 0x80u) - 0x80);
+            }
+        }
+        weights += 2 * block->taps;
+        if (numbers[0] == 0) {
+            return numbers;
+        }
+        for (place = 0; place < AIDGE_ARMV7M_GROUP; place++) {
+            *output++ = aidge_armv7m_level(block->sums[place], numbers + 1 + 3 * place, &block->limits, shift);
+        }
+    }
+    return 0;
+}
+
+/* The sum of a row. */
+static int32_t aidge_armv7m_row_sum(const int8_t *row, int32_t taps)
+{
+    int32_t sum = 0;
+    for (; taps >= 4; taps -= 4) {
+        sum += row[0] + row[1] + row[2] + row[3];
+        row += 4;
+    }
+    for (; taps > 0; taps--) {
+        sum += *row++;
+    }
+    return sum;
+}

@@ -265,7 +265,8 @@ class Driver:
     def _blocks(self, form: Product, x: str, y: str, first: int, count: int) -> list[str]:
         if count == 0:
             return []
-        block = Stationary(form) if is_stationary(form, count) else form
+        paired = self.shape.is_pointwise and 2 * form.pixel_step <= LANES
+        block = Stationary(form, paired) if is_stationary(form, count) else form
         self.functions[block.name] = block.text()
         lines = []
         for start, size in parts_of(form, count):

@@ -17,9 +17,11 @@ MOST_VECTORS = 2
 
 @dataclass(frozen=True)
 class Stationary:
-    """Blocks of four pixels of the product's shape."""
+    """Blocks of four pixels of the product's shape. `paired`: one load has two pixels of a pointwise layer, and there are
+    weights for each of its halves."""
 
     product: Product
+    paired: bool = False
 
     @classmethod
     def fits(cls, shape: Product) -> bool:
@@ -36,7 +38,7 @@ class Stationary:
 
     @property
     def name(self) -> str:
-        return self.product.name.replace("product", "stationary")
+        return self.product.name.replace("product", "stationary_pairs" if self.paired else "stationary")
 
     def text(self) -> str:
         """The C text."""
@@ -54,13 +56,22 @@ class Stationary:
         emit.label(1)
         for register in range(2 * shape.vectors):
             emit(f"vldrw.u32 q{register}, [r12], #16", why="weights" if register == 0 else "")
+        if self.paired:
+            emit("movs r0, #0", why="stays 0: nothing but 0 is shifted out")
+            for register in (2, 3):
+                emit(f"vmov q{register}, q{register - 2}")
+                bits = 8 * shape.pixel_step
+                emit(*(f"vshlc q{register}, r0, #{part}" for part in (min(bits, 32), bits - 32) if part > 0))
         emit("ldrd r5, r7, [r12], #8", "ldrd r8, r3, [r12], #8", why="biases, multipliers")
         emit("ldr r9, [r12], #4", why="zero point and step")
         emit("mov r1, r11", "str r10, [sp, #4]", "ldr lr, [sp]", "dls lr, lr")
         emit.label(2)
         for half in (0, 1):
-            for pixel in (0, 1):
-                self._pixel(emit, pixel)
+            if self.paired:
+                self._pair(emit)
+            else:
+                for pixel in (0, 1):
+                    self._pixel(emit, pixel)
             emit(f"vmov q5[{2 + half}], q5[{half}], r0, r2", f"vmov q6[{2 + half}], q6[{half}], r4, r6")
         emit(
             "vadd.i32 q5, q5, r5",
@@ -85,6 +96,12 @@ class Stationary:
             emit("asrs r0, r9, #16", "add r10, r0", "bne 1b", why="0 after the last pair")
         emit.leave(16)
         return emit.lines
+
+    def _pair(self, emit: Assembler) -> None:
+        size = "w.u32" if self.product.aligned else "b.u8"
+        emit(f"vldr{size} q4, [r1], #{2 * self.product.pixel_step}")
+        for pixel in (0, 1):
+            emit(*(f"vmladav.s8 {SUMS[channel][pixel]}, q{2 * pixel + channel}, q4" for channel in (0, 1)))
 
     def _pixel(self, emit: Assembler, pixel: int) -> None:
         """The sums of one pixel; the first two take lanes 0 and 2, the others 1 and 3."""

@@ -38,7 +38,7 @@ def c_function(name: str, parameters: str, body: Sequence[str]) -> str:
     return f"static void {_signature(name, parameters)}\n{{\n{lines}\n}}"
 
 
-def loop(variable: str, count: int, body: Sequence[str]) -> list[str]:
+def loop(variable: str, count: int | str, body: Sequence[str]) -> list[str]:
     """The lines of a C loop."""
     return [f"for ({variable} = 0; {variable} < {count}; {variable}++) {{", *(f"    {line}" for line in body), "}"]
 

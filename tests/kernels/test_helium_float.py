@@ -19,6 +19,7 @@ from aidge_build.operators.activation import Clip, HardSigmoid, HardSwish, Leaky
 from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.conv import Conv
+from aidge_build.operators.conv_transpose import ConvTranspose
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.pool import AvgPooling, MaxPooling
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
@@ -150,6 +151,27 @@ def pools():
             yield case(kind(minimum=low, maximum=high, window=window), [data], [random.float32(*data.dims)])
 
 
+# batch, channels, spatial, outputs, kernel, strides, pads, output padding
+TRANSPOSED = [
+    (1, 6, (4, 5), 8, (2, 2), (2, 2), (0, 0), (0, 0)),
+    (2, 5, (3, 7), 9, (3, 3), (2, 2), (1, 1), (1, 1)),
+    (1, 3, (6, 4), 3, (4, 3), (2, 3), (1, 0), (0, 2)),
+    (1, 4, (9,), 16, (5,), (1,), (2,), (0,)),
+    (1, 7, (5,), 12, (6,), (3,), (0,), (2,)),
+    (1, 2, (1, 1), 4, (3, 3), (3, 3), (1, 1), (0, 0)),
+]
+
+
+def transposed():
+    for seed, (batch, channels, spatial, outputs, kernel, strides, pads, extra) in enumerate(TRANSPOSED * 2):
+        random, rank, (low, high) = Randomness(seed), len(kernel), CLAMPS[seed % len(CLAMPS)]
+        sizes = zip(spatial, kernel, strides, pads, extra)
+        size = tuple(stride * (count - 1) + more + taps - 2 * pad for count, taps, stride, pad, more in sizes)
+        operator = ConvTranspose(low, high, kernel, strides, (1,) * rank, pads, size)
+        data, weights = random.real(batch, channels, *spatial), constant("w", random.float32(channels, outputs, *kernel))
+        yield case(operator, [data, weights, random.bias(outputs, "float32")], [random.float32(*data.dims)])
+
+
 def conversions():
     """Values of every kind, many of them next to where the level changes, by scales whose quotients are hard to round."""
     special = [
@@ -185,7 +207,7 @@ def conversions():
 
 
 def candidates():
-    cases = [*elements(), *pools(), *conversions()]
+    cases = [*elements(), *pools(), *conversions(), *transposed()]
     cases += [convolution(seed, *edge) for seed, edge in enumerate([*EDGES, *MORE] * 2)]
     shapes = [(1, 1, 8), (1, 7, 9), (3, 64, 10), (1, 300, 17), (2, 5, 16), (1, 33, 4), (1, 4, 31), (1, 16, 12), (1, 20, 2)]
     cases += [fully_connected(seed, *shape) for seed, shape in enumerate(shapes * 2)]

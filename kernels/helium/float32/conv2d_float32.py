@@ -13,6 +13,7 @@ from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.kernel_kit.raster import raster_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
+from ..assembly import loop
 from .real import LinearFloat32, is_limited, limits, linear_float_spec
 from .strip import GROUP, PIXELS, SLACK, Strip, stream_of
 
@@ -63,24 +64,30 @@ def conv2d_call(operator, shape: Struct, rows: numpy.ndarray, bias: numpy.ndarra
     )
 
 
+def pixels_lines(strips: list[Strip], places: tuple[str, str]) -> list[str]:
+    """C that computes a strip of `pixels`: where its outputs go, and where its stream begins."""
+    one, two, three = (strip.name for strip in strips)
+    starts = (("if (pixels > 2) {", three), ("} else if (pixels == 2) {", two), ("} else {", one))
+    return [*(line for start, name in starts for line in (start, f"    {name}(&strip, {', '.join(places)});")), "}"]
+
+
 def driver(name: str, strips: list[Strip], in_groups: bool) -> str:
     """The C function around the assembly."""
-    one, two, three = (strip.name for strip in strips)
-    places = ("y + group * strip.channels", "stream + group * stream_values") if in_groups else ("y", "stream")
-    calls = "\n".join(
-        f"""                {start} {{
-                    {function}(&strip, {", ".join(places)});"""
-        for start, function in (("if (pixels > 2)", three), ("} else if (pixels == 2)", two), ("} else", one))
-    )
-    calls += "\n                }"
+    lines = pixels_lines(strips, ("y", "stream"))
     if in_groups:
-        calls = "\n".join("    " + line for line in calls.split("\n"))
-        calls = f"""                const aidge_helium_strip_float32 first = strip;
-                for (group = 0; group < shape->groups; group++) {{
-                    strip.source = first.source + group * aidge_kit_divide(shape->in_channels, shape->groups);
-                    strip.blocks = first.blocks;
-{calls}
-                }}"""
+        lines = [
+            "const aidge_helium_strip_float32 first = strip;",
+            *loop(
+                "group",
+                "shape->groups",
+                [
+                    "strip.source = first.source + group * aidge_kit_divide(shape->in_channels, shape->groups);",
+                    "strip.blocks = first.blocks;",
+                    *pixels_lines(strips, ("y + group * strip.channels", "stream + group * stream_values")),
+                ],
+            ),
+        ]
+    calls = "\n".join("                " + line for line in lines)
     return f"""/* Convolution of float32, channels last, row by row. */
 static void {name}(
     const float *x, float *y, const float *stream, const float *limits, {"int32_t stream_values, " * in_groups}int32_t gap,

@@ -8,6 +8,7 @@ accumulator of the range: that is the whole proof, and the search for m is an in
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -87,20 +88,41 @@ class Staircase:
         )
 
 
-def staircase(multipliers: numpy.ndarray, zero_point: int, low: numpy.ndarray, high: numpy.ndarray) -> Staircase:
-    """The steps of the exact formula for accumulators low..high of each channel, by bisection (the formula is monotone)."""
-    factors = numpy.asarray(multipliers, numpy.float32)[:, None]
+def staircase(
+    multipliers: numpy.ndarray,
+    zero_point: int,
+    low: numpy.ndarray,
+    high: numpy.ndarray,
+    fractions: numpy.ndarray | int = 0,
+    unit: int = 1,
+) -> Staircase:
+    """The steps of the exact formula for accumulators low..high of each channel, by bisection (the formula is monotone).
+
+    `fractions` [channels] are integers in 0..unit - 1, `unit` is a power of two: what is scaled is accumulator + fraction / unit.
+    """
+    factors = (numpy.asarray(multipliers, numpy.float32) / numpy.float32(unit))[:, None]
+    added = numpy.broadcast_to(fractions, low.shape)[:, None]
 
     def reached(accumulators: numpy.ndarray) -> numpy.ndarray:
-        return requantize(accumulators, factors, zero_point, -128, 127) >= LEVELS
+        return requantize(accumulators * unit + added, factors, zero_point, -128, 127) >= LEVELS
 
-    below = numpy.repeat(low[:, None] - 1, len(LEVELS), 1)
-    above = numpy.repeat(high[:, None] + 1, len(LEVELS), 1)
+    return Staircase(first_reaching(reached, low, high, len(LEVELS)), low, high, multipliers, zero_point)
+
+
+def first_reaching(
+    reached: Callable[[numpy.ndarray], numpy.ndarray], low: numpy.ndarray, high: numpy.ndarray, levels: int
+) -> numpy.ndarray:
+    """Per channel and level the smallest sum within low..high that reaches it, high + 1 where none does, by bisection.
+
+    `reached` says of sums [channels, levels] whether each reaches the level of its column; it is monotone.
+    """
+    below = numpy.repeat(low[:, None] - 1, levels, 1)
+    above = numpy.repeat(high[:, None] + 1, levels, 1)
     while (above - below > 1).any():  # below is not reached (or under the range), above is (or over it)
         middle = (below + above + 1) >> 1  # above, where it is found
         hit = reached(middle)
         above, below = numpy.where(hit, middle, above), numpy.where(hit, below, middle)
-    return Staircase(above, low, high, multipliers, zero_point)
+    return above
 
 
 @dataclass(frozen=True, eq=False)

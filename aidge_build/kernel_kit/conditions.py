@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
 
@@ -42,6 +43,11 @@ def _weights_unfit(view: NodeView) -> str:
     return ""
 
 
+def _weight_types(view: NodeView) -> str:
+    found = view.inputs[1].dtype
+    return "" if found in (DType.int8, DType.int16) else f"the weights are {found.name}, wants int8 or int16"
+
+
 def _computed_parameters(view: NodeView) -> str:
     computed = [index for index, tensor in enumerate(view.inputs[1:], 1) if tensor is not None and not tensor.is_constant]
     return f"input {computed[0]} is computed at run time, wants a constant" if computed else ""
@@ -56,5 +62,6 @@ CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _computed
 QUANTIZED = Predicate("input 0 and output have one scale", _unquantized)
 ALL_QUANTIZED = Predicate("every input and output has one scale", _not_all_quantized)
 SAME_QUANTIZATION = Predicate("input 0 and output have the same quantization", _quantizations_differ)
+BYTES_OR_HALFWORDS = Predicate("int8 or int16 weights", _weight_types)
 SYMMETRIC_WEIGHTS = Predicate("weights have zero point 0", _weights_unfit)
 REAL = Predicate("no tensor is quantized", _quantized_anywhere)

@@ -11,18 +11,23 @@ import numpy
 from aidge_build.arithmetic.requantize import requantize
 from aidge_build.arithmetic.thresholds import HighForm, LowForm, Staircase, high_form, low_form, staircase
 from aidge_build.contract.node import KernelNode
+from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.linear import linear_constants
 
 INT8 = (-128, 127)
 SHIFTS = (4, 6, 2, 8)  # of the integer form, in order of preference: few, so that few texts differ
 HIGH_SHIFT = 8  # what accumulators that carry 8 fraction bits are shifted more
 SMALLEST_DIVIDED = 2.0**-100
+MOST_UNIT = 128  # of weights that are multiples of it
 CONSTANT_STEPS = 1024  # accumulator steps per output step in a channel that is constant
 
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """Per output channel: `rows` [channels, taps], `bias` with the input's zero point folded in, the range of the accumulator."""
+    """Per output channel: `rows` [channels, taps], `bias` with the input's zero point folded in, the range of the accumulator.
+
+    `fractions` are integers in 0..unit - 1: the bias is `bias` + fraction / unit of the unit of the sums.
+    """
 
     rows: numpy.ndarray
     bias: numpy.ndarray
@@ -32,6 +37,8 @@ class Linear:
     zero_point: int  # of the output
     input_zero_point: int
     clamp: tuple[int, int]
+    fractions: numpy.ndarray
+    unit: int = 1  # a power of two
 
     @property
     def is_clamped(self) -> bool:
@@ -45,20 +52,33 @@ class Linear:
 
     def levels(self, accumulators: numpy.ndarray) -> numpy.ndarray:
         """The stored values of one accumulator per channel."""
-        return requantize(accumulators, self.factors, self.zero_point, *self.clamp)
+        return self._levels(accumulators, self.clamp)
+
+    def _levels(self, accumulators: numpy.ndarray, clamp: tuple[int, int]) -> numpy.ndarray:
+        sums = accumulators * self.unit + self.fractions
+        return requantize(sums, self.factors / numpy.float32(self.unit), self.zero_point, *clamp)
 
     @property
     def free_of_clamp(self) -> numpy.ndarray:
         """Channels whose accumulators reach no value that the clamp would change beyond int8."""
-        ends = [
-            requantize(numpy.clip(end, -(1 << 31), (1 << 31) - 1), self.factors, self.zero_point, *INT8)
-            for end in (self.low, self.high)
-        ]
+        ends = [self._levels(numpy.clip(end, -(1 << 31), (1 << 31) - 1), INT8) for end in (self.low, self.high)]
         return (ends[0] >= self.clamp[0]) & (ends[1] <= self.clamp[1]) | (not self.is_clamped)
 
     def staircase(self) -> Staircase:
         """The accumulators of each channel at which the output changes, before the clamp."""
-        return staircase(self.factors, self.zero_point, self.low, self.high)
+        return staircase(self.factors, self.zero_point, self.low, self.high, self.fractions, self.unit)
+
+    def in_fine_units(self) -> Linear:
+        """The same layer with weights that are `unit` times as large, and no fractions."""
+        finer = {field: self.unit * getattr(self, field) + self.fractions for field in ("bias", "low", "high")}
+        return replace(
+            self,
+            rows=self.rows * self.unit,
+            factors=self.factors / numpy.float32(self.unit),
+            fractions=numpy.zeros_like(self.fractions),
+            unit=1,
+            **finer,
+        )
 
 
 class LinearNode(KernelNode):
@@ -69,10 +89,25 @@ class LinearNode(KernelNode):
         numbers, rows = linear_constants(self.operator, self.inputs, self.outputs[0], rows), rows.astype(numpy.int64)
         products = [rows * end for end in self.inputs[0].dtype.range]
         low, high = (numbers.bias + ends.sum(axis=1) for ends in (numpy.minimum(*products), numpy.maximum(*products)))
-        clamp = (numbers.low, numbers.high)
-        return without_constants(
-            Linear(rows, numbers.bias, numbers.multipliers, low, high, numbers.zero_point, numbers.input_zero_point, clamp)
-        )
+        clamp, nothing = (numbers.low, numbers.high), numpy.zeros(len(rows), numpy.int64)
+        points = numbers.zero_point, numbers.input_zero_point
+        found = Linear(rows, numbers.bias, numbers.multipliers, low, high, *points, clamp, nothing)
+        return without_constants(_in_coarse_units(found) if self.inputs[1].dtype is DType.int16 else found)
+
+
+def _in_coarse_units(linear: Linear) -> Linear:
+    """Weights that are multiples of a power of two, divided by it: what the bias loses is its fraction."""
+    every = int(numpy.bitwise_or.reduce(linear.rows, axis=None))
+    unit = min(every & -every, MOST_UNIT) if every else 1
+    coarser = {field: getattr(linear, field) // unit for field in ("bias", "low", "high")}
+    return replace(
+        linear,
+        rows=linear.rows // unit,
+        factors=linear.factors * numpy.float32(unit),
+        fractions=linear.bias % unit,
+        unit=unit,
+        **coarser,
+    )
 
 
 def without_constants(linear: Linear) -> Linear:
@@ -88,12 +123,13 @@ def without_constants(linear: Linear) -> Linear:
         factors=factors,
         low=numpy.where(constant, bias, linear.low),
         high=numpy.where(constant, bias, linear.high),
+        fractions=numpy.where(constant, 0, linear.fractions),
     )
 
 
-def fits_fraction(linear: Linear) -> numpy.ndarray:
-    """Channels whose sums fit a word with 8 fraction bits, and whose multiplier can be divided by 256 exactly."""
-    return (256 * linear.largest < (1 << 31) - 1) & ((linear.factors == 0) | (linear.factors > SMALLEST_DIVIDED))
+def fits_fraction(linear: Linear, scale: int = 256) -> numpy.ndarray:
+    """Channels whose sums fit a word with 8 fraction bits (`scale`), and whose multiplier can be divided by 256 exactly."""
+    return (scale * linear.largest < (1 << 31) - scale) & ((linear.factors == 0) | (linear.factors > SMALLEST_DIVIDED))
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,18 +142,30 @@ class IntegerForm:
     high: HighForm
 
 
-def integer_forms(linear: Linear, low: bool = True, high: bool = True, is_tuned: bool = True) -> Iterator[IntegerForm]:
-    """One candidate for each shift; `is_tuned` as in `low_form`."""
+def integer_forms(
+    linear: Linear, low: bool = True, high: bool = True, is_tuned: bool = True, scale: int = 256
+) -> Iterator[IntegerForm]:
+    """One candidate for each shift; `is_tuned` as in `low_form`, `scale` as in `high_form`."""
     stairs, free = linear.staircase(), linear.free_of_clamp
     nothing = numpy.zeros(len(free), numpy.int64)
     for shift in SHIFTS:
         lows = low_form(stairs, shift, is_tuned) if low else LowForm(nothing, nothing, nothing)
-        highs = high_form(stairs, shift + HIGH_SHIFT) if high else HighForm(nothing, nothing)
+        highs = high_form(stairs, shift + HIGH_SHIFT, scale) if high else HighForm(nothing, nothing)
         yield IntegerForm(
             shift,
             replace(lows, multipliers=numpy.where(free, lows.multipliers, 0)),
             replace(highs, multipliers=numpy.where(free, highs.multipliers, 0)),
         )
+
+
+def fine_form(linear: Linear) -> IntegerForm:
+    """For the sums of `in_fine_units`, which carry fraction bits in every channel: the best form without constants."""
+    stairs, count, free = linear.staircase(), len(linear.rows), linear.free_of_clamp
+    highs = [(shift, high_form(stairs, shift, linear.unit)) for shift in (shift + HIGH_SHIFT for shift in SHIFTS)]
+    shift, high = max(highs, key=lambda found: int((found[1].multipliers > 0).sum()))
+    multipliers = numpy.where(free, high.multipliers, 0)
+    extras = high.offsets - numpy.where(multipliers > 0, linear.fractions, 0)  # the bias holds the fraction already
+    return IntegerForm(shift, LowForm(multipliers, extras, numpy.zeros(count, numpy.int64)), high)
 
 
 def best_form(forms: Iterator[IntegerForm], proved: Callable[[IntegerForm], int], most: int) -> IntegerForm:

@@ -3,18 +3,17 @@
 
 from __future__ import annotations
 
-import numpy
-
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.linear import LinearQuantized
+from aidge_build.recipes.fit_bias import fitted, in_same_units
 from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.recipe import recipe
 
-BIAS_SCALE_TOLERANCE = 1e-6  # relative: exporters round the product sx * sw in float32 or in float64
+BIAS = 2  # its place among the inputs of linear operators
 
 
 @recipe(exact=False)
@@ -22,7 +21,8 @@ def quantize_islands(view: GraphView) -> GraphView:
     """1. Tensors between QuantizeLinear and DequantizeLinear get their quantization as a property.
     2. An operator is an island when each computed input comes from a DequantizeLinear, each constant input is
        quantized, and each output goes to one QuantizeLinear alone: it then reads and writes the quantized tensors.
-    3. Linear operators need a bias in units of sx * sw; operators that only move data need equal quantizations.
+    3. Linear operators get their bias in units of sx * sw, whatever the file states it in (`fit_bias`); operators that only move
+       data need equal quantizations.
     Everything else keeps its explicit QuantizeLinear and DequantizeLinear and runs in float.
     """
     view = _annotate(view)
@@ -30,7 +30,7 @@ def quantize_islands(view: GraphView) -> GraphView:
     for node in view.nodes:
         if node.type in ("QuantizeLinear", "DequantizeLinear"):
             continue
-        inputs = [_quantized_source(view, name) for name in node.inputs]
+        inputs = [_quantized_source(view, node, place) for place in range(len(node.inputs))]
         results = [view.only_consumer(name) for name in node.outputs]
         if None in inputs or not all(reader is not None and reader.type == "QuantizeLinear" for reader in results):
             continue
@@ -38,6 +38,11 @@ def quantize_islands(view: GraphView) -> GraphView:
         outputs = [view.tensor(reader.outputs[0]) for reader in results]
         if not _accepts(node, sources, outputs):
             continue
+        if isinstance(node.operator, LinearQuantized) and not accepts_linear(sources):
+            fit = fitted(node.operator, sources[0], sources[1], sources[BIAS], outputs[0]) if sources[1].is_constant else None
+            if fit is None:
+                continue
+            inputs[1:] = [tensor.name if tensor in sources else rewrite.add_tensor(tensor) for tensor in (fit.weights, fit.bias)]
         rewrite.replace_node(node, node.with_(inputs=tuple(inputs), outputs=tuple(tensor.name for tensor in outputs)))
         for reader in results:
             rewrite.remove_node(reader)
@@ -111,12 +116,14 @@ def _pass_through(view: GraphView, found: dict[str, Quantization | None], source
             found[other] = quantization
 
 
-def _quantized_source(view: GraphView, name: str) -> str | None:
-    """The quantized tensor behind an input; "" for an absent input; None when there is none."""
+def _quantized_source(view: GraphView, node: Node, place: int) -> str | None:
+    """The quantized tensor behind an input; "" for an absent input; None when there is none. Any constant may be a bias."""
+    name = node.inputs[place]
     if not name:
         return ""
     if view.tensor(name).is_constant:
-        return name if view.tensor(name).quantization is not None else None
+        is_bias = place == BIAS and isinstance(node.operator, LinearQuantized)
+        return name if is_bias or view.tensor(name).quantization is not None else None
     producer = view.producer(name)
     if producer is None or producer.type != "DequantizeLinear":
         return None
@@ -130,7 +137,7 @@ def _accepts(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> 
     if not any(tensor is not None and not tensor.is_constant for tensor in inputs):
         return False
     if isinstance(node.operator, LinearQuantized):
-        return accepts_linear(inputs)
+        return _has_integer_products(inputs) and (len(inputs) < 3 or inputs[BIAS] is None or inputs[BIAS].is_constant)
     if any(tensor is not None and not tensor.quantization.per_tensor for tensor in inputs):
         return False
     if node.operator.views or node.operator.moves:
@@ -138,17 +145,19 @@ def _accepts(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> 
     return True
 
 
+def _has_integer_products(inputs: list[Tensor | None]) -> bool:
+    """Data by one scale, weights by one or by one for each output."""
+    data, weights = inputs[:2]
+    return data.quantization.per_tensor and weights.quantization.axis in (None, 0)
+
+
 def accepts_linear(inputs: list[Tensor | None]) -> bool:
     """Whether a linear operator computes in integers on these: data and weights by one scale each (weights: per output), the bias
     in units of both."""
     data, weights, *rest = inputs
     bias = rest[0] if rest else None
-    if not data.quantization.per_tensor or weights.quantization.axis not in (None, 0):
+    if not _has_integer_products(inputs) or bias is None:
+        return bias is None and _has_integer_products(inputs)
+    if not bias.is_constant or bias.dtype is not DType.int32 or bias.quantization is None or any(bias.quantization.zero_points):
         return False
-    if bias is None:
-        return True
-    if not bias.is_constant or bias.dtype is not DType.int32 or any(bias.quantization.zero_points):
-        return False
-    wanted = numpy.float64(data.quantization.scale) * numpy.array(weights.quantization.scales, numpy.float64)
-    stated = numpy.array(bias.quantization.scales, numpy.float64)
-    return bool(numpy.all(numpy.abs(stated / wanted - 1) <= BIAS_SCALE_TOLERANCE))
+    return in_same_units(data.quantization, weights.quantization, bias.quantization)

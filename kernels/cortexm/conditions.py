@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS
 
 GROUP = 4  # output channels that are computed together
 FEATURES = frozenset({"dsp"})
@@ -63,10 +64,10 @@ ONE_GROUP = Predicate("one group", _one_group)
 
 
 def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
-    """int8 data, int8 weights, int32 bias; DSP."""
+    """int8 data, int8 or int16 weights, int32 bias; DSP."""
     return ImplSpec(
-        inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+        inputs=(IOSpec(DType.int8, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),
         features=FEATURES,
-        predicates=(CONSTANT_PARAMETERS, SYMMETRIC, ENOUGH_CHANNELS, *predicates),
+        predicates=(CONSTANT_PARAMETERS, BYTES_OR_HALFWORDS, SYMMETRIC, ENOUGH_CHANNELS, *predicates),
     )

@@ -16,8 +16,10 @@
  * Packed: each halfword is 256 * (weight of the odd channel) + weight of the even channel; the bias of an odd channel is
  *   256 * its own + offset + that of the even channel, so that the sum modulo 2^32 separates exactly.
  * Wide: a word per channel, a halfword per tap.
- * Form 0: multipliers of odd channels are divided by 256 if packed. Form 1: the generator has proved that hi32(sum * multiplier)
- *   (+ constant), shifted right, equals the float formula for every possible sum.
+ * Form 0: multipliers of odd channels are divided by 256 if packed. Where biases have fractions, two words are in front of the
+ *   multipliers: what is added to 256 times the sum of each even channel; all multipliers are then divided by 256.
+ * Form 1: the generator has proved that hi32(sum * multiplier) (+ constant), shifted right, equals the float formula for every
+ *   possible sum.
  */
 enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 
@@ -163,13 +165,16 @@ typedef struct {
     const int32_t *taps;
 } aidge_cortexm_taps;
 
-/* The stored values of a group of channels from their sums; `group` points behind its weights. Returns the end of the group. */
+/*
+ * The stored values of a group of channels from their sums; `group` points behind its weights. Returns the end of the group.
+ * packed: 2 where the fractions of the biases of even channels stand before the multipliers of form 0.
+ */
 AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uint32_t sum1, uint32_t sum2, uint32_t sum3,
                                                               const int32_t *group, int8_t *output, const int32_t *head,
                                                               int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t whole = (form == 2) || (form < -2) ? 4 : 0; /* words before the multipliers, which are whole */
-    const int32_t floats = whole != 0 ? 8 : form == -2 ? 6 : 4;
+    const int32_t floats = whole != 0 ? 8 : (form == -2) && (packed < 2) ? 6 : 4;
     const int32_t integers = form == -4 ? 8 : 6;
     int32_t is_proved = (int32_t)(form == 1);
     if (packed != 0) {
@@ -191,6 +196,10 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
     if ((whole != 0) && (packed != 0)) {
         sum1 = (uint32_t)((int32_t)sum1 >> 8);
         sum3 = (uint32_t)((int32_t)sum3 >> 8);
+    }
+    if (packed > 1) {
+        sum0 = (sum0 << 8) + (uint32_t)*group++;
+        sum2 = (sum2 << 8) + (uint32_t)*group++;
     }
     output[0] = aidge_cortexm_rounded((int32_t)sum0, group[whole], head);
     output[1] = aidge_cortexm_rounded((int32_t)sum1, group[whole + 1], head);

@@ -147,7 +147,7 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     code("add {column}, {column}, {x0}", "where pixel 0 goes")
     code("bcs 5f")
     rounded_form(code, stream, pixels)
-    if stream.form == EVEN and stream.has_fpu:
+    if stream.form == EVEN and stream.has_fpu and not stream.has_fractions:
         code("adds {stream}, {stream}, #8")
     code("b 6f")
     code.label(5, "integers, proved equal for every sum")
@@ -158,6 +158,11 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
 
 
 def _float_form(code: Routine, stream: Stream, pixels: str) -> None:
+    if stream.has_fractions:
+        code("ldm {stream}!, {{r2, r3}}", "fractions of the biases of even channels")
+        for pixel in pixels:
+            for channel in (0, 2):
+                code(f"add {{{pixel}{channel}}}, {{x{channel // 2}}}, {{{pixel}{channel}}}, lsl #8")
     code("vldmia {stream}!, {{s4-s7}}")
     code.get("{w0}", "zero", "zero point + 128, twice")
     for pixel in pixels:

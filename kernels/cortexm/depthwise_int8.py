@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import numpy
+
 from aidge_build.arithmetic.near_halves import near_is_exact
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.node import kernel
@@ -11,7 +13,7 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode, best_form, integer_fo
 
 from .conditions import has_fpu, in_text, linear_spec
 from .depthwise import Form, texts
-from .depthwise_layout import LARGEST_OFFSET, depthwise_of, pack, struct
+from .depthwise_layout import LARGEST_OFFSET, channel_scales, depthwise_of, pack, struct, weights_scale
 from .packing import otherwise, taps_last_channels
 from .window import plane_of_view
 
@@ -46,11 +48,15 @@ class DepthwiseInt8(LinearNode):
     def call(self) -> Call:
         layer, linear = depthwise_of(plane_of_view(self.view)), self.linear(taps_last_channels(self.inputs[1].data))
         form = best_form(
-            integer_forms(linear, low=False), lambda candidate: int((candidate.high.multipliers > 0).sum()), len(linear.rows)
+            integer_forms(linear, low=False, scale=weights_scale(linear)),
+            lambda candidate: int((candidate.high.multipliers > 0).sum()),
+            len(linear.rows),
         )
         is_proved, fpu = form.high.multipliers > 0, has_fpu(self.view)
         stream, proved = pack(linear, layer, form, fpu), int(is_proved.sum())
-        is_near = bool(near_is_exact(linear.factors, linear.largest)[~is_proved].all())
+        scales = channel_scales(linear, is_proved, fpu)
+        largest = scales * linear.largest + scales - 1
+        is_near = bool(near_is_exact(linear.factors / scales.astype(numpy.float32), largest)[~is_proved].all())
         function, functions = texts(
             layer,
             Form(

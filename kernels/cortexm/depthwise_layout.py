@@ -155,11 +155,23 @@ def places(layer: Depthwise) -> list[int]:
     return [2 * row * layer.row_weights + flat.index(tap) for row in range(layer.plane.kernel[0]) for tap in range(1, width + 1)]
 
 
+def weights_scale(linear: Linear) -> int:
+    """By what weights are multiplied so that sums carry as many fraction bits as int16 weights allow."""
+    widest = max(int(linear.rows.max(initial=0)), -int(linear.rows.min(initial=0)) - 1)
+    return next(scale for scale in (256, 128, 64, 32, 16, 8, 4, 2, 1) if widest * scale < 1 << 15 or scale == 1)
+
+
+def channel_scales(linear: Linear, proved: numpy.ndarray, has_fpu: bool) -> numpy.ndarray:
+    """By what the weights of each channel are multiplied."""
+    scale = weights_scale(linear)
+    return numpy.where(fits_fraction(linear, scale) & (proved | has_fpu), scale, linear.unit)
+
+
 def pack(linear: Linear, layer: Depthwise, form: IntegerForm, has_fpu: bool) -> numpy.ndarray:
     """The stream: head, then per group of 4 its first channel, and per channel bias, multiplier, weights.
 
-    The multiplier is a proved integer, or with the highest bit set a float: with an FPU divided by 256 as long as sums of 256
-    times the weights fit, without one the channel's own, and its weights, too.
+    The multiplier is a proved integer, or with the highest bit set a float: with an FPU divided by the weights' scale as long
+    as sums of that many times the weights fit, without one as whole as fractions of the biases allow, and its weights, too.
     """
     height, width = layer.plane.kernel
     words = [
@@ -169,13 +181,15 @@ def pack(linear: Linear, layer: Depthwise, form: IntegerForm, has_fpu: bool) -> 
     ]
     starts = group_starts(len(linear.rows))
     proved = form.high.multipliers > 0
-    scales = numpy.where(fits_fraction(linear) & (proved | has_fpu), 256, 1)
+    scales = channel_scales(linear, proved, has_fpu)
     floats = (linear.factors / scales.astype(numpy.float32)).astype(numpy.float32).view(numpy.uint32)
     for first in starts:
         words.append(first)
         for channel in range(first, first + 4):
-            offset = int(form.high.offsets[channel]) if proved[channel] else 0
-            words.append(int(scales[channel]) * int(linear.bias[channel]) + offset)
+            fraction = scales[channel] * linear.fractions[channel] // linear.unit
+            words.append(
+                int(scales[channel] * linear.bias[channel] + (form.high.offsets[channel] if proved[channel] else fraction))
+            )
             words.append(int(form.high.multipliers[channel]) if proved[channel] else int(floats[channel]) | 1 << 31)
             taps = (scales[channel] * linear.rows[channel].reshape(height, width)).tolist()
             words += [low & 0xFFFF | (high & 0xFFFF) << 16 for row in taps for low, high in row_pairs(layer, row)]

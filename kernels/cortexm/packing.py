@@ -10,7 +10,7 @@ import numpy
 from aidge_build.arithmetic.near_halves import near_factors, near_is_exact
 from aidge_build.arithmetic.thresholds import HighForm, LowForm
 from aidge_build.contract.call import computed
-from aidge_build.kernel_kit.linear_int8 import IntegerForm, Linear, best_form, fits_fraction, integer_forms
+from aidge_build.kernel_kit.linear_int8 import IntegerForm, Linear, best_form, fine_form, fits_fraction, integer_forms
 
 from .conditions import GROUP
 
@@ -40,6 +40,7 @@ class Stream:
     form: int
     has_fpu: bool
     is_near: bool
+    has_fractions: bool = False  # packed, and float forms add fractions of the biases of even channels
 
     @property
     def is_stated(self) -> bool:
@@ -50,7 +51,8 @@ class Stream:
         """What the text of a kernel depends on, for its name."""
         form = {STATED: "", EVEN: "_even", INTEGER: "_integer", ROUNDED: "_float"}[self.form]
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
-        return f"{'packed' if self.is_packed else 'wide'}_s{self.shift}{'_clamped' if self.is_clamped else ''}{form}{core}"
+        weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}"
+        return f"{weights}_s{self.shift}{'_clamped' if self.is_clamped else ''}{form}{core}"
 
     @property
     def form_in_c(self) -> int:
@@ -60,7 +62,7 @@ class Stream:
     @property
     def numbers(self) -> str:
         """The last arguments of the C versions."""
-        return f"{self.is_packed:d}, {self.shift}, {self.form_in_c}"
+        return f"{self.is_packed + self.has_fractions}, {self.shift}, {self.form_in_c}"
 
     def left_to_step(self, step: int, channels: int) -> int:
         """How far the output still is from the next pixels', after all groups of `channels`, if it was `step` before the
@@ -98,15 +100,18 @@ def pack(linear: Linear, order: list[int], has_fpu: bool) -> Stream:
 def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, by_tap: bool = False) -> Stream:
     """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
     of each tap the weights of channels 0 and 2, then 1 and 3."""
-    rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
-    blocks, within = range(0, len(rows), size), group_starts(size)
+    blocks, within = range(0, len(linear.rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
-    is_packed = not by_tap and _can_pack(linear, rows, starts)
+    is_packed = not by_tap and _can_pack(linear, linear.rows, starts)
     form = best_form(
         integer_forms(linear, high=is_packed, is_tuned=is_packed),
         lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts),
         len(starts),
     )
+    has_fractions = not all(_takes_fractions(linear, form, first, is_packed, has_fpu) for first in starts)
+    if has_fractions and not (is_packed and has_fpu):
+        linear, form, is_packed, has_fractions = linear.in_fine_units(), fine_form(linear), False, False
+    rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
     head = [
         _pair(linear.zero_point + 128, linear.zero_point + 128),
         _pair(linear.clamp[0] + 128, linear.clamp[1] + 128),
@@ -115,17 +120,19 @@ def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, by_t
     proofs = {first: _is_proved(form, first, is_packed) for first in starts}
     is_mixed, words = len(set(proofs.values())) > 1, []
     stated, is_even = size % GROUP > 0 or is_mixed, is_mixed and len(blocks) > 1
-    lengths = [_factor_words(known, has_fpu) for known in (True, False)]
+    lengths = [_factor_words(known, has_fpu, has_fractions) for known in (True, False)]
     for block in blocks:
         words += head
         for first in within:
             is_proved = proofs[block + first]
             statement = [first << 1 | int(is_proved)] if stated else []
             chosen = rows[block + first : block + first + GROUP]
-            weights = _weights_by_tap(chosen) if by_tap else _weights(chosen, is_packed)
+            weights = weights_by_tap(chosen) if by_tap else pair_words(chosen, is_packed)
             words += [*_biases(linear, form, block + first, is_packed, is_proved), *weights, *statement]
-            words += _factors(linear, form, block + first, is_packed, is_proved, has_fpu)
-            words += [0] * (max(lengths) - _factor_words(is_proved, has_fpu)) * is_even
+            if has_fractions and not is_proved:
+                words += [_fraction(linear, block + first), _fraction(linear, block + first + 2)]
+            words += _factors(linear, form, block + first, is_packed, is_proved, has_fpu, has_fractions)
+            words += [0] * (max(lengths) - _factor_words(is_proved, has_fpu, has_fractions)) * is_even
     return Stream(
         as_words(words),
         is_packed,
@@ -136,6 +143,7 @@ def pack_blocks(linear: Linear, order: list[int], size: int, has_fpu: bool, by_t
         EVEN if is_even else STATED if stated else INTEGER if proofs[0] else ROUNDED,
         has_fpu,
         _is_near(linear, [first for first, is_proved in proofs.items() if not is_proved]),
+        has_fractions,
     )
 
 
@@ -148,13 +156,28 @@ def _is_proved(form: IntegerForm, first: int, is_packed: bool) -> bool:
     return all(slot.multipliers[first + index] > 0 for index, slot in enumerate(_slots(form, is_packed)))
 
 
+def _takes_fractions(linear: Linear, form: IntegerForm, first: int, is_packed: bool, has_fpu: bool) -> bool:
+    """Whether the sums of a group need no more bits for the fractions of the biases: constants of the integer form hold them, and
+    with an FPU so do sums that carry 8 fraction bits."""
+    whole = slice(first, first + GROUP, 2 if is_packed and has_fpu else 1)
+    return _is_proved(form, first, is_packed) or not linear.fractions[whole].any()
+
+
+def _fraction(linear: Linear, channel: int) -> int:
+    """Of the bias, in 1/256."""
+    return 256 * int(linear.fractions[channel]) // linear.unit
+
+
 def _slots(form: IntegerForm, is_packed: bool) -> tuple[LowForm | HighForm, ...]:
     """The form of each of the 4 channels of a group."""
     return (form.low, form.high if is_packed else form.low) * 2
 
 
 def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
-    """Whether 256 * high + low fits a halfword for all weights, and 256 * accumulator fits a word, in all pairs of channels."""
+    """Whether low fits a byte and 256 * high + low a halfword for all weights, and 256 * accumulator a word, in all pairs of
+    channels."""
+    if rows.size and (rows.min() < -128 or rows.max() > 127):
+        return False
     for first in starts:
         for low, high in ((first, first + 1), (first + 2, first + 3)):
             halves = 256 * rows[high] + rows[low]
@@ -170,13 +193,15 @@ def _biases(linear: Linear, form: IntegerForm, first: int, is_packed: bool, is_p
     for channel, slot in zip(range(first, first + GROUP), _slots(form, is_packed)):
         own = int(linear.bias[channel])
         if isinstance(slot, HighForm):
-            biases.append(256 * own + (int(slot.offsets[channel]) if is_proved else 0) + biases[-1])
+            biases.append(256 * own + (int(slot.offsets[channel]) if is_proved else _fraction(linear, channel)) + biases[-1])
         else:
             biases.append(own + (int(slot.extras[channel]) if is_proved else 0))
     return biases
 
 
-def _factors(linear: Linear, form: IntegerForm, first: int, is_packed: bool, is_proved: bool, has_fpu: bool) -> list[int]:
+def _factors(
+    linear: Linear, form: IntegerForm, first: int, is_packed: bool, is_proved: bool, has_fpu: bool, has_fractions: bool
+) -> list[int]:
     """The words behind the weights of a group, `_factor_words` of them."""
     channels = slice(first, first + GROUP)
     if is_proved:
@@ -186,24 +211,24 @@ def _factors(linear: Linear, form: IntegerForm, first: int, is_packed: bool, is_
     factors = linear.factors[channels]
     if not has_fpu:
         return [*near_factors(factors).tolist(), *factors.view(numpy.uint32).tolist()]
-    scales = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
+    scales = numpy.array([1 / 256 if has_fractions else 1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
     return (factors * scales).view(numpy.uint32).tolist()
 
 
-def _factor_words(is_proved: bool, has_fpu: bool) -> int:
-    if is_proved:
+def _factor_words(is_proved: bool, has_fpu: bool, has_fractions: bool) -> int:
+    if is_proved or has_fractions:
         return GROUP + 2
     return GROUP if has_fpu else 2 * GROUP
 
 
-def _weights(rows: numpy.ndarray, is_packed: bool) -> list[int]:
+def pair_words(rows: numpy.ndarray, is_packed: bool) -> list[int]:
     """Per pair of taps: two words of packed channel pairs, or four words of one channel each."""
     halves = numpy.stack([256 * rows[1] + rows[0], 256 * rows[3] + rows[2]]) if is_packed else rows
     pairs = (halves[:, 0::2] & 0xFFFF) | ((halves[:, 1::2] & 0xFFFF) << 16)
     return pairs.T.ravel().tolist()
 
 
-def _weights_by_tap(rows: numpy.ndarray) -> list[int]:
+def weights_by_tap(rows: numpy.ndarray) -> list[int]:
     return ((rows[:2] & 0xFFFF) | ((rows[2:] & 0xFFFF) << 16)).T.ravel().tolist()
 
 

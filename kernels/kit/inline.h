@@ -7,7 +7,7 @@
  */
 #if defined(__GNUC__)
 #define AIDGE_KIT_INLINE static inline __attribute__((always_inline, unused))
-#define AIDGE_KIT_NOINLINE static __attribute__((noinline))
+#define AIDGE_KIT_NOINLINE static __attribute__((noinline, unused))
 #else
 #define AIDGE_KIT_INLINE static inline
 #define AIDGE_KIT_NOINLINE static

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 
 from aidge_build.graph.dtype import DType
@@ -59,3 +61,19 @@ class Randomness:
         if self.integer(0, 4) == 0:
             return None
         return constant("b", self.numbers.integers(-5000, 5000, outputs).astype(dtype))
+
+
+def halfword_weights(seed: int, data: Tensor, weights: Tensor, bias: Tensor | None) -> list[Tensor]:
+    """The layer's inputs with int16 weights: of 9 bits, as weights less a zero point are, or of finer units, whose bias is no
+    multiple of them (`fit_bias`), or both."""
+    random = Randomness(seed)
+    wide = weights.data.astype(numpy.int16)
+    if seed % 3:
+        wide -= random.numbers.integers(-127, 128, (len(wide), *(1,) * (wide.ndim - 1))).astype(numpy.int16)
+    unit = 1 if seed % 3 == 1 else random.choice(128, 128, 8, 2)
+    while unit > 1 and numpy.abs(wide.reshape(len(wide), -1).astype(int)).sum(axis=1).max() * 256 * unit > 1 << 30:
+        unit //= 2
+    quantization = replace(weights.quantization, scales=tuple(scale / unit for scale in weights.quantization.scales))
+    values = random.numbers.integers(-3000 * unit, 3000 * unit, len(wide)) if bias is None else bias.data * unit
+    values = values + random.numbers.integers(0, unit, len(wide))
+    return [data, constant("w", wide * numpy.int16(unit), quantization), constant("b", values.astype(numpy.int32))]

@@ -11,7 +11,7 @@ import shutil
 import numpy
 import pytest
 from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
-from random_tensors import Randomness
+from random_tensors import Randomness, halfword_weights
 
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
@@ -138,6 +138,15 @@ def fc_cases():
             )
 
 
+def halfword_cases():
+    for index, edge in enumerate(EDGES if STRESS else EDGES[::2]):
+        for seed in range(3) if STRESS else [index % 3]:
+            entry = int8_case(seed + 3 * (index % 2), *edge)
+            inputs = halfword_weights(seed + 3 * index, *entry.view.inputs)
+            made = case(entry.view.operator, inputs, entry.values[:1], quantization=entry.view.outputs[0].quantization)
+            yield built_for(made, ("balanced", "size", "speed")[index % 3])
+
+
 def extreme_cases():
     """Multipliers that vanish or saturate, constant channels, accumulators beyond 24 bits."""
     random = Randomness(5)
@@ -168,7 +177,7 @@ def candidates():
     wide = (random_edge(seed, is_wide=True) for seed in range(5000, 5000 + WIDE_CASES))
     randoms += [int8_case(seed, *edge) for seed, edge in enumerate(wide) if edge]
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
-    return [*edges, *others, *extreme_cases()]
+    return [*edges, *others, *extreme_cases(), *halfword_cases()]
 
 
 def sample():

@@ -8,7 +8,7 @@ import math
 import numpy
 import pytest
 from harness import case, differing, far, run
-from random_tensors import Randomness
+from random_tensors import Randomness, halfword_weights
 
 from aidge_build.errors import AidgeError
 from aidge_build.graph.quantization import per_tensor
@@ -80,6 +80,17 @@ def test_int8_convolutions_equal_the_meaning_on_edge_shapes():
 def test_int8_convolutions_equal_the_meaning_on_random_shapes():
     cases = [int8_case(seed, *edge) for seed, edge in enumerate(map(random_edge, range(1000, 1090))) if edge]
     assert len(cases) > 60
+    assert differing(cases, run(cases)) == []
+
+
+def test_layers_with_int16_weights_equal_the_meaning():
+    cases = []
+    for seed, edge in enumerate(EDGES):
+        entry = int8_case(seed, *edge)
+        inputs = halfword_weights(seed, *entry.view.inputs)
+        cases.append(case(entry.view.operator, inputs, entry.values[:1], quantization=entry.view.outputs[0].quantization))
+        assert cases[-1].call.function.endswith("_wide")
+    cases += [int8_case(1, *edge) for edge in EDGES]  # beside them: one file holds both forms
     assert differing(cases, run(cases)) == []
 
 

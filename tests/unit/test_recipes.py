@@ -195,13 +195,6 @@ def test_an_activation_between_equal_quantizations_becomes_a_clamp():
     assert same_meaning(before, after)
 
 
-def test_a_bias_in_other_units_keeps_the_convolution_in_float():
-    before = quantized_conv(bias_factor=1.5)
-    after = simplify(before)
-    assert types(after) == ["DequantizeLinear", "Conv2D", "QuantizeLinear"]
-    assert same_meaning(before, after)
-
-
 def test_a_tensor_with_two_quantizations_stays_explicit():
     view = graph(
         "a = QuantizeLinear(x, s, z) b = DequantizeLinear(a, s2, z) c = Sigmoid(b) y = QuantizeLinear(c, s, z)",

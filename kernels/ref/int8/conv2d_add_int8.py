@@ -25,7 +25,9 @@ def _wide(view: NodeView) -> str:
 
 DATA = IOSpec(DType.int8, CHANNELS_LAST)
 SPEC = ImplSpec(
-    (DATA, DATA, IOSpec()), (DATA,), (residual_condition(linear_spec(), BINARY_INT8), Predicate("int32 holds the sum", _wide))
+    (DATA, DATA, IOSpec()),
+    (DATA,),
+    (residual_condition(linear_spec(weights=DType.int8), BINARY_INT8), Predicate("int32 holds the sum", _wide)),
 )
 
 

@@ -29,13 +29,13 @@ class Conv2dInt8(LinearInt8):
         if groups == 1 and is_pointwise(window) and not self.output_gap:
             pixels = data.dims[0] * math.prod(data.dims[2:])
             return Call(
-                "aidge_ref_fc_int8",
+                self.function("aidge_ref_fc_int8"),
                 ("int8/fc_int8.h",),
                 (*self.arguments(rows, packed, False), fc_shape(pixels, rows)),
                 facts=facts,
             )
         return Call(
-            "aidge_ref_conv2d_int8",
+            self.function("aidge_ref_conv2d_int8"),
             ("int8/conv2d_int8.h",),
             (*self.arguments(rows, packed, True), Literal(self.output_gap), window2d(data, self.outputs[0], window, groups)),
             facts=facts,

@@ -49,21 +49,22 @@ AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_see(aidge_ref_patch_int8 *patch, con
     patch->length = contiguous ? (end_x - first_x) * channels : channels;
 }
 
-/* sums[j] += the sum over the patch for 4 output channels j; the last two arguments are literals where they can be. */
+/* sums[j] += the sum over the patch for 4 output channels j; the last three arguments are literals where they can be. */
 AIDGE_KIT_INLINE void aidge_ref_patch4_int8(const int8_t *x_row, const int8_t *w_row, int32_t *sums,
-                                            const aidge_ref_patch_int8 *patch, int32_t zero_point, int32_t runs)
+                                            const aidge_ref_patch_int8 *patch, int32_t zero_point, int32_t runs,
+                                            int32_t wide)
 {
     const int32_t length = patch->length;
     const int32_t row_step = patch->row_step;
-    const int32_t weight_row_step = 4 * patch->weight_row_step;
+    const int32_t weight_row_step = (4 * patch->weight_row_step) << wide;
     int32_t row, run;
     for (row = patch->rows; row > 0; row--) {
         const int8_t *x = x_row;
         const int8_t *w = w_row;
         for (run = runs; run > 0; run--) {
-            aidge_ref_dot4_int8(x, w, length, zero_point, sums);
+            aidge_ref_dot4_int8(x, w, length, zero_point, wide, sums);
             x += patch->run_step;
-            w += 4 * length;
+            w += (4 * length) << wide;
         }
         x_row += row_step;
         w_row += weight_row_step;
@@ -71,10 +72,10 @@ AIDGE_KIT_INLINE void aidge_ref_patch4_int8(const int8_t *x_row, const int8_t *w
 }
 
 /* Some output channels of one group at one pixel: a multiple of 4 of them, or the last ones. */
-AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel(const int8_t *source, int8_t *output, const int8_t *weights,
-                                                    const int32_t *bias, const float *multiplier, const int32_t *levels,
-                                                    int32_t multiplier_step, int32_t outputs,
-                                                    const aidge_ref_patch_int8 *patch)
+AIDGE_KIT_INLINE void aidge_ref_conv2d_int8_channels(const int8_t *source, int8_t *output, const int8_t *weights,
+                                                     const int32_t *bias, const float *multiplier, const int32_t *levels,
+                                                     int32_t multiplier_step, int32_t outputs,
+                                                     const aidge_ref_patch_int8 *patch, int32_t wide)
 {
     const int32_t taps = patch->taps;
     const int32_t first_tap = patch->first_tap;
@@ -88,11 +89,11 @@ AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel(const int8_t *source, int8_t
         sums[2] = bias[2];
         sums[3] = bias[3];
         if (!patch->complete) {
-            aidge_ref_patch4_int8(source, weights + 4 * first_tap, sums, patch, zero_point, patch->runs);
+            aidge_ref_patch4_int8(source, weights + ((4 * first_tap) << wide), sums, patch, zero_point, patch->runs, wide);
         } else if (patch->runs == 1) {
-            aidge_ref_patch4_int8(source, weights, sums, patch, 0, 1);
+            aidge_ref_patch4_int8(source, weights, sums, patch, 0, 1, wide);
         } else {
-            aidge_ref_patch4_int8(source, weights, sums, patch, 0, patch->runs);
+            aidge_ref_patch4_int8(source, weights, sums, patch, 0, patch->runs, wide);
         }
         output[0] = aidge_kit_requantize(sums[0], multiplier[0], bounds);
         output[1] = aidge_kit_requantize(sums[1], multiplier[multiplier_step], bounds);
@@ -101,19 +102,36 @@ AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel(const int8_t *source, int8_t
         output += 4;
         bias += 4;
         multiplier += 4 * multiplier_step;
-        weights += 4 * taps;
+        weights += (4 * taps) << wide;
     }
     for (; channel > 0; channel--) {
         int32_t sum = *bias++;
         for (row = 0; row < patch->rows; row++) {
             for (run = 0; run < patch->runs; run++) {
                 sum += aidge_ref_dot_int8(source + row * patch->row_step + run * patch->run_step,
-                                          weights + first_tap + row * patch->weight_row_step + run * patch->length,
-                                          patch->length, zero_point);
+                                          weights + ((first_tap + row * patch->weight_row_step + run * patch->length) << wide),
+                                          patch->length, zero_point, wide);
             }
         }
         *output++ = aidge_kit_requantize(sum, *multiplier, bounds);
         multiplier += multiplier_step;
-        weights += taps;
+        weights += taps << wide;
     }
+}
+
+AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel(const int8_t *source, int8_t *output, const int8_t *weights,
+                                                    const int32_t *bias, const float *multiplier, const int32_t *levels,
+                                                    int32_t multiplier_step, int32_t outputs,
+                                                    const aidge_ref_patch_int8 *patch)
+{
+    aidge_ref_conv2d_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, outputs, patch, 0);
+}
+
+/* The same with int16 weights. */
+AIDGE_KIT_NOINLINE void aidge_ref_conv2d_int8_pixel_wide(const int8_t *source, int8_t *output, const int8_t *weights,
+                                                         const int32_t *bias, const float *multiplier, const int32_t *levels,
+                                                         int32_t multiplier_step, int32_t outputs,
+                                                         const aidge_ref_patch_int8 *patch)
+{
+    aidge_ref_conv2d_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, outputs, patch, 1);
 }

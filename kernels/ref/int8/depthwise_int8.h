@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "dot_int8.h"
 #include "kit/inline.h"
 #include "kit/requantize.h"
 #include "kit/window2d.h"
@@ -13,7 +14,7 @@ typedef struct {
 
 /* sums[j] += sum over the taps of (x[j] - zero_point) * w[j] for 4 channels j; zero_point is a literal 0 where it can be. */
 AIDGE_KIT_INLINE void aidge_ref_depthwise4_int8(const int8_t *x_row, const int8_t *w_row, int32_t zero_point, int32_t *sums,
-                                                const aidge_ref_depthwise_patch_int8 *patch)
+                                                const aidge_ref_depthwise_patch_int8 *patch, int32_t wide)
 {
     const int32_t column_step = patch->column_step;
     const int32_t channels = patch->channels;
@@ -28,15 +29,15 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise4_int8(const int8_t *x_row, const int8_
         const int8_t *w = w_row;
         const int8_t *end = x_row + width;
         while (x != end) {
-            sum0 += (x[0] - zero_point) * w[0];
-            sum1 += (x[1] - zero_point) * w[1];
-            sum2 += (x[2] - zero_point) * w[2];
-            sum3 += (x[3] - zero_point) * w[3];
+            sum0 += (x[0] - zero_point) * aidge_ref_weight(w, 0, wide);
+            sum1 += (x[1] - zero_point) * aidge_ref_weight(w, 1, wide);
+            sum2 += (x[2] - zero_point) * aidge_ref_weight(w, 2, wide);
+            sum3 += (x[3] - zero_point) * aidge_ref_weight(w, 3, wide);
             x += column_step;
-            w += channels;
+            w += channels << wide;
         }
         x_row += patch->row_step;
-        w_row += patch->weight_row_step;
+        w_row += patch->weight_row_step << wide;
     }
     sums[0] = sum0;
     sums[1] = sum1;
@@ -45,10 +46,10 @@ AIDGE_KIT_INLINE void aidge_ref_depthwise4_int8(const int8_t *x_row, const int8_
 }
 
 /* All channels of one pixel; source and weights point to the first tap inside the image. */
-AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel(const int8_t *source, int8_t *output, const int8_t *weights,
-                                                             const int32_t *bias, const float *multiplier,
-                                                             const int32_t *levels, int32_t multiplier_step,
-                                                             const aidge_ref_depthwise_patch_int8 *patch)
+AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_channels(const int8_t *source, int8_t *output, const int8_t *weights,
+                                                        const int32_t *bias, const float *multiplier, const int32_t *levels,
+                                                        int32_t multiplier_step, const aidge_ref_depthwise_patch_int8 *patch,
+                                                        int32_t wide)
 {
     const aidge_kit_levels bounds = aidge_kit_load_levels(levels + 1);
     const int32_t zero_point = patch->complete ? 0 : levels[0];
@@ -60,9 +61,9 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel(const int8_t *source, int
         sums[2] = bias[2];
         sums[3] = bias[3];
         if (patch->complete) {
-            aidge_ref_depthwise4_int8(source, weights, 0, sums, patch);
+            aidge_ref_depthwise4_int8(source, weights, 0, sums, patch, wide);
         } else {
-            aidge_ref_depthwise4_int8(source, weights, zero_point, sums, patch);
+            aidge_ref_depthwise4_int8(source, weights, zero_point, sums, patch, wide);
         }
         output[0] = aidge_kit_requantize(sums[0], multiplier[0], bounds);
         output[1] = aidge_kit_requantize(sums[1], multiplier[multiplier_step], bounds);
@@ -70,7 +71,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel(const int8_t *source, int
         output[3] = aidge_kit_requantize(sums[3], multiplier[3 * multiplier_step], bounds);
         source += 4;
         output += 4;
-        weights += 4;
+        weights += 4 << wide;
         bias += 4;
         multiplier += 4 * multiplier_step;
     }
@@ -78,18 +79,34 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel(const int8_t *source, int
         int32_t sum = *bias++;
         for (row = 0; row < patch->rows; row++) {
             const int8_t *x = source + row * patch->row_step;
-            const int8_t *w = weights + row * patch->weight_row_step;
+            const int8_t *w = weights + ((row * patch->weight_row_step) << wide);
             for (column = patch->columns; column > 0; column--) {
-                sum += (*x - zero_point) * *w;
+                sum += (*x - zero_point) * aidge_ref_weight(w, 0, wide);
                 x += patch->column_step;
-                w += patch->channels;
+                w += patch->channels << wide;
             }
         }
         *output++ = aidge_kit_requantize(sum, *multiplier, bounds);
         source++;
-        weights++;
+        weights += 1 << wide;
         multiplier += multiplier_step;
     }
+}
+
+AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel(const int8_t *source, int8_t *output, const int8_t *weights,
+                                                       const int32_t *bias, const float *multiplier, const int32_t *levels,
+                                                       int32_t multiplier_step, const aidge_ref_depthwise_patch_int8 *patch)
+{
+    aidge_ref_depthwise_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, patch, 0);
+}
+
+/* The same with int16 weights. */
+AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel_wide(const int8_t *source, int8_t *output, const int8_t *weights,
+                                                            const int32_t *bias, const float *multiplier, const int32_t *levels,
+                                                            int32_t multiplier_step,
+                                                            const aidge_ref_depthwise_patch_int8 *patch)
+{
+    aidge_ref_depthwise_int8_channels(source, output, weights, bias, multiplier, levels, multiplier_step, patch, 1);
 }
 
 /*
@@ -101,9 +118,9 @@ AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_pixel(const int8_t *source, int
  * levels: {input zero point, lowest - zero point, highest - zero point, zero point} (the last three of the output).
  * Ranges: the generator has proved that no accumulator leaves int32.
  */
-static void aidge_ref_depthwise_int8(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
-                                           const float *multipliers, const int32_t *levels, int32_t multiplier_step,
-                                           const aidge_kit_window2d *shape)
+AIDGE_KIT_INLINE void aidge_ref_depthwise_int8_image(const int8_t *input, int8_t *output, const int8_t *weights,
+                                                     const int32_t *bias, const float *multipliers, const int32_t *levels,
+                                                     int32_t multiplier_step, const aidge_kit_window2d *shape, int32_t wide)
 {
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
@@ -127,13 +144,35 @@ static void aidge_ref_depthwise_int8(const int8_t *input, int8_t *output, const 
                 patch.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
                 patch.columns = patch.columns > 0 ? patch.columns : 0;
                 patch.complete = (patch.rows == shape->kernel_height) && (patch.columns == shape->kernel_width);
-                aidge_ref_depthwise_int8_pixel(source, output,
-                                                     weights + (first_y * shape->kernel_width + first_x) * channels,
-                                                     bias + (patch.complete ? channels : 0), multipliers, levels,
-                                                     multiplier_step, &patch);
+                {
+                    const int8_t *const taps = weights + (((first_y * shape->kernel_width + first_x) * channels) << wide);
+                    const int32_t *const biases = bias + (patch.complete ? channels : 0);
+                    if (wide != 0) {
+                        aidge_ref_depthwise_int8_pixel_wide(source, output, taps, biases, multipliers, levels, multiplier_step,
+                                                            &patch);
+                    } else {
+                        aidge_ref_depthwise_int8_pixel(source, output, taps, biases, multipliers, levels, multiplier_step,
+                                                       &patch);
+                    }
+                }
                 output += channels;
             }
         }
         input += shape->in_height * in_row;
     }
+}
+
+static void aidge_ref_depthwise_int8(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
+                                     const float *multipliers, const int32_t *levels, int32_t multiplier_step,
+                                     const aidge_kit_window2d *shape)
+{
+    aidge_ref_depthwise_int8_image(input, output, weights, bias, multipliers, levels, multiplier_step, shape, 0);
+}
+
+/* The same with int16 weights. */
+AIDGE_KIT_NOINLINE void aidge_ref_depthwise_int8_wide(const int8_t *input, int8_t *output, const int16_t *weights,
+                                                      const int32_t *bias, const float *multipliers, const int32_t *levels,
+                                                      int32_t multiplier_step, const aidge_kit_window2d *shape)
+{
+    aidge_ref_depthwise_int8_image(input, output, (const int8_t *)weights, bias, multipliers, levels, multiplier_step, shape, 1);
 }

@@ -23,7 +23,7 @@ class ConvDepthwise2dInt8(LinearInt8):
         rows = taps_last_channels(self.inputs[1].data)
         shape = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
         return Call(
-            "aidge_ref_depthwise_int8",
+            self.function("aidge_ref_depthwise_int8"),
             ("int8/depthwise_int8.h",),
             (*self.arguments(rows, rows.T.ravel(), True), shape),
             facts=computed("1 pixel x 4 channels", 0),

@@ -12,9 +12,9 @@
  * levels: {lowest - zero point, highest - zero point, zero point} of the output.
  * Ranges: the generator has proved that no accumulator leaves int32.
  */
-static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
-                              const float *multipliers, const int32_t *levels, int32_t multiplier_step,
-                              const aidge_ref_fc_shape *shape)
+AIDGE_KIT_INLINE void aidge_ref_fc_int8_rows(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
+                                             const float *multipliers, const int32_t *levels, int32_t multiplier_step,
+                                             const aidge_ref_fc_shape *shape, int32_t wide)
 {
     const int32_t count = shape->in_features;
     const aidge_kit_levels bounds = aidge_kit_load_levels(levels);
@@ -29,7 +29,7 @@ static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t 
             sums[1] = b[1];
             sums[2] = b[2];
             sums[3] = b[3];
-            aidge_ref_dot4_int8(input, w, count, 0, sums);
+            aidge_ref_dot4_int8(input, w, count, 0, wide, sums);
             output[0] = aidge_kit_requantize(sums[0], multiplier[0], bounds);
             output[1] = aidge_kit_requantize(sums[1], multiplier[multiplier_step], bounds);
             output[2] = aidge_kit_requantize(sums[2], multiplier[2 * multiplier_step], bounds);
@@ -37,14 +37,29 @@ static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t 
             output += 4;
             b += 4;
             multiplier += 4 * multiplier_step;
-            w += count * 4;
+            w += (count * 4) << wide;
         }
         for (left = shape->out_features & 3; left > 0; left--) {
-            int32_t sum = *b++ + aidge_ref_dot_int8(input, w, count, 0);
+            int32_t sum = *b++ + aidge_ref_dot_int8(input, w, count, 0, wide);
             *output++ = aidge_kit_requantize(sum, *multiplier, bounds);
             multiplier += multiplier_step;
-            w += count;
+            w += count << wide;
         }
         input += count;
     }
+}
+
+static void aidge_ref_fc_int8(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
+                              const float *multipliers, const int32_t *levels, int32_t multiplier_step,
+                              const aidge_ref_fc_shape *shape)
+{
+    aidge_ref_fc_int8_rows(input, output, weights, bias, multipliers, levels, multiplier_step, shape, 0);
+}
+
+/* The same with int16 weights. */
+AIDGE_KIT_NOINLINE void aidge_ref_fc_int8_wide(const int8_t *input, int8_t *output, const int16_t *weights, const int32_t *bias,
+                                               const float *multipliers, const int32_t *levels, int32_t multiplier_step,
+                                               const aidge_ref_fc_shape *shape)
+{
+    aidge_ref_fc_int8_rows(input, output, (const int8_t *)weights, bias, multipliers, levels, multiplier_step, shape, 1);
 }

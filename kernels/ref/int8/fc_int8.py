@@ -17,7 +17,7 @@ class FcInt8(LinearInt8):
         rows = self.inputs[1].data
         arguments = self.arguments(rows, blocked(rows), False)
         return Call(
-            "aidge_ref_fc_int8",
+            self.function("aidge_ref_fc_int8"),
             ("int8/fc_int8.h",),
             (*arguments, fc_shape(self.inputs[0].dims[0], rows)),
             facts=computed(f"1 row x {BLOCK} outputs", 0),

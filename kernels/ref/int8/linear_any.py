@@ -33,7 +33,7 @@ def _others_take_it(view: NodeView) -> str:
     data, weights = view.inputs[:2]
     if weights.quantization is None or weights.quantization.axis not in (None, 0):
         return "the weights have no quantization, or one along another axis than 0"
-    plain = data.dtype is weights.dtype is DType.int8 and data.rank < 5 and not any(weights.quantization.zero_points)
+    plain = data.dtype is DType.int8 and data.rank < 5 and not any(weights.quantization.zero_points)
     return "the int8 kernels take it" if plain else ""
 
 

@@ -9,21 +9,25 @@ from aidge_build.contract.call import Argument, Constant, Input, Literal, Output
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS, CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
 from aidge_build.kernel_kit.linear import linear_constants
 
 
-def linear_spec(form: str = CHANNELS_LAST) -> ImplSpec:
-    """int8 data in and out, int8 weights, int32 bias."""
+def linear_spec(form: str = CHANNELS_LAST, weights: DType = DType.any) -> ImplSpec:
+    """int8 data in and out, int8 or int16 weights, int32 bias."""
     return ImplSpec(
-        inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+        inputs=(IOSpec(DType.int8, form), IOSpec(weights, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),
-        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS),
+        predicates=(CONSTANT_PARAMETERS, BYTES_OR_HALFWORDS, QUANTIZED, SYMMETRIC_WEIGHTS),
     )
 
 
 class LinearInt8(KernelNode):
     """int32 accumulation of (x - zero point) * w + bias, requantized per output channel."""
+
+    def function(self, name: str) -> str:
+        """The C function: each has a second form for int16 weights."""
+        return f"{name}_wide" if self.inputs[1].dtype is DType.int16 else name
 
     def arguments(self, rows: numpy.ndarray, packed: numpy.ndarray, padded: bool) -> tuple[Argument, ...]:
         """The leading arguments of the kernels. `rows` [outputs, taps] is for the proof, `packed` for the kernel.
@@ -38,7 +42,7 @@ class LinearInt8(KernelNode):
         return (
             Input(0),
             Output(0),
-            Constant("weights", packed.astype(numpy.int8)),
+            Constant("weights", packed.astype(self.inputs[1].dtype.numpy)),
             Constant("bias", biases.astype(numpy.int32)),
             Constant("multipliers", numbers.multipliers if numbers.per_channel else numbers.multipliers[:1]),
             Constant("levels", levels),

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Biases that the file states in float, or in other units than the integer sums have: the layer stays one of integers."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from aidge_build.graph.dtype import DType
+from aidge_build.recipes import simplify
+from aidge_build.reference import cpu
+from tests.models import graph, same_meaning, types
+
+F = numpy.float32
+
+
+def layer(bias, scale=None, zero_point=None, sx=0.05, sw=(0.01, 0.0173), sy=0.3, after="", weights=None):
+    """A quantized layer of one input channel and two outputs, on all 256 values of the input."""
+    stored = "" if scale is None else f"bf = DequantizeLinear<axis=0>(b, sb{', zb' if zero_point is not None else ''})"
+    weights = numpy.array([[[[93]]], [[[-127]]]], numpy.int8) if weights is None else weights
+    return graph(
+        f"""xf = DequantizeLinear(x, sx, zx) wf = DequantizeLinear<axis=0>(w, sw, zw) {stored}
+        a = Conv(xf, wf, {"b" if scale is None else "bf"}) {after or "c = Identity(a)"} y = QuantizeLinear(c, sy, zy)""",
+        inputs="int8[1,1,16,16] x",
+        outputs="int8[1,2,16,16] y",
+        constants={
+            "sx": F(sx),
+            "zx": numpy.int8(3),
+            "w": weights,
+            "sw": numpy.array(sw, F),
+            "zw": numpy.zeros(2, numpy.int8),
+            "b": bias,
+            **({"sb": scale} if scale is not None else {}),
+            **({"zb": zero_point} if zero_point is not None else {}),
+            "sy": F(sy),
+            "zy": numpy.int8(-7),
+        },
+    )
+
+
+def all_values(view):
+    return cpu.run(view, {"x": numpy.arange(-128, 128).astype(numpy.int8).reshape(1, 1, 16, 16)})["y"].astype(int)
+
+
+def exact_values(bias, sx=0.05, sw=(0.01, 0.0173), sy=0.3):
+    """The real number, rounded once; and how far from the middle between two levels it lies."""
+    x = (numpy.arange(-128, 128) - 3).reshape(1, 1, 16, 16) * numpy.float64(F(sx))
+    w = numpy.array([93, -127]).reshape(1, 2, 1, 1) * numpy.array(sw, F).astype(numpy.float64).reshape(1, 2, 1, 1)
+    levels = (x * w + bias.astype(numpy.float64).reshape(1, 2, 1, 1)) / numpy.float64(F(sy)) - 7
+    return numpy.clip(numpy.rint(levels), -128, 127).astype(int), numpy.abs(levels - numpy.floor(levels) - 0.5)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_float_bias_gives_every_value_that_real_numbers_give(seed):
+    random = numpy.random.default_rng(seed)
+    bias = random.normal(size=2).astype(F) * F(10.0 ** random.integers(-4, 2))
+    after = simplify(layer(bias))
+    assert types(after) == ["Conv2D"]
+    wanted, distance = exact_values(bias)
+    found = all_values(after)
+    assert (found == wanted)[distance > 1e-4].all() and numpy.abs(found - wanted).max() <= 1
+
+
+@pytest.mark.parametrize("relative", [1e-7, 1e-6, 1e-5, 1e-4, 0.5])
+def test_a_bias_in_other_units_keeps_the_layer_in_integers(relative):
+    scales = {"sx": 0.0511, "sw": (0.0131, 0.0173)}  # which put no sum in the middle between two levels
+    stated = (F(scales["sx"]) * numpy.array(scales["sw"], F) * F(1 + relative)).astype(F)
+    before = layer(numpy.array([7311, -20480], numpy.int32), stated, **scales)
+    after = simplify(before)
+    assert types(after) == ["Conv2D"] and same_meaning(before, after)
+
+
+def test_a_bias_of_bytes_with_a_zero_point_becomes_int32():
+    before = layer(numpy.array([-5, 77], numpy.int8), numpy.array([0.01, 0.02], F), numpy.array([3, -2], numpy.int8))
+    after = simplify(before)
+    assert types(after) == ["Conv2D"] and same_meaning(before, after)
+
+
+def test_whole_units_in_float_leave_the_weights_as_they_are():
+    units = numpy.float64(F(0.05)) * numpy.array((0.01, 0.0173), F)
+    after = simplify(layer((numpy.array([7311, -20480]) * units).astype(F)))
+    _, weights, bias = (after.tensor(name) for name in after.nodes[0].inputs)
+    assert weights.dtype is DType.int8 and bias.data.tolist() == [7311, -20480]
+
+
+def test_a_fraction_that_no_sum_can_show_is_left_out():
+    bias = (numpy.array([100.4, -3.3]) * numpy.float64(F(0.05)) * numpy.array((0.01, 0.0173), F)).astype(F)
+    before = layer(bias, sy=2.0**20)  # whatever is added up, the result is the zero point
+    _, weights, fitted = (simplify(before).tensor(name) for name in simplify(before).nodes[0].inputs)
+    assert weights.dtype is DType.int8 and fitted.data.tolist() == [100, -3]
+
+
+def test_a_fraction_that_shows_is_kept_in_finer_units():
+    """With scales of powers of two sums lie in the middle between two levels: half a unit decides."""
+    for fraction in (0.25, -0.25, 2.0**-9, -(2.0**-9)):
+        bias = numpy.array([fraction, fraction], F) * F(2.0**-10)
+        before = layer(bias, sx=2.0**-5, sw=(2.0**-5, 2.0**-5), sy=2.0**-4)
+        after = simplify(before)
+        assert types(after) == ["Conv2D"] and after.tensor(after.nodes[0].inputs[1]).dtype is DType.int16
+        wanted, _ = exact_values(bias, 2.0**-5, (2.0**-5, 2.0**-5), 2.0**-4)
+        assert (all_values(after) == wanted).all() and same_meaning(before, after)
+
+
+def test_a_bias_that_int32_does_not_hold_leaves_the_layer_in_float():
+    assert "QuantizeLinear" in types(simplify(layer(numpy.array([1.0, 3e7], F))))
+    assert "QuantizeLinear" in types(simplify(layer(numpy.array([1.0, numpy.nan], F))))
+
+
+def test_a_clamp_between_layer_and_quantization_counts():
+    bias = numpy.array([0.123, -0.456], F)
+    before = layer(bias, after="c = Relu(a)")
+    after = simplify(before)
+    wanted, distance = exact_values(bias)
+    assert (all_values(after) == numpy.maximum(wanted, -7))[distance > 1e-4].all() and types(after) == ["Conv2D"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Quantized uint8 tensors become int8 ones whose zero point is 128 less; constant weights lose their zero point where they
-fit without it.
+"""Quantized uint8 tensors become int8 ones whose zero point is 128 less; constant weights lose their zero point, and become int16
+where they need 9 bits without it.
 
 Both are exact: stored value minus zero point, which is all that an operator on quantized tensors looks at, stays the same.
 """
@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy
 
+from aidge_build.arithmetic.requantize import centred
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
@@ -27,7 +28,7 @@ _STATED = ("QuantizeLinear", "DequantizeLinear")  # they state scale and zero po
 def signed_tensors(view: GraphView) -> GraphView:
     """1. Computed and constant tensors, so that int8 kernels take their nodes. 2. QuantizeLinear and DequantizeLinear beside
     them state the new zero point. 3. Graph inputs and outputs keep their type: one node converts them; those that only these two
-    operators touch stay as they are. 4. Weights of linear operators whose values less the zero point fit int8 are stored so.
+    operators touch stay as they are. 4. Weights of linear operators are stored less their zero point, in int8 if it holds them.
     """
     rewrite = Rewrite(view)
     inside = {name: _name_inside(view, rewrite, name) for name in view.tensors if _is_unsigned(view, name)}
@@ -106,19 +107,17 @@ def _without_zero_points(view: GraphView) -> GraphView:
 
 
 def _centred(weights: Tensor) -> Tensor | None:
-    """The weights with zero point 0; None where they have it, or where a value would not fit."""
+    """The weights with zero point 0; None where they have it, or are no constant bytes."""
     quantization = weights.quantization
     if not weights.is_constant or weights.dtype is not DType.int8 or quantization is None or not any(quantization.zero_points):
         return None
-    points = numpy.array(quantization.zero_points, numpy.int16).reshape(
-        [-1 if axis == quantization.axis else 1 for axis in range(weights.rank)]
-    )
-    values = weights.data.astype(numpy.int16) - points
+    values = centred(weights.data, quantization)
     low, high = DType.int8.range
-    if values.min(initial=0) < low or values.max(initial=0) > high:
-        return None
+    fits = values.min(initial=0) >= low and values.max(initial=0) <= high
+    dtype = DType.int8 if fits else DType.int16
     return weights.with_(
         name=f"{weights.name}_centred",
-        data=values.astype(numpy.int8),
+        dtype=dtype,
+        data=values.astype(dtype.numpy),
         quantization=replace(quantization, zero_points=(0,) * len(quantization.zero_points)),
     )

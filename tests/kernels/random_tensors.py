@@ -69,7 +69,8 @@ def halfword_weights(seed: int, data: Tensor, weights: Tensor, bias: Tensor | No
     random = Randomness(seed)
     wide = weights.data.astype(numpy.int16)
     if seed % 3:
-        wide -= random.numbers.integers(-127, 128, (len(wide), *(1,) * (wide.ndim - 1))).astype(numpy.int16)
+        points = random.numbers.integers(-127, 128, (len(wide), *(1,) * (wide.ndim - 1))).astype(numpy.int16)
+        wide -= numpy.where(numpy.arange(len(wide)).reshape(points.shape) % (1 + seed % 2) == 0, points, 0).astype(numpy.int16)
     unit = 1 if seed % 3 == 1 else random.choice(128, 128, 8, 2)
     while unit > 1 and numpy.abs(wide.reshape(len(wide), -1).astype(int)).sum(axis=1).max() * 256 * unit > 1 << 30:
         unit //= 2

@@ -59,11 +59,13 @@ def test_weights_that_fit_without_their_zero_points_lose_them_channel_by_channel
     assert same_meaning(before, after)
 
 
-def test_weights_that_do_not_fit_keep_their_zero_points():
+def test_weights_that_need_nine_bits_without_their_zero_points_become_int16():
     before = convolution(unsigned_weights(), [90, 100, 128, 190])
     after = simplify(before)
     (node,) = [node for node in after.nodes if node.type == "Conv2D"]
-    assert after.tensor(node.inputs[1]).quantization.zero_points == (90 - 128, 100 - 128, 0, 190 - 128)
+    weights = after.tensor(node.inputs[1])
+    assert weights.dtype is DType.int16 and weights.quantization.zero_points == (0,) * 4
+    assert weights.data.min() < -128 and weights.data.max() > 127
     assert same_meaning(before, after)
 
 

@@ -18,6 +18,7 @@ from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.recipe import Recipe
 from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.signed_tensors import signed_tensors
+from aidge_build.recipes.tabulate import tabulate
 
 RECIPES: tuple[Recipe, ...] = (
     remove_identities,
@@ -32,6 +33,7 @@ RECIPES: tuple[Recipe, ...] = (
     fuse_activations,
     signed_tensors,
     dequantize_constants,
+    tabulate,
 )
 
 

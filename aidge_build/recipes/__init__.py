@@ -13,6 +13,7 @@ from aidge_build.recipes.fuse_activations import fuse_activations
 from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
 from aidge_build.recipes.fuse_pad import fuse_pad
+from aidge_build.recipes.move_views import move_views
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.recipe import Recipe
@@ -25,6 +26,7 @@ RECIPES: tuple[Recipe, ...] = (
     fold_quantize,
     expand_qlinear,
     quantize_constants,
+    move_views,
     fuse_pad,
     fuse_fully_connected,
     fuse_batch_norm,

@@ -215,7 +215,7 @@ def test_a_reshape_that_also_requantizes_is_not_a_view():
         constants={"s": numpy.float32(0.1), "s2": numpy.float32(0.2), "z": numpy.int8(0), "shape": numpy.array([6])},
     )
     after = simplify(view)
-    assert types(after) == ["DequantizeLinear", "Reshape", "QuantizeLinear"] and same_meaning(view, after)
+    assert types(after) == ["Reshape", "Table"] and same_meaning(view, after)
 
 
 @pytest.mark.parametrize("operator", ["Relu(a)", "Clip(a, low, high)", "MaxPool<kernel_shape=[2]>(a)", "Concat<axis=1>(a, a)"])

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""Views between a quantization and the operator that it belongs to become views of the stored values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.view import Transpose
+from aidge_build.recipes.quantize_constants import linear_quantization
+from aidge_build.recipes.quantize_islands import selects
+from aidge_build.recipes.recipe import recipe
+
+_GROWING = ("Expand", "Tile")  # behind them DequantizeLinear would have more to do
+
+
+@recipe(exact=True)
+def move_views(view: GraphView) -> GraphView:
+    """1. A view of a quantized constant is a constant. 2. DequantizeLinear goes behind views and operators that select elements:
+    what is behind them is then seen between DequantizeLinear and QuantizeLinear. 3. QuantizeLinear goes in front of views.
+    Scales along an axis stay where they are, but for those of constants.
+    """
+    view = _behind(_folded(view))
+    while (moved := _in_front(view)) is not view:
+        view = moved
+    return view
+
+
+def _folded(view: GraphView) -> GraphView:
+    rewrite = Rewrite(view)
+    made: dict[str, Tensor] = {}
+    for node in view.nodes:
+        if not node.operator.views or node.outputs[0] in view.outputs:
+            continue
+        source = made.get(node.inputs[0], view.tensor(node.inputs[0]))
+        seen = _seen(node, source)
+        if seen is not None:
+            made[node.outputs[0]] = seen
+            rewrite.redirect(node.outputs[0], rewrite.add_tensor(seen))
+            rewrite.remove_node(node)
+    return rewrite.finish()
+
+
+def _seen(node: Node, source: Tensor) -> Tensor | None:
+    """The quantized constant as the view shows it; None where it is none, or a Reshape of one with scales along an axis."""
+    quantization = source.quantization
+    if not source.is_constant or quantization is None:
+        return None
+    if not quantization.per_tensor:
+        if not isinstance(node.operator, Transpose):
+            return None
+        quantization = replace(quantization, axis=node.operator.permutation.index(quantization.axis))
+    data = numpy.ascontiguousarray(node.operator.forward(source.data))
+    return source.with_(name=f"{source.name}_seen", dims=data.shape, data=data, quantization=quantization)
+
+
+def _behind(view: GraphView) -> GraphView:
+    rewrite = Rewrite(view)
+    stated = {node.outputs[0]: linear_quantization(view, node) for node in view.nodes if node.type == "DequantizeLinear"}
+    dequantized = {node.outputs[0]: node for node in view.nodes if node.type == "DequantizeLinear"}
+    for node in view.nodes:
+        quantization = stated.get(node.inputs[0]) if node.inputs and len(node.outputs) == 1 else None
+        if quantization is None or not quantization.per_tensor or not selects(node) or node.type in _GROWING:
+            continue
+        if any(name in stated for name in node.inputs[1:]) or _is_island(view, node, quantization):
+            continue
+        before, (result,) = dequantized[node.inputs[0]], view.output_tensors(node)
+        name = rewrite.add_tensor(Tensor(f"{result.name}_stored", result.dims, rewrite.tensors[before.inputs[0]].dtype))
+        behind = Node(
+            f"{node.name}_dequantize", before.operator, (name, *before.inputs[1:]), node.outputs, (*before.origin, *node.origin)
+        )
+        rewrite.replace_node(node, node.with_(inputs=(before.inputs[0], *node.inputs[1:]), outputs=(name,)), behind)
+        stated[result.name], dequantized[result.name] = quantization, behind
+    return rewrite.finish()
+
+
+def _is_island(view: GraphView, node: Node, quantization: Quantization) -> bool:
+    """Whether each reader only quantizes again as it was."""
+    return node.outputs[0] not in view.outputs and all(
+        reader.type == "QuantizeLinear" and linear_quantization(view, reader) == quantization
+        for reader in view.consumers(node.outputs[0])
+    )
+
+
+def _in_front(view: GraphView) -> GraphView:
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        behind = view.only_consumer(node.outputs[0]) if node.operator.views else None
+        quantization = linear_quantization(view, behind) if behind is not None and behind.type == "QuantizeLinear" else None
+        if behind is None or quantization is None or not quantization.per_tensor:
+            continue
+        before = view.producer(node.inputs[0])
+        if before is None or before.type == "DequantizeLinear" or view.only_consumer(node.inputs[0]) is not node:
+            continue
+        (result,) = view.output_tensors(behind)
+        name = rewrite.add_tensor(Tensor(f"{node.inputs[0]}_stored", view.tensor(node.inputs[0]).dims, result.dtype))
+        rewrite.replace_node(node, behind.with_(inputs=(node.inputs[0], *behind.inputs[1:]), outputs=(name,)))
+        rewrite.replace_node(behind, node.with_(inputs=(name,), outputs=behind.outputs))
+    return rewrite.finish()

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Views between DequantizeLinear, an operator and QuantizeLinear do not hide the quantized operator."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from aidge_build.recipes import simplify
+from aidge_build.recipes.move_views import move_views
+from tests.models import graph, same_meaning, types
+
+F, BYTE = numpy.float32, numpy.int8
+RANDOM = numpy.random.default_rng(4)
+NUMBERS = {
+    "s": F(0.05),
+    "z": BYTE(3),
+    "sw": numpy.array([0.01, 0.02, 0.03, 0.04], F),
+    "s1": F(0.01),
+    "zw": numpy.zeros(4, BYTE),
+    "z1": BYTE(0),
+    "w": RANDOM.integers(-127, 128, (4, 6)).astype(BYTE),
+    "v": RANDOM.integers(-127, 128, (4, 2, 3, 3)).astype(BYTE),
+    "flat": numpy.array([6, 4]),
+    "vector": numpy.array([-1, 6]),
+    "image": numpy.array([1, 2, 6, 6]),
+    "line": numpy.array([1, -1]),
+    "sy": F(0.3),
+    "zy": BYTE(-7),
+    "first": numpy.array([1]),
+    "end": numpy.array([7]),
+    "axis": numpy.array([2]),
+}
+FULLY_CONNECTED = "wf = DequantizeLinear<axis=0>(w, sw, zw) wt = Transpose<perm=[1,0]>(wf) a = MatMul(t, wt)"
+CONVOLUTION = "vf = DequantizeLinear<axis=0>(v, sw, zw) a = Conv(t, vf)"
+CASES = {
+    "reshape in front of a matrix": (f"t = Reshape(r, vector) {FULLY_CONNECTED}", "[1,3,2,4]", "[4,4]"),
+    "transpose in front of a matrix": (f"t = Transpose<perm=[1,0]>(r) {FULLY_CONNECTED}", "[6,5]", "[5,4]"),
+    "two views": (f"p = Transpose<perm=[0,3,1,2]>(r) t = Reshape(p, vector) {FULLY_CONNECTED}", "[1,3,2,4]", "[4,4]"),
+    "transpose in front of a convolution": (f"t = Transpose<perm=[0,3,1,2]>(r) {CONVOLUTION}", "[1,6,6,2]", "[1,4,4,4]"),
+    "slice in front of a convolution": (f"t = Slice(r, first, end, axis) {CONVOLUTION}", "[1,2,8,6]", "[1,4,4,4]"),
+    "view behind": (f"t = Identity(r) {CONVOLUTION} a2 = Flatten(a)", "[1,2,6,6]", "[1,64]"),
+    "views on both sides": (f"t = Reshape(r, image) {CONVOLUTION} p = Flatten(a) a2 = Reshape(p, line)", "[72]", "[1,64]"),
+}
+
+
+def made(nodes: str, inputs: str, outputs: str):
+    last = "a2" if "a2 =" in nodes else "a"
+    text = f"r = DequantizeLinear(x, s, z) {nodes} y = QuantizeLinear({last}, sy, zy)"
+    names = {word.strip("(),") for word in text.replace("(", " ").split()}
+    used = {name: value for name, value in NUMBERS.items() if name in names}
+    return graph(text, inputs=f"int8{inputs} x", outputs=f"int8{outputs} y", constants=used)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_operator_behind_a_view_computes_on_stored_values(name):
+    before = made(*CASES[name])
+    after = simplify(before)
+    kinds = types(after)
+    assert not {"DequantizeLinear", "QuantizeLinear"} & set(kinds) and {"FC", "Conv2D"} & set(kinds)
+    assert all(tensor.dtype.name != "float32" for tensor in after.tensors.values())
+    assert same_meaning(before, after)
+
+
+def test_scales_of_a_transposed_constant_follow_their_axis():
+    after = simplify(made(*CASES["reshape in front of a matrix"]))
+    (node,) = [node for node in after.nodes if node.type == "FC"]
+    weights = after.tensor(node.inputs[1])
+    assert weights.dims == (4, 6) and weights.quantization.axis == 0 and len(set(weights.quantization.scales)) == 4
+
+
+def test_a_view_with_a_reader_in_float_keeps_the_value_for_it():
+    before = graph(
+        "r = DequantizeLinear(x, s, z) t = Flatten(r) y = Softmax(t) q = QuantizeLinear(t, s, z)",
+        inputs="int8[2,3,4] x",
+        outputs="float[2,12] y, int8[2,12] q",
+        constants={"s": NUMBERS["s"], "z": NUMBERS["z"]},
+    )
+    assert same_meaning(before, simplify(before))
+
+
+def test_a_view_that_only_copies_into_more_elements_stays_behind():
+    before = graph(
+        "r = DequantizeLinear(x, s, z) t = Tile(r, image) y = Abs(t)",
+        inputs="int8[1,1,2,2] x",
+        outputs="float[1,2,12,12] y",
+        constants={name: NUMBERS[name] for name in ("s", "z", "image")},
+    )
+    assert move_views(before) is before
+
+
+def test_scales_along_an_axis_stay_with_it():
+    before = graph(
+        "r = DequantizeLinear<axis=1>(x, sw, zw) y = Transpose<perm=[1,0]>(r)",
+        inputs="int8[3,4] x",
+        outputs="float[4,3] y",
+        constants={"sw": NUMBERS["sw"], "zw": NUMBERS["zw"]},
+    )
+    assert move_views(before) is before

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+
 from aidge_build.contract.call import Struct
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.window import Window
@@ -57,3 +59,12 @@ def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1) -> S
             "groups": groups,
         },
     )
+
+
+def rows_as_image(dims: tuple[int, ...], out_dims: tuple[int, ...]) -> Struct:
+    """Rows [..., K] to [..., M] as a pointwise convolution."""
+    count = math.prod(dims[:-1])
+    sizes = {"batches": 1, "in_height": 1, "in_width": count, "in_channels": dims[-1]}
+    sizes |= {"out_height": 1, "out_width": count, "out_channels": out_dims[-1]}
+    sizes |= {f"{what}_{axis}": 1 for what in ("kernel", "stride", "dilation") for axis in ("height", "width")}
+    return Struct("aidge_kit_window2d", {**sizes, "pad_top": 0, "pad_left": 0, "groups": 1})

@@ -11,6 +11,7 @@ from aidge_build.recipes.expand_qlinear import expand_qlinear
 from aidge_build.recipes.fold_quantize import fold_quantize
 from aidge_build.recipes.fuse_activations import fuse_activations
 from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
+from aidge_build.recipes.fuse_dynamic import fuse_dynamic
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
 from aidge_build.recipes.fuse_pad import fuse_pad
 from aidge_build.recipes.move_views import move_views
@@ -23,6 +24,7 @@ from aidge_build.recipes.tabulate import tabulate
 
 RECIPES: tuple[Recipe, ...] = (
     remove_identities,
+    fuse_dynamic,
     fold_quantize,
     expand_qlinear,
     quantize_constants,

@@ -118,3 +118,10 @@ AIDGE_CORTEXM_INLINE uint32_t aidge_cortexm_dot(uint32_t x, uint32_t y, uint32_t
            + (uint32_t)(aidge_cortexm_high(x) * aidge_cortexm_high(y));
 #endif
 }
+
+/* The float as it is in memory: what is computed with it is not fused with what gave it. */
+AIDGE_CORTEXM_INLINE float aidge_cortexm_kept(float value)
+{
+    volatile float kept = value;
+    return kept;
+}

@@ -20,6 +20,7 @@ from random_tensors import Randomness
 from aidge_build.boards import load_board
 from aidge_build.contract.call import Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.contract.library import Kernel, Library
+from aidge_build.contract.spec import tensors_that_move
 from aidge_build.emit.arrays import Array
 from aidge_build.emit.kernels import kernel_text
 from aidge_build.emulate import run_program
@@ -43,12 +44,13 @@ CASE_FUNCTION = "static __attribute__((noinline)) void case_%d(const void *const
 # Inputs end where the memory ends: whoever reads behind them takes a fault. Outputs and scratch have guards behind them.
 # With a lead that is not NO_LEAD, input 0 begins as many bytes behind the output, over which it may lie.
 NO_LEAD = 0xFFFFFFFF
+INPUTS = 3  # computed ones of a case, at most
 MAIN = """
 #include "semihosting.h"
 #include <stdint.h>
 #include <string.h>
 void run_case(int number, const void *const *in, void *const *out, void *scratch);
-static const uint32_t sizes[][6] = {%(sizes)s}; /* bytes of input 0, input 1, output, scratch; lead; bytes of an element */
+static const uint32_t sizes[][7] = {%(sizes)s}; /* bytes of 3 inputs, output, scratch; lead; bytes of an element */
 static uint64_t memory[%(outputs)d];
 static uint64_t scratch[%(scratch)d];
 #if defined(__arm__)
@@ -67,23 +69,26 @@ int main(void)
     uint32_t i, k;
     for (i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         const uint32_t *size = sizes[i];
-        uint8_t *first = END_OF_MEMORY - size[0], *second = SECOND_END - size[1], *output = outputs + size[5] * (1 + i %% 4);
-        const int is_shared = size[4] != %(no_lead)#xu;
-        const uint32_t end = is_shared && (size[4] + size[0] > size[2]) ? size[4] + size[0] : size[2];
-        const void *in[2] = {is_shared ? output + size[4] : first, second};
+        uint8_t *first = END_OF_MEMORY - size[0], *second = SECOND_END - size[1], *output = outputs + size[6] * (1 + i %% 4);
+        uint8_t *third = SECOND_END - 4096 - size[2]; /* where there is one, the second is small */
+        const int is_shared = size[5] != %(no_lead)#xu;
+        const uint32_t end = is_shared && (size[5] + size[0] > size[3]) ? size[5] + size[0] : size[3];
+        const void *in[3] = {is_shared ? output + size[5] : first, second, third};
         void *out[1] = {output};
         uint8_t fault = 0;
         memset(outputs, 0x5a, sizeof memory);
-        (void)semihosting_read(from, is_shared ? output + size[4] : first, size[0]);
+        (void)semihosting_read(from, is_shared ? output + size[5] : first, size[0]);
         if (size[1] > 0)
             (void)semihosting_read(from, second, size[1]);
+        if (size[2] > 0)
+            (void)semihosting_read(from, third, size[2]);
         memset(scratch, 0xa5, sizeof scratch);
         run_case((int)i, in, out, scratch);
         for (k = 0; k < %(guard)d; k++)
-            fault |= (uint8_t)((output[end + k] != 0x5a) | (((uint8_t *)scratch)[size[3] + k] != 0xa5));
+            fault |= (uint8_t)((output[end + k] != 0x5a) | (((uint8_t *)scratch)[size[4] + k] != 0xa5));
         fault |= (uint8_t)(output[-1] != 0x5a);
         (void)semihosting_write(to, &fault, 1);
-        (void)semihosting_write(to, output, size[2]);
+        (void)semihosting_write(to, output, size[3]);
     }
     return 0;
 }
@@ -171,7 +176,8 @@ def source_of(cases: Sequence[Case]) -> str:
             symbol = f"c{number}_{position}"
             match argument:
                 case Input(index):
-                    arguments.append(f"(const {entry.stored.inputs[index].dtype.c_type} *)in[{index}]")
+                    place = tensors_that_move(entry.stored.inputs).index(index)
+                    arguments.append(f"(const {entry.stored.inputs[index].dtype.c_type} *)in[{place}]")
                 case Output(index):
                     arguments.append(f"({entry.stored.outputs[index].dtype.c_type} *)out[{index}]")
                 case Scratch():
@@ -225,7 +231,7 @@ def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Ca
     sizes = [
         [
             *(array.nbytes for array in arrays),
-            *(0,) * (2 - len(arrays)),
+            *(0,) * (INPUTS - len(arrays)),
             output.size_bytes,
             entry.scratch_bytes,
             lead(entry) if lead else NO_LEAD,
@@ -233,7 +239,7 @@ def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Ca
         ]
         for entry, arrays, output in zip(cases, map(_moving, cases), outputs)
     ]
-    reach = [max(row[2], row[0] + row[4]) if lead else row[2] for row in sizes]
+    reach = [max(row[3], row[0] + row[5]) if lead else row[3] for row in sizes]
     first_end, second_end = MEMORY_ENDS.get(board, OTHER_MEMORY_ENDS)
     rows = ", ".join("{" + ", ".join(f"{number}u" for number in row) + "}" for row in sizes)
     main = MAIN % {
@@ -243,7 +249,7 @@ def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Ca
         "guard": GUARD_BYTES,
         "no_lead": NO_LEAD,
         "outputs": (max(reach) + GUARD_BYTES) // 8 + 5,
-        "scratch": (max(row[3] for row in sizes) + GUARD_BYTES) // 8 + 1,
+        "scratch": (max(row[4] for row in sizes) + GUARD_BYTES) // 8 + 1,
     }
     (folder / "cases.c").write_text(source_of(cases))
     (folder / "main.c").write_text(main)

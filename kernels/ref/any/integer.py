@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Argument, Call, Input, Literal, Output, Struct
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import ROW_MAJOR, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.conditions import REAL
@@ -203,7 +203,7 @@ static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type}
         return Call(function, ("shared/each.h", "any/product.h"), (*self.pointers(*names), Output(0), shape), texts=(text,))
 
 
-@kernel("DynamicQuantizeLinear", ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(_ANY,)))
+@kernel("DynamicQuantizeLinear", ImplSpec(inputs=(IOSpec(DType.float32, SAME),), outputs=(IOSpec(DType.uint8, SAME), _ANY)))
 class DynamicQuantize(KernelNode):
     def call(self) -> Call:
         return Call(

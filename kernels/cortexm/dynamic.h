@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "dynamic_bytes.h"
+#include "kit/window2d.h"
+
+/*
+ * Layers of dynamic quantization: bytes less a zero point of run time, as int16 in the columns of two pixels; sums scaled to float.
+ *
+ * The stream holds for each group of 4 output channels the weights as in dense.h: for each pair of taps 2 words (packed) or 4.
+ * The table holds for each group 4 factors (packed: of odd channels divided by 256) and 4 biases; the factors in `numbers`, in the same order, are still to be multiplied by
+ * the scale of the data. A last group overlaps the one before where channels are no multiple of 4.
+ */
+typedef struct {
+    int32_t groups, group_words, channels;
+} aidge_cortexm_dynamic;
+
+/* Taps of one pixel, a multiple of 4 channels in each: pairs (0, 2), (1, 3) of every 4 bytes to every other word of the column. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_quads(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
+                                                      uint32_t zeros, const aidge_kit_window2d *shape)
+{
+    const int32_t channels = shape->in_channels;
+    const int32_t left = x * shape->stride_width - shape->pad_left;
+    int32_t tap_y, tap_x, c;
+    for (tap_y = 0; tap_y < shape->kernel_height; tap_y++) {
+        const int32_t row = y * shape->stride_height - shape->pad_top + tap_y * shape->dilation_height;
+        const int32_t inside = (row >= 0) && (row < shape->in_height);
+        for (tap_x = 0; tap_x < shape->kernel_width; tap_x++) {
+            const int32_t at = left + tap_x * shape->dilation_width;
+            if ((inside != 0) && (at >= 0) && (at < shape->in_width)) {
+                const uint8_t *from = input + (row * shape->in_width + at) * channels;
+                for (c = channels; c > 0; c -= 4) {
+                    const uint32_t word = aidge_cortexm_load(from);
+                    column[0] = aidge_cortexm_centred(word, zeros);
+                    column[2] = aidge_cortexm_centred(word >> 8, zeros);
+                    column += 4;
+                    from += 4;
+                }
+            } else {
+                for (c = channels; c > 0; c -= 4) {
+                    column[0] = 0;
+                    column[2] = 0;
+                    column += 4;
+                }
+            }
+        }
+    }
+}
+
+/* Taps of one pixel, any number of channels: pairs of neighbours; a last one alone gets a 0 beside it. */
+AIDGE_CORTEXM_INLINE void aidge_cortexm_dynamic_pairs(uint32_t *column, const uint8_t *input, int32_t y, int32_t x,
+                                                      uint32_t zeros, const aidge_kit_window2d *shape)
+{
+    const int32_t channels = shape->in_channels;
+    const int32_t zero = aidge_cortexm_low(zeros);
+    const int32_t left = x * shape->stride_width - shape->pad_left;
+    int32_t first = 0;
+    int32_t is_second = 0;
+    int32_t tap_y, tap_x, c;
+    for (tap_y = 0; tap_y < shape->kernel_height; tap_y++) {
+        const int32_t row = y * shape->stride_height - shape->pad_top + tap_y * shape->dilation_height;
+        const int32_t inside = (row >= 0) && (row < shape->in_height);
+        for (tap_x = 0; tap_x < shape->kernel_width; tap_x++) {
+            const int32_t at = left + tap_x * shape->dilation_width;
+            const int32_t here = (inside != 0) && (at >= 0) && (at < shape->in_width);
+            const uint8_t *from = input + (here != 0 ? (row * shape->in_width + at) * channels : 0);
+            for (c = 0; c < channels; c++) {
+                const int32_t value = here != 0 ? from[c] - zero : 0;
+                if (is_second != 0) {
+                    *column = aidge_cortexm_pair(first, value);
+                    column += 2;
+                }
+                first = value;
+                is_second ^= 1;
+            }
+        }
+    }
+    if (is_second != 0) {
+        *column = aidge_cortexm_pair(first, 0);
+    }
+}
+
+#if !AIDGE_CORTEXM_FPU
+/* The C version of the generated functions: all groups from `stream` to `end` for the two pixels of a column. */
+AIDGE_CORTEXM_C void aidge_cortexm_dynamic_groups(const uint32_t *column, const int32_t *stream, const float *table, float *first,
+                                         float *second, const int32_t *end, int32_t pairs, int32_t packed, float lowest,
+                                         float highest)
+{
+    while (stream != end) {
+        int32_t channel, pair;
+        for (channel = 0; channel < 4; channel++) {
+            uint32_t sums[2] = {0, 0};
+            int32_t pixel;
+            for (pair = 0; pair < pairs; pair++) {
+                const int32_t *words = stream + (packed != 0 ? 2 * pair + channel / 2 : 4 * pair + channel);
+                uint32_t w = (uint32_t)*words;
+                if (packed != 0) {
+                    const uint32_t even = aidge_cortexm_even_bytes(w);
+                    w = channel % 2 == 0 ? even : aidge_cortexm_pair(
+                        (aidge_cortexm_low(w) - aidge_cortexm_low(even)) / 256, (aidge_cortexm_high(w) - aidge_cortexm_high(even)) / 256);
+                }
+                for (pixel = 0; pixel < 2; pixel++) {
+                    sums[pixel] = aidge_cortexm_dot(w, column[2 * pair + pixel], sums[pixel]);
+                }
+            }
+            for (pixel = 0; pixel < 2; pixel++) {
+                const int32_t sum = (int32_t)sums[pixel] * (packed != 0 && channel % 2 != 0 ? 256 : 1);
+                const float scaled = aidge_cortexm_kept((float)sum * table[channel]) + table[4 + channel];
+                const float raised = scaled < lowest ? lowest : scaled;
+                (pixel == 0 ? first : second)[channel] = raised > highest ? highest : raised;
+            }
+        }
+        stream += packed != 0 ? 2 * pairs : 4 * pairs;
+        table += 8;
+        first += 4;
+        second += 4;
+    }
+}
+#endif

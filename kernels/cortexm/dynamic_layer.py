@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: MIT
+"""Layers of dynamic quantization: two pixels are gathered as int16 less the zero point, then meet all output channels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, Demands, DFormat, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.conditions import REAL
+from aidge_build.kernel_kit.window2d import rows_as_image, window2d
+from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, SCALE, WEIGHTS, ZERO_POINT
+
+from .conditions import FEATURES, GROUP
+from .dynamic import depthwise, routine
+from .packing import as_words, group_starts, pair_words, quads, taps_last_channels, weights_by_tap
+
+_LARGEST = 255  # |byte - zero point|
+
+
+def _unfit(view: NodeView) -> str:
+    data, weights, operator = view.inputs[DATA], view.inputs[WEIGHTS], view.operator
+    parameters = [view.inputs[place] for place in (WEIGHTS, FACTORS, BIAS) if place < len(view.inputs)]
+    if any(tensor is not None and not tensor.is_constant for tensor in parameters):
+        return "weights, factors or bias are computed at run time"
+    if data.dtype is not DType.uint8 or data.rank > 4:
+        return f"the data is {data.dtype.name} of rank {data.rank}, wants uint8 of at most 4"
+    if weights.dims[0] < GROUP:
+        return f"{weights.dims[0]} output channels, wants at least {GROUP}"
+    free = operator.minimum == -math.inf and operator.maximum == math.inf
+    return "" if free or operator.minimum == 0 < operator.maximum else "a clamp that does not begin at 0"
+
+
+def _groups_of(view: NodeView) -> str:
+    groups = getattr(view.operator, "groups", 1)
+    return "" if groups == 1 else f"{groups} groups, wants 1"
+
+
+def _not_depthwise(view: NodeView) -> str:
+    groups = view.operator.groups
+    is_depthwise = groups > 1 and groups == view.inputs[DATA].dims[1] == view.inputs[WEIGHTS].dims[0]
+    return "" if is_depthwise else "no depthwise layer"
+
+
+def _spec(form: DFormat, *further: Predicate) -> ImplSpec:
+    return ImplSpec(
+        inputs=(IOSpec(DType.any, form), IOSpec(DType.any, ANY)),
+        outputs=(IOSpec(DType.float32, form),),
+        features=FEATURES | {"fpu"},
+        predicates=(REAL, *further, Predicate("uint8 data, at least 4 outputs, no clamp but ReLU", _unfit)),
+    )
+
+
+class DynamicLayer(KernelNode):
+    unroll = {"speed": 40, "balanced": 16, "size": 2}
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=4 * (8 * _groups(view) + 2 * _pairs(view)))
+
+    def call_for(self, shape: Struct) -> Call:
+        rows = taps_last_channels(self.inputs[WEIGHTS].data).astype(numpy.int64)
+        taps, channels = rows.shape[1], self.inputs[DATA].dims[1 if self.node.type == "DynamicConv" else -1]
+        is_quads = channels % 4 == 0
+        order = quads(taps) if is_quads else [*range(taps), *[-1] * (taps % 2)]
+        rows = numpy.where(numpy.array(order) < 0, 0, rows[:, order])
+        starts = group_starts(len(rows))
+        is_packed = _can_pack(rows, starts)
+        words = as_words([word for first in starts for word in pair_words(rows[first : first + GROUP], is_packed)])
+        bounds = self.operator.minimum, self.operator.maximum
+        function, text = routine(len(order) // 2, is_packed, bounds, self.unroll[self.view.objective])
+        gather = "quads" if is_quads else "pairs"
+        name = f"{function}_{gather}"
+        counts = {"groups": len(starts), "group_words": len(words) // len(starts), "channels": len(rows)}
+        return Call(
+            name,
+            ("dynamic.h",),
+            (
+                *(Input(place) for place in (DATA, ZERO_POINT, SCALE)),
+                Output(0),
+                Constant("stream", words),
+                Constant("numbers", numbers_of(self.inputs, starts, is_packed)),
+                Scratch(),
+                shape,
+                Struct("aidge_cortexm_dynamic", counts),
+            ),
+            texts=(text, _DRIVER.format(name=name, function=function, gather=gather)),
+            note=f"{'two weights per halfword' if is_packed else 'int16 weights'}, 2 pixels x {GROUP} channels",
+        )
+
+
+def numbers_of(inputs: Sequence[Tensor | None], starts: list[int], is_packed: bool = False) -> numpy.ndarray:
+    """Per group 4 factors and 4 biases; packed sums of odd channels are 256 times as large."""
+    factors = inputs[FACTORS].data
+    bias = inputs[BIAS].data if len(inputs) > BIAS and inputs[BIAS] is not None else numpy.zeros_like(factors)
+    parts = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
+    found = [part for first in starts for part in (factors[first : first + GROUP] * parts, bias[first : first + GROUP])]
+    return numpy.concatenate(found).astype(numpy.float32)
+
+
+def _pairs(view: NodeView) -> int:
+    return (math.prod(view.inputs[WEIGHTS].dims[1:]) + 1) // 2
+
+
+def _groups(view: NodeView) -> int:
+    return len(group_starts(view.inputs[WEIGHTS].dims[0]))
+
+
+def _can_pack(rows: numpy.ndarray, starts: list[int]) -> bool:
+    """Whether two weights share a halfword, and 256 times each sum fits a word."""
+    if rows.min(initial=0) < -128 or rows.max(initial=0) > 127:
+        return False
+    largest = numpy.abs(rows).sum(axis=1) * _LARGEST
+    halves = [256 * rows[first + 1 : first + 4 : 2] + rows[first : first + 4 : 2] for first in starts]
+    return bool((257 * largest < 1 << 31).all()) and all(half.min() >= -32768 and half.max() <= 32767 for half in halves)
+
+
+_DRIVER = """/* Two pixels after the other. */
+static void {name}(const uint8_t *input, const uint8_t *zero_point, const float *scale, float *output, const int32_t *stream,
+    const float *numbers, void *scratch, const aidge_kit_window2d *shape, const aidge_cortexm_dynamic *groups)
+{{
+    float *const table = (float *)scratch;
+    uint32_t *const column = (uint32_t *)scratch + 8 * groups->groups;
+    const uint32_t zeros = (uint32_t)zero_point[0] * 0x10001u;
+    const int32_t whole = groups->channels / 4;
+    const int32_t *const end = stream + whole * groups->group_words;
+    int32_t batch, y, x;
+    aidge_cortexm_dynamic_table(table, numbers, scale[0], groups->groups);
+    for (batch = 0; batch < shape->batches; batch++) {{
+        const int32_t pixels = shape->out_height * shape->out_width;
+        int32_t pixel;
+        y = 0;
+        x = 0;
+        for (pixel = 0; pixel < pixels; pixel += 2) {{
+            float *const second = output + (pixel + 1 < pixels ? groups->channels : 0);
+            int32_t turn;
+            for (turn = 0; turn < 2; turn++) {{
+                aidge_cortexm_dynamic_{gather}(column + turn, input, y, x, zeros, shape);
+                if (pixel + turn + 1 < pixels) {{
+                    x++;
+                    if (x == shape->out_width) {{
+                        x = 0;
+                        y++;
+                    }}
+                }}
+            }}
+            {function}(column, stream, table, output, second, end);
+            if (whole < groups->groups) {{
+                {function}(column, end, table + 8 * whole, output + groups->channels - 4, second + groups->channels - 4,
+                    end + groups->group_words);
+            }}
+            output = second + groups->channels;
+        }}
+        input += shape->in_height * shape->in_width * shape->in_channels;
+    }}
+}}"""
+
+
+@kernel("DynamicConv", _spec(CHANNELS_LAST, Predicate("one group", _groups_of)))
+class DynamicConv(DynamicLayer):
+    def call(self) -> Call:
+        return self.call_for(window2d(self.inputs[DATA], self.outputs[0], self.operator.window))
+
+
+@kernel("DynamicFC", _spec(ROW_MAJOR))
+class DynamicFC(DynamicLayer):
+    def call(self) -> Call:
+        return self.call_for(rows_as_image(self.inputs[DATA].dims, self.outputs[0].dims))
+
+
+@kernel("DynamicConv", _spec(CHANNELS_LAST, Predicate("depthwise", _not_depthwise)))
+class DynamicDepthwise(KernelNode):
+    """Four channels at a time; each tap is two words of weights, of channels 0 and 2, and of 1 and 3."""
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=4 * 8 * _groups(view))
+
+    def call(self) -> Call:
+        rows = taps_last_channels(self.inputs[WEIGHTS].data).astype(numpy.int64)
+        starts = group_starts(len(rows))
+        words = numpy.concatenate([as_words(weights_by_tap(rows[first : first + GROUP])) for first in starts])
+        bounds = self.operator.minimum, self.operator.maximum
+        function, text = depthwise(bounds)
+        return Call(
+            f"{function}_image",
+            ("dynamic_depthwise.h",),
+            (
+                *(Input(place) for place in (DATA, ZERO_POINT, SCALE)),
+                Output(0),
+                Constant("stream", words),
+                Constant("numbers", numbers_of(self.inputs, starts)),
+                Scratch(),
+                window2d(self.inputs[DATA], self.outputs[0], self.operator.window),
+            ),
+            texts=(text, _DEPTHWISE.format(function=function)),
+            note="1 pixel x 4 channels",
+        )
+
+
+_DEPTHWISE = """/* Pixel by pixel; where channels are no multiple of 4, the last group overlaps the one before. */
+static void {function}_image(const uint8_t *input, const uint8_t *zero_point, const float *scale, float *output,
+    const int32_t *stream, const float *numbers, void *scratch, const aidge_kit_window2d *shape)
+{{
+    float *const table = (float *)scratch;
+    const uint32_t zeros = (uint32_t)zero_point[0] * 0x10001u;
+    const int32_t channels = shape->in_channels;
+    const int32_t whole = channels / 4;
+    aidge_cortexm_dynamic_patch patch;
+    int32_t batch, y, x;
+    aidge_cortexm_dynamic_table(table, numbers, scale[0], (channels + 3) / 4);
+    patch.step = shape->dilation_width * channels;
+    patch.group_weights = 8 * shape->kernel_height * shape->kernel_width;
+    for (batch = 0; batch < shape->batches; batch++) {{
+        for (y = 0; y < shape->out_height; y++) {{
+            const int32_t top = y * shape->stride_height - shape->pad_top;
+            const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
+            const int32_t rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
+            for (x = 0; x < shape->out_width; x++) {{
+                const int32_t left = x * shape->stride_width - shape->pad_left;
+                const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
+                const int32_t columns =
+                    aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+                const int32_t row = top + first_y * shape->dilation_height;
+                const uint8_t *const from = input + (row * shape->in_width + left + first_x * shape->dilation_width) * channels;
+                const int32_t *const words = stream + 2 * (first_y * shape->kernel_width + first_x);
+                patch.rows = (columns > 0) && (rows > 0) ? rows : 0;
+                patch.length = columns * patch.step;
+                patch.next_row = shape->dilation_height * shape->in_width * channels - patch.length;
+                patch.next_weights = 8 * (shape->kernel_width - columns);
+                patch.groups = whole;
+                {function}(from, words, table, output, &patch, zeros);
+                if (4 * whole < channels) {{
+                    patch.groups = 1;
+                    {function}(from + channels - 4, words + whole * (patch.group_weights / 4), table + 8 * whole,
+                        output + channels - 4, &patch, zeros);
+                }}
+                output += channels;
+            }}
+        }}
+        input += shape->in_height * shape->in_width * channels;
+    }}
+}}"""

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""float32 to bytes in assembly: the division that QuantizeLinear means, rounded by the FPU."""
+
+from __future__ import annotations
+
+from .assembly import Routine
+
+PARAMETERS = "const float *input, {type} *output, const float *scale, int32_t zero_point, int32_t count"
+REGISTERS = {"input": "r0", "output": "r1", "zero": "r3", "count": "r12"}
+VALUES = ("r2", "r4", "r5", "r6")
+TOGETHER = len(VALUES)
+
+
+def routine(is_signed: bool) -> tuple[str, str]:
+    """Name and text. A quotient beyond int32 saturates there and NaN gives 0, as QuantizeLinear has it."""
+    kind = "int8" if is_signed else "uint8"
+    name = f"aidge_cortexm_quantize_{kind}"
+    code = Routine(REGISTERS)
+    code("ldr {count}, [sp]")
+    code("push {{r4-r6}}")
+    code("vldr s15, [r2]", "the scale")
+    code(f"subs {{count}}, {{count}}, #{TOGETHER}")
+    code("blt 2f")
+    code.label(1, f"{TOGETHER} values")
+    _values(code, TOGETHER, is_signed)
+    code(f"subs {{count}}, {{count}}, #{TOGETHER}")
+    code("bge 1b")
+    code.label(2)
+    code(f"adds {{count}}, {{count}}, #{TOGETHER}")
+    code("beq 4f")
+    code.label(3, "the values that are left")
+    _values(code, 1, is_signed)
+    code("subs {count}, {count}, #1")
+    code("bne 3b")
+    code.label(4)
+    code("pop {{r4-r6}}")
+    code("bx lr")
+    portable = f"aidge_cortexm_quantize_portable(input, output, *scale, zero_point, count, {', '.join(_limits(is_signed))});"
+    portable = portable.replace("output,", "(uint8_t *)output,")
+    return name, code.function(name, PARAMETERS.format(type=f"{kind}_t"), f"float32 to {kind}, by one scale.", portable)
+
+
+def _limits(is_signed: bool) -> tuple[str, str]:
+    return ("-128", "127") if is_signed else ("0", "255")
+
+
+def _values(code: Routine, count: int, is_signed: bool) -> None:
+    code(f"vldmia {{input}}!, {{{{s0-s{count - 1}}}}}" if count > 1 else "vldmia {input}!, {{s0}}")
+    for operation in ("vdiv.f32 s{0}, s{0}, s15", "vcvtr.s32.f32 s{0}, s{0}"):
+        for index in range(count):
+            code(operation.format(index))
+    if count == TOGETHER:
+        code(f"vmov {VALUES[0]}, {VALUES[1]}, s0, s1")
+        code(f"vmov {VALUES[2]}, {VALUES[3]}, s2, s3")
+    else:
+        code(f"vmov {VALUES[0]}, s0")
+    for value in VALUES[:count]:
+        code(f"qadd {value}, {value}, {{zero}}")
+    for value in VALUES[:count]:
+        code(f"{'ssat' if is_signed else 'usat'} {value}, #8, {value}")
+    for value in VALUES[:count]:
+        code(f"strb {value}, [{{output}}], #1")

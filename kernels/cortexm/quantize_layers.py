@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""QuantizeLinear by one scale, and DynamicQuantizeLinear."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS
+
+from .conditions import FEATURES
+from .quantize import routine
+
+
+def _many_scales(view: NodeView) -> str:
+    return "" if view.inputs[1].elements == 1 else "several scales"
+
+
+@kernel(
+    "QuantizeLinear",
+    ImplSpec(
+        inputs=(IOSpec(DType.float32, SAME), IOSpec(DType.float32, ANY), IOSpec(DType.int8, ANY)),
+        outputs=(IOSpec(DType.int8, SAME),),
+        features=FEATURES | {"fpu"},
+        predicates=(CONSTANT_PARAMETERS, Predicate("one scale", _many_scales)),
+    ),
+)
+class QuantizeFloat32Int8(KernelNode):
+    def call(self) -> Call:
+        name, text = routine(is_signed=True)
+        scale = Constant("scale", numpy.ascontiguousarray(self.inputs[1].data.reshape(1)))
+        given = self.inputs[2] if len(self.inputs) > 2 else None
+        zero_point = 0 if given is None else int(given.data.reshape(()))
+        numbers = Constant("zero_point", numpy.array([zero_point], numpy.int32))
+        driver = f"""/* Both numbers come from the weights. */
+static void {name}_by_one(const float *input, int8_t *output, const float *scale, const int32_t *zero_point, int32_t count)
+{{
+    {name}(input, output, scale, zero_point[0], count);
+}}"""
+        arguments = (Input(0), Output(0), scale, numbers, Literal(self.outputs[0].elements))
+        return Call(f"{name}_by_one", ("quantize.h",), arguments, texts=(text, driver))
+
+
+@kernel(
+    "DynamicQuantizeLinear",
+    ImplSpec(
+        inputs=(IOSpec(DType.float32, SAME),),
+        outputs=(IOSpec(DType.uint8, SAME), IOSpec(DType.any)),
+        features=FEATURES | {"fpu"},
+    ),
+)
+class DynamicQuantize(KernelNode):
+    def call(self) -> Call:
+        name, text = routine(is_signed=False)
+        driver = f"""/* The range, then the values. */
+static void {name}_dynamic(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
+{{
+    aidge_cortexm_dynamic_range(input, scale, zero_point, count);
+    {name}(input, output, scale, zero_point[0], count);
+}}"""
+        arguments = (Input(0), *map(Output, range(3)), Literal(self.inputs[0].elements))
+        return Call(f"{name}_dynamic", ("dynamic_quantize.h",), arguments, texts=(text, driver))

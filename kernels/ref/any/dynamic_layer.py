@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""Layers of dynamic quantization: sums of bytes less a zero point of run time, scaled to float32; channels last."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, DFormat, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import REAL
+from aidge_build.kernel_kit.window2d import rows_as_image, window2d
+from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, SCALE, WEIGHTS, ZERO_POINT
+
+from ..shared.packing import blocked, taps_last_channels
+
+
+def _constants(view: NodeView) -> str:
+    computed = [place for place in (WEIGHTS, FACTORS, BIAS) if place < len(view.inputs) and view.inputs[place] is not None]
+    wrong = [place for place in computed if not view.inputs[place].is_constant]
+    return f"input {wrong[0]} is computed at run time, wants a constant" if wrong else ""
+
+
+def _axes(view: NodeView) -> str:
+    return "" if view.inputs[DATA].rank <= 4 else "more than 2 spatial axes"
+
+
+def dynamic_spec(form: DFormat, *predicates: Predicate, **more) -> ImplSpec:
+    """Bytes to float32; constant weights, factors and bias."""
+    sides = {"inputs": (IOSpec(DType.any, form), IOSpec(DType.any, ANY)), "outputs": (IOSpec(DType.float32, form),)}
+    conditions = (REAL, Predicate("weights, factors and bias are constant", _constants), *predicates)
+    return ImplSpec(**sides, predicates=conditions, **more)
+
+
+TWO_AXES = Predicate("at most 2 spatial axes", _axes)
+
+
+class DynamicLayer(KernelNode):
+    """The arguments that all of these kernels have."""
+
+    def numbers(self) -> numpy.ndarray:
+        """Factor and bias of each output channel."""
+        factors = self.inputs[FACTORS].data
+        bias = self.inputs[BIAS].data if len(self.inputs) > BIAS and self.inputs[BIAS] is not None else numpy.zeros_like(factors)
+        return numpy.stack([factors, bias], axis=1).astype(numpy.float32)
+
+    def bounds(self) -> numpy.ndarray:
+        return numpy.array([self.operator.minimum, self.operator.maximum], numpy.float32)
+
+    def arguments(self, packed: numpy.ndarray, shape: Struct) -> tuple[Argument, ...]:
+        weights = Constant("weights", packed.astype(self.inputs[WEIGHTS].dtype.numpy))
+        numbers = Constant("numbers", self.numbers()), Constant("bounds", self.bounds())
+        return (Input(DATA), Input(ZERO_POINT), Input(SCALE), Output(0), weights, *numbers, shape)
+
+    def text(self, kind: str, body: str) -> tuple[str, str]:
+        """Name and text of the loop for these types."""
+        data, weights = self.inputs[DATA].dtype, self.inputs[WEIGHTS].dtype
+        name = f"aidge_ref_dynamic_{kind}_{data.name}_{weights.name}"
+        return name, body.format(name=name, x=data.c_type, w=weights.c_type)
+
+
+_HEAD = """static void {name}(const {x} *input, const {x} *zero_point, const float *scale, float *output,
+    const {w} *weights, const float *numbers, const float *bounds, const aidge_kit_window2d *shape)
+{{
+    const int32_t zero = zero_point[0];
+    const float factor = scale[0];
+    int32_t batch, y, x, tap_y, tap_x, c, m"""
+
+_TAPS = """            const int32_t top = y * shape->stride_height - shape->pad_top;
+            const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
+            const int32_t end_y = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height);
+            for (x = 0; x < shape->out_width; x++) {{
+                const int32_t left = x * shape->stride_width - shape->pad_left;
+                const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
+                const int32_t end_x = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width);
+"""
+
+_CONV = (
+    "/* Windows of several channels; weights of 4 outputs at a time as [taps][4], those left over as [taps]. */\n"
+    + _HEAD
+    + """, group;
+    const int32_t channels = aidge_kit_divide(shape->in_channels, shape->groups);
+    const int32_t outputs = aidge_kit_divide(shape->out_channels, shape->groups);
+    const int32_t taps = shape->kernel_height * shape->kernel_width * channels;
+    for (batch = 0; batch < shape->batches; batch++) {{
+        for (y = 0; y < shape->out_height; y++) {{
+"""
+    + _TAPS
+    + """                const {w} *block = weights;
+                const float *number = numbers;
+                for (group = 0; group < shape->groups; group++) {{
+                    const {x} *source = input + group * channels;
+                    for (m = outputs; m > 0; m -= 4) {{
+                        const int32_t many = m >= 4 ? 4 : m;
+                        for (c = 0; c < (many == 4 ? 1 : many); c++) {{
+                            int32_t sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+                            for (tap_y = first_y; tap_y < end_y; tap_y++) {{
+                                for (tap_x = first_x; tap_x < end_x; tap_x++) {{
+                                    const {x} *from = source + ((top + tap_y * shape->dilation_height) * shape->in_width
+                                        + left + tap_x * shape->dilation_width) * shape->in_channels;
+                                    const {x} *const end = from + channels;
+                                    const int32_t place = (tap_y * shape->kernel_width + tap_x) * channels;
+                                    if (many == 4) {{
+                                        const {w} *w = block + 4 * place;
+                                        while (from != end) {{
+                                            const int32_t value = *from++ - zero;
+                                            sum0 += value * w[0];
+                                            sum1 += value * w[1];
+                                            sum2 += value * w[2];
+                                            sum3 += value * w[3];
+                                            w += 4;
+                                        }}
+                                    }} else {{
+                                        const {w} *w = block + place;
+                                        while (from != end) {{
+                                            sum0 += (*from++ - zero) * *w++;
+                                        }}
+                                    }}
+                                }}
+                            }}
+                            *output++ = aidge_ref_dynamic_value(sum0, number, factor, bounds);
+                            if (many == 4) {{
+                                *output++ = aidge_ref_dynamic_value(sum1, number + 2, factor, bounds);
+                                *output++ = aidge_ref_dynamic_value(sum2, number + 4, factor, bounds);
+                                *output++ = aidge_ref_dynamic_value(sum3, number + 6, factor, bounds);
+                            }}
+                            number += many == 4 ? 8 : 2;
+                            block += many == 4 ? 4 * taps : taps;
+                        }}
+                    }}
+                }}
+            }}
+        }}
+        input += shape->in_height * shape->in_width * shape->in_channels;
+    }}
+}}"""
+)
+
+_DEPTHWISE = (
+    "/* Each channel by itself; weights [taps][channels]. */\n"
+    + _HEAD
+    + """;
+    const int32_t channels = shape->in_channels;
+    for (batch = 0; batch < shape->batches; batch++) {{
+        for (y = 0; y < shape->out_height; y++) {{
+"""
+    + _TAPS
+    + """                for (c = 0; c < channels; c += m) {{
+                    const {x} *row = input + ((top + first_y * shape->dilation_height) * shape->in_width + left
+                                              + first_x * shape->dilation_width) * channels + c;
+                    const {w} *weight_row = weights + (first_y * shape->kernel_width + first_x) * channels + c;
+                    int32_t sum0 = 0, sum1 = 0;
+                    m = c + 1 < channels ? 2 : 1;
+                    for (tap_y = first_y; tap_y < end_y; tap_y++) {{
+                        const {x} *from = row;
+                        const {w} *w = weight_row;
+                        for (tap_x = first_x; tap_x < end_x; tap_x++) {{
+                            sum0 += (from[0] - zero) * w[0];
+                            sum1 += (from[m - 1] - zero) * w[m - 1];
+                            from += shape->dilation_width * channels;
+                            w += channels;
+                        }}
+                        row += shape->dilation_height * shape->in_width * channels;
+                        weight_row += shape->kernel_width * channels;
+                    }}
+                    *output++ = aidge_ref_dynamic_value(sum0, numbers + 2 * c, factor, bounds);
+                    if (m == 2) {{
+                        *output++ = aidge_ref_dynamic_value(sum1, numbers + 2 * c + 2, factor, bounds);
+                    }}
+                }}
+            }}
+        }}
+        input += shape->in_height * shape->in_width * channels;
+    }}
+}}"""
+)
+
+
+@kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, TWO_AXES))
+class DynamicConv(DynamicLayer):
+    def call(self) -> Call:
+        rows, groups = taps_last_channels(self.inputs[WEIGHTS].data), self.operator.groups
+        shape = window2d(self.inputs[DATA], self.outputs[0], self.operator.window, groups)
+        is_depthwise = groups > 1 and groups == self.inputs[DATA].dims[1] == len(rows)
+        name, text = self.text(*(("depthwise", _DEPTHWISE) if is_depthwise else ("conv", _CONV)))
+        packed = rows.T.ravel() if is_depthwise else blocked(rows, groups)
+        return Call(name, ("any/dynamic_layer.h",), self.arguments(packed, shape), texts=(text,))
+
+
+@kernel("DynamicFC", dynamic_spec(ROW_MAJOR))
+class DynamicFC(DynamicLayer):
+    def call(self) -> Call:
+        name, text = self.text("conv", _CONV)
+        arguments = self.arguments(
+            blocked(self.inputs[WEIGHTS].data), rows_as_image(self.inputs[DATA].dims, self.outputs[0].dims)
+        )
+        return Call(name, ("any/dynamic_layer.h",), arguments, texts=(text,))

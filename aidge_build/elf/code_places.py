@@ -11,8 +11,6 @@ from aidge_build.elf.objects import ObjectFile, Part
 from aidge_build.elf.references import Linked, Reference, references, without_fields
 from aidge_build.elf.veneers import reached
 
-_WORD = 0xFFFFFFFF
-
 
 @dataclass(frozen=True)
 class Places:
@@ -68,8 +66,8 @@ class _Placer:
             index = self.pending.pop(0)
             part, base = self.parts[index], self.places.bases[index]
             for reference in references(self.objects, part, base, self.linked.read(base, part.size_bytes)):
-                target = self.parts.get(-1 if reference.symbol.part is None else reference.symbol.part)
-                if target is not None and target.index not in {*self.places.bases, *self.elsewhere}:
+                target = self.objects.part_of(reference.symbol)
+                if target is not None and target.index in self.parts.keys() - self.places.bases.keys() - self.elsewhere:
                     bases = self._led_to(target, reference)
                     if bases:
                         self._put(target.index, self._best(target, bases))
@@ -88,7 +86,7 @@ class _Placer:
     def _candidates(self, index: int, *bindings: str) -> list[int]:
         """Where the part would lie by each of its symbols, the place that most of them agree on first."""
         counted = Counter(
-            (linked.address - symbol.value) & _WORD
+            linked.address - symbol.value
             for symbol in self.objects.names_of(index)
             if symbol.binding in bindings
             for linked in self.linked.named(symbol.name)
@@ -102,7 +100,7 @@ class _Placer:
         ends = [reference.leads_to]
         if reference.branch_to is not None:
             ends += [end - 4 for end in reached(reference.branch_to, self.linked.read)]
-        bases = [((end & ~int(reference.symbol.is_thumb)) - reference.addend - reference.symbol.value) & _WORD for end in ends]
+        bases = [(end & ~int(reference.symbol.is_thumb)) - reference.addend - reference.symbol.value for end in ends]
         named = self._candidates(target.index, "local", "weak")
         return [base for base in bases if base in named] or named or bases
 

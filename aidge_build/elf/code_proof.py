@@ -7,6 +7,7 @@ is a branch to, through veneers where there are some.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +19,10 @@ from aidge_build.elf.image import Image, source_name
 from aidge_build.elf.objects import LinkedName, ObjectFile, ObjectSymbol, Part
 from aidge_build.elf.references import Linked, Reference, references, without_fields
 from aidge_build.elf.relocations import FIELDS
-from aidge_build.elf.veneers import reached
+from aidge_build.elf.veneers import branch_target, reached
 
 _WORD = 0xFFFFFFFF
+_ERRATUM = re.compile(r"__stm32l4xx_veneer_[0-9a-f]+_r")
 _MOST_FINDINGS = 8  # of one object: with a wrong object, all of it differs
 
 
@@ -138,8 +140,12 @@ class _Comparison:
         content = self.linked.read(base, part.size_bytes)
         met = list(references(self.objects, part, base, content))
         spared = [one for one in met if one.is_call_of_nobody and not self._targets(one.symbol)]
-        mine, theirs = (without_fields(part, each, spared) for each in (part.content, content))
-        self._found += self._differences(part, base, mine, theirs)
+        replaced = self._replaced(part, base, content)
+        if replaced:
+            self._leave_out(f"{len(replaced)} instructions of {part.name} that the linker replaced for an erratum of the core")
+        spans = [*replaced, *((one.relocation.offset, one.field.width) for one in spared)]
+        mine, theirs = (without_fields(part, each, spans) for each in (part.content, content))
+        self._found += self._differences(part, base, mine, theirs) if mine != theirs else ()
         for reference in met:
             self._found += self._astray(part, reference) if reference not in spared else ()
         for name in sorted({_unread(one.kind) for one in part.relocations} - {""}):
@@ -149,9 +155,18 @@ class _Comparison:
         self.constants += [symbol.name for symbol in symbols if symbol.kind == "object"]
         self.size_bytes += part.size_bytes
 
+    def _replaced(self, part: Part, base: int, content: bytes) -> list[tuple[int, int]]:
+        """Places and sizes of instructions for which `ld --fix-stm32l4xx-629360` has put a branch to a veneer of its own."""
+        found = []
+        for name, (behind, *_) in self.linked.names.items():
+            offset = behind.address - 4 - base
+            if _ERRATUM.fullmatch(name) and 0 <= offset <= len(content) - 4:
+                (veneer,) = self.linked.names[name.removesuffix("_r")]
+                if branch_target(base + offset, content[offset : offset + 4]) == veneer.address:
+                    found.append((offset, 4))
+        return found
+
     def _differences(self, part: Part, base: int, mine: bytes, theirs: bytes) -> Iterator[Finding]:
-        if mine == theirs:
-            return
         if len(theirs) < len(mine):
             yield self._other(
                 f"{self._owner(part, len(theirs))} is cut off: {len(theirs):,} of {len(mine):,} B of {part.name} are stored"
@@ -180,7 +195,7 @@ class _Comparison:
 
     def _astray(self, part: Part, reference: Reference) -> Iterator[Finding]:
         symbol, kind = reference.symbol, reference.field
-        own = self.objects.parts.get(-1 if symbol.part is None else symbol.part)
+        own = self.objects.part_of(symbol)
         if own is not None and own.is_merged:
             if not self._holds(own, reference):
                 yield self._wrong(part, reference, f"a constant of {own.name}")
@@ -205,7 +220,8 @@ class _Comparison:
             named = [*self.linked.named(f"__wrap_{symbol.name}"), *self.linked.named(symbol.name.removeprefix("__real_"))]
         elif symbol.part is None:
             named += self.linked.named(f"__wrap_{symbol.name}")
-        base = self.places.bases.get(-1 if symbol.part is None else symbol.part)
+        own = self.objects.part_of(symbol)
+        base = self.places.bases.get(own.index) if own else None
         if base is not None and (symbol.binding != "weak" or not named):
             return [(base + symbol.value, int(symbol.is_thumb))]
         return [(linked.address, linked.thumb) for linked in named]
@@ -215,7 +231,7 @@ class _Comparison:
         begin = reference.symbol.value + reference.addend
         if reference.leads_to is None or not 0 <= begin < len(merged.content):
             return True
-        unit = max(merged.entry_bytes, 1)
+        unit = merged.entry_bytes
         end = begin - begin % unit + unit
         while merged.is_text and any(merged.content[end - unit : end]) and end < len(merged.content):
             end += unit

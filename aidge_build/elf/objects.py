@@ -25,6 +25,7 @@ _UNWINDING = (".ARM.ex", ".eh_frame", ".note", ".gcc_except_table")
 _SMALLEST_FIELD = 1
 _LTO = (".gnu.lto_", ".llvm.lto")
 _BITCODE = (b"BC\xc0\xde", b"\xde\xc0\x17\x0b")
+_ARCHIVES = (b"!<ar", b"!<th")
 _DAMAGED = (ELFError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, MemoryError, zlib.error)
 
 
@@ -91,6 +92,10 @@ class ObjectFile:
     symbols: tuple[ObjectSymbol, ...] = field(repr=False)
     refusal: str = ""
 
+    def part_of(self, symbol: ObjectSymbol) -> Part | None:
+        """The part that a symbol is in; None where it is another file's."""
+        return None if symbol.part is None else self.parts.get(symbol.part)
+
     def names_of(self, part: int) -> list[ObjectSymbol]:
         """The functions and objects of a part, in order of their places."""
         return sorted(
@@ -126,8 +131,11 @@ def read_object(path: Path) -> ObjectFile:
     """The object file `path`; AidgeError (OBJECT) where it is missing or none for an Arm core."""
     try:
         with open_regular(path, "OBJECT") as stream:
-            if stream.read(4) in _BITCODE:
+            begin = stream.read(4)
+            if begin in _BITCODE:
                 return ObjectFile(path.name, {}, (), "it was compiled with -flto")
+            if begin in _ARCHIVES:
+                raise AidgeError("is an archive", where=str(path), hint="name the objects that are in it", code="OBJECT")
             stream.seek(0)
             return _read(ELFFile(stream), path)
     except _DAMAGED as error:
@@ -200,6 +208,8 @@ def _read(elf: ELFFile, path: Path) -> ObjectFile:
 def _refuse_damaged(part: Part, symbols: int) -> None:
     if part.content and len(part.content) != part.size_bytes:
         raise ValueError(f"section {part.name} lies beyond the end of the file")
+    if part.is_merged and not part.entry_bytes:
+        raise ValueError(f"section {part.name} has constants of no size")
     for relocation in part.relocations:
         if relocation.symbol >= symbols or relocation.offset + _SMALLEST_FIELD > len(part.content):
             raise ValueError(f"a relocation of {part.name} is of no symbol, or of no place in it")

@@ -105,12 +105,12 @@ def _whole(kind: Field, found: int, pieces: dict[int, int]) -> int | None:
     return sum(number << shift for shift, number in pieces.items()) if complete else None
 
 
-def without_fields(part: Part, content: bytes, spared: Sequence[Reference] = ()) -> bytes:
-    """`content` with zeros for all bits that the linker fills in, and for the branches that are `spared`."""
+def without_fields(part: Part, content: bytes, spared: Sequence[tuple[int, int]] = ()) -> bytes:
+    """`content` with zeros for all bits that the linker fills in, and for what is `spared`: places and sizes."""
     cleared = bytearray(content)
     fields = [(one.offset, FIELDS.get(one.kind, _UNKNOWN)) for one in part.relocations]
     spans = [(at, kind.width, kind.mask) for at, kind in fields]
-    spans += [(one.relocation.offset, one.field.width, _WORD) for one in spared]
+    spans += [(at, width, _WORD) for at, width in spared]
     for at, width, mask in spans:
         kept = int.from_bytes(cleared[at : at + width], "little") & ~mask & ((1 << 8 * width) - 1)
         if at + width <= len(cleared):

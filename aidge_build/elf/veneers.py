@@ -26,14 +26,22 @@ def reached(address: int, read: ReadBytes) -> tuple[int, ...]:
     return tuple(places)
 
 
+def branch_target(address: int, code: bytes) -> int | None:
+    """Where `b.w` leads to; None for other instructions."""
+    first, second = (int.from_bytes(code[at : at + 2], "little") for at in (0, 2))
+    branch = FIELDS[_THM_JUMP24]
+    if first & 0xF800 != 0xF000 or second & 0xD000 != 0x9000:
+        return None
+    return address + 4 + signed(branch.found(first | second << 16), branch.bits)
+
+
 def _one_hop(address: int, read: ReadBytes) -> int | None:
     """The address that the code at `address` goes to and does nothing else; None where that cannot be told."""
     halves = [int.from_bytes(read(address + at, 2), "little") for at in range(0, 16, 2)]
     first, second = halves[0], halves[1]
-    whole = first | second << 16
-    branch = FIELDS[_THM_JUMP24]
-    if first & 0xF800 == 0xF000 and second & 0xD000 == 0x9000:  # b.w
-        return address + 4 + signed(branch.found(whole), branch.bits)
+    target = branch_target(address, read(address, 4))
+    if target is not None:
+        return target
     if (first, second) == (0xE97F, 0xE97F):  # sg, of a call from the non-secure state
         return address + 4
     if (first, second) in ((0xF85F, 0xF000), (0xF8DF, 0xF000)):  # ldr.w pc, [pc, #0]

@@ -262,8 +262,9 @@ def test_other_programs_around_a_model_raise_no_alarm(tmp_path):
         assert codes(proof_of(elf, objects[1])) == {"COD01"}
 
 
-def test_a_local_function_without_a_symbol_is_found_by_who_calls_it(tmp_path):
-    objects = compile_parts(tmp_path, "cortex-m4", "-Os", *SECTIONS)
+@pytest.mark.parametrize("flags", [(), ("-mpure-code",)], ids=ids)
+def test_a_local_function_without_a_symbol_is_found_by_who_calls_it(tmp_path, flags):
+    objects = compile_parts(tmp_path, "cortex-m4", "-Os", *SECTIONS, *flags)
     at = addresses(link_parts(tmp_path, objects))["kws_conv"]
     elf = link_parts(tmp_path, objects, "-Wl,-x")
     assert "kws_conv" not in addresses(elf) and proof_of(elf, objects[0]).functions == 4
@@ -331,6 +332,9 @@ def test_files_that_are_no_objects_are_refused_with_what_to_name(tmp_path):
         assert result.exit_code == 2 and result.stderr.count("\n") == 1 and text in result.stderr
     result = aidge_build("check", "--objects", model)
     assert result.exit_code == 2 and "the following arguments are required: ELF" in result.stderr
+    run(tmp_path, "ar", "rcs", "kws.a", str(model))
+    result = aidge_build("check", "--objects", tmp_path / "kws.a", elf)
+    assert result.exit_code == 2 and "kws.a: is an archive. Hint: name the objects that are in it" in result.stderr
     bitcode = tmp_path / "clang.o"
     bitcode.write_bytes(b"BC\xc0\xde" + bytes(20))
     assert proof_of(elf, bitcode).not_compared[0] == "clang.o: it was compiled with -flto"
@@ -361,3 +365,32 @@ def test_a_vector_that_was_changed_is_found_where_its_object_is_named(tmp_path):
     assert finding.code == "COD02"
     assert finding.text == f"vectors+0xc (0x{place + 12:08x}) leads to kws_run; start.o says Fault_Handler"
     assert not proof_of(elf, *objects[:2]).findings  # nobody has named what holds it
+
+
+def test_an_instruction_that_the_linker_replaced_for_an_erratum_is_said_to_be_left_out(tmp_path):
+    text = "__attribute__((naked)) int kws_run(int *p) "
+    text += '{ __asm__("push {r4-r11, lr}\\n ldm r0, {r1-r9}\\n add r0, r1\\n pop {r4-r11, pc}"); }'
+    caller = "int kws_run(int *); void Reset_Handler(void) { kws_run((int *)0x20000000); for (;;); }"
+    objects = compile_parts(tmp_path, kws=text, caller=caller)
+    elf = link_parts(tmp_path, objects, "-Wl,--fix-stm32l4xx-629360=all")
+    proof = proof_of(elf, *objects)
+    said = "kws.o: 2 instructions of .text that the linker replaced for an erratum of the core"
+    assert (proof.findings, proof.not_compared) == ((), (said,)) and proof.functions == 2
+    place = addresses(elf)["kws_run"] + 4
+    (finding,) = proof_of(patched(elf, place, branch_to(place, addresses(elf)["Reset_Handler"])), objects[0]).findings
+    assert finding.code == "COD01" and "first at kws_run+0x4" in finding.text
+
+
+def test_a_function_that_nobody_refers_to_is_compared_where_its_bytes_are(tmp_path):
+    spare = MODEL + "__attribute__((used)) static int kws_spare(int x) { return x * 11; }"
+    objects = compile_parts(tmp_path, "cortex-m4", "-Os", *SECTIONS, kws=spare, caller=CALLER)
+    elf = link_parts(tmp_path, objects)
+    assert "kws_spare" in addresses(elf) and proof_of(elf, objects[0]).functions == 5
+
+
+def test_an_address_of_a_symbol_that_the_program_does_not_name_is_left_out_and_said(tmp_path):
+    elf, model = model_of(tmp_path)
+    run(tmp_path, "objcopy", "--strip-symbol=memcpy", "app.elf")
+    proof = proof_of(elf, model)
+    assert proof.findings == ()
+    assert proof.not_compared == ("kws.o: addresses of memcpy, which the program's symbols do not name",)

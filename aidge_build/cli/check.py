@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import NoneType
 
-from aidge_build.cli.linked import add_agreed_arguments, add_memory_arguments, memories, stack_of
+from aidge_build.cli.linked import add_agreed_arguments, add_memory_arguments, add_objects_argument, memories, stack_of
 from aidge_build.cli.outcome import SCHEMA, Outcome
 from aidge_build.elf import Claim, Image, RegionUse, StackBound, StackUse, read_claims, read_image, region_use
 from aidge_build.elf.agreed import agreed_upon
@@ -45,15 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it (repeat)"
     )
     add_agreed_arguments(parser)
-    parser.add_argument(
-        "--objects",
-        action="extend",
-        nargs="+",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help="the object files of the models: their code and constants are compared with what was linked",
-    )
+    add_objects_argument(parser)
     add_options(parser, (*options_named(BUDGET, "max-stack", "max-flash"), *options_named(CHECK, "quiet")))
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the result as JSON, too")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from aidge_build.boards import load_board
 from aidge_build.cli import check
 from aidge_build.cli.boards import add_board_path
-from aidge_build.cli.linked import add_agreed_arguments
+from aidge_build.cli.linked import add_agreed_arguments, add_objects_argument
 from aidge_build.cli.outcome import Outcome
 from aidge_build.elf import read_image
 from aidge_build.elf.uf2 import uf2_of
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--plan", action="append", default=[], type=Path, metavar="FILE", help="the plan of a model in it, for the check (repeat)"
     )
+    add_objects_argument(parser)
     add_agreed_arguments(parser)
     parser.add_argument("-n", "--dry-run", action="store_true", help="only print the commands")
 
@@ -62,6 +63,7 @@ def _require_check(arguments: argparse.Namespace) -> None:
         board_path=arguments.board_path,
         region=[],
         plan=arguments.plan,
+        objects=arguments.objects,
         shares=arguments.shares,
         weights_in=arguments.weights_in,
         max_stack=None,

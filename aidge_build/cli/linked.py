@@ -25,6 +25,19 @@ def add_agreed_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, options_named(CHECK, "shares", "weights-in"))
 
 
+def add_objects_argument(parser: argparse.ArgumentParser) -> None:
+    """`--objects`, once with several files or several times."""
+    parser.add_argument(
+        "--objects",
+        action="extend",
+        nargs="+",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="the object files of the models: their code and constants are compared with what was linked",
+    )
+
+
 def memories(arguments: argparse.Namespace) -> tuple[Region, ...]:
     """The memories that the command names, or those of its board."""
     if arguments.board:

@@ -18,6 +18,7 @@ from aidge_build.elf.uf2 import uf2_of
 from aidge_build.errors import AidgeError
 from aidge_build.toolchain import runners
 from tests.command import aidge_build
+from tests.elf.compiled_parts import addresses, patched
 from tests.programs import build, model, needs_cross_compiler
 
 RUNNERS = ("openocd", "pyocd", "probe-rs", "gdb-multiarch", "arm-none-eabi-gdb")
@@ -116,6 +117,17 @@ def test_a_program_that_fails_its_check_is_not_flashed(tmp_path, installed):
         result = aidge_build("flash", elf, "--board", "stm32f7", *options)
         assert result.exit_code == 1 and "is not flashed: MEM02: arena kws_arena is 520 B" in result.stderr
     assert not called.exists()
+
+
+@needs_cross_compiler
+def test_a_program_whose_code_was_changed_is_not_flashed(tmp_path, installed):
+    elf = build("stm32f7", model("DTCM"), tmp_path)
+    installed("openocd")
+    objects = [f"--objects={path}" for path in sorted((tmp_path / "objects").glob("*.o"))]
+    assert objects and aidge_build("flash", elf, "--board", "stm32f7", "-n", *objects).exit_code == 0
+    patched(elf, addresses(elf)["kws_run"], b"\x00\x20\x70\x47")
+    result = aidge_build("flash", elf, "--board", "stm32f7", "-n", *objects)
+    assert result.exit_code == 1 and "is not flashed: COD01: kws_run differs in " in result.stderr
 
 
 @needs_cross_compiler

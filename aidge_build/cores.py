@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from aidge_build.errors import AidgeError
 
+NO_FPU = "none"  # instead of the name of an FPU: the flags use none, whatever the board has
 CPU_FEATURES = ("thumb2", "dsp", "fpu", "mve", "narrow")
 _IMPLIED = {"dsp": {"thumb2"}, "mve": {"thumb2", "dsp"}}
 # The FPU is not among them: most cores are built with and without, and the float ABI decides.
@@ -23,6 +26,8 @@ CORES = {
     "cortex-m85": "thumb2 dsp mve",
     "host": "",
 }
+_MAY_HAVE_FPU = ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m35p", "cortex-m52", "cortex-m55", "cortex-m85")
+_NAMES = {"dsp": "DSP instructions", "fpu": "an FPU", "mve": "MVE", "thumb2": "Thumb-2"}
 # What the ELF's build attributes call the architecture of a core (Arm IHI 0045, Tag_CPU_arch); v6S-M is v6-M with an extension.
 _ARCHITECTURES = {
     "v6-M": ("cortex-m0", "cortex-m0plus", "cortex-m1"),
@@ -59,7 +64,7 @@ def core_features(cpu: str, fpu: str = "") -> frozenset[str]:
     core, *extensions = cpu.split("+")
     if core not in CORES:
         raise AidgeError(f"unknown core {core!r}", where="--cpu", tried=sorted(CORES), code="USAGE")
-    features = {*CORES[core].split(), *(["fpu"] if fpu else [])}
+    features = {*CORES[core].split(), *(["fpu"] if fpu not in ("", NO_FPU) else [])}
     for extension in extensions:
         if extension not in _EXTENSIONS:
             raise AidgeError(
@@ -72,6 +77,37 @@ def core_features(cpu: str, fpu: str = "") -> frozenset[str]:
 def with_implied(features: frozenset[str]) -> frozenset[str]:
     """The features, and those that every core has which has these."""
     return features.union(*(_IMPLIED.get(feature, set()) for feature in features))
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What a build does not use of its core: the flag that says so, and what helps where the chip has it."""
+
+    flag: str
+    help: str
+
+
+def possible_features(cpu: str) -> frozenset[str]:
+    """All that a chip with this core may have, whatever the flags leave out."""
+    core = cpu.split("+")[0]
+    return frozenset({*CORES.get(core, "").split(), *(["fpu"] if core in _MAY_HAVE_FPU else [])})
+
+
+def left_out(cpu: str, features: frozenset[str]) -> dict[str, LeftOut]:
+    """What a core of this name may have and `features` has not, by feature."""
+    core, *extensions = cpu.split("+")
+    return {feature: _left_out(core, extensions, feature) for feature in sorted(possible_features(cpu) - features)}
+
+
+def _left_out(core: str, extensions: list[str], feature: str) -> LeftOut:
+    said = next((extension for extension in extensions if feature in _EXTENSIONS.get(extension, ())), "")
+    if said:
+        return LeftOut(f"-mcpu={core}+{said}", f"without +{said} they take those, if the chip has {_NAMES[feature]}")
+    if feature == "fpu":
+        return LeftOut("-mfloat-abi=soft", "with -mfloat-abi=hard they take those, if the chip has an FPU")
+    return LeftOut(
+        f"features without {feature}", f'with features = ["{feature}"] they take those, if the chip has {_NAMES[feature]}'
+    )
 
 
 def architecture_of(cpu: str) -> str:

@@ -13,7 +13,7 @@ from aidge_build.adaptation.cost import CostTable, read_cost_table
 from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board, load_board
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
-from aidge_build.cores import core_features, with_implied
+from aidge_build.cores import NO_FPU, core_features, possible_features, with_implied
 from aidge_build.errors import AidgeError
 from aidge_build.installed import kernel_folder
 from aidge_build.naming import check_model_name
@@ -46,17 +46,22 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     board = load_board(arguments.board, arguments.board_path) if arguments.board else None
     library_folders = find_libraries(arguments.kernel_path)
     features = _features(board, arguments)
+    unfit: list[str] = []
     if arguments.lib or board:
         wanted, looked_at = arguments.lib.split(",") if arguments.lib else list(board.libs), []
     else:
         wanted, looked_at = default_libraries(library_folders, features), [*map(str, arguments.kernel_path), str(kernel_folder())]
         looked_at += [str(folder / MANIFEST) for folder in library_folders.values()]
+        possible = default_libraries(library_folders, possible_features(arguments.cpu)) if arguments.cpu else []
+        unfit = [name for name in possible if name not in wanted]
     libraries, read = load_libraries(wanted, library_folders, _checkouts(arguments.checkout))
+    left_out, also_read = load_libraries(unfit, library_folders)
     table = _cost_table(arguments)
     dependencies = [
         str(path),
         *(str(path.parent / location) for location in sorted(external)),
         *read,
+        *also_read,
         *looked_at,
         *(board.files if board else ()),
         *([arguments.cost_table] if table else ()),
@@ -66,6 +71,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         model=model,
         file_name=str(path),
         libraries=libraries,
+        left_out=left_out,
         operators=operators_of(libraries),
         target=Target(features, arguments.rounding, arguments.optimize, table, board.flash_wait_states if board else 0),
         target_name=board.name if board else arguments.cpu or "any",
@@ -108,6 +114,8 @@ def _cost_table(arguments: argparse.Namespace) -> CostTable | None:
 
 def _features(board: Board | None, arguments: argparse.Namespace) -> frozenset[str]:
     if board is not None:
+        if arguments.fpu == NO_FPU:
+            return board.features - {"fpu"}
         if arguments.fpu:
             raise AidgeError("--fpu belongs to --cpu, a board has its own", where=f"--fpu {arguments.fpu}", code="USAGE")
         return board.features

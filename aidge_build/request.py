@@ -17,7 +17,8 @@ from aidge_build.program import Options
 class CompileRequest:
     """`model` are the bytes of the file, `file_name` names it in messages; `external` maps locations to bytes.
 
-    `dependencies` are the paths of everything that was read: the depfile lists exactly these.
+    `left_out` are libraries that the core might use if the flags let it: what that costs is said. `dependencies` are the paths
+    of everything that was read: the depfile lists exactly these.
     """
 
     name: str
@@ -33,3 +34,4 @@ class CompileRequest:
     bind: Mapping[str, int] = field(default_factory=dict)
     options: Options = Options()
     dependencies: tuple[str, ...] = ()
+    left_out: tuple[Library, ...] = ()

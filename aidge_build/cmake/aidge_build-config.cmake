@@ -192,6 +192,9 @@ function(_aidge_where result target board cpu fpu board_path)
   if(board)
     _aidge_refuse_other_cpu("${target}" "${board}" "${flag_cpu}" "${board_path}")
     set(where "--board=${board}")
+    if(flag_float-abi STREQUAL "soft")
+      list(APPEND where "--fpu=none") # whatever the board has: kernels must not wait for an FPU
+    endif()
   elseif(NOT cpu AND NOT flag_cpu)
     if(CMAKE_CROSSCOMPILING)
       message(FATAL_ERROR "aidge_add_model(${target}): the flags of this project name no -mcpu. Name the target: "

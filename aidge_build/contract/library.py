@@ -40,6 +40,7 @@ _SHAPE = {
     "default_for?": [str],
     "needs?": [str],
     "order?": [str],
+    "per_mac?": {"int8?": (int, float), "float32?": (int, float), "float32_soft?": (int, float)},
 }
 _KEYS = {key.removesuffix("?") for key in _SHAPE}
 
@@ -103,6 +104,7 @@ class Library:
     needs: tuple[str, ...] = ()  # other libraries whose files its own include
     order: tuple[str, ...] = ()  # names of kernels: which comes first where neither is more specific
     static_files: Mapping[str, bytes] = field(default_factory=dict)
+    per_mac: Mapping[str, float] = field(default_factory=dict)  # typical instructions per multiply-accumulate, by type
 
     def kernels_for(self, operator_type: str, kinds: Collection[str] = ()) -> tuple[Kernel, ...]:
         """The kernels for a type of operator, and those for the kinds that the operator belongs to, as kernels of its type.
@@ -211,6 +213,7 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
         tuple(manifest.get("needs", ())),
         _order(manifest, {kernel.name for kernel in kernels}, where),
         static_files,
+        manifest.get("per_mac", {}),
     )
 
 

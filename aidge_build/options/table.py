@@ -87,7 +87,12 @@ MODEL = Group(
             metavar="CORE",
             alternatives="target",
         ),
-        Option("fpu", "with --cpu: the FPU, e.g. fpv5-sp-d16, or auto", "target", metavar="FPU"),
+        Option(
+            "fpu",
+            "with --cpu: the FPU, e.g. fpv5-sp-d16, or auto; none: -mfloat-abi=soft",
+            "target",
+            metavar="FPU",
+        ),
         Option(
             "lib",
             "kernel libraries in order of preference (default: the board's, or those made for the core)",

@@ -321,6 +321,9 @@ def _arguments(env, options):
         arguments += [option + "=" + word for word in _option_words(env, name, kind, options.get(name))]
     if options.get("board"):
         _refuse_other_cpu(env, options)
+        flags = {variable: _words(env, variable) for variable in FLAG_VARIABLES}
+        if _machine_flag(flags, "-mfloat-abi=") == "soft" and not options.get("fpu"):
+            arguments.append("--fpu=none")  # whatever the board has: kernels must not wait for an FPU
     return arguments
 
 

@@ -310,6 +310,11 @@ def test_cpu_and_fpu_come_from_the_flags_of_the_project(fresh):
     assert "--cpu=cortex-m7\n--fpu=fpv5-sp-d16\n" in text
 
 
+def test_flags_that_use_no_fpu_count_for_a_board_that_has_one(fresh):
+    call = "aidge_add_model(kws MODEL models/kws.onnx BOARD stm32f7)"
+    assert "--board=stm32f7\n--fpu=none\n" in model_command(fresh, call, *CROSS, "-DCMAKE_C_FLAGS=-mfloat-abi=soft")
+
+
 def test_flags_that_contradict_each_other_are_refused(fresh):
     message = refusal(
         fresh,

@@ -61,6 +61,11 @@ def test_a_named_board_is_handed_on(project):
     assert "--board=stm32f7" in command(project, "env['AIDGE_BOARD'] = 'stm32f7'")
 
 
+def test_flags_that_use_no_fpu_count_for_a_board_that_has_one(project):
+    assert "--board=stm32f7 --fpu=none" in command(project, "env.Append(CCFLAGS=['-mfloat-abi=soft'])", ", board='stm32f7'")
+    assert "--fpu" not in command(project, "env.Append(CCFLAGS=['-mfloat-abi=hard'])", ", board='stm32f7'")
+
+
 def test_flags_that_contradict_each_other_are_refused(project):
     message = refusal(project, "env.Append(CCFLAGS=['-mcpu=cortex-m7'], ASFLAGS=['-mcpu=cortex-m4'])")
     assert "contradict each other (-mcpu=cortex-m7 in CCFLAGS, -mcpu=cortex-m4 in ASFLAGS)" in message

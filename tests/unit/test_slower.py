@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: MIT
+"""Where the flags of a build choose slower kernels than the core has, the build says so in one line."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from aidge_build.compile import build_program
+from aidge_build.cores import left_out
+from aidge_build.errors import AidgeError
+from aidge_build.inputs import add_model_arguments, load
+
+DIGITS = Path(__file__).resolve().parents[2] / "examples/digits/digits.onnx"
+
+
+def said(*words: str, model: Path = DIGITS) -> list[str]:
+    """What the build says of its flags."""
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    notices = build_program(load(parser.parse_args([*words, str(model)]), "digits")).notices
+    return [notice for notice in notices if "kernels of" in notice]
+
+
+def test_a_core_that_may_have_what_the_flags_leave_out_is_named_with_the_flag_the_cost_and_the_help():
+    (line,) = said("--cpu=cortex-m33+nodsp", "--fpu=auto")
+    assert line.startswith("-mcpu=cortex-m33+nodsp: ") and "instead of faster ones of cortexm" in line
+    assert line.endswith("without +nodsp they take those, if the chip has DSP instructions")
+    assert "\n" not in line
+
+
+def test_vectors_that_the_flags_leave_out_are_named_with_what_they_would_save():
+    (line,) = said("--cpu=cortex-m55+nomve", "--fpu=auto")
+    assert "take kernels of cortexm instead of faster ones of helium, about " in line and line.count(" instructions;") == 1
+
+
+def test_a_build_that_uses_all_of_its_core_says_nothing():
+    for words in (
+        ("--cpu=cortex-m4", "--fpu=auto"),
+        ("--cpu=cortex-m3",),
+        ("--cpu=cortex-m0",),
+        ("--cpu=cortex-m55", "--fpu=auto"),
+        ("--board=stm32f7",),
+        ("--board=host",),
+    ):
+        assert said(*words) == [], words
+
+
+def test_a_core_without_an_fpu_loses_nothing_where_no_layer_wants_one():
+    assert said("--cpu=cortex-m4") == [] == said("--board=stm32f7", "--fpu=none")
+
+
+def test_a_named_library_is_the_users_choice():
+    assert said("--cpu=cortex-m33+nodsp", "--fpu=auto", "--lib=ref") == []
+
+
+def test_flags_without_an_fpu_count_for_a_board_that_has_one():
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    request = load(parser.parse_args(["--board=stm32f7", "--fpu=none", str(DIGITS)]), "digits")
+    assert "fpu" not in request.target.features and "dsp" in request.target.features
+    with pytest.raises(AidgeError, match="--fpu belongs to --cpu"):
+        load(parser.parse_args(["--board=stm32f7", "--fpu=auto", str(DIGITS)]), "digits")
+
+
+def test_the_cost_table_of_the_build_says_the_cost(tmp_path):
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    words = ["--cpu=cortex-m33+nodsp", "--fpu=auto"]
+    request = load(parser.parse_args([*words, str(DIGITS)]), "digits")
+    costs = {"armv7m": 300, "cortexm": 100, "ref": 900}
+    kernels = {kernel for library in (*request.libraries, *request.left_out) for kernel in library.kernels}
+    lines = ["schema = 1", 'name = "mine"', 'version = "1"', 'unit = "instructions"']
+    for library, kernel in sorted({(kernel.library, kernel.name) for kernel in kernels}):
+        lines += ["[[cost]]", f'library = "{library}"', f'kernel = "{kernel}"', f"fixed = {costs[library]}"]
+    (tmp_path / "costs.toml").write_text("\n".join(lines) + "\n")
+    (line,) = said(*words, "--select=cost", f"--cost-table={tmp_path / 'costs.toml'}")
+    assert "instead of" in line and "00 instructions by the cost table; " in line
+
+
+@pytest.mark.parametrize(
+    "cpu, features, flags",
+    [
+        ("cortex-m7", {"thumb2", "dsp"}, {"fpu": "-mfloat-abi=soft"}),
+        ("cortex-m33+nofp", {"thumb2", "dsp"}, {"fpu": "-mcpu=cortex-m33+nofp"}),
+        ("cortex-m3", {"thumb2"}, {}),
+        ("cortex-m55+nomve", {"thumb2", "dsp", "fpu"}, {"mve": "-mcpu=cortex-m55+nomve"}),
+        ("cortex-m4", {"thumb2", "fpu"}, {"dsp": "features without dsp"}),
+        ("host", set(), {}),
+        ("", set(), {}),
+    ],
+)
+def test_what_is_left_out_is_told_by_its_flag(cpu, features, flags):
+    assert {feature: cause.flag for feature, cause in left_out(cpu, frozenset(features)).items()} == flags

@@ -59,6 +59,12 @@ class Figures:
     flash_bytes: int
     start_up_instructions: int | None
     layers: tuple[LayerFigures, ...]
+    has_fpu: bool = True  # or is a core that is never built with one
+
+    @property
+    def core(self) -> str:
+        """The core for people: two boards may have the same one, with an FPU and without."""
+        return self.cpu if self.has_fpu else f"{self.cpu} without FPU"
 
     @property
     def title(self) -> str:

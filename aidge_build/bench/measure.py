@@ -90,6 +90,7 @@ def measure(case: Case, request: CompileRequest, board: Board, reference: str, m
         flash_bytes=flash,
         start_up_instructions=result.start_up_instructions,
         layers=tuple(_layer(program, layer, counts, count) for layer, counts in zip(program.layers, result.layers, strict=True)),
+        has_fpu="fpu" in board.features or "dsp" not in board.features,
     )
 
 

@@ -32,7 +32,7 @@ def _core(figures: Sequence[Figures], peers: Peers, colours: dict[str, int]) -> 
     model = cycle_model(figures[0].cpu)
     groups = [(title, [entry for entry in figures if entry.data == data]) for data, title in _TITLES.items()]
     return {
-        "cpu": escaped(figures[0].cpu.replace("cortex-m", "Cortex-M")),
+        "cpu": escaped(figures[0].core.replace("cortex-m", "Cortex-M")),
         "board": escaped(figures[0].board),
         "cycles": escaped(model.validation) if model else "not estimated (two issue slots, caches or vectors)",
         "groups": [

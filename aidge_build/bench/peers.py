@@ -11,7 +11,7 @@ from aidge_build.bench.figures import Figures
 from aidge_build.reading import read_json
 
 # Code for these cores is that for the Cortex-M4, on which the others were counted.
-_SAME_CODE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4"}
+_SAME_CODE = {"cortex-m7": "cortex-m4", "cortex-m33": "cortex-m4", "cortex-m33+nodsp": "cortex-m3"}
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,19 @@ class Peers:
 
     def counted(self, figure: str, entry: Figures) -> int | None:
         """`figure` of the interpreter on this model ("instructions", "arena_bytes", ...); it was counted for int8 only."""
-        cores = self.data.get("tflm_cmsis_nn", {}).get(figure, {})
-        return cores.get(_SAME_CODE.get(entry.cpu, entry.cpu), {}).get(entry.model) if entry.data == "int8" else None
+        if entry.data != "int8":
+            return None
+        core = _SAME_CODE.get(entry.cpu, entry.cpu)
+        found = self.data.get("tflm_cmsis_nn", {}).get(figure, {}).get(core, {}).get(entry.model)
+        return self._plain_c(entry.model, core) if found is None and figure == "instructions" else found
+
+    def _plain_c(self, model: str, core: str) -> int | None:
+        """Instructions of CMSIS-NN's kernels without an interpreter, where those were counted: `cmsis_nn_plain_c_<model>_...`."""
+        for name, cores in sorted(self.data.items()):
+            group = name.removeprefix("cmsis_nn_plain_c_").removesuffix("_instructions")
+            if group != name and model.startswith(group):
+                return cores.get(core)
+        return None
 
     def published_cycles(self, entry: Figures) -> int | None:
         """The fewest that anybody has published for a Cortex-M4 with this int8 model."""

@@ -13,7 +13,7 @@ from aidge_build.errors import AidgeError
 BEGIN, END = "<!-- figures: begin (written by `./sconsw bench --update`) -->", "<!-- figures: end -->"
 Column = tuple[str, Callable[[Figures, Peers], object]]
 
-_NAMES: tuple[Column, ...] = (("model", lambda entry, _: entry.model), ("core", lambda entry, _: entry.cpu))
+_NAMES: tuple[Column, ...] = (("model", lambda entry, _: entry.model), ("core", lambda entry, _: entry.core))
 _COUNTS: tuple[Column, ...] = (
     *_NAMES,
     ("instructions", lambda entry, _: entry.instructions),

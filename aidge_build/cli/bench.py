@@ -14,6 +14,7 @@ from aidge_build.bench.measure import DATA_ENDING, ENDINGS, Case, cases_in, meas
 from aidge_build.bench.page import render_page
 from aidge_build.bench.peers import Peers, read_peers
 from aidge_build.bench.record import Comparison, compare_with, read_record, record_text, require_same_compiler
+from aidge_build.bench.rows import Row, read_rows
 from aidge_build.bench.table import page_with, tables
 from aidge_build.boards import Board, load_board
 from aidge_build.cli.outcome import SCHEMA, Outcome
@@ -32,7 +33,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="DIR", type=Path, help=f"holds NAME{' or NAME'.join(ENDINGS.values())}, with NAME{DATA_ENDING}"
     )
-    parser.add_argument("--boards", default="mps2-an386", metavar="A,B", help="emulated boards (default: mps2-an386)")
+    boards = parser.add_mutually_exclusive_group()
+    boards.add_argument("--boards", default="mps2-an386", metavar="A,B", help="emulated boards (default: mps2-an386)")
+    boards.add_argument(
+        "--rows", metavar="F.toml", type=Path, help="boards with data and vectors for each, as in docs/benchmarks.toml"
+    )
     parser.add_argument("--models", metavar="A,B", help="only these names (default: all of the folder)")
     parser.add_argument("--data", default=",".join(ENDINGS), metavar="A,B", help=f"only these of {', '.join(ENDINGS)}")
     add_options(parser, options_named(MODEL, "lib", "optimize", "cost-table"))
@@ -61,18 +66,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
-    cases, boards = _cases(arguments), [load_board(name, []) for name in arguments.boards.split(",")]
+    cases = _cases(arguments)
+    rows = read_rows(arguments.rows, tuple(ENDINGS)) if arguments.rows else (Row(tuple(arguments.boards.split(","))),)
+    boards = {name: load_board(name, []) for row in rows for name in row.boards}
     compiler = f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}"
     if arguments.costs:
-        return _costs(arguments, cases, boards, compiler)
+        return _costs(arguments, cases, list(boards.values()), compiler)
     record = read_record(arguments.check) if arguments.check else None
     if record:
         require_same_compiler(record, compiler, str(arguments.check))
     peers = read_peers(arguments.peers)
-    work = [(case, board) for case in cases for board in boards]
+    work = [(case, boards[name], row) for case in cases for row in rows if row.takes(case.data) for name in row.boards]
     figures = [
-        measure(case, _request(arguments, case, board), board, arguments.reference, arguments.vectors)
-        for case, board in with_progress("BENCH", work, _title)
+        measure(case, _request(arguments, case, board), board, arguments.reference, row.most_vectors(arguments.vectors))
+        for case, board, row in with_progress("BENCH", work, _title)
     ]
     data = {"compiler": compiler, "results": [entry.as_json() for entry in figures]}
     _write(arguments, figures, peers, compiler, data)
@@ -118,8 +125,8 @@ def _request(arguments: argparse.Namespace, case: Case, board: Board) -> Compile
     return load(parser.parse_args(words), NAME_TO_LOOK_AT)
 
 
-def _title(task: tuple[Case, Board]) -> str:
-    case, board = task
+def _title(task: tuple[Case, Board, Row]) -> str:
+    case, board, _ = task
     return f"{case.model} {case.data} on {board.name}"
 
 
@@ -150,7 +157,7 @@ def _verdict(found: Comparison, is_checked: bool) -> list[str]:
 def _costs(arguments: argparse.Namespace, cases: Sequence[Case], boards: Sequence[Board], compiler: str) -> Outcome:
     board = require_one_board(boards, arguments.unit)
     figures = []
-    for case, board in with_progress("BENCH", [(case, board) for case in cases], _title):
+    for case, board, _ in with_progress("BENCH", [(case, board, Row((board.name,))) for case in cases], _title):
         figures += measure_alternatives(
             case, _request(arguments, case, board), board, arguments.reference, arguments.vectors or 1
         )

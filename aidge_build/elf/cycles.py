@@ -83,8 +83,8 @@ _MODELS = {
 
 def cycle_model(cpu: str, multiplier_cycles: int = 1) -> CycleModel | None:
     """The model of a core whose products of 32 bits take so many cycles, or None where no simple table describes it (two issue
-    slots, caches, vectors)."""
-    model = _MODELS.get(cpu)
+    slots, caches, vectors). What follows a + takes instructions away and changes none."""
+    model = _MODELS.get(cpu.partition("+")[0])
     if model is None or multiplier_cycles == 1:
         return model
     return replace(model, slow={**model.slow, "mul": multiplier_cycles, "muls": multiplier_cycles})

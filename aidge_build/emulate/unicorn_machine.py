@@ -61,11 +61,12 @@ class _Machine:
     def __init__(self, program: Program):
         self.program = program
         board = program.board
-        if board.cpu not in _CPU_MODELS:
+        core = board.cpu.partition("+")[0]  # what an extension leaves out is not asked for
+        if core not in _CPU_MODELS:
             raise AidgeError(f"Unicorn has no {board.cpu}", where=f"board {board.name}", hint='emulator = "qemu"', code="RUN")
         self.memories: dict[Region, mmap.mmap] = {}
         self.machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
-        self.machine.ctl_set_cpu_model(_CPU_MODELS[board.cpu])
+        self.machine.ctl_set_cpu_model(_CPU_MODELS[core])
         for region in board.regions:
             self._map(region)
         self._map(_SYSTEM)

@@ -10,6 +10,7 @@ from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SY
 from .packing import FIELD, sums_fit, taps_last_channels
 
 FEATURES = frozenset({"thumb2"})
+FEWEST_PRODUCTS = 1000
 
 
 def _one_group(view: NodeView) -> str:
@@ -21,6 +22,12 @@ def _fitting(view: NodeView) -> str:
     return "" if fits else f"sums of a pixel take more than {FIELD} bits"
 
 
+def _few_products(view: NodeView) -> str:
+    count = view.multiply_accumulates
+    return "" if count >= FEWEST_PRODUCTS else f"{count} multiply-accumulates, wants at least {FEWEST_PRODUCTS}"
+
+
+ENOUGH_PRODUCTS = Predicate("products that pay for the text of a kernel", _few_products)
 ONE_GROUP = Predicate("one group", _one_group)
 FITTING_SUMS = Predicate(f"sums of {FIELD} bits", _fitting)
 

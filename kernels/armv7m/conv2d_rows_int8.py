@@ -14,7 +14,7 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import convolution_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
-from .conditions import ONE_GROUP, linear_spec
+from .conditions import ENOUGH_PRODUCTS, ONE_GROUP, linear_spec
 from .conv2d_int8 import MOST_SCRATCH_BYTES
 from .fc_int8 import SCRATCH_BYTES, rows_struct
 from .packing import form_of, head, taps_last_channels
@@ -32,7 +32,7 @@ def _fits(view: NodeView) -> str:
     return "" if scratch_bytes(view) <= MOST_SCRATCH_BYTES else "too many taps for the scratch"
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("taps that fit the scratch", _fits)))
+@kernel(("Conv1D", "Conv2D"), linear_spec(ENOUGH_PRODUCTS, ONE_GROUP, Predicate("taps that fit the scratch", _fits)))
 class Conv2dRowsInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

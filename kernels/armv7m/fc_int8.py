@@ -10,14 +10,14 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import linear_spec
+from .conditions import ENOUGH_PRODUCTS, linear_spec
 from .packing import form_of, head
 from .rows import GROUP, entry, pack_numbers, pack_rows, rows_texts
 
 SCRATCH_BYTES = 28 + 4 * GROUP  # of aidge_armv7m_row_block
 
 
-@kernel("FC", linear_spec(form=ROW_MAJOR))
+@kernel("FC", linear_spec(ENOUGH_PRODUCTS, form=ROW_MAJOR))
 class FcInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 import helium_harness
 import pytest
 import test_armv6m_linear
+import test_armv7m_linear
 from armv6m_harness import accepted
 
 from aidge_build.elf.disassembly import CONDITIONS, read_disassembly
@@ -48,11 +49,46 @@ def armv8m_baseline_lacks(name: str, operands: tuple[str, ...], size_bytes: int)
     return armv6m_lacks(name, operands, size_bytes)
 
 
+# ARMv7-M Architecture Reference Manual (DDI 0403), A7.7, without the DSP extension, the FPU and coprocessors.
+ARMV7M = ARMV6M | set(
+    """bfc bfi cbz cbnz clrex clz ldmdb ldmea ldrbt ldrd ldrex ldrexb ldrexh ldrht ldrsbt ldrsht ldrt mla mls movt movw orn pld
+    pli rbit rrx sbfx sdiv smlal smull ssat ssbb stmdb strbt strd strex strexb strexh strht strt subw addw tbb tbh teq ubfx udiv
+    umlal umull usat""".split()
+)
+# What Armv8-M Mainline adds to it (DDI 0553).
+ARMV8M_MAINLINE = ARMV7M | ARMV8M_BASELINE
+
+
+def _armv7m_knows(name: str, known: set[str]) -> bool:
+    if name.startswith("it") and not name.strip("ite"):
+        return True
+    bare = name.removesuffix("s") if name.removesuffix("s") in known else name
+    if bare in known:
+        return True
+    return name[-2:] in CONDITIONS and _armv7m_knows(name[:-2], known)
+
+
+def armv7m_lacks(name: str, operands: tuple[str, ...], size_bytes: int) -> bool:
+    """Whether a Cortex-M3 has no such instruction."""
+    return not _armv7m_knows(name, ARMV7M)
+
+
+def armv8m_mainline_lacks(name: str, operands: tuple[str, ...], size_bytes: int) -> bool:
+    """Whether a Cortex-M33 without DSP extension and FPU has no such instruction."""
+    return not _armv7m_knows(name, ARMV8M_MAINLINE)
+
+
 # Of a core: a board, the cases of its library, and what the core lacks.
 Lacks = Callable[[str, tuple[str, ...], int], bool]
 CORES: dict[str, tuple[str, Callable[[], list], Lacks]] = {
     "cortex-m0plus": ("rp2040", lambda: accepted(test_armv6m_linear.candidates())[::4], armv6m_lacks),
     "cortex-m23": ("m2354", lambda: accepted(test_armv6m_linear.candidates())[::12], armv8m_baseline_lacks),
+    "cortex-m3": ("mps2-an385", lambda: accepted(test_armv7m_linear.candidates())[::6], armv7m_lacks),
+    "cortex-m33+nodsp": (
+        "mps2-an505-nodsp",
+        lambda: accepted(test_armv7m_linear.candidates())[::12],
+        armv8m_mainline_lacks,
+    ),
 }
 
 
@@ -83,3 +119,17 @@ def test_programs_have_no_instruction_that_the_core_lacks(core, flags, tmp_path)
 )
 def test_what_armv6m_lacks_is_seen(name, operands, size_bytes):
     assert armv6m_lacks(name, operands, size_bytes)
+
+
+@pytest.mark.parametrize(
+    "name",
+    """smlad smlald smlabb smlsd smmul smmla smuad smulbb qadd qadd16 qsub sadd16 sel sxtab sxtah sxtb16 sxtab16 uxtab uadd8
+    umaal usad8 pkhbt pkhtb ssat16 usat16 shadd8 vadd.f32 vmov vldr vpush vcvt.f32.s32 vldrb.8 smmulr smladne""".split(),
+)
+def test_what_cores_without_dsp_lack_is_seen(name):
+    assert armv7m_lacks(name, (), 4) and armv8m_mainline_lacks(name, (), 4)
+
+
+@pytest.mark.parametrize("name", ["smlal", "movlt", "it", "itte", "ldrsb", "subs", "bne", "tbb", "ssat", "adcs", "ldrdne"])
+def test_what_cores_without_dsp_have_is_let_through(name):
+    assert not armv7m_lacks(name, (), 4)

@@ -20,6 +20,7 @@ NAMES = (
     "mps2-an386-nofpu",
     "mps2-an500",
     "mps2-an505",
+    "mps2-an505-nodsp",
     "mps3-an547",
     "netduinoplus2",
     "rp2040",

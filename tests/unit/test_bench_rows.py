@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What a bench measures is a file: boards, data and vectors in rows; whatever else stands there is refused with its place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from aidge_build.bench.figures import Figures
+from aidge_build.bench.peers import Peers
+from aidge_build.bench.rows import Row, read_rows
+from aidge_build.boards import load_board
+from aidge_build.errors import AidgeError
+
+OURS = Path(__file__).resolve().parents[2] / "docs" / "benchmarks.toml"
+KINDS = ("int8", "float")
+
+
+def rows(folder: Path, text: str):
+    path = folder / "rows.toml"
+    path.write_text(text)
+    return read_rows(path, KINDS)
+
+
+def test_a_row_takes_its_data_and_the_fewer_vectors(tmp_path):
+    whole, part = rows(tmp_path, '[[rows]]\nboards = ["a"]\n[[rows]]\nboards = ["b", "c"]\ndata = ["int8"]\nvectors = 2\n')
+    assert whole == Row(("a",)) and part.boards == ("b", "c")
+    assert [row.takes(data) for row in (whole, part) for data in KINDS] == [True, True, True, False]
+    assert [whole.most_vectors(None), whole.most_vectors(5), part.most_vectors(None), part.most_vectors(5)] == [None, 5, 2, 2]
+    assert part.most_vectors(1) == 1
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("[[rows", "not a TOML file"),
+        ("", "wants tables"),
+        ("rows = 3", "wants tables"),
+        ('title = "x"\n[[rows]]\nboards = ["a"]', "wants tables"),
+        ("[[rows]]\nvectors = 1", "row 1.*names no boards"),
+        ('[[rows]]\nboards = ["a"]\n[[rows]]\nboards = [1]', "row 2.*names no boards"),
+        ('[[rows]]\nboards = ["a"]\nvectors = 0', "'vectors': 0"),
+        ('[[rows]]\nboards = ["a"]\nvectors = true', "'vectors' with True"),
+        ('[[rows]]\nboards = ["a"]\ndata = ["int4"]', "'data'.*int4"),
+        ('[[rows]]\nboards = ["a"]\ncolour = "red"', "'colour'"),
+    ],
+)
+def test_a_file_that_is_no_rows_is_refused(tmp_path, text, message):
+    with pytest.raises(AidgeError, match=message):
+        rows(tmp_path, text)
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(AidgeError, match="cannot|read"):
+        read_rows(tmp_path / "no.toml", KINDS)
+
+
+def test_our_rows_name_a_board_for_each_kind_of_core():
+    found = [load_board(name) for row in read_rows(OURS, KINDS) for name in row.boards]
+    assert {board.cpu for board in found} >= {
+        *("cortex-m0plus", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m33+nodsp", "cortex-m55")
+    }
+    assert {frozenset({"thumb2", "dsp"}), frozenset({"thumb2", "dsp", "fpu"})} <= {board.features for board in found}
+
+
+def figures(cpu: str, model: str = "kws_dscnn", data: str = "int8", has_fpu: bool = True) -> Figures:
+    numbers = dict.fromkeys(
+        """vectors differing_values instructions cycles macs macs_executed peak_bytes arena_bytes scratch_bytes stack_bytes
+        code_bytes weights_bytes flash_bytes start_up_instructions""".split(),
+        5,
+    )
+    return Figures(model=model, data=data, board="b", cpu=cpu, layers=(), has_fpu=has_fpu, **numbers)
+
+
+def test_cores_without_an_interpreter_are_compared_with_the_kernels_alone():
+    peers = Peers(
+        {
+            "tflm_cmsis_nn": {"instructions": {"cortex-m4": {"kws_dscnn": 40}}},
+            "cmsis_nn_plain_c_kws_instructions": {"about": "how", "cortex-m3": 20, "cortex-m0plus": 30},
+        }
+    )
+    counted = {
+        cpu: peers.counted("instructions", figures(cpu)) for cpu in ("cortex-m4", "cortex-m3", "cortex-m0plus", "cortex-m55")
+    }
+    assert counted == {"cortex-m4": 40, "cortex-m3": 20, "cortex-m0plus": 30, "cortex-m55": None}
+    assert peers.counted("instructions", figures("cortex-m33+nodsp")) == 20
+    assert peers.counted("instructions", figures("cortex-m3", model="other")) is None
+    assert peers.counted("instructions", figures("cortex-m3", data="float")) is None
+    assert peers.counted("arena_bytes", figures("cortex-m3")) is None
+    assert peers.instruction_ratio(figures("cortex-m3")) == 4
+
+
+def test_a_core_without_its_fpu_says_so():
+    assert [figures("cortex-m4", has_fpu=has).core for has in (True, False)] == ["cortex-m4", "cortex-m4 without FPU"]

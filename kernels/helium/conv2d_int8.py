@@ -241,7 +241,11 @@ class Driver:
         plan, arguments = self.plan, [Input(0), Output(0), Constant("stream", stream)]
         if plan.scratch_bytes:
             arguments.append(Scratch())
-        sources = ("product.h", *(("rows.h",) if plan.staging else ()), *(("patches.h",) if plan.patches else ()))
+        sources = (
+            "product.h",
+            *((f"{plan.staging.copies}.h",) if plan.staging else ()),
+            *(("patches.h",) if plan.patches else ()),
+        )
         return Call(self.name, sources, tuple(arguments), self.note, tuple(self.texts()), facts=self.facts)
 
     def texts(self) -> list[str]:
@@ -301,7 +305,9 @@ class Driver:
     def _copy(self, row: str) -> str:
         """The rows that output row `row` sees."""
         shape = self.shape
-        return f"aidge_helium_rows(x, rows, {row} * {shape.stride_height} - {shape.top}, stream[16], &staged);"
+        return (
+            f"aidge_helium_{self.plan.staging.copies}(x, rows, {row} * {shape.stride_height} - {shape.top}, stream[16], &staged);"
+        )
 
     def _groups(self) -> list[str]:
         """Windows of several output rows side by side: blocks of pixels go across the ends of rows."""

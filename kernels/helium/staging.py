@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from .geometry import Geometry
 
+MANY_BYTES = 64  # of a row, which are copied four vectors at a time
 SLACK = 16  # bytes behind the rows: whole vectors are read
 
 
@@ -22,6 +23,17 @@ class Staging:
         return cls(shape, -(-shape.reached_width * shape.channels // 4) * 4)
 
     @property
+    def copied(self) -> int:
+        """Bytes of a row of the input."""
+        left = min(self.geometry.left, self.geometry.reached_width)
+        return min(self.geometry.in_width, self.geometry.reached_width - left) * self.geometry.channels
+
+    @property
+    def copies(self) -> str:
+        """The C function that fills the copies; its text is in a header of this name, without what stands before it."""
+        return "wide_rows" if self.copied >= MANY_BYTES else "rows"
+
+    @property
     def bytes(self) -> int:
         return self.geometry.kernel_height * self.row_bytes + SLACK
 
@@ -29,7 +41,6 @@ class Staging:
         """The beginning of the function that uses the copies: `rows`, filled with the zero point, and `staged`."""
         shape = self.geometry
         left = min(shape.left, shape.reached_width)
-        copied = min(shape.in_width, shape.reached_width - left)
         fields = (
             shape.kernel_height,
             self.row_bytes,
@@ -37,7 +48,7 @@ class Staging:
             shape.in_width * shape.channels,
             shape.dilation_height,
             left * shape.channels,
-            copied * shape.channels,
+            self.copied,
         )
         return [
             f"static const aidge_helium_rows_shape staged = {{{', '.join(map(str, fields))}}};",

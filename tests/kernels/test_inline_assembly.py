@@ -40,6 +40,7 @@ CALLS = {
     },
     "helium": {
         "copies.h": ("aidge_helium_copy((int8_t *)p, (const int8_t *)q, i);", "aidge_helium_fill((int8_t *)p, i, j);"),
+        "wide_rows.h": ("aidge_helium_wide_copy((int8_t *)p, (const int8_t *)q, i);",),
         "reformat.h": (
             "aidge_helium_strided_bytes((int8_t *)p, i, (const int8_t *)q, 1, j);",
             "aidge_helium_strided_bytes((int8_t *)p, 1, (const int8_t *)q, i, j);",
@@ -54,7 +55,7 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 8, "helium": 13}
+STATEMENTS = {"cortexm": 8, "helium": 14}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

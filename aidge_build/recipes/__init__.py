@@ -8,6 +8,7 @@ from aidge_build.graph.view import GraphView
 from aidge_build.recipes.check import checked
 from aidge_build.recipes.dequantize_constants import dequantize_constants
 from aidge_build.recipes.expand_qlinear import expand_qlinear
+from aidge_build.recipes.flatten_products import flatten_products
 from aidge_build.recipes.fold_quantize import fold_quantize
 from aidge_build.recipes.fuse_activations import fuse_activations
 from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
@@ -28,6 +29,7 @@ RECIPES: tuple[Recipe, ...] = (
     fold_quantize,
     expand_qlinear,
     quantize_constants,
+    flatten_products,
     move_views,
     fuse_pad,
     fuse_fully_connected,

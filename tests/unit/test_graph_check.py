@@ -99,6 +99,9 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
         CONVOLUTION[: CONVOLUTION.index(" c = ")].replace(" a = ", " y = "), "int8[1,3,6,6] x", "float[1,4,?,?] y",
         **{name: values for name, values in QDQ.items() if name not in ("sy", "zy")},
     ),
+    "flatten_products": lambda: sample(
+        "a = MatMul(x, w) b = Add(c, a) y = Relu(b)", "float[2,3,5] x", "float[2,3,4] y", w=floats(5, 4), c=floats(4)
+    ),
     "fuse_pad": lambda: sample(
         "p = Pad(x, pads) a = Conv<strides=[1,2]>(p, w) q = Pad(a, pads) y = AveragePool<kernel_shape=[2,3]>(q)",
         "float[1,3,6,6] x", "float[1,4,?,?] y", w=floats(4, 3, 3, 2), pads=numpy.array([0, 0, 1, 1, 0, 0, 2, 2]),
@@ -195,7 +198,7 @@ def damaged_nodes(view: GraphView, node: Node) -> Iterator[Node]:
             yield node.with_(operator=operator)
     for index, name in enumerate(node.inputs):
         yield node.with_(inputs=(*node.inputs[:index], *node.inputs[index + 1 :]))
-        if index and node.inputs[index - 1] != name:
+        if index and node.inputs[index - 1] != name and node.type != "Add":  # which means the same either way
             yield node.with_(inputs=(*node.inputs[: index - 1], name, node.inputs[index - 1], *node.inputs[index + 1 :]))
         for other, tensor in view.tensors.items():
             same = name and (tensor.dims, tensor.dtype) == (view.tensor(name).dims, view.tensor(name).dtype)

@@ -7,6 +7,7 @@ import numpy
 import pytest
 
 from aidge_build.recipes import simplify
+from aidge_build.recipes.flatten_products import flatten_products
 from aidge_build.recipes.fuse_activations import fuse_activations
 from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
@@ -114,6 +115,42 @@ def test_matmul_and_add_become_a_fully_connected_layer():
     )
     after = fuse_fully_connected(before)
     assert types(after) == ["FC", "ReLU"] and same_meaning(before, after)
+
+
+def test_a_product_of_a_sequence_with_weights_becomes_a_fully_connected_layer_between_views():
+    before = graph(
+        "a = MatMul(x, w) b = Add(c, a) d = MatMul(b, v) y = Relu(d)",
+        inputs="float[2,3,5] x",
+        outputs="float[2,3,6] y",
+        constants={"w": floats(5, 4), "c": floats(4), "v": floats(4, 6)},
+    )
+    after = fuse_fully_connected(flatten_products(before))
+    assert types(after) == ["Reshape", "FC", "Reshape", "Reshape", "FC", "Reshape", "ReLU"] and same_meaning(before, after)
+
+
+@pytest.mark.parametrize(
+    ("added", "dims"), [("c", (3, 4)), ("c", (1,)), ("c", (2, 1, 1, 4)), ("x", ())], ids=["rows", "one", "more axes", "itself"]
+)
+def test_what_is_no_bias_is_added_behind_the_views(added, dims):
+    before = graph(
+        f"a = MatMul(x, w) y = Add(a, {'a' if added == 'x' else 'c'})",
+        inputs="float[2,3,5] x",
+        outputs="float[?,?,?,4] y" if len(dims) == 4 else "float[2,3,4] y",
+        constants={"w": floats(5, 4), **({"c": floats(*dims)} if dims else {})},
+    )
+    after = flatten_products(before)
+    assert types(after) == ["Reshape", "MatMul", "Reshape", "Add"] and same_meaning(before, after)
+
+
+def test_products_of_matrices_vectors_and_computed_weights_stay():
+    for inputs, outputs, constants in (
+        ("float[3,5] x", "float[3,4] y", {"w": floats(5, 4)}),
+        ("float[2,3,5] x", "float[2,3] y", {"w": floats(5)}),
+        ("float[2,3,5] x", "float[2,3,4] y", {"w": floats(2, 5, 4)}),
+        ("float[2,3,5] x, float[5,4] w", "float[2,3,4] y", {}),
+    ):
+        view = graph("y = MatMul(x, w)", inputs=inputs, outputs=outputs, constants=constants)
+        assert types(flatten_products(view)) == ["MatMul"]
 
 
 def test_gemm_with_factors_and_a_scalar_bias_becomes_a_fully_connected_layer():

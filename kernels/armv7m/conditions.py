@@ -22,12 +22,17 @@ def _fitting(view: NodeView) -> str:
     return "" if fits else f"sums of a pixel take more than {FIELD} bits"
 
 
+def _least_memory(view: NodeView) -> str:
+    return "" if view.objective != "size" else "it needs scratch, and the build asks for the least memory (--optimize size)"
+
+
 def _few_products(view: NodeView) -> str:
     count = view.multiply_accumulates
     return "" if count >= FEWEST_PRODUCTS else f"{count} multiply-accumulates, wants at least {FEWEST_PRODUCTS}"
 
 
 ENOUGH_PRODUCTS = Predicate("products that pay for the text of a kernel", _few_products)
+ROOM = Predicate("room for scratch", _least_memory)
 ONE_GROUP = Predicate("one group", _one_group)
 FITTING_SUMS = Predicate(f"sums of {FIELD} bits", _fitting)
 
@@ -38,5 +43,5 @@ def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
         inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),
         features=FEATURES,
-        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, *predicates),
+        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, ROOM, *predicates),
     )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import harness
 import helium_harness
@@ -17,5 +18,8 @@ class Case(helium_harness.Case):
 
 
 def of_this_library(cases: Iterable[harness.Case]) -> list[Case]:
-    """The same nodes and values, for kernels of this library."""
-    return [Case(entry.view, entry.values) for entry in cases]
+    """The same nodes and values, for kernels of this library, which take none of a build for the least memory."""
+    return [
+        Case(replace(entry.view, objective="balanced" if entry.view.objective == "size" else entry.view.objective), entry.values)
+        for entry in cases
+    ]

@@ -64,3 +64,9 @@ def test_the_c_versions_equal_the_meaning_on_this_machine():
 def test_the_result_does_not_depend_on_compiler_options(flags):
     cases = accepted(of_this_library(int8_case(2, *edge) for edge in [*OWN_EDGES, *EDGES[:: 1 if STRESS else 3]]))
     assert run(cases, *flags, board=BOARD) == []
+
+
+def test_a_build_for_the_least_memory_gets_no_kernel_that_needs_scratch():
+    (entry,) = accepted(of_this_library([int8_case(0, *OWN_EDGES[5])]))
+    assert "least memory" in entry.kernel.spec.rejection(built_for(entry, "size").view, entry.features, "onnx")
+    assert entry.kernel.spec.rejection(built_for(entry, "speed").view, entry.features, "onnx") == ""

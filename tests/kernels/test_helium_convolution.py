@@ -82,6 +82,30 @@ def extreme_convolution(seed, channels, outputs, scales, groups=1):
     )
 
 
+def far_levels(multiplier, zero_point):
+    """Pointwise, every product as large as it can be: levels that leave int8 by far, of both signs, and ties."""
+    random = Randomness(7)
+    data = random.data(1, 16, 4, 5).with_(quantization=per_tensor(0.5, 0))
+    signs = random.numbers.random((1, 1, 4, 5)) < 0.5
+    values = numpy.broadcast_to(numpy.where(signs, -128, 127), data.dims).astype(numpy.int8)
+    values[0, :, 0] = random.int8(16, 5) // 16
+    weights = numpy.stack([numpy.full(16, -127), numpy.full(16, 127), *random.int8(2, 16)]).astype(numpy.int8)
+    tensors = [data, constant("w", weights.reshape(4, 16, 1, 1), per_tensor(multiplier, 0))]
+    window = Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0))
+    return case(Conv(window=window), tensors, [values], quantization=per_tensor(0.5, zero_point))
+
+
+# (multiplier, zero point, whether levels are rounded by addition): the largest sum is 16 * 127 * 128
+FAR_LEVELS = [
+    (0.1249, -128, True),
+    (0.1251, -128, False),
+    (0.2, -128, False),
+    (0.1249, 3, False),
+    (0.125 / 4096, 64, True),
+    (0.125 / 4096, 63, False),
+]
+
+
 def candidates():
     edges = [convolution(index, *edge) for index, edge in enumerate(EDGES)]
     many, few = (1e-30, 1e30, 2.0**-14, 2.0**-20), (1e-38, 1.0, 2.0**-12)
@@ -91,7 +115,13 @@ def candidates():
         extreme_convolution(3, 32, 4, many, groups=2),
         extreme_convolution(4, 2, 4, many, groups=2),
     ]
+    extremes += [far_levels(*numbers[:2]) for numbers in FAR_LEVELS]
     return [*edges, *extremes, *(random_convolution(1000 + seed) for seed in range(RANDOM_CASES)), *grouped_cases()]
+
+
+def test_levels_are_rounded_by_addition_where_the_zero_point_is_even_and_they_fit_16_bits():
+    found = [any("vmovnt.i32" in text for text in far_levels(*numbers[:2]).call.texts) for numbers in FAR_LEVELS]
+    assert found == [adds for *_, adds in FAR_LEVELS]
 
 
 def test_groups_are_computed_by_a_kernel_of_their_own():

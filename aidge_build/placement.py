@@ -24,6 +24,7 @@ from aidge_build.schedule.joint import Joining, Part, candidates, compatible
 from aidge_build.schedule.schedule import Schedule, buffers_of, make_schedule
 
 MOST_JOININGS = 24  # concatenations and splits that are tried without a copy
+LARGEST_TENSOR_BYTES = (1 << 31) - 1
 ARENA_ALIGNMENT = 16  # bytes: enough for every core's widest access
 
 
@@ -46,6 +47,7 @@ def plan_memory(
     assignment: Assignment, demands: Callable[[Node], Demands], options: Options, board: Board | None
 ) -> tuple[Schedule, Placed]:
     """The schedule and its places with the smaller peak: with what kernels allow to share, unless that makes it worse."""
+    _refuse_giants(assignment.view, board)
     outside = options.io == "caller"
     plain = make_schedule(assignment, demands, "plain", io_outside=outside)
     shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model == "default" else plain
@@ -57,6 +59,20 @@ def plan_memory(
     if options.memory_model == "default":
         schedule, peak = _join(assignment, demands, outside, schedule, peak)
     return schedule, place(schedule, peak, assignment.view, options, board)
+
+
+def _refuse_giants(view: GraphView, board: Board | None) -> None:
+    """Kernels count elements and bytes in int32_t: what is larger fits no core that this is for."""
+    for name, tensor in view.tensors.items():
+        if not tensor.is_constant and tensor.size_bytes > LARGEST_TENSOR_BYTES:
+            ram = sum(region.length_bytes for region in board.regions if region.kind == "ram") if board else 0
+            limit = f"board {board.name} has {ram:,} B of RAM" if board and ram else f"the limit is {LARGEST_TENSOR_BYTES:,} B"
+            raise AidgeError(
+                f"it needs {tensor.size_bytes:,} B, {limit}",
+                where=f"tensor '{name}'",
+                code="PLAN01",
+                hint="export the model for a smaller input",
+            )
 
 
 def _join(

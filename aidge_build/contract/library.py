@@ -219,12 +219,10 @@ def load_library(files: Mapping[str, bytes], where: str) -> Library:
 
 def _order(manifest: Mapping, names: Collection[str], where: str) -> tuple[str, ...]:
     wanted = manifest.get("order", [])
-    unknown = wanted if not isinstance(wanted, list) else [name for name in wanted if name not in names]
+    unknown = [name for name in wanted if name not in names]
     if unknown:
-        what = (
-            f"`order` names {unknown[0]!r}, which is no kernel" if isinstance(wanted, list) else "`order` wants a list of kernels"
-        )
-        raise AidgeError(what, where=f"{where}/{MANIFEST}", code="LIBRARY", tried=sorted(names))
+        what = f"`order` names {unknown[0]!r}, which is no kernel"
+        raise AidgeError(what, where=f"{where}/{MANIFEST}", code="LIBRARY", tried=sorted(names), hint="name those of the library")
     return tuple(wanted)
 
 
@@ -303,7 +301,7 @@ def _manifest(files: Mapping[str, bytes], where: str) -> dict:
 
 def _check_default(manifest: Mapping, where: str) -> None:
     wanted = manifest.get("default_for", [])
-    if not isinstance(wanted, list) or any(feature not in CPU_FEATURES for feature in wanted):
+    if any(feature not in CPU_FEATURES for feature in wanted):
         raise AidgeError(
             f"`default_for` wants a list of what a core must have, got {wanted!r}",
             where=where,

@@ -86,7 +86,7 @@ def _replay(plan: MemoryPlan) -> None:
         live[:, index] = 0
         if not begins:
             continue
-        for other in numpy.flatnonzero((live[0] < high) & (low < live[1])):
+        for other in ((live[0] < high) & (low < live[1])).nonzero()[0]:
             if not _is_allowed(plan.placements[other], plan.placements[index], leads):
                 raise _overlap(step, plan.placements[other], plan.placements[index])
         live[:, index] = low, high

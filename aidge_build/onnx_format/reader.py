@@ -18,6 +18,8 @@ from aidge_build.onnx_format.text import text_of
 from aidge_build.onnx_format.types import dtype_of
 from aidge_build.onnx_format.wire import check_wire
 
+MOST_NODES = 50_000
+MOST_WIRES = 500_000
 OLDEST_IR = 3
 OLDEST_OPSET = 6
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
@@ -67,6 +69,8 @@ def _model(model: onnx.ModelProto, external: Mapping[str, bytes]) -> OnnxModel:
             hint="inline them first: onnx.inliner.inline_local_functions",
         )
     graph = model.graph
+    _refuse_too_many(len(graph.node), "nodes", MOST_NODES)
+    _refuse_too_many(sum(len(node.input) + len(node.output) for node in graph.node), "inputs and outputs of nodes", MOST_WIRES)
     if len(graph.sparse_initializer):
         name = text_of(graph.sparse_initializer[0].values.name)
         raise AidgeError(f"sparse initialiser '{name}': sparse tensors are not supported", code="MODEL", hint="store it dense")
@@ -79,6 +83,16 @@ def _model(model: onnx.ModelProto, external: Mapping[str, bytes]) -> OnnxModel:
         tuple(_values("input", graph.input)),
         tuple(_values("output", graph.output)),
     )
+
+
+def _refuse_too_many(count: int, what: str, limit: int) -> None:
+    """Said before any work begins; up to the limit work grows with the size of the model."""
+    if count > limit:
+        raise AidgeError(
+            f"the model has {count:,} {what}, the limit is {limit:,}",
+            code="MODEL",
+            hint="so much is no model for firmware; was a loop unrolled? Export it with shorter inputs",
+        )
 
 
 def _versions(model: onnx.ModelProto) -> dict[str, int]:

@@ -23,6 +23,10 @@ STATES = 200_000
 PROBE_STATES = 2_000
 BEAM_WIDTH = 32
 CUTS = 48
+MOST_CUT_NODES = 200_000  # of all the flows together
+MOST_STEPS = 400_000  # of one search: from a state where a thousand operations are ready there are a thousand
+MOST_BITS = 1 << 28  # of the states that a search remembers
+MOST_BEAM_STEPS = 300_000
 Link = tuple[int, "Link"] | None  # the operations that have run, the last one first
 
 
@@ -55,7 +59,7 @@ def best_order(question: OrderQuestion, states: int = STATES) -> Order:
     bound = max([question.start_bytes, walker.last_step_bytes(), *(walker.least_bytes(index) for index in given)])
     visited = len(given) + 1
     for limit in (min(PROBE_STATES, states), states):
-        if bound >= best_bytes:
+        if bound >= best_bytes or walker.is_exhausted:
             break
         if limit > PROBE_STATES:
             bound = max(bound, _cut_bound(question, walker, best_bytes))
@@ -74,8 +78,8 @@ def best_order(question: OrderQuestion, states: int = STATES) -> Order:
 def _cut_bound(question: OrderQuestion, walker: _Walker, enough_bytes: int) -> int:
     """The cut bound of the operations with the largest working sets; stops at a bound that proves `enough_bytes`."""
     heaviest = sorted(range(len(question.operations)), key=lambda index: (-walker.least_bytes(index), index))
-    best = 0
-    for index in heaviest[:CUTS]:
+    best, nodes = 0, len(question.operations) + len(question.sizes)
+    for index in heaviest[: min(CUTS, 1 + MOST_CUT_NODES // nodes)]:
         best = max(best, cut_bound(question, index) + walker.added_bytes(index))
         if best >= enough_bytes:
             break
@@ -110,9 +114,12 @@ class _Walker:
             for other in _bits(before):
                 after[other].append(index)
         self.after = after
+        self.steps = 0
+        self.is_exhausted = False  # whether a search has used up its steps: another one would do the same
 
     def step(self, index: int, done: int, live: int) -> tuple[int, int]:
         """(bytes while the operation runs, bytes afterwards); `done` includes the operation."""
+        self.steps += 1
         during = live + self.written[index]
         after = during
         for size, readers in self.mortal[index]:
@@ -173,10 +180,10 @@ class _Walker:
                 ready |= 1 << other
         return ready
 
-    def _eager(self, done: int, live: int, ready: int, peak: int, link: Link) -> tuple[int, int, int, Link]:
-        """Run what costs nothing, until nothing does."""
+    def _eager(self, done: int, live: int, ready: int, peak: int, link: Link, last: int) -> tuple[int, int, int, Link]:
+        """Run what costs nothing, until nothing does; no further after the step number `last`."""
         again = True
-        while again:
+        while again and self.steps < last:
             again = False
             for index in _bits(ready):
                 during, after = self.step(index, done | 1 << index, live)
@@ -191,7 +198,7 @@ class _Walker:
         heap: list[tuple] = [(bound, 0, 0, self.question.start_bytes, self.first_ready(), None)]
         seen: set[int] = set()
         lowest: dict[int, int] = {}
-        states = 0
+        states, last = 0, self.steps + max(1, min(MOST_STEPS, MOST_BITS // max(1, len(self.question.operations))))
         while heap:
             peak, depth, done, live, ready, link = heapq.heappop(heap)
             if done in seen:
@@ -199,11 +206,12 @@ class _Walker:
             seen.add(done)
             states += 1
             before = done.bit_count()
-            done, live, ready, link = self._eager(done, live, ready, peak, link)
+            done, live, ready, link = self._eager(done, live, ready, peak, link, last)
             states += done.bit_count() - before
             if done == everything:
                 return _Found(tuple(_unlinked(link)), peak, states)
-            if states > limit:
+            self.is_exhausted = self.steps >= last
+            if states > limit or self.is_exhausted:
                 return _Found(None, peak, states)
             if done.bit_count() > before:
                 if done in seen:
@@ -229,7 +237,11 @@ class _Walker:
         return _Found(None, best_bytes, states)
 
     def beam(self, width: int, best_bytes: int) -> tuple[int, ...] | None:
-        """A good order below `best_bytes`: of all that have run equally many operations, the `width` most frugal go on."""
+        """A good order below `best_bytes`: of all that have run equally many operations, the `width` most frugal go on.
+
+        None where there is none among them, or where it takes more than `MOST_BEAM_STEPS`.
+        """
+        last = self.steps + MOST_BEAM_STEPS
         level = [(self.question.start_bytes, self.question.start_bytes, 0, self.first_ready(), None)]
         for _ in self.question.operations:
             following: dict[int, tuple] = {}
@@ -240,6 +252,8 @@ class _Walker:
                     reached = max(peak, during)
                     if reached < best_bytes and (ran not in following or reached < following[ran][0]):
                         following[ran] = (reached, after, ran, self.ready_after(index, ran, ready), (index, link))
+            if self.steps > last:
+                return None
             level = heapq.nsmallest(width, following.values(), key=lambda state: state[:3])
         return tuple(_unlinked(level[0][4])) if level else None
 

@@ -10,7 +10,7 @@ from aidge_build.elf import stack
 from aidge_build.elf.claim import ClaimedArena
 from aidge_build.elf.claims import read_claims
 from aidge_build.elf.compiled import compiled_files
-from aidge_build.elf.image import _notes
+from aidge_build.elf.image import Image, Symbol, _notes
 
 
 def absolute(name: str, value: int) -> SimpleNamespace:
@@ -73,3 +73,13 @@ def test_a_handler_at_the_end_of_a_section_is_not_in_it():
 def test_a_file_that_cannot_be_read_names_no_sources(tmp_path):
     (tmp_path / "text.elf").write_text("no ELF file")
     assert compiled_files(str(tmp_path / "absent.elf")) == compiled_files(str(tmp_path / "text.elf")) == ()
+
+
+def test_of_several_symbols_of_one_name_the_plain_global_one_counts():
+    def named(*symbols: Symbol) -> Symbol | None:
+        return Image("a.elf", "ARM", "", 0, (), symbols, (), (), {"kws": symbols}).symbol("kws")
+
+    plain, other = Symbol("kws", "kws", 8, 4, "object", ".rodata"), Symbol("kws", "kws", 4, 4, "object", ".rodata", "", True)
+    clones = [Symbol("kws", f"kws.isra.{at}", at, 4, "function", ".text") for at in (1, 0)]
+    assert named(*clones, other, plain) is plain and named(*clones, other) is other and named(*clones) is clones[1]
+    assert named() is None

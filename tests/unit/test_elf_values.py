@@ -6,11 +6,13 @@ from __future__ import annotations
 import struct
 from types import SimpleNamespace
 
+import pytest
+
 from aidge_build.elf import stack
 from aidge_build.elf.claim import ClaimedArena
 from aidge_build.elf.claims import read_claims
 from aidge_build.elf.compiled import compiled_files
-from aidge_build.elf.image import Image, Symbol, _notes
+from aidge_build.elf.image import Image, Symbol, _notes, _section
 
 
 def absolute(name: str, value: int) -> SimpleNamespace:
@@ -83,3 +85,34 @@ def test_of_several_symbols_of_one_name_the_plain_global_one_counts():
     clones = [Symbol("kws", f"kws.isra.{at}", at, 4, "function", ".text") for at in (1, 0)]
     assert named(*clones, other, plain) is plain and named(*clones, other) is other and named(*clones) is clones[1]
     assert named() is None
+
+
+class FileSection(dict):
+    """A section of an ELF file as pyelftools has it."""
+
+    name = ".rodata"
+
+    def data(self) -> bytes:
+        return bytes(self["sh_size"])
+
+
+@pytest.mark.parametrize(
+    "size, offset, place",
+    [
+        (0, 0x40, (None, False)),
+        (1, 0x40, (0x9000, True)),
+        (16, 0x40, (0x9000, True)),
+        (16, 0x41, (0x9000, False)),
+        (17, 0x40, (0x100, False)),
+    ],
+)
+def test_a_section_is_stored_where_the_segment_that_holds_its_bytes_is_loaded(size, offset, place):
+    """The second segment runs at the same address: an overlay."""
+    section = FileSection(sh_type="SHT_PROGBITS", sh_flags=2, sh_addr=0x100, sh_size=size, sh_offset=offset)
+    segments = [
+        {"p_vaddr": 0x100, "p_paddr": address, "p_offset": begin, "p_filesz": 16}
+        for address, begin in ((0x8000, 0x20), (0x9000, 0x40))
+    ]
+    found = _section(section, segments if offset == 0x40 else segments[1:])
+    assert (found.load_address, found.is_loaded) == place and len(found.content) == size
+    assert (found.writable, found.executable) == (False, False)

@@ -97,22 +97,25 @@ class FileSection(dict):
 
 
 @pytest.mark.parametrize(
-    "size, offset, place",
+    "address, size, offset, place",
     [
-        (0, 0x40, (None, False)),
-        (1, 0x40, (0x9000, True)),
-        (16, 0x40, (0x9000, True)),
-        (16, 0x41, (0x9000, False)),
-        (17, 0x40, (0x100, False)),
+        (0x100, 0, 0x40, (None, False)),
+        (0x100, 1, 0x40, (0x8000, True)),
+        (0x104, 12, 0x44, (0x8004, True)),
+        (0x100, 16, 0x40, (0x8000, True)),
+        (0x100, 16, 0x20, (0x9000, True)),
+        (0x100, 16, 0x41, (0x8000, False)),
+        (0x100, 17, 0x40, (0x100, False)),
+        (0xFF, 4, 0x3F, (0xFF, False)),
     ],
 )
-def test_a_section_is_stored_where_the_segment_that_holds_its_bytes_is_loaded(size, offset, place):
-    """The second segment runs at the same address: an overlay."""
-    section = FileSection(sh_type="SHT_PROGBITS", sh_flags=2, sh_addr=0x100, sh_size=size, sh_offset=offset)
+def test_a_section_is_stored_where_the_segment_that_holds_its_bytes_is_loaded(address, size, offset, place):
+    """Two segments run at the same address: an overlay."""
+    section = FileSection(sh_type="SHT_PROGBITS", sh_flags=2, sh_addr=address, sh_size=size, sh_offset=offset)
     segments = [
-        {"p_vaddr": 0x100, "p_paddr": address, "p_offset": begin, "p_filesz": 16}
-        for address, begin in ((0x8000, 0x20), (0x9000, 0x40))
+        {"p_vaddr": 0x100, "p_paddr": place, "p_offset": begin, "p_filesz": 16}
+        for place, begin in ((0x8000, 0x40), (0x9000, 0x20))
     ]
-    found = _section(section, segments if offset == 0x40 else segments[1:])
+    found = _section(section, segments)
     assert (found.load_address, found.is_loaded) == place and len(found.content) == size
     assert (found.writable, found.executable) == (False, False)

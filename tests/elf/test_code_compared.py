@@ -31,10 +31,11 @@ STRESS = bool(os.environ.get("AIDGE_STRESS"))
 BUILDS = [
     ("cortex-m0", ("-O2",)),
     ("cortex-m4", ("-Os", *SECTIONS)),
-    ("cortex-m33", ("-O2", "-mpure-code")),
+    ("cortex-m0", ("-O2", "-mpure-code")),
 ]
 MORE_BUILDS = [
     ("cortex-m0", ("-O0", "-mpure-code")),
+    ("cortex-m33", ("-O2", "-mpure-code")),
     ("cortex-m0plus", ("-Os", "-mpure-code", *SECTIONS)),
     ("cortex-m0", ("-O2", "-mlong-calls")),
     ("cortex-m3", ("-O0", *SECTIONS)),

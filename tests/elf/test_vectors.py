@@ -197,6 +197,7 @@ reg *first_place = (reg *)0xE002ED08;
 reg *volatile later_place;
 void by_a_function(void) { write((reg *)0xE000ED08, (unsigned)ram_table); count++; }
 void by_a_last_call(void) { fill((void *)0xE000ED00, (unsigned)ram_table); }
+void by_another_block(void) { fill((void *)0xE002ED00, (unsigned)ram_table); count++; }
 void by_a_list(void) { for (int i = 0; i < count; i++) *(reg *)set_up[i].place = set_up[i].value; }
 void by_a_variable(void) { *first_place = (unsigned)ram_table; }
 void by_a_late_variable(void) { later_place = (reg *)0xE000ED08; }
@@ -210,13 +211,15 @@ BY_HAND(by_a_block, "ldr r3, =0xE000ED04\\n ldr r1, =ram_table\\n stm r3!, {r0, 
 BY_HAND(by_a_block_below, "ldr r3, =0xE000ED0C\\n ldr r0, =ram_table\\n stmdb r3, {r0}")
 BY_HAND(by_two_steps, "ldr r3, =0xE000ED04\\n ldr r1, =ram_table\\n str r0, [r3], #4\\n str r1, [r3], #4")
 reg *const keep[] = { &count, (reg *)ram_table };
-void *const used[] = { by_a_function, by_a_last_call, by_a_list, by_a_variable, by_a_late_variable, by_a_loop, by_its_other_name,
+void *const used[] = { by_another_block,
+                       by_a_function, by_a_last_call, by_a_list, by_a_variable, by_a_late_variable, by_a_loop, by_its_other_name,
                        by_parts, by_an_index, by_a_pair, by_a_block, by_a_block_below, by_two_steps };
 void extra(void) { write((reg *)used[count], 1); write(keep[count], 1); }
 """
 SEEN = {
     "by_a_function": "gives VTOR's address to write",
     "by_a_last_call": "gives VTOR's address to fill",
+    "by_another_block": "gives VTOR's address to fill",
     "set_up": "holds VTOR's address",
     "first_place": "holds VTOR's address",
     "by_a_late_variable": "keeps VTOR's address",
@@ -279,11 +282,11 @@ def test_a_few_words_in_ram_are_a_table_only_with_the_stack_of_one(tmp_path, top
 def test_a_place_for_a_table_that_a_linker_script_keeps_is_named(tmp_path):
     line = "    .bss : { *(.bss*) } > DTCM\n"
     for kept, said in (
-        ("    .ram_vectors (NOLOAD) : { . += 256; } > DTCM\n", "ram_vectors in RAM looks like a vector table"),
+        ("    .ram_vectors (NOLOAD) : { . += 64; } > DTCM\n", "ram_vectors in RAM looks like a vector table"),
         ("    .kept (NOLOAD) : { __VECTOR_RAM = .; . += 256; } > DTCM\n", "__VECTOR_RAM in RAM looks like a vector table"),
     ):
         assert use_of(link(tmp_path, program(), SCRIPT.replace(line, kept + line))).unseen == (said,)
-    small = "    .ram_vectors (NOLOAD) : { . += 60; } > DTCM\n"
+    small = "    .ram_vectors (NOLOAD) : { . += 63; } > DTCM\n"
     assert use_of(link(tmp_path, program(), SCRIPT.replace(line, small + line))).unseen == ()
 
 

@@ -89,7 +89,7 @@ class _Placer:
             linked.address - symbol.value
             for symbol in self.objects.names_of(index)
             if symbol.binding in bindings
-            for linked in self.linked.named(symbol.name)
+            for linked in self.linked.named(symbol.name, symbol.binding)
         )
         return [base for base, _ in sorted(counted.items(), key=lambda item: (-item[1], item[0]))]
 

@@ -55,11 +55,11 @@ class Part:
     size_bytes: int
     content: bytes = field(repr=False)
     relocations: tuple[Relocation, ...] = field(repr=False)
-    is_merged: bool = False
-    is_text: bool = False
-    entry_bytes: int = 0
-    is_shared: bool = False
-    is_writable: bool = False
+    is_merged: bool
+    is_text: bool
+    entry_bytes: int
+    is_shared: bool
+    is_writable: bool
 
     @property
     def is_zero(self) -> bool:
@@ -206,8 +206,6 @@ def _read(elf: ELFFile, path: Path) -> ObjectFile:
 
 
 def _refuse_damaged(part: Part, symbols: int) -> None:
-    if part.content and len(part.content) != part.size_bytes:
-        raise ValueError(f"section {part.name} lies beyond the end of the file")
     if part.is_merged and not part.entry_bytes:
         raise ValueError(f"section {part.name} has constants of no size")
     for relocation in part.relocations:

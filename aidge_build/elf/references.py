@@ -33,9 +33,14 @@ class Linked:
         """The section that stores the content of an address."""
         return next((part for part in self.image.sections if part.content and part.address <= address < part.end), None)
 
-    def named(self, name: str) -> Sequence[LinkedName]:
-        """The symbols of a name: what every file sees, or else those of single files, among them what the linker made local."""
+    def named(self, name: str, binding: str = "global") -> Sequence[LinkedName]:
+        """The symbols of a name: what every file sees, or else those of single files, among them what the linker made local.
+
+        Of a `binding` "local" those of single files alone.
+        """
         found = self.names.get(name, ())
+        if binding == "local":
+            return [linked for linked in found if linked.is_local]
         return [linked for linked in found if not linked.is_local] or found
 
 

@@ -243,7 +243,9 @@ def test_a_string_that_linkers_unite_is_compared_where_it_went(tmp_path):
 
 def test_other_programs_around_a_model_raise_no_alarm(tmp_path):
     """Functions of equal names in other files, symbols that are stripped, wrapped or local, and functions that are left out."""
-    twin = "__attribute__((noinline)) static int kws_conv(int x) { return x * 7; } int another(int x) { return kws_conv(x) + 1; }"
+    twin = "__attribute__((noinline)) static int kws_conv(int x) { return x * 7; }\n"
+    twin += "__attribute__((noinline)) static int other(int x) { return x * 13; }\n"
+    twin += "int another(int x) { return kws_conv(x) + other(x); }"
     unused = "int kws_unused(int x) { return kws_conv(x) + 3; }\n"
     sources = {"twin": twin, "kws": MODEL + unused, "caller": CALLER.replace("return kws_run", "return another(2) + kws_run")}
     sources["caller"] = "int another(int);\n" + sources["caller"]

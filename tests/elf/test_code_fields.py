@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 import random
+import struct
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from aidge_build.elf import read_image
 from aidge_build.elf.code_proof import check_code
@@ -37,6 +39,18 @@ def test_damaged_objects_are_refused_or_compared_and_end_in_no_traceback(tmp_pat
     (tmp_path / "damaged.o").write_bytes(content)
     with suppress(AidgeError):
         check_code(read_image(elf), read_names(elf), [read_object(tmp_path / "damaged.o")], ())
+
+
+def test_constants_of_no_size_are_damage(tmp_path, a_model):
+    content = bytearray(a_model[1].read_bytes())
+    with open(a_model[1], "rb") as stream:
+        elf = ELFFile(stream)
+        sections = list(elf.iter_sections())
+        merged = next(at for at, section in enumerate(sections) if section.name.startswith(".rodata") and section["sh_entsize"])
+        struct.pack_into("<I", content, elf["e_shoff"] + merged * elf["e_shentsize"] + 36, 0)
+    (tmp_path / "damaged.o").write_bytes(content)
+    with pytest.raises(AidgeError, match="has constants of no size"):
+        read_object(tmp_path / "damaged.o")
 
 
 EVERY_FIELD = """

@@ -82,3 +82,26 @@ def test_a_call_leaves_saved_registers_and_return_addresses():
     copy = state.copy()
     copy.registers["r4"], copy.slots[0] = ("number", 1), ("number", 2)
     assert state.registers["r4"] == ("offset", 0x8000200) and 0 not in state.slots and (copy.stack, copy.lowest) == (-40, -40)
+
+
+def test_a_function_hands_back_eight_registers_as_it_found_them():
+    assert State().lost == frozenset() and State(registers={}).lost == {f"r{number}" for number in range(4, 12)}
+    state = State()
+    state.registers["r7"] = ("stack", 0)
+    assert state.lost == {"r7"}
+    state.after_call(frozenset({"r8"}))
+    assert state.lost == {"r7", "r8"}
+
+
+def test_a_stack_pointer_that_is_aligned_is_as_much_lower_as_it_may_be():
+    places = {}
+    for bits in (7, 31, 63, 6):
+        state = State(-40)
+        for text in (f"bic\tr1, sp, #{bits}", "mov\tsp, r1"):
+            (instruction,) = read_disassembly(f" 8000000:\tf020 0107 \t{text}").values()
+            try:
+                apply(state, instruction, instruction.mnemonic, lambda address: None)
+            except Refusal as refusal:
+                places[bits] = str(refusal)
+        places.setdefault(bits, state.stack)
+    assert places == {7: -47, 31: -71, 63: "the frame's size depends on data", 6: "the frame's size depends on data"}

@@ -16,11 +16,64 @@ EXIT_MISSING = 3
 EXIT_OUR_FAULT = 70  # EX_SOFTWARE of sysexits.h
 
 
+_CHECKED = "onnx.checker.check_model(model, full_check=True) says where a file contradicts itself; export the model again"
+_OUR_FAULT = "this is a fault of aidge-build: report it with the files that show it"
+_LIBRARY = "docs/kit.md says what a library consists of; the fault is in its files, or in the way in which they are named"
+_EXPORT_API = "docs/export-api.md says what each call of the export API wants"
+# What helps against refusals of a kind, where the place that refuses knows nothing better.
+HINTS = {
+    "BENCH": "docs/benchmarks.md says what is measured, and with what",
+    "BIND": "--bind DIM=NUMBER names a symbolic dimension of an input, and how large it is",
+    "BOARD": "the files in boards/ are examples of every key",
+    "COMPILE": "the compiler's own words say what it lacks; aidge-build doctor lists the tools that were found",
+    "COST": "aidge-build bench --costs FILE measures and writes such a table",
+    "DIMS": "the shapes must fit as ONNX says; export the model with static shapes",
+    "ELF": "name the program that the linker wrote for the target",
+    "EXTERNAL": "save the model again: onnx.save_model(model, file, save_as_external_data=True)",
+    "FLASH": "aidge-build check ELF says more of it",
+    "FOLD": "make it smaller, or compute it before the model is exported",
+    "GRAPH": _CHECKED,
+    "INPUT": "check the files that the command names",
+    "KERNEL": "aidge-build kernels says what each library accepts; name another with --lib, or write a kernel (docs/kit.md)",
+    "LIBRARY": _LIBRARY,
+    "LINK": "run the link command by itself: its own words say what is missing",
+    "LINK_HEADER": "generate the model anew and compile all that includes its header",
+    "LINK_OVERFLOW": "aidge-build report ELF says where the bytes are",
+    "MODEL": _CHECKED,
+    "MODEL_FILE": "name the file that the exporter wrote, and check that it was copied whole",
+    "NOTE": "link the program again with what this version generates",
+    "OPERATOR": "onnx.ai/onnx/operators says what is allowed; aidge-build ops NAME says what is supported",
+    "PATTERN": "docs/kit.md describes patterns",
+    "PLAN01": "a smaller model, a board with more memory, or int8 instead of float32",
+    "PLAN02": _OUR_FAULT,
+    "PLAN03": _OUR_FAULT,
+    "PLAN04": "a smaller model, a board with more flash, or int8 instead of float32",
+    "PLAN_FILE": "name a plan or problem that aidge-build plan describes",
+    "QUANTIZATION": "scales are positive finite numbers, with one zero point each; quantize the model again",
+    "RANGE": "scales that are closer to each other, or smaller sums, fit",
+    "REGISTRY": _EXPORT_API,
+    "RUN": "run it with --folder DIR and look at what it reads and writes there; is it linked for this board?",
+    "SCHEMA": _CHECKED,
+    "SEMIHOSTING": "link the program with --specs=rdimon.specs, or for another board",
+    "SPEC": "docs/kit.md describes specs",
+    "STK02": "name the program that was linked for a Cortex-M",
+    "TEMPLATE": "docs/export-api.md says which names a template is given",
+    "TENSOR": _CHECKED,
+    "TOOLCHAIN": "aidge-build doctor lists what this machine lacks",
+    "TRAINING": "docs/kit.md describes training",
+    "TYPE": "cast it to a type that is supported before the model is exported",
+    "USAGE": "aidge-build VERB --help lists the words of a verb",
+    "VECTORS": "numpy.savez(file, x=inputs, y=outputs) writes such a file: one array for each, the vectors first",
+    "VERSION": "export the model for a version in that range",
+    "WRITE": "choose another folder with --out",
+}
+
+
 class AidgeError(Exception):
     """A refusal with a reason; prints as one line, and ends the command with `exit_code`.
 
     `where` names the file, node and operator; `what` the fact; `tried` the alternatives that were rejected;
-    `hint` the next step; `code` is a stable identifier for scripts (`IMPORT`, `PLAN01`, ...).
+    `hint` the next step (by default that of its `code`); `code` is a stable identifier for scripts (`IMPORT`, `PLAN01`, ...).
     """
 
     exit_code = EXIT_BAD_INPUT
@@ -30,7 +83,7 @@ class AidgeError(Exception):
         self.what = what
         self.where = where
         self.tried = tuple(tried)
-        self.hint = hint
+        self.hint = hint or HINTS.get(code, "")
         self.code = code
 
     def within(self, where: str) -> AidgeError:
@@ -43,9 +96,7 @@ class AidgeError(Exception):
         text = f"{self.where}: {self.what}" if self.where else self.what
         if self.tried:
             text = f"{text.rstrip('.')}. Tried: {'; '.join(self.tried)}"
-        if self.hint:
-            text = f"{text.rstrip('.')}. Hint: {self.hint}"
-        return printable(text)
+        return f"{printable(text.rstrip('.'))}. Hint: {printable(self.hint)}" if self.hint else printable(text)
 
     def as_json(self) -> dict:
         """The error object of `--json`."""

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from aidge_build.adaptation.adapt import NoKernel
 from aidge_build.adaptation.cost import CostTable, read_cost_table
-from aidge_build.adaptation.match import Target
+from aidge_build.adaptation.match import Target, match
 from aidge_build.boards import Board, load_board
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
 from aidge_build.cores import NO_FPU, core_features, possible_features, with_implied
@@ -82,6 +83,19 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         options=Options(**{name: getattr(arguments, name) for name in CHOICES}, cost_table=str(table or "")),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
+
+
+def library_that_helps(refused: NoKernel, kernel_path: Sequence[Path]) -> str:
+    """The option that names a library with kernels for all the nodes that have none, too; "" where there is no such library."""
+    folders = find_libraries(kernel_path)
+    for name in sorted(set(folders) - set(refused.libraries)):
+        try:
+            (library, *_), _ = load_libraries([name], folders)
+            if all(match(view, [library], refused.target).accepted for view in refused.nodes):
+                return f"library {name} has kernels for it: --lib {','.join([*refused.libraries, name])}"
+        except AidgeError:  # a library that nobody named is none of the user's troubles now
+            continue
+    return ""
 
 
 def read_model_file(path: Path) -> tuple[bytes, dict[str, bytes]]:

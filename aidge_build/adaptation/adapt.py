@@ -43,7 +43,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     while True:
         matches = {node.name: matches_in(view, node) for node in view.nodes}
         options = {node.name: _options(view, node, matches[node.name]) for node in view.nodes}
-        _refuse_unsupported(view, matches, options)
+        _refuse_unsupported(view, matches, options, libraries, target)
         chosen, proved = choose(view, options)
         folded = fold_into_weights(view, chosen)
         if folded is None:
@@ -59,7 +59,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
             choices[node.name] = explained(view, chosen, before, options[node.name], matches[node.name], rule, libraries)
         else:
             copy = match(NodeView.of(adapted, node), libraries, target)
-            _refuse_unsupported(adapted, {node.name: copy}, {node.name: copy.accepted}, (node,))
+            _refuse_unsupported(adapted, {node.name: copy}, {node.name: copy.accepted}, libraries, target, (node,))
             choices[node.name] = Choice(copy.accepted[0], "copy between two formats", copy.rejected)
     return checked_views(Assignment(adapted, choices, bytes_copied(view, chosen), proved))
 
@@ -99,24 +99,57 @@ def _options(view: GraphView, node: Node, found: Match) -> list[Option]:
 
 
 def _refuse_unsupported(
-    view: GraphView, matches: Mapping[str, Match], options: Mapping[str, Sequence], nodes: Sequence[Node] | None = None
+    view: GraphView,
+    matches: Mapping[str, Match],
+    options: Mapping[str, Sequence],
+    libraries: Sequence[Library],
+    target: Target,
+    nodes: Sequence[Node] | None = None,
 ) -> None:
     missing = [node for node in nodes or view.nodes if not options[node.name] and not node.operator.views]
     if not missing:
         return
     first = missing[0]
     others = f" ({len(missing)} nodes have none: {', '.join(node.where() for node in missing[:20])})" if len(missing) > 1 else ""
-    raise AidgeError(
+    tried = [f"{name} ({reason})" for name, reason in matches[first.name].rejected]
+    remedy = _remedy(matches[first.name], NodeView.of(view, first), libraries)
+    raise NoKernel(
         f"no kernel accepts it{others}",
-        where=first.where(),
-        code="KERNEL",
-        tried=[f"{name} ({reason})" for name, reason in matches[first.name].rejected],
-        hint=_remedy(matches[first.name]),
+        first.where(),
+        tried,
+        remedy,
+        tuple(NodeView.of(view, node) for node in missing),
+        tuple(library.name for library in libraries if library.kernels),
+        target,
     )
 
 
-def _remedy(found: Match) -> str:
-    """What helps: another library behind those that have nothing for this operator, or a kernel of one's own."""
+class NoKernel(AidgeError):
+    """`nodes` have no kernel in the `libraries` that were named."""
+
+    def __init__(
+        self,
+        what: str,
+        where: str,
+        tried: Sequence[str],
+        hint: str,
+        nodes: tuple[NodeView, ...],
+        libraries: tuple[str, ...],
+        target: Target,
+    ):
+        super().__init__(what, where=where, tried=tried, hint=hint, code="KERNEL")
+        self.nodes, self.libraries, self.target = nodes, libraries, target
+
+
+def _remedy(found: Match, view: NodeView, libraries: Sequence[Library]) -> str:
+    """What helps: another library behind those that have nothing for this operator, another type, or a kernel of one's own."""
+    kernels = [kernel for library in libraries for kernel in library.kernels_for(view.node.type, view.operator.kinds())]
+    given = [tensor.dtype for tensor in view.inputs if tensor is not None]
+    types = sorted({side.dtype.name for kernel in kernels for side in kernel.spec.inputs[:1] if not side.dtype.is_wildcard})
+    if found.rejected and all(reason.startswith("the CPU has no ") for _, reason in found.rejected):
+        return "name the core for which it is: --board, or --cpu with --fpu; or a library for every core behind those (--lib A,B)"
+    if types and given and given[0].name not in types:
+        return f"its kernels take {' or '.join(types)}: insert a Cast, or export the model in such a type"
     if found.rejected and all(reason.startswith("has no kernel for") for _, reason in found.rejected):
         return "name a library that has one behind those (--lib A,B): aidge-build kernels says which do"
     return "aidge-build kernels lists what each library accepts; a library of your own: --kernel-path"

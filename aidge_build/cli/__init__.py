@@ -145,7 +145,21 @@ def _run(argv: list[str]) -> Outcome:
             command.add_argument("--json", action="store_true", help="print exactly one JSON object")
             command.set_defaults(run=module.run)
     arguments = parser.parse_args(argv)
-    return arguments.run(arguments)
+    try:
+        return arguments.run(arguments)
+    except AidgeError as error:
+        if error.code == "KERNEL":
+            _name_library(error, arguments)
+        raise
+
+
+def _name_library(error: AidgeError, arguments: argparse.Namespace) -> None:
+    """Where another library that is there has what those that were named lack, the hint says so."""
+    from aidge_build.adaptation.adapt import NoKernel
+    from aidge_build.inputs import library_that_helps
+
+    if isinstance(error, NoKernel) and hasattr(arguments, "kernel_path"):
+        error.hint = library_that_helps(error, arguments.kernel_path) or error.hint
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import compile
 from aidge_build.errors import AidgeError
+from aidge_build.importers.left_out import left_out
 from aidge_build.inputs import add_model_arguments, load
 from aidge_build.installed import own_files
 from aidge_build.options import FILES, add_options
@@ -22,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_arguments(parser)
     add_options(parser, FILES)
     parser.add_argument("--depfile", metavar="FILE", help="write what was read, in Make syntax")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list the nodes and constants that no layer computes")
     parser.add_argument("--stamp", metavar="FILE", help="touch this file when all is written; the depfile names it")
 
 
@@ -46,6 +48,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
         f"weights {manifest['weights_bytes']:,} B, rounding {manifest['options']['rounding']}"
     )
     notices = [f"{request.file_name}: {notice}" for notice in manifest.get("notices", ())]
+    origins = {name for layer in manifest["layers"] for name in layer["origin"]}
+    more = left_out(request.model, request.file_name, request.external, origins) if arguments.verbose else ()
+    notices += [f"{request.file_name}: {line}" for line in more]
     return Outcome([*notices, summary, *changes], manifest)
 
 

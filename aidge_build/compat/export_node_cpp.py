@@ -140,7 +140,7 @@ class ExportNodeCpp(ExportNode):
         try:
             return render_from(lambda name: files.text(name, path), path, self.attributes)
         except AidgeError as error:
-            error.hint = error.hint or self._hint(error.what)
+            error.hint = self._hint(error.what) or error.hint
             raise error.within(f"{type(self).__name__}: {Path(template).name}")
 
     def _hint(self, what: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy
 
@@ -61,11 +62,16 @@ class _Import:
             self._tensors[name] = constant(name, values)
         names = unique_names(self._model.nodes)
         for node in _sorted(self._model.nodes, names):
-            with located(node.where()), plugged_in(f"the operator {node.full_type}", code="OPERATOR"):
+            with located(node.where()), self._around(node):
                 self._add_node(node, names[node.index])
         self._check_outputs()
         view = graph_view(self._name, self._nodes, self._tensors, inputs, [value.name for value in self._model.outputs])
         return view, (*self._binding.notices(), *_strange_numbers(view))
+
+    def _around(self, node: ModelNode) -> AbstractContextManager[None]:
+        """What an operator of a library raises is its author's fault; what one of ours raises is ours."""
+        own = self._operators[node.full_type].__module__.startswith(f"{Operator.__module__.partition('.')[0]}.")
+        return nullcontext() if own else plugged_in(f"the operator {node.full_type}", code="OPERATOR")
 
     def _refuse_unknown_operators(self) -> None:
         unknown = [node for node in self._model.nodes if node.full_type not in self._operators]

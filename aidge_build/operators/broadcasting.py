@@ -12,6 +12,7 @@ from aidge_build.operators.base import require
 
 def broadcast_dims(*shapes: Sequence[int]) -> tuple[int, ...]:
     """The dims that these broadcast to (ONNX: multidirectional broadcasting); refuse those that do not fit."""
+    require(len(shapes) > 0, "it has no input")
     rank = max(map(len, shapes))
     padded = [(1,) * (rank - len(dims)) + tuple(dims) for dims in shapes]
     result = []

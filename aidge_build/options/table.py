@@ -71,7 +71,7 @@ class Group:
     options: tuple[Option, ...]
 
 
-BOARD_PATH = Option("board-path", "a folder with boards of your own", "folders", metavar="DIR")
+BOARD_PATH = Option("board-path", "a folder with boards of your own, whose data and C you trust", "folders", metavar="DIR")
 
 MODEL = Group(
     "A model",
@@ -105,7 +105,12 @@ MODEL = Group(
         Option("arena", "who owns the arena", values=("static", "caller"), default="static"),
         Option("weights", "weights as C arrays or as an included binary", values=("c", "incbin"), default="c"),
         Option("bind", "a number for a symbolic dimension", "pairs", metavar="DIM=VALUE"),
-        Option("kernel-path", "a folder of libraries, or a library", "folders", metavar="DIR"),
+        Option(
+            "kernel-path",
+            "a folder of libraries, or a library: its Python runs, name only what you trust",
+            "folders",
+            metavar="DIR",
+        ),
         BOARD_PATH,
         Option(
             "optimize",

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy
 import onnx
 import pytest
 
@@ -126,3 +127,39 @@ def test_the_version_is_printed():
 def test_an_unknown_verb_names_the_valid_ones():
     result = aidge_build("compil")
     assert result.exit_code == 2 and "compile" in result.stderr
+
+
+def test_a_verbose_compilation_lists_what_is_left_out(tmp_path):
+    data = model(
+        "y = Relu(x)\n dead = Neg(x)\n deader = Add(dead, w)\n k = Mul(w, w)\n same = Identity(x)\n z = Add(same, k)",
+        inputs="float[4] x",
+        outputs="float[4] y, float[4] z",
+        constants={"w": numpy.ones(4, numpy.float32), "spare": numpy.ones(1, numpy.float32)},
+    )
+    assert "left out" not in compile_model(tmp_path, data).stdout
+    lines = [line.partition("left out: ")[2] for line in compile_model(tmp_path, data, "-v").stdout.splitlines()]
+    assert list(filter(None, lines)) == [
+        "node 1 with output 'dead' (Neg): no output needs it",
+        "node 2 with output 'deader' (Add): no output needs it",
+        "node 3 with output 'k' (Mul): evaluated while generating, or only another name for its input",
+        "node 4 with output 'same' (Identity): evaluated while generating, or only another name for its input",
+        "initialiser 'spare': nothing that is needed reads it",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text, kind, more, hint",
+    [
+        ("Tan(x)", "float", ("--lib", "cortexm"), "library ref has kernels for it: --lib cortexm,ref"),
+        ("Relu(x)", "double", (), "its kernels take float32 or int8: insert a Cast, or export the model in such a type"),
+        ("Relu(x)", "double", ("--lib", "helium"), "name the core for which it is: --board, or --cpu with --fpu; or "),
+    ],
+    ids=["library", "type", "core"],
+)
+def test_where_no_kernel_accepts_a_node_the_hint_names_what_would(text, kind, more, hint, tmp_path):
+    data = model(f"y = {text}", inputs=f"{kind}[1,4] x", outputs=f"{kind}[1,4] y")
+    result = compile_model(tmp_path, data, *more)
+    assert result.exit_code == 2 and f"no kernel accepts it. Tried: {more[1] if more else 'ref'} " in result.stderr
+    assert f". Hint: {hint}" in result.stderr
+    with_library = [*more[:1], "cortexm,ref"] if "library" in hint.split()[0] else None
+    assert with_library is None or compile_model(tmp_path, data, *with_library).exit_code == 0

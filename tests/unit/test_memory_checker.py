@@ -17,6 +17,7 @@ from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.checker import check
 from aidge_build.memory.plan import MemoryPlan, Placement
 from tests.effort import counted
+from tests.refusals import own_words
 
 
 def plan_of(*placements: tuple[Buffer, int]) -> MemoryPlan:
@@ -32,7 +33,7 @@ def fault(plan: MemoryPlan, *buffers: Buffer, **options) -> str:
     with pytest.raises(CheckFailed) as caught:
         check(plan, buffers or [placement.buffer for placement in plan.placements], **options)
     assert (caught.value.code, caught.value.exit_code) == ("PLAN02", 1)
-    return str(caught.value)
+    return own_words(caught.value)
 
 
 A = Buffer("a", 8, 4, 0, 3)

@@ -8,8 +8,9 @@ and above its last one are clamped there; between them, v = acc - start counts f
 
 is a straight line with 24 + bits fraction bits, rounded down. It gives the same y for every accumulator if it passes between the
 same neighbours at every step. Of all such lines the search finds that with the widest margin, so that none is missed. Where
-there is none, as float32 has rounded a sum beside the middle of two levels to the even one, a line that is wrong for a few
-accumulators may remain: they are known, and corrected one by one.
+there is none, as a sum beside or in the middle of two levels is rounded to the even one, a line may remain that is wrong for a
+few accumulators, or for all of one remainder modulo a power of two (a multiplier such as 3 / 256 makes every 512th sum such a
+middle): they are known, and corrected.
 """
 
 from __future__ import annotations
@@ -22,9 +23,18 @@ from aidge_build.arithmetic.thresholds import LEVELS, Staircase
 
 LEVEL_BITS = 24  # fraction bits of the sum, below the byte that is stored
 BITS = (16, 14, 12, 10, 8, 6, 4, 2, 0)
-MOST_EXCEPTIONS = 128  # of a channel
+MOST_EXCEPTIONS = 130  # of a channel
 MOST_SLOPE = 256  # levels in a step of the accumulator: beyond it there is no staircase
 _WORD = 1 << 32
+
+
+@dataclass(frozen=True)
+class Correction:
+    """Where v lies in 0..width and (v - value) << shift is 0 modulo 2^32, the level is `delta` more than the line's."""
+
+    value: int
+    shift: int
+    delta: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +50,7 @@ class NarrowForm:
     multipliers: numpy.ndarray
     constants: numpy.ndarray
     proved: numpy.ndarray
-    exceptions: tuple[tuple[tuple[int, int], ...], ...]  # of each channel: (acc - start, y) where the line is wrong
+    corrections: tuple[tuple[Correction, ...], ...]  # of each channel
     clamp: tuple[int, int]
 
     def apply(self, channel: int, accumulators: numpy.ndarray) -> numpy.ndarray:
@@ -50,9 +60,10 @@ class NarrowForm:
         inside = numpy.clip(v, 0, self.widths[channel])
         low = (inside * (multiplier & ((1 << self.bits) - 1)) % _WORD) >> self.bits
         total = (inside * (multiplier >> self.bits) + low + int(self.constants[channel])) % _WORD
-        levels = ((total >> LEVEL_BITS) ^ 128) - 128
-        for value, level in self.exceptions[channel]:
-            levels = numpy.where(inside == value, level, levels)
+        levels = total >> LEVEL_BITS
+        for each in self.corrections[channel]:
+            levels = levels + each.delta * (((inside - each.value) << each.shift) % _WORD == 0)
+        levels = ((levels & 255) ^ 128) - 128
         return numpy.where(v < 0, self.clamp[0], numpy.where(v > self.widths[channel], self.clamp[1], levels))
 
 
@@ -83,15 +94,20 @@ def narrow_form(stairs: Staircase, clamp: tuple[int, int]) -> NarrowForm:
     constants = -(-least >> bits)  # rounded up
     possible = (multipliers < _WORD) & (widths < 1 << (32 - bits))
     proved = (constants << bits < beyond) & possible
-    exceptions: list[tuple[tuple[int, int], ...]] = [()] * len(proved)
+    corrections: list[tuple[Correction, ...]] = [()] * len(proved)
     for channel in numpy.flatnonzero(possible & ~proved & (multipliers > 0)).tolist():
-        line = _fewest_faults(at, bounds, before, limits, channel, int(multipliers[channel]), bits)
-        wrong = _wrong(
-            stairs, channel, int(lowest[channel]), int(highest[channel]), starts, widths, int(multipliers[channel]), line, unit
-        )
-        if wrong is not None:
-            constants[channel], exceptions[channel], proved[channel] = line >> bits, wrong, True
-    return NarrowForm(bits, starts, widths, multipliers, constants % _WORD, proved, tuple(exceptions), clamp)
+        limits_of, found = (int(lowest[channel]), int(highest[channel])), []
+        for multiplier in {int(multipliers[channel]), round(slopes[channel] * unit)}:
+            constant = _fewest_faults(at, bounds, before, limits, channel, multiplier, bits)
+            needed = _corrections(
+                stairs.steps[channel] - starts[channel], int(widths[channel]), limits_of, multiplier, constant, unit
+            )
+            if needed is not None:
+                found.append((len(needed), multiplier, constant, needed))
+        if found:
+            _, multipliers[channel], constant, corrections[channel] = min(found, key=lambda entry: entry[:2])
+            constants[channel], proved[channel] = constant >> bits, True
+    return NarrowForm(bits, starts, widths, multipliers, constants % _WORD, proved, tuple(corrections), clamp)
 
 
 def _fewest_faults(at, bounds, before, limits, channel: int, multiplier: int, bits: int) -> int:
@@ -104,11 +120,14 @@ def _fewest_faults(at, bounds, before, limits, channel: int, multiplier: int, bi
     return int(candidates[faults.argmin()]) << bits
 
 
-def _wrong(
-    stairs: Staircase, channel: int, lowest: int, highest: int, starts, widths, multiplier: int, constant: int, unit: int
-) -> tuple[tuple[int, int], ...] | None:
-    """(v, y) wherever the line gives another level; None where these are too many."""
-    width, steps = int(widths[channel]), stairs.steps[channel] - int(starts[channel])
+def _corrections(
+    steps: numpy.ndarray, width: int, ends: tuple[int, int], multiplier: int, constant: int, unit: int
+) -> tuple[Correction, ...] | None:
+    """All that the line needs; None where this is too much.
+
+    steps: the smallest v of each level; ends: the levels of 0 and width.
+    """
+    lowest, highest = ends
     if not lowest <= constant // unit or not (multiplier * width + constant) // unit <= highest:
         return None
     values: set[int] = set()
@@ -120,9 +139,24 @@ def _wrong(
         values.update(range(first, end))
     if len(values) > MOST_EXCEPTIONS:
         return None
-    accumulators = numpy.array(sorted(values), numpy.int64)
-    levels = (steps[None, :] <= accumulators[:, None]).sum(axis=1) - 128
-    return tuple(zip(accumulators.tolist(), numpy.clip(levels, lowest, highest).tolist()))
+    wrong = numpy.array(sorted(values), numpy.int64)
+    levels = numpy.clip((steps[None, :] <= wrong[:, None]).sum(axis=1) - 128, lowest, highest)
+    deltas = levels - (multiplier * wrong + constant) // unit
+    return _as_remainder(wrong, deltas, width) or tuple(
+        Correction(value, 0, delta) for value, delta in zip(wrong.tolist(), deltas.tolist())
+    )
+
+
+def _as_remainder(wrong: numpy.ndarray, deltas: numpy.ndarray, width: int) -> tuple[Correction, ...]:
+    """One correction where these are all v of one remainder modulo a power of two."""
+    if len(wrong) < 2 or (deltas != deltas[0]).any():
+        return ()
+    step = int(numpy.gcd.reduce(numpy.diff(wrong)))
+    step &= -step
+    first = int(wrong[0]) % step
+    if step == 1 or not numpy.array_equal(wrong, numpy.arange(first, width + 1, step)):
+        return ()
+    return (Correction(first, 33 - step.bit_length(), int(deltas[0])),)
 
 
 def _step(stairs: Staircase, levels: numpy.ndarray) -> numpy.ndarray:

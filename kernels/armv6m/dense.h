@@ -9,8 +9,7 @@
  * Head: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero point;
  * the three numbers of aidge_kit_load_levels.
  * Then of each output channel: what its sums begin with; width, constant and multiplier of the requantization (forms `single` and
- * `chunked`; in form `sums` two words that mean nothing, and a float); its weights, four in a word, the first one lowest; where the text says so the number of sums whose outputs are
- * corrected, and these with their outputs.
+ * `chunked`; in form `sums` two words that mean nothing, and a float); its weights, four in a word, the first one lowest; where the text says so the number of corrections and these.
  *
  * Columns: of each tap four words, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
  */
@@ -192,7 +191,7 @@ static const int32_t *aidge_armv6m_accumulate(const uint32_t *columns, const int
 
 /* All channels of 6 pixels: the C version of the generated functions of forms `single` and `chunked`. */
 AIDGE_KIT_INLINE void aidge_armv6m_block_of(const uint32_t *columns, const int32_t *head, int8_t *const *outputs,
-                                                   const aidge_armv6m_dense *dense, int32_t has_exceptions)
+                                                   const aidge_armv6m_dense *dense, int32_t has_corrections)
 {
     const int32_t *stream = head + AIDGE_ARMV6M_HEAD_WORDS;
     int32_t channel, pixel, left;
@@ -206,13 +205,13 @@ AIDGE_KIT_INLINE void aidge_armv6m_block_of(const uint32_t *columns, const int32
         for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
             outputs[pixel][channel] = aidge_armv6m_narrow(sums[pixel], width, constant, multiplier, head);
         }
-        for (left = has_exceptions != 0 ? *stream++ : 0; left > 0; left--) {
+        for (left = has_corrections != 0 ? *stream++ : 0; left > 0; left--) {
             for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
-                if (sums[pixel] == stream[0]) {
-                    outputs[pixel][channel] = (int8_t)stream[1];
+                if (aidge_armv6m_is_corrected(sums[pixel], (int32_t)width, stream) != 0) {
+                    outputs[pixel][channel] = (int8_t)(outputs[pixel][channel] + stream[2]);
                 }
             }
-            stream += 2;
+            stream += 3;
         }
     }
 }

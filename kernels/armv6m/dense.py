@@ -58,8 +58,8 @@ def _block(name: str, stream: Stream) -> str:
     split_multiplier(code)
     code(f"ldr r7, [sp, #{INDEX}]")
     _each(code, stream.form, lambda value, spare, pixel: _store(code, value, spare, pixel))
-    if stream.has_exceptions:
-        code("ldm r1!, {r2}", "how many sums give another level than the line")
+    if stream.has_corrections:
+        code("ldm r1!, {r2}", "how many corrections")
         code("cmp r2, #0")
         code("bne 6f")
         code.label(7)
@@ -72,7 +72,7 @@ def _block(name: str, stream: Stream) -> str:
     for pixel in range(PIXELS):
         value, spare = SEPARATED[pixel % 3] if stream.form is Form.single else ("r5", "r6")
         REQUANTIZATION.saturated(code, value, spare, pixel)
-    if stream.has_exceptions:
+    if stream.has_corrections:
         _corrections(code, stream.form)
     code.label(9)
     _end(code, stream.form)
@@ -80,7 +80,7 @@ def _block(name: str, stream: Stream) -> str:
         name + "_block",
         PARAMETERS,
         "All channels of 6 pixels.",
-        f"aidge_armv6m_block_of(columns, stream, outputs, dense, {stream.has_exceptions:d});",
+        f"aidge_armv6m_block_of(columns, stream, outputs, dense, {stream.has_corrections:d});",
     )
 
 
@@ -211,9 +211,10 @@ def _each(code: Routine, form: Form, use: Use) -> None:
 
 
 def _corrections(code: Routine, form: Form) -> None:
-    """Sums of the channel for which the requantization is wrong, one by one. Labels 6 and 30 + pixel, then back to 7."""
+    """Sums of the channel for which the line is wrong (`Correction`). Labels 6 and 30 + pixel, then back to 7."""
     code.label(6)
-    code("ldm r1!, {r0, r3}", "a sum and what it gives")
+    code("ldm r1!, {r0, r3, r4}", "value, shift, delta")
+    code("mov lr, r4")
     _each(code, form, lambda value, spare, pixel: _correct(code, value, spare, pixel))
     code("subs r2, r2, #1")
     code("bne 6b")
@@ -221,10 +222,15 @@ def _corrections(code: Routine, form: Form) -> None:
 
 
 def _correct(code: Routine, value: str, spare: str, pixel: int) -> None:
-    code(f"cmp {value}, r0")
+    code(f"subs {spare}, {value}, r0")
+    code(f"lsls {spare}, r3")
     code(f"bne 3{pixel}f")
+    code(f"cmp {value}, r12")
+    code(f"bhi 3{pixel}f")
     code(f"ldr {spare}, [sp, #{OUTPUTS + 4 * pixel}]")
-    code(f"strb r3, [{spare}, r7]")
+    code(f"ldrb {value}, [{spare}, r7]")
+    code(f"add {value}, lr")
+    code(f"strb {value}, [{spare}, r7]")
     code.label(30 + pixel)
 
 

@@ -9,6 +9,7 @@
  * The stream of words: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero
  * point; the three numbers of aidge_kit_load_levels. Then of each channel: what its sums begin with; width, constant and
  * multiplier of the requantization, or AIDGE_ARMV6M_GENERAL, the bias and a float; its weights, four in a word.
+ * kinds: how many of the corrections a channel has, or AIDGE_ARMV6M_GENERAL_KIND.
  *
  * Rows and columns are those of the plane; where that is cheaper, they are the columns and rows of the image.
  */
@@ -139,16 +140,25 @@ AIDGE_ARMV6M_NOINLINE aidge_armv6m_strip aidge_armv6m_strip_at(int32_t row, cons
     return strip;
 }
 
-/* A row of sums by the general requantization; of use where no cheaper form is proved. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_store_row(const int32_t *sums, int8_t *output, const int32_t *numbers,
-                                                      const int32_t *stream, const aidge_armv6m_depthwise *shape)
+/* A row of outputs from its sums: those of `kind` corrections are there but for these, others by the general requantization. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t *output, const int32_t *numbers,
+                                                    const int32_t *stream, int32_t kind, const int32_t *corrections,
+                                                    const aidge_armv6m_depthwise *shape)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
     float multiplier;
-    int32_t column;
+    int32_t column, each;
     memcpy(&multiplier, numbers + 3, sizeof multiplier);
     for (column = 0; column < shape->out_columns; column++) {
-        *output = aidge_kit_requantize(sums[column] + numbers[2], multiplier, levels);
+        if (kind == AIDGE_ARMV6M_GENERAL_KIND) {
+            *output = aidge_kit_requantize(sums[column] + numbers[2], multiplier, levels);
+        } else {
+            for (each = 0; each < 3 * kind; each += 3) {
+                if (aidge_armv6m_is_corrected(sums[column], numbers[1], corrections + each) != 0) {
+                    *output = (int8_t)(*output + corrections[each + 2]);
+                }
+            }
+        }
         output += shape->out_column_step;
     }
 }

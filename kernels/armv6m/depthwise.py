@@ -156,28 +156,33 @@ def _store(code: Routine, value: str, spare: str, part: int, is_sums: bool) -> N
 
 def layer(fast: str, sums: str) -> tuple[str, str]:
     """Name and text of the C function around sweeps; `sums` is "" where every channel has the fast form."""
-    name = f"{fast}_layer{'_general' if sums else ''}"
+    name = f"{fast}_layer{'_corrected' if sums else ''}"
     call = f"{fast}(plane, output + channel, numbers, &shape->sweep, strip.rows, stream);"
+    given, start = "", ""
     if sums:
-        call = f"""if (numbers[1] == AIDGE_ARMV6M_GENERAL) {{
+        given = ", const uint8_t *kinds, const int32_t *corrections"
+        start = "\n            const int32_t *correction = corrections;"
+        call = f"""if (kinds[channel] != AIDGE_ARMV6M_GENERAL_KIND) {{
+                    {call}
+                }}
+                if (kinds[channel] != 0) {{
                     for (line = 0; line < strip.rows; line++) {{
                         {sums}(plane + line * shape->row_words, (int8_t *)strip.sums, numbers, &shape->sums, 1, stream);
-                        aidge_armv6m_store_row(strip.sums, output + line * shape->out_row_step + channel, numbers, stream,
-                                                 shape);
+                        aidge_armv6m_correct_row(strip.sums, output + line * shape->out_row_step + channel, numbers, stream,
+                                                 kinds[channel], correction, shape);
                     }}
-                }} else {{
-                    {call}
+                    correction += kinds[channel] != AIDGE_ARMV6M_GENERAL_KIND ? 3 * kinds[channel] : 0;
                 }}"""
     text = f"""/* Strips of rows, channel by channel. */
-static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
+static void {name}(const int8_t *input, int8_t *output, const int32_t *stream{given}, void *scratch,
                    const aidge_armv6m_depthwise *shape)
 {{
     uint32_t *const plane = (uint32_t *)scratch;
-    int32_t batch, row, channel;{" int32_t line;" if sums else ""}
+    int32_t batch, row, channel{", line" if sums else ""};
     for (batch = shape->batches; batch > 0; batch--) {{
         for (row = 0; row < shape->out_rows; row += shape->strip_rows) {{
             const aidge_armv6m_strip strip = aidge_armv6m_strip_at(row, input, plane, stream, shape);
-            const int32_t *numbers = stream + AIDGE_ARMV6M_DEPTHWISE_HEAD;
+            const int32_t *numbers = stream + AIDGE_ARMV6M_DEPTHWISE_HEAD;{start}
             for (channel = 0; channel < shape->channels; channel++) {{
                 if (strip.count > 0) {{
                     aidge_armv6m_plane(plane + strip.first, strip.places, input + channel, strip.count);

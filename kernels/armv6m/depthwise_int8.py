@@ -16,7 +16,7 @@ from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 from .conditions import linear_spec
 from .depthwise import MOST_TAPS, layer, sweep
 from .depthwise_layout import NUMBERS, Layout, layout_of
-from .packing import GENERAL, as_words, filled, fits_sums, head
+from .packing import GENERAL, GENERAL_KIND, Kinds, as_words, filled, fits_sums, head, kinds_of
 
 
 def _taps(view: NodeView) -> str:
@@ -34,19 +34,27 @@ class DepthwiseInt8(LinearNode):
         layout = layout_of(self.view)
         weights = self.inputs[1].data.reshape(len(self.inputs[1].data), -1)
         linear = self.linear(_in_rows(weights, layout))
-        words, proved = _stream(linear)
+        words, kinds = _stream(linear)
+        proved = int((kinds.kinds != GENERAL_KIND).sum())
         dilation = layout.image[f"dilation_{layout.columns}"]
         fast, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, False)
         texts = [text]
         sums = ""
-        if proved < len(weights):
+        if kinds.kinds.any():
             sums, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, True)
             texts.append(text)
         function, text = layer(fast, sums)
         return Call(
             function,
             ("depthwise.h",),
-            (Input(0), Output(0), Constant("stream", words), Scratch(), layout.struct(NUMBERS + -(-weights.shape[1] // 4))),
+            (
+                Input(0),
+                Output(0),
+                Constant("stream", words),
+                *(kinds.constants if sums else ()),
+                Scratch(),
+                layout.struct(NUMBERS + -(-weights.shape[1] // 4)),
+            ),
             note=f"three sums in two words, requantization of {proved} of {len(weights)} channels proved in integers",
             texts=(*texts, text),
             facts=computed("3 pixels x 1 channel", proved, len(weights), "channel"),
@@ -61,15 +69,14 @@ def _in_rows(weights: numpy.ndarray, layout: Layout) -> numpy.ndarray:
     return weights.reshape(-1, height, width).transpose(0, 2, 1).reshape(len(weights), -1)
 
 
-def _stream(linear: Linear) -> tuple[numpy.ndarray, int]:
-    """The words of depthwise.h, and for how many channels the requantization is proved."""
+def _stream(linear: Linear) -> tuple[numpy.ndarray, Kinds]:
+    """The words of depthwise.h."""
     form = narrow_form(linear.staircase(), linear.clamp)
-    fits = fits_sums(linear.low - form.starts, linear.high - form.starts)
-    proved = form.proved & fits & (numpy.array(list(map(len, form.exceptions))) == 0)
+    kinds = kinds_of(form, fits_sums(linear.low - form.starts, linear.high - form.starts))
     fast = numpy.stack([linear.bias - form.starts, form.widths, form.constants, form.multipliers], axis=1)
     nothing = numpy.zeros_like(linear.bias)
     general = numpy.stack([nothing, nothing + GENERAL, linear.bias, linear.factors.view(numpy.uint32)], axis=1)
-    numbers = numpy.where(proved[:, None], fast, general)
+    numbers = numpy.where((kinds.kinds != GENERAL_KIND)[:, None], fast, general)
     taps = linear.rows.shape[1]
     weights = numpy.ascontiguousarray(filled(linear.rows, -(-taps // 4) * 4).astype(numpy.int8)).view("<i4")
-    return as_words([*head(linear, form), *numpy.concatenate([numbers, weights], axis=1).ravel().tolist()]), int(proved.sum())
+    return as_words([*head(linear, form), *numpy.concatenate([numbers, weights], axis=1).ravel().tolist()]), kinds

@@ -9,7 +9,7 @@
  * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
  *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
  *   multiplier of the requantization, or AIDGE_ARMV6M_GENERAL, 0 and a float.
- * order: the output that each of them is.
+ * order: the output that each of them is; kinds: how many of the corrections it has, or AIDGE_ARMV6M_GENERAL_KIND.
  *
  * Columns: of each pair of taps x(t) and x(t + 1) - 256 x(t), filled up to whole chunks; behind each chunk a word that turns a sum
  * for two outputs with weights + 128 into one with the weights, + 2^15 for both; behind all what does so for one output.
@@ -133,18 +133,32 @@ static void aidge_armv6m_fc_store(const int32_t *sums, int8_t *output, const int
 }
 #endif
 
-/* Outputs for which no narrow form is proved. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_store_general(const int32_t *sums, int8_t *output, const int32_t *numbers,
-                                                         const uint16_t *order, int32_t outputs)
+/* Outputs that `aidge_armv6m_fc_store` has not got right: those with corrections, and those by the general requantization. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_correct(const int32_t *sums, int8_t *output, const int32_t *numbers,
+                                                   const uint16_t *order, const uint8_t *kinds, const int32_t *corrections,
+                                                   int32_t outputs)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(numbers + 4);
     numbers += AIDGE_ARMV6M_FC_HEAD;
     for (; outputs > 0; outputs--) {
-        if (numbers[1] == AIDGE_ARMV6M_GENERAL) {
-            float multiplier;
-            memcpy(&multiplier, numbers + 3, sizeof multiplier);
-            output[*order] = aidge_kit_requantize(*sums + numbers[0], multiplier, levels);
+        if (*kinds != 0) {
+            const int32_t sum = *sums + numbers[0];
+            int8_t *const target = output + *order;
+            int32_t left = *kinds;
+            if (left == AIDGE_ARMV6M_GENERAL_KIND) {
+                float multiplier;
+                memcpy(&multiplier, numbers + 3, sizeof multiplier);
+                *target = aidge_kit_requantize(sum, multiplier, levels);
+                left = 0;
+            }
+            for (; left > 0; left--) {
+                if (aidge_armv6m_is_corrected(sum, numbers[1], corrections) != 0) {
+                    *target = (int8_t)(*target + corrections[2]);
+                }
+                corrections += 3;
+            }
         }
+        kinds++;
         order++;
         sums++;
         numbers += 4;

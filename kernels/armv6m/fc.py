@@ -29,9 +29,9 @@ def costs(units: int) -> tuple[float, float]:
     return (14 * units + 12) / (8 * units), (7 * units + 4) / (2 * units)
 
 
-def texts(units: int, has_pairs: bool, has_singles: bool, has_generals: bool) -> tuple[str, tuple[str, ...]]:
+def texts(units: int, has_pairs: bool, has_singles: bool, has_kinds: bool) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a layer."""
-    name = f"aidge_armv6m_fc_int8_n{units}{'_pairs' * has_pairs}{'_singles' * has_singles}{'_general' * has_generals}"
+    name = f"aidge_armv6m_fc_int8_n{units}{'_pairs' * has_pairs}{'_singles' * has_singles}{'_corrected' * has_kinds}"
     functions, calls = [], []
     for wanted, make in ((has_pairs, _pairs), (has_singles, _singles)):
         if wanted:
@@ -46,10 +46,11 @@ def texts(units: int, has_pairs: bool, has_singles: bool, has_generals: bool) ->
         lines.append(f"            {calls[-1]}(columns, block, sums + 4 * shape->paired, shape);")
         lines.append("            block += shape->single_words;")
     body = "\n".join(lines)
-    generals = "        aidge_armv6m_fc_store_general(sums, output, numbers, order, shape->outputs);\n" * has_generals
+    correct = "        aidge_armv6m_fc_correct(sums, output, numbers, order, kinds, corrections, shape->outputs);\n" * has_kinds
+    given = "const uint8_t *kinds, const int32_t *corrections, " * has_kinds
     layer = f"""/* Rows of inputs, in blocks of taps. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, const int32_t *numbers, const uint16_t *order,
-                   void *scratch, const aidge_armv6m_fc *shape)
+                   {given}void *scratch, const aidge_armv6m_fc *shape)
 {{
     uint32_t *const columns = (uint32_t *)scratch;
     int32_t *const sums = (int32_t *)columns + shape->column_bytes / 4 + 1;
@@ -62,7 +63,7 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, 
 {body}
         }}
         aidge_armv6m_fc_store(sums, output, numbers, order, shape->outputs);
-{generals}        input += shape->features;
+{correct}        input += shape->features;
         output += shape->outputs;
     }}
 }}"""

@@ -16,7 +16,7 @@ from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 
 from .conditions import linear_spec
 from .fc import TOGETHER, costs, texts
-from .packing import GENERAL, as_words, filled, head
+from .packing import GENERAL, GENERAL_KIND, Kinds, as_words, filled, head, kinds_of
 
 UNITS = (16, 8, 4, 2)  # pairs of taps in a chunk
 MOST_BLOCK_TAPS = 512  # whose columns are in memory at once
@@ -92,9 +92,10 @@ def fc_call(node: LinearNode, rows: int) -> Call:
     linear = node.linear(node.inputs[1].data.reshape(outputs, features))
     grouping = _grouping(linear.rows)
     words, single_words = _weights(linear.rows, grouping)
-    numbers, proved = _numbers(linear, grouping)
+    numbers, kinds = _numbers(linear, grouping)
+    proved, has_kinds = int((kinds.kinds != GENERAL_KIND).sum()), bool(kinds.kinds.any())
     singles = outputs - TOGETHER * grouping.groups
-    function, functions = texts(grouping.units, grouping.groups > 0, singles > 0, proved < outputs)
+    function, functions = texts(grouping.units, grouping.groups > 0, singles > 0, has_kinds)
     shape = Struct(
         "aidge_armv6m_fc",
         {
@@ -118,6 +119,7 @@ def fc_call(node: LinearNode, rows: int) -> Call:
             Constant("weights", words),
             Constant("numbers", numbers),
             Constant("order", grouping.order.astype(numpy.uint16)),
+            *(kinds.constants if has_kinds else ()),
             Scratch(),
             shape,
         ),
@@ -142,14 +144,14 @@ def _weights(rows: numpy.ndarray, grouping: Grouping) -> tuple[numpy.ndarray, in
     return words.astype(numpy.int32), (len(rows) - paired) * taps // 4
 
 
-def _numbers(linear: Linear, grouping: Grouping) -> tuple[numpy.ndarray, int]:
-    """The words of fc.h, and for how many outputs the requantization is proved."""
-    form = narrow_form(linear.staircase(), linear.clamp)
+def _numbers(linear: Linear, grouping: Grouping) -> tuple[numpy.ndarray, Kinds]:
+    """The words of fc.h."""
+    form, order = narrow_form(linear.staircase(), linear.clamp), grouping.order
     reach = numpy.maximum(numpy.abs(linear.low - form.starts), numpy.abs(linear.high - form.starts))
-    proved = form.proved & (reach < 1 << 31) & (numpy.array(list(map(len, form.exceptions))) == 0)
+    kinds = kinds_of(form, reach < 1 << 31, order)
     nothing = numpy.zeros_like(linear.bias)
     fast = numpy.stack([linear.bias - form.starts, form.widths, form.constants, form.multipliers], axis=1)
     general = numpy.stack([linear.bias, nothing + GENERAL, nothing, linear.factors.view(numpy.uint32)], axis=1)
-    numbers = numpy.where(proved[:, None], fast, general)[grouping.order]
+    numbers = numpy.where((kinds.kinds != GENERAL_KIND)[:, None], fast[order], general[order])
     numbers[: TOGETHER * grouping.groups, 0] -= HALF * grouping.chunks
-    return as_words([*head(linear, form), *numbers.ravel().tolist()]), int(proved.sum())
+    return as_words([*head(linear, form), *numbers.ravel().tolist()]), kinds

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "kit/inline.h"
 #include "target.h"
 
-enum { AIDGE_ARMV6M_GENERAL = -1 /* in place of a width: no narrow form is proved */ };
+/* Where no narrow form is proved: in place of a width, in place of a number of corrections. */
+enum { AIDGE_ARMV6M_GENERAL = -1, AIDGE_ARMV6M_GENERAL_KIND = 255 };
+
+/* Whether the output of a sum is corrected by {value, shift, delta}: narrow_products.Correction. */
+AIDGE_KIT_INLINE int32_t aidge_armv6m_is_corrected(int32_t sum, int32_t width, const int32_t *correction)
+{
+    return (sum >= 0) && (sum <= width) && ((((uint32_t)sum - (uint32_t)correction[0]) << correction[1]) == 0u);
+}
 
 #if !AIDGE_ARMV6M_ASSEMBLY
 /* The stored value of a sum by two narrow products; what lies beyond the first and the last step saturates. `head`: the first

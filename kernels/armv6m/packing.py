@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 import numpy
 
-from aidge_build.arithmetic.narrow_products import NarrowForm, narrow_form
-from aidge_build.contract.call import computed
+from aidge_build.arithmetic.narrow_products import Correction, NarrowForm, narrow_form
+from aidge_build.contract.call import Constant, computed
 from aidge_build.kernel_kit.linear_int8 import Linear
 
-MOST_CORRECTIONS = 8  # of a channel, in the mean: more cost about as much as the general form
+MOST_CORRECTIONS = 6  # of a channel, in the mean: more cost about as much as the general form
 GENERAL = -1  # in place of a width: no narrow form is proved
+GENERAL_KIND = 255  # in place of a number of corrections
 SUM_BITS = 21  # of a sum with its sign, in the words that three sums share
 
 
@@ -33,7 +34,7 @@ class Stream:
 
     words: numpy.ndarray
     form: Form
-    has_exceptions: bool  # whether the weights of each channel are followed by the sums whose outputs are corrected
+    has_corrections: bool  # whether the weights of each channel are followed by corrections
     turn_words: int
     taps: int
     chunk_taps: int
@@ -42,13 +43,13 @@ class Stream:
     @property
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
-        return f"{self.form.name}{'_corrected' if self.has_exceptions else ''}_u{self.turn_words}"
+        return f"{self.form.name}{'_corrected' if self.has_corrections else ''}_u{self.turn_words}"
 
     @property
     def note(self) -> str:
         """For `Call.note`."""
         proved = "proved in integers" if self.form is not Form.sums else "in the general form"
-        proved += " but for a few sums, which are corrected" if self.has_exceptions else ""
+        proved += " but for a few sums, which are corrected" if self.has_corrections else ""
         return f"three sums in two words, {-(-self.taps // self.chunk_taps)} chunk(s) of taps, requantization {proved}"
 
     def facts(self) -> dict[str, str]:
@@ -64,7 +65,7 @@ def pack(linear: Linear, turn_words: int) -> Stream:
     form = narrow_form(linear.staircase(), linear.clamp)
     offsets = linear.bias - form.starts
     reach = numpy.maximum(numpy.abs(linear.low - form.starts), numpy.abs(linear.high - form.starts))
-    corrections = sum(map(len, form.exceptions))
+    corrections = sum(map(len, form.corrections))
     is_proved = bool((form.proved & (reach < 1 << 31)).all()) and corrections <= MOST_CORRECTIONS * len(rows)
     if is_proved and fits_sums(linear.low - form.starts, linear.high - form.starts).all():
         return _stream(linear, form, rows, offsets, Form.single, turn_words, whole)
@@ -78,7 +79,7 @@ def pack(linear: Linear, turn_words: int) -> Stream:
 def _stream(
     linear: Linear, form: NarrowForm, rows: numpy.ndarray, offsets: numpy.ndarray, kind: Form, turn_words: int, chunk_taps: int
 ) -> Stream:
-    has_exceptions = kind is not Form.sums and any(form.exceptions)
+    has_corrections = kind is not Form.sums and any(form.corrections)
     numbers = numpy.stack([offsets, form.widths, form.constants, form.multipliers], axis=1)
     if kind is Form.sums:
         numbers = numpy.stack([offsets, *(numpy.zeros_like(offsets),) * 2, linear.factors.view(numpy.uint32)], axis=1)
@@ -86,10 +87,10 @@ def _stream(
     words = head(linear, form)
     for channel in range(len(rows)):
         words += [*numbers[channel].tolist(), *weights[channel].tolist()]
-        if has_exceptions:
-            wrong = form.exceptions[channel]
-            words += [len(wrong), *(number for pair in wrong for number in pair)]
-    return Stream(as_words(words), kind, has_exceptions, turn_words, rows.shape[1], chunk_taps, len(rows))
+        if has_corrections:
+            wrong = form.corrections[channel]
+            words += [len(wrong), *(number for each in wrong for number in (each.value, each.shift, each.delta))]
+    return Stream(as_words(words), kind, has_corrections, turn_words, rows.shape[1], chunk_taps, len(rows))
 
 
 def head(linear: Linear, form: NarrowForm) -> list[int]:
@@ -98,6 +99,29 @@ def head(linear: Linear, form: NarrowForm) -> list[int]:
     below, above = linear.clamp
     levels = (below - linear.zero_point, above - linear.zero_point, linear.zero_point)
     return [below - above, above, form.bits, linear.input_zero_point, *levels]
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """Of each channel the number of its corrections, or GENERAL_KIND; the corrections of all."""
+
+    kinds: numpy.ndarray
+    corrections: tuple[Correction, ...]
+
+    @property
+    def constants(self) -> tuple[Constant, Constant]:
+        """As C reads them."""
+        numbers = [number for each in self.corrections for number in (each.value, each.shift, each.delta)]
+        return Constant("kinds", self.kinds.astype(numpy.uint8)), Constant("corrections", numpy.array(numbers, numpy.int32))
+
+
+def kinds_of(form: NarrowForm, fits: numpy.ndarray, order: numpy.ndarray | None = None) -> Kinds:
+    """Channels in this order; those of too many corrections, or that do not fit, take the general form."""
+    counts = numpy.array(list(map(len, form.corrections)))
+    kinds = numpy.where(form.proved & fits & (counts <= MOST_CORRECTIONS), counts, GENERAL_KIND)
+    order = numpy.arange(len(kinds)) if order is None else order
+    chosen = tuple(each for place in order if kinds[place] != GENERAL_KIND for each in form.corrections[place])
+    return Kinds(kinds[order], chosen)
 
 
 def filled(rows: numpy.ndarray, taps: int) -> numpy.ndarray:

@@ -89,10 +89,10 @@ def test_the_cases_reach_every_form():
     forms = {entry.call.function.removeprefix("aidge_armv6m_") for entry in sample()}
     dense = {"single_u1", "single_u2", "single_corrected_u2", "chunked_u2", "chunked_corrected_u2", "sums_u2"}
     assert {f"dense_int8_{form}" for form in dense} <= forms
-    assert {"depthwise_int8_3x3_d1_layer", "depthwise_int8_3x3_d1_layer_general", "depthwise_int8_2x2_d2_layer"} <= forms
+    assert {"depthwise_int8_3x3_d1_layer", "depthwise_int8_3x3_d1_layer_corrected", "depthwise_int8_2x2_d2_layer"} <= forms
     pairs, singles = ({name for name in forms if f"_{kind}" in name} for kind in ("pairs", "singles"))
     assert {f"fc_int8_n{units}" for units in (2, 4, 8, 16)} <= {"_".join(name.split("_")[:3]) for name in pairs}
-    assert pairs & singles and any("general" in name for name in pairs | singles)
+    assert pairs & singles and any("corrected" in name for name in pairs | singles)
 
 
 @needs_compiler

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy
 import pytest
 
-from aidge_build.arithmetic.narrow_products import MOST_EXCEPTIONS, NarrowForm, narrow_form
+from aidge_build.arithmetic.narrow_products import MOST_EXCEPTIONS, Correction, NarrowForm, narrow_form
 from aidge_build.arithmetic.requantize import requantize
 from aidge_build.arithmetic.thresholds import staircase
 
@@ -53,8 +53,17 @@ def test_most_channels_of_usual_layers_need_no_exception():
     low, high = ranges(multipliers, random)
     form = narrow_form(staircase(multipliers, -128, low, high), (-128, 127))
     assert form.proved.all()
-    assert sum(map(bool, form.exceptions)) < 40
-    assert 0 < max(map(len, form.exceptions)) <= MOST_EXCEPTIONS
+    assert sum(map(bool, form.corrections)) < 40
+    assert 0 < max(map(len, form.corrections)) <= MOST_EXCEPTIONS
+
+
+@pytest.mark.parametrize("exact", [2.0**-7, 3 * 2.0**-9, 5 * 2.0**-11, 2.0**-12])
+def test_multipliers_with_sums_in_the_middle_of_two_levels_need_one_correction(exact):
+    multipliers, low, high = numpy.array([exact], numpy.float32), numpy.array([-90000]), numpy.array([90001])
+    for zero_point in (-128, 0, 5):
+        form = narrow_form(staircase(multipliers, zero_point, low, high), (-128, 127))
+        assert [len(each) for each in form.corrections] == [1] and form.corrections[0][0].shift > 0
+        assert faults(form, multipliers, zero_point, low, high) == []
 
 
 def test_a_wrong_constant_or_multiplier_or_exception_is_seen():
@@ -66,7 +75,7 @@ def test_a_wrong_constant_or_multiplier_or_exception_is_seen():
     for wrong in (
         replace(form, constants=form.constants + step),
         replace(form, multipliers=form.multipliers + (form.multipliers >> 10)),
-        replace(form, exceptions=(((40, 5),),) * CHANNELS),
+        replace(form, corrections=((Correction(40, 0, 1),),) * CHANNELS),
         replace(form, widths=form.widths - 300),
     ):
         assert faults(wrong, multipliers, 0, low, high) != []

@@ -9,7 +9,8 @@
  * Head: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero point;
  * the three numbers of aidge_kit_load_levels.
  * Then of each output channel: what its sums begin with; width, constant and multiplier of the requantization (forms `single` and
- * `chunked`; in form `sums` two words that mean nothing, and a float); its weights, four in a word, the first one lowest; where the text says so the number of corrections and these.
+ * `chunked`; in form `sums` two words that mean nothing, and a float); its weights, four in a word, the first one lowest; where the text says so, its corrections,
+ * whose number is the highest byte of the width.
  *
  * Columns: of each tap four words, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
  */
@@ -198,14 +199,15 @@ AIDGE_KIT_INLINE void aidge_armv6m_block_of(const uint32_t *columns, const int32
     for (channel = 0; channel < dense->channels; channel++) {
         const int32_t offset = stream[0];
         int32_t sums[AIDGE_ARMV6M_PIXELS] = {offset, offset, offset, offset, offset, offset};
-        const uint32_t width = (uint32_t)stream[1];
+        const uint32_t width = (uint32_t)stream[1] & 0xFFFFFFu;
+        const int32_t corrections = has_corrections != 0 ? (int32_t)((uint32_t)stream[1] >> 24) : 0;
         const uint32_t constant = (uint32_t)stream[2];
         const uint32_t multiplier = (uint32_t)stream[3];
         stream = aidge_armv6m_accumulate(columns, stream + 4, dense, sums);
         for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
             outputs[pixel][channel] = aidge_armv6m_narrow(sums[pixel], width, constant, multiplier, head);
         }
-        for (left = has_corrections != 0 ? *stream++ : 0; left > 0; left--) {
+        for (left = corrections; left > 0; left--) {
             for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
                 if (aidge_armv6m_is_corrected(sums[pixel], (int32_t)width, stream) != 0) {
                     outputs[pixel][channel] = (int8_t)(outputs[pixel][channel] + stream[2]);

@@ -23,7 +23,7 @@ SUMS_PARAMETERS = "const uint32_t *columns, const int32_t *stream, int32_t *sums
 # On the stack: the outputs, the beginning of the struct dense, that of the stream, and what stands behind them.
 OUTPUTS, CHANNELS, CHUNK_BYTES, COLUMN_BYTES, BELOW, ABOVE, BITS = 0, 24, 28, 32, 36, 40, 44
 _REST_OF_HEAD_BYTES = 16
-COLUMNS, MULTIPLIER, WIDTH, INDEX, COLUMN_END, SUMS = (48 + 4 * place for place in range(6))
+COLUMNS, MULTIPLIER, WIDTH, INDEX, COLUMN_END, COUNT, SUMS = (48 + 4 * place for place in range(7))
 FRAME_BYTES = {Form.single: SUMS, Form.chunked: SUMS + 4 * PIXELS, Form.sums: SUMS + 4 * PIXELS}
 REQUANTIZATION = Requantization("r0", "r12", "lr", BELOW, ABOVE)
 WORD_INSTRUCTIONS = 43  # of 4 taps
@@ -47,6 +47,11 @@ def _block(name: str, stream: Stream) -> str:
     _begin(code, stream.form)
     code.label(1, "an output channel")
     code("ldm r1!, {r4-r7}", "offset, width, constant, multiplier")
+    if stream.has_corrections:
+        code("lsrs r2, r5, #24", "how many corrections")
+        code(f"str r2, [sp, #{COUNT}]")
+        code("lsls r5, r5, #8")
+        code("lsrs r5, r5, #8")
     code(f"str r5, [sp, #{WIDTH}]")
     code("mov lr, r6")
     code(f"str r7, [sp, #{MULTIPLIER}]")
@@ -59,7 +64,7 @@ def _block(name: str, stream: Stream) -> str:
     code(f"ldr r7, [sp, #{INDEX}]")
     _each(code, stream.form, lambda value, spare, pixel: _store(code, value, spare, pixel))
     if stream.has_corrections:
-        code("ldm r1!, {r2}", "how many corrections")
+        code(f"ldr r2, [sp, #{COUNT}]")
         code("cmp r2, #0")
         code("bne 6f")
         code.label(7)

@@ -8,7 +8,8 @@
  *
  * The stream of words: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero
  * point; the three numbers of aidge_kit_load_levels. Then of each channel: what its sums begin with; width, constant and
- * multiplier of the requantization, or AIDGE_ARMV6M_GENERAL, the bias and a float; its weights, four in a word.
+ * multiplier of the requantization, or AIDGE_ARMV6M_GENERAL, the bias and a float; its weights, four in a word. The
+ * last of 4 n + 1 weights is the highest byte of the width.
  * kinds: how many of the corrections a channel has, or AIDGE_ARMV6M_GENERAL_KIND.
  *
  * Rows and columns are those of the plane; where that is cheaper, they are the columns and rows of the image.
@@ -154,7 +155,7 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t 
             *output = aidge_kit_requantize(sums[column] + numbers[2], multiplier, levels);
         } else {
             for (each = 0; each < 3 * kind; each += 3) {
-                if (aidge_armv6m_is_corrected(sums[column], numbers[1], corrections + each) != 0) {
+                if (aidge_armv6m_is_corrected(sums[column], numbers[1] & 0xFFFFFF, corrections + each) != 0) {
                     *output = (int8_t)(*output + corrections[each + 2]);
                 }
             }
@@ -178,7 +179,9 @@ static void aidge_armv6m_sweep_of(const uint32_t *plane, int8_t *output, const i
             for (row = 0; row < height; row++) {
                 for (tap = 0; tap < width; tap++) {
                     const int32_t place = row * width + tap;
-                    const uint32_t byte = ((uint32_t)channel[4 + place / 4] >> (8 * (place % 4))) & 0xFFu;
+                    const int32_t is_last = (place == height * width - 1) && (place % 4 == 0);
+                    const uint32_t word = (uint32_t)channel[is_last != 0 ? 1 : 4 + place / 4];
+                    const uint32_t byte = (word >> (is_last != 0 ? 24 : 8 * (place % 4))) & 0xFFu;
                     words[0] += plane[0] * ((byte ^ 0x80u) - 0x80u);
                     words[1] += plane[1] * ((byte ^ 0x80u) - 0x80u);
                     plane += tap + 1 < width ? 2 * dilation : 2;
@@ -192,7 +195,7 @@ static void aidge_armv6m_sweep_of(const uint32_t *plane, int8_t *output, const i
                 if (is_sums != 0) {
                     memcpy(target, sums + part, sizeof sums[part]);
                 } else {
-                    *target = aidge_armv6m_narrow(sums[part], (uint32_t)channel[1], (uint32_t)channel[2], (uint32_t)channel[3], head);
+                    *target = aidge_armv6m_narrow(sums[part], (uint32_t)channel[1] & 0xFFFFFFu, (uint32_t)channel[2], (uint32_t)channel[3], head);
                 }
             }
             output += sweep->out_step;

@@ -50,6 +50,11 @@ def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, s
         code("ldm r3!, {r4-r6}", "lowest - highest level, highest level, bits")
         code("stm r2!, {r4-r6}")
     code("ldm r1!, {r4-r7}", "offset, width, constant, multiplier")
+    if taps % 4 == 1:
+        code("asrs r2, r5, #24", "the last weight")
+        code(f"str r2, [sp, #{WEIGHTS + 4 * taps - 4}]")
+        code("lsls r5, r5, #8")
+        code("lsrs r5, r5, #8")
     code("mov r12, r5")
     code("mov r11, r6")
     begin_sums(code)
@@ -63,7 +68,7 @@ def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, s
         code(f"str r2, [sp, #{HIGH}]")
         code(f"str r3, [sp, #{LOW}]")
         code("mov r0, r8")
-    for tap in range(taps):
+    for tap in range(taps - (taps % 4 == 1)):
         if tap % 4 == 0:
             code("ldm r1!, {r4}", "4 weights")
         code("sxtb r5, r4")

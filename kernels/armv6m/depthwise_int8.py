@@ -16,7 +16,7 @@ from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 from .conditions import linear_spec
 from .depthwise import MOST_TAPS, layer, sweep
 from .depthwise_layout import NUMBERS, Layout, layout_of
-from .packing import GENERAL, GENERAL_KIND, Kinds, as_words, filled, fits_sums, head, kinds_of
+from .packing import GENERAL, GENERAL_KIND, WIDTH_BITS, Kinds, as_words, filled, fits_sums, head, kinds_of
 
 
 def _taps(view: NodeView) -> str:
@@ -53,7 +53,7 @@ class DepthwiseInt8(LinearNode):
                 Constant("stream", words),
                 *(kinds.constants if sums else ()),
                 Scratch(),
-                layout.struct(NUMBERS + -(-weights.shape[1] // 4)),
+                layout.struct(NUMBERS + (weights.shape[1] + 2) // 4),
             ),
             note=f"three sums in two words, requantization of {proved} of {len(weights)} channels proved in integers",
             texts=(*texts, text),
@@ -78,5 +78,8 @@ def _stream(linear: Linear) -> tuple[numpy.ndarray, Kinds]:
     general = numpy.stack([nothing, nothing + GENERAL, linear.bias, linear.factors.view(numpy.uint32)], axis=1)
     numbers = numpy.where((kinds.kinds != GENERAL_KIND)[:, None], fast, general)
     taps = linear.rows.shape[1]
-    weights = numpy.ascontiguousarray(filled(linear.rows, -(-taps // 4) * 4).astype(numpy.int8)).view("<i4")
+    if taps % 4 == 1:
+        numbers[:, 1] = (numbers[:, 1] & 0xFFFFFF) + (linear.rows[:, -1] << WIDTH_BITS)
+    words = (taps + 2) // 4
+    weights = numpy.ascontiguousarray(filled(linear.rows, 4 * words + 1)[:, : 4 * words].astype(numpy.int8)).view("<i4")
     return as_words([*head(linear, form), *numpy.concatenate([numbers, weights], axis=1).ravel().tolist()]), kinds

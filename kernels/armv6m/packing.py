@@ -15,6 +15,7 @@ from aidge_build.kernel_kit.linear_int8 import Linear
 MOST_CORRECTIONS = 6  # of a channel, in the mean: more cost about as much as the general form
 GENERAL = -1  # in place of a width: no narrow form is proved
 GENERAL_KIND = 255  # in place of a number of corrections
+WIDTH_BITS = 24  # of the word of a width; the other bits are somebody else's
 SUM_BITS = 21  # of a sum with its sign, in the words that three sums share
 
 
@@ -66,7 +67,9 @@ def pack(linear: Linear, turn_words: int) -> Stream:
     offsets = linear.bias - form.starts
     reach = numpy.maximum(numpy.abs(linear.low - form.starts), numpy.abs(linear.high - form.starts))
     corrections = sum(map(len, form.corrections))
-    is_proved = bool((form.proved & (reach < 1 << 31)).all()) and corrections <= MOST_CORRECTIONS * len(rows)
+    is_proved = bool(
+        (form.proved & (reach < 1 << 31) & (form.widths < 1 << WIDTH_BITS)).all()
+    ) and corrections <= MOST_CORRECTIONS * len(rows)
     if is_proved and fits_sums(linear.low - form.starts, linear.high - form.starts).all():
         return _stream(linear, form, rows, offsets, Form.single, turn_words, whole)
     chunks = next(count for count in range(1, whole // step + 1) if _chunk_fits(rows, count, step))
@@ -80,7 +83,8 @@ def _stream(
     linear: Linear, form: NarrowForm, rows: numpy.ndarray, offsets: numpy.ndarray, kind: Form, turn_words: int, chunk_taps: int
 ) -> Stream:
     has_corrections = kind is not Form.sums and any(form.corrections)
-    numbers = numpy.stack([offsets, form.widths, form.constants, form.multipliers], axis=1)
+    counts = numpy.array(list(map(len, form.corrections))) * has_corrections
+    numbers = numpy.stack([offsets, form.widths + (counts << WIDTH_BITS), form.constants, form.multipliers], axis=1)
     if kind is Form.sums:
         numbers = numpy.stack([offsets, *(numpy.zeros_like(offsets),) * 2, linear.factors.view(numpy.uint32)], axis=1)
     weights = numpy.ascontiguousarray(rows.astype(numpy.int8)).view("<i4")
@@ -88,8 +92,7 @@ def _stream(
     for channel in range(len(rows)):
         words += [*numbers[channel].tolist(), *weights[channel].tolist()]
         if has_corrections:
-            wrong = form.corrections[channel]
-            words += [len(wrong), *(number for each in wrong for number in (each.value, each.shift, each.delta))]
+            words += [number for each in form.corrections[channel] for number in (each.value, each.shift, each.delta)]
     return Stream(as_words(words), kind, has_corrections, turn_words, rows.shape[1], chunk_taps, len(rows))
 
 
@@ -118,7 +121,7 @@ class Kinds:
 def kinds_of(form: NarrowForm, fits: numpy.ndarray, order: numpy.ndarray | None = None) -> Kinds:
     """Channels in this order; those of too many corrections, or that do not fit, take the general form."""
     counts = numpy.array(list(map(len, form.corrections)))
-    kinds = numpy.where(form.proved & fits & (counts <= MOST_CORRECTIONS), counts, GENERAL_KIND)
+    kinds = numpy.where(form.proved & fits & (form.widths < 1 << WIDTH_BITS) & (counts <= MOST_CORRECTIONS), counts, GENERAL_KIND)
     order = numpy.arange(len(kinds)) if order is None else order
     chosen = tuple(each for place in order if kinds[place] != GENERAL_KIND for each in form.corrections[place])
     return Kinds(kinds[order], chosen)

@@ -16,6 +16,9 @@ def _least_memory(view: NodeView) -> str:
     return "" if view.objective != "size" else "it needs scratch, and the build asks for the least memory (--optimize size)"
 
 
+FEATURES: frozenset[str] = frozenset()  # every Cortex-M can run this library
+
+
 ONE_GROUP = Predicate("one group", _groups)
 
 

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""int8 addition and subtraction of two tensors."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy
+
+from aidge_build.arithmetic.affine import FIRST, SECOND
+from aidge_build.arithmetic.fixed_point import exact_ratio
+from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.arithmetic.word_sums import WordSum, word_sum
+from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.linear_int8 import INT8
+from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.operators.base import Operator
+from aidge_build.reference.evaluate import evaluate
+
+from .assembly import Routine
+from .conditions import FEATURES
+
+PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count"
+
+
+def routine(bits: int) -> tuple[str, str]:
+    """Name and text for sums with so many fraction bits."""
+    name = f"aidge_armv6m_add_int8_{bits}"
+    code = Routine()
+    code("push {r4-r7, lr}")
+    code("mov r4, r8")
+    code("push {r4}")
+    code("ldm r3!, {r4, r6, r7}", "factors and offset, in this order")
+    code("mov r8, r7")
+    code("mov r7, r6")
+    code("mov r6, r4")
+    code("ldr r3, [sp, #24]", "count")
+    for pointer in range(3):
+        code(f"adds r{pointer}, r{pointer}, r3")
+    code("rsbs r3, r3, #0")
+    code("beq 4f")
+    code.label(1, "a value")
+    code("ldrsb r4, [r0, r3]")
+    code("ldrsb r5, [r1, r3]")
+    code("muls r4, r6")
+    code("muls r5, r7")
+    code("adds r4, r4, r5")
+    code("add r4, r8")
+    code(f"asrs r4, r4, #{bits}")
+    code("sxtb r5, r4")
+    code("cmp r5, r4")
+    code("bne 3f")
+    code.label(2)
+    code("strb r4, [r2, r3]")
+    code("adds r3, r3, #1")
+    code("bne 1b")
+    code.label(4)
+    code("pop {r4}")
+    code("mov r8, r4")
+    code("pop {r4-r7, pc}")
+    code.label(3, "beyond int8")
+    code("asrs r4, r4, #31")
+    code("movs r5, #127")
+    code("eors r4, r5")
+    code("b 2b")
+    portable = f"aidge_armv6m_add_int8(first, second, output, sum, count, {bits});"
+    return name, code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)
+
+
+def _clamp(view: NodeView) -> str:
+    (output,) = view.outputs
+    clamp = clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
+    return "" if clamp == INT8 else f"the output is limited to {clamp[0]}..{clamp[1]}"
+
+
+def _unproved(view: NodeView) -> str:
+    return "" if _found(view) else "no factors of this form are exact for all 65,536 pairs of values"
+
+
+def _found(view: NodeView) -> WordSum | None:
+    return _search(view.operator, *(tensor.quantization for tensor in (*view.inputs, *view.outputs)))
+
+
+@functools.lru_cache(64)
+def _search(operator: Operator, *quantizations: Quantization) -> WordSum | None:
+    values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
+    *inputs, output = (Tensor("", FIRST.shape, DType.int8, quantization=quantization) for quantization in quantizations)
+    meaning = evaluate(operator, values, inputs, (output,))[0].astype(numpy.int64)
+    first, second, result = (quantization.scale for quantization in quantizations)
+    sign = -1 if operator.type == "Sub" else 1
+    return word_sum(
+        (exact_ratio(first, result), sign * exact_ratio(second, result)),
+        tuple(quantization.zero_point for quantization in quantizations),
+        meaning,
+    )
+
+
+CONDITIONS = (Predicate("the output uses all of int8", _clamp), Predicate("exact with one shift", _unproved))
+
+
+@kernel(("Add", "Sub"), rows_spec(FEATURES, SAME, *CONDITIONS))
+class AddInt8(RowsInt8):
+    def call(self) -> Call:
+        found = _found(self.view)
+        row, text = routine(found.bits)
+        return self.by_rows(
+            row,
+            "add_int8.h",
+            Constant("sum", numpy.array([found.first, found.second, found.offset], numpy.int32)),
+            text,
+            note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values",
+            facts=computed("1 value", 1),
+        )
+
+
+@kernel(("Add", "Sub"), rows_spec(FEATURES, CHANNELS_LAST, *CONDITIONS))
+class AddPixelsInt8(AddInt8):
+    """One term repeats, pixel by pixel."""
+
+
+@kernel(("Add", "Sub"), rows_spec(FEATURES, ROW_MAJOR, *CONDITIONS))
+class AddRowsInt8(AddInt8):
+    """One term repeats, row by row."""

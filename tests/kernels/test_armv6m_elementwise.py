@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+"""Sums of `armv6m` against their numpy meaning, bit for bit."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+from armv6m_harness import BOARD, PORTABLE, accepted, case, run
+from binary_cases import binaries
+
+needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+
+
+def candidates():
+    return accepted(binaries(case, 40))
+
+
+@needs_compiler
+@pytest.mark.parametrize("flags", [(), ("-Os", "-flto"), ("-O0",), PORTABLE], ids=lambda flags: " ".join(flags) or "usual")
+def test_sums_equal_the_meaning_on_the_emulated_core(flags):
+    cases = candidates()
+    assert len(cases) >= 20 and len({entry.call.function for entry in cases}) >= 2
+    assert run(cases, *flags, board=BOARD) == []
+
+
+def test_the_c_versions_equal_the_meaning_on_this_machine():
+    assert run(candidates(), "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror", board="host") == []

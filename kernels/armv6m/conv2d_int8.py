@@ -83,6 +83,10 @@ class Conv2dInt8(LinearNode):
 
 def _dense(view: NodeView, stream: Stream) -> Struct:
     run, runs = _runs(view)
+    shape = window2d(view.inputs[0], view.outputs[0], view.operator.window).fields
+    last_top, last_left = (
+        shape[f"in_{axis}"] - (shape[f"kernel_{axis}"] - 1) * shape[f"dilation_{axis}"] - 1 for axis in ("height", "width")
+    )
     return Struct(
         "aidge_armv6m_dense",
         {
@@ -92,5 +96,7 @@ def _dense(view: NodeView, stream: Stream) -> Struct:
             "run": run,
             "runs": runs,
             "has_pads": int(view.operator.window.has_pads),
+            "last_top": last_top,
+            "last_left": last_left,
         },
     )

@@ -17,9 +17,9 @@
 enum { AIDGE_ARMV6M_HEAD_WORDS = 7, AIDGE_ARMV6M_PIXELS = 6 };
 
 /* A layer's own numbers: bytes of a chunk of the column and of the whole, bytes of a run of taps, runs in a row of the window;
- * whether any tap lies outside of the image. The assembly reads the first three. */
+ * whether any tap lies outside of the image; where the last windows begin that end inside. The assembly reads the first three. */
 typedef struct {
-    int32_t channels, chunk_bytes, column_bytes, run, runs, has_pads;
+    int32_t channels, chunk_bytes, column_bytes, run, runs, has_pads, last_top, last_left;
 } aidge_armv6m_dense;
 
 /* The pixels that are computed: where their outputs go, `left` and more of the image at `input`, the first at (y, x). */
@@ -128,9 +128,64 @@ AIDGE_ARMV6M_NOINLINE const int8_t *aidge_armv6m_run(const aidge_armv6m_window *
     return edge;
 }
 
-/* The columns of the next three pixels, `first` and those behind it, and where their outputs go; behind the last pixel it is taken
- * again. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_gather(aidge_armv6m_window *window, int32_t first)
+/* To the next pixel; behind the last one it is taken again. */
+static void aidge_armv6m_advance(aidge_armv6m_window *window)
+{
+    if (window->left > 1) {
+        window->output += window->shape->out_channels;
+        window->x++;
+        if (window->x == window->shape->out_width) {
+            window->x = 0;
+            window->y++;
+        }
+    }
+    window->left--;
+}
+
+/* The columns of the next three pixels, `first` and those behind it, and where their outputs go. Returns 0, and does nothing, where
+ * a window lies across an edge. */
+AIDGE_ARMV6M_NOINLINE int32_t aidge_armv6m_gather_inside(aidge_armv6m_window *window, int32_t first)
+{
+    const aidge_kit_window2d *const shape = window->shape;
+    const int32_t run_step = shape->dilation_width * shape->in_channels;
+    const int32_t row_step = shape->dilation_height * shape->in_width * shape->in_channels - window->dense->runs * run_step;
+    uint32_t *columns = window->columns + (first == 0 ? 0 : 2);
+    const int8_t *sources[3];
+    const int32_t y = window->y, x = window->x, left = window->left;
+    int8_t *const output = window->output;
+    int32_t pixel, row, run;
+    AIDGE_KIT_ROLLED
+    for (pixel = 0; pixel < 3; pixel++) {
+        const int32_t top = window->y * shape->stride_height - shape->pad_top;
+        const int32_t begin = window->x * shape->stride_width - shape->pad_left;
+        if ((top < 0) || (begin < 0) || (top > window->dense->last_top) || (begin > window->dense->last_left)) {
+            window->y = y;
+            window->x = x;
+            window->left = left;
+            window->output = output;
+            return 0;
+        }
+        sources[pixel] = window->input + (top * shape->in_width + begin) * shape->in_channels;
+        window->outputs[first + pixel] = window->output;
+        aidge_armv6m_advance(window);
+    }
+    for (row = shape->kernel_height; row > 0; row--) {
+        for (run = window->dense->runs; run > 0; run--) {
+            aidge_armv6m_pack(columns, sources, window->dense->run);
+            columns += 4 * window->dense->run;
+            sources[0] += run_step;
+            sources[1] += run_step;
+            sources[2] += run_step;
+        }
+        sources[0] += row_step;
+        sources[1] += row_step;
+        sources[2] += row_step;
+    }
+    return 1;
+}
+
+/* The same of windows that may lie across an edge. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_gather_across(aidge_armv6m_window *window, int32_t first)
 {
     const aidge_kit_window2d *const shape = window->shape;
     uint32_t *columns = window->columns + (first == 0 ? 0 : 2);
@@ -142,15 +197,7 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_gather(aidge_armv6m_window *window, int3
         tops[pixel] = window->y * shape->stride_height - shape->pad_top;
         lefts[pixel] = window->x * shape->stride_width - shape->pad_left;
         window->outputs[first + pixel] = window->output;
-        if (window->left > 1) {
-            window->output += shape->out_channels;
-            window->x++;
-            if (window->x == shape->out_width) {
-                window->x = 0;
-                window->y++;
-            }
-        }
-        window->left--;
+        aidge_armv6m_advance(window);
     }
     for (row = 0; row < shape->kernel_height; row++) {
         for (run = 0; run < window->dense->runs; run++) {
@@ -159,11 +206,22 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_gather(aidge_armv6m_window *window, int3
             for (pixel = 0; pixel < 3; pixel++) {
                 edge += window->dense->run;
                 sources[pixel] = aidge_armv6m_run(window, tops[pixel] + row * shape->dilation_height,
-                                                    lefts[pixel] + run * shape->dilation_width, edge);
+                                                  lefts[pixel] + run * shape->dilation_width, edge);
             }
             aidge_armv6m_pack(columns, sources, window->dense->run);
             columns += 4 * window->dense->run;
         }
+    }
+}
+
+/* The columns of the next 6 pixels. */
+AIDGE_KIT_INLINE void aidge_armv6m_gather(aidge_armv6m_window *window)
+{
+    if (aidge_armv6m_gather_inside(window, 0) == 0) {
+        aidge_armv6m_gather_across(window, 0);
+    }
+    if (aidge_armv6m_gather_inside(window, 3) == 0) {
+        aidge_armv6m_gather_across(window, 3);
     }
 }
 

@@ -268,8 +268,7 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, v
     aidge_armv6m_fill(&window, stream);
     for (batch = shape->batches; batch > 0; batch--) {{
         for (window.left = shape->out_height * shape->out_width; window.left > 0;) {{
-            aidge_armv6m_gather(&window, 0);
-            aidge_armv6m_gather(&window, 3);
+            aidge_armv6m_gather(&window);
             {call}
         }}
         aidge_armv6m_next_image(&window);

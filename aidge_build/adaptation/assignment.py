@@ -33,12 +33,14 @@ class Assignment:
     """The graph with final formats (and the copies that they need), and the choice per node name.
 
     `bytes_copied` are those of all copies between formats; `formats_proved` says that no choice of formats copies fewer.
+    `objective` is the build's: kernels see it when they say what they ask of the planner, as they do when they are called.
     """
 
     view: GraphView
     choices: Mapping[str, Choice]
     bytes_copied: int = 0
     formats_proved: bool = True
+    objective: str = "balanced"
 
     def format_line(self) -> str:
         """What copies between formats cost, for people."""
@@ -67,7 +69,7 @@ class Assignment:
             tensor.with_(format=formats[index]) if index in formats else tensor for index, tensor in enumerate(seen.inputs)
         )
         outputs = tuple(tensor.with_(format=form) for tensor, form in zip(seen.outputs, choice.outputs)) or seen.outputs
-        return NodeView(node, inputs, outputs, self.view)
+        return NodeView(node, inputs, outputs, self.view, objective=self.objective)
 
     def __str__(self) -> str:
         return "\n".join(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+from dataclasses import replace
 
 import armv6m_harness
 import armv7m_harness
@@ -19,6 +20,9 @@ import test_helium_float as helium_floats
 from cortexm_harness import BOARD, PORTABLE
 from grouped_cases import grouped_cases
 from helium_harness import needs_emulator
+
+from aidge_build.kernel_kit.raster import convolution_demands
+from aidge_build.operators.conv import Conv
 
 # Layers beside the edges: batches, odd numbers of pixels, rows that are computed in pairs, larger outputs than inputs, rows of
 # which the first ones see pads alone
@@ -138,6 +142,17 @@ def test_float_layers_of_helium_may_overwrite_what_they_say(flags):
     cases = sharing(helium_floats.candidates())
     assert len(cases) >= 40 and {entry.view.operator.groups for entry in cases if entry.view.node.type == "Conv2D"} >= {1, 2, 3}
     assert helium_harness.run(cases, *flags, lead=promised_lead) == []
+
+
+@needs_emulator
+def test_small_float_layers_of_helium_follow_their_input_as_closely_as_those_that_finish_single_pixels():
+    """With --optimize size."""
+    made = [entry for entry in helium_floats.candidates() if isinstance(entry.view.operator, Conv)]
+    cases = sharing([helium_harness.Case(replace(entry.view, objective="size"), entry.values) for entry in made])
+    alone = [entry for entry in cases if entry.view.operator.groups == 1 or entry.view.operator.depthwise]
+    assert [demands(entry).overlap for entry in alone] == [convolution_demands(entry.stored).overlap for entry in alone]
+    assert len(cases) >= 40
+    assert helium_harness.run(cases, lead=promised_lead) == []
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,10 @@ AIDGE_KIT_NOINLINE void aidge_helium_strips_float32(aidge_helium_strip_float32 *
     strip->limits = limits;
 }
 
-/* The next strip, from `column` of output row `number`; returns its pixels: a multiple of 3, or 2, or 1. */
+/* The next strip, from `column` of output row `number`; returns its pixels: a multiple of `together`, or fewer. */
 AIDGE_KIT_NOINLINE int32_t aidge_helium_next_strip_float32(aidge_helium_strip_float32 *strip, const float *x, int32_t number,
-                                                           int32_t column, int32_t is_apart, const aidge_kit_window2d *shape)
+                                                           int32_t column, int32_t together, int32_t is_apart,
+                                                           const aidge_kit_window2d *shape)
 {
     const int32_t values = aidge_kit_divide(shape->in_channels, shape->groups);
     const int32_t top = number * shape->stride_height - shape->pad_top;
@@ -46,6 +47,6 @@ AIDGE_KIT_NOINLINE int32_t aidge_helium_next_strip_float32(aidge_helium_strip_fl
         strip->last = (shape->kernel_height - end_row) * row_values - first * values;
         strip->source = x + (row * shape->in_width + left + first * shape->dilation_width) * shape->in_channels;
     }
-    strip->blocks = pixels < 3 ? 1 : aidge_kit_divide(pixels, 3);
-    return pixels < 3 ? pixels : 3 * strip->blocks;
+    strip->blocks = pixels < together ? 1 : aidge_kit_divide(pixels, together);
+    return pixels < together ? pixels : together * strip->blocks;
 }

@@ -36,23 +36,29 @@ class Conv2dFloat32(LinearFloat32):
     def demands(cls, view: NodeView) -> Demands:
         fields = _shape(view).fields
         # Groups of channels come one after the other along a row.
-        together = PIXELS if fields["groups"] == 1 else fields["out_width"]
+        together = most_pixels(view) if fields["groups"] == 1 else fields["out_width"]
         return replace(raster_demands(fields, view.inputs[0], view.outputs[0], together), output_stride=True)
 
     def call(self) -> Call:
         rows = numpy.moveaxis(self.inputs[1].data, 1, -1).reshape(self.inputs[1].dims[0], -1).astype(numpy.float32)
-        return conv2d_call(self.operator, _shape(self.view), rows, self.bias(), self.output_gap)
+        return conv2d_call(self.view, _shape(self.view), rows, self.bias(), self.output_gap)
 
 
-def conv2d_call(operator, shape: Struct, rows: numpy.ndarray, bias: numpy.ndarray, gap: int = 0) -> Call:
+def most_pixels(view: NodeView) -> int:
+    """That are computed together: for a small image and little RAM one, as the output may follow the input more closely."""
+    return 1 if view.objective == "size" else PIXELS
+
+
+def conv2d_call(view: NodeView, shape: Struct, rows: numpy.ndarray, bias: numpy.ndarray, gap: int = 0) -> Call:
     """A convolution with weights `rows` [outputs, values of a window], clamped as the operator says."""
+    operator = view.operator
     groups, dilation, taps = (shape.fields[name] for name in ("groups", "dilation_width", "kernel_width"))
     outputs = len(rows) // groups
     blocks = [slice(first, first + outputs) for first in range(0, len(rows), outputs)]
     parts = [stream_of(rows[block], bias[block]) for block in blocks]
     apart = taps > 1 and (groups > 1 or dilation > 1)
-    strips = [Strip.of(pixels, outputs, apart, is_limited(operator)) for pixels in range(1, PIXELS + 1)]
-    name = f"aidge_helium_conv2d_float32_{'groups_of_' * (groups > 1)}{strips[0].suffix}"
+    strips = [Strip.of(pixels, outputs, apart, is_limited(operator)) for pixels in range(1, most_pixels(view) + 1)]
+    name = f"aidge_helium_conv2d_float32_{len(strips)}x{'groups_of_' * (groups > 1)}{strips[0].suffix}"
     stream = Constant("stream", numpy.concatenate([*parts, SLACK]))
     sizes = [Literal(parts[0].size)] if groups > 1 else []
     return Call(
@@ -60,15 +66,17 @@ def conv2d_call(operator, shape: Struct, rows: numpy.ndarray, bias: numpy.ndarra
         ("float32/conv2d.h",),
         (Input(0), Output(0), stream, limits(operator), *sizes, Literal(gap), shape),
         texts=(*(strip.text() for strip in strips), driver(name, strips, groups > 1)),
-        facts=computed(f"{PIXELS} pixels x {min(GROUP, outputs)} channels"),
+        facts=computed(f"{len(strips)} pixels x {min(GROUP, outputs)} channels"),
     )
 
 
 def pixels_lines(strips: list[Strip], places: tuple[str, str]) -> list[str]:
     """C that computes a strip of `pixels`: where its outputs go, and where its stream begins."""
-    one, two, three = (strip.name for strip in strips)
-    starts = (("if (pixels > 2) {", three), ("} else if (pixels == 2) {", two), ("} else {", one))
-    return [*(line for start, name in starts for line in (start, f"    {name}(&strip, {', '.join(places)});")), "}"]
+    calls = [f"{strip.name}(&strip, {', '.join(places)});" for strip in strips]
+    if len(strips) == 1:
+        return calls
+    starts = zip(("if (pixels > 2) {", "} else if (pixels == 2) {", "} else {"), reversed(calls))
+    return [*(line for start, call in starts for line in (start, f"    {call}")), "}"]
 
 
 def driver(name: str, strips: list[Strip], in_groups: bool) -> str:
@@ -99,7 +107,7 @@ static void {name}(
     for (batch = 0; batch < shape->batches; batch++) {{
         for (row = 0; row < shape->out_height; row++) {{
             for (column = 0; column < shape->out_width; column += pixels) {{
-                pixels = aidge_helium_next_strip_float32(&strip, x, row, column, {int(strips[0].apart)}, shape);
+                pixels = aidge_helium_next_strip_float32(&strip, x, row, column, {len(strips)}, {int(strips[0].apart)}, shape);
 {calls}
                 y += pixels * (shape->out_channels + gap);
             }}

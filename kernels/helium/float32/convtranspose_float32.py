@@ -17,9 +17,9 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
 
 from ..assembly import c_function, loop
-from .conv2d_float32 import pixels_lines
+from .conv2d_float32 import most_pixels, pixels_lines
 from .real import LinearFloat32, is_limited, limits, linear_float_spec
-from .strip import GROUP, PIXELS, SLACK, Strip, stream_of
+from .strip import GROUP, SLACK, Strip, stream_of
 
 MOST_PHASES = 64
 
@@ -79,8 +79,8 @@ class ConvTransposeFloat32(LinearFloat32):
             parts.append(stream_of(taps.transpose(1, 2, 3, 0).reshape(outputs, -1), bias))
             sizes = (1, in_height, in_width, data.dims[1], row.count, column.count, outputs)
             shapes.append((*sizes, len(row.taps), len(column.taps), 1, 1, 1, 1, row.pad, column.pad, 1))
-        strips = [Strip.of(pixels, outputs, False, is_limited(operator)) for pixels in range(1, PIXELS + 1)]
-        name = f"aidge_helium_convtranspose_float32_{strips[0].suffix}"
+        strips = [Strip.of(pixels, outputs, False, is_limited(operator)) for pixels in range(1, most_pixels(self.view) + 1)]
+        name = f"aidge_helium_convtranspose_float32_{len(strips)}x{strips[0].suffix}"
         for sizes in (data.dims, output.dims, operator.kernel, operator.strides, operator.pads_begin):
             name += f"_{'x'.join(map(str, sizes))}"
         image = in_height * in_width * data.dims[1]
@@ -90,7 +90,7 @@ class ConvTransposeFloat32(LinearFloat32):
             ("float32/conv2d.h",),
             (Input(0), Output(0), Constant("stream", numpy.concatenate([*parts, SLACK])), limits(operator)),
             texts=(*(strip.text() for strip in strips), _driver(name, strips, data.dims[0], steps, shapes, places)),
-            facts=computed(f"{PIXELS} pixels x {min(GROUP, outputs)} channels"),
+            facts=computed(f"{len(strips)} pixels x {min(GROUP, outputs)} channels"),
         )
 
 
@@ -99,7 +99,7 @@ def _driver(name: str, strips: list[Strip], batches: int, steps: tuple[int, ...]
     image, result, row_step, pixel_step = steps
     calls = pixels_lines(strips, ("target", "stream + places[phase][1]"))
     columns = [
-        "pixels = aidge_helium_next_strip_float32(&strip, x, row, column, 0, shape);",
+        f"pixels = aidge_helium_next_strip_float32(&strip, x, row, column, {len(strips)}, 0, shape);",
         *calls,
         f"target += pixels * {pixel_step};",
     ]

@@ -24,7 +24,7 @@ class FcFloat32(LinearFloat32):
             sizes = {"batches": 1, "in_height": 1, "in_width": batches, "in_channels": features}
             sizes |= {"out_height": 1, "out_width": batches, "out_channels": outputs}
             shape = Struct("aidge_kit_window2d", {**sizes, **ones, "pad_top": 0, "pad_left": 0, "groups": 1})
-            return conv2d_call(self.operator, shape, rows, bias)
+            return conv2d_call(self.view, shape, rows, bias)
         strip = Strip.of(1, outputs, False, is_limited(self.operator), WIDE)
         name = f"aidge_helium_fc_float32_{strip.suffix}"
         return Call(

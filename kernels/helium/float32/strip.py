@@ -22,7 +22,7 @@ PARAMETERS = "aidge_helium_strip_float32 *strip, float *y, const float *stream"
 FIELDS = (
     "source blocks pixel_step output_step rows taps quads singles first last row_step skipped tap_step channels limits"
 ).split()
-STREAM, Y, GROUPS, TAPS, TARGET, STACK = 0, 4, 8, 12, 16, 20  # places on the stack, and how much there is
+STREAM, Y, GROUPS, TARGET, TAPS = 0, 4, 8, 12, 16  # places on the stack
 DATA = (("r4", "r5"), ("r6", "r7"), ("r8", "r9"))  # two values of each pixel
 ALONE = ("r4", "r5", "r6", "r7")  # four values of a single one
 SOURCES = ("r10", "r11", "r12")
@@ -92,7 +92,8 @@ class _Printer:
 
     def lines(self):
         emit, shape = self.emit, self.shape
-        emit.enter(STACK)
+        stack = TAPS + 4 if shape.apart else TARGET + 4 if shape.rest % LANES else TARGET
+        emit.enter(stack)
         emit("mov r3, r0", f"str r2, [sp, #{STREAM}]")
         emit.label(1)
         emit(f"str r1, [sp, #{Y}]", why="a block of pixels")
@@ -110,7 +111,7 @@ class _Printer:
         else:
             emit("add r0, r4", "add r1, r5")
         emit("subs r6, #1", f"strd r0, r6, {_field('source')}", "bne 1b")
-        emit.leave(STACK)
+        emit.leave(stack)
         return emit.lines
 
     def _channels(self, channels: int) -> None:

@@ -23,6 +23,9 @@ class KernelNode:
     kernel_spec: ClassVar[ImplSpec]
     kernel_pattern: ClassVar[str]
 
+    # About what a multiply-accumulate takes on a core with DSP instructions and an FPU, where that is much; the build says so.
+    instructions_per_mac: ClassVar[float] = 0.0
+
     def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None):
         self.view = node
         self.node = node.node

@@ -105,6 +105,8 @@ class _Products(KernelNode):
     ImplSpec(inputs=(_ANY,), outputs=(_ANY,), predicates=(REAL, _BYTES_ONLY, Predicate("at most 3 spatial axes", _axes))),
 )
 class ConvInteger(_Products):
+    instructions_per_mac = 14
+
     def call(self) -> Call:
         names, declarations = self.names()
         has_bias = self.tensor("bias") is not None
@@ -157,6 +159,8 @@ static void {function}({", ".join(declarations)}, {self.outputs[0].dtype.c_type}
     ),
 )
 class MatMulInteger(_Products):
+    instructions_per_mac = 8
+
     def call(self) -> Call:
         names, declarations = self.names()
         function = self.function()

@@ -60,6 +60,8 @@ def _constant_weights(view: NodeView) -> str:
     ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,), predicates=(Predicate("weights at run time, or 3 axes", _constant_weights),)),
 )
 class Conv3dFloat32(KernelNode):
+    instructions_per_mac = 22
+
     def call(self) -> Call:
         shape = window3d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
         return Call(
@@ -71,6 +73,8 @@ class Conv3dFloat32(KernelNode):
 
 @kernel([f"ConvTranspose{rank}D" for rank in (1, 2, 3)], ImplSpec(inputs=(_FLOAT,), outputs=(_FLOAT,)))
 class ConvTranspose3dFloat32(KernelNode):
+    instructions_per_mac = 14
+
     def call(self) -> Call:
         return Call(
             "aidge_ref_convtranspose3d_float32",

@@ -29,6 +29,8 @@ def _rank(view: NodeView) -> str:
     ),
 )
 class GemmFloat32(KernelNode):
+    instructions_per_mac = 8
+
     def call(self) -> Call:
         operator, is_gemm = self.operator, self.node.type == "Gemm"
         first, second, *rest = self.inputs

@@ -32,6 +32,8 @@ def _types(view: NodeView) -> str:
     ),
 )
 class Recurrent(KernelNode):
+    instructions_per_mac = 9.5
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         rows = view.operator.gates + (1 if view.node.type == "GRU" else 0)

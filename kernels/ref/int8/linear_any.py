@@ -51,6 +51,8 @@ def _others_take_it(view: NodeView) -> str:
     ),
 )
 class LinearAny(KernelNode):
+    instructions_per_mac = 19
+
     def call(self) -> Call:
         (data, weights, *_), (output,) = self.inputs, self.outputs
         rows = centred(weights.data, weights.quantization).reshape(weights.dims[0], -1)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""Which layers got a kernel that takes many instructions, and why no faster one took them: one line for all of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aidge_build.adaptation.assignment import Assignment, Choice
+from aidge_build.contract.spec import NodeView
+from aidge_build.graph.dtype import DType
+
+MOST_PER_MAC = 6.0  # instructions of a multiply-accumulate; more is said
+MOST_NAMED = 4  # layers of one kernel and reason
+LONGEST_NAME = 40
+
+
+def slow_layers(assignment: Assignment, features: Iterable[str]) -> tuple[str, ...]:
+    """One line that names every layer slower than MOST_PER_MAC with its kernel and the reason, or nothing.
+
+    What a kernel takes it says itself (`KernelNode.instructions_per_mac`); any with floats is slow where the core has no FPU.
+    """
+    has_fpu, found = "fpu" in features, dict[str, list[str]]()
+    for node in assignment.view.nodes:
+        choice, seen = assignment.choices[node.name], assignment.node_view(node)
+        if choice.kernel is None or not seen.multiply_accumulates:
+            continue
+        if choice.kernel.node_class.instructions_per_mac > MOST_PER_MAC:
+            reason = _reason(choice)
+        elif not has_fpu and _computes_in_float(seen):
+            reason = "float32 on a core without an FPU"
+        else:
+            continue
+        found.setdefault(f"{choice.kernel.library} {choice.kernel.name}: {reason}", []).append(node.name)
+    if not found:
+        return ()
+    count = sum(map(len, found.values()))
+    parts = [f"{_named(names)} ({why})" for why, names in found.items()]
+    layers = "1 layer takes" if count == 1 else f"{count} layers take"
+    return (f"{layers} more than {MOST_PER_MAC:g} instructions per multiply-accumulate: {'; '.join(parts)}",)
+
+
+def _computes_in_float(seen: NodeView) -> bool:
+    return any(tensor is not None and tensor.dtype is DType.float32 for tensor in (*seen.inputs[:2], *seen.outputs))
+
+
+def _reason(choice: Choice) -> str:
+    """Why the first kernel that was asked did not take the layer."""
+    return next((f"{name}: {reason}" for name, reason in choice.rejected), "no library has another kernel for it")
+
+
+def _named(names: list[str]) -> str:
+    shown = ", ".join(name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..." for name in names[:MOST_NAMED])
+    return shown + (f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else "")

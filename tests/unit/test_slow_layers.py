@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: MIT
+"""A build says in one line which layers are slow, and why; it is silent where none is."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from aidge_build.boards import load_board
+from tests.compiled import program_of
+from tests.models import model
+
+F = numpy.float32
+PRODUCT = "t = Transpose<perm=[0,2,1]>(x) a = MatMul(x, t) u = Transpose<perm=[0,2,1]>(a) y = MatMul(a, u)"
+CONVOLUTION = "y = Conv(x, w)"
+WEIGHTS = {"w": numpy.ones((4, 3, 2, 2), F)}
+
+
+def notices(board: str, nodes: str, inputs: str, outputs: str, constants=None) -> list[str]:
+    made = model(nodes, inputs=inputs, outputs=outputs, constants=constants)
+    return [line for line in program_of(made, "net.onnx", load_board(board)).notices if "multiply-accumulate" in line]
+
+
+def test_all_slow_layers_are_one_line_with_their_kernel_and_the_reason():
+    (line,) = notices("mps2-an386", PRODUCT, "float[1,4,8] x", "float[1,4,4] y")
+    assert line.startswith(
+        "2 layers take more than 6 instructions per multiply-accumulate: MatMul_1, MatMul_3 (ref gemm_float32: "
+    )
+    assert "has no kernel for MatMul" in line
+
+
+def test_many_layers_of_one_kind_are_counted():
+    chain = " ".join(f"a{n + 1} = MatMul(a{n}, a{n})" for n in range(7))
+    (line,) = notices("mps2-an386", f"a0 = Identity(x) {chain} y = Relu(a7)", "float[4,4] x", "float[4,4] y")
+    assert line.startswith("7 layers take") and " and 3 more (ref gemm_float32" in line
+
+
+@pytest.mark.parametrize(
+    "board, is_slow", [("mps2-an386", False), ("mps3-an547", False), ("mps2-an385", True), ("microbit", True)]
+)
+def test_floats_are_slow_where_there_is_no_fpu(board, is_slow):
+    found = notices(board, CONVOLUTION, "float[1,3,5,5] x", "float[1,4,4,4] y", WEIGHTS)
+    assert len(found) == is_slow and all("1 layer takes" in line and "float32 on a core without an FPU" in line for line in found)
+
+
+def test_a_fast_layer_of_bytes_is_not_named():
+    constants = {"s": F(0.1), "z": numpy.int8(0), "w": numpy.ones((4, 3, 2, 2), numpy.int8)}
+    nodes = "r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) a = Conv(r, v) y = QuantizeLinear(a, s, z)"
+    for board in ("mps2-an386", "mps2-an385"):
+        assert notices(board, nodes, "int8[1,3,5,5] x", "int8[1,4,4,4] y", constants) == []

@@ -16,11 +16,12 @@ from aidge_build.contract.call import Call
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.kernel_kit.following import Steps
-from aidge_build.kernel_kit.linear import LinearConstants, linear_constants
+from aidge_build.kernel_kit.linear import LinearConstants
 
 from .assembly import c_function, loop
 from .conditions import NARROW, linear_spec
 from .conv2d_int8 import MOST_TAPS, PIXELS, SCRATCH_BYTES, Driver, Plan, PlannedConvolution, instructions_of
+from .finer import coarse, numbers_of
 from .geometry import Geometry, geometry_of
 from .patches import Patches
 from .product import LANES, Product
@@ -164,9 +165,9 @@ class Conv2dGroupedInt8(PlannedConvolution):
         plan = self.plan(self.view)
         shape = plan.geometry
         taps = numpy.moveaxis(self.inputs[1].data, 1, -1)
-        numbers = linear_constants(self.operator, self.inputs, self.outputs[0], taps.reshape(shape.outputs, -1))
-        windows = taps.reshape(shape.outputs, shape.kernel_height * shape.kernel_width, -1)
-        form = replace(plan.product, adds=plan.product.channels % 2 == 0 and rounds_by_addition(numbers))
+        numbers, bits = numbers_of(self, taps.reshape(shape.outputs, -1))
+        windows = coarse(taps).reshape(shape.outputs, shape.kernel_height * shape.kernel_width, -1)
+        form = replace(plan.product, adds=plan.product.channels % 2 == 0 and rounds_by_addition(numbers, bits), bits=bits)
         plan = replace(plan, product=form)
         return GroupedDriver(plan).call(_streams(plan, numbers, windows))
 

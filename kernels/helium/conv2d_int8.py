@@ -12,10 +12,10 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, co
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.following import Steps, following
-from aidge_build.kernel_kit.linear import linear_constants
 
 from .assembly import c_function, loop
 from .conditions import NARROW, linear_spec
+from .finer import coarse, numbers_of
 from .geometry import Geometry, geometry_of
 from .patches import Patches
 from .product import LANES, Product
@@ -206,9 +206,9 @@ class Conv2dInt8(PlannedConvolution):
         shape, form = plan.geometry, plan.product
         weights = self.inputs[1].data
         taps = numpy.moveaxis(weights, 1, -1).reshape(shape.outputs, shape.kernel_height, shape.kernel_width, shape.channels)
-        numbers = linear_constants(self.operator, self.inputs, self.outputs[0], taps.reshape(shape.outputs, -1))
-        form = replace(form, adds=form.channels % 2 == 0 and rounds_by_addition(numbers))
-        windows = taps.reshape(shape.outputs, form.rows, form.taps, -1)
+        numbers, bits = numbers_of(self, taps.reshape(shape.outputs, -1))
+        form = replace(form, adds=form.channels % 2 == 0 and rounds_by_addition(numbers, bits), bits=bits)
+        windows = coarse(taps).reshape(shape.outputs, form.rows, form.taps, -1)
         return Driver(replace(plan, product=form)).call(product_stream(form, windows, numbers))
 
 
@@ -224,6 +224,7 @@ class Driver:
         way = "_patches" if self.plan.patches else "_rows" if self.plan.staging else ""
         form = self.plan.product
         ways = f"{way}{'_clamped' if form.clamps else ''}{'_adding' if form.adds else ''}"
+        ways += f"_finer_{form.bits}" if form.bits else ""
         return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{ways}"
 
     @property

@@ -29,10 +29,12 @@ class Dense:
     outputs: int
     clamps: bool = False
     adds: bool = False
+    bits: int = 0  # by which sums are shifted before the rest of the bias is added: finer.py
 
     @property
     def name(self) -> str:
         ways = f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
+        ways += f"_finer_{self.bits}" if self.bits else ""
         return f"aidge_helium_dense_{self.inputs}_to_{self.outputs}{ways}"
 
     @property
@@ -49,13 +51,18 @@ class Dense:
         weights[: self.outputs, : self.inputs] = numbers.weights
         bias, multipliers = (numpy.zeros(self.groups * OUTPUTS, kind) for kind in ("<i4", "<f4"))
         bias[: self.outputs], multipliers[: self.outputs] = numbers.bias, numbers.multipliers
-        parts = [numpy.array([numbers.input_zero_point, zero_point_word(numbers), numbers.low, numbers.high], "<i4").tobytes()]
+        parts = [
+            numpy.array(
+                [numbers.input_zero_point, zero_point_word(numbers, self.bits), numbers.low, numbers.high], "<i4"
+            ).tobytes()
+        ]
         for first in range(0, self.groups * OUTPUTS, OUTPUTS):
             chosen = [first + output for output in ORDER]
-            parts.append(bias[chosen].tobytes())
+            parts.append((bias >> self.bits)[chosen].tobytes())
             vectors = weights[chosen].reshape(OUTPUTS, self.vectors, LANES).transpose(1, 0, 2)
             parts.append(numpy.ascontiguousarray(vectors).tobytes())
-            parts += [multipliers[first + start : first + OUTPUTS : 2].tobytes() for start in (0, 1)]
+            rest = [bias & (1 << self.bits) - 1] if self.bits else []
+            parts += [part[first + start : first + OUTPUTS : 2].tobytes() for part in (*rest, multipliers) for start in (0, 1)]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
 
     def text(self) -> str:
@@ -65,7 +72,7 @@ class Dense:
             f"{self.inputs} inputs to {self.outputs} outputs, eight at a time.",
             PARAMETERS,
             self._lines(),
-            f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs});",
+            f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs}, {self.bits});",
         )
 
     def _lines(self):
@@ -95,6 +102,13 @@ class Dense:
             self._vector(emit, bool(tail) and vector == rest - 1)
         emit.add("r1", "r1", -LANES * self.vectors)
         emit("vmov q0[2], q0[0], r0, r2", "vmov q0[3], q0[1], r4, r6", "vmov q1[2], q1[0], r8, r10", "vmov q1[3], q1[1], r12, lr")
+        if self.bits:
+            emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="what biases have beside whole products")
+            emit(
+                *(f"vshl.i32 q{register}, q{register}, #{self.bits}" for register in (0, 1)),
+                "vadd.i32 q0, q0, q2",
+                "vadd.i32 q1, q1, q3",
+            )
         emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="multipliers")
         for register in (0, 1):
             emit(

@@ -3,15 +3,16 @@
 
 /* What a generated depthwise convolution computes; depthwise.py explains the fields. Steps in bytes. */
 typedef struct {
-    int32_t channels, rows, taps, tap_step, pixel_step;
+    int32_t channels, rows, taps, tap_step, pixel_step, bits;
 } aidge_helium_depthwise_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /*
  * One row of the output, [pixels][channels]; rows: the rows of the input that its windows see, pads included.
  *
- * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each 16 channels int32 biases, weights [rows][taps][16],
- *   float multipliers; biases and multipliers in the order of channels 0 4 8 12, 2 6 10 14, 1 5 9 13, 3 7 11 15.
+ * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each 16 channels int32 biases,
+ *   weights [rows][taps][16], float multipliers, of which each four follow int32 fractions of the biases with `bits`; biases and
+ *   multipliers in the order of channels 0 4 8 12, 2 6 10 14, 1 5 9 13, 3 7 11 15.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const int8_t *stream, int32_t pixels,
@@ -27,7 +28,9 @@ static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const i
         for (channel = 0; channel < shape->channels; channel++) {
             const int32_t lane = channel & 15;
             const int32_t place = 4 * (4 * ((lane & 1) * 2 + ((lane >> 1) & 1)) + lane / 4);
-            const int8_t *block = stream + 16 + (channel / 16) * (weight_bytes + 128);
+            const int32_t fours = shape->bits != 0 ? 2 : 1;
+            const int8_t *block = stream + 16 + (channel / 16) * (weight_bytes + 64 + 64 * fours);
+            const int8_t *numbers = block + 64 + weight_bytes + (place / 16) * (fours - 1) * 16 + place;
             const int8_t *w = block + 64 + lane;
             uint32_t sum = (uint32_t)aidge_helium_word(block + place);
             for (row = 0; row < shape->rows; row++) {
@@ -37,7 +40,11 @@ static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const i
                     w += 16;
                 }
             }
-            *y++ = aidge_kit_requantize((int32_t)sum, aidge_helium_float(block + 64 + weight_bytes + place), levels);
+            if (shape->bits != 0) {
+                sum = (sum << shape->bits) + (uint32_t)aidge_helium_word(numbers);
+                numbers += 16;
+            }
+            *y++ = aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers), levels);
         }
     }
 }

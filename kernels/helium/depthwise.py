@@ -36,12 +36,14 @@ class Depthwise:
     pixel_step: int
     clamps: bool = False
     adds: bool = False
+    bits: int = 0  # by which sums are shifted before the rest of the bias is added: finer.py
 
     @property
     def name(self) -> str:
         return (
             f"aidge_helium_depthwise_{self.rows}x{self.taps}_step_{self.tap_step}_{self.pixel_step}_channels_{self.channels}"
             f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
+            f"{f'_finer_{self.bits}' if self.bits else ''}"
         )
 
     @staticmethod
@@ -57,7 +59,7 @@ class Depthwise:
 
     def text(self) -> str:
         """The C text."""
-        fields = (self.channels, self.rows, self.taps, self.tap_step, self.pixel_step)
+        fields = (self.channels, self.rows, self.taps, self.tap_step, self.pixel_step, self.bits)
         plain = (
             f"    static const aidge_helium_depthwise_shape shape = {{{', '.join(map(str, fields))}}};\n"
             "    aidge_helium_depthwise(rows, y, stream, pixels, &shape);"
@@ -76,12 +78,18 @@ class Depthwise:
         padded[: self.channels] = taps.reshape(self.channels, -1)
         bias, multipliers = (numpy.zeros(self.blocks * LANES, kind) for kind in ("<i4", "<f4"))
         bias[: self.channels], multipliers[: self.channels] = numbers.bias, numbers.multipliers
-        parts = [numpy.array([numbers.input_zero_point, zero_point_word(numbers), numbers.low, numbers.high], "<i4").tobytes()]
+        parts = [
+            numpy.array(
+                [numbers.input_zero_point, zero_point_word(numbers, self.bits), numbers.low, numbers.high], "<i4"
+            ).tobytes()
+        ]
         for first in range(0, self.blocks * LANES, LANES):
             block = slice(first, first + LANES)
-            parts += [bias[block][lanes].tobytes() for lanes in LANE_CHANNELS]
+            parts += [(bias >> self.bits)[block][lanes].tobytes() for lanes in LANE_CHANNELS]
             parts.append(numpy.ascontiguousarray(padded[block].T).tobytes())
-            parts += [multipliers[block][lanes].tobytes() for lanes in LANE_CHANNELS]
+            for lanes in LANE_CHANNELS:
+                parts += [(bias & (1 << self.bits) - 1)[block][lanes].tobytes()] if self.bits else []
+                parts.append(multipliers[block][lanes].tobytes())
         return numpy.frombuffer(b"".join(parts), numpy.int8)
 
 
@@ -195,6 +203,9 @@ class _Printer:
     def _store(self) -> None:
         emit = self.emit
         for register in range(4):
+            if self.shape.bits:
+                emit(f"vshl.i32 q{register}, q{register}, #{self.shape.bits}", f"vldrw.u32 q{4 + register}, [r0], #16")
+                emit(f"vadd.i32 q{register}, q{register}, q{4 + register}", why="what a bias has beside whole products")
             emit(
                 f"vldrw.u32 q{4 + register}, [r0], #16",
                 f"vcvt.f32.s32 q{register}, q{register}",

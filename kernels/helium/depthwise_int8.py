@@ -12,12 +12,13 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, co
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.following import following
-from aidge_build.kernel_kit.linear import LinearConstants, linear_constants
+from aidge_build.kernel_kit.linear import LinearConstants
 from aidge_build.kernel_kit.raster import convolution_demands
 
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
+from .finer import coarse, numbers_of
 from .geometry import Geometry, geometry_of
 from .planes import Planes
 from .rounding import rounds_by_addition
@@ -37,7 +38,7 @@ def _pairs_overflow(view: NodeView) -> str:
     weights = view.inputs[1].data
     if weights is None:
         return "the weights are computed at run time"
-    taps = weights.reshape(len(weights), -1)
+    taps = coarse(weights).reshape(len(weights), -1)
     first, second = (taps[:, start : taps.shape[1] - taps.shape[1] % 2 : 2] == -128 for start in (0, 1))
     channel = int(numpy.argmax((first & second).any(axis=1)))
     return f"neighbouring weights of channel {channel} are both -128" if (first & second).any() else ""
@@ -82,10 +83,11 @@ class ConvDepthwise2dInt8(KernelNode):
     def call(self) -> Call:
         shape = self.geometry(self.view)
         taps = self.inputs[1].data.reshape(shape.channels, shape.kernel_height, shape.kernel_width)
-        numbers = linear_constants(self.operator, self.inputs, self.outputs[0], taps.reshape(shape.channels, -1))
-        planes = self.planes(self.view)
-        adds = rounds_by_addition(numbers)
-        return self._by_planes(replace(planes, adds=adds), taps, numbers) if planes else self._by_lanes(shape, taps, numbers)
+        numbers, bits = numbers_of(self, taps.reshape(shape.channels, -1))
+        taps, planes = coarse(taps), self.planes(self.view)
+        if planes is None:
+            return self._by_lanes(shape, taps, numbers, bits)
+        return self._by_planes(replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits), taps, numbers)
 
     def _by_planes(self, form: Planes, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
         shape, name = form.shape, f"{form.name}_all"
@@ -113,7 +115,7 @@ class ConvDepthwise2dInt8(KernelNode):
             facts=computed("8 pixels x 1 channel", 0),
         )
 
-    def _by_lanes(self, shape: Geometry, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
+    def _by_lanes(self, shape: Geometry, taps: numpy.ndarray, numbers: LinearConstants, bits: int) -> Call:
         form = Depthwise(
             shape.channels,
             shape.kernel_height,
@@ -121,7 +123,8 @@ class ConvDepthwise2dInt8(KernelNode):
             shape.dilation_width * shape.channels,
             shape.stride_width * shape.channels,
             numbers.clamps,
-            rounds_by_addition(numbers),
+            rounds_by_addition(numbers, bits),
+            bits,
         )
         staging = self.staging(self.view)
         name = form.name.replace("_depthwise_", f"_lanes_{shape.name}_", 1)

@@ -7,11 +7,11 @@ from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.contract.call import Call, Constant, Input, Output, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR
-from aidge_build.kernel_kit.linear import linear_constants
 
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .dense import PARAMETERS, Dense
+from .finer import numbers_of
 from .rounding import rounds_by_addition
 
 
@@ -19,9 +19,9 @@ from .rounding import rounds_by_addition
 class FcInt8(KernelNode):
     def call(self) -> Call:
         rows, (output,) = self.inputs[1].data, self.outputs
-        numbers = linear_constants(self.operator, self.inputs, output, rows)
+        numbers, bits = numbers_of(self, rows)
         levels = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
-        form = Dense(rows.shape[1], rows.shape[0], levels != output.dtype.range, rounds_by_addition(numbers))
+        form = Dense(rows.shape[1], rows.shape[0], levels != output.dtype.range, rounds_by_addition(numbers, bits), bits)
         batches = self.inputs[0].dims[0]
         arguments = (Input(0), Output(0), Constant("stream", form.stream(numbers)))
         note, facts = "8 outputs at a time, requantized in float", computed("1 row x 8 outputs", 0)

@@ -7,6 +7,7 @@ typedef struct {
     int32_t out_height, out_width, top, left;
     int32_t width, stride; /* of a plane with its pads */
     int32_t kernel_height, kernel_width;
+    int32_t bits; /* by which sums are shifted before the bias is added */
 } aidge_helium_planes_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
@@ -38,13 +39,14 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
         }
         for (out_y = 0; out_y < shape->out_height; out_y++) {
             for (out_x = 0; out_x < shape->out_width; out_x++) {
-                uint32_t sum = (uint32_t)aidge_helium_word(numbers);
+                uint32_t sum = 0;
                 for (row = 0; row < shape->kernel_height; row++) {
                     for (column = 0; column < shape->kernel_width; column++) {
                         const int8_t *patch = plane + shape->stride * (out_y * shape->width + out_x);
                         sum += (uint32_t)(patch[row * shape->width + column] * taps[shape->kernel_width * row + column]);
                     }
                 }
+                sum = (sum << shape->bits) + (uint32_t)aidge_helium_word(numbers);
                 y[(out_y * shape->out_width + out_x) * channels + channel] =
                     aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers + 4), levels);
             }

@@ -41,6 +41,7 @@ class Planes:
     tall: bool = False
     down: bool = False
     adds: bool = False
+    bits: int = 0  # by which sums are shifted before the bias is added: finer.py
 
     @classmethod
     def best(cls, shape: Geometry, clamps: bool) -> Planes | None:
@@ -124,6 +125,7 @@ class Planes:
     @property
     def name(self) -> str:
         ways = f"{'_tall' * self.tall}{'_down' * self.down}{'_clamped' * self.clamps}{'_adding' * self.adds}"
+        ways += f"_finer_{self.bits}" if self.bits else ""
         return f"aidge_helium_planes_{self.shape.name}{ways}"
 
     @property
@@ -161,7 +163,11 @@ class Planes:
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
         """`taps` [channels, rows, columns]: the head, bias and multiplier of each channel, all taps."""
-        parts = [numpy.array([numbers.input_zero_point, zero_point_word(numbers), numbers.low, numbers.high], "<i4").tobytes()]
+        parts = [
+            numpy.array(
+                [numbers.input_zero_point, zero_point_word(numbers, self.bits), numbers.low, numbers.high], "<i4"
+            ).tobytes()
+        ]
         for bias, multiplier in zip(numbers.bias, numbers.multipliers):
             parts += [numpy.array([bias], "<i4").tobytes(), numpy.array([multiplier], "<f4").tobytes()]
         return numpy.frombuffer(b"".join([*parts, numpy.ascontiguousarray(taps).tobytes()]), numpy.int8)
@@ -216,6 +222,7 @@ class Planes:
             self.stride,
             shape.kernel_height,
             shape.kernel_width,
+            self.bits,
         )
         plain = (
             f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
@@ -390,6 +397,7 @@ class _Printer:
         emit = self.emit
         self._sums()
         rounding = "vadd.f32 {0}, {0}, r9" if self.form.adds else "vcvtn.s32.f32 {0}, {0}"
+        emit(*(f"vshl.i32 {register}, {register}, #{self.form.bits}" for register in ("q5", "q7") if self.form.bits))
         for texts in ("vadd.i32 {0}, {0}, r7", "vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", rounding):
             emit(texts.format("q5"), texts.format("q7"))
         if self.form.adds:

@@ -3,7 +3,7 @@
 
 /* What a generated product computes; product.py explains the fields. Steps in bytes. */
 typedef struct {
-    int32_t pixels, pixel_step, rows, row_step, taps, tap_step, vectors, channels, tail, clamps, adds;
+    int32_t pixels, pixel_step, rows, row_step, taps, tap_step, vectors, channels, tail, clamps, adds, bits;
 } aidge_helium_product_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
@@ -30,7 +30,7 @@ static void aidge_helium_product(const int8_t *x, int8_t *y, const int8_t *strea
             const int8_t *numbers = pair + weight_bytes;
             for (channel = 0; channel < (shape->channels > 1 ? 2 : 1); channel++) {
                 const int8_t *w = pair + 16 * channel;
-                uint32_t sum = (uint32_t)aidge_helium_word(numbers + 4 * channel);
+                uint32_t sum = 0;
                 aidge_kit_levels levels;
                 for (row = 0; row < shape->rows; row++) {
                     for (vector = 0; vector < shape->vectors; vector++) {
@@ -45,6 +45,7 @@ static void aidge_helium_product(const int8_t *x, int8_t *y, const int8_t *strea
                         }
                     }
                 }
+                sum = (sum << shape->bits) + (uint32_t)aidge_helium_word(numbers + 4 * channel);
                 levels.zero_point = (int16_t)(aidge_helium_word(numbers + 16) & 0xFFFF);
                 levels.lowest = (shape->clamps != 0 ? aidge_helium_word(numbers + 20) : -128) - levels.zero_point;
                 levels.highest = (shape->clamps != 0 ? aidge_helium_word(numbers + 24) : 127) - levels.zero_point;

@@ -43,6 +43,7 @@ class Product:
     clamps: bool = False
     gap: int = 0
     adds: bool = False
+    bits: int = 0  # by which sums are shifted before the bias is added: finer.py
 
     @property
     def name(self) -> str:
@@ -52,6 +53,7 @@ class Product:
             f"aidge_helium_product_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
             f"{f'_tail_{self.tail}' if self.tail else ''}{'_aligned' if self.aligned else ''}"
             f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
+            f"{f'_finer_{self.bits}' if self.bits else ''}"
         )
 
     @property
@@ -109,6 +111,7 @@ class Product:
             self.tail,
             int(self.clamps),
             int(self.adds),
+            self.bits,
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
         if not self.gap:
@@ -342,6 +345,7 @@ class _Printer:
         emit(f"ldm r3!, {{r0, r2, r4, r6, r8{levels}}}", why="biases, multipliers, zero point and step")
         if not self.offsets_stay:
             emit("vldrw.u32 q7, [sp, #16]")
+        emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q0", "q1") if shape.bits))
         emit(
             "vadd.i32 q0, q0, r0",
             "vadd.i32 q1, q1, r2",

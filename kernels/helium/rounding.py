@@ -17,12 +17,12 @@ GOES_ON, ENDS = 0x60, 0x20  # what stands in bits 16 to 22: bit 22 says whether 
 MOST_LEVELS = 2**15 - 256
 
 
-def rounds_by_addition(numbers: LinearConstants) -> bool:
-    """Whether the zero point is even and every level that a sum can give fits 16 bits."""
+def rounds_by_addition(numbers: LinearConstants, bits: int = 0) -> bool:
+    """Whether the zero point is even and every level that a sum, shifted by so many bits, can give fits 16 bits."""
     if numbers.zero_point % 2:
         return False
     rows = numbers.weights.reshape(len(numbers.weights), -1).astype(numpy.int64)
-    largest = 128 * numpy.abs(rows).sum(axis=1) + numpy.abs(numbers.bias)
+    largest = (128 * numpy.abs(rows).sum(axis=1) << bits) + numpy.abs(numbers.bias)
     return bool((largest * numbers.multipliers.astype(numpy.float64) < MOST_LEVELS).all())
 
 
@@ -31,6 +31,6 @@ def large_number(zero_point: int, mark: int = GOES_ON) -> int:
     return SMALLEST + (mark << 16) + zero_point
 
 
-def zero_point_word(numbers: LinearConstants) -> int:
+def zero_point_word(numbers: LinearConstants, bits: int = 0) -> int:
     """What a layer's head holds as zero point."""
-    return large_number(numbers.zero_point) if rounds_by_addition(numbers) else numbers.zero_point
+    return large_number(numbers.zero_point) if rounds_by_addition(numbers, bits) else numbers.zero_point

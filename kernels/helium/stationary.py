@@ -73,6 +73,7 @@ class Stationary:
                 for pixel in (0, 1):
                     self._pixel(emit, pixel)
             emit(f"vmov q5[{2 + half}], q5[{half}], r0, r2", f"vmov q6[{2 + half}], q6[{half}], r4, r6")
+        emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q5", "q6") if shape.bits))
         emit(
             "vadd.i32 q5, q5, r5",
             "vadd.i32 q6, q6, r7",

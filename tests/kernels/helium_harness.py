@@ -15,7 +15,7 @@ from pathlib import Path
 import harness
 import numpy
 import pytest
-from random_tensors import Randomness
+from random_tensors import Randomness, halfword_weights
 
 from aidge_build.boards import load_board
 from aidge_build.contract.call import Constant, Input, Literal, Output, Scratch, Struct
@@ -149,6 +149,13 @@ def convolution(
     return case(
         operator, [data, weights, random.bias(outputs)], [random.int8(*data.dims)], quantization=random.quantization(around)
     )
+
+
+def finer(entry: Case, seed: int) -> Case:
+    """The layer with a bias that is no whole number of products: weights are int16, all multiples of a power of two."""
+    inputs = halfword_weights(3 * seed, *entry.view.inputs)
+    (output,) = entry.view.outputs
+    return case(entry.view.operator, inputs, entry.values[:1], quantization=output.quantization)
 
 
 def random_window(random: Randomness) -> tuple[tuple[int, ...], tuple[int, ...], int, tuple[int, int]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy
 import pytest
 from grouped_cases import grouped_cases
-from helium_harness import RANDOM_CASES, case, convolution, needs_emulator, random_window, run
+from helium_harness import RANDOM_CASES, case, convolution, finer, needs_emulator, random_window, run
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -116,7 +116,9 @@ def candidates():
         extreme_convolution(4, 2, 4, many, groups=2),
     ]
     extremes += [far_levels(*numbers[:2]) for numbers in FAR_LEVELS]
-    return [*edges, *extremes, *(random_convolution(1000 + seed) for seed in range(RANDOM_CASES)), *grouped_cases()]
+    fine = [finer(entry, index) for index, entry in enumerate(edges) if index % 4 == 0]
+    fine += [finer(entry, index) for index, entry in enumerate(grouped_cases()[::6])]
+    return [*edges, *extremes, *fine, *(random_convolution(1000 + seed) for seed in range(RANDOM_CASES)), *grouped_cases()]
 
 
 def test_levels_are_rounded_by_addition_where_the_zero_point_is_even_and_they_fit_16_bits():

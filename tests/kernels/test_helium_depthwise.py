@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from helium_harness import FEATURES, RANDOM_CASES, case, convolution, library, needs_emulator, run
+from helium_harness import FEATURES, RANDOM_CASES, case, convolution, finer, library, needs_emulator, run
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -86,6 +86,7 @@ def candidates():
         with_weights(alternating, (1e-30, 2.0**-10, 1e30)),
         with_weights([[127] * 9] * 2, (2.0**-12, 2.0**-14)),
         *(random_depthwise(2000 + seed) for seed in range(RANDOM_CASES)),
+        *(finer(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 0),
     ]
 
 

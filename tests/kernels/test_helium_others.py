@@ -9,7 +9,7 @@ import math
 import numpy
 import pytest
 from binary_cases import binaries
-from helium_harness import FEATURES, RANDOM_CASES, case, library, needs_emulator, run
+from helium_harness import FEATURES, RANDOM_CASES, case, finer, library, needs_emulator, run
 from pool_cases import CLAMPS, edge_pools, random_pool
 from random_tensors import Randomness
 
@@ -61,6 +61,7 @@ def candidates():
         (1, 785, 16),
     ]
     cases = [fully_connected(seed, *shape) for seed, shape in enumerate(shapes)]
+    cases += [finer(fully_connected(seed, *shape), seed) for seed, shape in enumerate(shapes[::3])]
     cases += [extreme_fully_connected((1e-30, 1e30, 2.0**-14)), extreme_fully_connected((1e-38,) + (2.0**-10,) * 8)]
     cases += binaries(case, 60) + [
         function(seed, *dims) for seed, dims in enumerate(((1, 1), (1, 5), (1, 16), (2, 5, 3, 7), (1, 64, 9)))

@@ -23,6 +23,7 @@ PARAMETERS = (
 NEXT, OUT_STEP, SECOND, LAST, BELOW, ABOVE, BITS = (4 * place for place in range(7))
 HIGH, LOW, FIRST_WORD, SECOND_WORD, ROW_END, SWEEP, WEIGHTS = (28 + 4 * place for place in range(7))
 SAVED_BYTES = 36
+MOST_BACK = 124  # instructions of 2 bytes that a conditional branch reaches back over
 # The rest of the struct sweep.
 ROW_STEP, ROW_BYTES, END_STEP, OUT_END = (4 * place for place in range(4))
 REQUANTIZATION = Requantization("r1", "r12", "r11", BELOW, ABOVE)
@@ -81,23 +82,26 @@ def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, s
     code("add r4, lr")
     code(f"str r4, [sp, #{ROW_END}]")
     code.label(2, "three outputs")
+    begin = code.instructions
     _taps(code, kernel, dilation)
     code(f"ldr r1, [sp, #{NEXT}]")
     code("adds r0, r0, r1")
     code("mov r7, lr")
     if not is_sums:
-        code(f"ldr r1, [sp, #{BITS}]")
-        code(f"ldr r2, [sp, #{HIGH}]")
-        code(f"ldr r3, [sp, #{LOW}]")
+        code(f"add r4, sp, #{BITS}")
+        code("ldm r4!, {r1-r3}", "bits, high and low part of the multiplier")
     separate(code, ("r8", "r9"), 0, lambda value, spare, part: _store(code, value, spare, part, is_sums))
     code(f"ldr r4, [sp, #{OUT_STEP}]")
     code("adds r7, r7, r4")
     code("mov lr, r7")
     code(f"ldr r4, [sp, #{ROW_END}]")
     code("cmp r7, r4")
-    code("beq 3f")
-    code("b 2b")
-    code.label(3)
+    if code.instructions - begin < MOST_BACK:
+        code("bne 2b")
+    else:
+        code("beq 3f")
+        code("b 2b")
+        code.label(3)
     code(f"ldr r4, [sp, #{SWEEP}]")
     code(f"ldr r5, [r4, #{END_STEP}]")
     code("adds r0, r0, r5")

@@ -267,19 +267,10 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
 
 def _gather(code: Routine, places: list[int]) -> None:
     """The taps of the pixels at x0 and x1 as int16 pairs, pixel by pixel."""
-    index = 0
-    while index < len(places):
-        first = places[index]
-        if places[index : index + 4] == [first, first + 2, first + 1, first + 3]:
-            code(f"ldr {{b0}}, [{{x0}}, #{first}]")
-            code(f"ldr {{b1}}, [{{x1}}, #{first}]")
-            for rotation in ("", ", ror #8"):
-                code(f"sxtb16 {{b2}}, {{b0}}{rotation}")
-                code(f"sxtb16 {{b3}}, {{b1}}{rotation}")
-                code("strd {b2}, {b3}, [{column}], #8")
-            index += 4
-            continue
-        second = places[index + 1]
+    words = places[: next((index for index in range(0, len(places), 4) if not _is_word(places[index : index + 4])), len(places))]
+    dense.unpack(code, [(f"{{x0}}, #{first}]", f"{{x1}}, #{first}]") for first in words[::4]])
+    for index in range(len(words), len(places), 2):
+        first, second = places[index : index + 2]
         code(f"ldrsb {{b0}}, [{{x0}}, #{first}]")
         code(f"ldrsb {{b1}}, [{{x1}}, #{first}]")
         if second >= 0:
@@ -288,4 +279,8 @@ def _gather(code: Routine, places: list[int]) -> None:
             code("pkhbt {b0}, {b0}, {b2}, lsl #16")
             code("pkhbt {b1}, {b1}, {b3}, lsl #16")
         code("strd {b0}, {b1}, [{column}], #8")
-        index += 2
+
+
+def _is_word(places: list[int]) -> bool:
+    """Whether these taps are the bytes of a word in the order in which it is unpacked."""
+    return places == [places[0] + step for step in (0, 2, 1, 3)]

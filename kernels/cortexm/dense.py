@@ -8,7 +8,7 @@ What the inner loop does not need waits in FPU registers, or on the stack of a c
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from aidge_build.arithmetic import near_halves
 from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
@@ -91,6 +91,24 @@ def _multiply(code: Routine, weights: tuple[tuple[str, int], ...], is_first: boo
         for pixel, tap in zip("ab", taps):
             addend = f"b{channel}" if is_first else f"{pixel}{channel}"
             code(f"smlad {{{pixel}{channel}}}, {{{weight}}}, {{{tap}}}, {{{addend}}}")
+
+
+def unpack(code: Routine, places: Sequence[tuple[str, str]]) -> None:
+    """Words of 4 taps of both pixels as int16 into the column, which ends behind them: taps 0 and 2 of both, then 1 and 3.
+
+    `places` are the ends of the loads: a register with an offset or a step. Two words at a time leave in one instruction.
+    """
+    for index, (first, second) in enumerate(places):
+        low = "b" if index % 2 else "a"
+        code(f"ldr {{w0}}, [{first}")
+        code(f"ldr {{w1}}, [{second}")
+        for tap, rotation in ((0, ""), (2, ", ror #8")):
+            code(f"sxtb16 {{{low}{tap}}}, {{w0}}{rotation}")
+            code(f"sxtb16 {{{low}{tap + 1}}}, {{w1}}{rotation}")
+        if index % 2:
+            code("stm {column}!, {{r4-r11}}", "2 words of both pixels")
+        elif index + 1 == len(places):
+            code("stm {column}!, {{r4-r7}}")
 
 
 TURN = 3  # instructions of one turn of a loop beside its steps

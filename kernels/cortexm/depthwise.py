@@ -9,29 +9,15 @@ their windows lie in the same words, the second one a halfword further.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-
-from aidge_build.arithmetic import near_halves
-from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
 
 from . import dense
 from .assembly import Routine, Waiting
 from .dense import split_steps
 from .depthwise_gather import gather_text
 from .depthwise_layout import LARGEST_OFFSET, Depthwise, places
+from .depthwise_levels import FloatForm, Form, NearForm, integer_form, near_factor
+from .depthwise_sums import REGISTERS, sums
 
-REGISTERS = {
-    "words": "r0",
-    "output": "r1",
-    "sum0": "r2",
-    "sum1": "r3",
-    "x0": "r10",
-    "x1": "r11",
-    "factor": "r12",
-    "end": "lr",
-    "weights": "r6",
-    **{f"w{index}": f"r{4 + index}" for index in range(6)},
-}
 WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "bias": 0,
     "bias_again": 1,
@@ -44,33 +30,9 @@ WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "group_end": 11,
     "row_bytes": 12,
     "rows_end": 13,
+    "row_end": 14,
 }
-LARGEST_PAIR_OFFSET = 1020  # of a load of two words
 BAND_PARAMETERS = "const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows, const int32_t *head"
-
-
-@dataclass(frozen=True)
-class Form:
-    """How sums become outputs, and at most how many pairs of outputs stand in the text. `is_near` as of a Stream."""
-
-    shift: int
-    is_clamped: bool
-    has_integers: bool
-    has_floats: bool
-    together: int
-    has_fpu: bool
-    is_near: bool
-
-    @property
-    def is_mixed(self) -> bool:
-        return self.has_integers and self.has_floats
-
-    @property
-    def variant(self) -> str:
-        """What the text depends on, for its name."""
-        kind = "" if self.is_mixed else "_integer" if self.has_integers else "_float"
-        core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
-        return f"_s{self.shift}{'_clamped' if self.is_clamped else ''}{kind}{core}_u{self.together}"
 
 
 def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
@@ -156,10 +118,13 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code("mov {weights}, r10")
         _plus(code, "r10", 4 * layer.weight_words)
     code.put("constants", "r10")
-    code.put("bias", "r11, r11")
+    rows = _Rows(code, layer, form.together if form.has_integers or form.has_fpu else 1)
+    if rows.keeps_bias:
+        code("mov {bias}, r11")
+    else:
+        code.put("bias", "r11, r11")
     code.get("{words}, {output}", "words")
-    rows = _Rows(code, layer)
-    rounded = _FloatForm(code, form) if form.has_fpu else _NearForm(code, form)
+    rounded = FloatForm(code, form) if form.has_fpu else NearForm(code, form)
     rows.begin()
     if form.is_mixed:
         code("cmp {factor}, #0")
@@ -168,7 +133,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         rows.print(
             2,
             form.together,
-            lambda two, pair: _integer_form(code, form.shift, two, 2 * pair * plane.in_channels, plane.in_channels),
+            lambda two, pair: integer_form(code, form.shift, two, 2 * pair * plane.in_channels, plane.in_channels),
         )
     if form.is_mixed:
         code("b 8f")
@@ -181,7 +146,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
             code("sxth {factor}, {factor}")
             code("sub {factor}, {factor}, #128", "zero point")
         elif form.is_near:
-            _near_factor(code)
+            near_factor(code)
         rows.print(
             6,
             1 if form.is_mixed or not form.has_fpu else form.together,
@@ -227,15 +192,6 @@ def _load_head(code: Routine, form: Form) -> None:
         dense.head_to_stack(code, ("r4", "r5", "r6"), "ldrd r4, r5, [r12]", form.is_clamped)
 
 
-def _near_factor(code: Routine) -> None:
-    """floor(multiplier * 2^32) of a float."""
-    code("lsr {x0}, {factor}, #23", "exponent")
-    code("rsb {x0}, {x0}, #126")
-    code("lsl {factor}, {factor}, #8")
-    code("orr {factor}, {factor}, #0x80000000")
-    code("lsr {factor}, {factor}, {x0}")
-
-
 def _plus(code: Routine, register: str, value: int) -> None:
     while value > 0:
         part = min(value, LARGEST_OFFSET)
@@ -250,215 +206,73 @@ def _plus(code: Routine, register: str, value: int) -> None:
 class _Rows:
     """The output rows of one channel; with a single row there is no loop over them."""
 
-    def __init__(self, code: Routine, layer: Depthwise):
+    def __init__(self, code: Routine, layer: Depthwise, together: int):
         self.code, self.layer = code, layer
         self.is_single = layer.plane.out_size[0] == 1
+        self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
+        ahead, body = self._split(together)
+        waiting = 1 + (self.pairs - ahead) // body if body else int(not self.is_single)  # instructions, where the end waits
+        self.keeps_bias = self.pairs + self.is_odd > waiting
+
+    def _split(self, together: int) -> tuple[int, int]:
+        return split_steps(self.pairs, min(together, self.layer.most_together), start=0)
 
     def begin(self) -> None:
-        """Where the rows end waits; the end of a row without a loop stays in a register, too."""
+        """Where the rows end waits; without a loop over a row it stays in a register, too, unless the bias does."""
         if not self.is_single:
+            end = "r11" if self.keeps_bias else "{end}"
             self.code.get("r11", "row_bytes")
-            self.code("add {end}, {output}, r11")
-            self.code.put("rows_end", "{end}")
+            self.code(f"add {end}, {{output}}, r11")
+            self.code.put("rows_end", end)
 
     def print(self, label: int, together: int, requantize: Callable[[bool, int], None]) -> None:
         """The rows, with at most `together` pairs of outputs in the text; labels `label` and `label + 1`."""
         code, layer, plane = self.code, self.layer, self.layer.plane
         pair_bytes, channels = 4 * plane.strides[1], plane.in_channels
-        pairs = plane.out_size[1] // 2
-        ahead, body = split_steps(pairs, min(together, layer.most_together), start=0)
+        pairs, (ahead, body) = self.pairs, self._split(together)
         done = ahead
         if not self.is_single:
             code.label(label, "an output row")
         if body:
-            _end_of_row(code, pairs * pair_bytes)
+            _end_of_row(code, pairs * pair_bytes, "x0" if self.keeps_bias else "end")
+            if self.keeps_bias:
+                code.put("row_end", "{x0}")
         for pair in range(ahead):
-            _sums(code, layer, True, pair * pair_bytes)
+            sums(code, layer, True, pair * pair_bytes, self.keeps_bias)
             requantize(True, pair)
         if body:
             _plus(code, "r0", ahead * pair_bytes)
             _plus(code, "r1", 2 * ahead * channels)
             code.label(label + 1, f"{2 * body} outputs")
             for pair in range(body):
-                _sums(code, layer, True, pair * pair_bytes)
+                sums(code, layer, True, pair * pair_bytes, self.keeps_bias)
                 requantize(True, pair)
             _plus(code, "r0", body * pair_bytes)
             _plus(code, "r1", 2 * body * channels)
-            code("cmp {words}, {end}")
+            self._compare("words", "row_end")
             code(f"bne {label + 1}b")
             done = 0
         if plane.out_size[1] % 2:
-            _sums(code, layer, False, done * pair_bytes)
+            sums(code, layer, False, done * pair_bytes, self.keeps_bias)
             requantize(False, done)
         if self.is_single:
             return
         _plus(code, "r0", 4 * plane.strides[0] * layer.row_words - (pairs - done) * pair_bytes)
         _plus(code, "r1", (plane.out_size[1] - 2 * (pairs - done)) * channels)
-        if body:
+        if body and not self.keeps_bias:
             code.get("{end}", "rows_end")
-        code("cmp {output}, {end}")
+        self._compare("output", "rows_end")
         code(f"bne {label}b")
 
+    def _compare(self, register: str, end: str) -> None:
+        if self.keeps_bias:
+            self.code.get("{x0}", end)
+        self.code(f"cmp {{{register}}}, {{{'x0' if self.keeps_bias else 'end'}}}")
 
-def _end_of_row(code: Routine, size: int) -> None:
+
+def _end_of_row(code: Routine, size: int, end: str) -> None:
     if size <= LARGEST_OFFSET:
-        code(f"addw {{end}}, {{words}}, #{size}")
+        code(f"addw {{{end}}}, {{words}}, #{size}")
     else:
-        code.constant("{end}".format_map(REGISTERS), size)
-        code("add {end}, {end}, {words}")
-
-
-def _sums(code: Routine, layer: Depthwise, two: bool, place: int) -> None:
-    """The sums of two neighbouring outputs (or of the first of them), whose activations begin at byte `place`."""
-    code.get("{sum0}, {sum1}" if two else "{sum0}", "bias")
-    for row in range(layer.plane.kernel[0]):
-        start = place + 4 * row * layer.plane.dilations[0] * layer.row_words
-        weights = row * layer.row_weights
-        if layer.overlaps:
-            _load(code, ("x0", "x1"), start)
-            code(f"smlad {{sum0}}, {{x0}}, {{w{weights}}}, {{sum0}}")
-            if two:
-                code(f"smlatb {{sum1}}, {{x0}}, {{w{weights}}}, {{sum1}}")
-            code(f"smlabt {{sum0}}, {{x1}}, {{w{weights + 1}}}, {{sum0}}")
-            if two:
-                code(f"smlad {{sum1}}, {{x1}}, {{w{weights + 1}}}, {{sum1}}")
-        elif layer.wide_stride:
-            _strided_row(code, layer, start, weights, two)
-        else:
-            _dense_row(code, layer, start, weights, two)
-
-
-def _load(code: Routine, registers: tuple[str, ...], offset: int) -> None:
-    if len(registers) == 2 and offset <= LARGEST_PAIR_OFFSET:
-        code(f"ldrd {{{registers[0]}}}, {{{registers[1]}}}, [{{words}}, #{offset}]")
-    else:
-        for index, register in enumerate(registers):
-            code(f"ldr {{{register}}}, [{{words}}, #{offset + 4 * index}]")
-
-
-def _dense_row(code: Routine, layer: Depthwise, start: int, weights: int, two: bool) -> None:
-    for word in range(layer.steps):
-        if word % 2 == 0:
-            _load(code, ("x0", "x1")[: layer.steps - word], start + 4 * word)
-        even, odd = f"w{weights + 2 * word}", f"w{weights + 2 * word + 1}"
-        if not layer.in_registers:
-            even, odd = "w0", "w1"
-            _load_weights(code, 4 * (weights + 2 * word), 2)
-        code(f"smlad {{sum0}}, {{x{word % 2}}}, {{{even}}}, {{sum0}}")
-        if two:
-            code(f"smlad {{sum1}}, {{x{word % 2}}}, {{{odd}}}, {{sum1}}")
-
-
-def _strided_row(code: Routine, layer: Depthwise, start: int, weights: int, two: bool) -> None:
-    words = layer.steps + int(two)
-    for word in range(words):
-        if word % 2 == 0:
-            _load(code, ("x0", "x1")[: words - word], start + 4 * word)
-        # the word meets the weights of this step for the first output, and those of the step before for the second
-        current, before = f"w{word % 2}", f"w{(word + 1) % 2}"
-        if layer.in_registers:
-            current, before = f"w{weights + word}", f"w{weights + word - 1}"
-        if word < layer.steps:
-            if not layer.in_registers:
-                code(f"ldr {{{current}}}, [{{weights}}, #{4 * (weights + word)}]")
-            code(f"smlad {{sum0}}, {{x{word % 2}}}, {{{current}}}, {{sum0}}")
-        if two and word:
-            code(f"smlad {{sum1}}, {{x{word % 2}}}, {{{before}}}, {{sum1}}")
-
-
-def _load_weights(code: Routine, offset: int, count: int) -> None:
-    if offset <= LARGEST_PAIR_OFFSET:
-        code(f"ldrd {{w0}}, {{w1}}, [{{weights}}, #{offset}]")
-    else:
-        for index in range(count):
-            code(f"ldr {{w{index}}}, [{{weights}}, #{offset + 4 * index}]")
-
-
-def _integer_form(code: Routine, shift: int, two: bool, place: int, channels: int) -> None:
-    sums = ("sum0", "sum1")[: 1 + two]
-    for name in sums:
-        code(f"smmul {{{name}}}, {{{name}}}, {{factor}}")
-    for name in sums:
-        code(f"ssat {{{name}}}, #8, {{{name}}}, asr #{shift + HIGH_SHIFT}")
-    _store(code, two, place, channels)
-
-
-class _FloatForm:
-    """Sums become outputs in float."""
-
-    def __init__(self, code: Routine, form: Form):
-        self.code, self.is_clamped = code, form.is_clamped
-
-    def __call__(self, two: bool, place: int, channels: int) -> None:
-        """Of two outputs, or of the first."""
-        code = self.code
-        sums, cells = ("sum0", "sum1")[: 1 + two], ("s2", "s3")[: 1 + two]
-        code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
-        for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s4", "vcvtr.s32.f32 {0}, {0}"):
-            for cell in cells:
-                code(operation.format(cell))
-        code("vmov {sum0}, {sum1}, s2, s3" if two else "vmov {sum0}, s2")
-        for name in sums:
-            code(f"qadd {{{name}}}, {{{name}}}, {{factor}}")
-            code(f"ssat {{{name}}}, #8, {{{name}}}")
-        if self.is_clamped:
-            code.get("{x0}", "limits")
-            code("asr {x1}, {x0}, #16")
-            code("sxth {x0}, {x0}")
-            code("sub {x1}, {x1}, #128")
-            code("sub {x0}, {x0}, #128")
-            for name in sums:
-                for limit, condition in (("x0", "lt"), ("x1", "gt")):
-                    code(f"cmp {{{name}}}, {{{limit}}}")
-                    code(f"it {condition}")
-                    code(f"mov{condition} {{{name}}}, {{{limit}}}")
-        _store(code, two, place, channels)
-
-
-class _NearForm:
-    """Sums become outputs by a product of 64 bits, or where that says that it may be wrong by a function in C."""
-
-    FIRST_LABEL = 20
-
-    def __init__(self, code: Routine, form: Form):
-        self.code, self.form, self.places = code, form, 0
-
-    def __call__(self, two: bool, place: int, channels: int) -> None:
-        """Of two outputs, or of the first."""
-        for number, name in enumerate(("sum0", "sum1")[: 1 + two]):
-            self._level(name)
-            dense.limit(self.code, self.form.is_clamped)
-            self.code(f"strb {{x1}}, [{{output}}, #{place + number * channels}]")
-
-    def _level(self, name: str) -> None:
-        code, exactly = self.code, self.FIRST_LABEL + 2 * self.places
-        self.places += 1
-        if self.form.is_near:
-            code.get("{x0}, {x1}", "near_start", "one half and a margin, zero point")
-            code(f"smlal {{x0}}, {{x1}}, {{{name}}}, {{factor}}")
-            code(f"lsrs {{x0}}, {{x0}}, #{near_halves.BAND_BITS}")
-            code(f"beq {exactly}f", "near the middle of two levels")
-        else:
-            code(f"b {exactly}f")
-        code.label(exactly + 1)
-        code.behind(lambda: self._exactly(name, exactly))
-
-    def _exactly(self, name: str, label: int) -> None:
-        code, pushed = self.code, 16
-        code.label(label, "near the middle of two levels: by a function that knows these registers")
-        code("push {{r2, r3, r12, lr}}")
-        code(f"ldr r12, [sp, #{pushed + code.waiting.offset('head')}]", "zero point, limits")
-        if name != "sum0":
-            code(f"mov r2, {{{name}}}")
-        code(f"ldr r3, [sp, #{pushed + code.waiting.offset('multiplier')}]")
-        code.call("aidge_cortexm_round_sum")
-        code("mov {x1}, r2")
-        code("pop {{r2, r3, r12, lr}}")
-        code(f"b {label + 1}b")
-
-
-def _store(code: Routine, two: bool, place: int, channels: int) -> None:
-    """The levels to byte `place` behind the output."""
-    code(f"strb {{sum0}}, [{{output}}, #{place}]")
-    if two:
-        code(f"strb {{sum1}}, [{{output}}, #{place + channels}]")
+        code.constant(REGISTERS[end], size)
+        code(f"add {{{end}}}, {{{end}}}, {{words}}")

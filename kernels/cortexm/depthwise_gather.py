@@ -63,22 +63,25 @@ def _gather_quad(code: Routine, quad: list[int | None], offset: int, pairs: int,
     if not after:
         _add(code, "source", len(loads) * channels)
     pixel = [f"r{4 + index}" if position is not None else "{pads}" for index, position in enumerate(quad)]
-    code(f"pkhbt r8, {pixel[0]}, {pixel[1]}, lsl #16")
-    code(f"pkhtb r10, {pixel[1]}, {pixel[0]}, asr #16")
-    if len(quad) == 4:
-        code(f"pkhbt r9, {pixel[2]}, {pixel[3]}, lsl #16")
-        code(f"pkhtb r11, {pixel[3]}, {pixel[2]}, asr #16")
-    for channel, (pair, rotation) in enumerate(((8, ""), (8, ", ror #8"), (10, ""), (10, ", ror #8"))):
-        place = offset + 4 * pairs * channel
-        code(f"sxtb16 {{t0}}, r{pair}{rotation}")
-        if len(quad) == 4:
-            code(f"sxtb16 {{t1}}, r{pair + 1}{rotation}")
-        if len(quad) == 4 and place <= LARGEST_PAIR_OFFSET:
-            code(f"strd {{t0}}, {{t1}}, [{{target}}, #{place}]")
+    words = [("{t0}", 8), ("{t1}", 9)][: len(quad) // 2]  # of a pair of pixels; from this register channels 0 and 1, + 2: 2 and 3
+    for number, (_, even) in enumerate(words):
+        first, second = 2 * number, 2 * number + 1
+        if quad[first] is None and quad[second] is None:  # the same in all channels
+            words[number] = (f"r{4 + first}", 0)
+            code(f"sxtb16 r{4 + first}, {{pads}}")
         else:
-            code(f"str {{t0}}, [{{target}}, #{place}]")
-            if len(quad) == 4:
-                code(f"str {{t1}}, [{{target}}, #{place + 4}]")
+            code(f"pkhbt r{even}, {pixel[first]}, {pixel[second]}, lsl #16")
+            code(f"pkhtb r{even + 2}, {pixel[second]}, {pixel[first]}, asr #16")
+    for channel in range(4):
+        place = offset + 4 * pairs * channel
+        for target, even in words:
+            if even:
+                code(f"sxtb16 {target}, r{even + channel // 2 * 2}{', ror #8' * (channel % 2)}")
+        if len(words) == 2 and place <= LARGEST_PAIR_OFFSET:
+            code(f"strd {words[0][0]}, {words[1][0]}, [{{target}}, #{place}]")
+        else:
+            for number, (target, _) in enumerate(words):
+                code(f"str {target}, [{{target}}, #{place + 4 * number}]")
 
 
 def _add(code: Routine, register: str, value: int) -> None:

@@ -12,8 +12,9 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import LinearNode, best_form, integer_forms
 
 from .conditions import has_fpu, in_text, linear_spec
-from .depthwise import Form, texts
+from .depthwise import texts
 from .depthwise_layout import LARGEST_OFFSET, channel_scales, depthwise_of, pack, struct, weights_scale
+from .depthwise_levels import Form
 from .packing import otherwise, taps_last_channels
 from .window import plane_of_view
 

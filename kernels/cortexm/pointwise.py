@@ -80,17 +80,9 @@ def _turns(words: int) -> tuple[int, bool]:
 def _unpack(code: Routine, count: int, looped: bool) -> None:
     """Pixels at x0 and x1 as int16 into the column; x0 and x1 end behind them. Label 2."""
     if looped:
-        code.get("{a0}", "column_end")
         code.label(2, f"{count} words of each pixel")
-    for _ in range(count):
-        code("ldr {b0}, [{x0}], #4")
-        code("ldr {b1}, [{x1}], #4")
-        code("sxtb16 {b2}, {b0}")
-        code("sxtb16 {b3}, {b1}")
-        code("strd {b2}, {b3}, [{column}], #8", "taps 0 and 2 of both pixels")
-        code("sxtb16 {b2}, {b0}, ror #8")
-        code("sxtb16 {b3}, {b1}, ror #8")
-        code("strd {b2}, {b3}, [{column}], #8", "taps 1 and 3")
+    dense.unpack(code, [("{x0}], #4", "{x1}], #4")] * count)
     if looped:
-        code("cmp {column}, {a0}")
+        code.get("{w0}", "column_end")
+        code("cmp {column}, {w0}")
         code("bne 2b")

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""Requantization of a depthwise layer in assembly: sums of one channel become outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from aidge_build.arithmetic import near_halves
+from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
+
+from . import dense
+from .assembly import Routine
+
+
+@dataclass(frozen=True)
+class Form:
+    """How sums become outputs, and at most how many pairs of outputs stand in the text. `is_near` as of a Stream."""
+
+    shift: int
+    is_clamped: bool
+    has_integers: bool
+    has_floats: bool
+    together: int
+    has_fpu: bool
+    is_near: bool
+
+    @property
+    def is_mixed(self) -> bool:
+        return self.has_integers and self.has_floats
+
+    @property
+    def variant(self) -> str:
+        """What the text depends on, for its name."""
+        kind = "" if self.is_mixed else "_integer" if self.has_integers else "_float"
+        core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
+        return f"_s{self.shift}{'_clamped' if self.is_clamped else ''}{kind}{core}_u{self.together}"
+
+
+def near_factor(code: Routine) -> None:
+    """floor(multiplier * 2^32) of a float."""
+    code("lsr {x0}, {factor}, #23", "exponent")
+    code("rsb {x0}, {x0}, #126")
+    code("lsl {factor}, {factor}, #8")
+    code("orr {factor}, {factor}, #0x80000000")
+    code("lsr {factor}, {factor}, {x0}")
+
+
+def integer_form(code: Routine, shift: int, two: bool, place: int, channels: int) -> None:
+    sums = ("sum0", "sum1")[: 1 + two]
+    for name in sums:
+        code(f"smmul {{{name}}}, {{{name}}}, {{factor}}")
+    for name in sums:
+        code(f"ssat {{{name}}}, #8, {{{name}}}, asr #{shift + HIGH_SHIFT}")
+    _store(code, two, place, channels)
+
+
+class FloatForm:
+    """Sums become outputs in float."""
+
+    def __init__(self, code: Routine, form: Form):
+        self.code, self.is_clamped = code, form.is_clamped
+
+    def __call__(self, two: bool, place: int, channels: int) -> None:
+        """Of two outputs, or of the first."""
+        code = self.code
+        sums, cells = ("sum0", "sum1")[: 1 + two], ("s2", "s3")[: 1 + two]
+        code("vmov s2, s3, {sum0}, {sum1}" if two else "vmov s2, {sum0}")
+        for operation in ("vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, s4", "vcvtr.s32.f32 {0}, {0}"):
+            for cell in cells:
+                code(operation.format(cell))
+        code("vmov {sum0}, {sum1}, s2, s3" if two else "vmov {sum0}, s2")
+        for name in sums:
+            code(f"qadd {{{name}}}, {{{name}}}, {{factor}}")
+            code(f"ssat {{{name}}}, #8, {{{name}}}")
+        if self.is_clamped:
+            code.get("{x0}", "limits")
+            code("asr {x1}, {x0}, #16")
+            code("sxth {x0}, {x0}")
+            code("sub {x1}, {x1}, #128")
+            code("sub {x0}, {x0}, #128")
+            for name in sums:
+                for limit, condition in (("x0", "lt"), ("x1", "gt")):
+                    code(f"cmp {{{name}}}, {{{limit}}}")
+                    code(f"it {condition}")
+                    code(f"mov{condition} {{{name}}}, {{{limit}}}")
+        _store(code, two, place, channels)
+
+
+class NearForm:
+    """Sums become outputs by a product of 64 bits, or where that says that it may be wrong by a function in C."""
+
+    FIRST_LABEL = 20
+
+    def __init__(self, code: Routine, form: Form):
+        self.code, self.form, self.places = code, form, 0
+
+    def __call__(self, two: bool, place: int, channels: int) -> None:
+        """Of two outputs, or of the first."""
+        for number, name in enumerate(("sum0", "sum1")[: 1 + two]):
+            self._level(name)
+            dense.limit(self.code, self.form.is_clamped)
+            self.code(f"strb {{x1}}, [{{output}}, #{place + number * channels}]")
+
+    def _level(self, name: str) -> None:
+        code, exactly = self.code, self.FIRST_LABEL + 2 * self.places
+        self.places += 1
+        if self.form.is_near:
+            code.get("{x0}, {x1}", "near_start", "one half and a margin, zero point")
+            code(f"smlal {{x0}}, {{x1}}, {{{name}}}, {{factor}}")
+            code(f"lsrs {{x0}}, {{x0}}, #{near_halves.BAND_BITS}")
+            code(f"beq {exactly}f", "near the middle of two levels")
+        else:
+            code(f"b {exactly}f")
+        code.label(exactly + 1)
+        code.behind(lambda: self._exactly(name, exactly))
+
+    def _exactly(self, name: str, label: int) -> None:
+        code, pushed = self.code, 16
+        code.label(label, "near the middle of two levels: by a function that knows these registers")
+        code("push {{r2, r3, r12, lr}}")
+        code(f"ldr r12, [sp, #{pushed + code.waiting.offset('head')}]", "zero point, limits")
+        if name != "sum0":
+            code(f"mov r2, {{{name}}}")
+        code(f"ldr r3, [sp, #{pushed + code.waiting.offset('multiplier')}]")
+        code.call("aidge_cortexm_round_sum")
+        code("mov {x1}, r2")
+        code("pop {{r2, r3, r12, lr}}")
+        code(f"b {label + 1}b")
+
+
+def _store(code: Routine, two: bool, place: int, channels: int) -> None:
+    """The levels to byte `place` behind the output."""
+    code(f"strb {{sum0}}, [{{output}}, #{place}]")
+    if two:
+        code(f"strb {{sum1}}, [{{output}}, #{place + channels}]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy
 
@@ -17,20 +18,20 @@ from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
 from .conditions import FITTING_SUMS, ONE_GROUP, linear_spec
 from .dense import SHAPES, Shape
-from .packing import CHANNEL_WORDS, form_of, group_starts, grouped, grouped_numbers, head, taps_last_channels
+from .packing import Form, form_of, group_starts, grouped, grouped_numbers, head, taps_last_channels
 from .pixels import layer_texts
 
 MOST_SCRATCH_BYTES = 4096
-SUMS_BYTES = 32  # of a group, which stand before the column
+BLOCK_BYTES = 92  # of aidge_armv7m_block
 
 
-def shape_of(view: NodeView) -> Shape | None:
-    """The shape with the most pixels whose scratch is small enough; None where none is."""
+def shape_of(view: NodeView, shapes: tuple[Shape, ...] = SHAPES) -> Shape | None:
+    """The first shape whose scratch is small enough; None where none is."""
     outputs, pixels = view.outputs[0].dims[1], _images_and_pixels(view)[1]
     return next(
         (
             shape
-            for shape in SHAPES
+            for shape in shapes
             if scratch_bytes(view, shape) <= MOST_SCRATCH_BYTES and shape.channels <= outputs and shape.pixels <= pixels
         ),
         None,
@@ -38,11 +39,12 @@ def shape_of(view: NodeView) -> Shape | None:
 
 
 def scratch_bytes(view: NodeView, shape: Shape) -> int:
-    """The column, and of a window a row of two pixels."""
+    """The block, its column, and of a window a row of two pixels."""
     window = view.operator.window
     fields = window2d(view.inputs[0], view.outputs[0], window).fields
     run = fields["kernel_width"] * fields["in_channels"]
-    return SUMS_BYTES + shape.step_bytes * fields["kernel_height"] * run + (0 if is_pointwise(window) else 2 * run)
+    column = shape.step_bytes * fields["kernel_height"] * run
+    return BLOCK_BYTES + column + (0 if is_pointwise(window) else 2 * run)
 
 
 def _images_and_pixels(view: NodeView) -> tuple[int, int]:
@@ -58,9 +60,11 @@ def _has_shape(view: NodeView) -> str:
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("pixels and taps that make blocks", _has_shape), FITTING_SUMS))
 class Conv2dInt8(LinearNode):
+    shapes: ClassVar[tuple[Shape, ...]] = SHAPES
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        shape = shape_of(view)
+        shape = shape_of(view, cls.shapes)
         data, (output,) = view.inputs[0], view.outputs
         window = window2d(data, output, view.operator.window).fields
         images, pixels = _images_and_pixels(view)
@@ -72,18 +76,19 @@ class Conv2dInt8(LinearNode):
         return replace(block_demands(window, data, output, blocks), scratch_bytes=scratch_bytes(view, shape))
 
     def call(self) -> Call:
-        shape, window = shape_of(self.view), self.operator.window
+        shape, window = shape_of(self.view, self.shapes), self.operator.window
         rows = taps_last_channels(self.inputs[1].data)
         linear = self.linear(rows)
         form = form_of(linear)
+        weights, numbers, whole_weights = self.packed(shape, linear.rows, form)
         name, texts = layer_texts(shape, form, not is_pointwise(window))
         arguments = [
             Input(0),
             Output(0),
-            Constant("weights", grouped(linear.rows, shape.channels)),
-            Constant("numbers", numpy.concatenate([head(linear), grouped_numbers(form, shape.channels)])),
+            Constant("weights", weights),
+            Constant("numbers", numpy.concatenate([head(linear), numbers])),
             Scratch(),
-            self._layer(shape, rows.shape[1]),
+            self._layer(shape, rows.shape[1], whole_weights),
         ]
         if not is_pointwise(window):
             arguments.append(window2d(self.inputs[0], self.outputs[0], window))
@@ -96,10 +101,14 @@ class Conv2dInt8(LinearNode):
             facts=form.facts(f"{shape.pixels} pixels x {shape.channels} channel{'s' * (shape.channels > 1)}"),
         )
 
-    def _layer(self, shape: Shape, taps: int) -> Struct:
+    def packed(self, shape: Shape, rows: numpy.ndarray, form: Form) -> tuple[numpy.ndarray, numpy.ndarray, int]:
+        """Weights and numbers of the groups, and the bytes of the weights of those that overlap no other."""
+        whole = len(rows) // shape.channels * shape.channels
+        return grouped(rows, shape.channels), grouped_numbers(form, shape.channels), whole * rows.shape[1]
+
+    def _layer(self, shape: Shape, taps: int, whole_weights: int) -> Struct:
         images, pixels = _images_and_pixels(self.view)
         outputs = self.outputs[0].dims[1]
-        whole = outputs - outputs % shape.channels
         return Struct(
             "aidge_armv7m_layer",
             {
@@ -109,7 +118,7 @@ class Conv2dInt8(LinearNode):
                 "outputs": outputs,
                 "column_bytes": shape.step_bytes * taps,
                 "entry": shape.entry(taps),
-                "whole_weights": whole * taps,
-                "whole_numbers": whole * CHANNEL_WORDS,
+                "whole_weights": whole_weights,
+                "whole_numbers": outputs // shape.channels * shape.group_words,
             },
         )

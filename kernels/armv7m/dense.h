@@ -10,9 +10,9 @@
  * group {factor, low and high word of the start}: the level of a sum is (sum * factor + start) >> (32 + shift). Where no factor
  * is proved {0, bias, float32 multiplier}, which is negative where near_halves.py is not exact, either.
  */
-enum { AIDGE_ARMV7M_HEAD = 4, AIDGE_ARMV7M_FIELD = 23, AIDGE_ARMV7M_SUMS = 8 };
+enum { AIDGE_ARMV7M_HEAD = 4, AIDGE_ARMV7M_FIELD = 23 };
 
-/* Of a layer: bytes of the column, where its first turn enters the steps of the text, bytes from pixel to pixel of the output,
+/* What the scratch begins with. Of a layer: bytes of the column, where its first turn enters the steps of the text, bytes from pixel to pixel of the output,
  * and the head of the numbers. Assembly reads it in this order. */
 typedef struct {
     int32_t lowest, highest, zero_point;
@@ -21,7 +21,8 @@ typedef struct {
 typedef struct {
     int32_t column_bytes, entry, stride;
     aidge_armv7m_limits limits;
-    int32_t *sums; /* room for those of a group */
+    int32_t behind;   /* of halves.py: bytes of weights up to the end of a group that the caller computes */
+    int32_t sums[16]; /* of such a group */
 } aidge_armv7m_block;
 
 /* Of the head of the numbers. */
@@ -82,7 +83,7 @@ AIDGE_KIT_INLINE int8_t aidge_armv7m_level(int32_t sum, const int32_t *numbers, 
 
 /* What the assembly of dense.py does. */
 AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const int8_t *weights, const int32_t *numbers,
-                                                   int8_t *output, const aidge_armv7m_block *block, const int32_t *end,
+                                                   int8_t *output, aidge_armv7m_block *block, const int32_t *end,
                                                    int32_t pairs, int32_t channels, int32_t shift)
 {
     int32_t *const sums = block->sums;
@@ -112,6 +113,44 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const
             }
         }
         output += channels;
+    }
+    return 0;
+}
+
+/* What the assembly of halves.py does: 8 pixels, 2 channels; segments need not end where sums of 32 bits are at hand. */
+AIDGE_KIT_INLINE const int32_t *aidge_armv7m_halves(const uint32_t *column, const int8_t *weights, const int32_t *numbers,
+                                                    int8_t *output, aidge_armv7m_block *block, const int32_t *end, int32_t shift)
+{
+    const uint32_t *const stop = column + block->column_bytes / 4;
+    const int8_t *const first_weights = weights;
+    for (; numbers != end; numbers += 7) {
+        const uint32_t *words = column;
+        int32_t left = 0;
+        int32_t channel, pixel;
+        memset(block->sums, 0, 16 * sizeof block->sums[0]);
+        while (words != stop) {
+            for (channel = 0; channel < 2; channel++) {
+                for (pixel = 0; pixel < 8; pixel++) {
+                    const int32_t first = (int32_t)((words[pixel / 2] & 0xFFFFu) ^ 0x8000u) - 0x8000;
+                    const int32_t value = pixel % 2 == 0 ? first : ((int32_t)words[pixel / 2] - first) / 65536;
+                    block->sums[8 * channel + pixel] += value * weights[channel];
+                }
+            }
+            words += 4;
+            weights += 2;
+            left = left > 0 ? left - 1 : 10 - *weights++;
+        }
+        block->behind = (int32_t)(weights - first_weights);
+        if ((numbers[1] == 0) || (numbers[4] == 0)) {
+            return numbers;
+        }
+        for (channel = 0; channel < 2; channel++) {
+            for (pixel = 0; pixel < 8; pixel++) {
+                output[pixel * block->stride + channel]
+                    = aidge_armv7m_level(block->sums[8 * channel + pixel], numbers + 1 + 3 * channel, &block->limits, shift);
+            }
+        }
+        output += 2;
     }
     return 0;
 }

@@ -8,12 +8,13 @@ has proved that it fits), what is above them the second's. `pairs` words of two 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from .assembly import Code
 from .packing import CHANNEL_WORDS, FIELD, Form
 
 PARAMETERS = (
-    "const uint32_t *column, const int8_t *weights, const int32_t *numbers, int8_t *output, const aidge_armv7m_block *block, "
+    "const uint32_t *column, const int8_t *weights, const int32_t *numbers, int8_t *output, aidge_armv7m_block *block, "
     "const int32_t *end"
 )
 # The frame, in bytes; the arguments on the stack lie behind it and the saved registers.
@@ -31,6 +32,18 @@ class Shape:
     pairs: int
     channels: int
     unroll: int
+
+    field: ClassVar[int] = FIELD  # bits of the first pixel's sum
+    core: ClassVar[str] = "dense"
+
+    @property
+    def group_words(self) -> int:
+        """Of the numbers."""
+        return CHANNEL_WORDS * self.channels
+
+    def routine(self, form: Form) -> tuple[str, str]:
+        """Name and text of the assembly."""
+        return routine(self, form)
 
     @property
     def pixels(self) -> int:
@@ -156,7 +169,7 @@ def _end_of_group(code: Code, shape: Shape, form: Form) -> None:
     if not form.is_proved:
         code.label(EXACT, "a channel without a line: the caller computes the group")
         code(f"ldr r0, [sp, #{BLOCK}]")
-        code("ldr r0, [r0, #24]", "sums")
+        code("adds r0, r0, #28", "sums")
         code(f"stm r0, {{{{{shape.sums[0][0]}-{shape.sums[-1][1]}}}}}")
         code(f"ldr r0, [sp, #{NUMBERS}]")
         code("b 4b")
@@ -181,12 +194,17 @@ def _store_channel(code: Code, form: Form, sums: list[str]) -> None:
 
 
 def _store(code: Code, form: Form, value: str, address: str) -> None:
+    store(code, form, value, address, (f"[sp, #{LOWEST}]", f"[sp, #{HIGHEST}]"))
+
+
+def store(code: Code, form: Form, value: str, address: str, limits: tuple[str, str]) -> None:
+    """The level of a sum to the output, by the line whose numbers lie before `numbers`."""
     code(f"ldrd {{low}}, {{high}}, [{{numbers}}, #{4 - 4 * CHANNEL_WORDS}]")
     code(f"smlal {{low}}, {{high}}, {value}, {{factor}}")
     code(f"ssat {{high}}, #8, {{high}}{f', asr #{form.shift}' if form.shift else ''}")
     if form.is_clamped:
-        for limit, condition in ((LOWEST, "lt"), (HIGHEST, "gt")):
-            code(f"ldr {{low}}, [sp, #{limit}]")
+        for limit, condition in zip(limits, ("lt", "gt")):
+            code(f"ldr {{low}}, {limit}")
             code("cmp {high}, {low}")
             code(f"it {condition}")
             code(f"mov{condition} {{high}}, {{low}}")

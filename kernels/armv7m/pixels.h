@@ -10,13 +10,10 @@ typedef struct {
     int32_t whole_weights, whole_numbers; /* bytes and words of the groups that overlap no other */
 } aidge_armv7m_layer;
 
-static aidge_armv7m_block aidge_armv7m_block_of(const aidge_armv7m_layer *shape, const int32_t *numbers, int32_t *sums)
+static void aidge_armv7m_begin_block(aidge_armv7m_block *block, const aidge_armv7m_layer *shape, const int32_t *numbers)
 {
-    aidge_armv7m_block block;
-    block.column_bytes = shape->column_bytes;
-    block.entry = shape->entry;
-    block.stride = shape->outputs;
-    block.limits = aidge_armv7m_limits_of(numbers);
-    block.sums = sums;
-    return block;
+    block->column_bytes = shape->column_bytes;
+    block->entry = shape->entry;
+    block->stride = shape->outputs;
+    block->limits = aidge_armv7m_limits_of(numbers);
 }

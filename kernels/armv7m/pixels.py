@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from .assembly import Code
-from .dense import PARAMETERS, Shape, routine
-from .packing import CHANNEL_WORDS, FIELD, Form
+from .dense import PARAMETERS, Shape
+from .packing import CHANNEL_WORDS, Form
 
 TAPS_TOGETHER = 4  # that a turn of the gathering loop takes
 
@@ -34,7 +34,7 @@ def pairs_text(shape: Shape) -> tuple[str, str]:
     code("bx lr")
     parameters = "uint32_t *column, const int8_t *first, const int8_t *second, int32_t count"
     portable = (
-        f"for (; count > 0; count--) {{\n        *column = (uint32_t)*first++ + ((uint32_t)*second++ << {FIELD});\n"
+        f"for (; count > 0; count--) {{\n        *column = (uint32_t)*first++ + ((uint32_t)*second++ << {shape.field});\n"
         f"        column += {shape.pairs};\n    }}"
     )
     return name, code.function("void", name, parameters, "Values of two pixels as words of both.", portable)
@@ -43,23 +43,22 @@ def pairs_text(shape: Shape) -> tuple[str, str]:
 def _pair(code: Code, shape: Shape) -> None:
     code("ldrsb r12, [{first}], #1")
     code("ldrsb r4, [{second}], #1")
-    code(f"add r12, r12, r4, lsl #{FIELD}")
+    code(f"add r12, r12, r4, lsl #{shape.field}")
     code(f"str r12, [{{column}}], #{shape.step_bytes}")
 
 
 def groups_text(shape: Shape, form: Form) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a function that computes groups of channels of a block, whatever their sums are."""
-    dense, text = routine(shape, form)
+    dense, text = shape.routine(form)
     if form.is_proved:
         return dense, (text,)
-    name = dense.replace("_dense_", "_groups_")
-    step = CHANNEL_WORDS * shape.channels
+    name = f"{dense}_groups"
+    step = shape.group_words
     return name, (
         text,
         f"""/* All channels of a block, those without a line among them. */
 static void {name}({PARAMETERS})
 {{
-    const int32_t bytes = block->column_bytes * {shape.channels} / {shape.step_bytes};
     while (numbers != end) {{
         const int32_t *const stop = {dense}(column, weights, numbers, output, block, end);
         int32_t groups;
@@ -68,13 +67,25 @@ static void {name}({PARAMETERS})
         }}
         groups = (int32_t)(stop - numbers) / {step};
         output += {shape.channels} * groups;
-        aidge_armv7m_exact(stop, output, block, {form.shift}, {shape.pixels}, {shape.channels});
+        aidge_armv7m_exact(stop{_head(shape)}, output, block, {form.shift}, {shape.pixels}, {shape.channels});
         output += {shape.channels};
-        weights += bytes * (groups + 1);
-        numbers = stop + {step};
+{_behind(shape)}        numbers = stop + {step};
     }}
 }}""",
     )
+
+
+def _head(shape: Shape) -> str:
+    """What to add to the numbers of a group for those of its first channel."""
+    words = shape.group_words - CHANNEL_WORDS * shape.channels
+    return f" + {words}" if words else ""
+
+
+def _behind(shape: Shape) -> str:
+    """The statement that makes `weights` those behind the group that has just been computed."""
+    if shape.core == "halves":
+        return "        weights += block->behind;\n"
+    return f"        weights += block->column_bytes * {shape.channels} / {shape.step_bytes} * (groups + 1);\n"
 
 
 def _pointwise_text(shape: Shape) -> tuple[str, tuple[str, ...]]:
@@ -132,7 +143,8 @@ def layer_texts(shape: Shape, form: Form, is_window: bool) -> tuple[str, tuple[s
     """Name and texts of a whole layer: pointwise, or with a window."""
     gather, gathering = _window_text(shape) if is_window else _pointwise_text(shape)
     groups, texts = groups_text(shape, form)
-    name = f"aidge_armv7m_{'conv2d' if is_window else 'pointwise'}_int8_{shape.pairs}x{shape.channels}_{form.variant}"
+    kind = "conv2d" if is_window else "pointwise"
+    name = f"aidge_armv7m_{kind}_int8_{shape.core}_{shape.pairs}x{shape.channels}_{form.variant}"
     window = ", const aidge_kit_window2d *window" if is_window else ""
     image = "window->in_height * window->in_width * window->in_channels" if is_window else "shape->pixels * shape->channels"
     where = "(int8_t *)column + shape->column_bytes, input, first, numbers[3], window"
@@ -142,17 +154,18 @@ def layer_texts(shape: Shape, form: Form, is_window: bool) -> tuple[str, tuple[s
 static void {name}(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *numbers, void *scratch,
     const aidge_armv7m_layer *shape{window})
 {{
-    const aidge_armv7m_block block = aidge_armv7m_block_of(shape, numbers, (int32_t *)scratch);
+    aidge_armv7m_block *const block = (aidge_armv7m_block *)scratch;
     const int32_t *const whole = numbers + AIDGE_ARMV7M_HEAD + shape->whole_numbers;
-    uint32_t *const column = (uint32_t *)scratch + AIDGE_ARMV7M_SUMS;
+    uint32_t *const column = (uint32_t *)(block + 1);
     int32_t image, first;
+    aidge_armv7m_begin_block(block, shape, numbers);
     for (image = 0; image < shape->images; image++) {{
         for (first = 0; first < shape->pixels; first += {shape.pixels}) {{
             int8_t *target;
             first = first + {shape.pixels} > shape->pixels ? shape->pixels - {shape.pixels} : first;
             target = output + first * shape->outputs;
             {gather}(column, {where});
-            {groups}(column, weights, numbers + AIDGE_ARMV7M_HEAD, target, &block, whole);
+            {groups}(column, weights, numbers + AIDGE_ARMV7M_HEAD, target, block, whole);
 {_last_group(shape, groups)}        }}
         input += {image};
         output += shape->pixels * shape->outputs;
@@ -166,7 +179,7 @@ def _last_group(shape: Shape, groups: str) -> str:
     if shape.channels == 1:
         return ""
     return f"""            if (shape->outputs % {shape.channels} != 0) {{
-                {groups}(column, weights + shape->whole_weights, whole, target + shape->outputs - {shape.channels}, &block,
-                         whole + {CHANNEL_WORDS * shape.channels});
+                {groups}(column, weights + shape->whole_weights, whole, target + shape->outputs - {shape.channels}, block,
+                         whole + {shape.group_words});
             }}
 """

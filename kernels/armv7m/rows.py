@@ -17,14 +17,15 @@ PARAMETERS = (
     "const int8_t *row, const int32_t *weights, const int32_t *numbers, int8_t *output, aidge_armv7m_row_block *block, "
     "const int32_t *end"
 )
-FRAME = ("row", "numbers", "output", "first", "entry", "offset", "lowest", "highest", "stop", "left", "totals")
-FRAME_BYTES = 4 * len(FRAME) + 4 * (GROUP - 1)
+FRAME = ("row", "numbers", "output", "first", "entry", "offset", "lowest", "highest", "stop")
+FRAME_BYTES = 4 * len(FRAME)
+TOTALS = 28  # bytes before the sums of aidge_armv7m_row_block
 SAVED_BYTES = 36
 LEAVE, EXACT, TABLE, STEPS, AGAIN = 4, 5, 9, 10, 6  # labels
 
 
-def _place(name: str, more: int = 0) -> str:
-    return f"[sp, #{4 * FRAME.index(name) + more}]"
+def _place(name: str) -> str:
+    return f"[sp, #{4 * FRAME.index(name)}]"
 
 
 def _argument(index: int) -> str:
@@ -99,25 +100,26 @@ def _step(code: Code, is_first: bool = False) -> None:
 def _clear_totals(code: Code) -> None:
     for register in range(4, 12):
         code(f"mov r{register}, #0")
-    code(f"add r12, sp, #{4 * FRAME.index('totals')}")
+    code(f"ldr r12, {_argument(0)}")
+    code(f"adds r12, r12, #{TOTALS}")
     code("stm r12, {{r4-r11}}")
 
 
 def _next_turn(code: Code) -> None:
     """The sums of a turn to those of the turns before it, and on to the next one. Label 7: the last turn has ended."""
+    code(f"ldr lr, {_argument(0)}")
     for index in range(4):
-        code(f"ldrd r2, r12, {_place('totals', 8 * index)}")
+        code(f"ldrd r2, r12, [lr, #{TOTALS + 8 * index}]")
         low, high = SUMS[index]
         code(f"add {low}, {low}, r2")
         code(f"add {high}, {high}, r12")
-    code(f"ldr r2, {_argument(0)}")
     code(f"ldr r12, {_place('row')}")
-    code("ldr r2, [r2, #24]", "taps")
+    code("ldr r2, [lr, #24]", "taps")
     code("add r2, r2, r12")
     code("cmp r0, r2")
     code("beq 7f")
-    code(f"add r12, sp, #{4 * FRAME.index('totals')}")
-    code("stm r12, {{r4-r11}}")
+    code(f"add lr, lr, #{TOTALS}")
+    code("stm lr, {{r4-r11}}")
     code(f"addw r2, r0, #{MOST_TAPS}")
     code(f"str r2, {_place('stop')}")
     code("mov r12, #0")
@@ -157,7 +159,7 @@ def _end_of_group(code: Code, form: Form) -> None:
     code("pop {{r4-r11, pc}}")
     code.label(EXACT, "the caller computes this group")
     code(f"ldr r2, {_argument(0)}")
-    code("adds r2, r2, #28", "sums")
+    code(f"adds r2, r2, #{TOTALS}", "sums")
     code("stm r2, {{r4-r11}}")
     code(f"ldr r0, {_place('numbers')}")
     code(f"b {LEAVE}b")

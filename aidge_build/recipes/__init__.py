@@ -20,6 +20,7 @@ from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.recipe import Recipe
 from aidge_build.recipes.remove_identities import remove_identities
+from aidge_build.recipes.restate import restate
 from aidge_build.recipes.signed_tensors import signed_tensors
 from aidge_build.recipes.tabulate import tabulate
 
@@ -29,6 +30,7 @@ RECIPES: tuple[Recipe, ...] = (
     fold_quantize,
     expand_qlinear,
     quantize_constants,
+    restate,
     flatten_products,
     move_views,
     fuse_pad,

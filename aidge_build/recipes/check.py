@@ -22,6 +22,7 @@ from aidge_build.operators.base import TensorType
 from aidge_build.operators.flip_sign import SHIFT, flipped
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.restated import Restated
 from aidge_build.recipes.meaning import require_same_meaning
 from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.quantize_islands import accepts_linear, selects
@@ -144,7 +145,7 @@ def _check_quantization(view: GraphView, node: Node, step: str) -> None:
         return
     if not is_quantized(inputs, outputs):
         return
-    if node.operator.views or node.operator.moves:
+    if (node.operator.views or node.operator.moves) and not isinstance(node.operator, Restated):
         for tensor in outputs:
             if tensor.quantization != inputs[0].quantization or tensor.dtype is not inputs[0].dtype:
                 raise broken(

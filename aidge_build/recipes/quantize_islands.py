@@ -9,6 +9,7 @@ from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.linear import LinearQuantized
+from aidge_build.operators.restated import Restated
 from aidge_build.recipes.fit_bias import fitted, in_same_units
 from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.recipe import recipe
@@ -82,9 +83,17 @@ _SELECTING = (
 )
 
 
+_STATING = ("QuantizeLinear", "DequantizeLinear", "Restated")  # what their tensors mean they say, or those around them
+
+
 def selects(node: Node) -> bool:
     """Whether the result holds elements of input 0 and nothing else: stored values then mean the same on both sides."""
-    return node.operator.views or node.type in _SELECTING and not getattr(node.operator, "clamps", False)
+    return (
+        node.operator.views
+        and not isinstance(node.operator, Restated)
+        or node.type in _SELECTING
+        and not getattr(node.operator, "clamps", False)
+    )
 
 
 def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization | None]) -> bool:
@@ -93,7 +102,7 @@ def _has_integer_user(view: GraphView, name: str, found: dict[str, Quantization 
     Between two different quantizations a selecting operator does, too: stored values pass, and mean something else behind it.
     """
     return any(
-        node is not None and not _keeps_meaning(node, found) and node.type not in ("QuantizeLinear", "DequantizeLinear")
+        node is not None and not _keeps_meaning(node, found) and node.type not in _STATING
         for node in (view.producer(name), *view.consumers(name))
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from aidge_build.errors import AidgeError
+from aidge_build.errors import AidgeError, plugged_in
 from aidge_build.operators.base import Operator, TensorType, as_tuple
 
 
@@ -33,7 +33,8 @@ class GenericOperator(Operator):
     def infer(self, inputs):
         if self.infer_outputs is None:
             return (TensorType(inputs[0].dims, inputs[0].dtype),)
-        return tuple(TensorType(tuple(dims), dtype) for dims, dtype in type(self).infer_outputs(inputs))
+        with plugged_in(f"the operator {self.type}", code="OPERATOR"):
+            return tuple(TensorType(tuple(dims), dtype) for dims, dtype in type(self).infer_outputs(inputs))
 
     def forward(self, *inputs):
         if self.compute is None:
@@ -42,7 +43,8 @@ class GenericOperator(Operator):
                 code="OPERATOR",
                 hint="register_generic(..., forward=function) makes it verifiable",
             )
-        return as_tuple(type(self).compute(*inputs))
+        with plugged_in(f"the operator {self.type}", code="OPERATOR"):
+            return as_tuple(type(self).compute(*inputs))
 
 
 def generic_operator(onnx_name: str, infer: Callable | None, forward: Callable | None) -> type[GenericOperator]:

@@ -25,6 +25,8 @@ BY_IDENTITY = {
     "aidge_build.recipes.channel_reach.Reach",
     "aidge_build.recipes.channel_reach.Sums",
     "aidge_build.recipes.channel_use.Product",
+    "aidge_build.recipes.fit_bias.Fitted",
+    "aidge_build.recipes.fit_bias._Layer",
 }
 
 

@@ -22,6 +22,7 @@ from aidge_build.memory.buffer import Buffer
 from aidge_build.schedule.order import Order
 from aidge_build.schedule.question import Operation, OrderQuestion
 
+LARGEST_NUMBER = 1 << 40  # of bytes, and of steps
 # Types of operations that only copy where they have one input and one output of its size.
 IDENTITIES = ("CONCATENATION", "EXPAND_DIMS", "FLATTEN", "IDENTITY", "RESHAPE", "SPLIT", "SPLIT_V", "SQUEEZE")
 
@@ -91,7 +92,7 @@ def read_problem(data: bytes, name: str, *, drop_identities: bool = False) -> Gr
         raise error.within(name)
     except KeyError as error:
         raise _not_a_problem(name, f"there is no {error}") from error
-    except (ValueError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except (ValueError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
         raise _not_a_problem(name, str(error)) from error
 
 
@@ -105,11 +106,19 @@ def _not_a_problem(name: str, reason: str) -> AidgeError:
 
 
 def _rows(rows: Sequence[Sequence]) -> tuple[Buffer, ...]:
-    return tuple(Buffer(str(name), int(size), 1, int(first), int(last)) for first, last, size, name in rows)
+    return tuple(Buffer(str(name), _number(size), 1, _number(first), _number(last)) for first, last, size, name in rows)
+
+
+def _number(value: object) -> int:
+    """Sums of such numbers are exact in 64 bits, in which plans are checked."""
+    number = int(value)  # type: ignore[call-overload]
+    if abs(number) > LARGEST_NUMBER:
+        raise ValueError(f"{number} is above {LARGEST_NUMBER:,}")
+    return number
 
 
 def _graph(content: dict, drop_identities: bool) -> GraphProblem:
-    sizes = tuple(int(size) for size in content["tensors"])
+    sizes = tuple(map(_number, content["tensors"]))
     operations = [Operation(tuple(dict.fromkeys(entry["inputs"])), tuple(entry["outputs"])) for entry in content["ops"]]
     types = [str(entry.get("type", "")).removeprefix("op") for entry in content["ops"]]
     inputs, outputs = tuple(content["inputs"]), tuple(content["outputs"])

@@ -267,3 +267,14 @@ def test_a_shape_says_where_a_value_is_another():
     ):
         with pytest.raises(AidgeError, match=f"f: {reason}"):
             require_shape(value, shape, "f", "X", "h")
+
+
+@pytest.mark.parametrize("number", ["1e999", "9223372036854775808", "1099511627777", "[]", '"x"', "null"])
+def test_a_problem_of_the_planner_with_a_number_that_is_none_is_refused(folder, number):
+    for text in (
+        '[{"buffers": [[0, 3, %s]]}]',
+        '[{"buffers": [[0, %s, 8]]}]',
+        '{"tensors": [4, %s], "ops": [], "inputs": [0], "outputs": [0]}',
+    ):
+        (folder / "p.json").write_text(text % number)
+        assert refused("plan", "p.json").startswith("p.json: not a problem of the planner: ")

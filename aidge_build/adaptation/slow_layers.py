@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from aidge_build.adaptation.assignment import Assignment, Choice
 from aidge_build.contract.spec import NodeView
@@ -12,6 +12,7 @@ from aidge_build.graph.dtype import DType
 MOST_PER_MAC = 6.0  # instructions of a multiply-accumulate; more is said
 MOST_NAMED = 4  # layers of one kernel and reason
 LONGEST_NAME = 40
+_WIDE = ("input 1 is int16", "the weights are int16")  # how specs refuse such weights
 
 
 def slow_layers(assignment: Assignment, features: Iterable[str]) -> tuple[str, ...]:
@@ -37,6 +38,26 @@ def slow_layers(assignment: Assignment, features: Iterable[str]) -> tuple[str, .
     parts = [f"{_named(names)} ({why})" for why, names in found.items()]
     layers = "1 layer takes" if count == 1 else f"{count} layers take"
     return (f"{layers} more than {MOST_PER_MAC:g} instructions per multiply-accumulate: {'; '.join(parts)}",)
+
+
+def wide_layers(assignment: Assignment, libraries: Sequence[str]) -> tuple[str, ...]:
+    """One line that names the layers whose int16 weights a library that is preferred does not take, or nothing."""
+    names = []
+    for node in assignment.view.nodes:
+        choice, seen = assignment.choices[node.name], assignment.node_view(node)
+        if choice.kernel is None or len(seen.inputs) < 2 or seen.inputs[1] is None or seen.inputs[1].dtype is not DType.int16:
+            continue
+        preferred = libraries[: libraries.index(choice.kernel.library)]
+        refusing = [name for name, reason in choice.rejected if reason.startswith(_WIDE) and name.split()[0] in preferred]
+        if refusing and seen.inputs[0].dtype is DType.int8:
+            names.append(node.name)
+    if not names:
+        return ()
+    layers = "1 layer has" if len(names) == 1 else f"{len(names)} layers have"
+    return (
+        f"{layers} int16 weights, which the faster kernels for this core do not take: {_named(names)}; they come from biases "
+        "that are no multiples of input scale * weight scale, and from weights with a zero point",
+    )
 
 
 def _computes_in_float(seen: NodeView) -> bool:

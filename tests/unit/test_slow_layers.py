@@ -43,6 +43,16 @@ def test_floats_are_slow_where_there_is_no_fpu(board, is_slow):
     assert len(found) == is_slow and all("1 layer takes" in line and "float32 on a core without an FPU" in line for line in found)
 
 
+def test_int16_weights_that_the_kernels_of_a_core_do_not_take_are_named():
+    weights = numpy.random.default_rng(1).integers(-127, 128, (8, 8, 3, 3)).astype(numpy.int8)
+    constants = {"s": F(0.1), "z": numpy.int8(0), "w": weights, "b": numpy.linspace(0.1, 0.2, 8).astype(F)}
+    nodes = "r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) a = Conv(r, v, b) y = QuantizeLinear(a, s, z)"
+    made = model(nodes, inputs="int8[1,8,9,9] x", outputs="int8[1,8,7,7] y", constants=constants)
+    for board, named in (("mps2-an386", False), ("mps3-an547", False), ("mps2-an385", True), ("microbit", True)):
+        lines = [line for line in program_of(made, "net.onnx", load_board(board)).notices if "int16 weights" in line]
+        assert len(lines) == named and all("Conv_2" in line for line in lines)
+
+
 def test_a_fast_layer_of_bytes_is_not_named():
     constants = {"s": F(0.1), "z": numpy.int8(0), "w": numpy.ones((4, 3, 2, 2), numpy.int8)}
     nodes = "r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) a = Conv(r, v) y = QuantizeLinear(a, s, z)"

@@ -81,8 +81,8 @@ def armv8m_mainline_lacks(name: str, operands: tuple[str, ...], size_bytes: int)
 # Of a core: a board, the cases of its library, and what the core lacks.
 Lacks = Callable[[str, tuple[str, ...], int], bool]
 CORES: dict[str, tuple[str, Callable[[], list], Lacks]] = {
-    "cortex-m0plus": ("rp2040", lambda: accepted(test_armv6m_linear.candidates())[::4], armv6m_lacks),
-    "cortex-m23": ("m2354", lambda: accepted(test_armv6m_linear.candidates())[::12], armv8m_baseline_lacks),
+    "cortex-m0plus": ("rp2040", lambda: accepted(test_armv6m_linear.candidates())[::6], armv6m_lacks),
+    "cortex-m23": ("m2354", lambda: accepted(test_armv6m_linear.candidates())[::18], armv8m_baseline_lacks),
     "cortex-m3": ("mps2-an385", lambda: accepted(test_armv7m_linear.candidates()[::12]), armv7m_lacks),
     "cortex-m33+nodsp": (
         "mps2-an505-nodsp",

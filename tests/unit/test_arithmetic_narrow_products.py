@@ -12,7 +12,7 @@ from aidge_build.arithmetic.narrow_products import MOST_EXCEPTIONS, Correction, 
 from aidge_build.arithmetic.requantize import requantize
 from aidge_build.arithmetic.thresholds import staircase
 
-CHANNELS = 8
+CHANNELS = 5
 
 
 def ranges(multipliers: numpy.ndarray, random: numpy.random.Generator) -> tuple[numpy.ndarray, numpy.ndarray]:

@@ -102,28 +102,27 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     code("ldr r12, [sp]", "head")
     code.begin()
     _load_head(code, form)
-    code.put("words", "r0, r1")
+    rows = _Rows(code, layer, form)
+    if not rows.stay:
+        code.put("words", "r0, r1")
     code("mov r10, r2")
     code.constant("r5", 16 * (2 + layer.weight_words))
     code("add r5, r5, r10")
     code.put("group_end", "r5")
-    code.constant("r4", plane.out_size[1] * plane.in_channels)
-    code("mul r4, r4, r3")
-    code.put("row_bytes", "r4", "bytes of the output rows")
+    if not rows.is_single:
+        code.constant("r4", plane.out_size[1] * plane.in_channels)
+        code("mul r4, r4, r3")
+        code.put("row_bytes", "r4", "bytes of the output rows")
     code.label(1, "a channel")
-    code("ldrd r11, {factor}, [r10], #8", "bias, multiplier")
+    code(f"ldrd {'{bias}' if rows.keeps_bias else 'r11'}, {{factor}}, [r10], #8", "bias, multiplier")
     if layer.in_registers:
         code(f"ldm r10!, {{{{r4-r{3 + layer.weight_words}}}}}" if layer.weight_words > 1 else "ldr r4, [r10], #4")
     else:
         code("mov {weights}, r10")
         _plus(code, "r10", 4 * layer.weight_words)
     code.put("constants", "r10")
-    rows = _Rows(code, layer, form.together if form.has_integers or form.has_fpu else 1)
-    if rows.keeps_bias:
-        code("mov {bias}, r11")
-    else:
+    if not rows.keeps_bias:
         code.put("bias", "r11, r11")
-    code.get("{words}, {output}", "words")
     rounded = FloatForm(code, form) if form.has_fpu else NearForm(code, form)
     rows.begin()
     if form.is_mixed:
@@ -132,7 +131,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     if form.has_integers:
         rows.print(
             2,
-            form.together,
+            rows.together,
             lambda two, pair: integer_form(code, form.shift, two, 2 * pair * plane.in_channels, plane.in_channels),
         )
     if form.is_mixed:
@@ -149,16 +148,18 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
             near_factor(code)
         rows.print(
             6,
-            1 if form.is_mixed or not form.has_fpu else form.together,
+            rows.rounded_together,
             lambda two, pair: rounded(two, 2 * pair * plane.in_channels, plane.in_channels),
         )
     if form.is_mixed:
         code.label(8)
-    code.get("r0, r1", "words")
+    if not rows.stay:
+        code.get("r0, r1", "words")
     code.get("r10, r11", "constants")
     _plus(code, "r0", 4 * layer.pairs)
     code("adds r1, r1, #1")
-    code.put("words", "r0, r1")
+    if not rows.stay:
+        code.put("words", "r0, r1")
     code("cmp r10, r11")
     code("bne 1b")
     code.end()
@@ -206,11 +207,15 @@ def _plus(code: Routine, register: str, value: int) -> None:
 class _Rows:
     """The output rows of one channel; with a single row there is no loop over them."""
 
-    def __init__(self, code: Routine, layer: Depthwise, together: int):
+    def __init__(self, code: Routine, layer: Depthwise, form: Form):
         self.code, self.layer = code, layer
+        self.together = form.together
+        self.rounded_together = 1 if form.is_mixed or not form.has_fpu else form.together
         self.is_single = layer.plane.out_size[0] == 1
         self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
-        ahead, body = self._split(together)
+        forms = [self.together] * form.has_integers + [self.rounded_together] * form.has_floats
+        self.stay = self.is_single and not any(self._split(together)[1] for together in forms)  # what words and output are
+        ahead, body = self._split(forms[0])
         waiting = 1 + (self.pairs - ahead) // body if body else int(not self.is_single)  # instructions, where the end waits
         self.keeps_bias = self.pairs + self.is_odd > waiting
 

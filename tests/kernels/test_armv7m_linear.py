@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""int8 convolutions and fully connected layers of `armv7m` against their numpy meaning, bit for bit: the assembly on an emulated
-Cortex-M3, the C beside it on the core and on this machine."""
+"""int8 convolutions, fully connected layers and sums of `armv7m` against their numpy meaning, bit for bit: the assembly on an
+emulated Cortex-M3, the C beside it on the core and on this machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import numpy
 import pytest
 import test_cortexm_linear
 from armv7m_harness import BOARD, PORTABLE, of_this_library
-from cortexm_harness import accepted, built_for
+from binary_cases import binaries
+from cortexm_harness import accepted, built_for, case
 from helium_harness import library, needs_emulator, run
 from test_cortexm_linear import EDGES, int8_case
 
@@ -39,19 +40,23 @@ def linear_cases():
     return of_this_library([*own, *test_cortexm_linear.candidates()])
 
 
+def sums():
+    return of_this_library(binaries(case, 160))
+
+
 def candidates():
-    return linear_cases()
+    return [*linear_cases(), *sums()]
 
 
 def sample(step: int = 1):
-    return accepted(linear_cases()[::step])
+    return accepted([*linear_cases()[::step], *sums()[::step]])
 
 
 @needs_emulator
 @pytest.mark.parametrize("flags, step", [((), 2), (PORTABLE, 7)], ids=["assembly", "portable"])
 def test_layers_equal_the_meaning_on_the_emulated_core(flags, step):
     cases = sample(1 if STRESS else step)
-    assert len(cases) > 140 // step
+    assert len(cases) > 200 // step and "add_int8" in {entry.kernel.name for entry in cases}
     assert run(cases, *flags, board=BOARD) == []
 
 

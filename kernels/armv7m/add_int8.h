@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "kit/wide.h"
+#include "target.h"

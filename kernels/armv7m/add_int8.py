@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""int8 addition and subtraction of two tensors."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy
+
+from aidge_build.arithmetic.affine import FIRST, SECOND
+from aidge_build.arithmetic.fixed_point import exact_ratio
+from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.arithmetic.word_sums import WordSum, word_sum
+from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.linear_int8 import INT8
+from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.operators.base import Operator
+from aidge_build.reference.evaluate import evaluate
+
+from .assembly import Code
+from .conditions import FEATURES
+
+TOGETHER = 4  # values of a turn
+NAME = "aidge_armv7m_add_int8"
+PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *sum, int32_t count"
+
+
+def _clamp(view: NodeView) -> str:
+    (output,) = view.outputs
+    clamp = clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
+    return "" if clamp == INT8 else f"the output is limited to {clamp[0]}..{clamp[1]}"
+
+
+def _unproved(view: NodeView) -> str:
+    return "" if _found(view) else "no factors of this form are exact for all 65,536 pairs of values"
+
+
+def _found(view: NodeView) -> WordSum | None:
+    return _search(view.operator, *(tensor.quantization for tensor in (*view.inputs, *view.outputs)))
+
+
+@functools.lru_cache(64)
+def _search(operator: Operator, *quantizations: Quantization) -> WordSum | None:
+    values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
+    *inputs, output = (Tensor("", FIRST.shape, DType.int8, quantization=quantization) for quantization in quantizations)
+    meaning = evaluate(operator, values, inputs, (output,))[0].astype(numpy.int64)
+    first, second, result = (quantization.scale for quantization in quantizations)
+    sign = -1 if operator.type == "Sub" else 1
+    return word_sum(
+        (exact_ratio(first, result), sign * exact_ratio(second, result)),
+        tuple(quantization.zero_point for quantization in quantizations),
+        meaning,
+    )
+
+
+CONDITIONS = (Predicate("the output uses all of int8", _clamp), Predicate("exact with one shift", _unproved))
+
+
+@kernel(("Add", "Sub"), rows_spec(FEATURES, SAME, *CONDITIONS))
+class AddInt8(RowsInt8):
+    def call(self) -> Call:
+        found = _found(self.view)
+        constants = numpy.array([found.first, found.second, found.offset], numpy.int32)
+        return self.by_rows(
+            f"{NAME}_{found.bits}",
+            "add_int8.h",
+            Constant("sum", constants),
+            _text(found.bits),
+            note=f"{found.bits} fraction bits, proved equal on all 65,536 pairs of values",
+            facts=computed(f"{TOGETHER} values", 1),
+        )
+
+
+@kernel(("Add", "Sub"), rows_spec(FEATURES, CHANNELS_LAST, *CONDITIONS))
+class AddPixelsInt8(AddInt8):
+    """One term repeats, pixel by pixel."""
+
+
+@kernel(("Add", "Sub"), rows_spec(FEATURES, ROW_MAJOR, *CONDITIONS))
+class AddRowsInt8(AddInt8):
+    """One term repeats, row by row."""
+
+
+def _text(bits: int) -> str:
+    """The function of a row; its output may take the place of an input."""
+    code = Code({"first": "r0", "second": "r1", "output": "r2", "count": "r3", "a": "r7", "b": "r12"})
+    code("push {{r4-r7}}")
+    code("ldm r3, {{r4-r6}}", "factors and offset")
+    code("ldr {count}, [sp, #16]")
+    code(f"subs {{count}}, {{count}}, #{TOGETHER}")
+    code("blt 2f")
+    code.label(1)
+    for _ in range(TOGETHER):
+        _value(code, bits)
+    code(f"subs {{count}}, {{count}}, #{TOGETHER}")
+    code("bge 1b")
+    code.label(2)
+    code(f"adds {{count}}, {{count}}, #{TOGETHER}")
+    code("beq 4f")
+    code.label(3)
+    _value(code, bits)
+    code("subs {count}, {count}, #1")
+    code("bne 3b")
+    code.label(4)
+    code("pop {{r4-r7}}")
+    code("bx lr")
+    portable = f"""for (; count > 0; count--) {{
+        const int32_t total = sum[0] * *first++ + sum[1] * *second++ + sum[2];
+        const int32_t level = total >> {bits};
+        *output++ = (int8_t)(level < -128 ? -128 : level > 127 ? 127 : level);
+    }}"""
+    return code.function("void", f"{NAME}_{bits}", PARAMETERS, "Sums of two rows.", portable)
+
+
+def _value(code: Code, bits: int) -> None:
+    code("ldrsb {a}, [{first}], #1")
+    code("ldrsb {b}, [{second}], #1")
+    code("mla {a}, {a}, r4, r6")
+    code("mla {a}, {b}, r5, {a}")
+    code(f"ssat {{a}}, #8, {{a}}, asr #{bits}")
+    code("strb {a}, [{output}], #1")

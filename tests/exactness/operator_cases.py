@@ -20,6 +20,7 @@ from aidge_build.graph.view import GraphView
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
 from aidge_build.recipes import simplify
+from aidge_build.reference import cpu
 from aidge_build.reference.evaluate import evaluate
 
 EVERY = (256,)  # each int8 value once
@@ -92,13 +93,20 @@ class Case:
 
     @functools.cached_property
     def view(self) -> GraphView:
-        """The graph after the recipes: one node on quantized tensors."""
-        quantizations = tuple(per_tensor(0.0625 * (1 + place), place - 128) for place in range(len(self.dims) + 1))
+        """The graph after the recipes: one node on quantized tensors, or one that selects elements and a table."""
+        return self._simplified(tuple(per_tensor(0.0625 * (1 + place), place - 128) for place in range(len(self.dims) + 1)))
+
+    def _simplified(self, quantizations: tuple[Quantization, ...]) -> GraphView:
         graph, _ = import_onnx(self.model(quantizations), "one_operator.onnx", builtin_operators(), {}, {})
         return simplify(graph)
 
     def ours(self, name: str, quantizations: tuple[Quantization, ...]) -> numpy.ndarray:
         """What the operator means: its values in one row."""
+        if len(self.view.nodes) > 1:  # a table holds its quantizations
+            view = self._simplified(quantizations)
+            return cpu.run(view, dict(zip(view.inputs, self.values(name, quantizations), strict=True)))[view.outputs[0]].reshape(
+                -1
+            )
         (node,) = self.view.nodes
         given = iter(quantizations)
         inputs, values = [], iter(self.values(name, quantizations))

@@ -7,16 +7,24 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.arithmetic.requantize import centred, multipliers, requantize
+from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Activated, Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims, summed_to
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
 
+INT32_TERMS = (1 << 15) - 1  # of 255 * 256 at most: sums of as many lie within int32
+_BYTES = (DType.int8, DType.uint8)
+
 
 @operator("MatMul")
 class MatMul(Operator):
-    """The product of matrices in the last two axes, as numpy.matmul; the other axes broadcast. Source: ONNX operator MatMul."""
+    """The product of matrices in the last two axes, as numpy.matmul; the other axes broadcast. Source: ONNX operator MatMul.
+
+    Between 8-bit tensors of one scale each it adds up integers, as operators that are linear in data and weights do.
+    """
 
     def infer(self, inputs):
         first, second = inputs
@@ -31,6 +39,25 @@ class MatMul(Operator):
 
     def forward(self, first, second):
         return first @ second
+
+    @staticmethod
+    def not_in_integers(inputs, output) -> str:
+        """Why integers are not added up on these tensors; "" where they are: 8 bits, one scale each, sums within int32."""
+        for tensor in (*inputs, output):
+            if tensor.dtype not in _BYTES or tensor.quantization is None or not tensor.quantization.per_tensor:
+                return f"{tensor.name} is not of 8 bits with one scale"
+        terms = inputs[0].dims[-1]
+        return "" if terms <= INT32_TERMS else f"sums of {terms} products could leave int32"
+
+    def forward_quantized(self, values, inputs, outputs):
+        (output,) = outputs
+        if self.not_in_integers(inputs, output):
+            return super().forward_quantized(values, inputs, outputs)
+        # float64 holds integers below 2^53 exactly, and multiplies matrices faster than int64 does
+        first, second = (centred(value, tensor.quantization).astype(numpy.float64) for value, tensor in zip(values, inputs))
+        scales = [tensor.quantization.scale for tensor in (*inputs, output)]
+        levels = requantize(first @ second, multipliers(*scales), output.quantization.zero_point, *output.dtype.range)
+        return (levels.astype(output.dtype.numpy),)
 
     def backward(self, gradients, inputs, outputs):
         first, second = inputs

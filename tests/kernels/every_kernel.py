@@ -22,6 +22,7 @@ import test_ref_pools_and_moves
 import test_ref_residual
 import test_stack
 from move_cases import blocks, concatenations, copies
+from product_cases import product
 from random_tensors import Randomness
 
 from aidge_build.conformance.cases import listed_names, prepare
@@ -92,8 +93,9 @@ def _int8_cases() -> list[harness.Case]:
         others.append(harness.case(operator, [data], [random.int8(*dims)], quantization=quantization))
     moves = [*copies(harness.case, 4), *blocks(harness.case), *concatenations(harness.case, 4, 3)]
     elements = [*islice(test_ref_elementwise.binary_cases((Add, Sub, Mul), 60), 0, None, 5), function_case()]
+    matrices = [product(harness.case, 1, (2, 3, 9), (2, 9, 6))]
     residual = filter(None, map(test_ref_residual.fused, range(3), test_ref_linear.EDGES))
-    return [*linear, *fully_connected, *others, *moves, *elements, *residual]
+    return [*linear, *fully_connected, *others, *moves, *elements, *matrices, *residual]
 
 
 def function_case() -> harness.Case:

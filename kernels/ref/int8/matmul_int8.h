@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <stdint.h>
+#include "kit/inline.h"
+#include "kit/requantize.h"
+
+/* Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; steps in elements, 0 repeats. */
+typedef struct {
+    int32_t dims[4], first_steps[4], second_steps[4];
+    int32_t rows, inner, columns;
+} aidge_ref_matmul_int8_shape;
+
+/* sums[j] += sum over k of (a[k] - zero) * b[k * columns + j], j < 4: four columns share each load of a. */
+AIDGE_KIT_INLINE void aidge_ref_matmul_int8_4(const int8_t *a, const int8_t *b, int32_t zero, int32_t inner, int32_t columns,
+                                              int32_t *sums)
+{
+    int32_t sum0 = sums[0];
+    int32_t sum1 = sums[1];
+    int32_t sum2 = sums[2];
+    int32_t sum3 = sums[3];
+    const int8_t *end = a + inner;
+    while (a != end) {
+        const int32_t value = *a++ - zero;
+        sum0 += value * b[0];
+        sum1 += value * b[1];
+        sum2 += value * b[2];
+        sum3 += value * b[3];
+        b += columns;
+    }
+    sums[0] = sum0;
+    sums[1] = sum1;
+    sums[2] = sum2;
+    sums[3] = sum3;
+}
+
+/* One row of the result. `levels` as below. */
+AIDGE_KIT_INLINE void aidge_ref_matmul_int8_row(const int8_t *a, const int8_t *b, int8_t *output, float multiplier,
+                                                const int32_t *levels, int32_t inner, int32_t columns)
+{
+    const aidge_kit_levels bounds = aidge_kit_load_levels(levels + 2);
+    int32_t correction = 0;
+    int32_t left, k;
+    for (k = 0; k < inner; k++) {
+        correction -= a[k] - levels[0];
+    }
+    correction *= levels[1];
+    for (left = columns; left >= 4; left -= 4) {
+        int32_t sums[4];
+        sums[0] = correction;
+        sums[1] = correction;
+        sums[2] = correction;
+        sums[3] = correction;
+        aidge_ref_matmul_int8_4(a, b, levels[0], inner, columns, sums);
+        output[0] = aidge_kit_requantize(sums[0], multiplier, bounds);
+        output[1] = aidge_kit_requantize(sums[1], multiplier, bounds);
+        output[2] = aidge_kit_requantize(sums[2], multiplier, bounds);
+        output[3] = aidge_kit_requantize(sums[3], multiplier, bounds);
+        output += 4;
+        b += 4;
+    }
+    for (; left > 0; left--) {
+        int32_t sum = correction;
+        for (k = 0; k < inner; k++) {
+            sum += (a[k] - levels[0]) * b[k * columns];
+        }
+        *output++ = aidge_kit_requantize(sum, multiplier, bounds);
+        b++;
+    }
+}
+
+/*
+ * output = requantize(sum over k of (first - its zero point) * (second - its zero point)), int8.
+ *
+ * levels: {zero point of the first, of the second, lowest - zero point, highest - zero point, zero point of the output}.
+ * Ranges: at most 2^15 - 1 products of 255 * 256 are added up.
+ */
+static void aidge_ref_matmul_int8(const int8_t *first, const int8_t *second, int8_t *output, const float *multiplier,
+                                  const int32_t *levels, const aidge_ref_matmul_int8_shape *shape)
+{
+    const int32_t batches = shape->dims[0] * shape->dims[1] * shape->dims[2] * shape->dims[3];
+    int32_t batch, axis, row;
+    for (batch = 0; batch < batches; batch++) {
+        const int8_t *a = first;
+        const int8_t *b = second;
+        int32_t rest = batch;
+        for (axis = 3; axis >= 0; axis--) {
+            const int32_t place = rest % shape->dims[axis];
+            a += place * shape->first_steps[axis];
+            b += place * shape->second_steps[axis];
+            rest /= shape->dims[axis];
+        }
+        for (row = 0; row < shape->rows; row++) {
+            aidge_ref_matmul_int8_row(a, b, output, *multiplier, levels, shape->inner, shape->columns);
+            a += shape->inner;
+            output += shape->columns;
+        }
+    }
+}

@@ -103,15 +103,15 @@ def provide_system_tools(missing: list[machine.Tool], consent: bool, arguments: 
     apt = shutil.which("apt-get")
     if not consent:
         again = shlex.join(["./sconsw", "--install", *arguments])
-        raise MissingTool(
-            f"missing on this machine: {names}. Type: {line if apt else again}" + (f"   (or: {again})" if apt else "")
-        )
+        raise MissingTool(f"missing on this machine: {names}", hint=f"type: {line}   (or: {again})" if apt else f"type: {again}")
     if not apt:
-        raise MissingTool(f"missing on this machine: {names}; --install knows apt-get only, which is not here. On Debian: {line}")
+        raise MissingTool(
+            f"missing on this machine: {names}; --install knows apt-get only, which is not here", hint=f"on Debian: {line}"
+        )
     for command in machine.install_commands(missing):
         say(f"INSTALL  {shlex.join(command)}")
         if subprocess.call(command) != 0:
-            raise MissingTool(f"'{shlex.join(command)}' failed; still missing: {names}")
+            raise MissingTool(f"'{shlex.join(command)}' failed; still missing: {names}", hint="its own words say why")
     still = [tool.name for tool in missing if tool.version() is None]
     if still:
         raise MissingTool(f"installed, but still not usable: {', '.join(still)}")

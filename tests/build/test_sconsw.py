@@ -75,7 +75,7 @@ def test_without_consent_the_one_line_to_type_is_the_error(bootstrap, apt):
     with pytest.raises(MissingTool) as caught:
         bootstrap.provide_system_tools([absent()], False, ["board=stm32f7", "run"])
     assert str(caught.value) == (
-        "missing on this machine: newlib. Type: sudo apt-get install --no-install-recommends libnewlib-arm-none-eabi"
+        "missing on this machine: newlib. Hint: type: sudo apt-get install --no-install-recommends libnewlib-arm-none-eabi"
         "   (or: ./sconsw --install board=stm32f7 run)"
     )
     assert caught.value.exit_code == 3 and not apt.exists()

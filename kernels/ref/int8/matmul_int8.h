@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <stdint.h>
+#include "kit/batches.h"
 #include "kit/inline.h"
 #include "kit/requantize.h"
 
@@ -76,22 +77,14 @@ AIDGE_KIT_INLINE void aidge_ref_matmul_int8_row(const int8_t *a, const int8_t *b
 static void aidge_ref_matmul_int8(const int8_t *first, const int8_t *second, int8_t *output, const float *multiplier,
                                   const int32_t *levels, const aidge_ref_matmul_int8_shape *shape)
 {
-    const int32_t batches = shape->dims[0] * shape->dims[1] * shape->dims[2] * shape->dims[3];
-    int32_t batch, axis, row;
-    for (batch = 0; batch < batches; batch++) {
+    int32_t place[4] = {0, 0, 0, 0};
+    int32_t row;
+    do {
         const int8_t *a = first;
-        const int8_t *b = second;
-        int32_t rest = batch;
-        for (axis = 3; axis >= 0; axis--) {
-            const int32_t place = rest % shape->dims[axis];
-            a += place * shape->first_steps[axis];
-            b += place * shape->second_steps[axis];
-            rest /= shape->dims[axis];
-        }
         for (row = 0; row < shape->rows; row++) {
-            aidge_ref_matmul_int8_row(a, b, output, *multiplier, levels, shape->inner, shape->columns);
+            aidge_ref_matmul_int8_row(a, second, output, *multiplier, levels, shape->inner, shape->columns);
             a += shape->inner;
             output += shape->columns;
         }
-    }
+    } while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &first, &second) != 0);
 }

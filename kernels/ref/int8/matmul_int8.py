@@ -10,7 +10,7 @@ from aidge_build.kernel_kit.products import operand, product_constants, product_
 
 @kernel("MatMul", product_spec())
 class MatmulInt8(KernelNode):
-    instructions_per_mac = 3.5
+    instructions_per_mac = 4.5
 
     def call(self) -> Call:
         return Call(

@@ -61,9 +61,14 @@ def _annotate(view: GraphView) -> GraphView:
         for node in nodes:
             if selects(node):
                 _pass_through(view, found, node.inputs[0], node.outputs[0])
+    plain = {name for name in found if _has_integer_user(view, name, found)}
+    for nodes in (view.nodes, tuple(reversed(view.nodes))):
+        for node in nodes:
+            if node.operator.views and not plain.isdisjoint((node.inputs[0], node.outputs[0])):
+                plain |= {node.inputs[0], node.outputs[0]}  # the same bytes: one statement about both
     rewrite = Rewrite(view)
     for name, quantization in found.items():
-        if quantization is not None and view.tensor(name).quantization is None and not _has_integer_user(view, name, found):
+        if quantization is not None and view.tensor(name).quantization is None and name not in plain:
             rewrite.update_tensor(name, quantization=quantization)
     return rewrite.finish()
 

@@ -97,3 +97,20 @@ def test_scales_along_an_axis_stay_with_it():
         constants={"sw": NUMBERS["sw"], "zw": NUMBERS["zw"]},
     )
     assert move_views(before) is before
+
+
+def test_a_view_of_plain_integers_stays_one_on_both_of_its_sides():
+    """uint8 bytes whose reader takes them as plain numbers: signed in front of the view and unsigned behind it they were."""
+    before = graph(
+        "n = Neg(x) r = Reshape(n, vector) q = QuantizeLinear(r, s, zu) a = MatMulInteger(q, m, zu) y = Cast<to=1>(a)",
+        inputs="float[2,3] x",
+        outputs="float[1,4] y",
+        constants={
+            "vector": NUMBERS["vector"],
+            "s": NUMBERS["s"],
+            "zu": numpy.uint8(100),
+            "m": RANDOM.integers(-127, 128, (6, 4)).astype(BYTE),
+        },
+    )
+    after = simplify(before)
+    assert same_meaning(before, after)

@@ -16,10 +16,10 @@ COOLING = 0.999
 START_TEMPERATURE = 0.02
 
 
-def moves_for(problem: Problem) -> int:
+def moves_for(problem: Problem, visits: int = PAIR_VISITS) -> int:
     """The number of moves: limited by work (visited pairs), never by time, so that every machine finds the same plan."""
     pairs = sum(len(others) for others in problem.conflicts)
-    return min(MOST_MOVES, PAIR_VISITS // (pairs + len(problem) + 1))
+    return min(MOST_MOVES, visits // (pairs + len(problem) + 1))
 
 
 def climb(problem: Problem, start: Arrangement, moves: int) -> Arrangement:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from aidge_build.errors import AidgeError
 from aidge_build.memory.branch import NodeBudget, Outcome, search
 from aidge_build.memory.buffer import Buffer, Overlap
-from aidge_build.memory.climb import climb, moves_for
+from aidge_build.memory.climb import PAIR_VISITS, climb, moves_for
 from aidge_build.memory.fullest import fullest_first
 from aidge_build.memory.greedy import Arrangement, best_greedy, place
 from aidge_build.memory.plan import CapacityExceeded, MemoryPlan, Placement
@@ -21,7 +21,7 @@ PROBE_NODES = 500
 FULLEST_NODES = 12_000
 CAPACITY_SHARE = 8  # the part of the nodes that the bound gets while a capacity is not reached
 BISECTIONS = 6
-SHORT_WALK, SHORT_SEARCH = 100, VISITS // 8
+SHORT_WALK, SHORT_SEARCH = PAIR_VISITS // 20, VISITS // 8  # visits; the walk is none shorter where buffers are few
 BISECTION_NODES = NODES // 8
 
 
@@ -58,12 +58,9 @@ def plan(
 def _search(problem: Problem, capacity_bytes: int | None, nodes: int, like: MemoryPlan | None) -> tuple[Arrangement, int]:
     """The best arrangement and the bytes below which none exists; cheap methods first, each only while these two differ."""
     found, proved_bytes = best_greedy(problem), problem.lower_bound[0]
-    if like is not None and proved_bytes < found.peak_bytes:
-        found = min(found, place(problem, _order_of(problem, like)), key=lambda each: each.peak_bytes)
-    if problem.is_wide:
-        return found, proved_bytes
+    known = None if like is None else place(problem, _order_of(problem, like))
     if not problem.is_rectangular:
-        return _settled(problem, found, proved_bytes)
+        return _settled(problem, found, proved_bytes, known)
     if proved_bytes < found.peak_bytes:
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, min(nodes, PROBE_NODES))
     if proved_bytes < found.peak_bytes:
@@ -77,7 +74,7 @@ def _search(problem: Problem, capacity_bytes: int | None, nodes: int, like: Memo
         found, proved_bytes = _raise_bound(problem, found, proved_bytes, nodes)
     if proved_bytes < found.peak_bytes:
         found, proved_bytes = _lower_peak(problem, found, proved_bytes, min(nodes, BISECTION_NODES))
-    return found, proved_bytes
+    return min(found, known or found, key=lambda each: each.peak_bytes), proved_bytes
 
 
 def _order_of(problem: Problem, like: MemoryPlan) -> list[int]:
@@ -86,13 +83,16 @@ def _order_of(problem: Problem, like: MemoryPlan) -> list[int]:
     return sorted(range(len(problem)), key=lambda i: (offsets.get(problem.buffers[i].name, like.peak_bytes), i))
 
 
-def _settled(problem: Problem, start: Arrangement, proved_bytes: int) -> tuple[Arrangement, int]:
-    """A short walk and a short search mostly end with a proof; only where they do not, the long ones follow."""
-    for moves, visits in ((SHORT_WALK, SHORT_SEARCH), (moves_for(problem), VISITS)):
-        found, proved_bytes = settle(problem, climb(problem, start, moves), proved_bytes, visits)
-        if found.peak_bytes == proved_bytes:
-            break
-    return found, proved_bytes
+def _settled(problem: Problem, start: Arrangement, proved_bytes: int, known: Arrangement | None) -> tuple[Arrangement, int]:
+    """A short walk and search mostly end with a proof, from `start` or from what is `known`; else the long ones follow."""
+    short = moves_for(problem, SHORT_WALK), SHORT_SEARCH
+    best = start
+    for begin, (moves, visits) in ((start, short), (known, short), (start, (moves_for(problem), VISITS))):
+        if begin is None or best.peak_bytes == proved_bytes:
+            continue
+        found, proved_bytes = settle(problem, climb(problem, begin, moves), proved_bytes, visits)
+        best = min(best, found, key=lambda each: each.peak_bytes)
+    return best, proved_bytes
 
 
 def _reach(problem: Problem, found: Arrangement, proved_bytes: int, capacity_bytes: int, nodes: int) -> tuple[Arrangement, int]:

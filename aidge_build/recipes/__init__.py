@@ -22,6 +22,7 @@ from aidge_build.recipes.recipe import Recipe
 from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.restate import restate
 from aidge_build.recipes.signed_tensors import signed_tensors
+from aidge_build.recipes.split_transposed import split_transposed
 from aidge_build.recipes.tabulate import tabulate
 
 RECIPES: tuple[Recipe, ...] = (
@@ -37,6 +38,7 @@ RECIPES: tuple[Recipe, ...] = (
     fuse_fully_connected,
     fuse_batch_norm,
     fuse_activations,
+    split_transposed,
     quantize_islands,
     fuse_activations,
     signed_tensors,

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: MIT
+"""Quantized transposed convolutions become convolutions and moves of bytes, with the same values."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from aidge_build.recipes import simplify
+from aidge_build.recipes.split_transposed import split_transposed
+from tests.models import graph, same_meaning, types
+
+RANDOM = numpy.random.default_rng(4)
+
+
+PER_CHANNEL = (2.0 ** numpy.array([-7, -6])).astype(numpy.float32)
+
+
+def transposed(attributes, kernel, spatial=(4, 5), scales=numpy.float32(2.0**-7), zero_point=0, inputs=4):
+    """Scales are powers of two, so that the sums of float32 are exact, and rounded as those of integers."""
+    axes = ",".join("?" * len(spatial))
+    return graph(
+        f"""xf = DequantizeLinear(x, sx, zx) wf = DequantizeLinear<axis=1>(w, sw, zw) bf = DequantizeLinear<axis=0>(b, sb, zb)
+        a = ConvTranspose<{attributes}>(xf, wf, bf) y = QuantizeLinear(a, sy, zy)""",
+        inputs=f"int8[2,{inputs},{','.join(map(str, spatial))}] x",
+        outputs=f"int8[2,?,{axes}] y",
+        constants={
+            "sx": numpy.float32(0.125),
+            "zx": numpy.int8(-5),
+            "w": RANDOM.integers(-128, 128, (inputs, 2, *kernel)).astype(numpy.int8),
+            "sw": scales,
+            "zw": numpy.full(numpy.shape(scales), zero_point, numpy.int8),
+            "b": RANDOM.integers(-999, 999, 2).astype(numpy.int32),
+            "sb": (numpy.float32(0.125) * scales).astype(numpy.float32),
+            "zb": numpy.zeros(numpy.shape(scales), numpy.int32),
+            "sy": numpy.float32(0.5),
+            "zy": numpy.int8(9),
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    "attributes, kernel, moves",
+    [
+        ("strides=[2,2]", (2, 2), ["DepthToSpace"]),
+        ("strides=[3,3]", (3, 3), ["DepthToSpace"]),
+        ("strides=[2,2], pads=[1,1,1,1]", (4, 4), ["DepthToSpace", "Slice"]),
+        ("strides=[2,2], pads=[1,1,1,1], output_padding=[1,1]", (3, 3), ["DepthToSpace", "Slice"]),
+        ("strides=[2,2], pads=[0,1,1,0]", (3, 5), ["DepthToSpace", "Slice"]),
+        ("strides=[2,2]", (1, 3), ["DepthToSpace", "Slice"]),
+        ("strides=[3,3], output_padding=[2,1]", (1, 2), ["DepthToSpace"]),
+        ("strides=[1,1]", (3, 2), []),
+        ("strides=[1,1], pads=[1,1,1,0]", (3, 2), ["Slice"]),
+    ],
+)
+@pytest.mark.parametrize("scales, zero_point", [(numpy.float32(2.0**-7), 0), (PER_CHANNEL, 0), (numpy.float32(2.0**-7), 11)])
+def test_a_quantized_transposed_convolution_is_a_convolution_of_integers_and_moves(attributes, kernel, moves, scales, zero_point):
+    before = transposed(attributes, kernel, scales=scales, zero_point=zero_point)
+    after = simplify(before)
+    assert types(after) == ["Conv2D", *moves]
+    assert same_meaning(before, after)
+
+
+@pytest.mark.parametrize(
+    "attributes, kernel, spatial",
+    [
+        ("strides=[2,1]", (2, 2), (4, 5)),
+        ("strides=[2,2], dilations=[2,2]", (2, 2), (4, 5)),
+        ("strides=[2,2], pads=[0,0,3,3]", (2, 2), (4, 5)),
+        ("strides=[2]", (2,), (5,)),
+    ],
+)
+def test_other_transposed_convolutions_stay(attributes, kernel, spatial):
+    view = transposed(attributes, kernel, spatial)
+    assert types(split_transposed(view)) == types(view)
+
+
+def test_a_transposed_convolution_with_groups_stays():
+    view = graph(
+        """xf = DequantizeLinear(x, s, z) wf = DequantizeLinear(w, s, z) a = ConvTranspose<group=2, strides=[2,2]>(xf, wf)
+        y = QuantizeLinear(a, s, z)""",
+        inputs="int8[1,4,3,3] x",
+        outputs="int8[1,?,?,?] y",
+        constants={"s": numpy.float32(0.5), "z": numpy.int8(0), "w": RANDOM.integers(-9, 9, (4, 3, 2, 2)).astype(numpy.int8)},
+    )
+    assert "ConvTranspose2D" in types(simplify(view))

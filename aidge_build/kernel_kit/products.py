@@ -77,12 +77,11 @@ def product_multiplier(inputs: Sequence[Tensor], output: Tensor) -> numpy.ndarra
     return numpy.atleast_1d(multipliers(*scales))
 
 
-def product_constants(inputs: Sequence[Tensor], output: Tensor) -> tuple[Constant, Constant]:
-    """The multiplier, and {zero point of the first, of the second, lowest - zero point, highest - zero point, zero point}."""
-    points = [tensor.quantization.zero_point for tensor in inputs]
-    zero_point, (low, high) = output.quantization.zero_point, output.dtype.range
-    levels = numpy.array([*points, low - zero_point, high - zero_point, zero_point], numpy.int32)
-    return Constant("multiplier", product_multiplier(inputs, output)), Constant("levels", levels)
+def product_range(inputs: Sequence[Tensor]) -> tuple[int, int]:
+    """The lowest and the highest sum that stored values of the operands' types give."""
+    ends = [[end - tensor.quantization.zero_point for end in tensor.dtype.range] for tensor in inputs]
+    sums = [inputs[0].dims[-1] * first * second for first in ends[0] for second in ends[1]]
+    return min(sums), max(sums)
 
 
 def operand(inputs: Sequence[Tensor], index: int) -> Argument:

@@ -13,7 +13,7 @@ from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.base import Operator
 from aidge_build.operators.integer import QLinearConv, QLinearMatMul
-from aidge_build.operators.matmul import MatMul
+from aidge_build.operators.matmul import INT32_TERMS, MatMul
 from aidge_build.operators.qlinear import QGemm, QLinear
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.recipes.recipe import recipe
@@ -23,8 +23,9 @@ Operand = tuple[str, str, str]  # values, scale, zero point ("": none)
 
 @recipe(exact=False)
 def expand_qlinear(view: GraphView) -> GraphView:
-    """1. The com.microsoft operators QLinear... and QGemm. 2. QLinearConv and QLinearMatMul with constant weights; others of
-    these two stay: they are computed in integers as they are. All wants constant scales and zero points.
+    """1. The com.microsoft operators QLinear... and QGemm. 2. QLinearConv and QLinearMatMul with constant weights.
+    3. QLinearMatMul of what MatMul multiplies in integers. Others of these two stay: they are computed in integers as they are.
+    All wants constant scales and zero points.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
@@ -47,6 +48,8 @@ def expand_qlinear(view: GraphView) -> GraphView:
             _expand_linear(view, rewrite, node, operator.conv(channels), (*inputs[:6], inputs[8], *inputs[6:8]), inputs[8], 0)
         elif isinstance(operator, QLinearMatMul) and _has_constant_weights(view, node, 1):
             _expand_linear(view, rewrite, node, MatMul(), (*inputs[:6], "", *inputs[6:8]), "", 1)
+        elif isinstance(operator, QLinearMatMul) and _has_single_scales(view, node) and _fits_int32(view, node):
+            _expand(view, rewrite, node, MatMul(), [_operand(inputs, 0, 1, 2), _operand(inputs, 3, 4, 5)], (inputs[6], inputs[7]))
     return rewrite.finish()
 
 
@@ -58,6 +61,14 @@ def _has_constant_weights(view: GraphView, node: Node, axis: int) -> bool:
     """Everything but the data is constant; scales per channel only along `axis` of a matrix or of convolution weights."""
     tensors = [view.tensor(name) for name in node.inputs[:8]]
     return all(tensor.is_constant for tensor in tensors[1:]) and (tensors[4].elements == 1 or tensors[3].rank == 2 or axis == 0)
+
+
+def _has_single_scales(view: GraphView, node: Node) -> bool:
+    return all(view.tensor(name).elements == 1 for place, name in enumerate(node.inputs) if place not in (0, 3))
+
+
+def _fits_int32(view: GraphView, node: Node) -> bool:
+    return view.tensor(node.inputs[0]).dims[-1] <= INT32_TERMS
 
 
 def _expand(

@@ -10,7 +10,7 @@ from aidge_build.contract.call import Call, Constant, Output, Scratch
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import INT8, Linear
-from aidge_build.kernel_kit.products import matrix_dims, operand, product_multiplier, product_shape, product_spec
+from aidge_build.kernel_kit.products import matrix_dims, operand, product_multiplier, product_range, product_shape, product_spec
 
 from .conditions import FEATURES, GROUP, has_fpu, in_text
 from .fc import routine
@@ -83,9 +83,7 @@ class _Bands:
 
 def _linear(view: NodeView, columns: int) -> Linear:
     """As many columns of whatever values."""
-    inner, (output,) = matrix_dims(view.inputs)[1], view.outputs
-    ends = [[end - tensor.quantization.zero_point for end in INT8] for tensor in view.inputs]
-    products = [inner * first * second for first in ends[0] for second in ends[1]]
+    (output,), (low, high) = view.outputs, product_range(view.inputs)
 
     def each(value: int) -> numpy.ndarray:
         return numpy.full(columns, value, numpy.int64)
@@ -94,8 +92,8 @@ def _linear(view: NodeView, columns: int) -> Linear:
         numpy.full((columns, 1), _STANDS_FOR_ANY, numpy.int64),
         each(0),
         numpy.repeat(product_multiplier(view.inputs, output), columns),
-        each(min(products)),
-        each(max(products)),
+        each(low),
+        each(high),
         output.quantization.zero_point,
         view.inputs[0].quantization.zero_point,
         INT8,

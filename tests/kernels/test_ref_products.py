@@ -49,3 +49,14 @@ def test_other_products_are_refused_with_a_reason(dims, dtype, reason):
     view = dataclasses.replace(view, inputs=tuple(tensor.with_(dtype=dtype) for tensor in view.inputs))
     (kernel,) = [kernel for kernel in harness.library().kernels_for("MatMul", ()) if kernel.name.endswith("matmul_int8")]
     assert reason in kernel.spec.rejection(view, frozenset(), "onnx")
+
+
+def test_a_core_with_an_fpu_rounds_in_float_and_gives_the_same():
+    class CaseWithFpu(harness.Case):
+        features = frozenset({"fpu"})
+
+    cases = list(products(harness.case))
+    with_fpu = [CaseWithFpu(entry.view, entry.values) for entry in cases]
+    assert {entry.call.function for entry in with_fpu} == {"aidge_ref_matmul_int8"}
+    assert sum(entry.call.function == "aidge_ref_matmul_int8_near" for entry in cases) > 30
+    assert harness.differing(with_fpu, harness.run(with_fpu)) == []

@@ -310,3 +310,39 @@ def test_the_factor_of_a_bias_counts_also_where_it_is_zero(beta):
         constants={"w": floats(5, 3), "c": floats(3)},
     )
     assert same_meaning(before, simplify(before))
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "y = QLinearMatMul(a, s, za, b, s, zb, s, zy)",
+        "af = DequantizeLinear(a, s, za) bf = DequantizeLinear(b, s, zb) c = MatMul(af, bf) y = QuantizeLinear(c, s, zy)",
+    ],
+    ids=["QLinearMatMul", "QDQ"],
+)
+def test_a_product_of_two_computed_int8_matrices_becomes_one_node_on_quantized_tensors(nodes):
+    """With a scale that is a power of two the sums of float32 are exact: the meaning keeps every bit."""
+    before = graph(
+        nodes,
+        inputs="int8[2,5,7] a, int8[2,7,3] b",
+        outputs="int8[2,5,3] y",
+        constants={
+            "s": numpy.float32(0.0625),
+            "za": numpy.int8(-128),
+            "zb": numpy.int8(127),
+            "zy": numpy.int8(3),
+        },
+    )
+    after = simplify(before)
+    assert types(after) == ["MatMul"]
+    assert after.tensor("a").quantization is not None and same_meaning(before, after)
+
+
+def test_a_product_whose_sums_could_leave_int32_stays_what_it_was():
+    before = graph(
+        "y = QLinearMatMul(a, s, z, b, s, z, s, z)",
+        inputs="int8[1,32768] a, int8[32768,1] b",
+        outputs="int8[1,1] y",
+        constants={"s": numpy.float32(0.0625), "z": numpy.int8(0)},
+    )
+    assert types(simplify(before)) == ["QLinearMatMul"]

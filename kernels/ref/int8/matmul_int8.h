@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include "kit/batches.h"
 #include "kit/inline.h"
-#include "kit/requantize.h"
+#include "kit/near.h"
 
 /* Batches of matrices [rows][inner] and [inner][columns] over 4 outer axes; steps in elements, 0 repeats. */
 typedef struct {
@@ -33,11 +33,20 @@ AIDGE_KIT_INLINE void aidge_ref_matmul_int8_4(const int8_t *a, const int8_t *b, 
     sums[3] = sum3;
 }
 
-/* One row of the result. `levels` as below. */
-AIDGE_KIT_INLINE void aidge_ref_matmul_int8_row(const int8_t *a, const int8_t *b, int8_t *output, float multiplier,
-                                                const int32_t *levels, int32_t inner, int32_t columns)
+/* The stored value of a sum; `near`, a literal: 1 if one long product gives it. */
+AIDGE_KIT_INLINE int8_t aidge_ref_matmul_int8_level(int32_t sum, float multiplier, const int32_t *levels, int32_t near)
 {
     const aidge_kit_levels bounds = aidge_kit_load_levels(levels + 2);
+    int32_t level = near != 0 ? aidge_kit_scale_near(sum, levels[5], multiplier) : aidge_kit_scale(sum, multiplier);
+    level = level < bounds.lowest ? bounds.lowest : level;
+    level = level > bounds.highest ? bounds.highest : level;
+    return (int8_t)(level + bounds.zero_point);
+}
+
+/* One row of the result. `levels` as below. */
+AIDGE_KIT_INLINE void aidge_ref_matmul_int8_row(const int8_t *a, const int8_t *b, int8_t *output, float multiplier,
+                                                const int32_t *levels, int32_t inner, int32_t columns, int32_t near)
+{
     int32_t correction = 0;
     int32_t left, k;
     for (k = 0; k < inner; k++) {
@@ -51,10 +60,10 @@ AIDGE_KIT_INLINE void aidge_ref_matmul_int8_row(const int8_t *a, const int8_t *b
         sums[2] = correction;
         sums[3] = correction;
         aidge_ref_matmul_int8_4(a, b, levels[0], inner, columns, sums);
-        output[0] = aidge_kit_requantize(sums[0], multiplier, bounds);
-        output[1] = aidge_kit_requantize(sums[1], multiplier, bounds);
-        output[2] = aidge_kit_requantize(sums[2], multiplier, bounds);
-        output[3] = aidge_kit_requantize(sums[3], multiplier, bounds);
+        output[0] = aidge_ref_matmul_int8_level(sums[0], multiplier, levels, near);
+        output[1] = aidge_ref_matmul_int8_level(sums[1], multiplier, levels, near);
+        output[2] = aidge_ref_matmul_int8_level(sums[2], multiplier, levels, near);
+        output[3] = aidge_ref_matmul_int8_level(sums[3], multiplier, levels, near);
         output += 4;
         b += 4;
     }
@@ -63,7 +72,7 @@ AIDGE_KIT_INLINE void aidge_ref_matmul_int8_row(const int8_t *a, const int8_t *b
         for (k = 0; k < inner; k++) {
             sum += (a[k] - levels[0]) * b[k * columns];
         }
-        *output++ = aidge_kit_requantize(sum, multiplier, bounds);
+        *output++ = aidge_ref_matmul_int8_level(sum, multiplier, levels, near);
         b++;
     }
 }
@@ -71,20 +80,37 @@ AIDGE_KIT_INLINE void aidge_ref_matmul_int8_row(const int8_t *a, const int8_t *b
 /*
  * output = requantize(sum over k of (first - its zero point) * (second - its zero point)), int8.
  *
- * levels: {zero point of the first, of the second, lowest - zero point, highest - zero point, zero point of the output}.
+ * levels: {zero point of the first, of the second, lowest - zero point, highest - zero point, zero point of the output, factor of
+ * kit/near.h}.
  * Ranges: at most 2^15 - 1 products of 255 * 256 are added up.
  */
-static void aidge_ref_matmul_int8(const int8_t *first, const int8_t *second, int8_t *output, const float *multiplier,
-                                  const int32_t *levels, const aidge_ref_matmul_int8_shape *shape)
+AIDGE_KIT_INLINE void aidge_ref_matmul_int8_batches(const int8_t *first, const int8_t *second, int8_t *output,
+                                                    const float *multiplier, const int32_t *levels,
+                                                    const aidge_ref_matmul_int8_shape *shape, int32_t near)
 {
     int32_t place[4] = {0, 0, 0, 0};
     int32_t row;
     do {
         const int8_t *a = first;
         for (row = 0; row < shape->rows; row++) {
-            aidge_ref_matmul_int8_row(a, second, output, *multiplier, levels, shape->inner, shape->columns);
+            aidge_ref_matmul_int8_row(a, second, output, *multiplier, levels, shape->inner, shape->columns, near);
             a += shape->inner;
             output += shape->columns;
         }
     } while (aidge_kit_next_batch(place, shape->dims, shape->first_steps, shape->second_steps, &first, &second) != 0);
+}
+
+AIDGE_KIT_NOINLINE void aidge_ref_matmul_int8(const int8_t *first, const int8_t *second, int8_t *output,
+                                              const float *multiplier, const int32_t *levels,
+                                              const aidge_ref_matmul_int8_shape *shape)
+{
+    aidge_ref_matmul_int8_batches(first, second, output, multiplier, levels, shape, 0);
+}
+
+/* The same without an FPU, where the factor is proved (arithmetic/near_halves.py). */
+AIDGE_KIT_NOINLINE void aidge_ref_matmul_int8_near(const int8_t *first, const int8_t *second, int8_t *output,
+                                                   const float *multiplier, const int32_t *levels,
+                                                   const aidge_ref_matmul_int8_shape *shape)
+{
+    aidge_ref_matmul_int8_batches(first, second, output, multiplier, levels, shape, 1);
 }

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Call, Output, computed
+import numpy
+
+from aidge_build.arithmetic.near_halves import near_factors, near_is_exact
+from aidge_build.contract.call import Call, Constant, Output, computed
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.kernel_kit.products import operand, product_constants, product_shape, product_spec
+from aidge_build.kernel_kit.products import operand, product_multiplier, product_range, product_shape, product_spec
 
 
 @kernel("MatMul", product_spec())
@@ -13,15 +16,25 @@ class MatmulInt8(KernelNode):
     instructions_per_mac = 4.5
 
     def call(self) -> Call:
+        output = self.outputs[0]
+        multiplier, (low, high) = product_multiplier(self.inputs, output), product_range(self.inputs)
+        is_near = "fpu" not in self.view.features and bool(near_is_exact(multiplier, max(-low, high)).all())
         return Call(
-            "aidge_ref_matmul_int8",
+            "aidge_ref_matmul_int8_near" if is_near else "aidge_ref_matmul_int8",
             ("int8/matmul_int8.h",),
             (
                 operand(self.inputs, 0),
                 operand(self.inputs, 1),
                 Output(0),
-                *product_constants(self.inputs, self.outputs[0]),
-                product_shape("aidge_ref_matmul_int8_shape", self.inputs, self.outputs[0]),
+                Constant("multiplier", multiplier),
+                Constant("levels", self._levels(int(near_factors(multiplier)[0]))),
+                product_shape("aidge_ref_matmul_int8_shape", self.inputs, output),
             ),
             facts=computed("1 row x 4 columns", 0),
         )
+
+    def _levels(self, factor: int) -> numpy.ndarray:
+        output = self.outputs[0]
+        points = [tensor.quantization.zero_point for tensor in self.inputs]
+        zero_point, (low, high) = output.quantization.zero_point, output.dtype.range
+        return numpy.array([*points, low - zero_point, high - zero_point, zero_point, factor], numpy.int32)

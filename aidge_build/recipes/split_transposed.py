@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy
@@ -11,25 +12,29 @@ from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.base import Operator
 from aidge_build.operators.blocks import DepthToSpace
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.conv_transpose import ConvTranspose
 from aidge_build.operators.rearrange import Slice
+from aidge_build.operators.view import Reshape, Transpose
 from aidge_build.operators.window import Window
 from aidge_build.recipes.recipe import recipe
 
 
 @recipe(exact=False)
 def split_transposed(view: GraphView) -> GraphView:
-    """DequantizeLinear, ConvTranspose (two axes, one stride s), QuantizeLinear: Conv, QuantizeLinear, DepthToSpace, Slice.
+    """DequantizeLinear, ConvTranspose of one or two axes, QuantizeLinear: Conv, QuantizeLinear, DepthToSpace, Slice.
 
-    Output place q * s + p (p < s: its phase) takes the taps p + s * t of the inputs q - t. So each phase is a convolution without
-    strides, of the taps of its own, and s * s phases are so many times the channels of one. Kernels that are no multiple of s get
-    taps of weight 0. The Slice, which cuts the pads off, is left out where it takes everything, DepthToSpace for s = 1.
+    Of an axis with stride s, output place q * s + p (p < s: its phase) takes the taps p + s * t of the inputs q - t. So each
+    phase is a convolution without strides, of the taps of its own, and all phases are so many times the channels of one.
+    Kernels that are no multiple of s get taps of weight 0. The Slice, which cuts the pads off, is left out where it takes
+    everything; strides that differ, or that of one axis, take Reshape, Transpose, Reshape in the place of DepthToSpace, and
+    strides of 1 nothing.
     """
     rewrite = Rewrite(view)
     for node in view.nodes:
-        reader = view.only_consumer(node.outputs[0]) if node.type == "ConvTranspose2D" else None
+        reader = view.only_consumer(node.outputs[0]) if node.type in ("ConvTranspose1D", "ConvTranspose2D") else None
         if reader is not None and _applies(view, node, reader):
             _split(view, rewrite, node, reader)
     return rewrite.finish()
@@ -42,7 +47,7 @@ def _applies(view: GraphView, node: Node, reader: Node) -> bool:
         return False
     if source is None or source.type != "DequantizeLinear" or not weights.is_constant or weights.quantization is None:
         return False
-    is_plain = operator.groups == 1 and set(operator.dilations) == {1} and len(set(operator.strides)) == 1
+    is_plain = operator.groups == 1 and set(operator.dilations) == {1}
     constants = all(tensor is None or tensor.is_constant for tensor in bias)
     return is_plain and constants and weights.quantization.axis in (None, 1) and min(_pads_end(operator, data)) >= 0
 
@@ -58,43 +63,63 @@ def _pads_end(operator: ConvTranspose, data: Tensor) -> tuple[int, ...]:
 
 def _split(view: GraphView, rewrite: Rewrite, node: Node, reader: Node) -> None:
     operator, (data, weights, *bias) = node.operator, view.input_tensors(node)
-    (result,), stride = view.output_tensors(reader), operator.strides[0]
-    taps = tuple(-(-size // stride) for size in operator.kernel)
-    window = Window(taps, (1, 1), (1, 1), tuple(count - 1 for count in taps), _pads_end(operator, data))
-    convolution = Conv(minimum=operator.minimum, maximum=operator.maximum, window=window)
-    inputs = [data.name, rewrite.add_tensor(_phases(weights, stride, taps))]
-    inputs += ["" if tensor is None else rewrite.add_tensor(_repeated(tensor, stride * stride)) for tensor in bias]
-    channels, batch, blocks = weights.dims[1], data.dims[0], _blocks(operator)
-    dims = (batch, channels * stride * stride, *blocks)
+    (result,), ones = view.output_tensors(reader), (1,) * len(operator.kernel)
+    taps = tuple(-(-size // stride) for size, stride in zip(operator.kernel, operator.strides))
+    window = Window(taps, ones, ones, tuple(count - 1 for count in taps), _pads_end(operator, data))
+    phases = math.prod(operator.strides)
+    inputs = [data.name, rewrite.add_tensor(_phases(weights, operator.strides, taps))]
+    inputs += ["" if tensor is None else rewrite.add_tensor(_repeated(tensor, phases)) for tensor in bias]
+    dims = (data.dims[0], weights.dims[1] * phases, *_blocks(operator))
     sums = rewrite.add_tensor(Tensor(f"{node.outputs[0]}_blocks", dims, view.tensor(node.outputs[0]).dtype))
     stored = rewrite.add_tensor(Tensor(f"{result.name}_blocks", dims, result.dtype))
-    whole = (batch, channels, *(stride * count for count in blocks))
+    convolution = Conv(minimum=operator.minimum, maximum=operator.maximum, window=window)
     steps = [
         Node(f"{node.name}_blocks", convolution, tuple(inputs), (sums,), node.origin),
         reader.with_(inputs=(sums, *reader.inputs[1:]), outputs=(stored,)),
     ]
-    if stride > 1:
-        joined = rewrite.add_tensor(Tensor(f"{result.name}_whole", whole, result.dtype))
-        steps.append(Node(f"{node.name}_places", DepthToSpace(stride, True), (stored,), (joined,), node.origin))
-    if whole != result.dims:
-        cut = Slice((0, 0, *operator.pads_begin), result.dims, (1,) * 4)
-        steps.append(Node(f"{node.name}_cut", cut, steps[-1].outputs, (result.name,), node.origin))
+    moves = _moves(operator.strides, dims)
+    if tuple(moves[-1][1] if moves else dims) != result.dims:
+        moves.append((Slice((0, 0, *operator.pads_begin), result.dims, (1, 1, *ones)), result.dims))
+    for number, (move, moved) in enumerate(moves):
+        name = rewrite.add_tensor(Tensor(f"{result.name}_moved", moved, result.dtype))
+        steps.append(Node(f"{node.name}_moves_{number}", move, steps[-1].outputs, (name,), node.origin))
     steps[-1] = steps[-1].with_(outputs=(result.name,))
     rewrite.replace_node(node, *steps)
     rewrite.remove_node(reader)
 
 
-def _phases(weights: Tensor, stride: int, taps: tuple[int, ...]) -> Tensor:
+def _moves(strides: tuple[int, ...], dims: tuple[int, ...]) -> list[tuple[Operator, tuple[int, ...]]]:
+    """What brings the phases, channels of a tensor with these dims, to their places: operators, and the dims of their results."""
+    batch, channels, *blocks = dims
+    outer, rank = channels // math.prod(strides), len(strides)
+    whole = (batch, outer, *(stride * count for stride, count in zip(strides, blocks)))
+    if set(strides) == {1}:
+        return []
+    if rank == 2 and strides[0] == strides[1]:
+        return [(DepthToSpace(strides[0], True), whole)]
+    apart = (batch, *strides, outer, *blocks)
+    order = (0, 1 + rank, *(axis for pair in range(rank) for axis in (2 + rank + pair, 1 + pair)))
+    return [
+        (Reshape(apart), apart),
+        (Transpose(order), tuple(apart[axis] for axis in order)),
+        (Reshape(whole), whole),
+    ]
+
+
+def _phases(weights: Tensor, strides: tuple[int, ...], taps: tuple[int, ...]) -> Tensor:
     """Weights [C, M, kernel...] as [phases * M, C, taps...]: the last tap of a window is the first of its phase."""
-    inner, outer = weights.dims[:2]
+    (inner, outer, *kernel), rank = weights.dims, len(taps)
     zero_points = weights.quantization.along(weights.quantization.zero_points, weights.rank, weights.data.dtype)
-    padded = numpy.broadcast_to(zero_points, (inner, outer, *(stride * count for count in taps))).copy()
-    padded[:, :, : weights.dims[2], : weights.dims[3]] = weights.data
-    parts = padded.reshape(inner, outer, taps[0], stride, taps[1], stride)[:, :, ::-1, :, ::-1]
-    values = numpy.ascontiguousarray(parts.transpose(3, 5, 1, 0, 2, 4)).reshape(-1, inner, *taps)
+    padded = numpy.broadcast_to(zero_points, (inner, outer, *map(math.prod, zip(strides, taps)))).copy()
+    padded[(slice(None), slice(None), *map(slice, kernel))] = weights.data
+    parts = padded.reshape(inner, outer, *(size for pair in zip(taps, strides) for size in pair))
+    tap_axes, phase_axes = range(2, 2 + 2 * rank, 2), range(3, 2 + 2 * rank, 2)
+    values = numpy.flip(parts, tuple(tap_axes)).transpose(*phase_axes, 1, 0, *tap_axes)
+    values = numpy.ascontiguousarray(values).reshape(-1, inner, *taps)
     quantization = weights.quantization
     if quantization.axis is not None:
-        quantization = Quantization(quantization.scales * stride**2, quantization.zero_points * stride**2, 0)
+        count = math.prod(strides)
+        quantization = Quantization(quantization.scales * count, quantization.zero_points * count, 0)
     return replace(weights, name=f"{weights.name}_phases", dims=values.shape, data=values, quantization=quantization)
 
 

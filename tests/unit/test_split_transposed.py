@@ -13,6 +13,7 @@ from tests.models import graph, same_meaning, types
 RANDOM = numpy.random.default_rng(4)
 
 
+VIEWS = ["Reshape", "Transpose", "Reshape"]
 PER_CHANNEL = (2.0 ** numpy.array([-7, -6])).astype(numpy.float32)
 
 
@@ -51,23 +52,27 @@ def transposed(attributes, kernel, spatial=(4, 5), scales=numpy.float32(2.0**-7)
         ("strides=[3,3], output_padding=[2,1]", (1, 2), ["DepthToSpace"]),
         ("strides=[1,1]", (3, 2), []),
         ("strides=[1,1], pads=[1,1,1,0]", (3, 2), ["Slice"]),
+        ("strides=[2,3]", (2, 3), VIEWS),
+        ("strides=[2,1], pads=[1,0,0,1]", (3, 4), [*VIEWS, "Slice"]),
+        ("strides=[2]", (2,), VIEWS),
+        ("strides=[4], pads=[2,2]", (8,), [*VIEWS, "Slice"]),
     ],
 )
 @pytest.mark.parametrize("scales, zero_point", [(numpy.float32(2.0**-7), 0), (PER_CHANNEL, 0), (numpy.float32(2.0**-7), 11)])
 def test_a_quantized_transposed_convolution_is_a_convolution_of_integers_and_moves(attributes, kernel, moves, scales, zero_point):
-    before = transposed(attributes, kernel, scales=scales, zero_point=zero_point)
+    spatial = (4, 5)[: len(kernel)]
+    before = transposed(attributes, kernel, spatial, scales=scales, zero_point=zero_point)
     after = simplify(before)
-    assert types(after) == ["Conv2D", *moves]
+    assert types(after) == [f"Conv{len(kernel)}D", *moves]
     assert same_meaning(before, after)
 
 
 @pytest.mark.parametrize(
     "attributes, kernel, spatial",
     [
-        ("strides=[2,1]", (2, 2), (4, 5)),
         ("strides=[2,2], dilations=[2,2]", (2, 2), (4, 5)),
         ("strides=[2,2], pads=[0,0,3,3]", (2, 2), (4, 5)),
-        ("strides=[2]", (2,), (5,)),
+        ("strides=[2,2,2]", (2, 2, 2), (2, 3, 2)),
     ],
 )
 def test_other_transposed_convolutions_stay(attributes, kernel, spatial):

@@ -23,7 +23,6 @@ OPERATORS = {
     "ReduceLogSumExp": ("ReduceLogSumExp<axes=[3], keepdims=1>(a)", 0.06, "1,4,4,1"),
     "CumSum": ("CumSum(a, axis)", 0.2, "1,4,4,4"),
     "Trilu": ("Trilu(a)", 0.04, "1,4,4,4"),
-    "DepthToSpace": ("DepthToSpace<blocksize=2>(a)", 0.04, "1,1,8,8"),
 }
 CONSTANTS = {
     "s": numpy.float32(0.031),

@@ -21,6 +21,7 @@ from .depthwise import LANES, Depthwise
 from .finer import coarse, numbers_of
 from .geometry import Geometry, geometry_of
 from .planes import Planes
+from .planes_text import text_of
 from .rounding import rounds_by_addition
 from .staging import Staging
 
@@ -111,7 +112,7 @@ class ConvDepthwise2dInt8(KernelNode):
             ("planes.h",),
             (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), Scratch()),
             f"one channel at a time, {form.tile[0]} x {form.tile[1]} outputs, requantized in float",
-            (form.text(), driver),
+            (text_of(form), driver),
             facts=computed("8 pixels x 1 channel", 0),
         )
 

@@ -15,9 +15,7 @@ import numpy
 
 from aidge_build.kernel_kit.linear import LinearConstants
 
-from .assembly import function
 from .geometry import Geometry
-from .planes_text import PlanesPrinter
 from .rounding import zero_point_word
 
 LARGEST_WINDOW = 3  # rows, and columns
@@ -26,7 +24,6 @@ LARGEST_IMMEDIATE = 127  # of the places in a row to which pixels are copied
 LARGEST_OFFSET, LARGEST_NARROW_OFFSET = 65_535, 255
 LARGEST_PLANE = 4096
 PLACES = ((0, 0), (1, 0), (0, 1), (1, 1))  # row and column of the output that each lane of a vector of sums holds
-PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane, const uint16_t *places"
 
 
 @dataclass(frozen=True)
@@ -204,28 +201,3 @@ class Planes:
             for row, column in PLACES
             for second in (0, 1)
         ]
-
-    def text(self) -> str:
-        """The C text."""
-        shape = self.shape
-        fields = (
-            shape.channels,
-            shape.in_width,
-            *self.copied,
-            shape.out_height,
-            shape.out_width,
-            shape.top,
-            shape.left,
-            self.width,
-            self.stride,
-            shape.kernel_height,
-            shape.kernel_width,
-            self.bits,
-        )
-        plain = (
-            f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
-            "    (void)places;\n"
-            "    aidge_helium_planes(x, y, stream, plane, &shape);"
-        )
-        purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
-        return function(self.name, purpose, PARAMETERS, PlanesPrinter(self).lines(), plain)

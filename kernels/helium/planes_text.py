@@ -3,16 +3,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from .assembly import SAVED_BYTES, Assembler
-
-if TYPE_CHECKING:
-    from .planes import Planes
+from .assembly import SAVED_BYTES, Assembler, function
+from .planes import Planes
 
 HEAD_BYTES = 16  # of a stream: zero points, lowest, highest
 STORES, PIXELS, TAPS, COPIES = 16, 32, 48, 64  # bytes of the places behind those in a patch
 FRAME_BYTES = 24
+PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane, const uint16_t *places"
 
 
 class PlanesPrinter:
@@ -191,3 +188,29 @@ class PlanesPrinter:
         emit("vqmovnb.s16 q5, q5")
         emit(*(("vpst", "vstrbt.16 q5, [r5, q6]") if masked else ("vstrb.16 q5, [r5, q6]",)))
         emit.add("r5", "r5", self.form.steps(self.form.axes[0])[1])
+
+
+def text_of(form: Planes) -> str:
+    """The C text of the function, with the portable form beside the assembly."""
+    shape = form.shape
+    fields = (
+        shape.channels,
+        shape.in_width,
+        *form.copied,
+        shape.out_height,
+        shape.out_width,
+        shape.top,
+        shape.left,
+        form.width,
+        form.stride,
+        shape.kernel_height,
+        shape.kernel_width,
+        form.bits,
+    )
+    plain = (
+        f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
+        "    (void)places;\n"
+        "    aidge_helium_planes(x, y, stream, plane, &shape);"
+    )
+    purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
+    return function(form.name, purpose, PARAMETERS, PlanesPrinter(form).lines(), plain)

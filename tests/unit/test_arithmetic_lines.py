@@ -37,7 +37,7 @@ def test_a_line_that_is_found_gives_every_level(shift, zero_point):
 
 
 def test_slopes_that_fit_no_word_and_sums_beyond_int32_are_not_proved():
-    multipliers = numpy.array([0.5, 3.0, 0.11, 0.11], numpy.float32)
+    multipliers = numpy.array([0.5, 3.0, 0.0371, 0.0371], numpy.float32)
     high = numpy.array([100, 100, 1 << 31, 100])
     found = line(staircase(multipliers, 0, -high, high), 0)
     assert (found.multipliers > 0).tolist() == [False, False, False, True]

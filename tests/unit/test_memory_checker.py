@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import aidge_build.memory.checker as checker
 from aidge_build.errors import CheckFailed
-from aidge_build.memory.buffer import Buffer
+from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.memory.checker import check
 from aidge_build.memory.plan import MemoryPlan, Placement
 from tests.effort import counted
@@ -86,6 +86,8 @@ def test_a_lower_bound_that_is_no_bound_is_found():
     plan = plan_of((A, 0), (B, 8))
     assert "the lower bound 17 B" in fault(replace(plan, lower_bound_bytes=17))
     assert "the lower bound 15 B" in fault(replace(plan, lower_bound_bytes=15))
+    sharing = replace(plan, overlaps=(Overlap("a", "b", 4),), lower_bound_bytes=-1)
+    assert "the lower bound -1 B" in fault(sharing)
 
 
 def test_missing_foreign_changed_and_doubled_buffers_are_found():

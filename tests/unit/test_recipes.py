@@ -8,6 +8,7 @@ import pytest
 
 from aidge_build.recipes import simplify
 from aidge_build.recipes.flatten_products import flatten_products
+from aidge_build.recipes.fold_quantize import fold_quantize
 from aidge_build.recipes.fuse_activations import fuse_activations
 from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
@@ -346,3 +347,13 @@ def test_a_product_whose_sums_could_leave_int32_stays_what_it_was():
         constants={"s": numpy.float32(0.0625), "z": numpy.int8(0)},
     )
     assert types(simplify(before)) == ["QLinearMatMul"]
+
+
+def test_a_computed_value_that_is_quantized_again_is_no_constant():
+    before = graph(
+        "a = DequantizeLinear(x, s, z) q = QuantizeLinear(a, t, u) y = DequantizeLinear(q, t, u)",
+        inputs="int8[2,3] x",
+        outputs="float[2,3] y",
+        constants={"s": numpy.float32(0.5), "z": numpy.int8(1), "t": numpy.float32(0.25), "u": numpy.int8(-2)},
+    )
+    assert types(fold_quantize(before)) == ["DequantizeLinear", "QuantizeLinear", "DequantizeLinear"]

@@ -3,6 +3,17 @@
 
 import sys
 
-from aidge_build.cli import main
+INTERRUPTED = 130  # what a shell says of a command that Ctrl-C ended
 
-sys.exit(main())
+
+def main() -> int:
+    """The command; Ctrl-C ends it without a word also while its modules are being loaded."""
+    try:
+        from aidge_build.cli import main as run
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -257,3 +257,13 @@ def test_a_read_only_checkout_builds_into_a_folder_elsewhere(command, tmp_path):
     done = in_namespace(script, sys.executable, tmp_path / "out")
     assert done.returncode == 0, done.stdout
     assert (tmp_path / "out/host/digits/digits.elf").exists()
+
+
+def test_ctrl_c_while_the_command_is_being_loaded_is_no_traceback():
+    """At any moment of the first imports: a module that is asked for late raises what Ctrl-C raises."""
+    program = "import builtins, sys; load = builtins.__import__\n"
+    program += "def interrupted(name, *rest):\n    if name == 'aidge_build.cli.outcome':\n        raise KeyboardInterrupt\n"
+    program += "    return load(name, *rest)\nbuiltins.__import__ = interrupted\n"
+    program += "from aidge_build.__main__ import main; sys.exit(main())\n"
+    ended = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "")

@@ -53,6 +53,14 @@ def _computed_parameters(view: NodeView) -> str:
     return f"input {computed[0]} is computed at run time, wants a constant" if computed else ""
 
 
+def _groups(view: NodeView) -> str:
+    return "" if view.operator.groups == 1 else f"{view.operator.groups} groups, wants 1"
+
+
+def _least_memory(view: NodeView) -> str:
+    return "" if view.objective != "size" else "it needs scratch, and the build asks for the least memory (--optimize size)"
+
+
 def _quantized_anywhere(view: NodeView) -> str:
     quantized = [what for what, tensor in _tensors(view) if tensor.quantization is not None]
     return f"{quantized[0]} is quantized" if quantized else ""
@@ -65,3 +73,5 @@ SAME_QUANTIZATION = Predicate("input 0 and output have the same quantization", _
 BYTES_OR_HALFWORDS = Predicate("int8 or int16 weights", _weight_types)
 SYMMETRIC_WEIGHTS = Predicate("weights have zero point 0", _weights_unfit)
 REAL = Predicate("no tensor is quantized", _quantized_anywhere)
+ONE_GROUP = Predicate("one group", _groups)
+ROOM = Predicate("room for scratch", _least_memory)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A small emitter of Thumb-2 assembly: lines with symbolic registers become one naked C function with comments."""
+"""A small emitter of Thumb assembly: lines become one naked C function with comments."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _STATEMENT_COLUMN = 44
 
 
 class Routine:
-    """Collects the instructions of one function; `{name}` in a line stands for the register of that name.
+    """Collects the instructions of one function; `{name}` in a line stands for the register of that name, where there are names.
 
     A library's subclass names its `macros`: <macros>_ASSEMBLY says whether the compiler can take the assembly, <macros>_NAKED
     begins its function, and <macros>_PASSED stands before each parameter.
@@ -19,14 +19,14 @@ class Routine:
 
     macros: str
 
-    def __init__(self, registers: Mapping[str, str]):
-        self._registers = dict(registers)
+    def __init__(self, registers: Mapping[str, str] | None = None):
+        self._registers = registers
         self._lines: list[tuple[str, str]] = []
         self.instructions = 0
 
     def __call__(self, line: str, comment: str = "") -> None:
         """One instruction."""
-        self._line("    " + line.format_map(self._registers), comment)
+        self._line("    " + (line if self._registers is None else line.format_map(self._registers)), comment)
         self.instructions += 1
 
     def label(self, number: int, comment: str = "") -> None:
@@ -52,16 +52,25 @@ class Routine:
         quoted = f'        "{line}\\n"'
         self._lines.append((line, f"{quoted:<{_STATEMENT_COLUMN}} /* {comment} */" if comment else quoted))
 
-    def function(self, result: str, name: str, parameters: str, comment: str, portable: str) -> str:
-        """The C text: a naked function where the compiler can take it, else `portable` as its body ("": none is needed).
+    @property
+    def condition(self) -> str:
+        """The macro that says whether the compiler can take the assembly."""
+        return f"{self.macros}_ASSEMBLY"
+
+    def statements(self) -> str:
+        """The body of the naked function."""
+        return asm_statements(self._lines, head=".syntax unified")
+
+    def function(self, name: str, parameters: str, comment: str, portable: str, result: str = "void") -> str:
+        """The C text: a naked function where the compiler can take it, else `portable` as its body (if that is empty, a header
+        of the library holds the C version, or none is needed).
 
         The basic asm statements keep to the procedure call standard; nothing in them is known to the compiler, and
         <macros>_NAKED keeps the compiler from guessing (no inlining, no clones, no register allocation across it).
         """
         declared = ", ".join(f"{self.macros}_PASSED {parameter.strip()}" for parameter in parameters.split(","))
-        statements = asm_statements(self._lines, head=".syntax unified")
         text = (
-            f"/* {comment} */\n#if {self.macros}_ASSEMBLY\n"
-            f"{self.macros}_NAKED {result} {name}({declared})\n{{\n{statements}\n}}\n"
+            f"/* {comment} */\n#if {self.condition}\n"
+            f"{self.macros}_NAKED {result} {name}({declared})\n{{\n{self.statements()}\n}}\n"
         )
         return text + (f"#else\nstatic {result} {name}({parameters})\n{{\n    {portable}\n}}\n" if portable else "") + "#endif"

@@ -3,24 +3,14 @@
 
 from __future__ import annotations
 
-import functools
-
 import numpy
 
-from aidge_build.arithmetic.affine import FIRST, SECOND
-from aidge_build.arithmetic.fixed_point import exact_ratio
-from aidge_build.arithmetic.requantize import clamp_levels
-from aidge_build.arithmetic.word_sums import WordSum, word_sum
+from aidge_build.arithmetic.word_sums import word_sum
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
-from aidge_build.graph.dtype import DType
-from aidge_build.graph.quantization import Quantization
-from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.linear_int8 import INT8
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
+from aidge_build.kernel_kit.proved_sums import ProvedSums
 from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
-from aidge_build.operators.base import Operator
-from aidge_build.reference.evaluate import evaluate
 
 from .assembly import Routine
 from .conditions import FEATURES
@@ -72,41 +62,13 @@ def routine(bits: int) -> tuple[str, str]:
     return name, code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)
 
 
-def _clamp(view: NodeView) -> str:
-    (output,) = view.outputs
-    clamp = clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
-    return "" if clamp == INT8 else f"the output is limited to {clamp[0]}..{clamp[1]}"
+SUMS = ProvedSums(word_sum, "one shift")
 
 
-def _unproved(view: NodeView) -> str:
-    return "" if _found(view) else "no factors of this form are exact for all 65,536 pairs of values"
-
-
-def _found(view: NodeView) -> WordSum | None:
-    return _search(view.operator, *(tensor.quantization for tensor in (*view.inputs, *view.outputs)))
-
-
-@functools.lru_cache(64)
-def _search(operator: Operator, *quantizations: Quantization) -> WordSum | None:
-    values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
-    *inputs, output = (Tensor("", FIRST.shape, DType.int8, quantization=quantization) for quantization in quantizations)
-    meaning = evaluate(operator, values, inputs, (output,))[0].astype(numpy.int64)
-    first, second, result = (quantization.scale for quantization in quantizations)
-    sign = -1 if operator.type == "Sub" else 1
-    return word_sum(
-        (exact_ratio(first, result), sign * exact_ratio(second, result)),
-        tuple(quantization.zero_point for quantization in quantizations),
-        meaning,
-    )
-
-
-CONDITIONS = (Predicate("the output uses all of int8", _clamp), Predicate("exact with one shift", _unproved))
-
-
-@kernel(("Add", "Sub"), rows_spec(FEATURES, SAME, *CONDITIONS))
+@kernel(("Add", "Sub"), rows_spec(FEATURES, SAME, *SUMS.conditions))
 class AddInt8(RowsInt8):
     def call(self) -> Call:
-        found = _found(self.view)
+        found = SUMS.of(self.view)
         row, text = routine(found.bits)
         return self.by_rows(
             row,
@@ -118,11 +80,11 @@ class AddInt8(RowsInt8):
         )
 
 
-@kernel(("Add", "Sub"), rows_spec(FEATURES, CHANNELS_LAST, *CONDITIONS))
+@kernel(("Add", "Sub"), rows_spec(FEATURES, CHANNELS_LAST, *SUMS.conditions))
 class AddPixelsInt8(AddInt8):
     """One term repeats, pixel by pixel."""
 
 
-@kernel(("Add", "Sub"), rows_spec(FEATURES, ROW_MAJOR, *CONDITIONS))
+@kernel(("Add", "Sub"), rows_spec(FEATURES, ROW_MAJOR, *SUMS.conditions))
 class AddRowsInt8(AddInt8):
     """One term repeats, row by row."""

@@ -11,11 +11,12 @@ import numpy
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import convolution_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
-from .conditions import ONE_GROUP, linear_spec
+from .conditions import linear_spec
 from .dense import PIXELS, texts, words_in_turn
 from .fc_int8 import fc_call, fc_demands
 from .packing import Stream, pack

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, ROOM, SYMMETRIC_WEIGHTS
 
 from .packing import FIELD, sums_fit, taps_last_channels
 
@@ -13,17 +13,9 @@ FEATURES = frozenset({"thumb2"})
 FEWEST_PRODUCTS = 1000
 
 
-def _one_group(view: NodeView) -> str:
-    return "" if view.operator.groups == 1 else f"{view.operator.groups} groups, wants 1"
-
-
 def _fitting(view: NodeView) -> str:
     fits = sums_fit(taps_last_channels(view.inputs[1].data))
     return "" if fits else f"sums of a pixel take more than {FIELD} bits"
-
-
-def _least_memory(view: NodeView) -> str:
-    return "" if view.objective != "size" else "it needs scratch, and the build asks for the least memory (--optimize size)"
 
 
 def _few_products(view: NodeView) -> str:
@@ -32,8 +24,6 @@ def _few_products(view: NodeView) -> str:
 
 
 ENOUGH_PRODUCTS = Predicate("products that pay for the text of a kernel", _few_products)
-ROOM = Predicate("room for scratch", _least_memory)
-ONE_GROUP = Predicate("one group", _one_group)
 FITTING_SUMS = Predicate(f"sums of {FIELD} bits", _fitting)
 
 

@@ -9,8 +9,9 @@ import numpy
 
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.kernel_kit.conditions import ONE_GROUP
 
-from .conditions import ONE_GROUP, linear_spec
+from .conditions import linear_spec
 from .conv2d_int8 import Conv2dInt8, shape_of
 from .dense import Shape
 from .halves import HALVES, pack

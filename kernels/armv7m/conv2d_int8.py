@@ -12,11 +12,12 @@ import numpy
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import block_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
-from .conditions import FITTING_SUMS, ONE_GROUP, linear_spec
+from .conditions import FITTING_SUMS, linear_spec
 from .dense import SHAPES, Shape
 from .packing import Form, form_of, group_starts, grouped, grouped_numbers, head, taps_last_channels
 from .pixels import layer_texts

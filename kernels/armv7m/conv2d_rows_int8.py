@@ -10,11 +10,12 @@ import numpy
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import convolution_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d
 
-from .conditions import ENOUGH_PRODUCTS, ONE_GROUP, linear_spec
+from .conditions import ENOUGH_PRODUCTS, linear_spec
 from .conv2d_int8 import MOST_SCRATCH_BYTES
 from .fc_int8 import SCRATCH_BYTES, rows_struct
 from .packing import form_of, head, taps_last_channels

@@ -106,8 +106,8 @@ def routine(shape: Shape, form: Form) -> tuple[str, str]:
     call = f"aidge_armv7m_dense(column, weights, numbers, output, block, end, {shape.pairs}, {shape.channels}, {form.shift});"
     what = f"All channels of {shape.pixels} pixels, {shape.channels} at once."
     if form.is_proved:
-        return name, code.function("void", name, PARAMETERS, what, f"(void){call}")
-    return name, code.function("const int32_t *", name, PARAMETERS, what, f"return {call}")
+        return name, code.function(name, PARAMETERS, what, f"(void){call}")
+    return name, code.function(name, PARAMETERS, what, f"return {call}", "const int32_t *")
 
 
 def _begin(code: Code, shape: Shape) -> None:

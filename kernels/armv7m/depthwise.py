@@ -69,7 +69,7 @@ def sums_text(layout: Layout, form: Form) -> tuple[str, str]:
     code("bne 1b")
     code(f"add sp, sp, #{FRAME_BYTES}")
     code("pop {{r4-r11, pc}}")
-    return name, code.function("void", name, SUMS_PARAMETERS, f"Rows of pairs of outputs, {PAIRS} pairs at once.", "")
+    return name, code.function(name, SUMS_PARAMETERS, f"Rows of pairs of outputs, {PAIRS} pairs at once.", "")
 
 
 def _move(code: Code, register: str, distance: str) -> None:
@@ -101,13 +101,7 @@ def _block(code: Code, layout: Layout, form: Form, pairs: int, advance: str, bac
 def _store(code: Code, value: str, form: Form, address: str) -> None:
     code(f"ldrd r12, lr, {_place('low')}")
     code(f"smlal r12, lr, {value}, r2")
-    code(f"ssat lr, #8, lr{f', asr #{form.shift}' if form.shift else ''}")
-    if form.is_clamped:
-        for limit, condition in (("lowest", "lt"), ("highest", "gt")):
-            code(f"ldr r12, {_place(limit)}")
-            code("cmp lr, r12")
-            code(f"it {condition}")
-            code(f"mov{condition} lr, r12")
+    code.level(form.shift, _place if form.is_clamped else None)
     code(f"strb lr, {address}")
 
 
@@ -181,7 +175,7 @@ def fill_text() -> str:
     code("bne 1b")
     code("pop {{r4-r11}}")
     code("bx lr")
-    return code.function("void", FILL, FILL_PARAMETERS, "Rows of the plane.", "")
+    return code.function(FILL, FILL_PARAMETERS, "Rows of the plane.", "")
 
 
 def _one_sided(code: Code, count: int, lines: tuple[str, ...]) -> None:

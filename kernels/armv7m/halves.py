@@ -79,8 +79,8 @@ def routine(form: Form) -> tuple[str, str]:
     call = f"aidge_armv7m_halves(column, weights, numbers, output, block, end, {form.shift});"
     what = "All channels of 8 pixels, 2 at once."
     if form.is_proved:
-        return name, code.function("void", name, PARAMETERS, what, f"(void){call}")
-    return name, code.function("const int32_t *", name, PARAMETERS, what, f"return {call}")
+        return name, code.function(name, PARAMETERS, what, f"(void){call}")
+    return name, code.function(name, PARAMETERS, what, f"return {call}", "const int32_t *")
 
 
 def _step(code: Code, begin: str = "") -> None:

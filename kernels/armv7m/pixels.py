@@ -37,7 +37,7 @@ def pairs_text(shape: Shape) -> tuple[str, str]:
         f"for (; count > 0; count--) {{\n        *column = (uint32_t)*first++ + ((uint32_t)*second++ << {shape.field});\n"
         f"        column += {shape.pairs};\n    }}"
     )
-    return name, code.function("void", name, parameters, "Values of two pixels as words of both.", portable)
+    return name, code.function(name, parameters, "Values of two pixels as words of both.", portable)
 
 
 def _pair(code: Code, shape: Shape) -> None:

@@ -75,7 +75,7 @@ def routine(form: Form, taps: int) -> tuple[str, str]:
         _next_turn(code)
     _end_of_group(code, form)
     portable = f"return aidge_armv7m_groups(row, weights, numbers, output, block, end, {form.shift});"
-    return name, code.function("const int32_t *", name, PARAMETERS, f"All outputs of a row, {GROUP} at once.", portable)
+    return name, code.function(name, PARAMETERS, f"All outputs of a row, {GROUP} at once.", portable, "const int32_t *")
 
 
 def _step(code: Code, is_first: bool = False) -> None:
@@ -139,13 +139,7 @@ def _end_of_group(code: Code, form: Form) -> None:
     for register in range(4, 12):
         code("ldm r3!, {{r2, r12, lr}}", "factor, start")
         code(f"smlal r12, lr, r{register}, r2")
-        code(f"ssat lr, #8, lr{f', asr #{form.shift}' if form.shift else ''}")
-        if form.is_clamped:
-            for limit, condition in (("lowest", "lt"), ("highest", "gt")):
-                code(f"ldr r12, {_place(limit)}")
-                code("cmp lr, r12")
-                code(f"it {condition}")
-                code(f"mov{condition} lr, r12")
+        code.level(form.shift, _place if form.is_clamped else None)
         code("strb lr, [r0], #1")
     code(f"ldr r2, {_argument(1)}")
     code(f"str r0, {_place('output')}")

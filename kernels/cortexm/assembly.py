@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""A small emitter of Thumb-2 assembly: lines with symbolic registers become one naked C function with comments."""
+"""The emitter of this library's assembly, and where numbers wait that its inner loops do not need."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from aidge_build.kernel_kit import routine
 from aidge_build.kernel_kit.asm_statements import asm_statements
 
-_STATEMENT_COLUMN = 44
 _SAVED_BYTES = 36  # r4-r11, lr
 _FIRST_PRESERVED = 16  # s16-s31 belong to the caller
 
@@ -52,34 +52,16 @@ class Waiting:
         return 4 * self._words.index(name)
 
 
-class Routine:
-    """Collects the instructions of one function; `{name}` in a line stands for the register of that name."""
+class Routine(routine.Routine):
+    """One function, whose numbers may be `waiting`."""
+
+    macros = "AIDGE_CORTEXM"
 
     def __init__(self, registers: Mapping[str, str], waiting: Waiting | None = None):
+        super().__init__(registers)
         self.waiting = waiting or Waiting()
-        self._registers = dict(registers)
-        self._lines: list[tuple[str, str]] = []
         self._calls: dict[int, str] = {}
         self._behind: list[Callable[[], None]] = []
-        self.instructions = 0
-
-    def __call__(self, line: str, comment: str = "") -> None:
-        """One instruction."""
-        self._line("    " + line.format_map(self._registers), comment)
-        self.instructions += 1
-
-    def label(self, number: int, comment: str = "") -> None:
-        """A numeric local label: reached as `<number>b` or `<number>f`."""
-        self._line(f"{number}:", comment)
-
-    def constant(self, register: str, value: int) -> None:
-        """A 32-bit number into a register, without a literal pool."""
-        value &= 0xFFFFFFFF
-        if value >> 16:
-            self(f"movw {register}, #{value & 0xFFFF}")
-            self(f"movt {register}, #{value >> 16}")
-        else:
-            self(f"movw {register}, #{value}")
 
     def begin(self) -> None:
         """Save the caller's registers and make room for what waits."""
@@ -125,28 +107,13 @@ class Routine:
         self._line("", "")
         self.instructions += 1
 
-    def _line(self, line: str, comment: str) -> None:
-        quoted = f'        "{line}\\n"'
-        self._lines.append((line, f"{quoted:<{_STATEMENT_COLUMN}} /* {comment} */" if comment else quoted))
+    @property
+    def condition(self) -> str:
+        return "AIDGE_CORTEXM_FPU" if self.waiting.has_fpu else super().condition
 
-    def _statements(self) -> str:
+    def statements(self) -> str:
         pieces, first = [], 0
         for position, call in self._calls.items():
             pieces += [asm_statements(self._lines[first:position], head=".syntax unified"), call]
             first = position + 1
         return "\n".join([*pieces, asm_statements(self._lines[first:], head=".syntax unified")])
-
-    def function(self, name: str, parameters: str, comment: str, portable: str) -> str:
-        """The C text: a naked function where the compiler can take it, else `portable` as its body (if that is empty, a header
-        of the library holds the C version).
-
-        The basic asm statements keep to the procedure call standard; nothing in them is known to the compiler, and
-        AIDGE_CORTEXM_NAKED keeps the compiler from guessing (no inlining, no clones, no register allocation across it).
-        """
-        declared = ", ".join(f"AIDGE_CORTEXM_PASSED {parameter.strip()}" for parameter in parameters.split(","))
-        needed = "AIDGE_CORTEXM_FPU" if self.waiting.has_fpu else "AIDGE_CORTEXM_ASSEMBLY"
-        return (
-            f"/* {comment} */\n#if {needed}\nAIDGE_CORTEXM_NAKED void {name}({declared})\n{{\n{self._statements()}\n}}\n"
-            + (f"#else\nstatic void {name}({parameters})\n{{\n    {portable}\n}}\n" if portable else "")
-            + "#endif"
-        )

@@ -47,10 +47,6 @@ def _group_of_channels(view: NodeView) -> str:
     return "" if count >= GROUP else f"{count} output channels, wants at least {GROUP}"
 
 
-def _one_group(view: NodeView) -> str:
-    return "" if view.operator.groups == 1 else f"{view.operator.groups} groups, wants 1"
-
-
 def _no_quads(view: NodeView) -> str:
     channels = view.inputs[0].dims[1]
     return "" if channels % 4 == 0 else f"{channels} input channels, wants a multiple of 4"
@@ -60,7 +56,6 @@ CONSTANT_PARAMETERS = Predicate("inputs after the first are constant", _paramete
 SYMMETRIC = Predicate("one scale for input and output, symmetric weights", _quantized)
 ENOUGH_CHANNELS = Predicate("at least 4 output channels", _group_of_channels)
 QUADS_OF_CHANNELS = Predicate("a multiple of 4 input channels", _no_quads)
-ONE_GROUP = Predicate("one group", _one_group)
 
 
 def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from aidge_build.contract.call import Call, Input, Output, Scratch, Struct, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.raster import convolution_demands
 
-from .conditions import ENOUGH_CHANNELS, GROUP, ONE_GROUP
+from .conditions import ENOUGH_CHANNELS, GROUP
 from .float32 import LinearFloat32, float_spec
 from .packing import taps_last_channels
 from .pixels_float32 import AT_ONCE, OUTPUTS_BYTES, column_text, direct_text

@@ -6,9 +6,10 @@ from __future__ import annotations
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, has_fpu, in_text, linear_spec
+from .conditions import QUADS_OF_CHANNELS, has_fpu, in_text, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
 from .packing import pack, taps_last_channels
 from .window import Plane, plane_buffer, plane_of_view

@@ -6,10 +6,11 @@ from __future__ import annotations
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import ONE_GROUP, QUADS_OF_CHANNELS, has_fpu, in_text, linear_spec
+from .conditions import QUADS_OF_CHANNELS, has_fpu, in_text, linear_spec
 from .fc_int8 import FcInt8, fc_call, fc_demands
 from .packing import Stream, pack, quads
 from .pointwise import routine

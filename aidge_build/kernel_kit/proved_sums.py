@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Sums and differences of two int8 tensors whose factors are proved on all pairs of stored values, for any search of factors."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+import numpy
+
+from aidge_build.arithmetic.affine import FIRST, SECOND
+from aidge_build.arithmetic.fixed_point import exact_ratio
+from aidge_build.arithmetic.requantize import clamp_levels
+from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.linear_int8 import INT8
+from aidge_build.operators.base import Operator
+from aidge_build.reference.evaluate import evaluate
+
+Found = TypeVar("Found")
+# The ratios of the inputs' scales to the output's (that of a subtrahend negative), the three zero points, and the stored result
+# of each pair of stored values, int64 [256, 256]; None where no factors of the form give it.
+Search = Callable[[tuple[Fraction, Fraction], tuple[int, ...], numpy.ndarray], Found | None]
+
+
+class ProvedSums(Generic[Found]):
+    """What a library's search finds for an Add or Sub, and the conditions that go with it; `form` describes the factors."""
+
+    def __init__(self, search: Search[Found], form: str):
+        self._cached = functools.lru_cache(64)(functools.partial(_found, search))
+        self.conditions = (Predicate("the output uses all of int8", _clamp), Predicate(f"exact with {form}", self._unproved))
+
+    def of(self, view: NodeView) -> Found | None:
+        """The factors of this node; None where none are exact."""
+        return self._cached(view.operator, *(tensor.quantization for tensor in (*view.inputs, *view.outputs)))
+
+    def _unproved(self, view: NodeView) -> str:
+        return "" if self.of(view) else "no factors of this form are exact for all 65,536 pairs of values"
+
+
+def _found(search: Search[Found], operator: Operator, *quantizations: Quantization) -> Found | None:
+    values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
+    *inputs, output = (Tensor("", FIRST.shape, DType.int8, quantization=quantization) for quantization in quantizations)
+    meaning = evaluate(operator, values, inputs, (output,))[0].astype(numpy.int64)
+    first, second, result = (quantization.scale for quantization in quantizations)
+    sign = -1 if operator.type == "Sub" else 1
+    return search(
+        (exact_ratio(first, result), sign * exact_ratio(second, result)),
+        tuple(quantization.zero_point for quantization in quantizations),
+        meaning,
+    )
+
+
+def _clamp(view: NodeView) -> str:
+    (output,) = view.outputs
+    clamp = clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
+    return "" if clamp == INT8 else f"the output is limited to {clamp[0]}..{clamp[1]}"

@@ -38,9 +38,7 @@ def _fuse_gemm(view: GraphView, rewrite: Rewrite, node: Node) -> None:
     if operator.transpose_a or not weights.is_constant or weights.rank != 2 or data.rank != 2 or data.is_constant:
         return
     outputs = weights.dims[0] if operator.transpose_b else weights.dims[1]
-    if bias is not None and not (
-        bias.is_constant and bias.elements in (1, outputs) and bias.dims[-1:] != () and bias.dims[-1] in (1, outputs)
-    ):
+    if bias is not None and not (bias.is_constant and (bias.elements == 1 or _is_row(bias, outputs))):
         return
     if not plain and (weights.quantization or (bias is not None and bias.quantization)):
         return
@@ -51,6 +49,11 @@ def _fuse_gemm(view: GraphView, rewrite: Rewrite, node: Node) -> None:
     if bias is not None:
         names.append(rewrite.add_tensor(_bias(bias, outputs, operator.beta)))
     rewrite.replace_node(node, node.with_(operator=FC(), inputs=tuple(names)))
+
+
+def _is_row(tensor: Tensor, outputs: int) -> bool:
+    """Whether it has one value for each output, along its last axis."""
+    return tensor.elements == outputs and tensor.dims[-1:] == (outputs,)
 
 
 def _bias(bias: Tensor, outputs: int, beta: float) -> Tensor:
@@ -89,7 +92,7 @@ def _vector_beside(view: GraphView, add: Node, sums: str, outputs: int) -> Tenso
     """
     other = add.inputs[1] if add.inputs[0] == sums else add.inputs[0]
     tensor = view.tensor(other)
-    if other == sums or not tensor.is_constant or tensor.elements != outputs or tensor.dims[-1:] != (outputs,):
+    if other == sums or not tensor.is_constant or not _is_row(tensor, outputs):
         return None
     return tensor if tensor.quantization is None or tensor.dtype.size_bytes == 4 else None
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import numpy
 import onnx
+import pytest
 from onnx import helper, numpy_helper
 
 from aidge_build.graph.tensor import Tensor
@@ -20,6 +21,7 @@ from aidge_build.recipes import simplify
 from aidge_build.recipes.channel_reach import channel_reach
 from aidge_build.recipes.remove_constant_channels import remove_constant_channels
 from tests.golden.recipe_cases import CASES
+from tests.golden.recipe_spellings import SPELLINGS
 from tests.models import same_meaning
 from tests.unit.test_constant_channels import random_network
 
@@ -51,14 +53,15 @@ def constant_text(tensor: Tensor) -> str:
     return f"{tensor.dtype.name}{list(tensor.dims)} {values}{more} {tensor.quantization or ''}".rstrip()
 
 
-def test_small_graphs_become_what_they_became(golden):
-    found = {}
-    for name, case in CASES.items():
+@pytest.mark.parametrize("folder,cases", [("recipes", CASES), ("recipes_spellings", SPELLINGS)])
+def test_small_graphs_become_what_they_became(folder, cases, golden):
+    lines = []
+    for name, case in cases.items():
         before = imported(*case)
         after = simplify(before)
         assert same_meaning(before, after, relative=1e-5), name
-        found[f"{name.replace(' ', '_')}.txt"] = "\n".join([f"{case[0]}", *described(after), ""])
-    golden("recipes", {"graphs.txt": "\n".join(f"== {name}\n{text}" for name, text in found.items()).encode()})
+        lines += [f"== {name.replace(' ', '_')}.txt", case[0], *described(after), ""]
+    golden(folder, {"graphs.txt": "\n".join(lines).encode()})
 
 
 def test_channels_that_always_have_one_value_go_as_they_went(golden):

@@ -65,6 +65,11 @@ class DType(enum.Enum):
         limits = numpy.iinfo(self.numpy)
         return int(limits.min), int(limits.max)
 
+    def holds(self, values: numpy.ndarray) -> builtins_bool:
+        """Whether each of the integers is one of an integer type."""
+        low, high = self.range
+        return bool(((low <= values) & (values <= high)).all())
+
     def __repr__(self) -> str:
         return self.name
 

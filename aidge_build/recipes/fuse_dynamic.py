@@ -68,8 +68,7 @@ def _weights(view: GraphView, node: Node) -> numpy.ndarray | None:
         values = values - points.data.astype(numpy.int16).reshape(-1, *(1,) * (values.ndim - 1))
     if numpy.abs(values.astype(numpy.int64)).reshape(len(values), -1).sum(axis=1).max(initial=0) * _LARGEST >= INT32_LIMIT:
         return None
-    fits = values.min(initial=0) >= -128 and values.max(initial=0) <= 127
-    return numpy.ascontiguousarray(values.astype(numpy.int8 if fits else numpy.int16))
+    return numpy.ascontiguousarray(values.astype(numpy.int8 if DType.int8.holds(values) else numpy.int16))
 
 
 def _has_run_time_zero_point(view: GraphView, node: Node) -> bool:

@@ -112,9 +112,7 @@ def _centred(weights: Tensor) -> Tensor | None:
     if not weights.is_constant or weights.dtype is not DType.int8 or quantization is None or not any(quantization.zero_points):
         return None
     values = centred(weights.data, quantization)
-    low, high = DType.int8.range
-    fits = values.min(initial=0) >= low and values.max(initial=0) <= high
-    dtype = DType.int8 if fits else DType.int16
+    dtype = DType.int8 if DType.int8.holds(values) else DType.int16
     return weights.with_(
         name=f"{weights.name}_centred",
         dtype=dtype,

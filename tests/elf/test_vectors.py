@@ -40,6 +40,13 @@ def findings(elf, *options: str) -> list[dict]:
     return [finding for finding in result.json["findings"] if finding["code"] == "STK02"]
 
 
+def test_a_section_of_two_words_is_a_table_and_one_of_a_word_is_none(tmp_path):
+    code = DEEP[: DEEP.index('__attribute__((section(".isr_vector")')]
+    for words, tables in (("0x20001000, Reset_Handler + 1", 1), ("0x20001000", 0)):
+        table = f'__asm__(".section .isr_vector, \\"a\\"\\n.balign 256\\nvectors: .word {words}");'
+        assert len(use_of(link(tmp_path, code + table, SCRIPT)).tables) == tables
+
+
 @pytest.mark.parametrize(
     "script, address",
     [

@@ -38,6 +38,9 @@ CASES = {
     "an address just computed": ("adds r1, r0, #4\\n ldr r2, [r1]\\n bx lr", 1 + 3 + 3),
     "several registers": ("push {r4, r5, r6, lr}\\n pop {r4, r5, r6, pc}", 5 + 5 + 2),
     "a loop": ("movs r1, #10\\n 1: subs r1, #1\\n bne 1b\\n bx lr", 1 + 10 * 2 + 9 * 2 + 3),
+    "two words behind a load": ("ldr r1, [r0]\\n ldrd r2, r3, [r0, #8]\\n bx lr", 2 + 2 + 3),
+    "two words": ("nop\\n ldrd r2, r3, [r0, #8]\\n strd r2, r3, [r0]\\n bx lr", 1 + 3 + 3 + 3),
+    "numbers of one and two words": ("vldr s0, [r0]\\n vldr d0, [r0]\\n bx lr", 2 + 3 + 3),
     "a division": ("udiv r1, r0, r0\\n bx lr", 6 + 3),
 }
 

@@ -112,3 +112,23 @@ def test_a_clamp_between_layer_and_quantization_counts():
     after = simplify(before)
     wanted, distance = exact_values(bias)
     assert (all_values(after) == numpy.maximum(wanted, -7))[distance > 1e-4].all() and types(after) == ["Conv2D"]
+
+
+def weights_of_a_wide_layer(inputs: int):
+    """(their type, the factor that made them finer) of a fully connected layer with so many inputs and half a unit as bias."""
+    constants = {
+        "s": F(2.0**-5),
+        "z": numpy.int8(0),
+        "w": numpy.full((inputs, 1), 127, numpy.int8),
+        "b": numpy.array([2.0**-11], F),
+        "sy": F(2.0**-4),
+    }
+    nodes = "xf = DequantizeLinear(x, s, z) wf = DequantizeLinear(w, s, z) a = Gemm(xf, wf, b) y = QuantizeLinear(a, sy, z)"
+    after = simplify(graph(nodes, inputs=f"int8[1,{inputs}] x", outputs="int8[1,1] y", constants=constants))
+    weights = after.tensor(after.nodes[0].inputs[1])
+    return weights.dtype, int(weights.data.max()) // 127
+
+
+@pytest.mark.parametrize("inputs, factor", [(1024, 2**7), (1040, 2**6), (33_000, 4), (34_000, 2), (66_000, 2), (67_000, 1)])
+def test_weights_get_as_fine_as_int32_sums_allow(inputs, factor):
+    assert weights_of_a_wide_layer(inputs) == (DType.int16 if factor > 1 else DType.int8, factor)

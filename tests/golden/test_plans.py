@@ -52,6 +52,24 @@ def hard_questions() -> list[list[Buffer]]:
     return found
 
 
+def crowded_questions() -> list[list[Buffer]]:
+    """Several buffers of each kind: exhaustive search tries one of equals, and needs more than one attempt."""
+    found = []
+    for seed in range(40):
+        random = Random(seed)
+        kinds = [
+            (random.randrange(1, 40), random.choice((1, 4, 16)), random.randrange(4), random.randrange(1, 3)) for _ in range(9)
+        ]
+        buffers = [
+            Buffer(f"b{index}", size, alignment, first, first + length)
+            for index, (size, alignment, first, length) in enumerate(random.choice(kinds) for _ in range(24))
+        ]
+        problem = Problem.of(buffers)
+        if best_greedy(problem).peak_bytes > problem.lower_bound[0]:
+            found.append(buffers)
+    return found[:4]
+
+
 def stubborn_questions() -> Iterator[list[Buffer]]:
     """Questions whose exhaustive search takes hundreds of nodes, or does not end."""
     for seed in (2, 17, 98):
@@ -113,7 +131,7 @@ def arranged(found: Arrangement, *more: object) -> str:
 
 def efforts() -> Iterator[str]:
     """How far each method comes alone, and how many nodes it leaves."""
-    for buffers in hard_questions():
+    for buffers in [*hard_questions(), *crowded_questions()]:
         problem = Problem.of(buffers)
         bound, start = problem.lower_bound[0], best_greedy(problem)
         for capacity in (bound, start.peak_bytes - 1):

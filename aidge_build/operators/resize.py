@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass, fields
+from typing import ClassVar
 
 import numpy
 
+from aidge_build.arithmetic.requantize import centred, quantize, requantize
+from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
+from aidge_build.operators.resampling import Shares, multiplier, shares_of, weighted_sums
 from aidge_build.operators.sample import Sample, numbers
 
 MODES = ("nearest", "linear", "cubic")
@@ -26,6 +31,8 @@ class Resize(Operator):
 
     `dims` are the output's, `scales` one number per axis; `begin` and `end` the part of each axis that is shown (crop only).
     """
+
+    by_steps: ClassVar = True
 
     dims: tuple[int, ...] = ()
     scales: tuple[float, ...] = ()
@@ -189,20 +196,49 @@ class Resize(Operator):
         return a * x**3 - 5 * a * x**2 + 8 * a * x - 4 * a if x < 2 else 0.0
 
     def forward(self, data):
-        result = data.astype(numpy.float64)
-        outside = numpy.zeros((1,) * data.ndim, bool)
-        for axis, size in enumerate(data.shape):
-            indices, weights = self.taps(axis, size)
-            along = [1] * data.ndim
-            along[axis] = -1
-            outside = outside | (indices[:, 0] < 0).reshape(along)
-            picked = numpy.take(result, numpy.maximum(indices, 0), axis)
-            result = (picked * weights.reshape(*along[:axis], *weights.shape, *(1,) * (data.ndim - axis - 1))).sum(axis + 1)
+        result, outside = self._weighted(data if data.dtype.kind == "f" else data.astype(numpy.float64))
         result = numpy.where(outside, self.extrapolation, result)
         if data.dtype.kind == "f":
             return result
         limits = numpy.iinfo(data.dtype)
         return numpy.clip(numpy.rint(result), limits.min, limits.max).astype(data.dtype)
+
+    def _weighted(self, data: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """The sums, and which of them lie outside: in the type of the data, tap by tap, the last axis first."""
+        result, one_weight = numpy.zeros(self.dims, data.dtype), numpy.ones((), data.dtype)
+        places, weights = zip(*(self.taps(axis, size) for axis, size in enumerate(data.shape)))
+        for chosen in itertools.product(*(range(one.shape[1]) for one in weights)):
+            rows = [numpy.maximum(one[:, tap], 0) for one, tap in zip(places, chosen)]
+            each = (one[:, tap].astype(data.dtype) for one, tap in zip(weights, chosen))
+            result += data[numpy.ix_(*rows)] * functools.reduce(numpy.multiply.outer, each, one_weight)
+        outside = numpy.zeros(self.dims, bool)
+        for axis, one in enumerate(places):
+            outside |= (one[:, 0] < 0).reshape([-1 if axis == other else 1 for other in range(data.ndim)])
+        return result, outside
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether elements of the result are more than elements of the data."""
+        return self.mode != "nearest" or self.coordinates == "tf_crop_and_resize"
+
+    def in_integers(self, data: Tensor, result: Tensor) -> tuple[Shares, ...] | None:
+        """The whole weights by which 8-bit values are added up; None where the meaning is that of float32."""
+        tensors = (data, result)
+        if not self.is_weighted or any(t.quantization is None or not t.quantization.per_tensor for t in tensors):
+            return None
+        return shares_of(self, data.dims) if all(t.dtype.size_bytes == 1 for t in tensors) else None
+
+    def forward_quantized(self, values, inputs, outputs):
+        """In integers where `in_integers` says so: the sum, rounded to float32, times one multiplier, rounded half to even."""
+        (data,), (result,) = inputs, outputs
+        shares = self.in_integers(data, result)
+        if shares is None:
+            return super().forward_quantized(values, inputs, outputs)
+        sums, outside = weighted_sums(centred(values[0], data.quantization), shares)
+        factor = multiplier(shares, data.quantization.scale, result.quantization.scale)
+        levels = requantize(sums, factor, result.quantization.zero_point, *result.dtype.range)
+        fill = quantize(numpy.array(self.extrapolation, numpy.float32), result.quantization, result.dtype)
+        return (numpy.where(outside, fill, levels).astype(result.dtype.numpy),)
 
     def backward(self, gradients, inputs, outputs):
         (result,), data = gradients, inputs[0]
@@ -240,6 +276,7 @@ class CropAndResize(Resize):
     roi_axes: tuple[int, ...] = ()
 
     backward = Operator.backward  # the roi has a gradient, too, and nobody trains it
+    forward_quantized = Operator.forward_quantized  # its weights are not known before
 
     def infer(self, inputs):
         _, roi = inputs

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import IOSpec, NodeView, tensors_that_move
 from aidge_build.emit.arrays import Array
@@ -125,6 +125,10 @@ def source_of(cases: Sequence[Case]) -> str:
                     array = Array(symbol, numpy.ascontiguousarray(values).reshape(-1), "")
                     body = "\n".join(array.lines())
                     lines.append(f"static const {array.dtype.c_type} {symbol}[{array.length}] = {{{body}}};")
+                    arguments.append(symbol)
+                case Scratch():
+                    needed = entry.kernel.node_class.demands(entry.stored).scratch_bytes
+                    lines.append(f"static int64_t {symbol}[{needed // 8 + 1}];")
                     arguments.append(symbol)
                 case Literal(value):
                     arguments.append(str(value))

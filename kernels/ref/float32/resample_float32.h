@@ -3,6 +3,18 @@
 #include "shared/float_model.h"
 #include "kit/inline.h"
 
+/* A product that is rounded before it is added, whatever the compiler may contract: the numpy meaning rounds it, too. */
+AIDGE_KIT_INLINE float aidge_ref_rounded(float product)
+{
+#if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
+    __asm__("" : "+t"(product));
+    return product;
+#else
+    volatile float rounded = product;
+    return rounded;
+#endif
+}
+
 /* The dims of the output, slowest axis first, and how many input elements each output element of an axis looks at. */
 typedef struct {
     int32_t dims[5], taps[5];
@@ -22,7 +34,7 @@ AIDGE_KIT_NOINLINE float aidge_ref_resample_sum(const float *input, const int32_
                 d = place[3];
                 e = place[4];
                 do { /* one loop, which no compiler turns into vectors that fill the stack */
-                    sum += row[offsets[d] + offsets[e]] * (outer * weights[d] * weights[e]);
+                    sum += aidge_ref_rounded(row[offsets[d] + offsets[e]] * (outer * weights[d] * weights[e]));
                     e++;
                     if (e == place[4] + taps[4]) {
                         e = place[4];

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""int8 Resize by weights of `ref`: the C against its numpy meaning bit for bit, and that meaning against real numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import harness
+import numpy
+import pytest
+from random_tensors import Randomness
+
+from aidge_build.arithmetic.requantize import dequantize
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import channels_last, row_major
+from aidge_build.graph.quantization import per_tensor
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.resampling import shares_of
+from aidge_build.operators.resize import COORDINATES, Resize
+
+DIMS = ((1, 9, 4, 5), (2, 3, 6, 3), (1, 2, 7), (5, 3), (1, 4, 2, 3, 4), (1, 1, 1, 1))
+PLAIN = tuple(known for known in COORDINATES if known != "tf_crop_and_resize")
+
+
+def resized(random, dims):
+    result = tuple(
+        size if axis < 2 and random.integer(0, 3) else max(1, size * random.integer(1, 6) // random.choice(1, 2, 3))
+        for axis, size in enumerate(dims)
+    )
+    scales = tuple(new / old for new, old in zip(result, dims))
+    mode = random.choice("linear", "linear", "cubic")
+    if random.integer(0, 4) == 0:
+        ends = tuple(random.choice(0.0, -0.25) for _ in dims), tuple(random.choice(1.0, 1.25, 0.75) for _ in dims)
+        return Resize(result, scales, mode, "tf_crop_and_resize", extrapolation=1.5, begin=ends[0], end=ends[1])
+    return Resize(result, scales, mode, random.choice(*PLAIN), antialias=random.integer(0, 3) == 0)
+
+
+def cases(count):
+    found = []
+    for seed in range(count):
+        random = Randomness(seed)
+        dims = DIMS[seed % len(DIMS)]
+        form = random.choice(row_major, channels_last)(len(dims))
+        scale, points = random.choice(0.05, 0.02, 0.0235294), [random.choice(-128, 0, 3, 127) for _ in range(2)]
+        data = Tensor("x", dims, DType.int8, quantization=per_tensor(scale, points[0]), format=form)
+        output = per_tensor(random.choice(scale, 0.031, 2 * scale), points[1])
+        operator, values = resized(random, dims), random.numbers.integers(-128, 128, dims).astype(numpy.int8)
+        entry = harness.case(operator, [data], [values], quantization=output, format=form)
+        if operator.in_integers(data, entry.view.outputs[0]) is not None:
+            found.append(entry)
+    return found
+
+
+class CaseWithFpu(harness.Case):
+    features = frozenset({"fpu"})
+
+
+@pytest.mark.parametrize("flags", [("-std=c99", "-O2"), ("-Os",)], ids=" ".join)
+def test_weighted_resizes_equal_the_meaning_with_an_fpu_and_without(flags):
+    without = cases(150)
+    both = [*without, *(CaseWithFpu(entry.view, entry.values) for entry in without)]
+    assert len(without) > 130
+    assert {entry.call.function for entry in both} == {"aidge_ref_resample_int8", "aidge_ref_resample_int8_near"}
+    assert harness.differing(both, harness.run(both, *flags)) == []
+
+
+def test_the_meaning_is_the_real_number_rounded():
+    for entry in cases(120):
+        (data,), (output,) = entry.view.inputs, entry.view.outputs
+        operator = entry.view.operator
+        exact = all(
+            numpy.allclose(one.shares / one.whole, operator.taps(axis, size)[1], atol=1e-9)
+            for axis, (one, size) in enumerate(zip(shares_of(operator, data.dims), data.dims))
+        )
+        real = operator.forward(dequantize(entry.values[0], data.quantization)) / output.quantization.scale
+        level = numpy.clip(real, -128 - output.quantization.zero_point, 127 - output.quantization.zero_point)
+        error = numpy.abs(entry.expected[0].astype(int) - output.quantization.zero_point - level).max()
+        assert error <= (0.5001 if exact else 0.9), operator
+
+
+def test_a_mean_of_two_in_the_middle_between_two_levels_goes_to_the_even_one():
+    operator = Resize((1, 4), (1.0, 0.5), "linear")
+    data = Tensor("x", (1, 8), DType.int8, quantization=per_tensor(0.1, 0))
+    values = numpy.array([[1, 2, 2, 3, -1, -2, 5, 6]], numpy.int8)
+    assert harness.case(operator, [data], [values], quantization=data.quantization).expected[0].tolist() == [[2, 2, -2, 6]]
+
+
+def test_weights_of_common_scales_are_fractions_and_exact():
+    found = [shares_of(Resize((1, 6 * n), (1.0, float(n)), "linear"), (1, 6))[1].whole for n in (2, 3, 4, 5)]
+    assert found == [4, 3, 8, 5]
+
+
+def test_weights_without_a_small_denominator_become_multiples_of_a_power_of_two():
+    one, other = shares_of(Resize((67, 71), (67 / 101, 71 / 103), "cubic", antialias=True), (101, 103))
+    assert one.whole == other.whole == 1 << one.whole.bit_length() - 1 and (one.shares.sum(axis=1) == one.whole).all()
+    assert 255 * one.largest * other.largest < 1 << 31 <= 255 * 16 * one.largest * other.largest
+
+
+@pytest.mark.parametrize("change", [{"dtype": DType.int16}, {"quantization": None}])
+def test_other_types_keep_the_meaning_of_float32(change):
+    entry = cases(20)[0]
+    assert entry.view.operator.in_integers(entry.view.inputs[0].with_(**change), entry.view.outputs[0]) is None
+
+
+def test_float32_adds_up_tap_by_tap_and_rounds_each_product_and_sum():
+    random = Randomness(4)
+    data = Tensor("x", (2, 3, 5), DType.float32)
+    given = random.numbers.normal(size=data.dims).astype(numpy.float32)
+    found = [
+        harness.case(operator, [data], [given])
+        for operator in (
+            Resize((2, 7, 12), (1.0, 7 / 3, 2.4), "cubic"),
+            Resize((2, 7, 3), (1.0, 7 / 3, 0.6), "linear", antialias=True),
+            Resize((4, 7, 8), (2.0, 7 / 3, 1.6), "linear", "tf_crop_and_resize", begin=(0, -0.5, 0), end=(1, 1, 1.1)),
+        )
+    ]
+    for flags in (("-O2",), ("-O3", "-march=native", "-ffp-contract=fast")):
+        assert harness.differing(found, harness.run(found, *flags)) == []
+
+
+def test_copies_of_elements_are_no_weighted_sums():
+    entry = cases(20)[0]
+    operator = dataclasses.replace(entry.view.operator, mode="nearest", coordinates="half_pixel", antialias=False)
+    assert operator.in_integers(entry.view.inputs[0], entry.view.outputs[0]) is None

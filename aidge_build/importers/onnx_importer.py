@@ -6,6 +6,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 
 import numpy
 
@@ -33,9 +34,32 @@ def import_onnx(
     `name` names the file in messages, and the graph; `operators` maps ONNX names to classes; `bind` gives numbers to
     symbolic dims; `external` holds the external data (`onnx_format.read_external`).
     """
+    imported = import_with_sources(data, name, operators, bind, external)
+    return imported.view, imported.notices
+
+
+@dataclass(frozen=True, eq=False)
+class Imported:
+    """A graph, and what of the file it was made from: for who writes a file again.
+
+    `sources` are the file's nodes by the names of the graph's; `tensors` is all that is known, also constants that became
+    attributes.
+    """
+
+    view: GraphView
+    notices: tuple[str, ...]
+    model: OnnxModel
+    sources: Mapping[str, ModelNode]
+    tensors: Mapping[str, Tensor]
+
+
+def import_with_sources(
+    data: bytes, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, int], external: Mapping[str, bytes]
+) -> Imported:
+    """As `import_onnx`, with the nodes of the file."""
     model = read_model(data, name, external)
     try:
-        return _Import(model, name, operators, bind).graph()
+        return _Import(model, name, operators, bind).imported()
     except AidgeError as error:
         raise error.within(name)
 
@@ -54,7 +78,7 @@ class _Import:
         self._declared = {value.name: value.dims for value in model.outputs}
         self._read = {value.name for value in model.outputs}.union(*(node.inputs for node in model.nodes))
 
-    def graph(self) -> tuple[GraphView, tuple[str, ...]]:
+    def imported(self) -> Imported:
         self._refuse_unknown_operators()
         self._refuse_two_producers()
         inputs = self._add_inputs()
@@ -66,7 +90,8 @@ class _Import:
                 self._add_node(node, names[node.index])
         self._check_outputs()
         view = graph_view(self._name, self._nodes, self._tensors, inputs, [value.name for value in self._model.outputs])
-        return view, (*self._binding.notices(), *_strange_numbers(view))
+        notices = (*self._binding.notices(), *_strange_numbers(view))
+        return Imported(view, notices, self._model, {names[node.index]: node for node in self._model.nodes}, self._tensors)
 
     def _around(self, node: ModelNode) -> AbstractContextManager[None]:
         """What an operator of a library raises is its author's fault; what one of ours raises is ours."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """ONNX files as plain values: the only room that imports the package onnx."""
 
+from aidge_build.onnx_format.converter import in_opset
 from aidge_build.onnx_format.external import read_external
 from aidge_build.onnx_format.kinds import refuse_other_files
 from aidge_build.onnx_format.model import ModelNode, OnnxModel, ValueInfo
@@ -20,6 +21,7 @@ __all__ = [
     "check_node",
     "dtype_of",
     "external_locations",
+    "in_opset",
     "ir_version_of",
     "means_the_same",
     "number_of",

@@ -21,7 +21,7 @@ ROWS = (
     ("importers", "recipes", "adaptation", "kernel_kit"),
     ("schedule", "memory"),
     ("program", "placement", "emit"),
-    ("request", "compile", "inputs"),
+    ("request", "compile", "inputs", "quantization"),
     ("toolchain", "emulate", "report", "verify", "conformance", "bench", "net", "training", "onnx_backend"),
     ("compat",),
     ("cli", "__main__"),

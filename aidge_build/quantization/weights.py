@@ -16,6 +16,7 @@ from aidge_build.quantization.ranges import SMALLEST, quantization_of
 from aidge_build.quantization.scheme import Scheme
 
 LARGEST_WEIGHT = 127
+LARGEST_LEVELS = range(LARGEST_WEIGHT + 24, 63, -1)  # of the largest weight of a channel, tried in this order
 LARGEST_BIAS = 2.0**30  # of the int32 bias: sums of products have the rest
 
 
@@ -35,16 +36,32 @@ def channel_axis(node: Node) -> int | None:
 
 
 def weight_scales(node: Node, weights: numpy.ndarray, bias: numpy.ndarray | None, data_scale: float) -> Quantization:
-    """Symmetric: the largest weight of each channel is 127 scales, and more where the bias would leave int32."""
+    """Symmetric, the scale of each channel the one with the least squared error; larger where the bias would leave int32."""
     axis = channel_axis(node)
-    others = tuple(place for place in range(weights.ndim) if place != axis) if axis is not None else None
-    largest = numpy.abs(weights.astype(numpy.float64)).max(axis=others, initial=0.0).reshape(-1)
+    rows = weights.reshape(1, -1) if axis is None else numpy.moveaxis(weights, axis, 0).reshape(weights.shape[axis], -1)
+    found = _best_scales(rows.astype(numpy.float64))
     needed = numpy.abs(bias.astype(numpy.float64)) / (data_scale * LARGEST_BIAS) if bias is not None else numpy.zeros(1)
     if axis is None:
         needed = needed.max(keepdims=True)
-    scales = numpy.maximum(numpy.maximum(largest / LARGEST_WEIGHT, needed), SMALLEST)
-    scales = numpy.where(largest + needed == 0, 1.0, scales).astype(numpy.float32)
+    scales = numpy.maximum(numpy.maximum(found, needed), SMALLEST)
+    scales = numpy.where(found + needed == 0, 1.0, scales).astype(numpy.float32)
     return Quantization(tuple(map(float, scales)), (0,) * len(scales), axis)
+
+
+def _best_scales(rows: numpy.ndarray) -> numpy.ndarray:
+    """For each row the scale whose integers are nearest, of those by which its largest weight is a whole number.
+
+    Weights that are whole numbers of some scale already, as a hybrid model stores them, so keep their values. Sizes beyond 127
+    clip the largest weights.
+    """
+    largest = numpy.abs(rows).max(axis=1, initial=0.0)
+    best, least = largest / LARGEST_WEIGHT, numpy.full(len(rows), numpy.inf)
+    for steps in LARGEST_LEVELS:
+        scales = numpy.maximum(largest / steps, SMALLEST).astype(numpy.float32).astype(numpy.float64)[:, None]
+        errors = ((numpy.clip(numpy.rint(rows / scales), -LARGEST_WEIGHT, LARGEST_WEIGHT) * scales - rows) ** 2).sum(axis=1)
+        better = errors < least * (1 - 1e-9)
+        best, least = numpy.where(better, scales[:, 0], best), numpy.where(better, errors, least)
+    return numpy.where(largest > 0, best, 0.0)
 
 
 def stored_weights(weights: numpy.ndarray, quantization: Quantization) -> Stored:

@@ -13,6 +13,7 @@ from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.fuse_meta import fuse_meta
 from aidge_build.adaptation.slow_layers import slow_layers, wide_layers
 from aidge_build.adaptation.slower import slower_notices
+from aidge_build.adaptation.undefined import undefined_notices
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import CPP_ENDINGS, Kernel, Library
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
@@ -53,6 +54,7 @@ def build_program(request: CompileRequest) -> Program:
         notices += (
             *slow_layers(assignment, request.target.features),
             *wide_layers(assignment, [one.name for one in request.libraries]),
+            *undefined_notices(assignment),
         )
         demands = cache(partial(demands_of, assignment))
         schedule, placed = plan_memory(assignment, demands, request.options, request.board)

@@ -46,6 +46,11 @@ class Resize(Operator):
     begin: tuple[float, ...] = ()
     end: tuple[float, ...] = ()
 
+    @property
+    def selects(self) -> bool:
+        """Whether every element of the result is one of the input."""
+        return self.mode == "nearest" and self.coordinates != "tf_crop_and_resize"
+
     @classmethod
     def from_onnx(cls, source):
         data, mode = source.input(0), source.text("mode", "nearest")

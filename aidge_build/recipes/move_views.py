@@ -16,13 +16,12 @@ from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.quantize_islands import selects
 from aidge_build.recipes.recipe import recipe
 
-_GROWING = ("Expand", "Tile")  # behind them DequantizeLinear would have more to do
-
 
 @recipe(exact=True)
 def move_views(view: GraphView) -> GraphView:
     """1. A view of a quantized constant is a constant. 2. DequantizeLinear goes behind views and operators that select elements:
-    what is behind them is then seen between DequantizeLinear and QuantizeLinear. 3. QuantizeLinear goes in front of views.
+    what is behind them is then seen between DequantizeLinear and QuantizeLinear. 3. QuantizeLinear goes in front of views, and of
+    what selects more elements than it reads: each of those is then quantized once.
     Scales along an axis stay where they are, but for those of constants.
     """
     view = _behind(_folded(view))
@@ -65,7 +64,7 @@ def _behind(view: GraphView) -> GraphView:
     dequantized = {node.outputs[0]: node for node in view.nodes if node.type == "DequantizeLinear"}
     for node in view.nodes:
         quantization = stated.get(node.inputs[0]) if node.inputs and len(node.outputs) == 1 else None
-        if quantization is None or not quantization.per_tensor or not selects(node) or node.type in _GROWING:
+        if quantization is None or not quantization.per_tensor or not selects(node) or _grows(view, node):
             continue
         if any(name in stated for name in node.inputs[1:]) or _is_island(view, node, quantization):
             continue
@@ -79,6 +78,11 @@ def _behind(view: GraphView) -> GraphView:
     return rewrite.finish()
 
 
+def _grows(view: GraphView, node: Node) -> bool:
+    """Whether the node copies elements: behind it there would be more to do."""
+    return selects(node) and view.tensor(node.outputs[0]).elements > view.tensor(node.inputs[0]).elements
+
+
 def _is_island(view: GraphView, node: Node, quantization: Quantization) -> bool:
     """Whether each reader only quantizes again as it was."""
     return node.outputs[0] not in view.outputs and all(
@@ -90,15 +94,22 @@ def _is_island(view: GraphView, node: Node, quantization: Quantization) -> bool:
 def _in_front(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     for node in view.nodes:
-        behind = view.only_consumer(node.outputs[0]) if node.operator.views else None
+        behind = view.only_consumer(node.outputs[0]) if node.operator.views or _grows(view, node) else None
         quantization = linear_quantization(view, behind) if behind is not None and behind.type == "QuantizeLinear" else None
         if behind is None or quantization is None or not quantization.per_tensor:
             continue
         before = view.producer(node.inputs[0])
-        if before is None or before.type == "DequantizeLinear" or view.only_consumer(node.inputs[0]) is not node:
+        if before is None or not _may_quantize_before(view, node, before, quantization):
             continue
         (result,) = view.output_tensors(behind)
         name = rewrite.add_tensor(Tensor(f"{node.inputs[0]}_stored", view.tensor(node.inputs[0]).dims, result.dtype))
         rewrite.replace_node(node, behind.with_(inputs=(node.inputs[0], *behind.inputs[1:]), outputs=(name,)))
-        rewrite.replace_node(behind, node.with_(inputs=(name,), outputs=behind.outputs))
+        rewrite.replace_node(behind, node.with_(inputs=(name, *node.inputs[1:]), outputs=behind.outputs))
     return rewrite.finish()
+
+
+def _may_quantize_before(view: GraphView, node: Node, before: Node, quantization: Quantization) -> bool:
+    """Between two quantizations a view is behind both; what copies stands behind the second one, unless both are the same."""
+    if before.type == "DequantizeLinear":
+        return not node.operator.views and linear_quantization(view, before) != quantization
+    return view.only_consumer(node.inputs[0]) is node

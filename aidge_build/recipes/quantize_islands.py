@@ -9,6 +9,7 @@ from aidge_build.graph.rewrite import Rewrite
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.linear import LinearQuantized
+from aidge_build.operators.resize import Resize
 from aidge_build.operators.restated import Restated
 from aidge_build.recipes.fit_bias import fitted, in_same_units
 from aidge_build.recipes.quantize_constants import linear_quantization
@@ -78,16 +79,21 @@ _SELECTING = (
     "DepthToSpace",
     "Expand",
     "Gather",
+    "GatherElements",
+    "GatherND",
     "GlobalMaxPooling",
     "MaxPooling1D",
     "MaxPooling2D",
     "MaxPooling3D",
+    "ReduceMax",
+    "ReduceMin",
     "Slice",
     "SpaceToDepth",
     "Tile",
 )
 
 
+_PLAIN = (DType.int32, DType.int64, DType.bool)
 _STATING = ("QuantizeLinear", "DequantizeLinear", "Restated")  # what their tensors mean they say, or those around them
 
 
@@ -98,6 +104,8 @@ def selects(node: Node) -> bool:
         and not isinstance(node.operator, Restated)
         or node.type in _SELECTING
         and not getattr(node.operator, "clamps", False)
+        or isinstance(node.operator, Resize)
+        and node.operator.selects
     )
 
 
@@ -131,10 +139,13 @@ def _pass_through(view: GraphView, found: dict[str, Quantization | None], source
 
 
 def _quantized_source(view: GraphView, node: Node, place: int) -> str | None:
-    """The quantized tensor behind an input; "" for an absent input; None when there is none. Any constant may be a bias."""
+    """The quantized tensor behind an input; "" for an absent input; None when there is none. Any constant may be a bias, and
+    indices and conditions mean themselves."""
     name = node.inputs[place]
     if not name:
         return ""
+    if place > 0 and view.tensor(name).dtype in _PLAIN and not isinstance(node.operator, LinearQuantized):
+        return name
     if view.tensor(name).is_constant:
         is_bias = place == BIAS and isinstance(node.operator, LinearQuantized)
         return name if is_bias or view.tensor(name).quantization is not None else None
@@ -152,7 +163,7 @@ def _accepts(node: Node, inputs: list[Tensor | None], outputs: list[Tensor]) -> 
         return False
     if isinstance(node.operator, LinearQuantized):
         return _has_integer_products(inputs) and (len(inputs) < 3 or inputs[BIAS] is None or inputs[BIAS].is_constant)
-    if any(tensor is not None and not tensor.quantization.per_tensor for tensor in inputs):
+    if any(tensor is not None and tensor.quantization is not None and not tensor.quantization.per_tensor for tensor in inputs):
         return False
     if node.operator.views or node.operator.moves:
         return all(inputs[0].quantization == tensor.quantization and inputs[0].dtype is tensor.dtype for tensor in outputs)

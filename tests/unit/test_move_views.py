@@ -114,3 +114,57 @@ def test_a_view_of_plain_integers_stays_one_on_both_of_its_sides():
     )
     after = simplify(before)
     assert same_meaning(before, after)
+
+
+SELECTIONS = {
+    "DepthToSpace": ("t = DepthToSpace<blocksize=2>(r)", "[1,8,2,3]", "[1,2,4,6]"),
+    "Gather": ("t = Gather<axis=1>(r, vector)", "[1,6,3]", "[1,2,3]"),
+    "GatherElements": ("t = GatherElements<axis=1>(r, places)", "[2,4]", "[2,2]"),
+    "GatherND": ("t = GatherND(r, places)", "[3,4]", "[2]"),
+    "Resize": ("t = Resize<mode='nearest'>(r, , scales)", "[1,2,3,3]", "[1,2,6,6]"),
+    "ReduceMax": ("t = ReduceMax<keepdims=0, axes=[2]>(r)", "[2,3,4]", "[2,3]"),
+    "ReduceMin": ("t = ReduceMin<axes=[2]>(r)", "[2,3,4]", "[2,3,1]"),
+    "Tile": ("t = Tile(r, many)", "[2,3]", "[4,9]"),
+}
+PLACES = {"places": numpy.array([[0, 1], [2, 3]]), "scales": numpy.float32([1, 1, 2, 2]), "many": numpy.array([2, 3])}
+
+
+def selection(name: str, scale: str, zero_point: str):
+    nodes, inputs, outputs = SELECTIONS[name]
+    text = f"r = DequantizeLinear(x, s, z) {nodes} y = QuantizeLinear(t, {scale}, {zero_point})".replace("'", '"')
+    known = NUMBERS | PLACES | {"vector": numpy.array([4, -1])}
+    names = {word.strip("(),") for word in text.replace("(", " ").split()}
+    used = {one: value for one, value in known.items() if one in names}
+    return graph(text, inputs=f"int8{inputs} x", outputs=f"int8{outputs} y", constants=used)
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_what_selects_elements_between_two_quantizations_works_on_bytes_and_the_fewer_of_them_are_requantized(name):
+    before = selection(name, "sy", "zy")
+    after = simplify(before)
+    kinds = types(after)
+    assert sorted(kinds) == sorted(["Table", name]) and all(tensor.dtype.name != "float32" for tensor in after.tensors.values())
+    fewest = min(before.tensor("x").elements, before.tensor("y").elements)
+    assert [after.tensor(node.outputs[0]).elements for node in after.nodes if node.type == "Table"] == [fewest]
+    assert same_meaning(before, after)
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_what_selects_elements_of_one_quantization_is_an_island(name):
+    before = selection(name, "s", "z")
+    after = simplify(before)
+    assert types(after) == [name] and after.tensor("y").quantization == after.tensor("x").quantization is not None
+    assert same_meaning(before, after)
+
+
+def test_a_resize_that_shows_what_lies_outside_selects_nothing():
+    before = graph(
+        'r = DequantizeLinear(x, s, z) t = Resize<mode="nearest", coordinate_transformation_mode="tf_crop_and_resize">'
+        "(r, region, , sizes) y = QuantizeLinear(t, sy, zy)",
+        inputs="int8[1,1,3,3] x",
+        outputs="int8[1,1,4,4] y",
+        constants={one: NUMBERS[one] for one in ("s", "z", "sy", "zy")}
+        | {"region": numpy.float32([0, 0, -0.5, -0.5, 1, 1, 1.5, 1.5]), "sizes": numpy.array([1, 1, 4, 4])},
+    )
+    after = simplify(before)
+    assert types(after) == ["Resize"] and same_meaning(before, after)  # with its quantizations: no kernel takes it for bytes

@@ -9,7 +9,7 @@ from aidge_build.contract.call import Call, Input, Literal, Output
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import REAL
+from aidge_build.kernel_kit.conditions import REAL, SAME_QUANTIZATION
 
 from ..shared.each_expressions import INTEGERS, NUMBERS, wide
 
@@ -24,14 +24,26 @@ def _not_numbers(view: NodeView) -> str:
 ARE_NUMBERS = Predicate("elements are numbers", _not_numbers)
 
 
+def _wide_quantized(view: NodeView) -> str:
+    data = view.inputs[0]
+    return "quantized elements of more than a byte" if data.quantization is not None and data.dtype.size_bytes > 1 else ""
+
+
 @kernel(
-    "Trilu", ImplSpec(inputs=(IOSpec(DType.any_1, ROW_MAJOR),), outputs=(IOSpec(DType.any_1, ROW_MAJOR),), predicates=(REAL,))
+    "Trilu",
+    ImplSpec(
+        inputs=(IOSpec(DType.any_1, ROW_MAJOR),),
+        outputs=(IOSpec(DType.any_1, ROW_MAJOR),),
+        predicates=(SAME_QUANTIZATION, Predicate("a zero is the same byte throughout", _wide_quantized)),
+    ),
 )
 class Trilu(KernelNode):
     def call(self) -> Call:
         *batch, rows, columns = self.inputs[0].dims
         shift = max(-LARGEST_SHIFT, min(LARGEST_SHIFT, self.operator.shift))
-        numbers = (math.prod(batch), rows, columns, self.inputs[0].dtype.size_bytes, int(self.operator.upper), shift)
+        quantization = self.inputs[0].quantization
+        fill = 0 if quantization is None else quantization.zero_point
+        numbers = (math.prod(batch), rows, columns, self.inputs[0].dtype.size_bytes, int(self.operator.upper), shift, fill)
         return Call("aidge_ref_trilu", ("any/trilu.h",), (Input(0), Output(0), *map(Literal, numbers)))
 
 

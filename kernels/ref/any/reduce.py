@@ -12,11 +12,12 @@ from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Pre
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.conditions import REAL
+from aidge_build.kernel_kit.conditions import REAL, SAME_QUANTIZATION
 
 from ..shared.each_expressions import NUMBERS, wide
 
 AXES = 4
+EXTREMES = ("ReduceMax", "ReduceMin")  # which select an element, whatever the stored numbers stand for
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ REDUCTIONS: dict[str, Callable[[DType], Reduction | None]] = {
 def _reduction(view: NodeView) -> Reduction | None:
     dtype = view.inputs[0].dtype
     if dtype is DType.bool:
-        return REDUCTIONS[view.node.type](dtype) if view.node.type in ("ReduceMax", "ReduceMin") else None
+        return REDUCTIONS[view.node.type](dtype) if view.node.type in EXTREMES else None
     return REDUCTIONS[view.node.type](dtype) if dtype in NUMBERS else None
 
 
@@ -104,14 +105,12 @@ def _types(view: NodeView) -> str:
     return "" if _reduction(view) is not None else f"{view.node.type} of {view.inputs[0].dtype.name} has no C expression"
 
 
-@kernel(
-    sorted(REDUCTIONS),
-    ImplSpec(
-        inputs=(IOSpec(DType.any, ROW_MAJOR),),
-        outputs=(IOSpec(DType.any, ROW_MAJOR),),
-        predicates=(REAL, Predicate("the type has a C expression", _types)),
-    ),
-)
+def _spec(values: Predicate) -> ImplSpec:
+    side = (IOSpec(DType.any, ROW_MAJOR),)
+    return ImplSpec(inputs=side, outputs=side, predicates=(values, Predicate("the type has a C expression", _types)))
+
+
+@kernel(sorted(REDUCTIONS.keys() - {*EXTREMES}), _spec(REAL))
 class Reduce(KernelNode):
     def call(self) -> Call:
         (source,), kind = self.inputs, self.node.type.lower()
@@ -123,6 +122,11 @@ class Reduce(KernelNode):
             (Input(0), Output(0), Struct("aidge_ref_reduce_shape", reduce_shape(source, self.operator.axes))),
             texts=(_text(function, found, source.dtype),),
         )
+
+
+@kernel(EXTREMES, _spec(SAME_QUANTIZATION))
+class ReduceExtreme(Reduce):
+    """The largest or smallest of the stored numbers, which is that of the real ones."""
 
 
 def reduce_shape(source: Tensor, axes: tuple[int, ...]) -> dict[str, int | tuple[int, ...]]:

@@ -2,10 +2,11 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The triangle of matrices [rows][columns], any type: from (upper) or up to (lower) the diagonal `shift`, zeros elsewhere. */
+/* The triangle of matrices [rows][columns], any type: from (upper) or up to (lower) the diagonal `shift`; elsewhere each byte is
+ * `fill`, 0 or the zero point. */
 static void aidge_ref_trilu(const void *input, void *output, int32_t matrices, int32_t rows, int32_t columns,
                             int32_t element_bytes,
-                            int32_t upper, int32_t shift)
+                            int32_t upper, int32_t shift, int32_t fill)
 {
     const uint8_t *from = (const uint8_t *)input;
     uint8_t *to = (uint8_t *)output;
@@ -18,11 +19,11 @@ static void aidge_ref_trilu(const void *input, void *output, int32_t matrices, i
             first = first < 0 ? 0 : first > columns ? columns : first;
             cut = (uint32_t)(first * element_bytes);
             if (upper != 0) {
-                memset(to, 0, cut);
+                memset(to, (int)fill, cut);
                 memcpy(to + cut, from + cut, row_bytes - cut);
             } else {
                 memcpy(to, from, cut);
-                memset(to + cut, 0, row_bytes - cut);
+                memset(to + cut, (int)fill, row_bytes - cut);
             }
             from += row_bytes;
             to += row_bytes;

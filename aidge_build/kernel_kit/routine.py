@@ -33,12 +33,13 @@ class Routine:
         """A numeric local label: reached as `<number>b` or `<number>f`."""
         self._line(f"{number}:", comment)
 
-    def table_jump(self, register: str, labels: Sequence[int], first: int) -> None:
-        """To one of these labels further on, by the number in a register; label `first` marks the table."""
-        self(f"tbb [pc, {register}]")
+    def table_jump(self, register: str, labels: Sequence[int], first: int, is_far: bool = False) -> None:
+        """To one of these labels further on, by the number in a register; label `first` marks the table. `is_far`: beyond 510
+        bytes."""
+        self(f"tbh [pc, {register}, lsl #1]" if is_far else f"tbb [pc, {register}]")
         self.label(first)
         for label in labels:
-            self._line(f"    .byte ({label}f - {first}b) / 2", "")
+            self._line(f"    .{'hword' if is_far else 'byte'} ({label}f - {first}b) / 2", "")
         self._line("    .p2align 1", "")
 
     def constant(self, register: str, value: int) -> None:

@@ -44,7 +44,9 @@ WAITING = {  # in FPU registers; s0-s7 are for the requantization
     "output_step": 21,
     "input_step": 22,
 }
+ENTRY = "input_step"  # waits there in layers that have no such step
 HEAD_BYTES = 12  # of the stream, before `begin`
+_TABLE, _DONE, _STEPS = 20, 21, 30  # labels
 
 
 def routine_of(stream: Stream) -> Routine:
@@ -142,6 +144,21 @@ def all_steps(code: Routine, is_packed: bool, ahead: int, body: int) -> None:
     code.get("{x0}", "column_end")
     code("cmp {column}, {x0}")
     code("bne 4b")
+
+
+def any_steps(code: Routine, is_packed: bool, body: int) -> None:
+    """As many pairs of taps as the layer has, at least 2: the first one, then turns of `body`, a power of two. ENTRY says where
+    in the text the first turn begins, (1 - pairs of taps) % body. Labels from 20 on."""
+    step(code, is_packed, True)
+    code.get("{x0}", ENTRY)
+    code.table_jump("{x0}".format_map(REGISTERS), [*range(_STEPS, _STEPS + body), _DONE], _TABLE, is_far=True)
+    for index in range(body):
+        code.label(_STEPS + index)
+        step(code, is_packed)
+    code.label(_DONE)
+    code.get("{x0}", "column_end")
+    code("cmp {column}, {x0}")
+    code(f"bne {_STEPS}b")
 
 
 def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:

@@ -91,12 +91,25 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_gather(const int8_t *source, uint32
     }
 }
 
-/* Where the C version finds things: sizes in words; `places` [kernel_height * kernel_width]: 2 * word + half of each weight. */
+/* Where the C version finds things: sizes in words; `places` [kernel_height * kernel_width]: 2 * word + half of each weight. Where
+ * weights are bytes, `scale` is theirs in channels that are not proved, else it is 0. */
 typedef struct {
     int32_t channels, out_width, kernel_height, kernel_width, stride_height, stride_width, dilation_height;
-    int32_t row_words, pairs, weights;
+    int32_t row_words, pairs, weights, scale;
     const int16_t *places;
 } aidge_cortexm_depthwise_geometry;
+
+/* The weight at a place: a halfword, or with a scale a byte. */
+AIDGE_CORTEXM_C int32_t aidge_cortexm_depthwise_weight(const int32_t *weights, int32_t place, int32_t scale)
+{
+    const uint32_t word = (uint32_t)weights[scale != 0 ? place / 4 : place / 2];
+    const int32_t byte = 8 * (((place / 2) & 1) + 2 * (place & 1));
+    if (scale != 0) {
+        const int32_t weight = (int32_t)((word >> byte) & 0xFF);
+        return scale * (weight - 2 * (weight & 0x80));
+    }
+    return (place & 1) != 0 ? aidge_cortexm_high(word) : aidge_cortexm_low(word);
+}
 
 /* Output rows of 4 channels: the C version of the functions of this name. */
 AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows,
@@ -107,6 +120,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t 
     for (channel = 0; channel < 4; channel++) {
         const int32_t form = constants[1] >= 0;
         const int32_t factor = constants[1] & 0x7FFFFFFF;
+        const int32_t scale = (geometry->scale != 0) && (form != 0) ? 256 : geometry->scale;
         for (y = 0; y < rows; y++) {
             for (x = 0; x < geometry->out_width; x++) {
                 uint32_t sum = (uint32_t)constants[0];
@@ -116,8 +130,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t 
                     for (kx = 0; kx < geometry->kernel_width; kx++) {
                         const int32_t at = x * geometry->stride_width + kx;
                         const int32_t place = geometry->places[ky * geometry->kernel_width + kx];
-                        const uint32_t weights = (uint32_t)constants[2 + place / 2];
-                        const int32_t weight = (place & 1) != 0 ? aidge_cortexm_high(weights) : aidge_cortexm_low(weights);
+                        const int32_t weight = aidge_cortexm_depthwise_weight(constants + 2, place, scale);
                         const int32_t value = (at & 1) != 0 ? aidge_cortexm_high(row[at / 2]) : aidge_cortexm_low(row[at / 2]);
                         sum += (uint32_t)(weight * value);
                     }

@@ -14,9 +14,11 @@ from . import dense
 from .assembly import Routine, Waiting
 from .dense import split_steps
 from .depthwise_gather import gather_text
-from .depthwise_layout import LARGEST_OFFSET, Depthwise, places
+from .depthwise_layout import LARGEST_OFFSET, NARROW_SCALE, Depthwise, places
 from .depthwise_levels import FloatForm, Form, NearForm, integer_form, near_factor
 from .depthwise_sums import REGISTERS, sums
+from .depthwise_weights import load_weights, place_for_weights, unpack_weights
+from .offsets import plus
 
 WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "bias": 0,
@@ -105,8 +107,9 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     rows = _Rows(code, layer, form)
     if not rows.stay:
         code.put("words", "r0, r1")
+    place_for_weights(code, layer)
     code("mov r10, r2")
-    code.constant("r5", 16 * (2 + layer.weight_words))
+    code.constant("r5", 16 * (2 + layer.stream_words))
     code("add r5, r5, r10")
     code.put("group_end", "r5")
     if not rows.is_single:
@@ -115,11 +118,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code.put("row_bytes", "r4", "bytes of the output rows")
     code.label(1, "a channel")
     code(f"ldrd {'{bias}' if rows.keeps_bias else 'r11'}, {{factor}}, [r10], #8", "bias, multiplier")
-    if layer.in_registers:
-        code(f"ldm r10!, {{{{r4-r{3 + layer.weight_words}}}}}" if layer.weight_words > 1 else "ldr r4, [r10], #4")
-    else:
-        code("mov {weights}, r10")
-        _plus(code, "r10", 4 * layer.weight_words)
+    load_weights(code, layer)
     code.put("constants", "r10")
     if not rows.keeps_bias:
         code.put("bias", "r11, r11")
@@ -129,6 +128,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code("cmp {factor}, #0")
         code("blt 5f", "the multiplier is a float")
     if form.has_integers:
+        unpack_weights(code, layer, is_scaled=True)
         rows.print(
             2,
             rows.together,
@@ -146,6 +146,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
             code("sub {factor}, {factor}, #128", "zero point")
         elif form.is_near:
             near_factor(code)
+        unpack_weights(code, layer, is_scaled=form.has_fpu)
         rows.print(
             6,
             rows.rounded_together,
@@ -156,7 +157,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
     if not rows.stay:
         code.get("r0, r1", "words")
     code.get("r10, r11", "constants")
-    _plus(code, "r0", 4 * layer.pairs)
+    plus(code, "r0", 4 * layer.pairs)
     code("adds r1, r1, #1")
     if not rows.stay:
         code.put("words", "r0, r1")
@@ -172,7 +173,8 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         plane.dilations[0],
         layer.row_words,
         layer.pairs,
-        layer.weight_words,
+        layer.stream_words,
+        (NARROW_SCALE if form.has_fpu else 1) if layer.is_narrow else 0,
     )
     portable = (
         f"static const int16_t places[] = {{{table}}};\n"
@@ -191,17 +193,6 @@ def _load_head(code: Routine, form: Form) -> None:
     elif form.has_floats:
         code.put("head", "r12")
         dense.head_to_stack(code, ("r4", "r5", "r6"), "ldrd r4, r5, [r12]", form.is_clamped)
-
-
-def _plus(code: Routine, register: str, value: int) -> None:
-    while value > 0:
-        part = min(value, LARGEST_OFFSET)
-        code(f"addw {register}, {register}, #{part}")
-        value -= part
-    while value < 0:
-        part = min(-value, LARGEST_OFFSET)
-        code(f"subw {register}, {register}, #{part}")
-        value += part
 
 
 class _Rows:
@@ -246,14 +237,14 @@ class _Rows:
             sums(code, layer, True, pair * pair_bytes, self.keeps_bias)
             requantize(True, pair)
         if body:
-            _plus(code, "r0", ahead * pair_bytes)
-            _plus(code, "r1", 2 * ahead * channels)
+            plus(code, "r0", ahead * pair_bytes)
+            plus(code, "r1", 2 * ahead * channels)
             code.label(label + 1, f"{2 * body} outputs")
             for pair in range(body):
                 sums(code, layer, True, pair * pair_bytes, self.keeps_bias)
                 requantize(True, pair)
-            _plus(code, "r0", body * pair_bytes)
-            _plus(code, "r1", 2 * body * channels)
+            plus(code, "r0", body * pair_bytes)
+            plus(code, "r1", 2 * body * channels)
             self._compare("words", "row_end")
             code(f"bne {label + 1}b")
             done = 0
@@ -262,8 +253,8 @@ class _Rows:
             requantize(False, done)
         if self.is_single:
             return
-        _plus(code, "r0", 4 * plane.strides[0] * layer.row_words - (pairs - done) * pair_bytes)
-        _plus(code, "r1", (plane.out_size[1] - 2 * (pairs - done)) * channels)
+        plus(code, "r0", 4 * plane.strides[0] * layer.row_words - (pairs - done) * pair_bytes)
+        plus(code, "r1", (plane.out_size[1] - 2 * (pairs - done)) * channels)
         if body and not self.keeps_bias:
             code.get("{end}", "rows_end")
         self._compare("output", "rows_end")

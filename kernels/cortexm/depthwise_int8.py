@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 
 from aidge_build.arithmetic.near_halves import near_is_exact
@@ -13,13 +15,24 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode, best_form, integer_fo
 
 from .conditions import has_fpu, in_text, linear_spec
 from .depthwise import texts
-from .depthwise_layout import LARGEST_OFFSET, channel_scales, depthwise_of, pack, struct, weights_scale
+from .depthwise_layout import (
+    LARGEST_OFFSET,
+    NARROW_SCALE,
+    Depthwise,
+    channel_scales,
+    depthwise_of,
+    pack,
+    struct,
+    weights_scale,
+)
 from .depthwise_levels import Form
 from .packing import otherwise, taps_last_channels
 from .window import plane_of_view
 
 MOST_CHANNELS = 4095  # the step from pixel to pixel fits an instruction
 MOST_WEIGHT_WORDS = 500
+MOST_NARROW_WORDS = 64  # of weights, which are unpacked without a loop
+FEWEST_NARROW_CHANNELS = 16  # whose weights are more than the text that unpacks them
 
 
 def unfit(view: NodeView) -> str:
@@ -35,27 +48,42 @@ def unfit(view: NodeView) -> str:
     return ""
 
 
+def _are_bytes(rows: numpy.ndarray, scales: numpy.ndarray, is_scaled: numpy.ndarray) -> bool:
+    """Whether the text can make the weights from bytes: NARROW_SCALE times as large in channels that are `is_scaled`."""
+    fits = rows.min(initial=0) >= -128 and rows.max(initial=0) <= 127
+    return bool(fits and (scales == numpy.where(is_scaled, NARROW_SCALE, 1)).all())
+
+
 @kernel(
     ("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate("strides of at most 2, columns not dilated, near rows", unfit))
 )
 class DepthwiseInt8(LinearNode):
     together = {"speed": 14, "balanced": 8, "compact": 2, "size": 1}  # pairs of outputs in the text
+    narrow = {"speed": False, "balanced": False, "compact": True, "size": True}  # weights are bytes in flash
+
+    @classmethod
+    def layer(cls, view: NodeView) -> Depthwise:
+        """The geometry; with weights as bytes where they may be."""
+        plane = plane_of_view(view)
+        layer = depthwise_of(plane, bool(in_text(cls.narrow, view)) and plane.in_channels >= FEWEST_NARROW_CHANNELS)
+        return layer if layer.weight_words <= MOST_NARROW_WORDS else depthwise_of(plane)
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        layer = depthwise_of(plane_of_view(view))
+        layer = cls.layer(view)
         return Demands(scratch_bytes=layer.scratch_bytes, in_place=(0,) if layer.works_in_place else ())
 
     def call(self) -> Call:
-        layer, linear = depthwise_of(plane_of_view(self.view)), self.linear(taps_last_channels(self.inputs[1].data))
+        layer, linear = self.layer(self.view), self.linear(taps_last_channels(self.inputs[1].data))
         form = best_form(
             integer_forms(linear, low=False, scale=weights_scale(linear)),
             lambda candidate: int((candidate.high.multipliers > 0).sum()),
             len(linear.rows),
         )
         is_proved, fpu = form.high.multipliers > 0, has_fpu(self.view)
-        stream, proved = pack(linear, layer, form, fpu), int(is_proved.sum())
         scales = channel_scales(linear, is_proved, fpu)
+        layer = replace(layer, is_narrow=layer.is_narrow and _are_bytes(linear.rows, scales, is_proved | fpu))
+        stream, proved = pack(linear, layer, form, fpu), int(is_proved.sum())
         largest = scales * linear.largest + scales - 1
         is_near = bool(near_is_exact(linear.factors / scales.astype(numpy.float32), largest)[~is_proved].all())
         function, functions = texts(
@@ -68,6 +96,7 @@ class DepthwiseInt8(LinearNode):
                 together=in_text(self.together, self.view),
                 has_fpu=fpu,
                 is_near=is_near,
+                is_narrow=layer.is_narrow,
             ),
         )
         return Call(

@@ -19,6 +19,7 @@ from .packing import as_words, group_starts
 from .window import SCRATCH_BYTES, Plane
 
 WEIGHT_REGISTERS = 6
+NARROW_SCALE = 256  # of weights that stand in the stream as bytes, where sums carry fraction bits
 LARGEST_OFFSET = 4095  # of a load
 
 
@@ -29,6 +30,7 @@ class Depthwise:
     plane: Plane
     pairs: int  # words of one channel in a row
     band: int  # output rows at once
+    is_narrow: bool = False  # weights stand in the stream as bytes, which become halfwords for each channel
 
     @property
     def row_words(self) -> int:
@@ -40,8 +42,14 @@ class Depthwise:
         return self.plane.kernel[1] + 2
 
     @property
-    def scratch_bytes(self) -> int:
+    def buffer_bytes(self) -> int:
+        """Of the rows."""
         return 4 * (self.plane.extent(0, self.band) * self.row_words + self.slack_words)
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Behind the rows the weights of a channel, where they are bytes and more than registers hold."""
+        return self.buffer_bytes + 4 * self.weight_words * (self.is_narrow and not self.in_registers)
 
     @property
     def is_one_band(self) -> bool:
@@ -88,6 +96,11 @@ class Depthwise:
         return self.plane.kernel[0] * self.row_weights
 
     @property
+    def stream_words(self) -> int:
+        """Words of a channel's weights in the stream."""
+        return (self.weight_words + 1) // 2 if self.is_narrow else self.weight_words
+
+    @property
     def in_registers(self) -> bool:
         return self.weight_words <= WEIGHT_REGISTERS
 
@@ -103,11 +116,11 @@ class Depthwise:
         return max(1, min(of_words, (LARGEST_OFFSET // self.plane.in_channels + 1) // 2))
 
 
-def depthwise_of(plane: Plane) -> Depthwise:
+def depthwise_of(plane: Plane, is_narrow: bool = False) -> Depthwise:
     """The layer with bands as large as the scratch allows."""
     positions = max(plane.extent(1, plane.out_size[1]), plane.pads[1] + plane.in_size[1])
     pairs = (positions + 1) // 2
-    bands = [Depthwise(plane, pairs, band) for band in range(1, plane.out_size[0] + 1)]
+    bands = [Depthwise(plane, pairs, band, is_narrow) for band in range(1, plane.out_size[0] + 1)]
     return max((layer for layer in bands if layer.scratch_bytes <= SCRATCH_BYTES), key=lambda layer: layer.band, default=bands[0])
 
 
@@ -128,7 +141,7 @@ def struct(layer: Depthwise, stream_words: int) -> Struct:
             "extent": plane.extent(0, 1),
             "row_words": layer.row_words,
             "band": layer.band,
-            "group_words": 1 + 4 * (2 + layer.weight_words),
+            "group_words": 1 + 4 * (2 + layer.stream_words),
             "stream_words": stream_words,
         },
     )
@@ -191,6 +204,17 @@ def pack(linear: Linear, layer: Depthwise, form: IntegerForm, has_fpu: bool) -> 
                 int(scales[channel] * linear.bias[channel] + (form.high.offsets[channel] if proved[channel] else fraction))
             )
             words.append(int(form.high.multipliers[channel]) if proved[channel] else int(floats[channel]) | 1 << 31)
-            taps = (scales[channel] * linear.rows[channel].reshape(height, width)).tolist()
-            words += [low & 0xFFFF | (high & 0xFFFF) << 16 for row in taps for low, high in row_pairs(layer, row)]
+            scale = 1 if layer.is_narrow else scales[channel]
+            taps = (scale * linear.rows[channel].reshape(height, width)).tolist()
+            pairs = [pair for row in taps for pair in row_pairs(layer, row)]
+            words += _narrow(pairs) if layer.is_narrow else [low & 0xFFFF | (high & 0xFFFF) << 16 for low, high in pairs]
     return as_words(words)
+
+
+def _narrow(pairs: list[tuple[int, int]]) -> list[int]:
+    """Two pairs in a word: bytes 0 and 2, 1 and 3, as SXTB16 unpacks them."""
+    both = [*pairs, (0, 0)][: len(pairs) + len(pairs) % 2]
+    return [
+        first & 0xFF | (second & 0xFF) << 8 | (third & 0xFF) << 16 | (fourth & 0xFF) << 24
+        for (first, third), (second, fourth) in zip(both[::2], both[1::2])
+    ]

@@ -23,6 +23,7 @@ class Form:
     together: int
     has_fpu: bool
     is_near: bool
+    is_narrow: bool = False  # weights stand in the stream as bytes
 
     @property
     def is_mixed(self) -> bool:
@@ -33,7 +34,8 @@ class Form:
         """What the text depends on, for its name."""
         kind = "" if self.is_mixed else "_integer" if self.has_integers else "_float"
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
-        return f"_s{self.shift}{'_clamped' if self.is_clamped else ''}{kind}{core}_u{self.together}"
+        weights = "_bytes" * self.is_narrow
+        return f"_s{self.shift}{'_clamped' if self.is_clamped else ''}{kind}{core}{weights}_u{self.together}"
 
 
 def near_factor(code: Routine) -> None:

@@ -11,11 +11,12 @@ PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, void *
 UNPACKED_AHEAD = 16  # words of 4 taps that are unpacked without a loop
 
 
-def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
-    """Name and text for pixels of `channels` int8 values, a multiple of 4; `unroll` 0: layers of other channels share the
-    text."""
-    shared = 8 if channels % 8 == 0 else 4  # channels in one turn of its loops
-    name = f"aidge_cortexm_pointwise_int8_{channels if unroll else f'by_{shared}'}_{stream.variant}_u{unroll}"
+def routine(stream: Stream, channels: int, unroll: int, is_shared: bool = False) -> tuple[str, str]:
+    """Name and text for pixels of `channels` int8 values, a multiple of 4. Layers of other channels share the text if `unroll` is
+    0, and if `is_shared`: then the channels are at least 8, and `unroll` pairs of taps, a power of two, stand in it."""
+    own = bool(unroll) and not is_shared
+    shared = 8 if channels % 8 == 0 and not is_shared else 4  # channels that are a multiple of it
+    name = f"aidge_cortexm_pointwise_int8_{channels if own else f'by_{shared}'}_{stream.variant}_u{unroll}"
     code = dense.routine_of(stream)
     code.begin()
     code.put("input", "r0")
@@ -30,10 +31,15 @@ def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
         code.put(state, f"r{register}")
     code("add r11, r11, {stream}")
     code.put("end", "r11")
-    if unroll:
+    if own:
         code.constant("r4", 4 * channels)
     else:
         code("ldr r4, [r4]", "column_bytes")
+    if is_shared:
+        code("lsr r5, r4, #3")
+        code("rsb r5, r5, #1")
+        code(f"and r5, r5, #{unroll - 1}")
+        code.put(dense.ENTRY, "r5", "1 - pairs of taps, in a turn")
     code("add r3, r3, r4")
     code.put("column_end", "r3")
     dense.load_head(code, stream)
@@ -42,11 +48,17 @@ def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
     code.get("{x0}", "input")
     code.get("{x1}", "second_input")
     code("add {x1}, {x1}, {x0}")
-    _unpack(code, *_turns(channels // 4) if unroll else (shared // 4, True))
+    if is_shared:
+        _unpack_pairs_of_words(code)
+    else:
+        _unpack(code, *_turns(channels // 4) if own else (shared // 4, True))
     code.put("input", "{x1}", "the next pixel")
     code.get("{column}", "base")
-    steps = dense.split_steps(channels // 2, unroll) if unroll else (0, shared // 2)
-    dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *steps))
+    steps = dense.split_steps(channels // 2, unroll) if own else (0, shared // 2)
+    if is_shared:
+        dense.groups(code, stream, lambda: dense.any_steps(code, stream.is_packed, unroll))
+    else:
+        dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *steps))
     code.get("r2", "output")
     code.get("r3", "output_step")
     code.get("r4", "pairs")
@@ -67,7 +79,7 @@ def routine(stream: Stream, channels: int, unroll: int) -> tuple[str, str]:
     code("bne 1b")
     code.end()
     portable = f"aidge_cortexm_pointwise_int8(input, output, stream, scratch, shape, {stream.numbers});"
-    number = str(channels) if unroll else f"a multiple of {shared}"
+    number = str(channels) if own else f"a multiple of {shared}"
     return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {number} channels.", portable)
 
 
@@ -75,6 +87,17 @@ def _turns(words: int) -> tuple[int, bool]:
     """How many words of each pixel stand in the text, and whether that is a loop."""
     looped = words > UNPACKED_AHEAD
     return (next(size for size in (8, 4, 2, 1) if words % size == 0) if looped else words), looped
+
+
+def _unpack_pairs_of_words(code: Routine) -> None:
+    """As `_unpack`, for any number of words but 1; of an odd number the first one alone. Labels 2 and 10."""
+    code.get("{w0}", "column_end")
+    code("sub {w0}, {w0}, {column}", "16 bytes for each word")
+    code("lsls {w0}, {w0}, #27")
+    code("bpl 10f")
+    dense.unpack(code, [("{x0}], #4", "{x1}], #4")])
+    code.label(10)
+    _unpack(code, 2, True)
 
 
 def _unpack(code: Routine, count: int, looped: bool) -> None:

@@ -15,6 +15,9 @@ from .fc_int8 import FcInt8, fc_call, fc_demands
 from .packing import Stream, pack, quads
 from .pointwise import routine
 
+LONG_CHANNELS = 16  # of a pixel: a text for them takes more than 700 B
+MOST_LONG_TEXTS = 2  # for as many different numbers of channels, else one is shared
+
 
 def _pixels(view: NodeView) -> int:
     return view.inputs[0].elements // view.inputs[0].dims[1]
@@ -29,6 +32,16 @@ def _moves(view: NodeView) -> str:
     return "" if set(window.strides) == {1} and not window.has_pads else "has strides or pads"
 
 
+def _are_many(view: NodeView) -> bool:
+    """Whether pixels have so many different numbers of channels in this graph that a text for each takes much room, of which this
+    layer's would be a long one."""
+    if view.graph is None or view.inputs[0].dims[1] < LONG_CHANNELS:
+        return False
+    nodes = [NodeView.of(view.graph, node) for node in view.graph.nodes if node.type in ("Conv1D", "Conv2D")]
+    long = {node.inputs[0].dims[1] for node in nodes if not _window(node) and node.inputs[0].dims[1] >= LONG_CHANNELS}
+    return len(long) > MOST_LONG_TEXTS
+
+
 @kernel(
     ("Conv1D", "Conv2D"),
     linear_spec(
@@ -37,6 +50,7 @@ def _moves(view: NodeView) -> str:
 )
 class PointwiseInt8(LinearNode):
     unroll = {"speed": 80, "balanced": 36, "size": 0}  # pairs of taps in the text, of 44 B; 0: it is shared
+    shared = {"speed": 0, "balanced": 0, "compact": 16, "size": 0}  # pairs of taps in a text that many layers share; 0: none
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -58,7 +72,8 @@ class PointwiseInt8(LinearNode):
         data, (output,) = self.inputs[0], self.outputs
         channels, outputs = data.dims[1], output.dims[1]
         stream = pack(self.linear(self.inputs[1].data.reshape(outputs, channels)), quads(channels), has_fpu(self.view))
-        function, text = routine(stream, channels, in_text(self.unroll, self.view))
+        shared = in_text(self.shared, self.view) if _are_many(self.view) else 0
+        function, text = routine(stream, channels, shared or in_text(self.unroll, self.view), shared > 0)
         shape = pixel_pairs(_pixels(self.view), channels, outputs, stream)
         return Call(
             function,

@@ -87,6 +87,7 @@ class Case:
             view.node,
             tuple(with_format(spec.input_spec(i), tensor) for i, tensor in enumerate(view.inputs)),
             tuple(with_format(spec.output_spec(i), tensor) for i, tensor in enumerate(view.outputs)),
+            graph=view.graph,
             objective=view.objective,
             features=self.features,
         )

@@ -75,6 +75,17 @@ EDGES = [
     (1, 8, (6, 1), 8, (3, 1), 2, 1, (1, 0), 8),
     (1, 8, (6, 1), 5, (3, 1), 2, 1, (1, 0), 1),
 ]
+# Depthwise layers whose weights are bytes in flash where that is asked for: in registers and not, an odd number of words.
+NARROW = [
+    (1, 16, (6, 7), 16, (3, 3), 1, 1, (1, 1), 16),
+    (1, 17, (5, 6), 17, (3, 3), 2, 1, (1, 1), 17),
+    (2, 16, (9, 9), 16, (5, 5), 2, 1, (2, 1), 16),
+    (1, 20, (8, 8), 20, (5, 5), 1, 1, (2, 2), 20),
+    (1, 16, (15, 1), 16, (15, 1), 1, 1, (0, 0), 16),
+    (1, 16, (24,), 16, (10,), 2, 1, (4, 5), 16),
+    (1, 16, (12,), 16, (3,), 1, 1, (1, 1), 16),
+    (1, 16, (12,), 16, (2,), 2, 1, (0, 1), 16),
+]
 
 
 def int8_case(seed, batch, channels, spatial, outputs, kernel, stride, dilation, pads, groups):
@@ -169,6 +180,10 @@ def extreme_cases():
             yield case(operator, [data, weights, offsets], [random.int8(*data.dims)], quantization=per_tensor(scale_out, -1))
 
 
+def narrow_cases():
+    return [built_for(int8_case(seed, *edge), "size") for seed, edge in enumerate(NARROW)]
+
+
 def candidates():
     """Cases that a kernel of the library may refuse; every objective has its share."""
     edges = [built_for(int8_case(0, *edge), "balanced") for edge in EDGES]
@@ -177,7 +192,7 @@ def candidates():
     wide = (random_edge(seed, is_wide=True) for seed in range(5000, 5000 + WIDE_CASES))
     randoms += [int8_case(seed, *edge) for seed, edge in enumerate(wide) if edge]
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
-    return [*edges, *others, *extreme_cases(), *halfword_cases()]
+    return [*edges, *others, *extreme_cases(), *halfword_cases(), *narrow_cases()]
 
 
 def sample():

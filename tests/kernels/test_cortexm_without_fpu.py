@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import every_kernel
@@ -18,13 +19,41 @@ import test_cortexm_grouped
 import test_cortexm_linear
 import test_stack
 import test_strict_warnings
-from cortexm_harness import BOARD_WITHOUT_FPU, PORTABLE, run, without_fpu
+from cortexm_harness import BOARD_WITHOUT_FPU, PORTABLE, Case, built_for, run, without_fpu
 from every_kernel import KernelCall
 
+from aidge_build.graph.view import GraphView
 from aidge_build.toolchain import disassemble
 
 STRESS = "AIDGE_STRESS" in os.environ
 pytestmark = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
+
+
+def narrow_cases():
+    """Depthwise layers whose weights are bytes in flash; every form of requantization has its share."""
+    for seed, edge in enumerate(test_cortexm_linear.NARROW):
+        yield built_for(test_cortexm_linear.int8_case(seed, *edge), "balanced")
+        yield built_for(test_cortexm_linear.int8_case(seed + 1, *edge), "size")
+
+
+def shared_cases():
+    """Pointwise layers of a graph in which pixels have many different numbers of channels: they share one text."""
+    for seed, channels in enumerate((16, 20, 32, 36, 68, 64)):
+        made = test_cortexm_linear.int8_case(seed, 1, channels, (3, 1 + seed), 7 + seed % 2, (1, 1), 1, 1, (0, 0), 1)
+        yield Case(replace(made.view, graph=_graph(made.view, (16, 24, 40))), made.values)
+
+
+def _graph(view, others):
+    """The node beside pointwise layers of other numbers of channels, which nobody computes."""
+    nodes, tensors = [view.node], [tensor for tensor in (*view.inputs, *view.outputs) if tensor is not None]
+    for channels in others:
+        data, output = (tensor.with_(name=f"{tensor.name}{channels}") for tensor in (view.inputs[0], view.outputs[0]))
+        tensors += [data.with_(dims=(1, channels, 1, 1)), output]
+        nodes.append(view.node.with_(name=f"of_{channels}", inputs=(data.name, *view.node.inputs[1:]), outputs=(output.name,)))
+    inputs = tuple(node.inputs[0] for node in nodes)
+    return GraphView(
+        "many", tuple(nodes), {tensor.name: tensor for tensor in tensors}, inputs, tuple(node.outputs[0] for node in nodes)
+    )
 
 
 @functools.cache
@@ -33,6 +62,8 @@ def candidates():
     every = [
         *test_cortexm_linear.candidates()[:: 1 if STRESS else 13],
         *test_cortexm_linear.extreme_cases(),
+        *narrow_cases(),
+        *shared_cases(),
         *test_cortexm_grouped.candidates()[:: 1 if STRESS else 23],
         *test_cortexm_elementwise.candidates()[:: 1 if STRESS else 11],
     ]
@@ -92,6 +123,23 @@ def test_the_texts_compile_without_a_warning(core, optimization, compiler, langu
     flags = [optimization, *test_strict_warnings.WARNINGS, *test_strict_warnings.LANGUAGES[language]]
     done = test_strict_warnings.run([*tool, *flags, "-c", "-o", "/dev/null", "-"], text)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_weights_are_bytes_in_flash_where_flash_is_small():
+    functions = [entry.call.function for entry in without_fpu(narrow_cases())]
+    assert len([name for name in functions if "_bytes" in name]) >= 2 * len(test_cortexm_linear.NARROW) - 2
+    for form in ("_integer_soft_bytes", "_float_soft_bytes", "_soft_bytes", "k5x5_s1x1", "k5x5_s2x2", "k3x3_s2x2", "k3x3_s1x1"):
+        assert any(form in function for function in functions), form
+    spread = built_for(test_cortexm_linear.int8_case(1, *test_cortexm_linear.NARROW[0]), "speed")
+    assert "_bytes" not in without_fpu([spread])[0].call.function
+
+
+def test_pointwise_layers_of_many_numbers_of_channels_share_a_text():
+    cases = without_fpu(shared_cases())
+    assert all("_by_4_" in entry.call.function for entry in cases)
+    assert len({entry.call.function for entry in cases}) < len(cases)
+    alone = without_fpu([Case(replace(entry.view, graph=None), entry.values) for entry in cases])
+    assert not any("_by_4_" in entry.call.function for entry in alone)
 
 
 def test_every_form_of_requantization_is_among_them():

@@ -27,6 +27,7 @@ VERBS = (
     "explain",
     "export",
     "verify",
+    "accuracy",
     "check",
     "run",
     "bench",

@@ -13,6 +13,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.output import write_sources
 from aidge_build.reading import read_json
 from aidge_build.report import attribute, make_document, render_difference, render_page, render_text
+from aidge_build.report.accuracy import accuracy_lines, read_accuracy
 from aidge_build.report.given import COUNTS, PLAN, REPORT
 from aidge_build.sources import Sources
 
@@ -31,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the plan of a model in it: MACs, live bytes and the picture of the arena (repeat)",
     )
     parser.add_argument("--counts", type=Path, metavar="RUN.json", help="what `run --json` printed: instructions per layer")
+    parser.add_argument(
+        "--accuracy", action="append", default=[], type=Path, metavar="F.json", help="what `accuracy --out` wrote (repeat)"
+    )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page, too")
     parser.add_argument(
         "--diff", type=Path, metavar="OLD.json", help="compare with what `report --json` printed before, as Markdown"
@@ -53,13 +57,14 @@ def run(arguments: argparse.Namespace) -> Outcome:
     document = make_document(
         image, claims, attribute(image, claims, regions), plans, measured, stack_of(arguments.elf, image, claims, required=False)
     )
+    measures = [read_accuracy(path) for path in arguments.accuracy]
     if arguments.html:
-        page = render_page(document, arguments.elf.name)
+        page = render_page(document, arguments.elf.name, measures)
         write_sources(Sources({arguments.html.name: page.encode()}, {}), arguments.html.parent)
     if arguments.diff:
         lines = render_difference(
             read_json(arguments.diff, REPORT, "REPORT", "what `report --json` printed"), document, str(arguments.diff)
         ).split("\n")
     else:
-        lines = render_text(document, arguments.items)
-    return Outcome(lines, document)
+        lines = render_text(document, arguments.items) + [line for measure in measures for line in accuracy_lines(measure)]
+    return Outcome(lines, {**document, "accuracy": measures} if measures else document)

@@ -15,3 +15,10 @@ macro(_aidge_options_of_check)
   set(rows BOARD:word:--board REGIONS:pairs:--region BOARD_PATH:folders:--board-path SHARES:list:--shares
            WEIGHTS_IN:list:--weights-in QUIET:list:--quiet MAX_STACK:number:--max-stack MAX_FLASH:number:--max-flash)
 endmacro()
+macro(_aidge_options_of_accuracy)
+  set(single BOARD OUT LABELS FLOAT CALIBRATION TASK OUTPUT SAMPLES MIN_TOP1 MAX_LOSS MIN_AUC MAX_MAE MAX_RMSE MIN_R2)
+  set(lists)
+  set(rows LABELS:file:--labels FLOAT:file:--float CALIBRATION:file:--calibration TASK:word:--task OUTPUT:word:--output
+           SAMPLES:number:--samples MIN_TOP1:decimal:--min-top1 MAX_LOSS:decimal:--max-loss MIN_AUC:decimal:--min-auc
+           MAX_MAE:decimal:--max-mae MAX_RMSE:decimal:--max-rmse MIN_R2:decimal:--min-r2)
+endmacro()

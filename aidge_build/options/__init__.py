@@ -2,6 +2,31 @@
 """The one table of options, and what is written from it: arguments of the verbs, names in SCons and CMake, the page."""
 
 from aidge_build.options.arguments import add_options
-from aidge_build.options.table import BOARD_PATH, BUDGET, CHECK, FILES, MODEL, TABLE, Group, Option, options_named
+from aidge_build.options.table import (
+    ACCURACY,
+    BOARD_PATH,
+    BUDGET,
+    CHECK,
+    FILES,
+    LIMITS,
+    MODEL,
+    TABLE,
+    Group,
+    Option,
+    options_named,
+)
 
-__all__ = ["BOARD_PATH", "BUDGET", "CHECK", "FILES", "MODEL", "TABLE", "Group", "Option", "add_options", "options_named"]
+__all__ = [
+    "ACCURACY",
+    "BOARD_PATH",
+    "BUDGET",
+    "CHECK",
+    "FILES",
+    "LIMITS",
+    "MODEL",
+    "TABLE",
+    "Group",
+    "Option",
+    "add_options",
+    "options_named",
+]

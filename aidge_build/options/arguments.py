@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aidge_build.options.table import Option
 
-_TYPES = {"folders": Path, "number": int}
+_TYPES = {"folders": Path, "number": int, "decimal": float}
 
 
 def add_options(parser: argparse.ArgumentParser, options: Iterable[Option]) -> None:

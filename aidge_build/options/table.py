@@ -20,9 +20,10 @@ SCONS, CMAKE = "SCons", "CMake"
 #   folders    several paths, each an option of its own
 #   checkouts  several LIB=FOLDER (a dict in SCons), each an option of its own
 #   number     a whole number
+#   decimal    a number that need not be whole
 #   target     the core: where nobody names one, the front end reads it from the compiler's flags
 #   place      name and folder of what is made: each front end has its own way to say it
-Kind = Literal["word", "list", "pairs", "file", "folders", "checkouts", "number", "target", "place"]
+Kind = Literal["word", "list", "pairs", "file", "folders", "checkouts", "number", "decimal", "target", "place"]
 SEVERAL = ("list", "pairs", "folders", "checkouts")
 
 
@@ -210,7 +211,45 @@ BUDGET = Group(
         ),
     ),
 )
-TABLE = (MODEL, CHECK, BUDGET)
+ACCURACY = Group(
+    "Accuracy",
+    "accuracy",
+    'env.AidgeAccuracy(app_or_model, "test.npz", ...)',
+    "aidge_accuracy(kws LABELS test.npz ...)",
+    (
+        Option(
+            "labels",
+            "samples with class numbers (`labels`) or real values (`targets`), as docs/accuracy.md says",
+            "file",
+            metavar="F.npz",
+            instead={SCONS: "the second argument"},
+            required=True,
+        ),
+        Option("float", "the model before quantization: measured, too, and compared with", "file", metavar="F.onnx"),
+        Option(
+            "calibration",
+            "the samples that quantization saw: those that are measured, too, are counted",
+            "file",
+            metavar="F.npz",
+        ),
+        Option(
+            "task",
+            "what the outputs are for; auto: docs/accuracy.md says how that is seen",
+            values=("auto", "classes", "scores", "anomaly", "regression"),
+            default="auto",
+        ),
+        Option("output", "the output that labels are about (default: the first)", metavar="NAME"),
+        Option("samples", "only the first N samples", "number", metavar="N"),
+        Option("min-top1", "fail when a smaller part of the answers is right, e.g. 0.97", "decimal", metavar="SHARE"),
+        Option("max-loss", "fail when top-1 is further below that of --float, e.g. 0.005", "decimal", metavar="SHARE"),
+        Option("min-auc", "fail when the area under the ROC curve is smaller", "decimal", metavar="AREA"),
+        Option("max-mae", "fail when the mean absolute error of an output is larger", "decimal", metavar="ERROR"),
+        Option("max-rmse", "fail when the root of an output's mean squared error is larger", "decimal", metavar="ERROR"),
+        Option("min-r2", "fail when less of an output's variance is explained", "decimal", metavar="SHARE"),
+    ),
+)
+LIMITS = ("min-top1", "max-loss", "min-auc", "max-mae", "max-rmse", "min-r2")
+TABLE = (MODEL, CHECK, BUDGET, ACCURACY)
 
 
 @dataclass(frozen=True)

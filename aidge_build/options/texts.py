@@ -4,7 +4,20 @@
 from __future__ import annotations
 
 from aidge_build.errors import AidgeError
-from aidge_build.options.table import BUDGET, CHECK, CMAKE, FILES, MODEL, SCONS, SEVERAL, TABLE, VARIABLES, Group, Option
+from aidge_build.options.table import (
+    ACCURACY,
+    BUDGET,
+    CHECK,
+    CMAKE,
+    FILES,
+    MODEL,
+    SCONS,
+    SEVERAL,
+    TABLE,
+    VARIABLES,
+    Group,
+    Option,
+)
 
 COMMAND = "aidge-build options --update ."
 SCONS_TOOL, CMAKE_OPTIONS, PAGE = (
@@ -28,7 +41,7 @@ def with_scons_region(tool: str) -> str:
 def _scons_table() -> str:
     """A literal of plain tuples: the tool imports nothing of ours."""
     lines = ["# What a call takes -> option of `aidge-build`, what becomes of the value, the valid values (none: any).\n"]
-    for name, group in (("OPTIONS", MODEL), ("CHECK_OPTIONS", CHECK)):
+    for name, group in (("OPTIONS", MODEL), ("CHECK_OPTIONS", CHECK), ("ACCURACY_OPTIONS", ACCURACY)):
         rows = [
             f'    "{option.name_in(SCONS)}": ("--{option.name}", "{option.kind}", {_tuple(option.values)}),\n'
             for option in group.options
@@ -43,7 +56,7 @@ def _tuple(words: tuple[str, ...]) -> str:
 
 
 def cmake_options() -> str:
-    """The file that the CMake package includes: two macros, because a variable would be one of the folder that asked first."""
+    """The file that the CMake package includes: macros, because a variable would be one of the folder that asked first."""
     lines = [
         "# SPDX-License-Identifier: MIT\n",
         f"# Written by `{COMMAND}`; do not edit.\n",
@@ -52,6 +65,7 @@ def cmake_options() -> str:
     for macro, first, options in (
         ("_aidge_options_of_model", ("MODEL",), (*FILES, *MODEL.options)),
         ("_aidge_options_of_check", (), (*CHECK.options, *BUDGET.options)),
+        ("_aidge_options_of_accuracy", ("BOARD", "OUT"), ACCURACY.options),
     ):
         here = [option for option in options if option.name_in(CMAKE)]
         single = [*first, *(option.name_in(CMAKE) for option in here if option.kind not in SEVERAL)]

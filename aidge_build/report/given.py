@@ -22,6 +22,27 @@ COUNTS = {
     "cycles_validation?": str,
     "layers": [{"name": str, "instructions?": _NUMBER, "cycles_estimated?": _NUMBER}],
 }
+TOP1 = {"correct": int, "count": int, "share": (int, float), "low": (int, float), "high": (int, float)}
+ERRORS = {"mean_error": (int, float), "mae": (int, float), "rmse": (int, float), "r2": (int, float, NoneType)}
+ACCURACY = {
+    "model": str,
+    "task": str,
+    "output": str,
+    "samples": int,
+    "calibration_samples": _NUMBER,
+    "stages": [
+        {
+            "name": str,
+            "where": str,
+            "top1": (dict, NoneType),
+            "confusion": [[int]],
+            "auc": (int, float, NoneType),
+            "errors": {},
+            "mean_deviation": {},
+        }
+    ],
+    "limits": [{"name": str, "limit": (int, float), "reached": (int, float), "kept": bool}],
+}
 REPORT = {
     "schema": int,
     "stack_bound_bytes?": _NUMBER,

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.resources import files
 
 from aidge_build.render import escaped, render
+from aidge_build.report.accuracy import accuracy_section
 from aidge_build.report.text import known_columns, number, table_rows, total
 from aidge_build.report.treemap import Rectangle, squarify
 from aidge_build.shortening import shortened
@@ -29,7 +31,7 @@ _CLASSES = {
 _SMALLEST = 1.5
 
 
-def render_page(document: dict, title: str) -> str:
+def render_page(document: dict, title: str, measures: Sequence[dict] = ()) -> str:
     """The page; every text that comes from the ELF or the model is escaped."""
     libraries = {layer["library"] for model in document["models"] for layer in model["layers"] if layer["library"]}
     prefixes = (*(f"{model['model']}_" for model in document["models"]), *(f"aidge_{library}_" for library in sorted(libraries)))
@@ -46,6 +48,7 @@ def render_page(document: dict, title: str) -> str:
         title=escaped(title),
         regions=regions,
         models=models,
+        measures=[accuracy_section(measure) for measure in measures],
         stack=stack,
         width=_WIDTH,
         height=_HEIGHT,

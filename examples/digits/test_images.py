@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Writes test_images.h and test_images.c: the 450 test images and their labels, for the firmware.
+"""Writes the 450 test images and their labels: test_images.h and test_images.c for the firmware, test_images.npz for
+`aidge-build accuracy`.
 
-    python test_images.py              write both next to this file
+    python test_images.py              write them next to this file
     python test_images.py --out DIR    write them elsewhere
 
-It needs numpy and scikit-learn. Both files are committed, so that building the firmware needs neither.
+It needs numpy and scikit-learn. The files are committed, so that building the firmware needs neither.
 """
 
 from __future__ import annotations
@@ -80,6 +81,8 @@ def main() -> None:
     _, test = dataset.split()
     (arguments.out / "test_images.h").write_text(header(), encoding="ascii", newline="\n")
     (arguments.out / "test_images.c").write_text(source(test), encoding="ascii", newline="\n")
+    pixels = (test.pixels[:, None] / 16).astype(np.float32)  # [image][1][8][8], from 0 (paper) to 1 (ink)
+    np.savez_compressed(arguments.out / "test_images.npz", x=pixels, labels=test.labels.astype(np.int64))
 
 
 if __name__ == "__main__":

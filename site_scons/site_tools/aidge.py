@@ -19,7 +19,7 @@ Construction variables:
   AIDGE_BUILD    the command, if it is not beside the running Python or on the PATH: a path, or a list of arguments
   AIDGE_BOARD    the board of every model that names none; otherwise the environment's -mcpu and -mfpu decide
   AIDGE_OPTIONS  defaults of AidgeModel's options, for models that are named as sources: {'libs': ['ref']}
-  AIDGECOMSTR, AIDGECHECKCOMSTR    what is printed instead of the command lines
+  AIDGECOMSTR, AIDGECHECKCOMSTR, AIDGEACCURACYCOMSTR    what is printed instead of the command lines
 """
 
 from __future__ import annotations
@@ -77,6 +77,19 @@ CHECK_OPTIONS = {
     "weights_in": ("--weights-in", "list", ()),
     "quiet": ("--quiet", "list", ()),
 }
+ACCURACY_OPTIONS = {
+    "float": ("--float", "file", ()),
+    "calibration": ("--calibration", "file", ()),
+    "task": ("--task", "word", ("auto", "classes", "scores", "anomaly", "regression")),
+    "output": ("--output", "word", ()),
+    "samples": ("--samples", "number", ()),
+    "min_top1": ("--min-top1", "decimal", ()),
+    "max_loss": ("--max-loss", "decimal", ()),
+    "min_auc": ("--min-auc", "decimal", ()),
+    "max_mae": ("--max-mae", "decimal", ()),
+    "max_rmse": ("--max-rmse", "decimal", ()),
+    "min_r2": ("--min-r2", "decimal", ()),
+}
 # </options>
 FLAG_VARIABLES = ("CC", "CCFLAGS", "CFLAGS", "CPPFLAGS", "ASFLAGS", "LINKFLAGS")
 HOST_COMPILER = re.compile(r"(gcc|cc|clang)(-\d+)?(\.exe)?$")
@@ -88,9 +101,10 @@ EMITTERS = ("PROGEMITTER", "LIBEMITTER", "SHLIBEMITTER", "LDMODULEEMITTER")
 
 
 def generate(env):
-    """Adds AidgeModel, AidgeCheck and the suffix .onnx to `env`."""
+    """Adds AidgeModel, AidgeCheck, AidgeAccuracy and the suffix .onnx to `env`."""
     verbose = SCons.Script.ARGUMENTS.get("verbose", "0") not in ("0", "")
     env.SetDefault(AIDGECOMSTR="" if verbose else "AIDGE  $SOURCE -> $TARGET", AIDGECHECKCOMSTR="CHECK  $TARGET")
+    env.SetDefault(AIDGEACCURACYCOMSTR="" if verbose else "ACCURACY  $SOURCE -> $TARGET")
     action = SCons.Action.Action(_command, generator=True, cmdstr="$AIDGECOMSTR")
     env["BUILDERS"]["AidgeGenerate"] = SCons.Builder.Builder(action=action, emitter=_emit, single_source=True)
     env.Append(SCANNERS=[SCons.Scanner.ScannerBase(_external_data, name="AidgeScanner", skeys=[".onnx"])])
@@ -100,6 +114,7 @@ def generate(env):
     env.AddMethod(aidge_model, "AidgeModel")
     env.AddMethod(aidge_check, "AidgeCheck")
     env.AddMethod(aidge_budget, "AidgeBudget")
+    env.AddMethod(aidge_accuracy, "AidgeAccuracy")
     env.AddMethod(aidge_action, "AidgeAction")
     _add_emitters(env)
     _scan_headers_too()
@@ -194,6 +209,48 @@ def aidge_budget(env, elf, max_stack=None, max_flash=None, max_instructions=None
             text = "COUNT  $TARGET" if env.get("AIDGECHECKCOMSTR") else None
             _follow_the_link(target, SCons.Action.Action(_count, cmdstr=text))
     return elf
+
+
+def aidge_accuracy(env, model, labels, board=None, **options):
+    """Measures the model on the samples of `labels`: writes `<name>.accuracy.json`, and fails where a limit is broken.
+
+    `model` is what AidgeModel returned, or a program with one model: that is then not linked before the limits are kept. `board`
+    is emulated (default: the model's; without one only the host computes). The other options are those of `aidge-build accuracy`,
+    by the names in ACCURACY_OPTIONS. Returns the file's node.
+    """
+    options = {name: value for name, value in options.items() if value is not None}
+    _refuse_unknown("AidgeAccuracy", options, ACCURACY_OPTIONS, "board")
+    programs = [] if hasattr(model, "plan") else env.arg2nodes(model, env.fs.File)
+    plans = [plan for program in programs for plan in _plans_of(program)] if programs else [model.plan]
+    if len(plans) != 1:
+        found = f"{len(plans)} models among the sources of {programs[0]}" if programs else "no model"
+        raise SCons.Errors.UserError(f"AidgeAccuracy: there are {found}; give it what AidgeModel returned")
+    plan = plans[0]
+    attributes = plan.attributes
+    words = [word for word in attributes.aidge_arguments if not word.startswith("--name=")]
+    if board:
+        words = [word for word in words if not word.startswith(("--board=", "--cpu=", "--fpu="))] + [f"--board={board}"]
+    for name, (option, kind, _) in ACCURACY_OPTIONS.items():
+        words += [option + "=" + word for word in _option_words(env, name, kind, options.get(name))]
+    samples = env.File(labels)
+    read = [env.File(options[name]) for name, (_, kind, _) in ACCURACY_OPTIONS.items() if kind == "file" and options.get(name)]
+    action = SCons.Action.Action(_accuracy, generator=True, cmdstr="$AIDGEACCURACYCOMSTR")
+    target = plan.dir.File(plan.name[: -len(".plan.json")] + ".accuracy.json")
+    target.attributes.aidge_accuracy = [*words, "--labels=" + _path(samples)]  # before the step, which is asked for its command
+    env.Command(target, [plan.sources[0], samples, *read], action)
+    env.Depends(target, plan.get_executor().get_all_targets())  # what is generated decides what is measured
+    for program in programs:
+        env.Depends(program, target)
+    return target
+
+
+def _accuracy(source, target, env, for_signature):
+    """The command line that measures a model."""
+    words = ["accuracy", "--out=" + str(target[0]), *target[0].attributes.aidge_accuracy, "--", str(source[0])]
+    if for_signature:
+        return [[word.replace("$", "$$") for word in words]]
+    _pass_debug_level(env)
+    return [[SCons.Subst.Literal(word) for word in _require_command(env) + words]]
 
 
 def aidge_action(env, *arguments, comstr=None):
@@ -329,6 +386,8 @@ def _arguments(env, options):
 
 def _option_words(env, name, kind, value):
     """What stands behind an option on the command line, once for each time that it is repeated; paths as an action sees them."""
+    if kind in ("decimal", "number"):
+        return [] if value is None else [str(value)]  # 0 is a limit, too
     if not value:
         return []
     if kind == "folders":

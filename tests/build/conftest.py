@@ -38,7 +38,7 @@ class Run:
     @property
     def steps(self) -> list[str]:
         """The commands that ran, in order: `AIDGE kws.c`, `CC main.o`, `LINK app.elf`, `CHECK app.elf`."""
-        found = re.findall(r"^(AIDGE|CC|LINK|CHECK) +(?:.* -> )?(.*)$", self.output, re.MULTILINE)
+        found = re.findall(r"^(AIDGE|ACCURACY|CC|LINK|CHECK) +(?:.* -> )?(.*)$", self.output, re.MULTILINE)
         return [f"{verb} {Path(target).name}" for verb, target in found]
 
 

@@ -55,6 +55,17 @@ def check(options, elf):
     print(f"       {len(plans)} models")
 
 
+def accuracy(options, model):
+    """`right=0.9` of a model is its top-1; the figures say by what they were measured."""
+    with open(model, encoding="latin-1") as file:
+        fields = dict(line.strip().split("=", 1) for line in file if "=" in line)
+    right, out = float(fields.get("right", 1)), options["--out"][0]
+    samples = {name: open(options[name][0], encoding="utf-8").read() for name in ("--labels", "--float") if name in options}
+    if right < float(options.get("--min-top1", ["0"])[0]):
+        sys.exit(f"{model}: top-1 {right}")
+    write_if_different(out, json.dumps({"options": options, **samples}))
+
+
 def main():
     verb, *words = sys.argv[1:]
     if verb == "--version":
@@ -63,7 +74,7 @@ def main():
     for word in words[: words.index("--")]:
         name, _, value = word.partition("=")
         options.setdefault(name, []).append(value)
-    {"compile": compile_model, "check": check}[verb](options, words[-1])
+    {"compile": compile_model, "check": check, "accuracy": accuracy}[verb](options, words[-1])
 
 
 main()

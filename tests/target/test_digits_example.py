@@ -118,6 +118,8 @@ def test_training_sees_no_test_image(split):
 def test_the_committed_test_images_are_what_the_script_writes(split, tmp_path):
     process = run_script("test_images.py", "--out", tmp_path)
     assert (process.returncode, process.stderr) == (0, "")
+    written, committed = np.load(tmp_path / "test_images.npz"), np.load(EXAMPLE / "test_images.npz")
+    assert all(np.array_equal(written[name], committed[name]) for name in ("x", "labels"))
     for name in ("test_images.c", "test_images.h"):
         assert (EXAMPLE / name).read_bytes() == (tmp_path / name).read_bytes()
 

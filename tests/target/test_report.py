@@ -264,3 +264,30 @@ def test_the_areas_of_a_treemap_are_in_proportion_and_do_not_overlap(sizes):
             across = min(one.left + one.width, two.left + two.width) - max(one.left, two.left)
             down = min(one.top + one.height, two.top + two.height) - max(one.top, two.top)
             assert across < 1e-6 or down < 1e-6
+
+
+def test_the_page_and_the_text_show_the_accuracy(digits, tmp_path):
+    figures = tmp_path / "figures.json"
+    assert aidge_build("accuracy", DIGITS, "--labels", DIGITS.parent / "test_images.npz", "--out", figures).exit_code == 0
+    words = ("report", digits[0], "--board", "stm32f7", "--accuracy", figures, "--html", tmp_path / "report.html")
+    text, page = aidge_build(*words).stdout, (tmp_path / "report.html").read_text()
+    for shown in (text, page):
+        assert "top-1 98.9 % (445 of 450; 95 % interval 97.4 to 99.5 %)" in shown
+    cells = re.findall(r"<td class=.number. style=.background:color-mix[^>]*>([0-9]*)</td>", page)
+    assert len(cells) == 100 and sum(int(cell or 0) for cell in cells) == 450
+    json.dump({**json.loads(figures.read_text()), "model": "<script>"}, figures.open("w"))
+    aidge_build(*words)
+    assert "<script>" not in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    "change", [{"stages": []}, {"task": 1}, {"limits": [{"name": "x"}]}, {"stages": [{"name": "m", "where": "h", "top1": {}}]}]
+)
+def test_figures_that_are_none_are_refused(digits, tmp_path, change):
+    figures = {"model": "m", "task": "classes", "output": "y", "samples": 1, "calibration_samples": None, "limits": []}
+    stage = {"name": "m", "where": "h", "top1": None, "confusion": [], "auc": None, "errors": {}, "mean_deviation": {}}
+    given = {**figures, "stages": [stage], **change}
+    given["stages"] = [{**stage, **one} for one in given["stages"]]
+    (tmp_path / "figures.json").write_text(json.dumps(given))
+    done = aidge_build("report", digits[0], "--board", "stm32f7", "--accuracy", tmp_path / "figures.json")
+    assert done.exit_code == EXIT_BAD_INPUT and done.stderr.count("\n") == 1

@@ -22,7 +22,7 @@ ROWS = (
     ("schedule", "memory"),
     ("program", "placement", "emit"),
     ("request", "compile", "inputs", "quantization"),
-    ("toolchain", "emulate", "report", "verify", "conformance", "bench", "net", "training", "onnx_backend"),
+    ("toolchain", "emulate", "report", "verify", "accuracy", "conformance", "bench", "net", "training", "onnx_backend"),
     ("compat",),
     ("cli", "__main__"),
 )

@@ -30,6 +30,12 @@ TARGETS = (
 _LARGEST = 60_000  # bytes of a model that is damaged: larger ones are the same again
 
 
+ACCURACY = b"""{"model": "m", "task": "classes", "output": "y", "samples": 4, "calibration_samples": 1, "stages": [{"name": "n",
+ "where": "host", "top1": {"correct": 3, "count": 4, "share": 0.75, "low": 0.3, "high": 0.95}, "confusion": [[2, 0], [1, 1]],
+ "auc": 0.9, "errors": {"y": {"mean_error": 0, "mae": 1, "rmse": 1, "r2": null}}, "mean_deviation": {"y": 0.5}}],
+ "limits": [{"name": "min-top1", "limit": 0.7, "reached": 0.75, "kept": true}]}"""
+
+
 class Models:
     """ONNX files: damaged fields, or (`structural` false) damaged bytes."""
 
@@ -127,11 +133,12 @@ def _plans(folder: Path) -> Files:
         ["report", str(program), "--plan", "{}", "--html", str(folder / "page.html"), *MEMORIES],
         ["report", str(program), "--diff", "{}", *MEMORIES],
         ["report", str(program), "--counts", "{}", *MEMORIES],
+        ["report", str(program), "--accuracy", "{}", "--html", str(folder / "page.html"), *MEMORIES],
         ["compile", str(model), "--name", "good", "--out", str(folder)],
         ["plan", "{}"],
     ]
     report = _printed(["report", str(program), "--json", *MEMORIES])
-    return Files(folder, [plan, report], mutations.damaged_json, "good.plan.json", commands)
+    return Files(folder, [plan, report, ACCURACY], mutations.damaged_json, "good.plan.json", commands)
 
 
 def _printed(words: list[str]) -> bytes:
@@ -175,7 +182,10 @@ def _vectors(folder: Path) -> Files:
     numpy.savez(good, x=numpy.ones((1, *dims), numpy.float32))
     numpy.savez_compressed(folder / "small.npz", x=numpy.zeros((1, *dims), numpy.float32), labels=numpy.arange(3))
     seeds = [good.read_bytes(), (folder / "small.npz").read_bytes()]
-    commands = [["export", str(model), "--out", str(folder / "out"), "--io-data", "{}"]]
+    commands = [
+        ["export", str(model), "--out", str(folder / "out"), "--io-data", "{}"],
+        ["accuracy", str(model), "--labels", "{}"],
+    ]
     return Files(folder, seeds, mutations.damaged_bytes, "m.npz", commands)
 
 

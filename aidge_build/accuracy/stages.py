@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""A model on all samples: on the host by the numpy backend, and as firmware on a board, where all of them are one emulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+from aidge_build.accuracy.labelled import LabelledSet, fed, real
+from aidge_build.boards import Board
+from aidge_build.contract.spec import NodeView
+from aidge_build.errors import AidgeError
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.view import GraphView
+from aidge_build.program import Program
+from aidge_build.reference.execution import Execution, prepare
+from aidge_build.terminal import with_progress
+from aidge_build.verify.firmware import execute
+from aidge_build.verify.vectors import Vectors
+
+MOST_PARTS = 10  # how often a pass over all samples says how far it is
+PART = 1 << 28  # multiply-accumulates that are not worth a line: a second or so
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One way to run the model: `name` says which. `raw` are its outputs as stored, `outputs` and `inputs` real values
+    [sample, element]. Counts are per inference; None where nothing counts them."""
+
+    name: str
+    where: str
+    raw: Vectors
+    outputs: Vectors
+    inputs: Vectors
+    instructions: int | None = None
+    peak_bytes: int | None = None
+    flash_bytes: int | None = None
+
+
+def input_quantizations(view: GraphView) -> dict[str, Quantization]:
+    """The quantization of each input that has one scale."""
+    found = {name: view.tensor(name).quantization for name in view.inputs}
+    return {name: one for name, one in found.items() if one is not None and one.per_tensor}
+
+
+def on_host(name: str, view: GraphView, samples: LabelledSet, known: dict[str, Quantization]) -> Stage:
+    """The graph in numpy; `known` are the quantizations of inputs in the quantized model."""
+    vectors = {one: fed(samples, one, view.tensor(one), known.get(one)) for one in view.inputs}
+    return stage(name, "host, numpy backend", view, vectors, outputs_on_host(view, vectors, name))
+
+
+def outputs_on_host(view: GraphView, vectors: Vectors, title: str) -> Vectors:
+    """Every output of the graph for every vector, with a progress line."""
+    execution = prepare(view)
+    count = len(next(iter(vectors.values())))
+    rows = [_run(execution, vectors, index) for index in _announced(count, _work(view) * count, title)]
+    return {name: numpy.stack([row[name] for row in rows]) for name in view.outputs}
+
+
+def on_board(program: Program, board: Board, samples: LabelledSet, folder: Path, flags: Sequence[str] = ()) -> Stage:
+    """The firmware of the program on the board, all samples in one run."""
+    view = program.view
+    vectors = {name: fed(samples, name, view.tensor(name), None) for name in view.inputs}
+    execution = execute(program, board, vectors, folder, flags=tuple(flags))
+    counted = execution.result.run_instructions
+    made = stage(board.name, f"board {board.name}", view, vectors, execution.outputs)
+    return Stage(
+        made.name,
+        made.where,
+        made.raw,
+        made.outputs,
+        made.inputs,
+        None if counted is None else round(counted / samples.count),
+        program.peak.peak_bytes,
+        execution.code_bytes + execution.weights_bytes,
+    )
+
+
+def stage(name: str, where: str, view: GraphView, vectors: Vectors, outputs: Vectors) -> Stage:
+    """A stage with the real values of its inputs and outputs."""
+    return Stage(name, where, outputs, _real(view, outputs), _real(view, vectors))
+
+
+def deviations(outputs: Vectors, reference: Vectors) -> dict[str, float]:
+    """The mean absolute difference of each real output from the reference's."""
+    return {
+        name: float(numpy.abs(values - reference[name]).mean())
+        for name, values in outputs.items()
+        if name in reference and reference[name].shape == values.shape
+    }
+
+
+def renamed(outputs: Vectors, names: Sequence[str]) -> Vectors:
+    """Outputs in their order under the names of another model's: exporters and quantizers rename them."""
+    if len(outputs) != len(names):
+        raise AidgeError(f"one model has {len(outputs)} outputs, the other {len(names)}", where="--float", code="USAGE")
+    return outputs if set(outputs) == set(names) else dict(zip(names, outputs.values()))
+
+
+def _real(view: GraphView, tensors: Vectors) -> Vectors:
+    """Real values [sample, element]; integers without a quantization mean themselves."""
+    found = {}
+    for name, values in tensors.items():
+        quantization = view.tensor(name).quantization
+        is_known = quantization is not None and quantization.per_tensor and values.dtype.kind in "iu"
+        decoded = real(values, quantization) if quantization is not None and is_known else values.astype(numpy.float64)
+        found[name] = decoded.reshape(len(values), -1)
+    return found
+
+
+def _run(execution: Execution, vectors: Vectors, index: int) -> dict[str, numpy.ndarray]:
+    context = execution.forward(execution.context({}), {name: values[index] for name, values in vectors.items()})
+    return {name: context[name] for name in execution.view.outputs}
+
+
+def _work(view: GraphView) -> int:
+    return sum(NodeView.of(view, node).multiply_accumulates for node in view.nodes)
+
+
+def _announced(count: int, work: int, title: str) -> Iterator[int]:
+    """The numbers of all samples; where there is much work, with a line now and then."""
+    parts = min(MOST_PARTS, count, work // PART)
+    if parts < 2:
+        yield from range(count)
+        return
+    edges = [count * part // parts for part in range(parts + 1)]
+    for first, last in with_progress(
+        "RUN", list(zip(edges, edges[1:])), lambda part: f"{title}: {part[0]:,} of {count:,} samples are done"
+    ):
+        yield from range(first, last)

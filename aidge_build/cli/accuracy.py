@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""The verb `accuracy`: how often a model is right, before quantization, after it, and as firmware; limits fail the build."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from aidge_build.accuracy.document import Judged, document, lines
+from aidge_build.accuracy.gate import verdicts
+from aidge_build.accuracy.labelled import LabelledSet, labelled_set, model_samples, shared_samples
+from aidge_build.accuracy.stages import Stage, input_quantizations, on_board, on_host, renamed
+from aidge_build.accuracy.task import judged, task_of
+from aidge_build.boards import load_board
+from aidge_build.cli.outcome import Outcome
+from aidge_build.compile import build_program, import_model
+from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
+from aidge_build.graph.view import GraphView
+from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
+from aidge_build.options import ACCURACY, LIMITS, add_options
+from aidge_build.output import write_files
+from aidge_build.request import CompileRequest
+from aidge_build.verify.compare import compare
+from aidge_build.verify.vectors import Vectors, read_npz
+
+SUMMARY = "how often a model is right: float, quantized, and on the emulated board"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model_arguments(parser)
+    add_options(parser, ACCURACY.options)
+    parser.add_argument("--flag", action="append", default=[], metavar="FLAG", help="one more compiler flag, e.g. --flag=-O3")
+    parser.add_argument(
+        "--out", type=Path, metavar="F.json", help="write the figures there (for `report --accuracy`), unless a limit is broken"
+    )
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    limits = {name: value for name in LIMITS if (value := getattr(arguments, name.replace("-", "_"))) is not None}
+    request = load(arguments, NAME_TO_LOOK_AT)
+    view = import_model(request)[0]
+    arrays = read_npz(Path(arguments.labels))
+    try:
+        samples = _first(labelled_set(arrays, view), arguments.samples)
+    except AidgeError as error:
+        raise error.within(arguments.labels)
+    stages = _stages(arguments, request, view, samples)
+    first = stages[0]
+    task = task_of(samples, first.outputs, first.inputs, arguments.task, arguments.output or "")
+    found = [Judged(stage, judged(task, samples, stage.outputs, stage.inputs)) for stage in stages]
+    reached = verdicts(limits, found[-1].figures, found[0].figures if arguments.float else None)
+    data = document(arguments.model, task, found, reached, samples.count, _shared(arguments, view, samples), _differing(stages))
+    failed = bool(data["differing_values"]) or not all(verdict.kept for verdict in reached)
+    _write(arguments.out, data, failed)
+    return Outcome(lines(found, data), data, EXIT_CHECK_FAILED if failed else 0)
+
+
+def _stages(arguments: argparse.Namespace, request: CompileRequest, view: GraphView, samples: LabelledSet) -> list[Stage]:
+    """Float model, model on the host, firmware: what is named of them. The float model's outputs get the model's names."""
+    known = input_quantizations(view)
+    stages = []
+    if arguments.float:
+        model, external = read_model_file(Path(arguments.float))
+        before, _ = import_model(replace(request, model=model, external=external, file_name=arguments.float))
+        stage = on_host("float", before, _renamed_inputs(samples, before), _renamed_known(known, before))
+        stages.append(replace(stage, outputs=renamed(stage.outputs, view.outputs)))
+    stages.append(on_host("model", view, samples, known))
+    if arguments.board:
+        board = load_board(arguments.board, arguments.board_path)
+        with tempfile.TemporaryDirectory() as folder:
+            stages.append(on_board(build_program(request), board, samples, Path(folder), arguments.flag))
+    return stages
+
+
+def _renamed_inputs(samples: LabelledSet, view: GraphView) -> LabelledSet:
+    """The same samples under the input names of another model: exporters and quantizers rename them, and keep their order."""
+    if set(samples.inputs) == set(view.inputs) or len(samples.inputs) != len(view.inputs):
+        return samples
+    return replace(samples, inputs=dict(zip(view.inputs, samples.inputs.values())))
+
+
+def _renamed_known(known: dict, view: GraphView) -> dict:
+    if set(known) <= set(view.inputs) or len(view.inputs) != 1:
+        return known
+    return dict(zip(view.inputs, known.values()))
+
+
+def _first(samples: LabelledSet, count: int | None) -> LabelledSet:
+    if count is None:
+        return samples
+    if count < 1:
+        raise AidgeError(f"wants a positive number, got {count}", where="--samples", code="USAGE")
+
+    def cut(arrays: Vectors) -> Vectors:
+        return {name: values[:count] for name, values in arrays.items()}
+
+    labels = None if samples.labels is None else samples.labels[:count]
+    return replace(samples, inputs=cut(samples.inputs), labels=labels, targets=cut(samples.targets))
+
+
+def _shared(arguments: argparse.Namespace, view: GraphView, samples: LabelledSet) -> int | None:
+    if not arguments.calibration:
+        return None
+    try:
+        return shared_samples(model_samples(read_npz(Path(arguments.calibration)), view), samples.inputs)
+    except AidgeError as error:
+        raise error.within(arguments.calibration)
+
+
+def _differing(stages: list[Stage]) -> int | None:
+    """Values of the firmware beyond what the contract allows against the same model on the host."""
+    host, board = stages[-2:] if len(stages) > 1 else (None, None)
+    if host is None or board is None or host.name != "model":
+        return None
+    return sum(compare(name, values, host.raw[name]).differing_values for name, values in board.raw.items())
+
+
+def _write(path: Path | None, data: dict, failed: bool) -> None:
+    """A build takes a file that is there for done: one that failed leaves none."""
+    if path is None:
+        return
+    if failed:
+        path.unlink(missing_ok=True)
+    else:
+        write_files({path: (json.dumps(data, indent=1) + "\n").encode()})

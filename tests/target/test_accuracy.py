@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: MIT
+"""How often the digits network is right: on the host and on the emulated board, all 450 images, with limits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy
+import pytest
+
+from tests.command import aidge_build
+from tests.models import model
+from tests.programs import needs_cross_compiler
+
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
+MODEL, IMAGES = DIGITS / "digits.onnx", DIGITS / "test_images.npz"
+
+
+def accuracy(*words):
+    return aidge_build("accuracy", MODEL, "--labels", IMAGES, *words)
+
+
+@needs_cross_compiler
+def test_all_digits_are_answered_on_the_board_as_on_the_host(tmp_path):
+    done = accuracy("--board", "stm32f7", "--min-top1", "0.9888", "--out", tmp_path / "figures.json", "--json")
+    assert done.exit_code == 0, done.stderr
+    data = done.json
+    host, board = data["stages"]
+    assert (data["task"], data["samples"], data["differing_values"]) == ("classes", 450, 0)
+    for stage in (host, board):
+        assert (stage["top1"]["correct"], stage["top1"]["count"]) == (445, 450)
+        assert [round(stage["top1"][name], 4) for name in ("low", "high")] == [0.9743, 0.9952]
+        assert sum(map(sum, stage["confusion"])) == 450
+        assert sum(row[index] for index, row in enumerate(stage["confusion"])) == 445
+    assert (board["name"], board["same_answers"], board["mean_deviation"]) == ("stm32f7", 450, {"scores": 0.0})
+    assert board["instructions"] > 50_000 and host["instructions"] is None
+    written = json.loads((tmp_path / "figures.json").read_text())
+    assert written == {key: value for key, value in data.items() if key != "ok"}
+
+
+def test_a_broken_limit_ends_with_its_figure_and_leaves_no_file(tmp_path):
+    out = tmp_path / "figures.json"
+    out.write_text("of an earlier build")
+    done = accuracy("--min-top1", "0.99", "--out", out)
+    assert done.exit_code == 1 and not out.exists()
+    assert "FAILED: --min-top1 0.99, reached 0.988889" in done.stdout
+    assert "top-1 98.9 % (445 of 450; 95 % interval 97.4 to 99.5 %)" in done.stdout
+
+
+def test_images_that_calibration_saw_are_counted(tmp_path):
+    images = numpy.load(IMAGES)["x"]
+    numpy.savez(tmp_path / "seen.npz", x=numpy.concatenate([images[100:103], 1 - images[:5]]))
+    done = accuracy("--samples", "200", "--calibration", tmp_path / "seen.npz")
+    assert "WARNING: 3 of the samples are in the calibration data, too" in done.stdout and done.exit_code == 0
+    numpy.savez(tmp_path / "seen.npz", x=1 - images[:5])
+    assert "WARNING" not in accuracy("--samples", "200", "--calibration", tmp_path / "seen.npz").stdout
+
+
+def test_the_first_samples_alone_are_measured_when_they_are_asked_for():
+    assert accuracy("--samples", "20", "--json").json["stages"][0]["top1"]["count"] == 20
+
+
+@pytest.fixture
+def regression(tmp_path) -> tuple[Path, Path]:
+    """y = x W in float, and the same with weights a little off; three samples with targets."""
+    random = numpy.random.default_rng(0)
+    weights, x = random.normal(size=(4, 2)).astype(numpy.float32), random.normal(size=(3, 1, 4)).astype(numpy.float32)
+    for name, values in (("float.onnx", weights), ("model.onnx", weights + numpy.float32(0.01))):
+        text = model("y = MatMul(x, w)", inputs="float[1,4] x", outputs="float[1,2] y", constants={"w": values})
+        (tmp_path / name).write_bytes(text)
+    numpy.savez(tmp_path / "test.npz", x=x[:, 0], targets=(x @ weights)[:, 0])
+    return tmp_path / "model.onnx", tmp_path / "test.npz"
+
+
+def test_real_values_have_errors_and_a_deviation_from_the_float_model(regression):
+    path, labels = regression
+    done = aidge_build("accuracy", path, "--labels", labels, "--float", path.parent / "float.onnx", "--board", "host", "--json")
+    before, host, board = done.json["stages"]
+    assert before["errors"]["y"]["mae"] < 1e-6 and before["errors"]["y"]["r2"] > 0.999999
+    wanted = float(numpy.abs(numpy.load(labels)["x"].sum(1) * 0.01).mean())
+    for stage in (host, board):
+        assert stage["errors"]["y"]["mae"] == pytest.approx(wanted, rel=1e-3)
+        assert stage["mean_deviation"]["y"] == pytest.approx(wanted, rel=1e-3)
+    broken = aidge_build("accuracy", path, "--labels", labels, "--max-mae", wanted / 2)
+    assert broken.exit_code == 1 and "FAILED: --max-mae" in broken.stdout
+
+
+@pytest.mark.parametrize(
+    "arrays, words, message",
+    [
+        ({"labels": numpy.array([1])}, (), "there is no array for input 'image'"),
+        ({"x": numpy.zeros((1, 8, 8), numpy.float32)}, (), "there is no array 'labels' or 'targets'"),
+        (
+            {"x": numpy.zeros((1, 9), numpy.float32), "labels": numpy.array([1])},
+            (),
+            "have dims [9], the model takes [1, 1, 8, 8]",
+        ),
+        (
+            {"x": numpy.zeros((1, 64), numpy.float32), "labels": numpy.array([10])},
+            (),
+            "a label is 10, output 'scores' has 10 values",
+        ),
+        ({"x": numpy.zeros((1, 64), numpy.float32), "labels": numpy.array([1])}, ("--max-mae", "1"), "no such figure"),
+        ({"x": numpy.zeros((1, 64), numpy.float32), "labels": numpy.array([1])}, ("--output", "none"), "has no output 'none'"),
+    ],
+    ids=["no input", "no labels", "dims", "label", "figure", "output"],
+)
+def test_what_cannot_be_measured_is_refused_in_one_line(tmp_path, arrays, words, message):
+    numpy.savez(tmp_path / "test.npz", **arrays)
+    done = aidge_build("accuracy", MODEL, "--labels", tmp_path / "test.npz", *words)
+    assert done.exit_code == 2 and done.stdout == ""
+    assert message in done.stderr and done.stderr.count("\n") == 1

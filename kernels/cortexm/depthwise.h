@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "blocks.h"
 #include "dense.h"
 
 /* A depthwise convolution, 4 channels at a time, through a buffer of rows: [row][4 channels][pairs of pixels] as int16. */
@@ -16,25 +17,6 @@ typedef struct {
     int32_t source, count;
 } aidge_cortexm_band;
 
-static void aidge_cortexm_words(uint32_t *target, const uint32_t *source, int32_t count)
-{
-    for (; count >= 4; count -= 4) {
-        const uint32_t a = source[0];
-        const uint32_t b = source[1];
-        const uint32_t c = source[2];
-        const uint32_t d = source[3];
-        target[0] = a;
-        target[1] = b;
-        target[2] = c;
-        target[3] = d;
-        source += 4;
-        target += 4;
-    }
-    for (; count > 0; count--) {
-        *target++ = *source++;
-    }
-}
-
 static void aidge_cortexm_pads(uint32_t *target, uint32_t fill, int32_t count)
 {
     for (; count > 0; count--) {
@@ -42,8 +24,18 @@ static void aidge_cortexm_pads(uint32_t *target, uint32_t fill, int32_t count)
     }
 }
 
-/* Prepare the buffer for output rows y..y + lines - 1: rows of the band before move up, rows outside the image are filled. Not
- * inlined: at -O3 it has much on the stack, while the assembly saves all registers there. */
+/* Before the band at output row y: rows of the band before it that it sees move up. */
+__attribute__((unused)) /* layers of one band keep none */
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_keep_rows(const aidge_cortexm_depthwise *shape, uint32_t *words, int32_t y)
+{
+    const int32_t overlap = shape->extent - shape->stride_height;
+    if ((y > 0) && (overlap > 0)) {
+        aidge_cortexm_move_words(words, words + shape->band * shape->stride_height * shape->row_words, overlap * shape->row_words);
+    }
+}
+
+/* Prepare the buffer for output rows y..y + lines - 1, of which rows of the band before are there already: rows outside the image
+ * are filled. Not inlined: at -O3 it has much on the stack, while the assembly saves all registers there. */
 AIDGE_CORTEXM_NOINLINE aidge_cortexm_band aidge_cortexm_band_of(const aidge_cortexm_depthwise *shape, uint32_t *words,
                                                                 uint32_t fill, int32_t y, int32_t lines)
 {
@@ -54,9 +46,6 @@ AIDGE_CORTEXM_NOINLINE aidge_cortexm_band aidge_cortexm_band_of(const aidge_cort
     aidge_cortexm_band band;
     int32_t first = top + kept;
     int32_t last = end < shape->in_height ? end : shape->in_height;
-    if (kept > 0) {
-        aidge_cortexm_words(words, words + shape->band * shape->stride_height * shape->row_words, kept * shape->row_words);
-    }
     if (first < 0) {
         const int32_t above = (end < 0 ? end : 0) - first;
         aidge_cortexm_pads(words + (first - top) * shape->row_words, fill, above * shape->row_words);

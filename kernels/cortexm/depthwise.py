@@ -20,6 +20,7 @@ from .depthwise_sums import REGISTERS, sums
 from .depthwise_weights import load_weights, place_for_weights, unpack_weights
 from .offsets import plus
 
+LARGEST_STEP = 255  # by which a load or store of one number moves its pointer
 WAITING = {  # in FPU registers; s2 and s3 are for the requantization
     "bias": 0,
     "bias_again": 1,
@@ -42,21 +43,28 @@ def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
     plane = layer.plane
     (height, width), pads = plane.kernel, plane.pads
     gather = f"aidge_cortexm_depthwise_gather_{plane.in_channels}x{plane.in_size[1]}_p{pads[1]}_w{layer.pairs}"
-    gather += "" if form.has_fpu else "_soft"
+    quads = form.together // 2 + 1
+    gather += f"{'' if form.has_fpu else '_soft'}_u{quads}"
     band = (
         f"aidge_cortexm_depthwise_band_{plane.in_channels}x{plane.out_size[1]}_k{height}x{width}"
         f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{form.variant}"
         f"{'_single' if plane.out_size[0] == 1 else ''}"
     )
     name = band.replace("_band_", "_int8_") + f"_i{plane.in_size[1]}p{pads[1]}{'' if layer.is_one_band else '_bands'}"
-    return name, (gather_text(layer, gather, form.has_fpu), _band_text(layer, band, form), _layer_text(layer, name, gather, band))
+    return name, (
+        gather_text(layer, gather, form.has_fpu, quads),
+        _band_text(layer, band, form),
+        _layer_text(layer, name, gather, band),
+    )
 
 
 _BANDS = """\
             for (y = 0; y < shape->out_height; y += shape->band) {{
                 const int32_t left = shape->out_height - y;
                 const int32_t lines = left < shape->band ? left : shape->band;
-                const aidge_cortexm_band band = aidge_cortexm_band_of(shape, words, fill, y, lines);
+                aidge_cortexm_band band;
+                aidge_cortexm_keep_rows(shape, words, y);
+                band = aidge_cortexm_band_of(shape, words, fill, y, lines);
                 if (band.count > 0) {{
                     {gather}(input + band.source + group[0], band.target, band.count, (uint32_t)stream[2]);
                 }}
@@ -132,7 +140,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         rows.print(
             2,
             rows.together,
-            lambda two, pair: integer_form(code, form.shift, two, 2 * pair * plane.in_channels, plane.in_channels),
+            lambda two, place: integer_form(code, form.shift, two, place, plane.in_channels),
         )
     if form.is_mixed:
         code("b 8f")
@@ -150,7 +158,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         rows.print(
             6,
             rows.rounded_together,
-            lambda two, pair: rounded(two, 2 * pair * plane.in_channels, plane.in_channels),
+            lambda two, place: rounded(two, place, plane.in_channels),
         )
     if form.is_mixed:
         code.label(8)
@@ -206,6 +214,7 @@ class _Rows:
         self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
         forms = [self.together] * form.has_integers + [self.rounded_together] * form.has_floats
         self.stay = self.is_single and not any(self._split(together)[1] for together in forms)  # what words and output are
+        self.moves = not self.stay and layer.plane.in_channels <= LARGEST_STEP  # stores move the output
         ahead, body = self._split(forms[0])
         waiting = 1 + (self.pairs - ahead) // body if body else int(not self.is_single)  # instructions, where the end waits
         self.keeps_bias = self.pairs + self.is_odd > waiting
@@ -221,44 +230,51 @@ class _Rows:
             self.code(f"add {end}, {{output}}, r11")
             self.code.put("rows_end", end)
 
-    def print(self, label: int, together: int, requantize: Callable[[bool, int], None]) -> None:
+    def print(self, label: int, together: int, requantize: Callable[[bool, int | None], None]) -> None:
         """The rows, with at most `together` pairs of outputs in the text; labels `label` and `label + 1`."""
         code, layer, plane = self.code, self.layer, self.layer.plane
         pair_bytes, channels = 4 * plane.strides[1], plane.in_channels
         pairs, (ahead, body) = self.pairs, self._split(together)
-        done = ahead
+        row = 4 * plane.strides[0] * layer.row_words
+        moved = 0 if self.is_single or body or row > LARGEST_STEP else row  # by the first load of a row
         if not self.is_single:
             code.label(label, "an output row")
         if body:
             _end_of_row(code, pairs * pair_bytes, "x0" if self.keeps_bias else "end")
             if self.keeps_bias:
                 code.put("row_end", "{x0}")
-        for pair in range(ahead):
-            sums(code, layer, True, pair * pair_bytes, self.keeps_bias)
-            requantize(True, pair)
+        at_words, at_output = self._pairs(ahead, ahead * pair_bytes if body else moved, requantize)
         if body:
-            plus(code, "r0", ahead * pair_bytes)
-            plus(code, "r1", 2 * ahead * channels)
+            plus(code, "r1", at_output)
             code.label(label + 1, f"{2 * body} outputs")
-            for pair in range(body):
-                sums(code, layer, True, pair * pair_bytes, self.keeps_bias)
-                requantize(True, pair)
-            plus(code, "r0", body * pair_bytes)
-            plus(code, "r1", 2 * body * channels)
+            _, at_output = self._pairs(body, body * pair_bytes, requantize)
+            plus(code, "r1", at_output)
             self._compare("words", "row_end")
             code(f"bne {label + 1}b")
-            done = 0
-        if plane.out_size[1] % 2:
-            sums(code, layer, False, done * pair_bytes, self.keeps_bias)
-            requantize(False, done)
+            at_words = at_output = 0
+        if self.is_odd:
+            sums(code, layer, False, at_words, self.keeps_bias, moved if self.pairs == 0 else 0)
+            requantize(False, None if self.moves else at_output)
         if self.is_single:
             return
-        plus(code, "r0", 4 * plane.strides[0] * layer.row_words - (pairs - done) * pair_bytes)
-        plus(code, "r1", (plane.out_size[1] - 2 * (pairs - done)) * channels)
+        plus(code, "r0", row - (pairs * pair_bytes if body else moved))
+        plus(code, "r1", 0 if self.moves else at_output + self.is_odd * channels)
         if body and not self.keeps_bias:
             code.get("{end}", "rows_end")
         self._compare("output", "rows_end")
         code(f"bne {label}b")
+
+    def _pairs(self, count: int, advance: int, requantize: Callable[[bool, int | None], None]) -> tuple[int, int]:
+        """Pairs of outputs, of which the first load moves the words by `advance`. Returns how far behind the pointers the next
+        activations and outputs are."""
+        plane = self.layer.plane
+        pair_bytes, outputs = 4 * plane.strides[1], 0 if self.moves else 2 * plane.in_channels
+        for pair in range(count):
+            moved = advance if pair else 0
+            first = advance if not pair else 0
+            sums(self.code, self.layer, True, pair * pair_bytes - moved, self.keeps_bias, first)
+            requantize(True, None if self.moves else pair * outputs)
+        return count * pair_bytes - (advance if count else 0), count * outputs
 
     def _compare(self, register: str, end: str) -> None:
         if self.keeps_bias:

@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 from .assembly import Routine, Waiting
+from .dense import split_steps
 from .depthwise_layout import LARGEST_OFFSET, Depthwise
 
 GATHER_PARAMETERS = "const int8_t *source, uint32_t *target, int32_t rows, uint32_t fill"
 LARGEST_PAIR_OFFSET = 1020  # of a store of two words
 
 
-def gather_text(layer: Depthwise, name: str, has_fpu: bool) -> str:
-    """A function that unpacks rows of 4 channels into planes of pixel pairs."""
+def gather_text(layer: Depthwise, name: str, has_fpu: bool, together: int) -> str:
+    """A function that unpacks rows of 4 channels into planes of pixel pairs; at most `together` times 4 pixels of the middle of a
+    row stand in the text, or 3."""
     plane = layer.plane
     width, pad, channels = plane.in_size[1], plane.pads[1], plane.in_channels
     columns = min(width, 2 * layer.pairs - pad)  # of a row that anything reads
@@ -28,18 +30,22 @@ def gather_text(layer: Depthwise, name: str, has_fpu: bool) -> str:
         alike = index
         while alike < len(quads) and len(quads[alike]) == 4 and None not in quads[alike]:
             alike += 1
-        count = alike - index
-        if count > 3:
-            code.constant("r2", 8 * count)
+        ahead, body = split_steps(alike - index, max(together, 3), start=0)
+        if body:
+            for quad in range(index, index + ahead):
+                _gather_quad(code, quads[quad], 8 * quad - advanced, layer.pairs, channels)
+            index += ahead
+            code.constant("r2", 8 * (alike - index))
             code("add r2, r2, {target}")
             code.put("quads_end", "r2")
-            code.label(2, f"{count} times 4 pixels")
-            _gather_quad(code, quads[index], 8 * index - advanced, layer.pairs, channels)
+            code.label(2, f"{(alike - index) // body} times {4 * body} pixels")
+            for quad in range(index, index + body):
+                _gather_quad(code, quads[quad], 8 * quad - advanced, layer.pairs, channels)
             code.get("r2", "quads_end")
-            code("add {target}, {target}, #8")
+            _add(code, "target", 8 * body)
             code("cmp {target}, r2")
             code("bne 2b")
-            advanced += 8 * count
+            advanced += 8 * (alike - index)
             index = alike
         else:
             _gather_quad(code, quads[index], 8 * index - advanced, layer.pairs, channels)

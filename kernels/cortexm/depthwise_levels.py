@@ -47,13 +47,14 @@ def near_factor(code: Routine) -> None:
     code("lsr {factor}, {factor}, {x0}")
 
 
-def integer_form(code: Routine, shift: int, two: bool, place: int, channels: int) -> None:
+def integer_form(code: Routine, shift: int, two: bool, place: int | None, channels: int) -> None:
+    """Sums of which the integer form is proved; `place` and `channels` as of `store`."""
     sums = ("sum0", "sum1")[: 1 + two]
     for name in sums:
         code(f"smmul {{{name}}}, {{{name}}}, {{factor}}")
     for name in sums:
         code(f"ssat {{{name}}}, #8, {{{name}}}, asr #{shift + HIGH_SHIFT}")
-    _store(code, two, place, channels)
+    store(code, sums, place, channels)
 
 
 class FloatForm:
@@ -62,7 +63,7 @@ class FloatForm:
     def __init__(self, code: Routine, form: Form):
         self.code, self.is_clamped = code, form.is_clamped
 
-    def __call__(self, two: bool, place: int, channels: int) -> None:
+    def __call__(self, two: bool, place: int | None, channels: int) -> None:
         """Of two outputs, or of the first."""
         code = self.code
         sums, cells = ("sum0", "sum1")[: 1 + two], ("s2", "s3")[: 1 + two]
@@ -85,7 +86,7 @@ class FloatForm:
                     code(f"cmp {{{name}}}, {{{limit}}}")
                     code(f"it {condition}")
                     code(f"mov{condition} {{{name}}}, {{{limit}}}")
-        _store(code, two, place, channels)
+        store(code, sums, place, channels)
 
 
 class NearForm:
@@ -96,12 +97,12 @@ class NearForm:
     def __init__(self, code: Routine, form: Form):
         self.code, self.form, self.places = code, form, 0
 
-    def __call__(self, two: bool, place: int, channels: int) -> None:
+    def __call__(self, two: bool, place: int | None, channels: int) -> None:
         """Of two outputs, or of the first."""
         for number, name in enumerate(("sum0", "sum1")[: 1 + two]):
             self._level(name)
             dense.limit(self.code, self.form.is_clamped)
-            self.code(f"strb {{x1}}, [{{output}}, #{place + number * channels}]")
+            store(self.code, ("x1",), None if place is None else place + number * channels, channels)
 
     def _level(self, name: str) -> None:
         code, exactly = self.code, self.FIRST_LABEL + 2 * self.places
@@ -130,8 +131,7 @@ class NearForm:
         code(f"b {label + 1}b")
 
 
-def _store(code: Routine, two: bool, place: int, channels: int) -> None:
-    """The levels to byte `place` behind the output."""
-    code(f"strb {{sum0}}, [{{output}}, #{place}]")
-    if two:
-        code(f"strb {{sum1}}, [{{output}}, #{place + channels}]")
+def store(code: Routine, levels: tuple[str, ...], place: int | None, channels: int) -> None:
+    """The levels of neighbouring pixels to byte `place` behind the output, or (None) there, and the output moves behind them."""
+    for number, level in enumerate(levels):
+        code(f"strb {{{level}}}, [{{output}}" + (f"], #{channels}" if place is None else f", #{place + number * channels}]"))

@@ -22,17 +22,17 @@ REGISTERS = {
 LARGEST_PAIR_OFFSET = 1020  # of a load of two words
 
 
-def sums(code: Routine, layer: Depthwise, two: bool, place: int, keeps_bias: bool) -> None:
+def sums(code: Routine, layer: Depthwise, two: bool, place: int, keeps_bias: bool, advance: int = 0) -> None:
     """The sums of two neighbouring outputs (or of the first of them), whose activations begin at byte `place`. `keeps_bias`: the
-    bias is in a register."""
+    bias is in a register. `advance`: what the first load of a place 0 adds to the pointer, from which all others then differ."""
     if not keeps_bias:
         code.get("{sum0}, {sum1}" if two else "{sum0}", "bias")
-    multiply = _Multiply(code, "bias" if keeps_bias else "")
+    multiply, words = _Multiply(code, "bias" if keeps_bias else ""), _Words(code, advance)
     for row in range(layer.plane.kernel[0]):
         start = place + 4 * row * layer.plane.dilations[0] * layer.row_words
         weights = row * layer.row_weights
         if layer.overlaps:
-            _load(code, ("x0", "x1"), start)
+            words.load(("x0", "x1"), start)
             multiply("smlad", "sum0", "x0", f"w{weights}")
             if two:
                 multiply("smlatb", "sum1", "x0", f"w{weights}")
@@ -40,9 +40,9 @@ def sums(code: Routine, layer: Depthwise, two: bool, place: int, keeps_bias: boo
             if two:
                 multiply("smlad", "sum1", "x1", f"w{weights + 1}")
         elif layer.wide_stride:
-            _strided_row(code, multiply, layer, start, weights, two)
+            _strided_row(code, multiply, words, layer, start, weights, two)
         else:
-            _dense_row(code, multiply, layer, start, weights, two)
+            _dense_row(code, multiply, words, layer, start, weights, two)
 
 
 class _Multiply:
@@ -58,18 +58,35 @@ class _Multiply:
         self.code(f"{operation} {{{name}}}, {{{activations}}}, {{{weights}}}, {{{addend}}}")
 
 
-def _load(code: Routine, registers: tuple[str, ...], offset: int) -> None:
-    if len(registers) == 2 and offset <= LARGEST_PAIR_OFFSET:
-        code(f"ldrd {{{registers[0]}}}, {{{registers[1]}}}, [{{words}}, #{offset}]")
-    else:
-        for index, register in enumerate(registers):
-            code(f"ldr {{{register}}}, [{{words}}, #{offset + 4 * index}]")
+class _Words:
+    """Loads of activations; the first of them moves the pointer by `advance`, which offsets behind it take into account."""
+
+    def __init__(self, code: Routine, advance: int):
+        self.code, self.advance, self.moved = code, advance, 0
+
+    def load(self, registers: tuple[str, ...], offset: int) -> None:
+        """One or two neighbouring words from byte `offset` on."""
+        if self.advance:
+            place = f"], #{self.advance}"
+            self.advance, self.moved = 0, self.advance
+        else:
+            offset -= self.moved
+            place = f", #{offset}]"
+        if len(registers) == 2 and offset <= LARGEST_PAIR_OFFSET:
+            self.code(f"ldrd {{{registers[0]}}}, {{{registers[1]}}}, [{{words}}{place}")
+        elif len(registers) == 2:
+            for index, register in enumerate(registers):
+                self.code(f"ldr {{{register}}}, [{{words}}, #{offset + 4 * index}]")
+        else:
+            self.code(f"ldr {{{registers[0]}}}, [{{words}}{place}")
 
 
-def _dense_row(code: Routine, multiply: _Multiply, layer: Depthwise, start: int, weights: int, two: bool) -> None:
+def _dense_row(
+    code: Routine, multiply: _Multiply, activations: _Words, layer: Depthwise, start: int, weights: int, two: bool
+) -> None:
     for word in range(layer.steps):
         if word % 2 == 0:
-            _load(code, ("x0", "x1")[: layer.steps - word], start + 4 * word)
+            activations.load(("x0", "x1")[: layer.steps - word], start + 4 * word)
         even, odd = f"w{weights + 2 * word}", f"w{weights + 2 * word + 1}"
         if not layer.in_registers:
             even, odd = "w0", "w1"
@@ -79,11 +96,13 @@ def _dense_row(code: Routine, multiply: _Multiply, layer: Depthwise, start: int,
             multiply("smlad", "sum1", f"x{word % 2}", odd)
 
 
-def _strided_row(code: Routine, multiply: _Multiply, layer: Depthwise, start: int, weights: int, two: bool) -> None:
+def _strided_row(
+    code: Routine, multiply: _Multiply, activations: _Words, layer: Depthwise, start: int, weights: int, two: bool
+) -> None:
     words = layer.steps + int(two)
     for word in range(words):
         if word % 2 == 0:
-            _load(code, ("x0", "x1")[: words - word], start + 4 * word)
+            activations.load(("x0", "x1")[: words - word], start + 4 * word)
         # the word meets the weights of this step for the first output, and those of the step before for the second
         current, before = f"w{word % 2}", f"w{(word + 1) % 2}"
         if layer.in_registers:

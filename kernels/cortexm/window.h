@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "blocks.h"
 #include "dense.h"
 
 /* A convolution that reads its input through a buffer of a few rows, whose pads hold the input's zero point. */
@@ -76,51 +77,13 @@ static aidge_cortexm_rows aidge_cortexm_rows_of(const int8_t *input, void *scrat
     return rows;
 }
 
-/* Blocks of 8 words, forwards. */
-#if AIDGE_CORTEXM_ASSEMBLY
-AIDGE_CORTEXM_NAKED void aidge_cortexm_move_blocks(AIDGE_CORTEXM_PASSED uint32_t *target, AIDGE_CORTEXM_PASSED const uint32_t *source,
-                                                   AIDGE_CORTEXM_PASSED int32_t blocks)
-{
-    __asm__(
-        ".syntax unified\n"
-        "    push {r4-r10}\n"
-        "1:\n"
-        "    ldm r1!, {r3-r10}\n"
-        "    stm r0!, {r3-r10}\n"
-        "    subs r2, r2, #1\n"
-        "    bne 1b\n"
-        "    pop {r4-r10}\n"
-        "    bx lr\n"
-    );
-}
-#else
-static void aidge_cortexm_move_blocks(uint32_t *target, const uint32_t *source, int32_t blocks)
-{
-    int32_t count;
-    for (count = 8 * blocks; count > 0; count--) {
-        *target++ = *source++;
-    }
-}
-#endif
-
 /* Make `top` the first row of the buffer: rows that it already holds move up. Returns how many of them are right. */
 static int32_t aidge_cortexm_move_rows(aidge_cortexm_rows *rows, const aidge_cortexm_window *shape, int32_t top)
 {
     const int32_t gone = top - rows->top;
     const int32_t kept = rows->loaded > gone ? rows->loaded - gone : 0;
     if (gone > 0) {
-        const uint32_t *source = rows->words + gone * shape->row_words;
-        uint32_t *target = rows->words;
-        int32_t count = kept * shape->row_words;
-        const int32_t blocks = count / 8;
-        if (blocks > 0) {
-            aidge_cortexm_move_blocks(target, source, blocks);
-            target += 8 * blocks;
-            source += 8 * blocks;
-        }
-        for (count -= 8 * blocks; count > 0; count--) {
-            *target++ = *source++;
-        }
+        aidge_cortexm_move_words(rows->words, rows->words + gone * shape->row_words, kept * shape->row_words);
     }
     rows->top = top;
     rows->loaded = shape->rows;

@@ -50,7 +50,8 @@ MAIN = """
 #include <stdint.h>
 #include <string.h>
 void run_case(int number, const void *const *in, void *const *out, void *scratch);
-static const uint32_t sizes[][7] = {%(sizes)s}; /* bytes of 3 inputs, output, scratch; lead; bytes of an element */
+/* Bytes of 3 inputs, outputs, scratch; lead; bytes of an element; where outputs 1 and 2 begin. */
+static const uint32_t sizes[][9] = {%(sizes)s};
 static uint64_t memory[%(outputs)d];
 static uint64_t scratch[%(scratch)d];
 #if defined(__arm__)
@@ -74,7 +75,7 @@ int main(void)
         const int is_shared = size[5] != %(no_lead)#xu;
         const uint32_t end = is_shared && (size[5] + size[0] > size[3]) ? size[5] + size[0] : size[3];
         const void *in[3] = {is_shared ? output + size[5] : first, second, third};
-        void *out[1] = {output};
+        void *out[3] = {output, output + size[7], output + size[8]};
         uint8_t fault = 0;
         memset(outputs, 0x5a, sizeof memory);
         (void)semihosting_read(from, is_shared ? output + size[5] : first, size[0]);
@@ -234,17 +235,18 @@ def run(cases: Sequence[Case], *flags: str, board: str = "mps3-an547", lead: Cal
 
 def build(cases: Sequence[Case], folder: Path, *flags: str, board: str, lead: Callable[[Case], int] | None = None) -> Path:
     """The ELF file of a program that runs all cases."""
-    outputs = [entry.stored.outputs[0] for entry in cases]
+    outputs = [numpy.cumsum([0, *(tensor.size_bytes for tensor in entry.stored.outputs)]) for entry in cases]
     sizes = [
         [
             *(array.nbytes for array in arrays),
             *(0,) * (INPUTS - len(arrays)),
-            output.size_bytes,
+            int(ends[-1]),
             entry.scratch_bytes,
             lead(entry) if lead else NO_LEAD,
-            output.dtype.size_bytes,
+            entry.stored.outputs[0].dtype.size_bytes,
+            *(int(ends[min(place, len(ends) - 1)]) for place in (1, 2)),
         ]
-        for entry, arrays, output in zip(cases, map(_moving, cases), outputs)
+        for entry, arrays, ends in zip(cases, map(_moving, cases), outputs)
     ]
     reach = [max(row[3], row[0] + row[5]) if lead else row[3] for row in sizes]
     first_end, second_end = MEMORY_ENDS.get(board, OTHER_MEMORY_ENDS)
@@ -281,14 +283,15 @@ def _moving(entry: Case) -> list[numpy.ndarray]:
 def _compared(cases: Sequence[Case], data: bytes) -> list[str]:
     found, position = [], 0
     for number, entry in enumerate(cases):
-        (tensor,), (expected,) = entry.stored.outputs, entry.expected
-        stored = numpy.frombuffer(data, tensor.dtype.numpy, tensor.elements, position + 1)
-        different = _different(tensor.from_stored(stored), expected)
-        if different or data[position]:
+        is_outside, different, position = data[position], 0, position + 1
+        for tensor, expected in zip(entry.stored.outputs, entry.expected, strict=True):
+            stored = numpy.frombuffer(data, tensor.dtype.numpy, tensor.elements, position)
+            different += _different(tensor.from_stored(stored), expected)
+            position += tensor.size_bytes
+        if different or is_outside:
             inputs = ", ".join(str(tensor) for tensor in entry.view.inputs)
-            what = f"{different} of {expected.size} differ" if different else "writes outside of its output or scratch"
+            what = f"{different} values differ" if different else "writes outside of its outputs or scratch"
             found.append(f"{number}: {entry.view.operator}({inputs}) -> {entry.view.outputs[0]}: {what}")
-        position += 1 + tensor.size_bytes
     assert position == len(data)
     return found
 

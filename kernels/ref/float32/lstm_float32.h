@@ -3,7 +3,7 @@
 
 /* Gates i, o, f, n = W x + R h + b, with peepholes; c = f c + i n; h = o tanh(c) */
 static inline void aidge_ref_lstm_step(const aidge_ref_recurrent_inputs *in, float *h, float *c, int32_t direction,
-                                       const aidge_ref_recurrent_shape *shape)
+                                       const aidge_kit_recurrent_shape *shape)
 {
     const int32_t hidden = shape->hidden;
     const int32_t *functions = shape->functions + 3 * direction;
@@ -35,7 +35,7 @@ static inline void aidge_ref_lstm_step(const aidge_ref_recurrent_inputs *in, flo
 static void aidge_ref_lstm_float32(const float *x, const float *weights, const float *recurrence,
                                    const float *bias, const int32_t *lengths,
     const float *initial_h, const float *initial_c, const float *peepholes, float *y, float *last_h,
-            float *last_c, void *scratch, const float *limit, const aidge_ref_recurrent_shape *shape)
+            float *last_c, void *scratch, const float *limit, const aidge_kit_recurrent_shape *shape)
 {
     aidge_ref_recurrent_inputs in;
     const int32_t hidden = shape->hidden;
@@ -49,7 +49,7 @@ static void aidge_ref_lstm_float32(const float *x, const float *weights, const f
         in.weights = weights + direction * rows * shape->inputs;
         in.recurrence = recurrence + direction * rows * hidden;
         for (batch = 0; batch < shape->batches; batch++) {
-            const int32_t length = aidge_ref_recurrent_length(lengths, batch, shape->steps);
+            const int32_t length = aidge_kit_recurrent_length(lengths, batch, shape->steps);
             const int32_t place = direction * shape->h_direction + batch * shape->h_batch;
             float *h = last_h + place;
             float *out = y + direction * shape->y_direction + batch * shape->y_batch;

@@ -2,21 +2,8 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#include "kit/recurrent.h"
 #include "shared/float_model.h"
-
-/*
- * A recurrent layer over sequences; all steps in elements. `first` and `second` are 1 for a direction that runs backwards.
- * functions: 0 tanh, 1 sigmoid, 2 relu; three for each direction.
- */
-typedef struct {
-    int32_t steps, batches, inputs, hidden, directions, gates;
-    int32_t backwards[2];
-    int32_t functions[6];
-    int32_t x_time, x_batch;               /* in X */
-    int32_t y_time, y_direction, y_batch;  /* in Y */
-    int32_t h_direction, h_batch;          /* in the states */
-    int32_t reset_after;
-} aidge_ref_recurrent_shape;
 
 /* The run-time inputs; those that are not given are 0. limit: one number. */
 typedef struct {
@@ -42,14 +29,6 @@ static inline float aidge_ref_recurrent_dot(const float *a, const float *b, int3
         sum += a[i] * b[i];
     }
     return sum;
-}
-
-/* How many elements of a sequence count. */
-static inline int32_t aidge_ref_recurrent_length(const int32_t *lengths, int32_t batch, int32_t steps)
-{
-    int32_t length = lengths ? lengths[batch] : steps;
-    length = length < 0 ? 0 : length;
-    return length > steps ? steps : length;
 }
 
 /* The bias of row `row` of direction `direction`: those of the input and of the recurrence (part 0 and 1). */

@@ -3,7 +3,7 @@
 
 /* h = f(W x + R h + b) */
 static inline void aidge_ref_rnn_step(const aidge_ref_recurrent_inputs *in, float *h, int32_t direction,
-                                      const aidge_ref_recurrent_shape *shape)
+                                      const aidge_kit_recurrent_shape *shape)
 {
     const int32_t hidden = shape->hidden;
     int32_t row;
@@ -20,7 +20,7 @@ static inline void aidge_ref_rnn_step(const aidge_ref_recurrent_inputs *in, floa
 /* RNN over all sequences and directions; scratch: one float for each gate (GRU: and state) of each unit. */
 static void aidge_ref_rnn_float32(const float *x, const float *weights, const float *recurrence,
                                   const float *bias, const int32_t *lengths,
-    const float *initial_h, float *y, float *last_h, void *scratch, const float *limit, const aidge_ref_recurrent_shape *shape)
+    const float *initial_h, float *y, float *last_h, void *scratch, const float *limit, const aidge_kit_recurrent_shape *shape)
 {
     aidge_ref_recurrent_inputs in;
     const int32_t hidden = shape->hidden;
@@ -34,7 +34,7 @@ static void aidge_ref_rnn_float32(const float *x, const float *weights, const fl
         in.weights = weights + direction * rows * shape->inputs;
         in.recurrence = recurrence + direction * rows * hidden;
         for (batch = 0; batch < shape->batches; batch++) {
-            const int32_t length = aidge_ref_recurrent_length(lengths, batch, shape->steps);
+            const int32_t length = aidge_kit_recurrent_length(lengths, batch, shape->steps);
             const int32_t place = direction * shape->h_direction + batch * shape->h_batch;
             float *h = last_h + place;
             float *out = y + direction * shape->y_direction + batch * shape->y_batch;

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""The C function of a recurrent layer around a library's products of matrices and vectors and its curves.
+
+In scratch lie, in floats: what the library keeps of an element of X (`x_floats`), the state h, the sums of all gates, and for a
+GRU that resets before the product the reset state. A `Section` is a product whose result are some of these sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.operators.recurrent import Recurrent
+
+NUMBERS = 24  # before the limit: -infinity, infinity, two curves
+RESET = "reset"  # the source of a section: h times the reset gate
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """sums[first * hidden:first * hidden +first + rows] = x W' + source R' + biases; `weights` and `recurrence` may be None.
+
+    They and `biases`, which are added up, are the numbers of rows of the operator's W, R and B.
+    """
+
+    first: int  # in units of all sums of a gate
+    weights: numpy.ndarray | None
+    recurrence: numpy.ndarray | None
+    biases: tuple[numpy.ndarray, ...]
+    source: str = "h"
+
+
+def _resets_after(operator: Recurrent) -> bool:
+    """Whether a GRU's reset gate multiplies R h instead of h."""
+    return bool(getattr(operator, "reset_after", False))
+
+
+def sections(operator: Recurrent) -> tuple[Section, ...]:
+    """The products of one step: of an LSTM and RNN one; of a GRU one for z and r, and two for n."""
+    hidden, rows = operator.hidden, numpy.arange(operator.gates * operator.hidden)
+    if operator.type != "GRU":
+        return (Section(0, rows, rows, (rows, rows + len(rows))),)
+    gates, new = rows[: 2 * hidden], rows[2 * hidden :]
+    return (
+        Section(0, gates, gates, (gates, gates + len(rows))),
+        Section(2, new, None, (new,)),
+        Section(3, None, new, (new + len(rows),), "h" if _resets_after(operator) else RESET),
+    )
+
+
+def sums_of(operator: Recurrent) -> int:
+    """How many sums of all sections, and further floats behind them."""
+    gates = operator.gates if operator.type != "GRU" else 5 - _resets_after(operator)
+    return gates * operator.hidden
+
+
+@dataclass(frozen=True)
+class Driver:
+    """What a library says: the `prefix` of names and the `form` of the weights, the C type of X's `element`s and of the `stream`;
+    C statements that take an element of X (`from`) into `x`, which has `x_floats` (an expression), that keep a `{state}`, and for
+    the sums of a section; and the function of its curves."""
+
+    prefix: str
+    form: str
+    element: str
+    stream: str
+    take: str
+    x_floats: str
+    keep: str
+    curve: str
+    product: Callable[[int, Section], str]
+
+    def name(self, operator: Recurrent) -> str:
+        """Of the layer's function; it tells all that the text depends on."""
+        after = "_after" * _resets_after(operator)
+        return f"{self.prefix}_{operator.type.lower()}{after}_{self.form}"
+
+
+def gate_text(driver: Driver) -> str:
+    """The C text of a gate."""
+    return f"""/* f of values within +-limit: 0 tanh, 1 the logistic one, 2 ReLU. numbers: {{-infinity, infinity}}, curves. */
+static void {driver.prefix}_gate(float *values, int32_t count, int32_t function, float limit, const float *numbers)
+{{
+    if (limit < INFINITY) {{
+        aidge_kit_gate_clip(values, count, limit);
+    }}
+    if (function == 2) {{
+        aidge_kit_gate_rectify(values, count);
+    }} else {{
+        {driver.curve}(values, count, numbers + 2 + 11 * function);
+    }}
+}}"""
+
+
+def layer_text(operator: Recurrent, driver: Driver) -> str:
+    """The C text of the layer. Its arguments: X, lengths, initial states, Y, last states, scratch, stream, numbers {{limit}},
+    structs."""
+    is_lstm = operator.type == "LSTM"
+    more = ("const float *initial_c, ", "float *last_c, ") if is_lstm else ("", "")
+    cell = (
+        "\n            float *c = last_c + place;",
+        "\n            aidge_kit_first_state(c, initial_c, place, hidden);",
+    )
+    cell = cell if is_lstm else ("", "")
+    steps = {"LSTM": _lstm, "GRU": _gru, "RNN": _rnn}[operator.type](operator, driver)
+    body = "\n".join(f"                {line}" for line in steps)
+    return f"""/* {operator.type} over all sequences and directions. numbers: {{-infinity, infinity}}, curves, limit. */
+static void {driver.name(operator)}(const {driver.element} *data, const int32_t *lengths, const float *initial_h, {more[0]}
+    float *y, float *last_h, {more[1]}void *scratch, const {driver.stream} *stream, const float *numbers,
+    const aidge_kit_recurrent_stream *places, const aidge_kit_recurrent_shape *shape)
+{{
+    const int32_t hidden = shape->hidden;
+    const float limit = numbers[{NUMBERS}];
+    float *const x = (float *)scratch;
+    float *const h = x + {driver.x_floats};
+    float *const gates = h + hidden;
+    int32_t direction, batch, t;
+    for (direction = 0; direction < shape->directions; direction++) {{
+        const int32_t *functions = shape->functions + 3 * direction;
+        for (batch = 0; batch < shape->batches; batch++) {{
+            const int32_t length = aidge_kit_recurrent_length(lengths, batch, shape->steps);
+            const int32_t place = direction * shape->h_direction + batch * shape->h_batch;
+            float *out = y + direction * shape->y_direction + batch * shape->y_batch;{cell[0]}
+            aidge_kit_first_state(h, initial_h, place, hidden);{cell[1]}
+            for (t = 0; t < length; t++) {{
+                const int32_t time = shape->backwards[direction] != 0 ? length - 1 - t : t;
+                const {driver.element} *from = data + time * shape->x_time + batch * shape->x_batch;
+                {driver.take}
+{body}
+                memcpy(out + time * shape->y_time, h, (uint32_t)hidden * sizeof *h);
+            }}
+            for (; t < shape->steps; t++) {{
+                memset(out + t * shape->y_time, 0, (uint32_t)hidden * sizeof *h);
+            }}
+            memcpy(last_h + place, h, (uint32_t)hidden * sizeof *h);
+        }}
+        stream += places->step;
+    }}
+}}"""
+
+
+def _gate(driver: Driver, first: str, count: str, function: int, limit: str = "limit") -> str:
+    return f"{driver.prefix}_gate({first}, {count}, functions[{function}], {limit}, numbers);"
+
+
+def _kept(driver: Driver, state: str) -> list[str]:
+    return [driver.keep.format(state=state)] if driver.keep else []
+
+
+def _lstm(operator: Recurrent, driver: Driver) -> list[str]:
+    return [
+        *_kept(driver, "h"),
+        *(driver.product(*part) for part in enumerate(sections(operator))),
+        _gate(driver, "gates", "3 * hidden", 0),
+        _gate(driver, "gates + 3 * hidden", "hidden", 1),
+        "aidge_kit_lstm_cell(gates, c, hidden);",
+        _gate(driver, "gates + 3 * hidden", "hidden", 2, "INFINITY"),
+        "aidge_kit_gate_products(h, gates + hidden, gates + 3 * hidden, hidden);",
+    ]
+
+
+def _gru(operator: Recurrent, driver: Driver) -> list[str]:
+    products = [driver.product(*part) for part in enumerate(sections(operator))]
+    if _resets_after(operator):
+        lines = [
+            *products,
+            _gate(driver, "gates", "2 * hidden", 0),
+            "aidge_kit_gate_multiples(gates + 2 * hidden, gates + 3 * hidden, gates + hidden, hidden);",
+        ]
+    else:
+        lines = [
+            *products[:2],
+            _gate(driver, "gates", "2 * hidden", 0),
+            "aidge_kit_gate_products(gates + 4 * hidden, h, gates + hidden, hidden);",
+            *_kept(driver, "gates + 4 * hidden"),
+            products[2],
+            "aidge_kit_gate_sums(gates + 2 * hidden, gates + 3 * hidden, hidden);",
+        ]
+    return [
+        *_kept(driver, "h"),
+        *lines,
+        _gate(driver, "gates + 2 * hidden", "hidden", 1),
+        "aidge_kit_gru_state(h, gates, gates + 2 * hidden, hidden);",
+    ]
+
+
+def _rnn(operator: Recurrent, driver: Driver) -> list[str]:
+    return [
+        *_kept(driver, "h"),
+        *(driver.product(*part) for part in enumerate(sections(operator))),
+        _gate(driver, "gates", "hidden", 0),
+        "memcpy(h, gates, (uint32_t)hidden * sizeof *h);",
+    ]

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <math.h>
+#include <string.h>
+#include "inline.h"
+#include "recurrent.h"
+
+/* Where the parts of a stream of weights begin, the end of the last one, and the way to the next direction, in its elements. */
+typedef struct {
+    int32_t starts[4], step;
+} aidge_kit_recurrent_stream;
+
+/*
+ * value = numbers[9] + value * P(value^2) / Q(value^2), value limited to +-numbers[10] before: tanh or the logistic function.
+ * numbers: {p4, p3, p2, p1, p0, q3, q2, q1, q0, shift, limit} (kernel_kit/curves.py). NaN stays NaN.
+ */
+AIDGE_KIT_INLINE void aidge_kit_curve_c(float *values, int32_t count, const float *numbers)
+{
+    for (; count > 0; count--) {
+        const float limited = *values > numbers[10] ? numbers[10] : *values < -numbers[10] ? -numbers[10] : *values;
+        const float square = limited * limited;
+        const float p = (((numbers[0] * square + numbers[1]) * square + numbers[2]) * square + numbers[3]) * square + numbers[4];
+        const float q = ((numbers[5] * square + numbers[6]) * square + numbers[7]) * square + numbers[8];
+        *values++ = numbers[9] + limited * p / q;
+    }
+}
+
+/* Negative values become 0. */
+AIDGE_KIT_NOINLINE void aidge_kit_gate_rectify(float *values, int32_t count)
+{
+    for (; count > 0; count--) {
+        *values = *values > 0.0f ? *values : 0.0f;
+        values++;
+    }
+}
+
+/* Values within +-limit. */
+AIDGE_KIT_NOINLINE void aidge_kit_gate_clip(float *values, int32_t count, float limit)
+{
+    for (; count > 0; count--) {
+        *values = *values > limit ? limit : *values < -limit ? -limit : *values;
+        values++;
+    }
+}
+
+/* The state before the first element of a sequence. */
+AIDGE_KIT_NOINLINE void aidge_kit_first_state(float *state, const float *given, int32_t place, int32_t hidden)
+{
+    if (given) {
+        memcpy(state, given + place, (uint32_t)hidden * sizeof *state);
+    } else {
+        memset(state, 0, (uint32_t)hidden * sizeof *state);
+    }
+}
+
+/* Gates i, o, f, n: c = f c + i n, and n = c. */
+AIDGE_KIT_NOINLINE void aidge_kit_lstm_cell(float *gates, float *c, int32_t hidden)
+{
+    float *f = gates + 2 * hidden;
+    float *n = f + hidden;
+    int32_t left;
+    for (left = hidden; left > 0; left--) {
+        *c = *f++ * *c + *gates++ * *n;
+        *n++ = *c++;
+    }
+}
+
+/* product = a b */
+AIDGE_KIT_NOINLINE void aidge_kit_gate_products(float *product, const float *a, const float *b, int32_t count)
+{
+    for (; count > 0; count--) {
+        *product++ = *a++ * *b++;
+    }
+}
+
+/* a = a + b */
+AIDGE_KIT_NOINLINE void aidge_kit_gate_sums(float *a, const float *b, int32_t count)
+{
+    for (; count > 0; count--) {
+        *a++ += *b++;
+    }
+}
+
+/* a = a + b factor */
+AIDGE_KIT_NOINLINE void aidge_kit_gate_multiples(float *a, const float *b, const float *factor, int32_t count)
+{
+    for (; count > 0; count--) {
+        *a++ += *b++ * *factor++;
+    }
+}
+
+/* h = (1 - z) n + z h */
+AIDGE_KIT_NOINLINE void aidge_kit_gru_state(float *h, const float *z, const float *n, int32_t hidden)
+{
+    for (; hidden > 0; hidden--) {
+        *h = (1.0f - *z) * *n++ + *z * *h;
+        z++;
+        h++;
+    }
+}

@@ -162,24 +162,28 @@ def any_steps(code: Routine, is_packed: bool, body: int) -> None:
 
 
 def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
-    """Requantize and store 4 sums of each pixel; labels 5 and 6, without an FPU 8 and 9, too."""
+    """Requantize and store 4 sums of each pixel; labels 5 and 6, without an FPU 8 and 9, too. The output of one pixel alone is in
+    w1, and stays there."""
     if stream.is_packed:
         for pixel in pixels:
             for channel in (1, 3):
                 code(f"sub {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel - 1}}}")
-    code.get("{column}, {w1}" if "b" in pixels else "{column}", "output")
+    if "b" in pixels:
+        code.get("{column}, {w1}", "output")
     rounded_form = _float_form if stream.has_fpu else _near_form
     if not stream.is_stated:
+        target = "column" if "b" in pixels else "w1"
         if stream.form:
-            _integer_form(code, stream, pixels)
+            _integer_form(code, stream, pixels, target)
         else:
-            rounded_form(code, stream, pixels)
-            code("adds {column}, {column}, #4")
-        code.put("output", "{column}")
+            rounded_form(code, stream, pixels, target)
+            code(f"add {{{target}}}, {{{target}}}, #4")
+        if "b" in pixels:
+            code.put("output", "{column}")
         return
     code("ldr {x0}, [{stream}], #4", "2 * first channel + 1 if the integer form is proved")
     code("lsrs {x0}, {x0}, #1")
-    code("add {column}, {column}, {x0}", "where pixel 0 goes")
+    code(f"add {{column}}, {{{'column' if 'b' in pixels else 'w1'}}}, {{x0}}", "where pixel 0 goes")
     code("bcs 5f")
     rounded_form(code, stream, pixels)
     if stream.form == EVEN and stream.has_fpu and not stream.has_fractions:
@@ -192,7 +196,7 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     code.label(6)
 
 
-def _float_form(code: Routine, stream: Stream, pixels: str) -> None:
+def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
     if stream.has_fractions:
         code("ldm {stream}!, {{r2, r3}}", "fractions of the biases of even channels")
         for pixel in pixels:
@@ -219,7 +223,7 @@ def _float_form(code: Routine, stream: Stream, pixels: str) -> None:
             _clamp(code, pixel)
         code(f"orr {{{pixel}0}}, {{{pixel}0}}, {{{pixel}1}}, lsl #8")
         code(f"eor {{{pixel}0}}, {{{pixel}0}}, #0x80808080")
-        code(f"str {{{pixel}0}}, [{{column}}{', {w1}' if pixel == 'b' else ''}]")
+        code(f"str {{{pixel}0}}, [{{{target}}}{', {w1}' if pixel == 'b' else ''}]")
 
 
 def _clamp(code: Routine, pixel: str) -> None:
@@ -234,9 +238,9 @@ def _clamp(code: Routine, pixel: str) -> None:
             code(f"sel {value}, {value}, {{{limit}}}")
 
 
-def _near_form(code: Routine, stream: Stream, pixels: str) -> None:
+def _near_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
     """By a product of 64 bits, or where that says that it may be wrong by the float formula: arithmetic/near_halves.py."""
-    targets = [("a", "column"), ("b", "w1")][: len(pixels)]
+    targets = [("a", target), ("b", "w1")][: len(pixels)]
     if stream.is_packed:
         for pixel in pixels:
             for channel in (1, 3):
@@ -246,18 +250,18 @@ def _near_form(code: Routine, stream: Stream, pixels: str) -> None:
     if stream.is_near:
         for channel in range(GROUP):
             code(f"ldr {{w0}}, [{{stream}}, #{4 * channel}]")
-            for pixel, target in targets:
+            for pixel, place in targets:
                 code.get("{x0}, {x1}", "near_start", "one half and a margin, zero point")
                 code(f"smlal {{x0}}, {{x1}}, {{{pixel}{channel}}}, {{w0}}")
                 code(f"lsrs {{x0}}, {{x0}}, #{near_halves.BAND_BITS}")
                 code("beq 8f", "near the middle of two levels")
                 limit(code, stream.is_clamped)
-                code(f"strb {{x1}}, [{{{target}}}, #{channel}]")
+                code(f"strb {{x1}}, [{{{place}}}, #{channel}]")
     else:
         code("b 8f")
     code.label(9)
     code(f"adds {{stream}}, {{stream}}, #{8 * GROUP}", "factors, multipliers")
-    code.behind(lambda: _exactly(code, pixels))
+    code.behind(lambda: _exactly(code, pixels, target))
 
 
 def limit(code: Routine, is_clamped: bool) -> None:
@@ -272,12 +276,14 @@ def limit(code: Routine, is_clamped: bool) -> None:
         code(f"mov{condition} {{x1}}, {{x0}}")
 
 
-def _exactly(code: Routine, pixels: str) -> None:
+def _exactly(code: Routine, pixels: str, target: str) -> None:
     """All sums of the group again, by a function that knows these registers."""
     code.label(8, "near the middle of two levels: all sums of the group")
     code.get("r12", "begin")
     code(f"sub r12, r12, #{HEAD_BYTES}", "zero point, limits")
     code("push {{r0, lr}}")
+    if target == "w1":
+        code("mov r0, lr", "where pixel 0 goes")
     code.call("aidge_cortexm_round_group")
     if "b" in pixels:
         code("ldr r0, [sp, #4]", "where pixel 1 goes")
@@ -288,12 +294,12 @@ def _exactly(code: Routine, pixels: str) -> None:
     code("b 9b")
 
 
-def _integer_form(code: Routine, stream: Stream, pixels: str) -> None:
+def _integer_form(code: Routine, stream: Stream, pixels: str, first: str = "column") -> None:
     if "b" in pixels:
         code("add {w1}, {w1}, {column}", "where pixel 1 goes")
     for channel in (0, 2):
         code("ldm {stream}!, {{r2, r3, r12}}", "2 multipliers and a constant")
-        for pixel, target in zip(pixels, ("column", "w1")):
+        for pixel, target in zip(pixels, (first, "w1")):
             even, odd = f"{{{pixel}{channel}}}", f"{{{pixel}{channel + 1}}}"
             code(f"smmla {even}, {even}, {{x0}}, {{w0}}")
             code(f"smmul {odd}, {odd}, {{x1}}" if stream.is_packed else f"smmla {odd}, {odd}, {{x1}}, {{w0}}")

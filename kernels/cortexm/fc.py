@@ -5,61 +5,122 @@ from __future__ import annotations
 
 from . import dense
 from .assembly import Routine
+from .conditions import GROUP
+from .offsets import plus
 from .packing import Stream
 
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_fc *shape"
 WEIGHTS = [f"b{index}" for index in range(4)]
+HEAD_WORDS = 3
+SUMS, OUTPUT = "second_output", "back_output"  # wait there, where no second pixel does
 
 
-def routine(stream: Stream, features: int, unroll: int) -> tuple[str, str]:
-    """Name and text for rows of `features` inputs; the last ones are filled up to a multiple of 4 with weights of 0."""
-    name = f"aidge_cortexm_fc_int8_{features}_{stream.variant}_u{unroll}"
+def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tuple[str, str]:
+    """Name and text for rows of `features` inputs; the last ones are filled up to a multiple of 4 with weights of 0.
+
+    In 2 `blocks` half of a row is unpacked at a time, and behind it wait the sums of all outputs; features are then a multiple
+    of 8, and all groups of outputs have streams of one length.
+    """
+    halves = f"_{_tail_words(stream, features)}_halves" if blocks > 1 else ""
+    name = f"aidge_cortexm_fc_int8_{features}_{stream.variant}_u{unroll}{halves}"
     quads = (features + 3) // 4
     code = dense.routine_of(stream)
     code.begin()
-    code.put("output", "r1")
+    code("mov {w1}, r1", "the output stays there")
     code("mov {stream}, r2")
     code.put("base", "r3")
     code(f"ldr r4, [sp, #{code.waiting.argument_offset}]", "shape")
     code("ldm r4, {{r5-r7}}", "rows, outputs, stream_bytes")
     code.put("pairs", "r5")
-    code.put("output_step", "r6")
+    if stream.is_stated:
+        code.put("output_step", "r6")
     code("add r7, r7, {stream}")
     code.put("end", "r7")
     dense.load_head(code, stream)
     code.label(1, "a row")
-    code.get("r3", "base")
-    _unpack(code, features)
-    code.put("input", "r0")
-    code.put("column_end", "r3")
-    code.get("{stream}", "begin")
-    code.label(3, "a group of 4 outputs")
-    code.get("{column}", "base")
-    code("ldm {stream}!, {{r4-r7}}", "their biases")
-    _all_steps(code, quads, stream.is_packed, unroll)
-    dense.epilogue(code, stream, "a")
-    code.get("{x0}", "end")
-    code("cmp {stream}, {x0}")
-    code("bne 3b")
+    if blocks > 1:
+        _halves(code, stream, features, unroll)
+    else:
+        code.get("r3", "base")
+        _unpack(code, features)
+        code.put("input", "r0")
+        code.put("column_end", "r3")
+        code.get("{stream}", "begin")
+        code.label(3, "a group of 4 outputs")
+        code.get("{column}", "base")
+        code("ldm {stream}!, {{r4-r7}}", "their biases")
+        _all_steps(code, quads, stream.is_packed, unroll)
+        dense.epilogue(code, stream, "a")
+        _next_group(code, 3)
     if stream.is_stated:
-        code.get("r2", "output")
         code.get("r4", "output_step")
-        code("add r2, r2, r4")
-        code.put("output", "r2")
+        code("add {w1}, {w1}, r4")
     code.get("r5", "pairs")
     code.get("r0", "input")
     code("subs r5, r5, #1")
     code.put("pairs", "r5")
     code("bne 1b")
     code.end()
-    portable = f"aidge_cortexm_fc_int8(input, output, stream, scratch, shape, {features}, {stream.numbers});"
+    function = f"aidge_cortexm_fc_int8{'_halves' if halves else ''}"
+    portable = f"{function}(input, output, stream, scratch, shape, {features}, {stream.numbers});"
     return name, code.function(name, PARAMETERS, f"Fully connected layer of {features} int8 inputs.", portable)
 
 
-def _unpack(code: Routine, features: int) -> None:
-    """`features` inputs at r0 as int16 to r3; both end behind them. Label 2."""
+def _tail_words(stream: Stream, features: int) -> int:
+    """Behind the weights of each group of a stream whose groups are as long as each other."""
+    weights = features // 2 * (2 if stream.is_packed else 4)
+    return (len(stream.words) - HEAD_WORDS) // stream.groups - GROUP - weights
+
+
+def _next_group(code: Routine, label: int) -> None:
+    code.get("{x0}", "end")
+    code("cmp {stream}, {x0}")
+    code(f"bne {label}b")
+
+
+def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
+    """A row: sums of its first half, then of its second one, which the output's place is put away for. Labels 7, 10 and 11."""
+    weights = features // 2 * (4 if stream.is_packed else 8)  # bytes, of a half
+    code.put(OUTPUT, "{w1}")
+    code("movs r2, #0", "no output yet")
+    code("mov {w1}, r2")
+    code.label(7, "half of a row")
+    code.get("r3", "base")
+    _unpack(code, features // 2, most=4)
+    code.put("input", "r0")
+    code.put("column_end", "r3")
+    code.put(SUMS, "r3", "behind the inputs")
+    code.get("{stream}", "begin")
+    code.label(3, "a group of 4 outputs")
+    code.get("{column}", "base")
+    code("ldm {stream}!, {{r4-r7}}", "their biases")
+    code("cmp {w1}, #0")
+    code("beq 10f")
+    code.get("{x0}", SUMS)
+    code("ldm {x0}!, {{r4-r7}}", "the sums of the first half")
+    code.put(SUMS, "{x0}")
+    plus(code, "{stream}", weights)
+    code.label(10)
+    _all_steps(code, features // 8, stream.is_packed, unroll)
+    code("cmp {w1}, #0")
+    code("bne 11f")
+    code.get("{x0}", SUMS)
+    code("stm {x0}!, {{r4-r7}}")
+    code.put(SUMS, "{x0}")
+    plus(code, "{stream}", weights + 4 * _tail_words(stream, features))
+    _next_group(code, 3)
+    code.get("{w1}", OUTPUT)
+    code.get("r0", "input")
+    code("b 7b")
+    code.label(11)
+    dense.epilogue(code, stream, "a")
+    _next_group(code, 3)
+
+
+def _unpack(code: Routine, features: int, most: int = 8) -> None:
+    """`features` inputs at r0 as int16 to r3; both end behind them. At most 4 * `most` of many stand in the text. Label 2."""
     words = features // 4
-    count = next(size for size in (8, 7, 6, 5, 4, 3, 2, 1) if words % size == 0) if words > 8 else words
+    count = next(size for size in range(most, 0, -1) if words % size == 0) if words > 8 else words
     if words > 8:
         code.constant("r12", words // count)
         code.label(2, f"{4 * count} inputs")

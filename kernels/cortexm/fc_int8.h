@@ -34,4 +34,49 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, 
         output += form < 0 ? shape->outputs : 0;
     }
 }
+
+/* The sums of 4 outputs and a pair of inputs more; returns what stands behind its weights. */
+AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_pair(const int32_t *weights, uint32_t inputs, uint32_t *sums, int32_t packed)
+{
+    int32_t i;
+    if (packed != 0) {
+        for (i = 0; i < 2; i++) {
+            const uint32_t both = (uint32_t)*weights++;
+            sums[2 * i] = aidge_cortexm_dot(aidge_cortexm_even_bytes(both), inputs, sums[2 * i]);
+            sums[2 * i + 1] = aidge_cortexm_dot(both, inputs, sums[2 * i + 1]);
+        }
+        return weights;
+    }
+    for (i = 0; i < 4; i++) {
+        sums[i] = aidge_cortexm_dot((uint32_t)*weights++, inputs, sums[i]);
+    }
+    return weights;
+}
+
+/* The same for rows of a multiple of 8 inputs, of which the assembly unpacks one half after the other. No scratch is needed here. */
+AIDGE_CORTEXM_C void aidge_cortexm_fc_int8_halves(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch,
+                                                  const aidge_cortexm_fc *shape, int32_t features, int32_t packed, int32_t shift,
+                                                  int32_t form)
+{
+    const int32_t *const end = stream + shape->stream_bytes / 4;
+    int32_t row, i;
+    (void)scratch;
+    for (row = shape->rows; row > 0; row--) {
+        const int32_t *group = stream + AIDGE_CORTEXM_HEAD_WORDS;
+        while (group != end) {
+            uint32_t sums[4];
+            memcpy(sums, group, sizeof sums);
+            group += 4;
+            for (i = 0; i < features; i += 4) {
+                const uint32_t word = aidge_cortexm_load(input + i);
+                group = aidge_cortexm_fc_pair(group, aidge_cortexm_even_bytes(word), sums, packed);
+                group = aidge_cortexm_fc_pair(group, aidge_cortexm_odd_bytes(word), sums, packed);
+            }
+            group = aidge_cortexm_store_group(sums[0], sums[1], sums[2], sums[3], group, output, stream, packed, shift, form);
+            output += form < 0 ? 0 : 4;
+        }
+        input += features;
+        output += form < 0 ? shape->outputs : 0;
+    }
+}
 #endif

@@ -13,11 +13,10 @@ from aidge_build.kernel_kit.linear_int8 import INT8, Linear
 from aidge_build.kernel_kit.products import matrix_dims, operand, product_multiplier, product_range, product_shape, product_spec
 
 from .conditions import FEATURES, GROUP, has_fpu, in_text
-from .fc import routine
+from .fc import HEAD_WORDS, routine
 from .fc_int8 import FcInt8
 from .packing import Stream, pack
 
-HEAD_WORDS = 3
 BAND_BYTES = {"speed": 8192, "balanced": 4096, "size": 0}  # of scratch for the columns that are a stream at a time
 _STANDS_FOR_ANY = 255  # a weight that fits no byte: those of run time have a halfword each
 

@@ -92,17 +92,25 @@ def group_starts(channels: int, size: int = GROUP) -> list[int]:
     return [min(first, channels - size) for first in range(0, channels, size)]
 
 
-def pack(linear: Linear, order: list[int], has_fpu: bool, is_alike: bool = False) -> Stream:
-    """The stream for taps in this order (-1: a tap of weight 0), an even number of them; `is_alike` as in `pack_blocks`."""
-    return pack_blocks(linear, order, len(linear.rows), has_fpu, is_alike=is_alike)
+def pack(linear: Linear, order: list[int], has_fpu: bool, is_alike: bool = False, is_even: bool = False) -> Stream:
+    """The stream for taps in this order (-1: a tap of weight 0), an even number of them; `is_alike` and `is_even` as in
+    `pack_blocks`."""
+    return pack_blocks(linear, order, len(linear.rows), has_fpu, is_alike=is_alike, is_even=is_even)
 
 
 def pack_blocks(
-    linear: Linear, order: list[int], size: int, has_fpu: bool, by_tap: bool = False, is_alike: bool = False
+    linear: Linear,
+    order: list[int],
+    size: int,
+    has_fpu: bool,
+    by_tap: bool = False,
+    is_alike: bool = False,
+    is_even: bool = False,
 ) -> Stream:
     """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
     of each tap the weights of channels 0 and 2, then 1 and 3. `is_alike`: all channels have one multiplier and one range, so
-    that the two of an unpacked pair can share a constant of their own."""
+    that the two of an unpacked pair can share a constant of their own. `is_even`: groups of one block are as long as each other,
+    too."""
     blocks, within = range(0, len(linear.rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
     is_packed = not by_tap and _can_pack(linear, linear.rows, starts)
@@ -122,7 +130,7 @@ def pack_blocks(
     ]
     proofs = {first: _is_proved(form, first, is_packed) for first in starts}
     is_mixed, words = len(set(proofs.values())) > 1, []
-    stated, is_even = size % GROUP > 0 or is_mixed, is_mixed and len(blocks) > 1
+    stated, is_even = size % GROUP > 0 or is_mixed, is_mixed and (is_even or len(blocks) > 1)
     lengths = [_factor_words(known, has_fpu, has_fractions) for known in (True, False)]
     for block in blocks:
         words += head

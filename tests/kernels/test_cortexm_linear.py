@@ -131,10 +131,12 @@ def random_edge(seed, is_wide=False):
     )
 
 
-def fc_cases():
-    for seed, (batch, features, outputs) in enumerate(
-        [(1, 4, 4), (1, 1, 4), (1, 7, 5), (3, 64, 10), (1, 300, 7), (2, 5, 6), (1, 33, 17), (1, 66, 9), (2, 35, 8)]
-    ):
+ROWS = [(1, 4, 4), (1, 1, 4), (1, 7, 5), (3, 64, 10), (1, 300, 7), (2, 5, 6), (1, 33, 17), (1, 66, 9), (2, 35, 8)]
+LONG_ROWS = [(2, 512, 8), (2, 640, 13), (1, 2064, 4)]  # of which one half is unpacked at a time
+
+
+def fc_cases(shapes=(*ROWS, *LONG_ROWS)):
+    for seed, (batch, features, outputs) in enumerate(shapes):
         for variant in (0, 100, 200):
             random = Randomness(seed + variant)
             data, weights = random.data(batch, features), random.weights(outputs, features)
@@ -193,6 +195,15 @@ def candidates():
     randoms += [int8_case(seed, *edge) for seed, edge in enumerate(wide) if edge]
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
     return [*edges, *others, *extreme_cases(), *halfword_cases(), *narrow_cases()]
+
+
+def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
+    for entry in fc_cases(LONG_ROWS):
+        features, outputs = entry.stored.inputs[0].dims[1], entry.stored.outputs[0].dims[1]
+        assert entry.call.function.endswith("_halves")
+        assert entry.kernel.node_class.demands(entry.view).scratch_bytes <= features + 4 * (outputs + 3) < 2 * features
+    shapes = [(1, 504, 8), (1, 516, 8), (1, 512, 128)]  # short, no multiple of 8, as many sums as inputs
+    assert not any("_halves" in entry.call.function for entry in fc_cases(shapes))
 
 
 def sample():

@@ -62,6 +62,7 @@ def candidates():
     every = [
         *test_cortexm_linear.candidates()[:: 1 if STRESS else 13],
         *test_cortexm_linear.extreme_cases(),
+        *test_cortexm_linear.fc_cases(test_cortexm_linear.LONG_ROWS),
         *narrow_cases(),
         *shared_cases(),
         *test_cortexm_grouped.candidates()[:: 1 if STRESS else 23],

@@ -75,6 +75,7 @@ def import_model(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
 
 def _simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     view, notices = import_onnx(request.model, request.file_name, request.operators, request.bind, request.external)
+    notices = (*request.notices, *notices)
     view, renamed = separate_outputs(view)
     notices += tuple(f"graph output '{old}' is an input, too: its copy is the output '{new}'" for old, new in renamed.items())
     show(2, "imported", view)

@@ -25,6 +25,7 @@ HINTS = {
     "BENCH": "docs/benchmarks.md says what is measured, and with what",
     "BIND": "--bind DIM=NUMBER names a symbolic dimension of an input, and how large it is",
     "BOARD": "the files in boards/ are examples of every key",
+    "CALIBRATION": "docs/quantization.md says what calibration data is",
     "COMPILE": "the compiler's own words say what it lacks; aidge-build doctor lists the tools that were found",
     "COST": "aidge-build bench --costs FILE measures and writes such a table",
     "DIMS": "the shapes must fit as ONNX says; export the model with static shapes",

@@ -18,19 +18,22 @@ from aidge_build.cores import NO_FPU, core_features, possible_features, with_imp
 from aidge_build.errors import AidgeError
 from aidge_build.installed import kernel_folder
 from aidge_build.naming import check_model_name
+from aidge_build.npz import read_npz
 from aidge_build.onnx_format import external_locations, read_external, refuse_other_files
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
-from aidge_build.options import MODEL, add_options
+from aidge_build.options import MODEL, QUANTIZATION, add_options
 from aidge_build.program import Options
+from aidge_build.quantization import Quantized, Scheme, quantized
 from aidge_build.reading import read_regular
 from aidge_build.request import CompileRequest
+from aidge_build.terminal import counting
 
 LARGEST_MODEL_BYTES = 256 << 20  # of a model, and of its external data together: a float32 network of 64 million weights
 NAME_TO_LOOK_AT = "model"  # of models that are not generated for a firmware: plan, explain, verify
 LARGEST_KERNEL_FILE_BYTES = 16 << 20
 # The options that generated code depends on by their words alone.
-CHOICES = tuple(option.argument for option in MODEL.options if option.values)
+CHOICES = tuple(option.argument for option in MODEL.options if option.values and option not in QUANTIZATION)
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +70,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         *(board.files if board else ()),
         *([arguments.cost_table] if table else ()),
     ]
-    return CompileRequest(
+    request = CompileRequest(
         name=name,
         model=model,
         file_name=str(path),
@@ -79,9 +82,85 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         board=board,
         cpu=board.cpu if board else arguments.cpu or "",
         external=external,
-        bind=_bindings(arguments.bind),
+        bind=bindings(arguments.bind),
         options=Options(**{name: getattr(arguments, name) for name in CHOICES}, cost_table=str(table or "")),
         dependencies=tuple(dict.fromkeys(dependencies)),
+    )
+    return _quantized(request, arguments)
+
+
+def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> CompileRequest:
+    """The request for the quantized model, where the user asks for that."""
+    scheme = scheme_of(arguments)
+    if arguments.quantize is None:
+        other = next(
+            (option for option in QUANTIZATION if getattr(arguments, option.argument) not in (option.default, [], None)), None
+        )
+        if other is not None:
+            raise AidgeError(
+                "belongs to --quantize", where=f"--{other.name}", code="USAGE", hint="--quantize F.npz names the samples"
+            )
+        return request
+    made = quantized_file(
+        request.model,
+        request.file_name,
+        Path(arguments.quantize),
+        scheme,
+        operators=request.operators,
+        bind=request.bind,
+        external=request.external,
+    )
+    return replace(
+        request,
+        model=made.file,
+        float_model=request.model,
+        notices=made.notices,
+        bind={},
+        dependencies=(*request.dependencies, arguments.quantize),
+    )
+
+
+def quantized_file(
+    model: bytes,
+    file_name: str,
+    samples: Path,
+    scheme: Scheme,
+    *,
+    operators: Mapping[str, type[Operator]],
+    bind: Mapping[str, int],
+    external: Mapping[str, bytes],
+) -> Quantized:
+    """A float model quantized by the samples of an NPZ file, with the progress on stderr."""
+    arrays = read_npz(samples)
+    try:
+        with counting("QUANT") as progress:
+            return quantized(model, arrays, scheme, progress, name=file_name, operators=operators, bind=bind, external=external)
+    except AidgeError as error:
+        raise error.within(str(samples)) if error.code == "CALIBRATION" else error
+
+
+def scheme_of(arguments: argparse.Namespace) -> Scheme:
+    """What the options say about quantizing."""
+    try:
+        percentile = float(arguments.percentile)
+    except ValueError:
+        raise AidgeError(f"wants a number, got {arguments.percentile!r}", where="--percentile", code="USAGE") from None
+    types = {}
+    for text in arguments.layer_types:
+        layer, _, kind = text.rpartition("=")
+        if not layer:
+            raise AidgeError(f"wants LAYER=TYPE, got {text!r}", where="--layer-types", code="USAGE")
+        types[layer] = kind
+    return Scheme(
+        activations=arguments.activations,
+        calibration=arguments.ranges,
+        equalize=arguments.equalize == "on",
+        correct_bias=arguments.correct_bias == "on",
+        round_weights=arguments.round_weights == "on",
+        layers=types,
+        io_type=arguments.io_type,
+        io_layout=arguments.io_layout,
+        percentile=percentile,
     )
 
 
@@ -136,7 +215,8 @@ def _features(board: Board | None, arguments: argparse.Namespace) -> frozenset[s
     return core_features(arguments.cpu, arguments.fpu or "") if arguments.cpu else frozenset()
 
 
-def _bindings(texts: Sequence[str]) -> dict[str, int]:
+def bindings(texts: Sequence[str]) -> dict[str, int]:
+    """The numbers of symbolic dims, from words DIM=VALUE."""
     bound = {}
     for text in texts:
         dim, _, value = text.rpartition("=")

@@ -35,3 +35,5 @@ class CompileRequest:
     options: Options = Options()
     dependencies: tuple[str, ...] = ()
     left_out: tuple[Library, ...] = ()
+    float_model: bytes | None = None  # what the file holds, where `model` was quantized from it
+    notices: tuple[str, ...] = ()  # of what was done before

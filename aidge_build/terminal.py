@@ -137,3 +137,29 @@ def _console(stream: TextIO, is_terminal: bool):
     from rich.console import Console
 
     return Console(file=stream, force_terminal=is_terminal, highlight=False, markup=False, emoji=False)
+
+
+@contextlib.contextmanager
+def counting(verb: str) -> Iterator[Callable[[str, int, int], None]]:
+    """A function of (what, how many, of how many) that shows on stderr how far long work is.
+
+    On a terminal a line that is written over; else a line for each tenth of a hundred or more.
+    """
+    if not _is_shown(sys.stderr):
+
+        def announce(what: str, done: int, total: int) -> None:
+            if total >= 100 and done * 10 // total > (done - 1) * 10 // total:
+                print_notes([_announced(verb, done, total, what)])
+
+        yield announce
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = BarColumn(bar_width=20), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
+    with Progress(*columns, console=_console(sys.stderr, True), transient=True) as shown:
+        task = shown.add_task("")
+
+        def show(what: str, done: int, total: int) -> None:
+            shown.update(task, description=_announced(verb, done, total, what), completed=done, total=total)
+
+        yield show

@@ -28,6 +28,7 @@ VERBS = (
     "export",
     "verify",
     "accuracy",
+    "quantize",
     "check",
     "run",
     "bench",

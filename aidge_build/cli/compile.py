@@ -58,7 +58,7 @@ def _refuse_a_replaced_model(request: CompileRequest, stamp: Path) -> None:
     """make and ninja compare times: a stamp that is newer than a model that nobody read would hide it for ever."""
     model = Path(request.file_name)
     for path, content in {
-        model: request.model,
+        model: request.model if request.float_model is None else request.float_model,
         **{model.parent / location: data for location, data in request.external.items()},
     }.items():
         try:

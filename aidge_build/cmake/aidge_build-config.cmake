@@ -74,7 +74,7 @@ function(aidge_add_model target)
     list(APPEND files "${out}/${name}_weights.bin")
     set_source_files_properties("${out}/${name}_weights.c" PROPERTIES OBJECT_DEPENDS "${out}/${name}_weights.bin")
   endif()
-  _aidge_generate("${target}" "${out}" "${name}" "${model}" "${options}" "${files}")
+  _aidge_generate("${target}" "${out}" "${name}" "${model};${options_files}" "${options}" "${files}")
 
   add_library(${target} STATIC ${files} "${out}/${name}.stamp")
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${out}>")
@@ -85,9 +85,11 @@ function(aidge_add_model target)
   endif()
 endfunction()
 
-# The options of a call as words of the command line. `rows` are those of options.cmake, the values stand in arg_<KEYWORD>.
+# The options of a call as words of the command line, and in <result>_files the files that they name. `rows` are those of
+# options.cmake, the values stand in arg_<KEYWORD>.
 function(_aidge_words result rows)
   set(words "")
+  set(files "")
   foreach(row IN LISTS rows)
     string(REPLACE ":" ";" row "${row}")
     list(GET row 0 keyword)
@@ -104,10 +106,14 @@ function(_aidge_words result rows)
       elseif(kind MATCHES "^(file|folders)$")
         get_filename_component(value "${value}" ABSOLUTE BASE_DIR "${CMAKE_CURRENT_SOURCE_DIR}")
       endif()
+      if(kind STREQUAL "file")
+        list(APPEND files "${value}")
+      endif()
       list(APPEND words "${option}=${value}")
     endforeach()
   endforeach()
   set(${result} "${words}" PARENT_SCOPE)
+  set(${result}_files "${files}" PARENT_SCOPE)
 endfunction()
 
 # aidge_check_memory(<executable> <model target>... [BOARD <board> | REGIONS <name=origin,length,kind>...] [MAX_STACK <bytes>] ...):
@@ -206,7 +212,8 @@ endfunction()
 
 # The step that generates. A stamp is its output, always touched; the files are written only where their content differs, so
 # that a change of weights compiles one file. The depfile names what was read: model, kernels, board, and the generator itself.
-function(_aidge_generate target out name model options files)
+function(_aidge_generate target out name sources options files)
+  list(GET sources 0 model)
   set(stamp "${out}/${name}.stamp")
   set(command ${AIDGE_EXECUTABLE} compile "--out=${out}" ${options} "--depfile=${out}/${name}.d" "--stamp=${stamp}" -- "${model}")
   string(REPLACE ";" "\n" lines "${command}")
@@ -230,7 +237,7 @@ function(_aidge_generate target out name model options files)
     set(byproducts BYPRODUCTS ${files})
     set(forget "")
   endif()
-  add_custom_command(OUTPUT "${stamp}" ${byproducts} COMMAND ${command} ${forget} DEPENDS "${model}" "${out}/${name}.options"
+  add_custom_command(OUTPUT "${stamp}" ${byproducts} COMMAND ${command} ${forget} DEPENDS ${sources} "${out}/${name}.options"
                      DEPFILE "${out}/${name}.d" COMMENT "${comment}" VERBATIM)
   set_source_files_properties(${files} "${stamp}" PROPERTIES GENERATED TRUE)
 endfunction()

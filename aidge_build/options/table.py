@@ -74,6 +74,64 @@ class Group:
 
 BOARD_PATH = Option("board-path", "a folder with boards of your own, whose data and C you trust", "folders", metavar="DIR")
 
+# Quantizing a float model: of every verb that reads a model, by these names; the verb `quantize` alone says --calibration.
+QUANTIZATION = (
+    Option(
+        "quantize",
+        "quantize the float model first: an NPZ file with samples of its inputs, `x` or one array for each input",
+        "file",
+        metavar="F.npz",
+    ),
+    Option(
+        "ranges",
+        "with --quantize: how the range of a tensor is found from its values",
+        values=("minmax", "moving-average", "percentile", "mse", "entropy"),
+        default="minmax",
+    ),
+    Option("percentile", "with --ranges percentile: how many values of a hundred lie inside", metavar="P", default="99.99"),
+    Option(
+        "activations",
+        "with --quantize: whether the zero point of a tensor is chosen, or 0",
+        values=("asymmetric", "symmetric"),
+        default="asymmetric",
+    ),
+    Option(
+        "equalize",
+        "with --quantize: scale channels so that those of one tensor have similar ranges",
+        values=("on", "off"),
+        default="off",
+    ),
+    Option(
+        "correct-bias",
+        "with --quantize: biases take what quantizing moves the mean of a channel by",
+        values=("on", "off"),
+        default="off",
+    ),
+    Option(
+        "round-weights",
+        "with --quantize: round each weight up or down as the layer's results ask for",
+        values=("on", "off"),
+        default="off",
+    ),
+    Option(
+        "layer-types",
+        "with --quantize: int8, int16 or float32 for a layer, named by its node or by what it writes",
+        "pairs",
+        metavar="LAYER=TYPE",
+    ),
+    Option(
+        "io-type",
+        "with --quantize: the type of the model's inputs and outputs",
+        values=("int8", "float32"),
+        default="int8",
+    ),
+    Option(
+        "io-layout",
+        "with --quantize: nhwc: images come with their channels last, as a camera delivers them",
+        values=("model", "nhwc"),
+        default="model",
+    ),
+)
 MODEL = Group(
     "A model",
     "compile, plan, explain, export, verify",
@@ -145,6 +203,7 @@ MODEL = Group(
             values=("on", "off"),
             default="on",
         ),
+        *QUANTIZATION,
     ),
 )
 # Of `compile` alone; in every build they are a part of the call.

@@ -35,7 +35,7 @@ _COMPUTING = (ElementWise, RealQuantized, MatMul, AvgPooling, GlobalAveragePooli
 class Layer:
     """An operator and the clamps behind it, which take no step of their own. `dtype` is the type that it computes in.
 
-    `kind` is linear (constant weights), selecting (its results hold elements of its input), computing, or float (`dtype` None).
+    `kind`: linear (constant weights), selecting (its results hold elements of its input), computing, or float (without integers).
     """
 
     nodes: tuple[Node, ...]
@@ -59,7 +59,7 @@ class Layer:
 
     def read(self, view: GraphView) -> tuple[str, ...]:
         """The tensors that it reads and that may be quantized: weights and biases are another matter, and so are indices."""
-        if self.kind == "float":
+        if self.dtype is None:
             return ()
         inputs = self.node.inputs[:1] if self.kind in ("linear", "selecting") else self.node.inputs
         return tuple(name for name in dict.fromkeys(inputs) if name and view.tensor(name).dtype is DType.float32)
@@ -103,9 +103,7 @@ def layers_of(view: GraphView, scheme: Scheme) -> Layers:
         layer = Layer(nodes, _kind(view, nodes), DType.int8)
         used.update(name for name in layer.names if name in named)
         layer = Layer(nodes, layer.kind, _dtype(view, layer, named, stored))
-        if layer.dtype is None:
-            layer = Layer(nodes, "float", None)
-        else:
+        if layer.dtype is not None:
             stored |= dict.fromkeys(layer.outputs, layer.dtype)
         found.append(layer)
     _refuse_unknown(named.keys() - used, view, found)

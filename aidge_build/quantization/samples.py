@@ -78,4 +78,4 @@ def _checked(values: numpy.ndarray, key: str, arrays: Mapping[str, numpy.ndarray
 
 
 def _refusal(what: str, hint: str) -> AidgeError:
-    return AidgeError(what, where="calibration data", hint=hint, code="CALIBRATION")
+    return AidgeError(what, hint=hint, code="CALIBRATION")

@@ -3,59 +3,25 @@
 
 from __future__ import annotations
 
-import io
-import struct
-import tokenize
-import zipfile
-import zlib
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy
 
+from aidge_build.arithmetic.requantize import quantize
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
-from aidge_build.reading import read_regular
+from aidge_build.npz import read_npz
 
-LARGEST_VECTOR_BYTES = 512 << 20
-# zipfile, zlib and numpy let many kinds of error escape on damaged files; all mean the same to the user.
-_DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, ValueError, LookupError, TypeError, ArithmeticError),
-    *(AttributeError, RuntimeError, MemoryError, SyntaxError, OSError, tokenize.TokenError),
-)
+__all__ = ["Vectors", "model_inputs", "perturbed", "random_vectors", "read_npz", "reference_outputs"]
 
 Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
 
 
-def read_npz(path: Path) -> Vectors:
-    """The arrays of an NPZ file (no pickles)."""
-    content = read_regular(path, LARGEST_VECTOR_BYTES, "VECTORS")
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            unpacked = sum(member.file_size for member in archive.infolist())
-        if unpacked > LARGEST_VECTOR_BYTES:
-            raise ValueError(f"its arrays have {unpacked:,} bytes, the limit is {LARGEST_VECTOR_BYTES:,}")
-        with numpy.load(io.BytesIO(content), allow_pickle=False) as archive:
-            return {key: _array(archive[key], key) for key in archive.files}
-    except _DAMAGE as error:
-        raise AidgeError(
-            f"is not an NPZ file of plain arrays: {error}",
-            where=str(path),
-            code="VECTORS",
-            hint="numpy.savez(file, x=...) writes one",
-        ) from error
-
-
-def _array(value: object, key: str) -> numpy.ndarray:
-    """Members of the archive that are no array come as bytes."""
-    if not isinstance(value, numpy.ndarray):
-        raise ValueError(f"{key} is no array")
-    return value
-
-
 def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
-    """`x`, or `x_<input>` for each input. int8 vectors feed a float32 input through x_scale and x_zero_point."""
+    """`x`, or `x_<input>` for each input. int8 vectors feed a float32 input through x_scale and x_zero_point, float vectors an
+    integer input through its quantization.
+    """
     found = {}
     for name in view.inputs:
         key = f"x_{name}" if f"x_{name}" in arrays else "x"
@@ -79,6 +45,8 @@ def _fitted(values: numpy.ndarray, arrays: Mapping[str, numpy.ndarray], tensor: 
     if values.dtype != tensor.dtype.numpy and tensor.dtype.is_float and values.dtype.kind in "iu" and "x_scale" in arrays:
         real = (values.astype(numpy.float32) - numpy.float32(arrays["x_zero_point"])) * numpy.float32(arrays["x_scale"])
         values = real.astype(tensor.dtype.numpy)
+    elif values.dtype.kind == "f" and tensor.quantization is not None:
+        values = quantize(values.astype(numpy.float32), tensor.quantization, tensor.dtype)
     if values.dtype != tensor.dtype.numpy:
         raise AidgeError(f"array {key} is {values.dtype}, input '{tensor.name}' is {tensor.dtype.name}", code="VECTORS")
     if values.ndim < 1 or values[:1].size != tensor.elements:

@@ -36,7 +36,7 @@ $$(file >$(AIDGE_OUT)/$(1).options,$(2) $(3))
 endif
 
 # The stamp is touched by every run, the files are written where they differ: weights alone compile one file.
-$(AIDGE_OUT)/$(1).stamp: $(2) $(AIDGE_OUT)/$(1).options
+$(AIDGE_OUT)/$(1).stamp: $(2) $(patsubst --quantize=%,%,$(filter --quantize=%,$(3))) $(AIDGE_OUT)/$(1).options
 	$$(AIDGE) compile --out=$(AIDGE_OUT) --name=$(1) $(3) --depfile=$(AIDGE_OUT)/$(1).d --stamp=$$@ -- $(2)
 $$(AIDGE_FILES_$(1)): $(AIDGE_OUT)/$(1).stamp ;
 $(AIDGE_OUT)/$(1).o $(AIDGE_OUT)/$(1)_weights.o: $(AIDGE_OUT)/$(1).h
@@ -46,7 +46,7 @@ $(AIDGE_OUT)/$(1).d $(AIDGE_OUT)/$(1).options: ;
 
 # What the generator read. Make need not look for a rule that makes aidge_build itself (it would try a hundred names for each of its
 # files), and a file that is gone, there or in a folder of yours, is no error but a reason to generate.
-AIDGE_READ := $$(filter-out \ %: $(2),$$(file <$(AIDGE_OUT)/$(1).d))
+AIDGE_READ := $$(filter-out \ %: $(2) $(patsubst --quantize=%,%,$(filter --quantize=%,$(3))),$$(file <$(AIDGE_OUT)/$(1).d))
 AIDGE_FOLDER := $$(patsubst %/__init__.py,%,$$(firstword $$(filter %/aidge_build/__init__.py,$$(AIDGE_READ))))
 AIDGE_PACKAGE := $$(filter $$(AIDGE_FOLDER)/% $$(patsubst %/aidge_build,%/kernels/%,$$(AIDGE_FOLDER)) $$(patsubst %/aidge_build,%/boards/%,$$(AIDGE_FOLDER)),$$(AIDGE_READ))
 ifneq ($$(filter-out $$(AIDGE_KNOWN),$$(AIDGE_PACKAGE)),)

@@ -68,6 +68,16 @@ OPTIONS = {
     "checkout": ("--checkout", "checkouts", ()),
     "memory_model": ("--memory-model", "word", ("default", "plain")),
     "constant_channels": ("--constant-channels", "word", ("on", "off")),
+    "quantize": ("--quantize", "file", ()),
+    "ranges": ("--ranges", "word", ("minmax", "moving-average", "percentile", "mse", "entropy")),
+    "percentile": ("--percentile", "word", ()),
+    "activations": ("--activations", "word", ("asymmetric", "symmetric")),
+    "equalize": ("--equalize", "word", ("on", "off")),
+    "correct_bias": ("--correct-bias", "word", ("on", "off")),
+    "round_weights": ("--round-weights", "word", ("on", "off")),
+    "layer_types": ("--layer-types", "pairs", ()),
+    "io_type": ("--io-type", "word", ("int8", "float32")),
+    "io_layout": ("--io-layout", "word", ("model", "nhwc")),
 }
 CHECK_OPTIONS = {
     "board": ("--board", "word", ()),
@@ -289,11 +299,10 @@ def _emit(target, source, env):
         node.attributes.aidge_where = [argument for argument in arguments if argument.startswith("--board")]
     env.Alias("generated-sources", targets)  # for editors: headers without a build of everything
     env.Precious(targets)  # so that the generator can leave a file alone whose content stays the same
-    if options.get("cost_table"):
-        env.Depends(targets, env.File(options["cost_table"]))
+    files = [_file(env, options[name]) for name, (_, kind, _) in OPTIONS.items() if kind == "file" and options.get(name)]
+    env.Depends(targets, files)
     env.Depends(targets, [env.Dir(folder) for _, folder in sorted((options.get("checkout") or {}).items())])
-    read = [model, *([env.File(options["cost_table"])] if options.get("cost_table") else ())]
-    for node in [*read, *(env.File(word) for word in command if os.path.isfile(word))]:
+    for node in [model, *files, *(env.File(word) for word in command if os.path.isfile(word))]:
         node.Decider(_has_changed)
     _add_emitters(env)
     return targets, source
@@ -393,12 +402,18 @@ def _option_words(env, name, kind, value):
     if kind == "folders":
         return [_path(folder) for folder in _folders(env, name, value)]
     if kind == "file":
-        return [_path(env.File(value).srcnode())]
+        return [_path(_file(env, value))]
     if kind == "checkouts":
         return [f"{library}={_path(env.Dir(folder).srcnode())}" for library, folder in sorted(value.items())]
     if kind == "pairs":
         return [f"{name}={text}" for name, text in sorted(value.items())] if isinstance(value, dict) else _as_list(value)
     return [",".join(map(str, _as_list(value)))]
+
+
+def _file(env, value):
+    """The file of an option: what this build makes, or a source."""
+    nodes = env.arg2nodes(value, env.fs.File)
+    return nodes[0] if nodes[0].has_builder() else nodes[0].srcnode()
 
 
 def _merged_options(env, options):

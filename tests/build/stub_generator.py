@@ -2,8 +2,8 @@
 """A stand-in for `aidge-build` that starts in 20 ms: the dependency facts of the SCons tool do not depend on real models.
 
 A model is a text file: `topology=A`, `weights=1`, perhaps `size=2` for its header and, to make the check fail, `check=bad`.
-With --kernel-path the content of `used.h` there becomes a part of the C file; the depfile lists all files of that folder,
-this file, and the model.
+With --quantize the weights stand in that file. With --kernel-path the content of `used.h` there becomes a part of the C file; the
+depfile lists all files of that folder, this file, the model and the samples.
 """
 
 import json
@@ -27,6 +27,10 @@ def compile_model(options, model):
     depfile, stamp = options.pop("--depfile", None), options.pop("--stamp", None)
     folders = options.get("--kernel-path", [])
     read = [model, os.path.abspath(__file__), *folders, *(entry.path for folder in folders for entry in os.scandir(folder))]
+    for path in options.get("--quantize", []):
+        with open(path, encoding="utf-8") as file:
+            fields["weights"] = file.read().strip()
+        read.append(path)
     used = "".join(open(path, encoding="utf-8").read() for path in read if os.path.basename(path) == "used.h")
     about = json.dumps(fields["topology"] + " " + json.dumps(options, sort_keys=True))
     write_if_different(out + ".h", f"int {name}_run(void);\n#define {name.upper()}_SIZE {fields.get('size', 1)}\n")

@@ -13,7 +13,7 @@ PACKAGE = ROOT / "aidge_build"
 
 # A module imports only from its own row or a row above it (docs/architecture.md).
 ROWS = (
-    ("version", "errors", "reading", "debug", "render", "installed", "machine", "terminal", "options"),
+    ("version", "errors", "reading", "npz", "debug", "render", "installed", "machine", "terminal", "options"),
     ("graph", "boards", "cores", "naming", "shortening", "sources"),
     ("arithmetic", "elf", "output"),
     ("operators", "onnx_format"),

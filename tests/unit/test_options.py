@@ -14,11 +14,12 @@ import pytest
 from aidge_build.cli import VERBS
 from aidge_build.cli.options import written_texts
 from aidge_build.errors import AidgeError
-from aidge_build.inputs import add_model_arguments
-from aidge_build.options import FILES, MODEL, TABLE, add_options
+from aidge_build.inputs import add_model_arguments, scheme_of
+from aidge_build.options import FILES, MODEL, QUANTIZATION, TABLE, add_options
 from aidge_build.options.table import CMAKE, SCONS, VARIABLES, Option
 from aidge_build.options.texts import SCONS_TOOL, with_scons_region
 from aidge_build.program import Options
+from aidge_build.quantization import Scheme
 from tests.command import aidge_build
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +52,30 @@ def test_every_option_of_a_model_reaches_the_request_by_its_own_name():
     given = vars(parser.parse_args(["m.onnx"]))
     assert set(given) == {"model", *(option.argument for option in MODEL.options)}
     fields = {field.name: field.default for field in dataclasses.fields(Options) if field.name not in NOT_CHOSEN}
-    assert fields == {option.argument: option.default for option in MODEL.options if option.values}
+    assert fields == {option.argument: option.default for option in MODEL.options if option.values and option not in QUANTIZATION}
+
+
+def test_every_option_of_quantization_reaches_the_scheme_and_their_defaults_are_its_defaults():
+    parser = argparse.ArgumentParser()
+    add_model_arguments(parser)
+    assert scheme_of(parser.parse_args(["m.onnx"])) == Scheme()
+    words = [
+        f"--{option.name}={option.values[0] if option.values[-1] == option.default else option.values[-1]}"
+        for option in QUANTIZATION
+        if option.values
+    ]
+    words = ["--layer-types=a=b=int16", "--percentile=99.5", *(word.replace("=off", "=on") for word in words)]
+    assert scheme_of(parser.parse_args(["m.onnx", *words])) == Scheme(
+        activations="symmetric",
+        calibration="entropy",
+        equalize=True,
+        correct_bias=True,
+        round_weights=True,
+        layers={"a=b": "int16"},
+        io_type="float32",
+        io_layout="nhwc",
+        percentile=99.5,
+    )
 
 
 def test_the_default_of_a_choice_is_one_of_its_values():

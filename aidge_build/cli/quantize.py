@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""The verb `quantize`: from a float model and samples of its inputs to a quantized ONNX file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from aidge_build.cli.outcome import Outcome
+from aidge_build.errors import AidgeError
+from aidge_build.inputs import (
+    bindings,
+    find_libraries,
+    load_libraries,
+    operators_of,
+    quantized_file,
+    read_model_file,
+    scheme_of,
+)
+from aidge_build.options import MODEL, QUANTIZATION, add_options, options_named
+from aidge_build.output import write_files
+
+SUMMARY = "quantize a float model by samples of its inputs"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("model", metavar="MODEL", help="the float model's ONNX file")
+    parser.add_argument(
+        "--calibration",
+        required=True,
+        metavar="F.npz",
+        help="samples of its inputs: `x`, or an array for each input by its name; the samples come first",
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help="the quantized model's ONNX file")
+    add_options(parser, (*options_named(MODEL, "bind", "lib", "kernel-path"), *QUANTIZATION[1:]))
+
+
+def run(arguments: argparse.Namespace) -> Outcome:
+    path, out = Path(arguments.model), Path(arguments.out)
+    model, external = read_model_file(path)
+    wanted = arguments.lib.split(",") if arguments.lib else []
+    libraries, _ = load_libraries(wanted, find_libraries(arguments.kernel_path))
+    made = quantized_file(
+        model,
+        str(path),
+        Path(arguments.calibration),
+        scheme_of(arguments),
+        operators=operators_of(libraries),
+        bind=bindings(arguments.bind),
+        external=external,
+    )
+    if out.resolve() == path.resolve():
+        raise AidgeError("would replace the float model", where=f"--out {out}", code="USAGE", hint="name another file")
+    write_files({out: made.file})
+    notices = [f"{path}: {notice}" for notice in made.notices]
+    return Outcome(
+        [*notices, f"{out}: {len(made.file):,} B, the float model has {len(model):,} B"],
+        {"file": str(out), "bytes": len(made.file), "float_bytes": len(model), "notices": list(made.notices)},
+    )

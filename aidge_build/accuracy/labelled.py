@@ -63,6 +63,11 @@ def model_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vecto
     return inputs
 
 
+def samples_of(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> LabelledSet:
+    """The samples alone: nothing is said of what is true of them."""
+    return LabelledSet(model_samples(arrays, view), None, {}, _stated_quantization(arrays))
+
+
 def fed(samples: LabelledSet, name: str, tensor: Tensor, known: Quantization | None) -> numpy.ndarray:
     """The samples as the input `tensor` takes them: real values are quantized, stored ones become real, as it wants.
 

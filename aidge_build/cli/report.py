@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.accuracy.drawing import layers_drawing
 from aidge_build.cli.linked import add_memory_arguments, memories, stack_of
 from aidge_build.cli.outcome import Outcome
 from aidge_build.elf import read_claims, read_image
@@ -14,7 +15,7 @@ from aidge_build.output import write_sources
 from aidge_build.reading import read_json
 from aidge_build.report import attribute, make_document, render_difference, render_page, render_text
 from aidge_build.report.accuracy import accuracy_lines, read_accuracy
-from aidge_build.report.given import COUNTS, PLAN, REPORT
+from aidge_build.report.given import BESIDE_FLOAT, COUNTS, PLAN, REPORT
 from aidge_build.sources import Sources
 
 SUMMARY = "show where the bytes of a linked program are"
@@ -34,6 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--counts", type=Path, metavar="RUN.json", help="what `run --json` printed: instructions per layer")
     parser.add_argument(
         "--accuracy", action="append", default=[], type=Path, metavar="F.json", help="what `accuracy --out` wrote (repeat)"
+    )
+    parser.add_argument(
+        "--layers", type=Path, metavar="F.json", help="what `verify --layers --float F --json` printed: a picture on the page"
     )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page, too")
     parser.add_argument(
@@ -58,8 +62,9 @@ def run(arguments: argparse.Namespace) -> Outcome:
         image, claims, attribute(image, claims, regions), plans, measured, stack_of(arguments.elf, image, claims, required=False)
     )
     measures = [read_accuracy(path) for path in arguments.accuracy]
+    beside = _beside_float(arguments.layers)
     if arguments.html:
-        page = render_page(document, arguments.elf.name, measures)
+        page = render_page(document, arguments.elf.name, measures, layers_drawing(beside) if beside else "")
         write_sources(Sources({arguments.html.name: page.encode()}, {}), arguments.html.parent)
     if arguments.diff:
         lines = render_difference(
@@ -68,3 +73,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
     else:
         lines = render_text(document, arguments.items) + [line for measure in measures for line in accuracy_lines(measure)]
     return Outcome(lines, {**document, "accuracy": measures} if measures else document)
+
+
+def _beside_float(path: Path | None) -> dict | None:
+    if path is None:
+        return None
+    hint = "what `verify --layers --float F --json` printed"
+    found = read_json(path, BESIDE_FLOAT, "REPORT", hint)["beside_float"]
+    if not found["histogram"]["float"] or len(found["histogram"]["float"]) != len(found["histogram"]["firmware"]):
+        raise AidgeError("its histograms are none", where=str(path), code="REPORT", hint=hint)
+    return found

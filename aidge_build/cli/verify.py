@@ -9,11 +9,15 @@ from pathlib import Path
 
 import numpy
 
+from aidge_build.accuracy.against_float import as_json, compare_with_float, lines
+from aidge_build.accuracy.drawing import layers_drawing
+from aidge_build.accuracy.labelled import LabelledSet, fed, samples_of
 from aidge_build.boards import load_board
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
 from aidge_build.errors import AidgeError
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
+from aidge_build.output import write_files
 from aidge_build.program import Program
 from aidge_build.reference import cpu
 from aidge_build.terminal import table
@@ -35,6 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--perturb", type=int, default=0, metavar="N", help="run N seeded perturbations of the vectors instead")
     parser.add_argument("--seed", type=int, default=0, help="of the perturbations")
     parser.add_argument("--layers", action="store_true", help="compare every layer's output with the numpy backend, too")
+    parser.add_argument(
+        "--float",
+        type=Path,
+        metavar="F.onnx",
+        help="with --layers: compare each layer with this model, too, from before quantization",
+    )
+    parser.add_argument(
+        "--least-sqnr", type=float, metavar="DB", help="fail when a layer's own signal to noise against --float is smaller"
+    )
+    parser.add_argument("--picture", type=Path, metavar="F.svg", help="draw the comparison with --float")
     parser.add_argument("--keep", metavar="DIR", help="leave sources, ELF, input.bin and output.bin there")
     parser.add_argument("--flag", action="append", default=[], metavar="FLAG", help="one more compiler flag, e.g. --flag=-O3")
 
@@ -49,14 +63,20 @@ def run(arguments: argparse.Namespace) -> Outcome:
                 code="USAGE",
             )
         arguments.board = "host"
-    if arguments.perturb and arguments.reference:
-        raise AidgeError("stored references do not fit perturbed vectors", where="--perturb", code="USAGE")
+    if arguments.perturb and (arguments.reference or arguments.float):
+        what = "stored references do" if arguments.reference else "--float does"
+        raise AidgeError(f"{what} not fit perturbed vectors", where="--perturb", code="USAGE")
+    for option in ("float", "least_sqnr", "picture"):
+        needed = "layers" if option == "float" else "float"
+        if getattr(arguments, option) is not None and not getattr(arguments, needed):
+            raise AidgeError(f"belongs to --{needed}", where=f"--{option.replace('_', '-')}", code="USAGE")
     request = load(arguments, NAME_TO_LOOK_AT)
     program = build_program(request)
     board = load_board(arguments.board, arguments.board_path)
     arrays = read_npz(Path(arguments.io_data))
     try:
-        vectors = model_inputs(arrays, program.view)
+        samples = samples_of(arrays, program.view) if arguments.float else None
+        vectors = _stored(samples, program) if samples else model_inputs(arrays, program.view)
         count = len(next(iter(vectors.values())))
         wanted = reference_outputs(arrays, arguments.reference, program.view, count) if arguments.reference else None
     except AidgeError as error:
@@ -68,13 +88,28 @@ def run(arguments: argparse.Namespace) -> Outcome:
         execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
         wanted = wanted or _numpy_backend(program, vectors)
         differences = [compare(name, execution.outputs[name], wanted[name]) for name in program.view.outputs]
-        first = None
+        first = beside = None
         if arguments.layers or not all(difference.within for difference in differences):
-            first = _first_layer(program, board, vectors, folder / "traced", tuple(arguments.flag))
+            trace = execute(program, board, vectors, folder / "traced", trace=True, flags=tuple(arguments.flag)).trace
+            first = _first_layer(program, vectors, trace)
+        if samples:
+            beside = compare_with_float(program, request, arguments.float, samples, vectors, trace, arguments.least_sqnr)
         accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
     passed = all(difference.within for difference in differences) and not (arguments.layers and first)
-    return Outcome(_lines(arguments, data, passed), data, 0 if passed else 1)
+    text = _lines(arguments, data, passed)
+    if beside:
+        data["beside_float"] = as_json(beside, arguments.float)
+        text += lines(beside, data["beside_float"])
+        passed = passed and not (arguments.least_sqnr is not None and beside.departs)
+        if arguments.picture:
+            write_files({arguments.picture: layers_drawing(data["beside_float"]).encode()})
+    return Outcome(text, data, 0 if passed else 1)
+
+
+def _stored(samples: LabelledSet, program: Program) -> Vectors:
+    """Real values are quantized as the firmware's inputs want it."""
+    return {name: fed(samples, name, program.view.tensor(name), None) for name in program.view.inputs}
 
 
 def _numpy_backend(program: Program, vectors: Vectors) -> Vectors:
@@ -83,8 +118,7 @@ def _numpy_backend(program: Program, vectors: Vectors) -> Vectors:
     return {name: numpy.stack([values[name] for values in runs]) for name in program.view.outputs}
 
 
-def _first_layer(program: Program, board, vectors: Vectors, folder: Path, flags: tuple[str, ...]) -> dict | None:
-    trace = execute(program, board, vectors, folder, trace=True, flags=flags).trace
+def _first_layer(program: Program, vectors: Vectors, trace: Vectors) -> dict | None:
     layer_of = {tensor.name: layer for layer in program.layers for tensor in layer.outputs}
     found = first_difference(list(layer_of), trace, meanings(program.view, vectors, trace))
     return found and {"node": layer_of[found["tensor"]].node.name, "kernel": layer_of[found["tensor"]].kernel.name, **found}

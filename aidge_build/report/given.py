@@ -43,6 +43,16 @@ ACCURACY = {
     ],
     "limits": [{"name": str, "limit": (int, float), "reached": (int, float), "kept": bool}],
 }
+_RATIO = (int, float, NoneType)
+BESIDE_FLOAT = {
+    "beside_float": {
+        "float_model": str,
+        "layers": [{"node": str, "tensor": str, "original": str, "sqnr_db": _RATIO, "own_sqnr_db": _RATIO}],
+        "departs": (str, NoneType),
+        "shown": (str, NoneType),
+        "histogram": {"low": (int, float), "high": (int, float), "firmware": [int], "float": [int]},
+    }
+}
 REPORT = {
     "schema": int,
     "stack_bound_bytes?": _NUMBER,

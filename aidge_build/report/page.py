@@ -31,8 +31,8 @@ _CLASSES = {
 _SMALLEST = 1.5
 
 
-def render_page(document: dict, title: str, measures: Sequence[dict] = ()) -> str:
-    """The page; every text that comes from the ELF or the model is escaped."""
+def render_page(document: dict, title: str, measures: Sequence[dict] = (), beside_float: str = "") -> str:
+    """The page; every text that comes from the ELF or the model is escaped. `beside_float` is a drawing of the layers."""
     libraries = {layer["library"] for model in document["models"] for layer in model["layers"] if layer["library"]}
     prefixes = (*(f"{model['model']}_" for model in document["models"]), *(f"aidge_{library}_" for library in sorted(libraries)))
     regions = [_region(region, prefixes) for region in document["regions"] if region["used_bytes"]]
@@ -48,6 +48,7 @@ def render_page(document: dict, title: str, measures: Sequence[dict] = ()) -> st
         title=escaped(title),
         regions=regions,
         models=models,
+        beside_float=beside_float,
         measures=[accuracy_section(measure) for measure in measures],
         stack=stack,
         width=_WIDTH,

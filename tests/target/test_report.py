@@ -280,6 +280,20 @@ def test_the_page_and_the_text_show_the_accuracy(digits, tmp_path):
     assert "<script>" not in (tmp_path / "report.html").read_text()
 
 
+def test_the_page_shows_the_layers_beside_the_float_model(digits, tmp_path):
+    layer = {"node": "<n>", "tensor": "t", "original": "o", "sqnr_db": 20.5, "own_sqnr_db": None}
+    histogram = {"low": -1.0, "high": 1.0, "firmware": [2, 0], "float": [1, 1]}
+    found = {"float_model": "f.onnx", "layers": [layer], "departs": None, "shown": "t", "histogram": histogram}
+    path, page = tmp_path / "verify.json", tmp_path / "report.html"
+    path.write_text(json.dumps({"beside_float": found}))
+    report(digits[0], "stm32f7", "--layers", path, "--html", page)
+    assert "exact / 20.5" in page.read_text() and "<n>" not in page.read_text()
+    for wrong in ({**found, "histogram": {**histogram, "float": [1]}}, {**found, "layers": [{}]}):
+        path.write_text(json.dumps({"beside_float": wrong}))
+        done = aidge_build("report", digits[0], "--board", "stm32f7", "--layers", path)
+        assert done.exit_code == EXIT_BAD_INPUT and done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize(
     "change", [{"stages": []}, {"task": 1}, {"limits": [{"name": "x"}]}, {"stages": [{"name": "m", "where": "h", "top1": {}}]}]
 )

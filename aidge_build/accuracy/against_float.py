@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: MIT
+"""The firmware's layers beside the float model that it was quantized from: data, lines and drawing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy
+
+from aidge_build.accuracy.counterparts import counterparts
+from aidge_build.accuracy.departure import LEAST_OWN_DB, Comparison, Noise, compared, histograms
+from aidge_build.accuracy.labelled import LabelledSet, fed
+from aidge_build.accuracy.stages import input_quantizations
+from aidge_build.errors import AidgeError
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.inputs import read_model_file
+from aidge_build.program import Program
+from aidge_build.request import CompileRequest
+from aidge_build.terminal import table
+from aidge_build.verify.vectors import Vectors
+
+
+def compare_with_float(
+    program: Program,
+    request: CompileRequest,
+    path: Path,
+    samples: LabelledSet,
+    stored: Vectors,
+    trace: Vectors,
+    least_db: float | None,
+) -> Comparison:
+    """`samples` are what both models are given, `stored` what the firmware makes of them, `trace` its layers' outputs. AidgeError
+    where the models have no layer in common."""
+    model, external = read_model_file(path)
+    floats, _ = import_onnx(model, str(path), request.operators, request.bind, external)
+    quantized, _ = import_onnx(request.model, request.file_name, request.operators, request.bind, request.external)
+    layers = [(layer.node, layer.outputs) for layer in program.layers]
+    pairs = counterparts(layers, quantized, floats)
+    if not pairs:
+        raise AidgeError(
+            "no layer of the firmware has a tensor or node of this model's names",
+            where=str(path),
+            hint="name the float model that was quantized; exporters that rename everything leave nothing to compare",
+            code="USAGE",
+        )
+    clean, given = _float_inputs(program.view, floats, samples, stored)
+    real_trace = {name: real_values(program.view.tensor(name), values) for name, values in trace.items() if name in pairs}
+    return compared(layers, pairs, floats, clean, given, real_trace, LEAST_OWN_DB if least_db is None else least_db)
+
+
+def real_values(tensor: Tensor, values: numpy.ndarray) -> numpy.ndarray:
+    """[vector, dims...] as real values; integers without quantization mean themselves."""
+    quantization = tensor.quantization
+    if quantization is None or values.dtype.kind == "f":
+        return values.astype(numpy.float64)
+    offsets = quantization.along(quantization.zero_points, tensor.rank, numpy.float64)
+    return (values.astype(numpy.float64) - offsets) * quantization.along(quantization.scales, tensor.rank, numpy.float64)
+
+
+def _float_inputs(view: GraphView, floats: GraphView, samples: LabelledSet, stored: Vectors) -> tuple[Vectors, Vectors]:
+    """What the float model gets: the samples, and what the firmware made of them. Quantizers keep the order of inputs."""
+    if len(floats.inputs) != len(view.inputs):
+        raise AidgeError(f"has {len(floats.inputs)} inputs, the firmware {len(view.inputs)}", where=floats.name, code="USAGE")
+    same = set(floats.inputs) == set(view.inputs)
+    known = input_quantizations(view)
+    clean, given = {}, {}
+    for own, other in zip(view.inputs, view.inputs if same else floats.inputs):
+        wanted = floats.tensor(other)
+        clean[other] = fed(samples, own, wanted, known.get(own))
+        handed = real_values(view.tensor(own), stored[own]).reshape(clean[other].shape)
+        given[other] = handed.astype(wanted.dtype.numpy)
+    return clean, given
+
+
+def as_json(comparison: Comparison, path: Path) -> dict:
+    """The comparison for programs and for the report."""
+    shown = comparison.shown
+    return {
+        "float_model": str(path),
+        "layers": [noise.as_json() for noise in comparison.noises],
+        "departs": comparison.departs.tensor if comparison.departs else None,
+        "shown": shown.tensor if shown else None,
+        "histogram": histograms(*comparison.values[shown.tensor]) if shown else None,
+        "without_counterpart": list(comparison.missing),
+    }
+
+
+def lines(comparison: Comparison, data: dict) -> list[str]:
+    """The comparison for people."""
+    rows = [
+        (
+            _decibels(layer["own_sqnr_db"]),
+            _decibels(layer["sqnr_db"]),
+            "{:.4g} to {:.4g}".format(*layer["float_range"]),
+            "{:.4g} to {:.4g}".format(*layer["firmware_range"]),
+            layer["node"],
+            layer["original"],
+        )
+        for layer in data["layers"]
+    ]
+    found = table(rows, ("own SQNR dB", "SQNR dB", "float range", "firmware range", "node", "tensor of the float model"), (0, 1))
+    if comparison.missing:
+        found.append(f"without a counterpart in the float model: {', '.join(comparison.missing)}")
+    departs = comparison.departs
+    if departs is None:
+        return [*found, "no layer departs from the float model"]
+    return [
+        *found,
+        f"first layer that departs: node '{departs.node}', {_decibels(departs.own_db)} dB of its own; {_cause(departs)}",
+    ]
+
+
+def _cause(departs: Noise) -> str:
+    """What the ranges say."""
+    (low, high), (least, most) = departs.firmware_range, departs.float_range
+    if least < low - 0.1 * (most - least) or most > high + 0.1 * (most - least):
+        return f"it reaches {low:.4g} to {high:.4g} where the float model has {least:.4g} to {most:.4g}: calibration saw less"
+    return "its range is right: look at its weights, its bias and its scales"
+
+
+def _decibels(number: float | None) -> str:
+    return "exact" if number is None else f"{number:.1f}"

@@ -70,9 +70,8 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
         f"_{stream.variant}_u{ahead}_{body}"
     )
     code = dense.routine_of(stream)
-    begin_row(code, stream)
+    begin_row(code, stream, "column")
     code.label(1, "two pixels")
-    code.get("{column}", "input")
     if body:
         code.constant("r4", planes * span)
         code("add r4, r4, {column}")
@@ -80,7 +79,7 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     code.put("base", "{column}")
     places = [(4 * tap, 4 * tap + second) for tap in taps]
     dense.groups(code, stream, lambda: _sums(code, stream, planes, ahead, body, span, places))
-    end_row(code)
+    end_row(code, "column")
     offsets = ", ".join(map(str, taps))
     portable = (
         f"static const int32_t offsets[] = {{{offsets}}};\n"
@@ -239,7 +238,7 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     shape = f"{plane.kernel[0]}x{plane.kernel[1]}x{plane.in_channels}{'of_more' * (plane.in_gap > 0)}_r{buffer.row_words}"
     name = f"aidge_cortexm_conv2d_int8_{shape}d{plane.dilations[0]}x{plane.dilations[1]}_{stream.variant}_u{unroll}"
     code = dense.routine_of(stream)
-    begin_row(code, stream)
+    begin_row(code, stream, "x0")
     code.constant("r4", buffer.size_bytes)
     code("add r4, r4, r0")
     code.put("base", "r4", "the column, behind the rows")
@@ -247,14 +246,13 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     code("add r4, r4, r5")
     code.put("column_end", "r4")
     code.label(1, "two pixels")
-    code.get("{x0}", "input")
     code.get("{x1}", "second_input")
     code.get("{column}", "base")
     code("add {x1}, {x1}, {x0}")
     _gather(code, places)
     code.get("{column}", "base")
     dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *dense.split_steps(len(order) // 2, unroll)))
-    end_row(code)
+    end_row(code, "x0")
     table = ", ".join(map(str, places))
     portable = (
         f"static const int16_t gather[] = {{{table}}};\n"

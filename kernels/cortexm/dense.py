@@ -28,23 +28,24 @@ REGISTERS = {
     "w1": "lr",
 }
 WAITING = {  # in FPU registers; s0-s7 are for the requantization
-    "output": 8,
-    "second_output": 9,
-    "end": 10,
-    "base": 11,
-    "begin": 12,
-    "column_end": 13,
+    "pairs": 8,
+    "output": 9,
+    "second_output": 10,
+    "end": 11,
+    "base": 12,
+    "begin": 13,
     "zero": 14,
     "limits": 15,
     "input": 16,
     "second_input": 17,
-    "pairs": 18,
+    "column_end": 18,
     "back_input": 19,
     "back_output": 20,
     "output_step": 21,
     "input_step": 22,
 }
 ENTRY = "input_step"  # waits there in layers that have no such step
+ROUNDING = 0x4B400000  # 1.5 * 2^23 in float32: to what it is added is rounded to integers, ties to even
 HEAD_BYTES = 12  # of the stream, before `begin`
 _TABLE, _DONE, _STEPS = 20, 21, 30  # labels
 
@@ -203,21 +204,24 @@ def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "colum
             for channel in (0, 2):
                 code(f"add {{{pixel}{channel}}}, {{x{channel // 2}}}, {{{pixel}{channel}}}, lsl #8")
     code("vldmia {stream}!, {{s4-s7}}")
-    code.get("{w0}", "zero", "zero point + 128, twice")
+    if not stream.sums_round:
+        code.get("{w0}", "zero", "zero point + 128, twice")
+    rounding = "vadd.f32 s{0}, s{0}, s14" if stream.sums_round else "vcvtr.s32.f32 s{0}, s{0}"
     for pixel in pixels:
         code(f"vmov s0, s1, {{{pixel}0}}, {{{pixel}1}}")
         code(f"vmov s2, s3, {{{pixel}2}}, {{{pixel}3}}")
-        for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vcvtr.s32.f32 s{0}, s{0}"):
+        for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", rounding):
             for channel in range(4):
                 code(operation.format(channel, channel + 4))
         code(f"vmov {{{pixel}0}}, {{{pixel}1}}, s0, s1")
         code(f"vmov {{{pixel}2}}, {{{pixel}3}}, s2, s3")
-        if not stream.is_packed:
+        if not stream.is_packed and not stream.sums_round:
             for channel in range(4):
                 code(f"ssat {{{pixel}{channel}}}, #16, {{{pixel}{channel}}}")
         for channel in (0, 1):
             code(f"pkhbt {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel + 2}}}, lsl #16")
-            code(f"qadd16 {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{w0}}")
+            if not stream.sums_round:
+                code(f"qadd16 {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{w0}}")
             code(f"usat16 {{{pixel}{channel}}}, #8, {{{pixel}{channel}}}")
         if stream.is_clamped:
             _clamp(code, pixel)
@@ -317,6 +321,10 @@ def load_head(code: Routine, stream: Stream) -> None:
     """The first words of the stream, which wait until a group needs them."""
     if stream.has_fpu:
         code("vldmia {stream}!, {{s14-s15}}", "zero point, limits")
+        if stream.sums_round:
+            code.get("{x0}", "zero")
+            code(f"movt {{x0}}, #{ROUNDING >> 16}", "a sum with this float is an integer, in its low half")
+            code.put("zero", "{x0}")
     elif stream.form != INTEGER:
         head_to_stack(code, ("{x0}", "{x1}", "{w0}"), "ldrd {x0}, {x1}, [{stream}], #8", stream.is_clamped)
     else:
@@ -352,3 +360,21 @@ def groups(code: Routine, stream: Stream, sums: Callable[[], None]) -> None:
     code.get("{x0}, {column}", "end")
     code("cmp {stream}, {x0}")
     code("bne 3b")
+
+
+def next_pair(code: Routine, entry: str, step: str) -> None:
+    """To the next pair (label 1), whose input stands in `entry`, or back to the caller. The pairs behind the one that is done are
+    in r4, its output is in r5; label 7."""
+    code(f"add r5, r5, {step}")
+    code("subs r4, r4, #1")
+    code.put("pairs", "r4, r5")
+    code("bgt 1b")
+    code("blt 7f")
+    code.get("r6, r7", "back_input", "the last pair overlaps the one before if pixels are odd")
+    code(f"sub {{{entry}}}, {{{entry}}}, r6")
+    code("sub r5, r5, r7")
+    code.put("output", "r5")
+    code.put("input", f"{{{entry}}}")
+    code("b 1b")
+    code.label(7)
+    code.end()

@@ -66,12 +66,11 @@ def _texts(stream: Stream, buffer: Buffer) -> tuple[str, tuple[str, str]]:
         f"_{stream.variant}"
     )
     code = dense.routine_of(stream)
-    begin_row(code, stream)
+    begin_row(code, stream, "column")
     code.label(1, "two pixels")
-    code.get("{column}", "input")
     code.put("base", "{column}")
     dense.groups(code, stream, lambda: _sums(code, [4 * place for place in places], second))
-    end_row(code)
+    end_row(code, "column")
     portable = (
         f"static const int16_t places[] = {{{', '.join(map(str, places))}}};\n"
         f"    aidge_cortexm_taps_row(words, output, stream, run, places, {len(places)}, {stream.shift}, {stream.form_in_c});"

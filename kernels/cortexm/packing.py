@@ -41,6 +41,7 @@ class Stream:
     has_fpu: bool
     is_near: bool
     has_fractions: bool = False  # packed, and float forms add fractions of the biases of even channels
+    sums_round: bool = False  # float forms round by a sum, which adds an even zero point, too; all levels fit 16 bits
 
     @property
     def is_stated(self) -> bool:
@@ -51,7 +52,7 @@ class Stream:
         """What the text of a kernel depends on, for its name."""
         form = {STATED: "", EVEN: "_even", INTEGER: "_integer", ROUNDED: "_float"}[self.form]
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
-        weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}"
+        weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}{'_sums' * self.sums_round}"
         return f"{weights}_s{self.shift}{'_clamped' if self.is_clamped else ''}{form}{core}"
 
     @property
@@ -155,6 +156,7 @@ def pack_blocks(
         has_fpu,
         _is_near(linear, [first for first, is_proved in proofs.items() if not is_proved]),
         has_fractions,
+        has_fpu and not all(proofs.values()) and linear.zero_point % 2 == 0 and bool(_are_rounded_small(linear).all()),
     )
 
 
@@ -194,8 +196,12 @@ def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
             halves = 256 * rows[high] + rows[low]
             if halves.size and (halves.min() < -32768 or halves.max() > 32767):
                 return False
-    rounded = linear.largest * linear.factors.astype(numpy.float64) < _LARGEST_ROUNDED
-    return bool((fits_fraction(linear) & rounded).all())
+    return bool((fits_fraction(linear) & _are_rounded_small(linear)).all())
+
+
+def _are_rounded_small(linear: Linear) -> numpy.ndarray:
+    """Channels whose levels fit 16 bits before they are limited."""
+    return linear.largest * linear.factors.astype(numpy.float64) < _LARGEST_ROUNDED
 
 
 def _biases(linear: Linear, form: IntegerForm, first: int, is_packed: bool, is_proved: bool) -> list[int]:

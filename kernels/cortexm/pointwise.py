@@ -8,6 +8,7 @@ from .assembly import Routine
 from .packing import Stream
 
 PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_cortexm_pointwise *shape"
+LARGEST_STEP = 4095  # that an instruction adds
 UNPACKED_AHEAD = 16  # words of 4 taps that are unpacked without a loop
 
 
@@ -19,16 +20,17 @@ def routine(stream: Stream, channels: int, unroll: int, is_shared: bool = False)
     name = f"aidge_cortexm_pointwise_int8_{channels if own else f'by_{shared}'}_{stream.variant}_u{unroll}"
     code = dense.routine_of(stream)
     code.begin()
-    code.put("input", "r0")
-    code.put("output", "r1")
+    code("mov r12, r1")
     code("mov {stream}, r2")
     code.put("base", "r3")
     code(f"ldr r4, [sp, #{code.waiting.argument_offset}]", "shape")
     code("ldm r4!, {{r5-r11}}", "pairs, second_input, second_output, back_input, back_output, output_step, stream_bytes")
-    for state, register in zip(
-        ("pairs", "second_input", "second_output", "back_input", "back_output", "output_step"), range(5, 11)
-    ):
-        code.put(state, f"r{register}")
+    code("sub r5, r5, #1")
+    code.put("pairs", "r5, r12", "those behind the next one; output")
+    code.put("second_input", "r6")
+    code.put("second_output", "r7")
+    code.put("back_input", "r8, r9")
+    code.put("output_step", "r10")
     code("add r11, r11, {stream}")
     code.put("end", "r11")
     if own:
@@ -43,11 +45,14 @@ def routine(stream: Stream, channels: int, unroll: int, is_shared: bool = False)
     code("add r3, r3, r4")
     code.put("column_end", "r3")
     dense.load_head(code, stream)
+    code("mov {x0}, r0")
     code.label(1, "two pixels")
     code.get("{column}", "base")
-    code.get("{x0}", "input")
-    code.get("{x1}", "second_input")
-    code("add {x1}, {x1}, {x0}")
+    if own and channels <= LARGEST_STEP:
+        code(f"addw {{x1}}, {{x0}}, #{channels}")
+    else:
+        code.get("{x1}", "second_input")
+        code("add {x1}, {x1}, {x0}")
     if is_shared:
         _unpack_pairs_of_words(code)
     else:
@@ -59,25 +64,10 @@ def routine(stream: Stream, channels: int, unroll: int, is_shared: bool = False)
         dense.groups(code, stream, lambda: dense.any_steps(code, stream.is_packed, unroll))
     else:
         dense.groups(code, stream, lambda: dense.all_steps(code, stream.is_packed, *steps))
-    code.get("r2", "output")
-    code.get("r3", "output_step")
-    code.get("r4", "pairs")
-    code("add r2, r2, r3")
-    code("subs r4, r4, #1")
-    code.put("pairs", "r4")
-    code("cmp r4, #1", "the last pair overlaps the one before if pixels are odd")
-    code("bne 7f")
-    code.get("r3", "back_output")
-    code.get("r5", "input")
-    code.get("r6", "back_input")
-    code("sub r2, r2, r3")
-    code("sub r5, r5, r6")
-    code.put("input", "r5")
-    code.label(7)
-    code.put("output", "r2")
-    code("cmp r4, #0")
-    code("bne 1b")
-    code.end()
+    code.get("{x0}", "input")
+    code.get("r4, r5", "pairs")
+    code.get("r6", "output_step")
+    dense.next_pair(code, "x0", "r6")
     portable = f"aidge_cortexm_pointwise_int8(input, output, stream, scratch, shape, {stream.numbers});"
     number = str(channels) if own else f"a multiple of {shared}"
     return name, code.function(name, PARAMETERS, f"Pointwise convolution of int8 pixels of {number} channels.", portable)

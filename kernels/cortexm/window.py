@@ -209,43 +209,33 @@ def _apart(name: str, load: str) -> tuple[str, str]:
     return function, f"                    {name}_load(&rows, shape, top);"
 
 
-def begin_row(code: Routine, stream: Stream) -> None:
-    """Arguments of a row function into their registers; `base` and `column` of the first pair. Label 1 begins a pair."""
+def begin_row(code: Routine, stream: Stream, entry: str) -> None:
+    """Arguments of a row function into their registers; label 1 begins a pair, whose input stands in the register `entry`."""
     code.begin()
     code.put("input", "r0")
-    code.put("output", "r1")
+    code("mov r12, r1")
     code("mov {stream}, r2")
     code(
         "ldm r3, {{r4-r11}}", "pairs, second_input, second_output, back_input, back_output, output_step, input_step, stream_bytes"
     )
-    states = ("pairs", "second_input", "second_output", "back_input", "back_output", "output_step", "input_step")
-    for state, register in zip(states, range(4, 11)):
-        code.put(state, f"r{register}")
+    code("sub r4, r4, #1")
+    code.put("pairs", "r4, r12", "those behind the next one; output")
+    code.put("second_input", "r5")
+    code.put("second_output", "r6")
+    code.put("back_input", "r7, r8")
+    code.put("output_step", "r9, r10")
     code("add r11, r11, {stream}")
     code.put("end", "r11")
     dense.load_head(code, stream)
+    if entry != "column":
+        code(f"mov {{{entry}}}, r0")
 
 
-def end_row(code: Routine) -> None:
+def end_row(code: Routine, entry: str) -> None:
     """To the next pair (label 1), or back to the caller; label 7."""
-    code.get("r2", "output")
-    code.get("r3", "output_step")
-    code.get("r5", "input")
-    code.get("r6", "input_step")
-    code.get("r4", "pairs")
-    code("add r2, r2, r3")
-    code("add r5, r5, r6")
-    code("subs r4, r4, #1")
-    code("cmp r4, #1", "the last pair overlaps the one before if pixels are odd")
-    code("bne 7f")
-    code.get("r3", "back_output")
-    code.get("r6", "back_input")
-    code("sub r2, r2, r3")
-    code("sub r5, r5, r6")
-    code.label(7)
-    code.put("output", "r2")
-    code.put("input", "r5")
-    code.put("pairs", "r4")
-    code("cmp r4, #0")
-    code("bne 1b")
-    code.end()
+    code.get(f"{{{entry}}}", "input")
+    code.get("r4, r5", "pairs")
+    code.get("r6, r7", "output_step")
+    code(f"add {{{entry}}}, {{{entry}}}, r7")
+    code.put("input", f"{{{entry}}}")
+    dense.next_pair(code, entry, "r6")

@@ -28,8 +28,8 @@ static void aidge_cortexm_move_blocks(uint32_t *target, const uint32_t *source, 
 }
 #endif
 
-/* Words to a place before theirs. */
-static void aidge_cortexm_move_words(uint32_t *target, const uint32_t *source, int32_t count)
+/* Words to a place before theirs, or that shares none with them. Not inlined: its callers have enough on the stack. */
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_move_words(uint32_t *target, const uint32_t *source, int32_t count)
 {
     const int32_t blocks = count / 8;
     if (blocks > 0) {

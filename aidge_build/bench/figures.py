@@ -36,8 +36,9 @@ class Figures:
     """A model on a board; instructions and cycles per inference, the mean over `vectors` inputs; sizes in bytes.
 
     `data` is the element type of the files' names (int8, float). `stack_bytes` is the proved bound of one inference, None where
-    there is none; `flash_bytes` the whole image, the program that feeds the vectors included; `peak_bytes` counts graph inputs
-    and outputs, `arena_bytes` is what is linked. `macs` are those of the model's file, of which some need not be executed.
+    there is none; `flash_bytes` the whole image, the program that feeds the vectors included; `peak_bytes` are those of
+    the fullest moment, graph inputs and outputs counted inside; `arena_bytes` is what is linked, beside the `io_bytes` of inputs
+    and outputs, which the caller owns. `macs` are those of the model's file, of which some need not be executed.
     """
 
     model: str
@@ -52,6 +53,7 @@ class Figures:
     macs_executed: int
     peak_bytes: int
     arena_bytes: int
+    io_bytes: int
     scratch_bytes: int
     stack_bytes: int | None
     code_bytes: int
@@ -75,6 +77,11 @@ class Figures:
     def key(self) -> tuple[str, str, str]:
         """What a record is found by."""
         return self.model, self.data, self.board
+
+    @property
+    def linked_bytes(self) -> int:
+        """RAM of the arena and of the caller's inputs and outputs, which lie beside it all the time."""
+        return self.arena_bytes + self.io_bytes
 
     @property
     def per_mac(self) -> float:

@@ -80,6 +80,7 @@ def measure(case: Case, request: CompileRequest, board: Board, reference: str, m
         macs_executed=sum(layer.macs for layer in program.layers),
         peak_bytes=program.peak.peak_bytes,
         arena_bytes=program.arena.peak_bytes,
+        io_bytes=program.io_bytes,
         scratch_bytes=max(
             (placement.buffer.size_bytes for placement in program.arena.placements if placement.buffer.kind == "scratch"),
             default=0,

@@ -26,6 +26,7 @@ _KEPT = (
     "macs_executed",
     "peak_bytes",
     "arena_bytes",
+    "io_bytes",
     "scratch_bytes",
     "stack_bytes",
     "code_bytes",

@@ -28,12 +28,18 @@ _ENDING: tuple[Column, ...] = (
 )
 _SPEED: tuple[Column, ...] = (*_COUNTS, ("CMSIS-NN", lambda entry, peers: peers.counted("instructions", entry)), *_ENDING)
 _FLOAT: tuple[Column, ...] = (*_COUNTS, ("onnx2c per MAC", lambda entry, peers: peers.float_per_mac(entry)), *_ENDING)
-_MEMORY: tuple[Column, ...] = (
+_RAM: tuple[Column, ...] = (
     *_NAMES,
-    ("RAM with inputs, outputs", lambda entry, _: entry.peak_bytes),
+    ("arena as linked", lambda entry, _: entry.arena_bytes),
+    ("inputs, outputs of the caller", lambda entry, _: entry.io_bytes),
+    ("both", lambda entry, _: entry.linked_bytes),
+    ("fullest moment, all in one arena", lambda entry, _: entry.peak_bytes),
     ("scratch in it", lambda entry, _: entry.scratch_bytes),
     ("TFLM arena", lambda entry, peers: peers.counted("arena_bytes", entry)),
     ("stack bound", lambda entry, _: entry.stack_bytes),
+)
+_FLASH: tuple[Column, ...] = (
+    *_NAMES,
     ("code", lambda entry, _: entry.code_bytes),
     ("weights", lambda entry, _: entry.weights_bytes),
     ("whole image", lambda entry, _: entry.flash_bytes),
@@ -44,7 +50,7 @@ _MEMORY: tuple[Column, ...] = (
 
 
 def tables(figures: Sequence[Figures], peers: Peers) -> str:
-    """Instructions of the int8 models and of the float models, then memory and start-up of all."""
+    """Of the int8 models and then of the float models instructions, RAM, and flash with start-up."""
     parts = []
     for data, title, columns in (("int8", "int8", _SPEED), ("float", "float32", _FLOAT)):
         chosen = [entry for entry in figures if entry.data == data]
@@ -52,8 +58,10 @@ def tables(figures: Sequence[Figures], peers: Peers) -> str:
             parts += [
                 f"### {title}: instructions of one inference",
                 _table(chosen, peers, columns),
-                f"### {title}: bytes, and instructions from reset to main",
-                _table(chosen, peers, _MEMORY),
+                f"### {title}: bytes of RAM",
+                _table(chosen, peers, _RAM),
+                f"### {title}: bytes of flash, and instructions from reset to main",
+                _table(chosen, peers, _FLASH),
             ]
     labels = sorted({f"{entry.cpu}: {model.validation}" for entry in figures for model in [cycle_model(entry.cpu)] if model})
     if labels:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from aidge_build.bench.figures import Figures
 from aidge_build.bench.peers import Peers
 from aidge_build.bench.rows import Row, read_rows
+from aidge_build.bench.table import tables
 from aidge_build.boards import load_board
 from aidge_build.errors import AidgeError
 
@@ -66,8 +68,8 @@ def test_our_rows_name_a_board_for_each_kind_of_core():
 
 def figures(cpu: str, model: str = "kws_dscnn", data: str = "int8", has_fpu: bool = True) -> Figures:
     numbers = dict.fromkeys(
-        """vectors differing_values instructions cycles macs macs_executed peak_bytes arena_bytes scratch_bytes stack_bytes
-        code_bytes weights_bytes flash_bytes start_up_instructions""".split(),
+        """vectors differing_values instructions cycles macs macs_executed peak_bytes arena_bytes io_bytes scratch_bytes
+        stack_bytes code_bytes weights_bytes flash_bytes start_up_instructions""".split(),
         5,
     )
     return Figures(model=model, data=data, board="b", cpu=cpu, layers=(), has_fpu=has_fpu, **numbers)
@@ -93,3 +95,11 @@ def test_cores_without_an_interpreter_are_compared_with_the_kernels_alone():
 
 def test_a_core_without_its_fpu_says_so():
     assert [figures("cortex-m4", has_fpu=has).core for has in (True, False)] == ["cortex-m4", "cortex-m4 without FPU"]
+
+
+def test_the_table_of_ram_adds_what_the_caller_owns_to_what_is_linked():
+    entry = replace(figures("cortex-m4"), arena_bytes=1280, io_bytes=1283, peak_bytes=1920)
+    lines = [line for line in tables([entry], Peers()).split("\n") if "as linked" in line or "1,280" in line]
+    named = dict(zip(*([cell.strip() for cell in line.split("|")] for line in lines)))
+    assert (named["arena as linked"], named["inputs, outputs of the caller"], named["both"]) == ("1,280", "1,283", "2,563")
+    assert named["fullest moment, all in one arena"] == "1,920"

@@ -14,7 +14,7 @@ from aidge_build.importers.onnx_importer import Imported
 from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
-from aidge_build.operators.pool import AvgPooling
+from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling
 from aidge_build.operators.view import Reshape, Transpose
 from aidge_build.operators.window import Window
 
@@ -73,6 +73,7 @@ _WRITERS: Mapping[type, Callable[[Any], Words]] = {
     Conv: _conv,
     FC: lambda operator: ("Gemm", {"transB": 1}, {}),
     AvgPooling: _average,
+    GlobalAveragePooling: lambda operator: ("GlobalAveragePool", {}, {}),
     Reshape: lambda operator: ("Reshape", {}, {1: numpy.array(operator.dims, numpy.int64)}),
     Transpose: lambda operator: ("Transpose", {"perm": operator.permutation}, {}),
 }

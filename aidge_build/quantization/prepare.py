@@ -3,15 +3,26 @@
 
 from __future__ import annotations
 
+import numpy
+
 from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.rewrite import Rewrite
-from aidge_build.graph.tensor import constant
-from aidge_build.graph.view import GraphView
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.batchnorm import BatchNormalization
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.pool import GlobalAveragePooling
+from aidge_build.operators.reduce import ReduceMean
+from aidge_build.operators.view import Reshape, Transpose
+from aidge_build.operators.window import Window
+from aidge_build.quantization.transposes import move_transposes
 from aidge_build.recipes.check import checked
 from aidge_build.recipes.flatten_products import flatten_products
 from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
 from aidge_build.recipes.fuse_pad import fuse_pad
+from aidge_build.recipes.fuse_scalings import fuse_scalings
 from aidge_build.recipes.recipe import Recipe, recipe
 from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.reference.evaluate import evaluate
@@ -33,13 +44,67 @@ def dequantized_weights(view: GraphView) -> GraphView:
     return rewrite.finish()
 
 
+@recipe(exact=False)
+def mean_as_pooling(view: GraphView) -> GraphView:
+    """ReduceMean over all axes behind the channels is a GlobalAveragePool, which has integers; also with the channels last."""
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        if not isinstance(node.operator, ReduceMean):
+            continue
+        data, transpose = view.tensor(node.inputs[0]), view.producer(node.inputs[0])
+        order, source = tuple(range(data.rank)), data
+        if transpose is not None and isinstance(transpose.operator, Transpose):
+            order, source = transpose.operator.permutation, view.tensor(transpose.inputs[0])
+        reduced = {axis % data.rank for axis in node.operator.axes}
+        if data.rank < 3 or [order[axis] for axis in range(data.rank) if axis not in reduced] != [0, 1]:
+            continue
+        (result,) = view.output_tensors(node)
+        dims = (*source.dims[:2], *(1,) * (data.rank - 2))
+        pooled = rewrite.add_tensor(Tensor(f"{result.name}_pooled", dims, result.dtype))
+        rewrite.replace_node(
+            node,
+            node.with_(operator=GlobalAveragePooling(), inputs=(source.name,), outputs=(pooled,)),
+            Node(f"{node.name}_reshape", Reshape(result.dims), (pooled,), node.outputs, node.origin),
+        )
+    return rewrite.finish()
+
+
+@recipe(exact=False)
+def batch_norm_as_convolution(view: GraphView) -> GraphView:
+    """BatchNormalization that no layer takes up is a depthwise convolution of one tap: one step in integers."""
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        data, *parameters = view.input_tensors(node)
+        if not isinstance(node.operator, BatchNormalization) or data is None or data.rank < 3 or data.dtype is not DType.float32:
+            continue
+        values = [numpy.asarray(tensor.data, numpy.float64) for tensor in parameters if tensor is not None and tensor.is_constant]
+        if len(values) != 4:
+            continue
+        gamma, beta, mean, variance = values
+        factors = gamma / numpy.sqrt(variance + node.operator.epsilon)
+        channels, ones, zeros = len(gamma), (1,) * (data.rank - 2), (0,) * (data.rank - 2)
+        names = (
+            rewrite.add_tensor(constant(f"{node.outputs[0]}_factors", factors.reshape(-1, 1, *ones).astype(numpy.float32))),
+            rewrite.add_tensor(constant(f"{node.outputs[0]}_summands", (beta - mean * factors).astype(numpy.float32))),
+        )
+        operator = Conv(window=Window(ones, ones, ones, zeros, zeros), groups=channels, depthwise=channels > 1)
+        rewrite.replace_node(node, node.with_(operator=operator, inputs=(node.inputs[0], *names)))
+    return rewrite.finish()
+
+
 PREPARATIONS: tuple[Recipe, ...] = (
     dequantized_weights,
     remove_identities,
+    move_transposes,
+    remove_identities,
+    mean_as_pooling,
     flatten_products,
     fuse_pad,
     fuse_fully_connected,
     fuse_batch_norm,
+    fuse_scalings,
+    fuse_batch_norm,
+    batch_norm_as_convolution,
 )
 
 

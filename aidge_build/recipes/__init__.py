@@ -15,6 +15,7 @@ from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
 from aidge_build.recipes.fuse_dynamic import fuse_dynamic
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
 from aidge_build.recipes.fuse_pad import fuse_pad
+from aidge_build.recipes.fuse_scalings import fuse_scalings
 from aidge_build.recipes.move_views import move_views
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
@@ -37,6 +38,7 @@ RECIPES: tuple[Recipe, ...] = (
     fuse_pad,
     fuse_fully_connected,
     fuse_batch_norm,
+    fuse_scalings,
     fuse_activations,
     split_transposed,
     quantize_islands,

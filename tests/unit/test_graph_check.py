@@ -115,6 +115,11 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
         "float[1,3,6,6] x", "float[1,4,?,?] y",
         w=floats(4, 3, 3, 2), c=floats(4), g=floats(4), b=floats(4), m=floats(4), v=numpy.abs(floats(4)) + numpy.float32(0.5),
     ),
+    "fuse_scalings": lambda: sample(
+        "a = Conv<pads=[1,1,2,2], strides=[1,2]>(x, w, c) d = Mul(g, a) y = Sub(b, d)",
+        "float[1,3,6,6] x", "float[1,4,?,?] y",
+        w=floats(4, 3, 3, 2), c=floats(4), g=floats(4).reshape(4, 1, 1), b=floats(4).reshape(1, 4, 1, 1),
+    ),
     "fuse_activations": lambda: sample(
         "a = Conv<pads=[1,1,2,2], strides=[1,2]>(x, w) b = Clip(a, low, high) c = Sub(b, k) y = Relu(c)",
         "float[1,3,6,6] x", "float[1,4,?,?] y",

@@ -13,6 +13,7 @@ from aidge_build.recipes.fuse_activations import fuse_activations
 from aidge_build.recipes.fuse_batch_norm import fuse_batch_norm
 from aidge_build.recipes.fuse_fully_connected import fuse_fully_connected
 from aidge_build.recipes.fuse_pad import fuse_pad
+from aidge_build.recipes.fuse_scalings import fuse_scalings
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.remove_identities import remove_identities
@@ -188,6 +189,66 @@ def test_batch_normalization_stays_when_the_convolution_has_another_reader():
         constants={"w": WEIGHTS, "g": floats(4), "t": floats(4), "m": floats(4), "v": numpy.abs(floats(4)) + 0.1},
     )
     assert types(fuse_batch_norm(view)) == ["Conv2D", "BatchNormalization", "ReLU"]
+
+
+CHANNELS = floats(4).reshape(4, 1, 1)
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "y = Mul(a, g)",
+        "y = Mul(g, a)",
+        "y = Add(g, a)",
+        "y = Sub(a, g)",
+        "y = Sub(g, a)",
+        "y = Div(a, g)",
+        "y = Add(a, one)",
+        "d = Mul(a, g) e = Add(d, h) y = Sub(one, e)",
+    ],
+)
+def test_factors_and_summands_of_channels_fold_into_the_convolution_before_them(nodes):
+    constants = {"w": WEIGHTS, "b": floats(4), "g": CHANNELS, "h": floats(1, 4, 1, 1), "one": numpy.float32(1.5)}
+    before = graph(f"a = Conv(x, w, b) {nodes}", **IMAGE, constants=constants)
+    after = fuse_scalings(before)
+    assert types(after) == ["Conv2D"] and same_meaning(before, after, relative=1e-5)
+    assert set(after.nodes[0].origin) == {node.name for node in before.nodes}
+
+
+def test_factors_and_summands_fold_into_fully_connected_layers_and_convolutions_without_bias():
+    constants = {"w": floats(4, 5), "v": WEIGHTS, "g": floats(4), "k": CHANNELS}
+    dense = graph("a = Gemm<transB=1>(x, w) y = Mul(a, g)", inputs="float[2,5] x", outputs="float[2,4] y", constants=constants)
+    image = graph("a = Conv(x, v) y = Add(a, k)", **IMAGE, constants=constants)
+    for before in (fuse_fully_connected(dense), image):
+        after = fuse_scalings(before)
+        assert len(after.nodes) == 1 and same_meaning(before, after, relative=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "kept"),
+    [
+        ("y = Div(g, a)", ["Conv2D", "Div"]),
+        ("y = Div(a, zero)", ["Conv2D", "Div"]),
+        ("y = Mul(a, a)", ["Conv2D", "Mul"]),
+        ("y = Mul(a, row)", ["Conv2D", "Mul"]),
+        ("y = Mul(a, wide)", ["Conv2D", "Mul"]),
+        ("d = Relu(a) y = Mul(d, g)", ["Conv2D", "ReLU", "Mul"]),
+        ("d = Mul(a, g) y = Add(d, a)", ["Conv2D", "Mul", "Add"]),
+    ],
+)
+def test_what_is_no_factor_or_summand_of_each_channel_stays(nodes, kept):
+    constants = {"w": WEIGHTS, "g": CHANNELS, "zero": CHANNELS * 0, "row": floats(5), "wide": floats(2, 4, 1, 1)}
+    outputs = "float[2,4,4,5] y" if "wide" in nodes else IMAGE["outputs"]
+    view = graph(f"a = Conv(x, w) {nodes}", inputs=IMAGE["inputs"], outputs=outputs, constants=constants)
+    assert types(fuse_scalings(view)) == kept
+
+
+def test_a_factor_behind_a_clamp_or_behind_quantized_weights_stays():
+    before = graph("a = Conv(x, w) d = Relu(a) y = Mul(d, g)", **IMAGE, constants={"w": WEIGHTS, "g": CHANNELS})
+    assert types(fuse_scalings(fuse_activations(before))) == ["Conv2D", "Mul"]
+    constants = {"w": (WEIGHTS * 9).astype(numpy.int8), "s": numpy.float32(0.1), "g": CHANNELS}
+    quantized = quantize_constants(graph("d = DequantizeLinear(w, s) a = Conv(x, d) y = Mul(a, g)", **IMAGE, constants=constants))
+    assert types(fuse_scalings(quantized)) == ["Conv2D", "Mul"]
 
 
 def test_activations_become_clamps():

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""A factor or summand of each channel behind a convolution or FC with float constants is folded into weights and bias."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.graph.rewrite import Rewrite
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.binary import Add, Div, Mul, Sub
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.matmul import FC
+from aidge_build.recipes.recipe import recipe
+
+Scaling = tuple[numpy.ndarray, numpy.ndarray]  # y = x * factors + summands, one each for every channel
+
+
+@recipe(exact=False)
+def fuse_scalings(view: GraphView) -> GraphView:
+    """Mul, Div, Add and Sub by a constant that differs along channels at most, as exporters write batch normalization, too:
+    w' = w * f, b' = b * f + s in float64, rounded once. A chain of them is folded from the front.
+    """
+    changed = True
+    while changed:
+        rewrite, taken = Rewrite(view), set()
+        for node in view.nodes:
+            behind = _layer_before(view, node)
+            if behind is None or behind.name in taken:
+                continue
+            scaling = _scaling(view, node, behind)
+            if scaling is not None:
+                taken |= {behind.name, node.name}
+                _fold(view, rewrite, behind, node, scaling)
+        changed, view = rewrite.changed, rewrite.finish()
+    return view
+
+
+def _layer_before(view: GraphView, node: Node) -> Node | None:
+    """The convolution or FC with float constants whose result the node alone reads, once."""
+    if not isinstance(node.operator, Mul | Div | Add | Sub):
+        return None
+    for name in node.inputs:
+        found = view.producer(name)
+        if found is None or not isinstance(found.operator, Conv | FC) or found.operator.clamps:
+            continue
+        constants = [view.tensor(name) for name in found.inputs[1:] if name]
+        plain = all(tensor.is_constant and tensor.quantization is None and tensor.dtype.is_float for tensor in constants)
+        if plain and view.only_consumer(name) is node and node.inputs.count(name) == 1:
+            return found
+    return None
+
+
+def _scaling(view: GraphView, node: Node, behind: Node) -> Scaling | None:
+    """What the node does to each channel; None where that is something else."""
+    (result,) = view.output_tensors(behind)
+    first = node.inputs[0] == result.name
+    other = _along_channels(view.tensor(node.inputs[1 if first else 0]), result)
+    if other is None or view.tensor(node.outputs[0]).dims != result.dims:
+        return None
+    ones, zeros = numpy.ones_like(other), numpy.zeros_like(other)
+    if isinstance(node.operator, Mul):
+        return other, zeros
+    if isinstance(node.operator, Add):
+        return ones, other
+    if isinstance(node.operator, Sub):
+        return (ones, -other) if first else (-ones, other)
+    return (ones / other, zeros) if first and other.all() else None
+
+
+def _along_channels(tensor: Tensor, result: Tensor) -> numpy.ndarray | None:
+    """A float constant as one number for each channel (axis 1) of the result; None where it differs along another axis."""
+    if tensor.data is None or not tensor.dtype.is_float or tensor.quantization is not None or tensor.rank > result.rank:
+        return None
+    dims = (1,) * (result.rank - tensor.rank) + tensor.dims
+    if any(size != 1 for axis, size in enumerate(dims) if axis != 1):
+        return None
+    return numpy.broadcast_to(tensor.data.astype(numpy.float64).reshape(-1), (result.dims[1],))
+
+
+def _fold(view: GraphView, rewrite: Rewrite, behind: Node, node: Node, scaling: Scaling) -> None:
+    factors, summands = scaling
+    weights = view.tensor(behind.inputs[1])
+    bias = view.tensor(behind.inputs[2]) if len(behind.inputs) > 2 and behind.inputs[2] else None
+    known = 0.0 if bias is None else numpy.asarray(bias.data, numpy.float64)
+    scaled = numpy.asarray(weights.data, numpy.float64) * factors.reshape(-1, *(1,) * (weights.rank - 1))
+    plain = bool((factors == 1).all())
+    names = (
+        weights.name if plain else rewrite.add_tensor(constant(f"{weights.name}_scaled", scaled.astype(weights.dtype.numpy))),
+        rewrite.add_tensor(constant(f"{node.outputs[0]}_bias", (known * factors + summands).astype(weights.dtype.numpy))),
+    )
+    operator = replace(behind.operator, minimum=node.operator.minimum, maximum=node.operator.maximum)
+    origin = (*(behind.origin or (behind.name,)), *(node.origin or (node.name,)))
+    rewrite.replace_node(
+        behind, behind.with_(operator=operator, inputs=(behind.inputs[0], *names), outputs=node.outputs, origin=origin)
+    )
+    rewrite.remove_node(node)

@@ -13,6 +13,7 @@ from aidge_build.importers.onnx_importer import import_with_sources
 from aidge_build.onnx_format import in_opset, write_model
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
+from aidge_build.quantization.border import with_channels_last
 from aidge_build.quantization.insert import with_quantizers
 from aidge_build.quantization.layers import Layers, layers_of
 from aidge_build.quantization.observe import Progress
@@ -86,11 +87,14 @@ def _quantized(
     converted = in_opset(model, LEAST_OPSET_INT16 if wide else LEAST_OPSET, name, external)
     imported = import_with_sources(converted, name, operators, bind, external)
     view = prepared(imported.view)
-    inputs = checked_samples(samples, view)
+    inputs, notices = checked_samples(samples, view), imported.notices
+    if scheme.io_layout == "nhwc":
+        view, inputs, more = with_channels_last(view, inputs)
+        notices += more or ("io_layout nhwc: no input is an image with its channels first",)
     layers = layers_of(view, scheme)
     found = activations_of(layers, inputs, scheme, progress)
     file = write_model(with_quantizers(layers, found, constants_of(layers, found), imported, scheme))
-    return Quantized(file, (*imported.notices, *_in_float(layers)))
+    return Quantized(file, (*notices, *_in_float(layers)))
 
 
 def _in_float(layers: Layers) -> list[str]:

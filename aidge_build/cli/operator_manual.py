@@ -60,6 +60,8 @@ def _plain(signature: inspect.Signature) -> str:
 def _gradient(operator: type[Operator]) -> str:
     if not operator.has_backward():
         return "without backward"
+    if operator.straight_through:
+        return "its backward passes gradients straight through the rounding"
     return f"its backward is checked against numeric gradients on {len(operator.samples())} samples"
 
 

@@ -42,6 +42,7 @@ class Operator:
     `folds` is false for operators that recipes must see even when their inputs are constant.
     `empties` is true for operators that may read and write tensors without elements at run time: their kernels then do nothing.
     `overwrites` lists (output, input): the output is the next value of that parameter, which training stores there.
+    `straight_through` is true where `backward` is no derivative: rounding has none, so gradients pass as if it did not round.
     `by_steps` is true where `forward` takes the basic operations (+ - * / min max) in the order of onnxruntime's kernel: on
     float32 each of them then rounds, as there, and not only the result.
     """
@@ -52,6 +53,7 @@ class Operator:
     folds: ClassVar[bool] = True
     empties: ClassVar[bool] = False
     overwrites: ClassVar[tuple[tuple[int, int], ...]] = ()
+    straight_through: ClassVar[bool] = False
     by_steps: ClassVar[bool] = False
 
     @property

@@ -19,9 +19,14 @@ QUANTIZED_TYPES = (DType.int8, DType.uint8, DType.int16, DType.uint16)
 
 @dataclass(frozen=True)
 class QuantizationNode(Operator):
-    """Base of both: data, constant scale (one number, or one per index of `axis`), optional constant zero point."""
+    """Base of both: data, constant scale (one number, or one per index of `axis`), optional constant zero point.
+
+    Both have a gradient for training with quantization (Bengio et al., "Estimating or propagating gradients through stochastic
+    neurons", 2013): together they pass it where no value is saturated.
+    """
 
     folds: ClassVar = False
+    straight_through: ClassVar = True
 
     axis: int = 1
 
@@ -112,6 +117,15 @@ class QuantizeLinear(QuantizationNode):
         low, high = self.dtype.range
         return numpy.clip(levels + shift, low, high).astype(self.dtype.numpy)
 
+    def backward(self, gradients, inputs, outputs):
+        data, scale, *zero_point = inputs
+        scale = self._along(scale, data.ndim)
+        shift = self._along(zero_point[0].astype(numpy.float64), data.ndim) if zero_point and zero_point[0] is not None else 0.0
+        low, high = self.dtype.range
+        levels = data / scale + shift
+        inside = (low - 0.5 <= levels) & (levels <= high + 0.5)
+        return (gradients[0] * inside / scale, *(None,) * (len(inputs) - 1))
+
 
 @operator("DequantizeLinear", "com.microsoft::DequantizeLinear")
 class DequantizeLinear(QuantizationNode):
@@ -136,6 +150,9 @@ class DequantizeLinear(QuantizationNode):
     def forward(self, data, scale, zero_point=None):
         shift = 0 if zero_point is None else self._along(zero_point.astype(numpy.int64), data.ndim)
         return (data.astype(numpy.int64) - shift).astype(numpy.float32) * self._along(scale.astype(numpy.float32), data.ndim)
+
+    def backward(self, gradients, inputs, outputs):
+        return (gradients[0] * self._along(inputs[1], gradients[0].ndim), *(None,) * (len(inputs) - 1))
 
 
 @dataclass(frozen=True)

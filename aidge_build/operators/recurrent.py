@@ -10,14 +10,12 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.operators.base import Operator, TensorType, require
+from aidge_build.operators.recurrent_gradient import VALUES as FUNCTIONS
+from aidge_build.operators.recurrent_gradient import Cell, GRUCell, LSTMCell, ResetAfterCell, RNNCell, through_time
 from aidge_build.operators.register import operator
+from aidge_build.operators.sample import Sample, numbers
 
 DIRECTIONS = ("forward", "reverse", "bidirectional")
-FUNCTIONS = {
-    "tanh": numpy.tanh,
-    "sigmoid": lambda x: 1 / (1 + numpy.exp(-x)),
-    "relu": lambda x: numpy.maximum(x, 0),
-}
 
 
 @dataclass(frozen=True)
@@ -131,6 +129,82 @@ class Recurrent(Operator):
         """The states after one element of the sequence."""
         raise NotImplementedError
 
+    @property
+    def cell(self) -> type[Cell]:
+        """One step of it, forward and backward."""
+        raise NotImplementedError
+
+    def backward(self, gradients, inputs, outputs):
+        given = list(inputs) + [None] * (8 - len(inputs))
+        (data, weights, recurrence, bias, lengths), initial = given[:5], given[5:]
+        by_whole, by_last = gradients[0], list(gradients[1:])
+        if self.batch_first:
+            data, by_whole = numpy.swapaxes(data, 0, 1), numpy.moveaxis(by_whole, 0, 2)
+            initial[:2] = [None if state is None else numpy.swapaxes(state, 0, 1) for state in initial[:2]]
+            by_last = [numpy.swapaxes(gradient, 0, 1) for gradient in by_last]
+        steps, batch, _ = data.shape
+        counts = numpy.full(batch, steps) if lengths is None else lengths
+        states = [numpy.zeros(by_last[0].shape) if state is None else state for state in initial[: self.states]]
+        by_data, cells, by_states = 0.0, [], []
+        for d in range(self.directions):
+            backwards = d == 1 or self.direction == "reverse"
+            cells.append(self._cell(d, weights, recurrence, bias, initial[2]))
+            found, before = through_time(
+                cells[d],
+                data,
+                counts,
+                [state[d] for state in states],
+                by_whole[:, d],
+                [gradient[d] for gradient in by_last],
+                range(steps)[::-1] if backwards else range(steps),
+            )
+            by_data = by_data + found
+            by_states.append(before)
+        states = [numpy.stack(parts) for parts in zip(*by_states, strict=True)]
+        if self.batch_first:
+            by_data, states = numpy.swapaxes(by_data, 0, 1), [numpy.swapaxes(state, 0, 1) for state in states]
+        found = [by_data, *(numpy.stack([getattr(cell, name) for cell in cells]) for name in ("by_weights", "by_recurrence"))]
+        found += [numpy.stack([cell.by_bias for cell in cells]), None, *states, *(None,) * (2 - self.states)]
+        found.append(numpy.stack([cell.by_peepholes.reshape(-1) for cell in cells]))
+        return tuple(None if value is None else gradient for value, gradient in zip(inputs, found))
+
+    def _cell(self, d, weights, recurrence, bias, peepholes) -> Cell:
+        """The direction `d` with its part of the parameters."""
+        per = len(self.default_functions)
+        return self.cell(
+            weights[d],
+            recurrence[d],
+            numpy.zeros(2 * weights.shape[1]) if bias is None else bias[d],
+            numpy.zeros((3, self.hidden)) if peepholes is None else peepholes[d].reshape(3, self.hidden),
+            self.functions[d * per : (d + 1) * per],
+            self.limit,
+        )
+
+    @classmethod
+    def examples(cls):
+        functions = cls.default_functions
+        others = ("tanh", "sigmoid", "relu")[: len(functions)]
+        return (
+            cls(2, "forward", False, functions),
+            cls(2, "reverse", True, functions, 0.4),
+            cls(2, "bidirectional", False, functions + others),
+        )
+
+    @classmethod
+    def samples(cls):
+        made = []
+        for one in cls.examples():
+            d, rows, states = one.directions, cls.gates * 2, (one.directions, 2, 2)
+            dims = [(3, 2, 2), (d, rows, 2), (d, rows, 2), (d, 2 * rows), *(states,) * cls.states, (d, 6)]
+            given = [numbers(*size, low=-1, high=1, seed=seed) for seed, size in enumerate(dims)]
+            given.insert(4, numpy.array([2, 3], numpy.int32))  # lengths
+            given = given[: 8 if cls.states > 1 else 6]
+            if one.batch_first:
+                given = [numpy.swapaxes(values, 0, 1) if place in (0, 5, 6) else values for place, values in enumerate(given)]
+            made.append(Sample(one, tuple(given)))
+            made.append(Sample(one, tuple(given[:3])))
+        return tuple(made)
+
     def _clipped(self, values):
         return numpy.clip(values, -self.limit, self.limit)
 
@@ -142,6 +216,8 @@ class Recurrent(Operator):
 @operator("RNN")
 class RNN(Recurrent):
     """h = f(W x + R h + b). Source: ONNX operator RNN."""
+
+    cell: ClassVar = RNNCell
 
     def step(self, x, state, own, functions):
         weights, recurrence, bias, _ = own
@@ -166,6 +242,14 @@ class GRU(Recurrent):
     def more(cls, source):
         return {"reset_after": bool(source.integer("linear_before_reset", 0))}
 
+    @property
+    def cell(self):
+        return ResetAfterCell if self.reset_after else GRUCell
+
+    @classmethod
+    def examples(cls):
+        return *super().examples(), cls(2, functions=cls.default_functions, reset_after=True)
+
     def step(self, x, state, own, functions):
         (h,), (weights, recurrence, bias, _), n = state, own, self.hidden
         from_x, from_h = weights @ x + bias[: 3 * n], recurrence @ h + bias[3 * n :]
@@ -188,6 +272,8 @@ class LSTM(Recurrent):
     def more(cls, source):
         require(not source.integer("input_forget", 0), "input_forget is not supported")
         return {}
+
+    cell: ClassVar = LSTMCell
 
     def step(self, x, state, own, functions):
         (h, c), (weights, recurrence, bias, peepholes), n = state, own, self.hidden

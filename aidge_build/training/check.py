@@ -20,7 +20,7 @@ RELATIVE, ABSOLUTE = 1e-6, 1e-7  # central differences in float64 are better tha
 def findings(operator: type[Operator]) -> tuple[str, ...]:
     """What is wrong with the operator, one line each; none if its samples are as its class says."""
     samples = operator.samples()
-    if operator.has_backward() and not samples:
+    if operator.has_backward() and not samples and not operator.straight_through:
         return (f"{operator.__name__} has a backward, but no samples to check it on",)
     return tuple(f"{sample.operator}: {finding}" for sample in samples for finding in _of_sample(sample))
 

@@ -10,11 +10,11 @@ import numpy
 from aidge_build.errors import AidgeError
 from aidge_build.reference.context import Context
 from aidge_build.reference.execution import Execution
-from aidge_build.training.descent import SGD
+from aidge_build.training.descent import Optimizer
 
 
 def train_step(
-    execution: Execution, context: Context, optimizer: SGD, inputs: Mapping[str, numpy.ndarray], loss: str = "loss"
+    execution: Execution, context: Context, optimizer: Optimizer, inputs: Mapping[str, numpy.ndarray], loss: str = "loss"
 ) -> float:
     """One step on one batch; returns the loss before it."""
     execution.forward(context, inputs)
@@ -28,7 +28,11 @@ def train_step(
 
 
 def fit(
-    execution: Execution, context: Context, optimizer: SGD, batches: Iterable[Mapping[str, numpy.ndarray]], loss: str = "loss"
+    execution: Execution,
+    context: Context,
+    optimizer: Optimizer,
+    batches: Iterable[Mapping[str, numpy.ndarray]],
+    loss: str = "loss",
 ) -> float:
     """One step on each batch; returns the mean of the losses."""
     losses = [train_step(execution, context, optimizer, batch, loss) for batch in batches]

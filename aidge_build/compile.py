@@ -24,7 +24,7 @@ from aidge_build.emit.flash import require_flash
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.importers.formats import import_file
 from aidge_build.naming import layer_symbols
 from aidge_build.placement import Placed, check_memory, plan_memory
 from aidge_build.program import Layer, Options, Place, Program
@@ -74,7 +74,9 @@ def import_model(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
 
 
 def _simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
-    view, notices = import_onnx(request.model, request.file_name, request.operators, request.bind, request.external)
+    view, notices = import_file(
+        request.model, request.file_name, request.operators, request.bind, request.external, request.signature
+    )
     notices = (*request.notices, *notices)
     view, renamed = separate_outputs(view)
     notices += tuple(f"graph output '{old}' is an input, too: its copy is the output '{new}'" for old, new in renamed.items())

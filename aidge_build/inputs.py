@@ -16,10 +16,11 @@ from aidge_build.boards import Board, load_board
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
 from aidge_build.cores import NO_FPU, core_features, possible_features, with_implied
 from aidge_build.errors import AidgeError
+from aidge_build.importers.formats import files_beside, refuse_other_models
 from aidge_build.installed import kernel_folder
 from aidge_build.naming import check_model_name
 from aidge_build.npz import read_npz
-from aidge_build.onnx_format import external_locations, read_external, refuse_other_files
+from aidge_build.onnx_format import read_external
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
 from aidge_build.options import MODEL, QUANTIZATION, add_options
@@ -38,7 +39,7 @@ CHOICES = tuple(option.argument for option in MODEL.options if option.values and
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """The options that compile, plan, explain and verify share."""
-    parser.add_argument("model", metavar="MODEL", help="the ONNX file")
+    parser.add_argument("model", metavar="MODEL", help="the model's file: ONNX or TensorFlow Lite")
     add_options(parser, MODEL.options)
 
 
@@ -83,6 +84,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         cpu=board.cpu if board else arguments.cpu or "",
         external=external,
         bind=bindings(arguments.bind),
+        signature=arguments.signature or "",
         options=Options(**{name: getattr(arguments, name) for name in CHOICES}, cost_table=str(table or "")),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
@@ -179,9 +181,9 @@ def library_that_helps(refused: NoKernel, kernel_path: Sequence[Path]) -> str:
 
 def read_model_file(path: Path) -> tuple[bytes, dict[str, bytes]]:
     """The bytes of a model's file, and those of its external data by location."""
-    model = read_regular(path, LARGEST_MODEL_BYTES, look_at=refuse_other_files)
+    model = read_regular(path, LARGEST_MODEL_BYTES, look_at=refuse_other_models)
     try:
-        return model, read_external(path, external_locations(model))
+        return model, read_external(path, files_beside(model))
     except AidgeError as error:
         raise error.within(str(path))
 

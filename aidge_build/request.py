@@ -32,6 +32,7 @@ class CompileRequest:
     cpu: str = ""  # gcc's -mcpu name, "host" for this machine, "" where code for any core was asked for
     external: Mapping[str, bytes] = field(default_factory=dict)
     bind: Mapping[str, int] = field(default_factory=dict)
+    signature: str = ""  # of a .tflite file: whose graph is compiled; "" for the first
     options: Options = Options()
     dependencies: tuple[str, ...] = ()
     left_out: tuple[Library, ...] = ()

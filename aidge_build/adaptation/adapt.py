@@ -189,15 +189,15 @@ def _with_copies(view: GraphView, chosen: Mapping[str, Option]) -> GraphView:
         outputs, after = list(node.outputs), []
         for position, (name, form) in enumerate(zip(node.outputs, option.outputs)):
             tensor = view.tensor(name)
-            if view.is_output(name) and not same_bytes(tensor.dims, form, row_major(tensor.rank)):
+            if view.is_output(name) and not same_bytes(tensor.dims, form, tensor.storage):
                 outputs[position] = rewrite.add_tensor(tensor.with_(name=f"{name}_{form}", format=form))
                 after.append(Node(f"{node.name}_reformat_out", Reformat(), (outputs[position],), (name,), node.origin))
-                rewrite.update_tensor(name, format=row_major(tensor.rank))
+                rewrite.update_tensor(name, format=tensor.storage)
                 permuted[name] = outputs[position]
-                copies[name, stored_axes(tensor.dims, row_major(tensor.rank))] = name
+                copies[name, stored_axes(tensor.dims, tensor.storage)] = name
             else:
-                rewrite.update_tensor(name, format=form)
+                rewrite.update_tensor(name, format=tensor.format if view.is_output(name) and tensor.format else form)
         rewrite.replace_node(node, *before.get(node.name, ()), node.with_(inputs=tuple(names), outputs=tuple(outputs)), *after)
     for name in view.inputs:
-        rewrite.update_tensor(name, format=row_major(view.tensor(name).rank))
+        rewrite.update_tensor(name, format=view.tensor(name).storage)
     return rewrite.finish()

@@ -12,7 +12,7 @@ from aidge_build.adaptation.formats import MOST_OPTIONS, Option
 from aidge_build.adaptation.match import Match
 from aidge_build.contract.implication import more_specific
 from aidge_build.contract.library import Library
-from aidge_build.graph.format import Format, row_major, same_bytes
+from aidge_build.graph.format import Format, same_bytes
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 
@@ -66,7 +66,7 @@ def local_bytes(view: GraphView, state: Mapping[str, Option], node: Node, option
             total += tensor.size_bytes
     for name, form in zip(node.outputs, option.outputs, strict=True):
         tensor = view.tensor(name)
-        wanted = [row_major(tensor.rank)] if view.is_output(name) else []
+        wanted = [tensor.storage] if view.is_output(name) else []
         readers = [reader for reader in view.consumers(name) if reader.name in state]
         wanted = [*dict.fromkeys([*wanted, *(want for one in readers for want in state[one.name].reads(one.inputs, name))])]
         distinct = [
@@ -82,7 +82,7 @@ def given_format(view: GraphView, state: Mapping[str, Option], tensor: Tensor) -
     """The format in which a tensor is computed; None while its producer has no option."""
     producer = view.producer(tensor.name)
     if producer is None:
-        return row_major(tensor.rank)
+        return tensor.storage
     if producer.name not in state:
         return None
     return state[producer.name].outputs[producer.outputs.index(tensor.name)]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.adaptation.formats import Option
-from aidge_build.graph.format import Format, row_major
+from aidge_build.graph.format import Format
 from aidge_build.graph.view import GraphView, Node
 
 MOST_ENTRIES = 1 << 14  # of one table
@@ -38,9 +38,7 @@ def fewest_bytes(view: GraphView, options: Mapping[str, Sequence[Option]]) -> di
 
 def bytes_copied(view: GraphView, chosen: Mapping[str, Option]) -> int:
     """The bytes of all copies that these options need."""
-    held = {
-        name: {stored_axes(view.tensor(name).dims, row_major(view.tensor(name).rank))} for name in (*view.inputs, *view.outputs)
-    }
+    held = {name: {stored_axes(view.tensor(name).dims, view.tensor(name).storage)} for name in (*view.inputs, *view.outputs)}
     for node in view.nodes:
         for name, form in _orders(node, chosen[node.name]):
             held.setdefault(name, set()).add(stored_axes(view.tensor(name).dims, form))
@@ -84,7 +82,7 @@ class _Problem:
         held: dict[str, tuple[set, set]] = {}
         for name in (*self.view.inputs, *self.view.outputs):
             tensor = self.view.tensor(name)
-            held.setdefault(name, (set(), set()))[0].add(stored_axes(tensor.dims, row_major(tensor.rank)))
+            held.setdefault(name, (set(), set()))[0].add(stored_axes(tensor.dims, tensor.storage))
         for node in self.view.nodes:
             found = self.choices[node.name].orders
             for name in found[0]:

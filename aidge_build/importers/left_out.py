@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from aidge_build.importers.onnx_importer import unique_names
 from aidge_build.onnx_format import ModelNode, OnnxModel, read_model
+from aidge_build.tflite_format import is_tflite, read_tflite
 
 
 def left_out(data: bytes, name: str, external: Mapping[str, bytes], origins: Collection[str]) -> Iterator[str]:
@@ -14,6 +15,9 @@ def left_out(data: bytes, name: str, external: Mapping[str, bytes], origins: Col
 
     `origins` are the names of the nodes that layers stand for.
     """
+    if is_tflite(data):
+        yield from _of_tflite(data, origins)
+        return
     model = read_model(data, name, external)
     needed = _needed(model)
     names = unique_names(model.nodes)
@@ -26,6 +30,13 @@ def left_out(data: bytes, name: str, external: Mapping[str, bytes], origins: Col
     read |= {value.name for value in model.outputs}
     for tensor in sorted(set(model.initializers) - read):
         yield f"left out: initialiser '{tensor}': nothing that is needed reads it"
+
+
+def _of_tflite(data: bytes, origins: Collection[str]) -> Iterator[str]:
+    for graph in read_tflite(data).subgraphs:
+        for operator in graph.operators:
+            if operator.name not in origins:
+                yield f"left out: {operator.where()}: not needed, evaluated while generating, or another name for its input"
 
 
 def _needed(model: OnnxModel) -> set[int]:

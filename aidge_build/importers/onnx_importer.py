@@ -8,22 +8,15 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
-import numpy
-
 from aidge_build.errors import AidgeError, located, plugged_in
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view, topological
 from aidge_build.importers import old_opset
 from aidge_build.importers.dims import Binding, check_elements
+from aidge_build.importers.folding import Folding, strange_numbers
 from aidge_build.importers.onnx_node import OnnxNode
 from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo, check_node, read_model
 from aidge_build.operators.base import Operator, TensorType
-from aidge_build.reference.evaluate import evaluate
-
-MOST_ELEMENTS = 16 << 20  # of one folded result
-MOST_BYTES = 64 << 20  # of one folded result
-MOST_BYTES_TOGETHER = 256 << 20  # of all folded results of a model
-MOST_WORK = 1 << 30  # multiply-accumulates of one folded node
 
 
 def import_onnx(
@@ -74,7 +67,7 @@ class _Import:
         self._binding = Binding(bind)
         self._tensors: dict[str, Tensor] = {}
         self._nodes: list[Node] = []
-        self._folded_bytes = 0
+        self._folding = Folding()
         self._declared = {value.name: value.dims for value in model.outputs}
         self._read = {value.name for value in model.outputs}.union(*(node.inputs for node in model.nodes))
 
@@ -90,7 +83,7 @@ class _Import:
                 self._add_node(node, names[node.index])
         self._check_outputs()
         view = graph_view(self._name, self._nodes, self._tensors, inputs, [value.name for value in self._model.outputs])
-        notices = (*self._binding.notices(), *_strange_numbers(view))
+        notices = (*self._binding.notices(), *strange_numbers(view))
         return Imported(view, notices, self._model, {names[node.index]: node for node in self._model.nodes}, self._tensors)
 
     def _around(self, node: ModelNode) -> AbstractContextManager[None]:
@@ -181,20 +174,8 @@ class _Import:
         self, operator: Operator, inputs: list[Tensor | None], outputs: tuple[str, ...], results: Iterable[TensorType]
     ) -> None:
         types = [Tensor(output, result.dims, result.dtype) for output, result in zip(outputs, results)]
-        for tensor in types:
-            size = tensor.size_bytes
-            self._folded_bytes += size
-            if tensor.elements > MOST_ELEMENTS or size > MOST_BYTES or self._folded_bytes > MOST_BYTES_TOGETHER:
-                raise AidgeError(
-                    f"the constant result '{tensor.name}' has {size} bytes, too many to evaluate while importing",
-                    code="FOLD",
-                    hint=f"the limits are {MOST_BYTES} bytes for a tensor, {MOST_BYTES_TOGETHER} for a model",
-                )
-        if operator.multiply_accumulates(inputs, types) > MOST_WORK:
-            raise AidgeError("its inputs are constant, but evaluating it takes too long", code="FOLD")
-        values = evaluate(operator, [None if tensor is None else tensor.data for tensor in inputs], inputs, types)
-        for tensor, value in zip(types, values):
-            self._tensors[tensor.name] = constant(tensor.name, value)
+        for tensor in self._folding.values(operator, inputs, types):
+            self._tensors[tensor.name] = tensor
 
     def _keep(self, node: Node, results: Iterable[TensorType]) -> None:
         for name in filter(None, node.inputs):
@@ -260,12 +241,3 @@ def _trimmed(names: tuple[str, ...]) -> tuple[str, ...]:
     """The names without those at the end that are not given."""
     last = max((index for index, name in enumerate(names) if name), default=-1)
     return names[: last + 1]
-
-
-def _strange_numbers(view: GraphView) -> list[str]:
-    """Constants that hold NaN or infinity: legal, but nearly always a damaged model."""
-    return [
-        f"constant '{name}' holds NaN or infinity"
-        for name, tensor in view.tensors.items()
-        if tensor.is_constant and tensor.dtype.is_float and not numpy.isfinite(tensor.data).all()
-    ]

@@ -64,16 +64,16 @@ class Window:
             tuple((pads or (0,) * 2 * rank)[rank:]),
             bool(source.integer("ceil_mode", 0)),
         )
-        return window._same(spatial, auto) if auto.startswith("SAME") else window
+        return window.same(spatial, upper=auto == "SAME_UPPER") if auto.startswith("SAME") else window
 
-    def _same(self, spatial: tuple[int, ...], auto: str) -> Window:
-        """auto_pad: output = ceil(input / stride); the odd pad goes to the end for SAME_UPPER."""
+    def same(self, spatial: tuple[int, ...], upper: bool = True) -> Window:
+        """The window with pads such that output = ceil(input / stride); the odd pad goes to the end, or (not `upper`) before."""
         begin, end = [], []
         for size, extent, stride in zip(spatial, self.extents, self.strides):
             total = max(0, (-(-size // stride) - 1) * stride + extent - size)
             small, large = total // 2, total - total // 2
-            begin.append(small if auto == "SAME_UPPER" else large)
-            end.append(large if auto == "SAME_UPPER" else small)
+            begin.append(small if upper else large)
+            end.append(large if upper else small)
         return Window(self.kernel, self.strides, self.dilations, tuple(begin), tuple(end), False)
 
     @property

@@ -51,9 +51,16 @@ def _fitted(values: numpy.ndarray, arrays: Mapping[str, numpy.ndarray], tensor: 
         raise AidgeError(f"array {key} is {values.dtype}, input '{tensor.name}' is {tensor.dtype.name}", code="VECTORS")
     if values.ndim < 1 or values[:1].size != tensor.elements:
         raise AidgeError(
-            f"array {key} has dims {values.shape}, wants (vectors, {', '.join(map(str, tensor.dims))})", code="VECTORS"
+            f"array {key} has dims {values.shape}, wants (vectors, {', '.join(map(str, tensor.layout.stored_dims))})",
+            code="VECTORS",
         )
-    return numpy.ascontiguousarray(values).reshape(len(values), *tensor.dims)
+    return _as_model_counts(values, tensor)
+
+
+def _as_model_counts(values: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:
+    """Vectors in the order in which the firmware has the elements, with the axes of the graph."""
+    rows = [tensor.from_stored(one) for one in numpy.ascontiguousarray(values)]
+    return numpy.array(rows, values.dtype).reshape(len(values), *tensor.dims)
 
 
 def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: GraphView, count: int) -> Vectors:
@@ -65,10 +72,9 @@ def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: Graph
             raise AidgeError(f"there is no array '{chosen}'", tried=sorted(arrays), code="VECTORS")
         values = arrays[chosen]
         if len(values) != count or values.size != count * tensor.elements:
-            raise AidgeError(
-                f"array {chosen} has dims {values.shape}, wants ({count}, {', '.join(map(str, tensor.dims))})", code="VECTORS"
-            )
-        found[name] = values.reshape(count, *tensor.dims)
+            stored = ", ".join(map(str, tensor.layout.stored_dims))
+            raise AidgeError(f"array {chosen} has dims {values.shape}, wants ({count}, {stored})", code="VECTORS")
+        found[name] = _as_model_counts(values, tensor)
     return found
 
 

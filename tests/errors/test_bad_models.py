@@ -70,7 +70,7 @@ def accepted(data, bind=None):
         (
             b"\x1c\0\0\0TFL3\0\0\0\0",
             "m.onnx: this is a TensorFlow Lite model (.tflite), not ONNX. Hint: "
-            "python -m tf2onnx.convert --opset 17 --tflite model.tflite --output model.onnx",
+            "aidge-build compile, explain and verify read it as it is",
         ),
         (
             b"\x89HDF\r\n\x1a\n\0\0",

@@ -55,10 +55,11 @@ def within_limits(folder: Path, *words: str, megabytes: int = 600, seconds: int 
     return done.returncode, done.stderr
 
 
-def test_two_gigabytes_of_zeros_are_refused_by_their_size_and_a_tflite_file_of_that_size_by_its_kind(folder):
+def test_two_gigabytes_of_zeros_are_refused_by_their_size_and_a_keras_file_of_that_size_by_its_kind(folder):
     for name, head, words in (
         ("zeros.onnx", b"", "the file has 2,147,483,647 bytes, the limit is 268,435,456"),
-        ("big.onnx", b"\x1c\0\0\0TFL3", "this is a TensorFlow Lite model (.tflite), not ONNX"),
+        ("big.onnx", b"\x89HDF\r\n\x1a\n", "this is an HDF5 file (a Keras .h5 model?), not ONNX"),
+        ("big.tflite", b"\x1c\0\0\0TFL3", "the file has 2,147,483,647 bytes, the limit is 268,435,456"),
     ):
         with open(folder / name, "wb") as stream:
             stream.write(head)

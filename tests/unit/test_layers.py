@@ -16,7 +16,7 @@ ROWS = (
     ("version", "errors", "reading", "npz", "debug", "render", "installed", "machine", "terminal", "options"),
     ("graph", "boards", "cores", "naming", "shortening", "sources"),
     ("arithmetic", "elf", "output"),
-    ("operators", "onnx_format"),
+    ("operators", "onnx_format", "tflite_format"),
     ("contract", "reference"),
     ("importers", "recipes", "adaptation", "kernel_kit"),
     ("schedule", "memory"),
@@ -26,7 +26,13 @@ ROWS = (
     ("compat",),
     ("cli", "__main__"),
 )
-ONLY_IMPORTER = {"onnx": "onnx_format", "jinja2": "render", "unicorn": "emulate", "rich": "terminal"}
+ONLY_IMPORTER = {
+    "onnx": "onnx_format",
+    "flatbuffers": "tflite_format",
+    "jinja2": "render",
+    "unicorn": "emulate",
+    "rich": "terminal",
+}
 
 
 def modules():

@@ -8,7 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from aidge_build.errors import AidgeError
-from aidge_build.importers import onnx_importer
+from aidge_build.importers import folding
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators, collect, merge
 from aidge_build.operators.base import Operator
@@ -69,7 +69,7 @@ def folded(**constants: numpy.ndarray):
     ],
 )
 def test_constants_are_evaluated_up_to_a_limit(monkeypatch, limit, most, constants, excess):
-    monkeypatch.setattr(onnx_importer, limit, most)
+    monkeypatch.setattr(folding, limit, most)
 
     def made(sizes):
         return folded(**{name: numpy.ones(size, numpy.float32) for name, size in sizes.items()})
@@ -80,7 +80,7 @@ def test_constants_are_evaluated_up_to_a_limit(monkeypatch, limit, most, constan
 
 
 def test_a_product_of_constants_is_evaluated_up_to_a_limit(monkeypatch):
-    monkeypatch.setattr(onnx_importer, "MOST_WORK", 6 * 5 * 4)
+    monkeypatch.setattr(folding, "MOST_WORK", 6 * 5 * 4)
 
     def made(length):
         constants = {"a": numpy.ones((6, length), numpy.float32), "b": numpy.ones((length, 4), numpy.float32)}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: MIT
+"""Which importer reads a model's file: that follows from its content, never from its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from aidge_build.errors import AidgeError
+from aidge_build.graph.view import GraphView
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.importers.tflite.importer import import_tflite
+from aidge_build.onnx_format import external_locations, refuse_other_files
+from aidge_build.operators.base import Operator
+from aidge_build.tflite_format import is_tflite
+
+
+def refuse_other_models(head: bytes, tail: bytes) -> None:
+    """Name what a large file is when it is known to be no model that can be read, given its first and last bytes."""
+    if not is_tflite(head):
+        refuse_other_files(head, tail)
+
+
+def files_beside(data: bytes) -> tuple[str, ...]:
+    """The relative paths of the files that hold weights of this model, sorted; a .tflite file has none."""
+    return () if is_tflite(data) else external_locations(data)
+
+
+def import_file(
+    data: bytes,
+    name: str,
+    operators: Mapping[str, type[Operator]],
+    bind: Mapping[str, int],
+    external: Mapping[str, bytes],
+    signature: str = "",
+) -> tuple[GraphView, tuple[str, ...]]:
+    """The graph of a model's file, and one-line notices; see `import_onnx` and `import_tflite`."""
+    if is_tflite(data):
+        if bind:
+            raise AidgeError(
+                f"--bind {sorted(bind)[0]}: all dimensions of a .tflite model are fixed",
+                where=name,
+                code="BIND",
+                hint="convert the model with the shapes that are wanted",
+            )
+        return import_tflite(data, name, signature)
+    if signature:
+        raise AidgeError("--signature is for .tflite models: an ONNX model has one graph", where=name, code="USAGE")
+    return import_onnx(data, name, operators, bind, external)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: MIT
+"""A .tflite file to a GraphView: the operators of its graph in logical order, on quantized tensors, refusals all at once."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+
+from aidge_build.errors import AidgeError, located
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import GraphView, graph_view
+from aidge_build.importers.folding import strange_numbers
+from aidge_build.importers.tflite.draft import Draft
+from aidge_build.importers.tflite.node import TfliteNode
+from aidge_build.importers.tflite.order import Order, Orders, file_order, stored_as_in_file
+from aidge_build.importers.tflite.registry import pieces
+from aidge_build.importers.tflite.values import Value, refused_type, value_of
+from aidge_build.tflite_format import TfliteModel, TfliteOperator, TfliteSignature, TfliteSubgraph, TfliteTensor, read_tflite
+
+MOST_REASONS = 20  # that one refusal lists
+
+
+def import_tflite(data: bytes, name: str, signature: str = "") -> tuple[GraphView, tuple[str, ...]]:
+    """The graph of a model file, and notices: decisions that the user should read, one line each.
+
+    `name` names the file in messages, and the graph; `signature` the one whose graph is wanted, "" the only or first one.
+    """
+    try:
+        model = read_tflite(data)
+        chosen, notices = _chosen(model, signature)
+        graph = model.subgraphs[chosen.subgraph if chosen else 0]
+        view = _Import(graph, chosen, name).graph()
+        return view, (*notices, *strange_numbers(view))
+    except AidgeError as error:
+        raise error.within(name)
+
+
+def _chosen(model: TfliteModel, key: str) -> tuple[TfliteSignature | None, tuple[str, ...]]:
+    """The signature of this name, or the first; None for a file without signatures: its first graph."""
+    known = [signature.key for signature in model.signatures]
+    if key:
+        found = next((signature for signature in model.signatures if signature.key == key), None)
+        if found is None:
+            near = difflib.get_close_matches(key, known, 1)
+            raise AidgeError(
+                f"the model has no signature '{key}'",
+                where="--signature",
+                tried=known,
+                code="USAGE",
+                hint=f"did you mean {near[0]}?" if near else "a model without signatures is compiled without this option",
+            )
+        return found, ()
+    if not known:
+        return None, ()
+    others = ", ".join(f"'{one}'" for one in known[1:])
+    return model.signatures[0], (
+        (f"of the signatures '{known[0]}' is compiled; --signature names another: {others}",) if others else ()
+    )
+
+
+class _Import:
+    """One import in progress: what is known about the tensors of the file, and the graph so far."""
+
+    def __init__(self, graph: TfliteSubgraph, signature: TfliteSignature | None, name: str):
+        self._graph, self._signature, self._name = graph, signature, name
+        self._draft = Draft()
+        self._values: dict[int, Value] = {}
+        self._produced: set[int] = set()
+
+    def graph(self) -> GraphView:
+        self._refuse_unsupported()
+        self._refuse_two_names()
+        names, orders = self._names(), self._orders()
+        self._tensors = {}
+        inputs = []
+        touched = {
+            *self._graph.inputs,
+            *self._graph.outputs,
+            *(index for one in self._graph.operators for index in _touched(one)),
+        }
+        for index in sorted(touched):
+            tensor = self._graph.tensors[index]
+            value = value_of(tensor, names[index], orders[index])
+            self._tensors[index] = value
+            if value.is_constant and index not in self._graph.inputs and index not in self._produced:
+                self._values[index] = value
+        for index in self._graph.inputs:
+            value = replace(self._tensors[index], data=None)
+            self._values[index] = value
+            inputs.append(self._draft.add_tensor(self._port(value)))
+        self._add_nodes()
+        outputs = [self._output(index) for index in self._graph.outputs]
+        return graph_view(self._name, self._draft.nodes, self._draft.tensors, inputs, outputs)
+
+    def _refuse_unsupported(self) -> None:
+        """Every operator and element type that is not supported, in one refusal."""
+        known = pieces()
+        reasons: dict[str, list[str]] = {}
+        self._produced = {index for operator in self._graph.operators for index in operator.outputs}
+        for operator in self._graph.operators:
+            if operator.type not in known:
+                reasons.setdefault(f"operator {operator.type}", []).append(operator.where())
+            for index in _touched(operator):
+                reason = self._refused_tensor(self._graph.tensors[index])
+                if reason:
+                    reasons.setdefault(reason, []).append(operator.where())
+        if not reasons:
+            return
+        shown = [
+            f"{reason} at {places[0]}" + (f" and {len(places) - 1} more" if len(places) > 1 else "")
+            for reason, places in sorted(reasons.items())
+        ]
+        more = f"; and {len(shown) - MOST_REASONS} more" if len(shown) > MOST_REASONS else ""
+        raise AidgeError(
+            f"not supported: {'; '.join(shown[:MOST_REASONS])}{more}",
+            code="OPERATOR",
+            hint="docs/tflite.md lists operators and element types; what is listed there can be built from others",
+        )
+
+    def _refused_tensor(self, tensor: TfliteTensor) -> str:
+        computed = tensor.raw is None or tensor.index in self._produced or tensor.index in self._graph.inputs
+        if tensor.is_variable:
+            return f"tensor '{tensor.name}' is a variable: state between calls"
+        return refused_type(tensor, computed)
+
+    def _refuse_two_names(self) -> None:
+        for side, indices in (("input", self._graph.inputs), ("output", self._graph.outputs)):
+            if len(set(indices)) < len(indices):
+                raise AidgeError(f"the graph names a tensor twice as its {side}", code="GRAPH")
+        for index in (*self._graph.inputs, *self._graph.outputs):
+            reason = self._refused_tensor(self._graph.tensors[index])
+            if reason:
+                raise AidgeError(reason, code="TYPE")
+        taken = set(self._graph.inputs)
+        for operator in self._graph.operators:
+            for index in operator.outputs:
+                if index in taken:
+                    raise AidgeError(
+                        f"tensor '{self._graph.tensors[index].name}' is produced twice", where=operator.where(), code="GRAPH"
+                    )
+                taken.add(index)
+
+    def _names(self) -> dict[int, str]:
+        """A name for each computed tensor; inputs and outputs have those of the signature."""
+        called = {**self._signature.inputs, **self._signature.outputs} if self._signature else {}
+        ports = dict.fromkeys((*self._graph.inputs, *self._graph.outputs))
+        found = {index: self._draft.free_name(called.get(index) or self._graph.tensors[index].name) for index in ports}
+        for tensor in self._graph.tensors:
+            if tensor.index not in found:
+                found[tensor.index] = self._draft.free_name(tensor.name) if self._is_computed(tensor.index) else tensor.name
+        return found
+
+    def _orders(self) -> list[Order]:
+        """The order of axes of each tensor; constants take that of their reader."""
+        orders = Orders([len(tensor.dims) for tensor in self._graph.tensors])
+        for operator in self._graph.operators:
+            computed = [index for index in _touched(operator) if self._is_computed(index)]
+            orders.add(pieces()[operator.type].wants, computed)
+        return orders.solved()
+
+    def _is_computed(self, index: int) -> bool:
+        return self._graph.tensors[index].raw is None or index in self._produced or index in self._graph.inputs
+
+    def _add_nodes(self) -> None:
+        for operator in self._graph.operators:
+            with located(operator.where()):
+                for index in operator.outputs:
+                    self._values[index] = replace(self._tensors[index], data=None)
+                TfliteNode(operator, pieces()[operator.type], self._values, self._draft).add()
+                for index in operator.outputs:
+                    self._check_output(self._values[index])
+
+    def _check_output(self, value: Value) -> None:
+        """What was added must be what the file declares; a constant result is known from now on."""
+        tensor = self._draft.tensors[value.name]
+        dims = [0] * tensor.rank
+        for size, axis in zip(tensor.dims, value.order):
+            dims[axis] = size
+        fits = len(dims) == value.rank and all(
+            made == size or axis in value.open_dims for axis, (made, size) in enumerate(zip(dims, value.dims))
+        )
+        if not fits or tensor.dtype is not value.dtype:
+            raise AidgeError(
+                f"its output '{value.name}' is declared {value}, but is {tensor.dtype.name}{dims}",
+                code="GRAPH",
+                hint="the file contradicts itself; convert the model again",
+            )
+        data = (
+            None if tensor.data is None else tensor.data.transpose([value.order.index(axis) for axis in file_order(value.rank)])
+        )
+        self._values[value.index] = replace(value, dims=tuple(dims), data=data)
+
+    def _port(self, value: Value) -> Tensor:
+        """A graph input: its elements lie as in the file."""
+        form = None if value.order == file_order(value.rank) else stored_as_in_file(value.order)
+        dims = tuple(value.dims[axis] for axis in value.order)
+        return Tensor(value.name, dims, value.dtype, None, value.quantization, form)
+
+    def _output(self, index: int) -> str:
+        if index not in self._values:
+            raise AidgeError(f"nothing produces the graph output '{self._graph.tensors[index].name}'", code="GRAPH")
+        value = self._values[index]
+        if value.name not in self._draft.tensors:
+            self._draft.add_tensor(self._port(value).with_(data=value.data.transpose(value.order)))
+        if value.order != file_order(value.rank):
+            self._draft.tensors[value.name] = self._draft.tensors[value.name].with_(format=stored_as_in_file(value.order))
+        return value.name
+
+
+def _touched(operator: TfliteOperator) -> tuple[int, ...]:
+    return tuple(index for index in (*operator.inputs, *operator.outputs) if index >= 0)

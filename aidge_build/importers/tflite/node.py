@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""A node of a .tflite file as a piece of `operators/` sees it: its tensors, its options, and the graph that it adds to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy
+
+from aidge_build.arithmetic.requantize import dequantize_linear
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.importers.tflite.draft import Draft, Result
+from aidge_build.importers.tflite.order import Order, Wants, channels_first, file_order, moves_long_axes
+from aidge_build.importers.tflite.registry import Piece
+from aidge_build.importers.tflite.values import Value
+from aidge_build.operators.axes import counted_axes, counted_axis
+from aidge_build.operators.base import Operator, require
+from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.restated import Restated
+from aidge_build.operators.view import Reshape, Transpose
+from aidge_build.tflite_format import TfliteOperator
+
+
+class TfliteNode:
+    """One node. All methods raise AidgeError with a reason; dims, axes and `Value`s count as in the file."""
+
+    def __init__(self, operator: TfliteOperator, piece: Piece, values: dict[int, Value], draft: Draft):
+        self.operator = operator
+        self.name = operator.name
+        self._piece, self._values, self._draft = piece, values, draft
+
+    def add(self) -> None:
+        """Add what it means to the graph."""
+        self._piece.meaning(self)
+
+    @cached_property
+    def options(self) -> Mapping[str, Any]:
+        """The options that the piece names."""
+        return self.operator.options(self._piece.options_kind, self._piece.options)
+
+    # What it reads.
+
+    @property
+    def input_count(self) -> int:
+        """How many inputs it has, with those that are not given."""
+        return len(self.operator.inputs)
+
+    def optional_input(self, index: int) -> Value | None:
+        """An input, or None where it is not given."""
+        found = self.operator.inputs[index] if index < len(self.operator.inputs) else -1
+        if found < 0:
+            return None
+        if found not in self._values:
+            raise AidgeError(f"nothing produces its input {index} (tensor {found})", code="GRAPH")
+        return self._values[found]
+
+    def input(self, index: int) -> Value:
+        """An input that must be given."""
+        value = self.optional_input(index)
+        require(value is not None, f"input {index} is not given")
+        return value
+
+    def constant(self, index: int) -> numpy.ndarray:
+        """The elements of an input that must be constant, in the order of the file."""
+        value = self.input(index)
+        require(
+            value.is_constant,
+            f"input {index} ('{value.name}') must be constant, but it is computed at run time",
+            "convert the model with fixed shapes",
+        )
+        return value.data
+
+    def integers(self, index: int) -> tuple[int, ...]:
+        """The elements of a constant list of integers."""
+        values = self.constant(index)
+        require(values.dtype.kind in "iu" and values.ndim <= 1, f"input {index} must be a list of integers")
+        return tuple(int(number) for number in values.reshape(-1))
+
+    @property
+    def output_count(self) -> int:
+        """How many outputs it has."""
+        return len(self.operator.outputs)
+
+    def output(self, index: int = 0) -> Value:
+        """What the file says about an output."""
+        require(index < self.output_count, f"it has {self.output_count} outputs")
+        return self._values[self.operator.outputs[index]]
+
+    # The order of axes.
+
+    def order(self, rank: int) -> Order:
+        """In which order the node counts the axes of tensors of this rank."""
+        if self._piece.wants is Wants.CHANNELS:
+            return channels_first(rank)
+        if self._piece.wants is Wants.SAME:
+            for number in (*self.operator.outputs, *(one for one in self.operator.inputs if one >= 0)):
+                value = self._values[number]
+                if value.rank == rank and not value.is_constant:
+                    return value.order
+        return file_order(rank)
+
+    def axis(self, axis: int, rank: int) -> int:
+        """Where the node counts an axis of the file, which may be negative there."""
+        return self.order(rank).index(counted_axis(axis, rank))
+
+    def axes(self, axes: Sequence[int], rank: int) -> tuple[int, ...]:
+        """The same for several axes, sorted."""
+        order = self.order(rank)
+        return tuple(sorted(order.index(axis) for axis in counted_axes(tuple(axes), rank)))
+
+    def ordered(self, numbers: Sequence[Any]) -> tuple:
+        """Numbers for each axis of the file in the order of the node."""
+        return tuple(numbers[axis] for axis in self.order(len(numbers)))
+
+    # What it adds to the graph.
+
+    def read(self, index: int, order: Order | None = None) -> str:
+        """The tensor in the graph, in this order, by default that of the node."""
+        value = self.input(index)
+        wanted = self.order(value.rank) if order is None else order
+        if value.is_constant:
+            return self.add_constant(value.name, value.data.transpose(wanted), _moved(value.quantization, wanted))
+        return self._in_order(value.name, value.dims, value.order, wanted)
+
+    def read_wide(self, index: int, rank: int) -> str:
+        """The same with axes of length 1 in front, as broadcasting adds them, so that the order of the node means them."""
+        value = self.input(index)
+        if value.rank == rank or rank < 4:
+            return self.read(index)
+        dims, wanted = (1,) * (rank - value.rank) + value.dims, self.order(rank)
+        if value.is_constant:
+            require(value.quantization is None or value.quantization.per_tensor, f"'{value.name}' has several scales")
+            return self.add_constant(value.name, value.data.reshape(dims).transpose(wanted), value.quantization)
+        wide = self.step(Reshape(dims), [self.read(index, file_order(value.rank))], value)
+        return self._in_order(wide, dims, file_order(rank), wanted)
+
+    def add_constant(self, name: str, values: numpy.ndarray, quantization: Quantization | None = None) -> str:
+        """A constant in the order of the graph."""
+        return self._draft.constant(name, values, quantization)
+
+    def step(self, operator: Operator, inputs: Sequence[str], like: Value | None = None, **changes) -> str:
+        """A node between; its result means what the stored values of `like` mean, or (None) has the type that it infers."""
+        quantization = changes.get("quantization", None if like is None else like.quantization)
+        dtype = DType.float32 if like is None else like.dtype
+        name = self._draft.free_name(f"{self.name}_{operator.type.lower()}")
+        self._draft.add_node(self.name, operator, inputs, [Result(name, dtype, quantization)], self.name)
+        return name
+
+    def write(self, operator: Operator, inputs: Sequence[str], order: Order | None = None) -> None:
+        """The node whose results are the outputs of the file's node, in this order of axes, by default that of the node."""
+        results, after = [], []
+        for number in self.operator.outputs:
+            value = self._values[number]
+            made = self.order(value.rank) if order is None else order
+            name = value.name
+            if made != value.order:
+                name = self._draft.free_name(f"{value.name}_computed")
+                after.append((name, value, made))
+            results.append(Result(name, value.dtype, value.quantization))
+        self._draft.add_node(self.name, operator, inputs, results, self.name)
+        for name, value, made in after:
+            self._add_reordered(name, value.name, value.dims, made, value.order)
+
+    def move(self, operator: Operator, inputs: Sequence[str], order: Order | None = None) -> None:
+        """`write` of an operator that hands on stored values: what they mean behind it is what the outputs' quantization says."""
+        given = self._draft.tensors[inputs[0]]
+        outputs = [self._values[number] for number in self.operator.outputs]
+        if any(value.quantization != given.quantization for value in outputs):
+            require(all(value.dtype is given.dtype for value in outputs), f"its input is {given.dtype.name}, its output is not")
+            require(len({value.quantization for value in outputs}) == 1, "its outputs have several quantizations")
+            inputs = [self.step(Restated(), [inputs[0]], outputs[0]), *inputs[1:]]
+        self.write(operator, inputs, order)
+
+    # The real form: float32 between explicit DequantizeLinear and QuantizeLinear.
+
+    def read_real(self, index: int, order: Order | None = None) -> str:
+        """The real numbers that an input stands for, in float32."""
+        value, name = self.input(index), self.read(index, order)
+        tensor = self._draft.tensors[name]
+        if value.quantization is None:
+            require(value.dtype is DType.float32, f"input {index} is {value.dtype.name} without scale")
+            return name
+        if tensor.is_constant:
+            return self.add_constant(f"{value.name}_real", dequantize_linear(tensor.data, tensor.quantization))
+        return self.step(DequantizeLinear(**_axis_of(tensor.quantization)), [name, *self._parameters(name, value)])
+
+    def write_real(self, operator: Operator, inputs: Sequence[str], order: Order | None = None) -> None:
+        """The node in float32, and what its output stores of the result."""
+        value = self.output()
+        if value.quantization is None:
+            self.write(operator, inputs, order)
+            return
+        quantize = QuantizeLinear(dtype=value.dtype, **_axis_of(value.quantization))
+        self.write(quantize, [self.step(operator, inputs), *self._parameters(value.name, value)], order)
+
+    def _parameters(self, name: str, value: Value) -> tuple[str, str]:
+        """Constants with scale and zero point of a quantized tensor."""
+        found, many = value.quantization, not value.quantization.per_tensor
+        scales, points = numpy.array(found.scales, numpy.float32), numpy.array(found.zero_points, value.dtype.numpy)
+        return (
+            self.add_constant(f"{name}_scale", scales if many else scales.reshape(())),
+            self.add_constant(f"{name}_zero_point", points if many else points.reshape(())),
+        )
+
+    def _in_order(self, name: str, dims: Sequence[int], order: Order, wanted: Order) -> str:
+        """The tensor with its axes in another order: another name for the same elements."""
+        if order == wanted:
+            return name
+        return self._add_reordered(name, None, dims, order, wanted)
+
+    def _add_reordered(self, name: str, result: str | None, dims: Sequence[int], order: Order, wanted: Order) -> str:
+        given = self._draft.tensors[name]
+        view: Operator = Transpose(tuple(order.index(axis) for axis in wanted))
+        if not moves_long_axes(dims, order, wanted):
+            view = Reshape(tuple(dims[axis] for axis in wanted))
+        made = result or self._draft.free_name(f"{name}_{view.type.lower()}")
+        self._draft.add_node(self.name, view, [name], [Result(made, given.dtype, given.quantization)], self.name)
+        return made
+
+
+def _axis_of(quantization: Quantization) -> dict[str, int]:
+    return {} if quantization.axis is None else {"axis": quantization.axis}
+
+
+def _moved(quantization: Quantization | None, order: Order) -> Quantization | None:
+    """The quantization of a tensor whose axes are put into another order."""
+    if quantization is None or quantization.axis is None:
+        return quantization
+    return Quantization(quantization.scales, quantization.zero_points, order.index(quantization.axis))

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""What only gives elements other dims, or another order."""
+
+from __future__ import annotations
+
+from aidge_build.importers.tflite.node import TfliteNode
+from aidge_build.importers.tflite.order import Wants
+from aidge_build.importers.tflite.registry import reads
+from aidge_build.operators.base import require
+from aidge_build.operators.view import Reshape, Transpose, resolved_dims
+from aidge_build.tflite_format import Field
+
+
+@reads("RESHAPE", wants=Wants.FILE, kind=17, new_shape=Field(0, "int32", several=True))
+def reshape(source: TfliteNode) -> None:
+    """The elements in the file's order under new dims: those of input 1, or of the options."""
+    given = source.optional_input(1)
+    known = given is not None and given.is_constant and given.rank == 1
+    wanted = source.integers(1) if known else source.options["new_shape"]
+    if not known and (given is not None or not wanted):
+        require(not source.output().open_dims, "its dims are computed at run time", "convert the model with fixed shapes")
+        wanted = source.output().dims
+    source.move(Reshape(resolved_dims(source.input(0).dims, wanted, True)), [source.read(0)])
+
+
+@reads("EXPAND_DIMS", "SQUEEZE", wants=Wants.FILE)
+def other_ones(source: TfliteNode) -> None:
+    """Axes of length 1 come or go; the elements keep their order, so the declared dims say all."""
+    source.move(Reshape(source.output().dims), [source.read(0)])
+
+
+@reads("TRANSPOSE", wants=Wants.ANY, kind=26)
+def transpose(source: TfliteNode) -> None:
+    """Output axis k is input axis permutation[k]."""
+    value, made, permutation = source.input(0), source.output(), source.integers(1)
+    require(sorted(permutation) == list(range(value.rank)), f"{list(permutation)} is no permutation of {value.rank} axes")
+    inner = tuple(value.order.index(permutation[axis]) for axis in made.order)
+    source.move(Transpose(inner), [source.read(0, value.order)], made.order)

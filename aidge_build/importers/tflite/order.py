@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""In which order the axes of each tensor are counted: as the file writes them, or with the channels in front.
+
+TensorFlow Lite writes images as [N, H, W, C]. Convolutions and pools see them as [N, C, H, W], stored in the file's order
+(channels last). What works on each element, or along an axis that it names, takes the order of its neighbours, so that a network
+between two convolutions has one order; a few operators (RESHAPE) are about the file's order and get it by a view.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+
+from aidge_build.graph.format import Format
+
+Order = tuple[int, ...]  # at each logical place the axis of the file
+
+
+class Wants(enum.Enum):
+    """What an operator wants of the order of the tensors that it reads and writes."""
+
+    FILE = "the order of the file"
+    CHANNELS = "channels in front"
+    SAME = "one order for all of one rank, whichever it is"
+    ANY = "each its own"
+
+
+def file_order(rank: int) -> Order:
+    """The axes as the file has them."""
+    return tuple(range(rank))
+
+
+def channels_first(rank: int) -> Order:
+    """Batch, channels, spatial axes; below rank 4 the order of the file."""
+    return (0, rank - 1, *range(1, rank - 1)) if rank > 3 else file_order(rank)
+
+
+def stored_as_in_file(order: Order) -> Format:
+    """The format in which the elements of a tensor with this logical order lie as in the file."""
+    return Format(tuple(order.index(axis) for axis in range(len(order))))
+
+
+def moves_long_axes(dims: Sequence[int], first: Order, second: Order) -> bool:
+    """Whether the axes longer than 1 of a tensor with these file dims stand differently in the two orders."""
+    return [axis for axis in first if dims[axis] != 1] != [axis for axis in second if dims[axis] != 1]
+
+
+class Orders:
+    """Tensors that must have one order are joined; a group has channels in front when one of its readers or writers wants it."""
+
+    def __init__(self, ranks: Sequence[int]):
+        self._ranks = ranks
+        self._parent = list(range(len(ranks)))
+        self._channels: set[int] = set()
+
+    def add(self, wants: Wants, tensors: Iterable[int]) -> None:
+        """State what one operator wants of the computed tensors that it touches."""
+        images = [index for index in tensors if self._ranks[index] > 3]
+        if wants is Wants.CHANNELS:
+            self._channels.update(images)
+        if wants is Wants.SAME:
+            first: dict[int, int] = {}
+            for index in images:
+                known = first.setdefault(self._ranks[index], index)
+                self._parent[self._root(index)] = self._root(known)
+
+    def solved(self) -> list[Order]:
+        """The order of each tensor."""
+        roots = {self._root(index) for index in self._channels}
+        return [
+            channels_first(rank) if self._root(index) in roots else file_order(rank) for index, rank in enumerate(self._ranks)
+        ]
+
+    def _root(self, index: int) -> int:
+        while self._parent[index] != index:
+            self._parent[index] = self._parent[self._parent[index]]
+            index = self._parent[index]
+        return index

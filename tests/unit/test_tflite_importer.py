@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""TensorFlow Lite files become graphs in logical order on quantized tensors, with the file's own dims in the header."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from aidge_build.cli import main
+from aidge_build.errors import AidgeError
+from aidge_build.importers.formats import import_file
+from aidge_build.importers.tflite.importer import import_tflite
+from aidge_build.operators import builtin_operators
+from aidge_build.recipes import simplify
+from aidge_build.reference.execution import prepare
+from aidge_build.verify.vectors import model_inputs, read_npz, reference_outputs
+from tests.shared import MLPERF_TINY, shared, vectors
+from tests.tflite_files import Graph, write
+
+CLAMPED = (0, "int8", 0), (1, "int32", 1), (2, "int32", 1), (3, "int8", 1)  # SAME, strides 1, RELU
+
+
+def convolution() -> Graph:
+    """An int8 convolution of 2 x 2 with RELU over an image [1, 4, 5, 3]."""
+    graph = Graph()
+    x = graph.input((1, 4, 5, 3), "int8", scale=0.5, zero_point=3, name="image")
+    weights = numpy.arange(-12, 12, dtype=numpy.int8).reshape(2, 2, 2, 3)
+    w = graph.constant(weights, scale=[0.1, 0.2], zero_point=0, name="weights")
+    b = graph.constant(numpy.array([7, -9], numpy.int32), scale=[0.05, 0.1], name="bias")
+    y = graph.output((1, 4, 5, 2), "int8", scale=0.7, zero_point=-1, name="result")
+    graph.node("CONV_2D", [x, w, b], [y], 1, *CLAMPED)
+    return graph
+
+
+def imported(graph: Graph, **more):
+    return import_tflite(write(graph, **more), "m.tflite")[0]
+
+
+def test_a_convolution_has_the_order_of_onnx_and_lies_as_in_the_file():
+    view = imported(convolution())
+    (node,) = view.nodes
+    image, weights, bias, result = (view.tensor(name) for name in (*node.inputs, *node.outputs))
+    assert (image.dims, str(image.format), image.layout.stored_dims) == ((1, 3, 4, 5), "nhwc", (1, 4, 5, 3))
+    assert (result.dims, str(result.format), result.layout.stored_dims) == ((1, 2, 4, 5), "nhwc", (1, 4, 5, 2))
+    assert weights.dims == (2, 3, 2, 2) and weights.data[1, 2, 0, 1] == 12 - 12 + 12 + 5 - 12
+    assert node.operator.window.pads_begin == (0, 0) and node.operator.window.pads_end == (1, 1)
+    assert (node.operator.minimum, node.operator.maximum) == (0.0, numpy.inf)
+    assert image.quantization.zero_point == 3 and result.quantization.scale == numpy.float32(0.7)
+    assert weights.quantization.axis == 0 and bias.quantization.scales == tuple(
+        float(numpy.float32(0.5) * numpy.float32(scale)) for scale in (0.1, 0.2)
+    )
+
+
+def test_which_importer_reads_a_file_follows_from_its_content(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(write(convolution()))
+    assert main(["compile", str(tmp_path / "net.onnx"), "--name", "net", "--out", str(tmp_path), "--cpu", "cortex-m4"]) == 0
+    header = (tmp_path / "net.h").read_text()
+    assert "#define NET_INPUT_DIMS {1, 4, 5, 3}" in header and "#define NET_OUTPUT_DIMS {1, 4, 5, 2}" in header
+    assert "#define NET_INPUT_ZERO_POINT 3" in header and "#define NET_OUTPUT_SCALE 0.7" in header
+
+
+def test_nothing_is_transposed_or_copied_between_layers(tmp_path):
+    view = simplify(imported(convolution()))
+    assert [node.type for node in view.nodes] == ["Conv2D"]
+
+
+@pytest.mark.parametrize("name", ["ad_toycar", "kws_dscnn", "sww_dscnn1d"])
+def test_an_int8_model_gives_what_its_onnx_form_gives(name):
+    path = shared(MLPERF_TINY / f"{name}_int8.tflite")
+    view, _ = import_file(path.read_bytes(), path.name, builtin_operators(), {}, {})
+    view = simplify(view)
+    assert "Transpose" not in [node.type for node in view.nodes]
+    arrays = read_npz(vectors(name))
+    given = model_inputs(arrays, view)
+    wanted = reference_outputs(arrays, "y_ort_qdq", view, len(arrays["x"]))
+    execution = prepare(view)
+    for index in range(2):
+        context = execution.forward(execution.context(), {one: values[index] for one, values in given.items()})
+        for one, values in wanted.items():
+            assert numpy.array_equal(context[one], values[index])
+
+
+def test_vectors_of_an_image_count_as_in_the_file():
+    view = imported(convolution())
+    x = numpy.arange(2 * 4 * 5 * 3, dtype=numpy.int8).reshape(2, 4, 5, 3)
+    (given,) = model_inputs({"x": x}, view).values()
+    assert given.shape == (2, 1, 3, 4, 5) and numpy.array_equal(given[:, 0], x.transpose(0, 3, 1, 2))
+    y = numpy.arange(2 * 4 * 5 * 2, dtype=numpy.int8).reshape(2, 4, 5, 2)
+    (wanted,) = reference_outputs({"y": y}, "y", view, 2).values()
+    assert numpy.array_equal(wanted[:, 0], y.transpose(0, 3, 1, 2))
+
+
+def signatures() -> tuple[list[Graph], list[dict]]:
+    """Two graphs with a signature each: y = x + 1, z = x + x."""
+    found = []
+    for number in (1, 2):
+        graph = Graph()
+        x, y = graph.input((2,), name=f"serving_{number}:0"), graph.tensor((2,), name=f"call_{number}:0")
+        graph.outputs.append(y)
+        graph.node("ADD", [x, graph.constant(numpy.float32([1, 1])) if number == 1 else x], [y], 11)
+        found.append(graph)
+    keys = ("more", "double")
+    return found, [
+        {"key": key, "subgraph": index, "inputs": {"x": 0}, "outputs": {f"y_{key}": 1}} for index, key in enumerate(keys)
+    ]
+
+
+def test_a_signature_names_inputs_and_outputs_and_chooses_the_graph():
+    data = write(*signatures())
+    first, notices = import_tflite(data, "m.tflite")
+    assert (first.inputs, first.outputs) == (("x",), ("y_more",))
+    assert notices == ("of the signatures 'more' is compiled; --signature names another: 'double'",)
+    second, notices = import_tflite(data, "m.tflite", "double")
+    assert (second.inputs, second.outputs, notices) == (("x",), ("y_double",), ())
+    assert second.nodes[0].inputs == ("x", "x")
+
+
+def test_an_unknown_signature_is_refused_with_those_that_there_are():
+    with pytest.raises(AidgeError, match=r"no signature 'doubel'. Tried: more; double. Hint: did you mean double\?"):
+        import_tflite(write(*signatures()), "m.tflite", "doubel")

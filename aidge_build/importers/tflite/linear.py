@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import replace
+from typing import TypedDict
 
 import numpy
 
@@ -43,12 +44,19 @@ def form_of(data: Value, weights: Value, output: Value) -> Form:
     return Form.REAL
 
 
-def activation(source: TfliteNode) -> dict[str, float]:
+class Clamp(TypedDict):
+    """Bounds of a result in real numbers, as operators take them."""
+
+    minimum: float
+    maximum: float
+
+
+def activation(source: TfliteNode) -> Clamp:
     """The fused activation as the bounds of a clamp."""
     number = source.options["fused_activation_function"]
     require(number in ACTIVATIONS, f"its fused activation has the number {number}, which is not supported")
     low, high = ACTIVATIONS[number]
-    return {"minimum": low, "maximum": high}
+    return Clamp(minimum=low, maximum=high)
 
 
 def read_data(source: TfliteNode, form: Form) -> str:
@@ -90,17 +98,16 @@ def write_layer(
         source.write_real(operator, inputs)
 
 
-def _units(source: TfliteNode, weights: Quantization) -> Quantization:
-    """The scale of sums: each that of the data times that of the weights."""
-    scale = source.input(0).quantization.scale
-    scales = tuple(float(scale * numpy.float32(one)) for one in weights.scales)
-    return Quantization(scales, (0,) * len(scales), weights.axis)
+def units_of(data: Quantization, weights: Quantization) -> Quantization:
+    """The scale of sums: each that of the data times that of the weights; several count along axis 0, as a bias does."""
+    scales = tuple(float(data.scale * numpy.float32(one)) for one in weights.scales)
+    return Quantization(scales, (0,) * len(scales), None if weights.per_tensor else 0)
 
 
 def _integer_bias(source: TfliteNode, bias: Value, weights: Quantization) -> str:
     """A bias counts in units of the sums; what scale the file states is only checked, as TensorFlow Lite does."""
     require(bias.is_constant and bias.dtype is DType.int32, f"its bias is {bias}, wants constant int32")
-    units = _units(source, weights)
+    units = units_of(source.input(0).quantization, weights)
     if bias.stated is not None:
         apart = numpy.abs(numpy.array(bias.stated.scales) - numpy.array(units.scales)) / source.output().quantization.scale
         require(bool(numpy.all(apart <= BIAS_SLACK)), f"its bias '{bias.name}' has another scale than data times weights")
@@ -114,5 +121,5 @@ def _real_bias(source: TfliteNode, bias: Value, weights: Quantization | None) ->
         bias.is_constant and source.input(0).quantization is not None and weights is not None,
         f"its bias is {bias}, wants float32, or constant integers of a quantized layer",
     )
-    real = dequantize(bias.data, _units(source, weights)).astype(numpy.float32)
+    real = dequantize(bias.data, units_of(source.input(0).quantization, weights)).astype(numpy.float32)
     return source.add_constant(f"{bias.name}_real", real)

@@ -13,6 +13,7 @@ from aidge_build.arithmetic.requantize import dequantize_linear
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import constant
 from aidge_build.importers.tflite.draft import Draft, Result
 from aidge_build.importers.tflite.order import Order, Wants, channels_first, file_order, moves_long_axes
 from aidge_build.importers.tflite.registry import Piece
@@ -121,10 +122,10 @@ class TfliteNode:
     def read(self, index: int, order: Order | None = None) -> str:
         """The tensor in the graph, in this order, by default that of the node."""
         value = self.input(index)
-        wanted = self.order(value.rank) if order is None else order
+        wanted = self._wanted(value, order)
         if value.is_constant:
             return self.add_constant(value.name, value.data.transpose(wanted), _moved(value.quantization, wanted))
-        return self._in_order(value.name, value.dims, value.order, wanted)
+        return self.in_order(value.name, value.dims, value.order, wanted)
 
     def read_wide(self, index: int, rank: int) -> str:
         """The same with axes of length 1 in front, as broadcasting adds them, so that the order of the node means them."""
@@ -136,7 +137,7 @@ class TfliteNode:
             require(value.quantization is None or value.quantization.per_tensor, f"'{value.name}' has several scales")
             return self.add_constant(value.name, value.data.reshape(dims).transpose(wanted), value.quantization)
         wide = self.step(Reshape(dims), [self.read(index, file_order(value.rank))], value)
-        return self._in_order(wide, dims, file_order(rank), wanted)
+        return self.in_order(wide, dims, file_order(rank), wanted)
 
     def add_constant(self, name: str, values: numpy.ndarray, quantization: Quantization | None = None) -> str:
         """A constant in the order of the graph."""
@@ -150,10 +151,11 @@ class TfliteNode:
         self._draft.add_node(self.name, operator, inputs, [Result(name, dtype, quantization)], self.name)
         return name
 
-    def write(self, operator: Operator, inputs: Sequence[str], order: Order | None = None) -> None:
-        """The node whose results are the outputs of the file's node, in this order of axes, by default that of the node."""
+    def write(self, operator: Operator, inputs: Sequence[str], order: Order | None = None, only: int | None = None) -> None:
+        """The node whose results are the outputs of the file's node (`only`: one of them), in this order of axes, by default that
+        of the node."""
         results, after = [], []
-        for number in self.operator.outputs:
+        for number in self._written(only):
             value = self._values[number]
             made = self.order(value.rank) if order is None else order
             name = value.name
@@ -165,49 +167,97 @@ class TfliteNode:
         for name, value, made in after:
             self._add_reordered(name, value.name, value.dims, made, value.order)
 
-    def move(self, operator: Operator, inputs: Sequence[str], order: Order | None = None) -> None:
+    def move(self, operator: Operator, inputs: Sequence[str], order: Order | None = None, only: int | None = None) -> None:
         """`write` of an operator that hands on stored values: what they mean behind it is what the outputs' quantization says."""
         given = self._draft.tensors[inputs[0]]
-        outputs = [self._values[number] for number in self.operator.outputs]
+        outputs = [self._values[number] for number in self._written(only)]
         if any(value.quantization != given.quantization for value in outputs):
             require(all(value.dtype is given.dtype for value in outputs), f"its input is {given.dtype.name}, its output is not")
             require(len({value.quantization for value in outputs}) == 1, "its outputs have several quantizations")
             inputs = [self.step(Restated(), [inputs[0]], outputs[0]), *inputs[1:]]
-        self.write(operator, inputs, order)
+        self.write(operator, inputs, order, only)
+
+    def _written(self, only: int | None) -> tuple[int, ...]:
+        return self.operator.outputs if only is None else self.operator.outputs[only : only + 1]
 
     # The real form: float32 between explicit DequantizeLinear and QuantizeLinear.
 
     def read_real(self, index: int, order: Order | None = None) -> str:
-        """The real numbers that an input stands for, in float32."""
-        value, name = self.input(index), self.read(index, order)
-        tensor = self._draft.tensors[name]
-        if value.quantization is None:
-            require(value.dtype is DType.float32, f"input {index} is {value.dtype.name} without scale")
-            return name
-        if tensor.is_constant:
-            return self.add_constant(f"{value.name}_real", dequantize_linear(tensor.data, tensor.quantization))
-        return self.step(DequantizeLinear(**_axis_of(tensor.quantization)), [name, *self._parameters(name, value)])
+        """The real numbers that an input stands for, in float32; a constant ends here as float32."""
+        value = self.input(index)
+        if value.is_constant and value.quantization is not None:
+            return self.add_constant(f"{value.name}_real", self._real_elements(value, self._wanted(value, order)))
+        return self._dequantized(self.read(index, order), value)
+
+    def wide_real(self, index: int, rank: int) -> str:
+        """`read_wide` of the real numbers."""
+        value = self.input(index)
+        if value.rank == rank or rank < 4:
+            return self.read_real(index)
+        dims, wanted = (1,) * (rank - value.rank) + value.dims, self.order(rank)
+        real = self.step(Reshape(dims), [self.read_real(index, file_order(value.rank))])
+        return self.in_order(real, dims, file_order(rank), wanted)
+
+    def constant_real(self, index: int, order: Order) -> str:
+        """A constant with its axes in this order, behind a DequantizeLinear where it is quantized: recipes look for that."""
+        value, quantization = self.input(index), self.input(index).quantization
+        name = self.add_constant(value.name, self.constant(index).transpose(order))
+        return self._dequantized(name, value, None if quantization is None else _moved(quantization, order))
+
+    def bias_real(self, index: int, units: Quantization | None) -> str:
+        """A constant bias in float32, or integers in these units behind a DequantizeLinear."""
+        value = self.input(index)
+        if value.dtype is DType.float32:
+            return self.read(index)
+        require(value.is_constant and value.dtype is DType.int32, f"its bias is {value}, wants float32 or constant int32")
+        require(units is not None, f"its bias is {value}, but data or weights have no scale")
+        return self._dequantized(self.read(index), value, units)
 
     def write_real(self, operator: Operator, inputs: Sequence[str], order: Order | None = None) -> None:
         """The node in float32, and what its output stores of the result."""
-        value = self.output()
-        if value.quantization is None:
+        if self.output().quantization is None:
             self.write(operator, inputs, order)
-            return
-        quantize = QuantizeLinear(dtype=value.dtype, **_axis_of(value.quantization))
-        self.write(quantize, [self.step(operator, inputs), *self._parameters(value.name, value)], order)
+        else:
+            self.write_stored(self.step(operator, inputs), order)
 
-    def _parameters(self, name: str, value: Value) -> tuple[str, str]:
-        """Constants with scale and zero point of a quantized tensor."""
-        found, many = value.quantization, not value.quantization.per_tensor
-        scales, points = numpy.array(found.scales, numpy.float32), numpy.array(found.zero_points, value.dtype.numpy)
-        return (
-            self.add_constant(f"{name}_scale", scales if many else scales.reshape(())),
-            self.add_constant(f"{name}_zero_point", points if many else points.reshape(())),
+    def write_stored(self, real: str, order: Order | None = None) -> None:
+        """What the quantized output stores of these real numbers."""
+        value = self.output()
+        quantization = _moved(value.quantization, self._wanted(value, order))
+        quantize = QuantizeLinear(dtype=value.dtype, **_axis_of(quantization))
+        self.write(quantize, [real, *self._parameters(value.name, quantization, value.dtype)], order)
+
+    def write_constant(self, values: numpy.ndarray) -> None:
+        """An output that is known here, in the order of the file."""
+        value = self.output()
+        self._draft.add_tensor(constant(value.name, numpy.ascontiguousarray(values.transpose(value.order)), value.quantization))
+
+    def _wanted(self, value: Value, order: Order | None) -> Order:
+        return self.order(value.rank) if order is None else order
+
+    def _real_elements(self, value: Value, order: Order) -> numpy.ndarray:
+        return dequantize_linear(value.data, value.quantization).transpose(order)
+
+    def _dequantized(self, name: str, value: Value, quantization: Quantization | None = None) -> str:
+        """What the stored values of a tensor stand for, by its own quantization or this one."""
+        quantization = quantization or self._draft.tensors[name].quantization
+        if quantization is None:
+            require(value.dtype is DType.float32, f"'{value.name}' is {value.dtype.name} without scale")
+            return name
+        return self.step(
+            DequantizeLinear(**_axis_of(quantization)), [name, *self._parameters(value.name, quantization, value.dtype)]
         )
 
-    def _in_order(self, name: str, dims: Sequence[int], order: Order, wanted: Order) -> str:
-        """The tensor with its axes in another order: another name for the same elements."""
+    def _parameters(self, name: str, found: Quantization, dtype: DType) -> tuple[str, str]:
+        """Constants with scale and zero point of a quantized tensor."""
+        scales, points = numpy.array(found.scales, numpy.float32), numpy.array(found.zero_points, dtype.numpy)
+        one = () if found.per_tensor else scales.shape
+        return self.add_constant(f"{name}_scale", scales.reshape(one)), self.add_constant(
+            f"{name}_zero_point", points.reshape(one)
+        )
+
+    def in_order(self, name: str, dims: Sequence[int], order: Order, wanted: Order) -> str:
+        """The tensor, whose dims are these in the file, with its axes in another order: another name for the same elements."""
         if order == wanted:
             return name
         return self._add_reordered(name, None, dims, order, wanted)

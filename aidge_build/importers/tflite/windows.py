@@ -25,3 +25,14 @@ def window_of(
     zero = (0,) * len(spatial)
     window = Window(tuple(kernel), tuple(strides), tuple(dilations), zero, zero)
     return window.same(tuple(spatial)) if padding == _SAME else window
+
+
+def same_pads(source: TfliteNode, spatial: Sequence[int], kernel: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    """How many elements a transposed layer cuts before each axis of its output, which has these spatial dims."""
+    padding = source.options["padding"]
+    require(padding in (_SAME, _VALID), f"its padding has the number {padding}, which is unknown")
+    if padding == _VALID:
+        return (0,) * len(spatial)
+    return tuple(
+        max(0, (-(-size // stride) - 1) * stride + extent - size) // 2 for size, extent, stride in zip(spatial, kernel, strides)
+    )

@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
+from aidge_build.graph.dtype import DType
 from aidge_build.importers.tflite.linear import activation
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
-from aidge_build.operators.binary import Add, Div, Mul, Sub
+from aidge_build.operators.activation import PReLU
+from aidge_build.operators.base import require
+from aidge_build.operators.binary import Add, Div, Max, Min, Mod, Mul, Pow, Sub, Sum
+from aidge_build.operators.unary import Floor
 from aidge_build.tflite_format import Field
 
 _CLAMP = Field(0, "int8")
@@ -41,3 +45,59 @@ def mul(source: TfliteNode) -> None:
 def div(source: TfliteNode) -> None:
     """a / b"""
     source.write(Div(**activation(source)), operands(source))
+
+
+@reads("MAXIMUM", wants=Wants.SAME)
+def maximum(source: TfliteNode) -> None:
+    """max(a, b)"""
+    source.write(Max(), operands(source))
+
+
+@reads("MINIMUM", wants=Wants.SAME)
+def minimum(source: TfliteNode) -> None:
+    """min(a, b)"""
+    source.write(Min(), operands(source))
+
+
+@reads("POW", wants=Wants.SAME)
+def power(source: TfliteNode) -> None:
+    """a ^ b"""
+    source.write(Pow(), operands(source))
+
+
+@reads("ADD_N", wants=Wants.SAME)
+def add_n(source: TfliteNode) -> None:
+    """The sum of all inputs."""
+    source.write(Sum(), [source.read(index) for index in range(source.input_count)])
+
+
+@reads("SQUARED_DIFFERENCE", wants=Wants.SAME)
+def squared_difference(source: TfliteNode) -> None:
+    """(a - b)^2"""
+    rank = source.output().rank
+    if source.output().quantization is None:
+        difference = source.step(Sub(), operands(source), source.input(0))
+        source.write(Mul(), [difference, difference])
+        return
+    difference = source.step(Sub(), [source.wide_real(index, rank) for index in (0, 1)])
+    source.write_real(Mul(), [difference, difference])
+
+
+@reads("PRELU", wants=Wants.SAME)
+def prelu(source: TfliteNode) -> None:
+    """x where it is positive, else slope x"""
+    source.write(PReLU(), operands(source))
+
+
+@reads("FLOOR_DIV", wants=Wants.SAME)
+def floor_div(source: TfliteNode) -> None:
+    """floor(a / b) of floats"""
+    require(source.input(0).dtype is DType.float32, f"its inputs are {source.input(0).dtype.name}, wants float32")
+    source.write(Floor(), [source.step(Div(), operands(source))])
+
+
+@reads("FLOOR_MOD", wants=Wants.SAME)
+def floor_mod(source: TfliteNode) -> None:
+    """The remainder of integers, with the sign of b."""
+    require(not source.input(0).dtype.is_float, "its inputs are float32, wants integers")
+    source.write(Mod(), operands(source))

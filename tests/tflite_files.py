@@ -197,3 +197,14 @@ class _Writer:
         if not kind.startswith("["):
             return value
         return self.builder.CreateNumpyVector(numpy.asarray(list(value), kind[1:-1]))
+
+
+def fully_connected(exchanged: bool = False) -> bytes:
+    """A file with one int8 layer from 8 values to 2; with its last two weights `exchanged` no sum or range changes."""
+    graph, weights = Graph(), numpy.arange(16, dtype=numpy.int8).reshape(2, 8)
+    if exchanged:
+        weights[1, 6:] = weights[1, :5:-1].copy()
+    names = [graph.input((1, 8), "int8", scale=0.5), graph.constant(weights, scale=0.1)]
+    names.append(graph.constant(numpy.array([3, -4], numpy.int32), scale=numpy.float32(0.5) * numpy.float32(0.1)))
+    graph.node("FULLY_CONNECTED", names, [graph.output((1, 2), "int8", scale=0.7)], 8, (0, "int8", 0))
+    return write(graph)

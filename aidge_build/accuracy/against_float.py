@@ -14,7 +14,7 @@ from aidge_build.accuracy.stages import input_quantizations
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.importers.formats import import_file
 from aidge_build.inputs import read_model_file
 from aidge_build.program import Program
 from aidge_build.request import CompileRequest
@@ -34,8 +34,10 @@ def compare_with_float(
     """`samples` are what both models are given, `stored` what the firmware makes of them, `trace` its layers' outputs. AidgeError
     where the models have no layer in common."""
     model, external = read_model_file(path)
-    floats, _ = import_onnx(model, str(path), request.operators, request.bind, external)
-    quantized, _ = import_onnx(request.model, request.file_name, request.operators, request.bind, request.external)
+    floats, _ = import_file(model, str(path), request.operators, request.bind, external)
+    quantized, _ = import_file(
+        request.model, request.file_name, request.operators, request.bind, request.external, request.signature
+    )
     layers = [(layer.node, layer.outputs) for layer in program.layers]
     pairs = counterparts(layers, quantized, floats)
     if not pairs:

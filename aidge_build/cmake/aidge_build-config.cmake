@@ -24,7 +24,7 @@ endif()
 
 include("${CMAKE_CURRENT_LIST_DIR}/options.cmake")
 
-# aidge_add_model(<target> MODEL <file.onnx> [NAME <prefix>] [BOARD <board> | CPU <core> [FPU <fpu>]] [LIBS <library>...] ...)
+# aidge_add_model(<target> MODEL <file.onnx or .tflite> [NAME <prefix>] [BOARD <board> | CPU <core> [FPU <fpu>]] [LIBS <library>...] ...)
 #
 # A static library <target> with the functions of the model; who links it finds <name>.h. The prefix of all files and symbols
 # is NAME, or else the name of the target. Without BOARD and CPU the flags of the project decide. docs/options.md lists all options.
@@ -38,7 +38,7 @@ function(aidge_add_model target)
     message(FATAL_ERROR "aidge_add_model(${target}): unknown or without a value: ${wrong}. Options: ${known}")
   endif()
   if(NOT arg_MODEL)
-    message(FATAL_ERROR "aidge_add_model(${target}): MODEL <file.onnx> is missing")
+    message(FATAL_ERROR "aidge_add_model(${target}): MODEL <file> is missing")
   endif()
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   if(NOT "C" IN_LIST languages)

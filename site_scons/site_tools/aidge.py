@@ -4,7 +4,7 @@
     env.Tool('aidge')                                  # this file in site_scons/site_tools/, or with
                                                        # toolpath=[aidge_build.scons_toolpath()] after `pip install`
     kws = env.AidgeModel('kws', 'models/kws.onnx')     # a node list for source lists
-    app = env.Program('app.elf', ['main.c', kws])      # or simply ['main.c', 'models/kws.onnx']
+    app = env.Program('app.elf', ['main.c', kws])      # or simply ['main.c', 'models/kws.onnx'], or kws.tflite
     env.AidgeCheck(app)                                # the link fails if the ELF breaks the plan
     `scons generated-sources` generates only; with the tool compilation_db, editors know the generated files, too.
 
@@ -108,20 +108,22 @@ LAUNCHER = re.compile(r"(ccache|sccache|distcc|icecc)(\.exe)?$")  # before the c
 # In an ONNX file: the key "location" of a tensor's external data, and the length of the file name that follows.
 EXTERNAL_DATA = re.compile(rb"\x0a\x08location\x12([\x01-\x7f])")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">]+)[">]', re.MULTILINE)
+MODEL_SUFFIXES = (".onnx", ".tflite")  # of files that are sources by their names; AidgeModel takes any
 EMITTERS = ("PROGEMITTER", "LIBEMITTER", "SHLIBEMITTER", "LDMODULEEMITTER")
 
 
 def generate(env):
-    """Adds AidgeModel, AidgeCheck, AidgeAccuracy and the suffix .onnx to `env`."""
+    """Adds AidgeModel, AidgeCheck, AidgeAccuracy and the suffixes of models to `env`."""
     verbose = SCons.Script.ARGUMENTS.get("verbose", "0") not in ("0", "")
     env.SetDefault(AIDGECOMSTR="" if verbose else "AIDGE  $SOURCE -> $TARGET", AIDGECHECKCOMSTR="CHECK  $TARGET")
     env.SetDefault(AIDGEACCURACYCOMSTR="" if verbose else "ACCURACY  $SOURCE -> $TARGET")
     action = SCons.Action.Action(_command, generator=True, cmdstr="$AIDGECOMSTR")
     env["BUILDERS"]["AidgeGenerate"] = SCons.Builder.Builder(action=action, emitter=_emit, single_source=True)
-    env.Append(SCANNERS=[SCons.Scanner.ScannerBase(_external_data, name="AidgeScanner", skeys=[".onnx"])])
+    env.Append(SCANNERS=[SCons.Scanner.ScannerBase(_external_data, name="AidgeScanner", skeys=list(MODEL_SUFFIXES))])
     c_files, _ = SCons.Tool.createCFileBuilders(env)
-    c_files.add_action(".onnx", action)
-    c_files.add_emitter(".onnx", _emit)
+    for suffix in MODEL_SUFFIXES:
+        c_files.add_action(suffix, action)
+        c_files.add_emitter(suffix, _emit)
     env.AddMethod(aidge_model, "AidgeModel")
     env.AddMethod(aidge_check, "AidgeCheck")
     env.AddMethod(aidge_budget, "AidgeBudget")
@@ -159,7 +161,7 @@ def aidge_model(env, name, model, out=None, **options):
     `out` is the folder of the generated files (the SConscript's by default); the other options are those of
     `aidge-build compile`, by the names in OPTIONS; docs/options.md says what they mean.
     """
-    if str(name).endswith(".onnx"):
+    if str(name).endswith(MODEL_SUFFIXES):
         raise SCons.Errors.UserError(f"AidgeModel: the name comes first: env.AidgeModel('{_c_name(str(model))}', '{name}')")
     folder = env.Dir(out) if out else env.Dir(".")
     nodes = env.AidgeGenerate(folder.File(name + ".c"), model, AIDGE_NAME=name, AIDGE_OPTIONS=_merged_options(env, options))

@@ -15,6 +15,7 @@ import onnxruntime
 import pytest
 
 from tests.programs import needs_cross_compiler
+from tests.tflite_files import fully_connected
 
 ROOT = Path(__file__).resolve().parents[2]
 DIGITS = ROOT / "examples" / "digits" / "digits.onnx"
@@ -80,6 +81,20 @@ def test_a_change_of_weights_alone_runs_the_generator_one_compile_and_the_link(f
     firmware.build()
     firmware.write("digits.onnx", with_other_weights())
     assert firmware.build() == ["AIDGE digits.c", "CC digits_weights.o", "LINK app.elf", "CHECK app.elf"]
+
+
+def test_a_tflite_file_is_a_source_by_its_name_and_new_weights_compile_one_file(project):
+    wrapper = project.write("command.py", COMMAND)
+    project.write("main.c", '#include "net.h"\nint main(void) { int8_t x[8] = {0}, y[2]; return net_run(x, y); }\n')
+    project.write("net.tflite", fully_connected())
+    project.sconstruct(
+        "app = env.Program('app.elf', ['main.c', 'net.tflite'])\nenv.AidgeCheck(app)",
+        settings=f"AIDGE_BUILD=[{sys.executable!r}, {str(wrapper)!r}],",
+    )
+    assert "AIDGE net.c" in project.build()
+    assert project.build() == []
+    project.write("net.tflite", fully_connected(exchanged=True))
+    assert project.build() == ["AIDGE net.c", "CC net_weights.o", "LINK app.elf", "CHECK app.elf"]
 
 
 def test_a_refused_model_is_one_line_and_leaves_nothing(firmware):

@@ -53,6 +53,7 @@ HINTS = {
     "QUANTIZATION": "scales are positive finite numbers, with one zero point each; quantize the model again",
     "RANGE": "scales that are closer to each other, or smaller sums, fit",
     "REGISTRY": _EXPORT_API,
+    "REPORT": "aidge-build report --help says which verb writes each file",
     "RUN": "run it with --folder DIR and look at what it reads and writes there; is it linked for this board?",
     "SCHEMA": _CHECKED,
     "SEMIHOSTING": "link the program with --specs=rdimon.specs, or for another board",

@@ -9,7 +9,7 @@ import numpy
 
 from aidge_build.accuracy.counterparts import counterparts
 from aidge_build.accuracy.departure import LEAST_OWN_DB, Comparison, Noise, compared, histograms
-from aidge_build.accuracy.labelled import LabelledSet, fed
+from aidge_build.accuracy.labelled import LabelledSet, fed, is_channels_last
 from aidge_build.accuracy.stages import input_quantizations
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
@@ -71,8 +71,10 @@ def _float_inputs(view: GraphView, floats: GraphView, samples: LabelledSet, stor
     for own, other in zip(view.inputs, view.inputs if same else floats.inputs):
         wanted = floats.tensor(other)
         clean[other] = fed(samples, own, wanted, known.get(own))
-        handed = real_values(view.tensor(own), stored[own]).reshape(clean[other].shape)
-        given[other] = handed.astype(wanted.dtype.numpy)
+        handed = real_values(view.tensor(own), stored[own])
+        if is_channels_last(view.tensor(own).dims, wanted.dims):
+            handed = numpy.moveaxis(handed, -1, 2)
+        given[other] = handed.reshape(clean[other].shape).astype(wanted.dtype.numpy)
     return clean, given
 
 

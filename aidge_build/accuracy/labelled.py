@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -87,12 +88,29 @@ def fed(samples: LabelledSet, name: str, tensor: Tensor, known: Quantization | N
             code="VECTORS",
             hint="real values as float32 fit every model; integers want x_scale and x_zero_point in the file",
         )
-    if values[:1].size != tensor.elements:
-        raise AidgeError(
-            f"the samples of input '{name}' have dims {list(values.shape[1:])}, the model takes {list(tensor.dims)}",
-            code="VECTORS",
-        )
-    return numpy.ascontiguousarray(values).reshape(len(values), *tensor.dims)
+    return numpy.ascontiguousarray(_arranged(values, name, tensor.dims)).reshape(len(values), *tensor.dims)
+
+
+def is_channels_last(dims: Sequence[int], original: Sequence[int]) -> bool:
+    """Whether an image of these dims is one of the `original` dims with its channels behind rows and columns."""
+    return tuple(dims) != tuple(original) and len(dims) == 4 and (dims[0], dims[3], dims[1], dims[2]) == tuple(original)
+
+
+def _arranged(values: numpy.ndarray, name: str, dims: tuple[int, ...]) -> numpy.ndarray:
+    """[sample, ...] in the order of `dims`: as they are, or, for a model with channels last, from channels first."""
+    inner = values.shape[1:] if len(values.shape[1:]) >= len(dims) or dims[:1] != (1,) else (1, *values.shape[1:])
+    is_flat = values.ndim == 2 and values.shape[1] == math.prod(dims)
+    if is_flat or _without_ones(inner) == _without_ones(dims):
+        return values
+    if is_channels_last(dims, inner):
+        return numpy.moveaxis(values.reshape(len(values), *inner), 2, -1)
+    raise AidgeError(
+        f"the samples of input '{name}' have dims {list(values.shape[1:])}, the model takes {list(dims)}", code="VECTORS"
+    )
+
+
+def _without_ones(dims: Sequence[int]) -> list[int]:
+    return [size for size in dims if size != 1]
 
 
 def real(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy
@@ -77,6 +77,20 @@ def on_board(program: Program, board: Board, samples: LabelledSet, folder: Path,
         program.peak.peak_bytes,
         execution.code_bytes + execution.weights_bytes,
     )
+
+
+def first_samples(samples: LabelledSet, count: int | None) -> LabelledSet:
+    """The first samples alone; all where no number is given."""
+    if count is None:
+        return samples
+    if count < 1:
+        raise AidgeError(f"wants a positive number, got {count}", where="--samples", code="USAGE")
+
+    def cut(arrays: Vectors) -> Vectors:
+        return {name: values[:count] for name, values in arrays.items()}
+
+    labels = None if samples.labels is None else samples.labels[:count]
+    return replace(samples, inputs=cut(samples.inputs), labels=labels, targets=cut(samples.targets))
 
 
 def stage(name: str, where: str, view: GraphView, vectors: Vectors, outputs: Vectors) -> Stage:

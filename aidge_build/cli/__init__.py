@@ -29,6 +29,7 @@ VERBS = (
     "verify",
     "accuracy",
     "quantize",
+    "sensitivity",
     "check",
     "run",
     "bench",

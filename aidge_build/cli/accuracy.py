@@ -12,19 +12,19 @@ from pathlib import Path
 from aidge_build.accuracy.document import Judged, document, lines
 from aidge_build.accuracy.gate import verdicts
 from aidge_build.accuracy.labelled import LabelledSet, labelled_set, model_samples, shared_samples
-from aidge_build.accuracy.stages import Stage, input_quantizations, on_board, on_host, renamed
+from aidge_build.accuracy.stages import Stage, first_samples, input_quantizations, on_board, on_host, renamed
 from aidge_build.accuracy.task import judged, task_of
 from aidge_build.boards import load_board
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.graph.view import GraphView
-from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load, read_model_file
+from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, bindings, load, read_model_file
 from aidge_build.options import ACCURACY, LIMITS, add_options
 from aidge_build.output import write_files
 from aidge_build.request import CompileRequest
 from aidge_build.verify.compare import compare
-from aidge_build.verify.vectors import Vectors, read_npz
+from aidge_build.verify.vectors import read_npz
 
 SUMMARY = "how often a model is right: float, quantized, and on the emulated board"
 
@@ -44,14 +44,14 @@ def run(arguments: argparse.Namespace) -> Outcome:
     view = import_model(request)[0]
     arrays = read_npz(Path(arguments.labels))
     try:
-        samples = _first(labelled_set(arrays, view), arguments.samples)
+        samples = first_samples(labelled_set(arrays, view), arguments.samples)
     except AidgeError as error:
         raise error.within(arguments.labels)
     stages = _stages(arguments, request, view, samples)
     first = stages[0]
     task = task_of(samples, first.outputs, first.inputs, arguments.task, arguments.output or "")
     found = [Judged(stage, judged(task, samples, stage.outputs, stage.inputs)) for stage in stages]
-    reached = verdicts(limits, found[-1].figures, found[0].figures if arguments.float else None)
+    reached = verdicts(limits, found[-1].figures, found[0].figures if stages[0].name == "float" else None)
     data = document(arguments.model, task, found, reached, samples.count, _shared(arguments, view, samples), _differing(stages))
     failed = bool(data["differing_values"]) or not all(verdict.kept for verdict in reached)
     _write(arguments.out, data, failed)
@@ -62,9 +62,9 @@ def _stages(arguments: argparse.Namespace, request: CompileRequest, view: GraphV
     """Float model, model on the host, firmware: what is named of them. The float model's outputs get the model's names."""
     known = input_quantizations(view)
     stages = []
-    if arguments.float:
-        model, external = read_model_file(Path(arguments.float))
-        before, _ = import_model(replace(request, model=model, external=external, file_name=arguments.float))
+    floats = _float_request(arguments, request)
+    if floats is not None:
+        before, _ = import_model(floats)
         stage = on_host("float", before, _renamed_inputs(samples, before), _renamed_known(known, before))
         stages.append(replace(stage, outputs=renamed(stage.outputs, view.outputs)))
     stages.append(on_host("model", view, samples, known))
@@ -73,6 +73,16 @@ def _stages(arguments: argparse.Namespace, request: CompileRequest, view: GraphV
         with tempfile.TemporaryDirectory() as folder:
             stages.append(on_board(build_program(request), board, samples, Path(folder), arguments.flag))
     return stages
+
+
+def _float_request(arguments: argparse.Namespace, request: CompileRequest) -> CompileRequest | None:
+    """The model from before quantization: what --float names, or what this build quantized itself."""
+    if arguments.float:
+        model, external = read_model_file(Path(arguments.float))
+        return replace(request, model=model, external=external, file_name=arguments.float, bind=bindings(arguments.bind))
+    if request.float_model is not None:
+        return replace(request, model=request.float_model, bind=bindings(arguments.bind))
+    return None
 
 
 def _renamed_inputs(samples: LabelledSet, view: GraphView) -> LabelledSet:
@@ -88,26 +98,14 @@ def _renamed_known(known: dict, view: GraphView) -> dict:
     return dict(zip(view.inputs, known.values()))
 
 
-def _first(samples: LabelledSet, count: int | None) -> LabelledSet:
-    if count is None:
-        return samples
-    if count < 1:
-        raise AidgeError(f"wants a positive number, got {count}", where="--samples", code="USAGE")
-
-    def cut(arrays: Vectors) -> Vectors:
-        return {name: values[:count] for name, values in arrays.items()}
-
-    labels = None if samples.labels is None else samples.labels[:count]
-    return replace(samples, inputs=cut(samples.inputs), labels=labels, targets=cut(samples.targets))
-
-
 def _shared(arguments: argparse.Namespace, view: GraphView, samples: LabelledSet) -> int | None:
-    if not arguments.calibration:
+    path = arguments.calibration or arguments.quantize
+    if not path:
         return None
     try:
-        return shared_samples(model_samples(read_npz(Path(arguments.calibration)), view), samples.inputs)
+        return shared_samples(model_samples(read_npz(Path(path)), view), samples.inputs)
     except AidgeError as error:
-        raise error.within(arguments.calibration)
+        raise error.within(path)
 
 
 def _differing(stages: list[Stage]) -> int | None:

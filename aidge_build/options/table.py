@@ -285,10 +285,15 @@ ACCURACY = Group(
             instead={SCONS: "the second argument"},
             required=True,
         ),
-        Option("float", "the model before quantization: measured, too, and compared with", "file", metavar="F.onnx"),
+        Option(
+            "float",
+            "the model before quantization: measured, too, and compared with (with --quantize: the model itself)",
+            "file",
+            metavar="F.onnx",
+        ),
         Option(
             "calibration",
-            "the samples that quantization saw: those that are measured, too, are counted",
+            "the samples that quantization saw: those that are measured, too, are counted (with --quantize: its own)",
             "file",
             metavar="F.npz",
         ),

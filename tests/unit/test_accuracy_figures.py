@@ -10,7 +10,7 @@ import pytest
 
 from aidge_build.accuracy.figures import Figures, confusion, errors, roc_auc, top1, wilson
 from aidge_build.accuracy.gate import verdicts
-from aidge_build.accuracy.labelled import fed, labelled_set, shared_samples
+from aidge_build.accuracy.labelled import LabelledSet, fed, is_channels_last, labelled_set, shared_samples
 from aidge_build.accuracy.task import judged, task_of
 from aidge_build.accuracy.texts import limit_line
 from aidge_build.errors import AidgeError
@@ -186,6 +186,17 @@ def test_stored_samples_become_real_by_the_file_or_by_the_quantized_model():
 def test_samples_of_another_size_are_refused():
     with pytest.raises(AidgeError, match=r"have dims \[5\], the model takes \[1, 4\]"):
         fed(samples([0, 1], x=numpy.zeros((2, 5), numpy.float32)), "in", Tensor("in", (1, 4), DType.float32), None)
+
+
+def test_images_with_channels_first_fit_a_model_that_takes_them_last():
+    images = numpy.arange(2 * 3 * 4 * 5, dtype=numpy.float32).reshape(2, 3, 4, 5)
+    last = Tensor("in", (1, 4, 5, 3), DType.float32)
+    for given in (images, images[:, None], images.transpose(0, 2, 3, 1)):
+        found = fed(LabelledSet({"in": given}, None, {}), "in", last, None)
+        assert numpy.array_equal(found[:, 0], images.transpose(0, 2, 3, 1))
+    assert is_channels_last((1, 4, 5, 3), (1, 3, 4, 5)) and not is_channels_last((1, 3, 4, 5), (1, 4, 5, 3))
+    with pytest.raises(AidgeError, match=r"have dims \[5, 4, 3\], the model takes \[1, 4, 5, 3\]"):
+        fed(LabelledSet({"in": images.transpose(0, 3, 2, 1)}, None, {}), "in", last, None)
 
 
 def test_shared_samples_are_counted_by_all_their_inputs():

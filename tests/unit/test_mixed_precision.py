@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: MIT
+"""Which layer costs accuracy, and the cheapest types that keep it: the search against all choices, and its verb."""
+
+from __future__ import annotations
+
+import itertools
+import xml.etree.ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+import pytest
+
+from aidge_build.accuracy.costs import SHIPPED
+from aidge_build.accuracy.search import front, hull
+from aidge_build.adaptation.cost import read_cost_table
+from aidge_build.contract.library import load_library
+from aidge_build.inputs import find_libraries, read_folder
+from aidge_build.reference import cpu
+from tests.command import aidge_build
+from tests.models import graph, model
+
+KINDS = ("int8", "int16", "float32")
+
+
+def drawn(random: numpy.random.Generator, layers: int) -> tuple[list[dict], list[dict]]:
+    noises = [{"int8": random.integers(1, 20), "int16": random.integers(0, 3), "float32": 0} for _ in range(layers)]
+    costs = [{kind: int(random.integers(1, 50)) for kind in KINDS} for _ in range(layers)]
+    return noises, costs
+
+
+def total(types: tuple[str, ...], numbers: list[dict]) -> float:
+    return sum(layer[kind] for kind, layer in zip(types, numbers))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_each_choice_of_the_hull_is_best_at_some_price_and_none_is_missing(seed):
+    noises, costs = drawn(numpy.random.default_rng(seed), 3)
+    every = [(total(types, noises), total(types, costs)) for types in itertools.product(KINDS, repeat=3)]
+    found = [(total(types, noises), total(types, costs)) for types in hull(noises, costs, KINDS)]
+    for price in numpy.geomspace(1e-3, 1e3, 400):
+        best = min(cost + price * noise for noise, cost in every)
+        assert min(cost + price * noise for noise, cost in found) == pytest.approx(best)
+    assert min(found, key=lambda point: point[1])[1] == min(cost for _, cost in every)
+    assert min(noise for noise, _ in found) == min(noise for noise, _ in every)
+
+
+def test_equal_choices_are_one_and_the_first_kind_is_taken():
+    same = [dict.fromkeys(KINDS, 1.0)] * 2
+    assert hull(same, same, KINDS) == [("int8", "int8")]
+
+
+@dataclass(frozen=True)
+class Point:
+    cost: float
+    loss: float
+
+
+def test_the_front_holds_what_no_other_beats_the_cheapest_first():
+    points = [Point(3, 0.0), Point(1, 0.5), Point(2, 0.5), Point(2, 0.2), Point(4, 0.0), Point(1, 0.6)]
+    found = front(points, lambda point: point.cost, lambda point: point.loss)
+    assert found == (Point(1, 0.5), Point(2, 0.2), Point(3, 0.0))
+
+
+LAYERS = ("first", "second", "third")
+NETWORK = """
+a = Gemm <transB = 1> (x, w1, b1)
+r = Relu (a)
+b = Gemm <transB = 1> (r, w2, b2)
+s = Relu (b)
+y = Gemm <transB = 1> (s, w3, b3)
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> Path:
+    """A network whose second layer hands on a value a hundred times as large as those that decide; labels are its answers."""
+    folder, random = tmp_path_factory.mktemp("mixed"), numpy.random.default_rng(3)
+    sizes = {"w1": (12, 8), "w2": (12, 12), "w3": (4, 12), "b1": (12,), "b2": (12,), "b3": (4,)}
+    constants = {name: random.normal(size=dims).astype(numpy.float32) for name, dims in sizes.items()}
+    constants["w2"][0] *= 100
+    constants["w3"][:, 0] *= 0.001
+    keywords = {"inputs": "float[1,8] x", "outputs": "float[1,4] y", "constants": constants}
+    (folder / "float.onnx").write_bytes(model(NETWORK, **keywords))
+    x = random.normal(size=(120, 8)).astype(numpy.float32)
+    view = graph(NETWORK, **keywords)
+    labels = [int(cpu.run(view, {"x": row[None]})["y"].argmax()) for row in x]
+    numpy.savez(folder / "seen.npz", x=x[:40])
+    numpy.savez(folder / "test.npz", x=x[40:], labels=numpy.array(labels[40:]))
+    return folder
+
+
+def sensitivity(files: Path, *words):
+    given = ("--quantize", files / "seen.npz", "--labels", files / "test.npz", "--cpu", "cortex-m4", "--fpu", "auto")
+    return aidge_build("sensitivity", files / "float.onnx", *given, *words)
+
+
+@pytest.fixture(scope="module")
+def searched(files) -> dict:
+    done = sensitivity(
+        files, "--search", "--max-loss", 0, "--json", "--picture", files / "front.svg", "--out", files / "mixed.onnx"
+    )
+    assert done.exit_code == 0, done.stderr
+    return done.json
+
+
+def test_the_layers_on_both_sides_of_a_spoiled_range_cost_and_the_one_before_does_not(searched):
+    first, second, third = searched["layers"]
+    assert searched["float"]["top1"]["share"] == 1.0
+    assert first["int8_alone"]["sqnr_db"] > 10 + max(one["int8_alone"]["sqnr_db"] for one in (second, third))
+    assert min(one["int8_alone"]["loss"] for one in (second, third)) > first["int8_alone"]["loss"]
+    assert first["float_alone_costs"] > 0
+
+
+def test_what_is_taken_keeps_the_limit_and_no_measured_choice_that_does_is_cheaper(searched):
+    result = searched["search"]
+    taken = result["taken"]
+    assert taken["loss"] <= 0 < searched["int8"]["loss"]
+    assert set(taken["types"].values()) > {"int8"} or "int8" not in taken["types"].values()
+    kept = [point["cost"] for point in result["points"] if point["loss"] <= 0]
+    assert taken["cost"] == min(kept) and len(result["points"]) == result["measured"] > 10
+    assert sum(point["chosen"] for point in result["points"]) == 1
+
+
+def test_the_front_falls_in_loss_as_it_grows_in_cost(searched):
+    found = searched["search"]["front"]
+    assert [one["cost"] for one in found] == sorted(one["cost"] for one in found)
+    assert [one["loss"] for one in found] == sorted((one["loss"] for one in found), reverse=True)
+
+
+def test_the_model_that_is_written_is_the_one_that_was_measured(files, searched):
+    done = aidge_build("accuracy", files / "mixed.onnx", "--labels", files / "test.npz", "--json")
+    assert done.json["stages"][-1]["top1"] == searched["search"]["taken"]["top1"]
+
+
+def test_a_model_that_the_build_quantizes_is_compared_with_itself_and_its_calibration_is_known(files):
+    words = ("--quantize", files / "seen.npz", "--labels", files / "test.npz")
+    data = aidge_build("accuracy", files / "float.onnx", *words, "--json").json
+    assert [stage["name"] for stage in data["stages"]] == ["float", "model"] and data["calibration_samples"] == 0
+    assert data["stages"][0]["top1"]["share"] == 1.0 > data["stages"][1]["top1"]["share"]
+    words = ("--quantize", files / "test.npz", "--labels", files / "test.npz", "--max-loss", 0)
+    done = aidge_build("accuracy", files / "float.onnx", *words)
+    assert done.exit_code == 1 and "FAILED: --max-loss 0" in done.stdout
+    assert "WARNING: 80 of the samples are in the calibration data, too" in done.stdout
+
+
+def test_the_picture_has_a_point_for_each_measured_choice(files, searched):
+    drawing = xml.etree.ElementTree.parse(files / "front.svg").getroot()
+    circles = [element for element in drawing.iter() if element.tag.endswith("circle")]
+    assert len(circles) == searched["search"]["measured"]
+
+
+def test_bytes_are_those_of_the_constants(files):
+    done = sensitivity(files, "--objective", "bytes", "--samples", 10, "--json")
+    data = done.json
+    assert data["unit"] == "bytes of constants"
+    weights = [8 * 12, 12 * 12, 12 * 4]
+    assert sum(weights) < data["int8"]["cost"] < 3 * sum(weights)
+    for layer, count in zip(data["layers"], weights):
+        assert layer["float_alone_costs"] >= 2 * count
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (("--types", "int8,int4"), "there is no type 'int4'"),
+        (("--types", "int16,float32"), "int8 is the type to start from"),
+        (("--out", "m.onnx"), "--out: belongs to --search"),
+        (("--cpu", "cortex-m7"), "no table of costs is shipped for cortex-m7"),
+        (("--cpu", "cortex-m4", "--fpu", "none"), "no table of costs is shipped for cortex-m4 without FPU"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_one_line(files, words, message):
+    done = sensitivity(files, *words)
+    assert done.exit_code == 2 and message in done.stderr.splitlines()[-1]
+
+
+def test_samples_to_quantize_by_are_asked_for(files):
+    done = aidge_build("sensitivity", files / "float.onnx", "--labels", files / "test.npz")
+    assert done.exit_code == 2 and "--quantize F.npz: names the samples to quantize by" in done.stderr
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda path: path.stem)
+def test_the_shipped_tables_name_kernels_that_are_there(path):
+    table = read_cost_table(path.read_bytes(), str(path))
+    folders = find_libraries([])
+    for name in sorted({entry.library for entry in table.entries}):
+        library = load_library(read_folder(folders[name]), name)
+        known = {kernel.name for kernel in library.kernels}
+        assert {entry.kernel for entry in table.entries if entry.library == name} <= known

@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from aidge_build.adaptation.adapt import adapt_to_backend
-from aidge_build.adaptation.cost import CostTable, read_cost_table
+from aidge_build.adaptation.cost import CostEntry, CostTable, read_cost_table, shape_class
 from aidge_build.compile import build_program, import_model
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
@@ -19,11 +20,12 @@ from aidge_build.request import CompileRequest
 
 SHIPPED = Path(__file__).resolve().parent / "costs"  # <core>.toml, written by `bench --costs`
 OBJECTIVES = ("instructions", "bytes")
+FURTHEST = 4.5  # doublings: what was measured further away says less than the mean of all shapes
 
 
 @dataclass(frozen=True)
 class Cost:
-    """An estimate in `unit`; `unknown` are kernels that the table does not know, which count as its dearest of their operator."""
+    """An estimate in `unit`; `unknown` are kernels that the table does not know, which count as the median of others."""
 
     number: float
     unit: str
@@ -53,29 +55,47 @@ def cost_in_instructions(request: CompileRequest, table: CostTable) -> Cost:
     whole, unknown = 0.0, []
     for node in assignment.view.nodes:
         kernel = assignment.choices[node.name].kernel
-        if kernel is None:
-            continue
-        seen = assignment.node_view(node)
-        known = table.cost(kernel, seen, request.target.flash_wait_states)
-        if known is None:
-            unknown.append(f"{kernel.library} {kernel.name}")
-            known = _dearest(table, kernel, seen, request)
-        whole += known
+        if kernel is not None:
+            cost, is_known = estimate(table, kernel, assignment.node_view(node), request.target.flash_wait_states)
+            whole += cost
+            unknown += [] if is_known else [f"{kernel.library} {kernel.name}"]
     return Cost(whole, table.unit, tuple(dict.fromkeys(unknown)))
+
+
+def estimate(table: CostTable, kernel: Kernel, seen: NodeView, flash_wait_states: int = 0) -> tuple[float, bool]:
+    """The kernel's cost at this node, and whether the table knows the kernel.
+
+    Of the classes of shapes that were measured the nearest counts, in powers of two of products per output and of outputs. A
+    kernel that nobody measured for this operator costs what it does for another one; one that nobody measured at all, the median
+    of those of the table, of its library where that is in it.
+    """
+    named = [entry for entry in table.entries if (entry.library, entry.kernel) == (kernel.library, kernel.name)]
+    for entries in ([entry for entry in named if entry.op == kernel.type], named):
+        if entries:
+            nearest = min(entries, key=lambda entry: (_distance(entry.shape, shape_class(seen)), entry.shape))
+            return _alone(table, nearest, kernel, seen, flash_wait_states), True
+    plain = [entry for entry in table.entries if not entry.shape]
+    others = [entry for entry in plain if entry.library == kernel.library] or plain
+    has_macs = seen.multiply_accumulates > 0
+    alike = [entry for entry in others if bool(entry.per_mac) == has_macs] or others
+    costs = sorted(_alone(table, entry, kernel, seen, flash_wait_states) for entry in alike)
+    return (costs[len(costs) // 2] if costs else 0.0), False
+
+
+def _alone(table: CostTable, entry: CostEntry, kernel: Kernel, seen: NodeView, flash_wait_states: int) -> float:
+    """What this entry says of the node, whatever it was measured for."""
+    alike = replace(entry, library=kernel.library, kernel=kernel.name, op="", shape="")
+    return replace(table, entries=(alike,)).cost(kernel, seen, flash_wait_states) or 0.0
+
+
+def _distance(shape: str, wanted: str) -> float:
+    """How many doublings lie between two classes; one for all shapes stands behind any other of the same kind."""
+    one, other = (dict(re.findall(r"(terms|outputs) (\d+)", text)) for text in (shape, wanted))
+    if set(one) != set(other):
+        return FURTHEST
+    return sum(abs(math.log2(max(int(one[key]), 1)) - math.log2(max(int(other[key]), 1))) for key in other)
 
 
 def cost_in_bytes(request: CompileRequest) -> Cost:
     """The bytes of all constants, as they will lie in flash."""
     return Cost(emit(build_program(request)).manifest["weights_bytes"], "bytes of constants")
-
-
-def _dearest(table: CostTable, kernel: Kernel, seen: NodeView, request: CompileRequest) -> float:
-    """The largest cost of a kernel for the same operator, or else of all: what nobody measured is not taken for cheap."""
-    same = [entry for entry in table.entries if entry.op == kernel.type]
-    return max(_each(same or table.entries, table, kernel, seen, request), default=0.0)
-
-
-def _each(entries: Sequence, table: CostTable, kernel: Kernel, seen: NodeView, request: CompileRequest):
-    for entry in entries:
-        alike = replace(entry, library=kernel.library, kernel=kernel.name, op="", shape="")
-        yield replace(table, entries=(alike,)).cost(kernel, seen, request.target.flash_wait_states) or 0.0

@@ -174,7 +174,7 @@ def _lines(trials: Trials, data: dict) -> list[str]:
     found = [first, f"all int8: {_trial(data['int8'], data['unit'])}", *table(rows, titles, numbers=range(1, 5))]
     unknown = data["int8"]["unknown_kernels"]
     if unknown:
-        found.append(f"not in the table of costs, counted as the dearest of their operator: {', '.join(unknown)}")
+        found.append(f"not in the table of costs, counted as the median of others: {', '.join(unknown)}")
     if data["search"]:
         found += _search_lines(trials, data)
     return found

@@ -7,15 +7,18 @@ import itertools
 import xml.etree.ElementTree
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy
 import pytest
 
-from aidge_build.accuracy.costs import SHIPPED
+from aidge_build.accuracy.costs import SHIPPED, estimate
 from aidge_build.accuracy.search import front, hull
 from aidge_build.adaptation.cost import read_cost_table
 from aidge_build.contract.library import load_library
+from aidge_build.contract.spec import NodeView
 from aidge_build.inputs import find_libraries, read_folder
+from aidge_build.recipes import simplify
 from aidge_build.reference import cpu
 from tests.command import aidge_build
 from tests.models import graph, model
@@ -178,6 +181,49 @@ def test_what_cannot_be_done_is_refused_in_one_line(files, words, message):
 def test_samples_to_quantize_by_are_asked_for(files):
     done = aidge_build("sensitivity", files / "float.onnx", "--labels", files / "test.npz")
     assert done.exit_code == 2 and "--quantize F.npz: names the samples to quantize by" in done.stderr
+
+
+COSTS = b"""schema = 1
+name = "t"
+version = "1"
+unit = "instructions"
+cost = [{library = "ref", kernel = "fc_float32", op = "FC", per_mac = 5},
+        {library = "ref", kernel = "fc_float32", op = "FC", shape = "terms 8, outputs 8", per_mac = 2},
+        {library = "ref", kernel = "fc_float32", op = "FC", shape = "terms 16, outputs 16", per_mac = 3},
+        {library = "ref", kernel = "other", op = "FC", per_mac = 7},
+        {library = "ref", kernel = "more", op = "Conv2D", per_mac = 9},
+        {library = "ref", kernel = "pool", op = "MaxPooling2D", per_element = 11},
+        {library = "far", kernel = "fc", op = "FC", per_mac = 100}]
+"""
+
+
+def estimated(kernel: str, inputs: int, outputs: int, library: str = "ref") -> tuple[float, bool]:
+    """Of a fully connected layer, or of a ReLU of so many values where it has no inputs."""
+    weights = {"w": numpy.zeros((outputs, max(inputs, 1)), numpy.float32)}
+    if inputs:
+        view = graph(
+            "y = Gemm <transB = 1> (x, w)", inputs=f"float[1,{inputs}] x", outputs=f"float[1,{outputs}] y", constants=weights
+        )
+    else:
+        view = graph("y = Relu (x)", inputs=f"float[1,{outputs}] x", outputs=f"float[1,{outputs}] y")
+    kernel_like = SimpleNamespace(library=library, name=kernel, type="FC")
+    return estimate(read_cost_table(COSTS, "t"), kernel_like, NodeView.of(simplify(view), simplify(view).nodes[0]))
+
+
+@pytest.mark.parametrize(
+    "kernel, inputs, outputs, library, cost",
+    [
+        ("fc_float32", 8, 8, "ref", (2 * 64, True)),
+        ("fc_float32", 31, 31, "ref", (3 * 31 * 31, True)),
+        ("fc_float32", 256, 256, "ref", (5 * 65536, True)),
+        ("more", 8, 8, "ref", (9 * 64, True)),
+        ("nobody's", 8, 8, "ref", (7 * 64, False)),
+        ("nobody's", 8, 8, "far", (100 * 64, False)),
+        ("nobody's", 0, 8, "ref", (11 * 8, False)),
+    ],
+)
+def test_a_layer_costs_what_the_nearest_that_was_measured_did(kernel, inputs, outputs, library, cost):
+    assert estimated(kernel, inputs, outputs, library) == cost
 
 
 @pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.toml")), ids=lambda path: path.stem)

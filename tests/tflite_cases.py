@@ -40,6 +40,7 @@ POINTWISE = {
 }
 _OPTIONS = {"LEAKY_RELU": (75, (0, "float32", 0.2)), "GELU": (116, (0, "bool", False))}
 CLAMPS = {"": 0, "relu": 1, "relu_n1_to_1": 2, "relu6": 3}
+GRAPHS: dict[str, Callable[[], Graph]] = {}
 CASES: dict[str, Callable[[], bytes]] = {}
 
 
@@ -47,10 +48,15 @@ def case(name: str) -> Callable[[Callable[[], Graph]], Callable[[], bytes]]:
     """Register a function that makes the graph of a case."""
 
     def mark(made: Callable[[], Graph]) -> Callable[[], bytes]:
-        CASES[name] = lambda: write(made())
-        return CASES[name]
+        return _register(name, made)
 
     return mark
+
+
+def _register(name: str, made: Callable[[], Graph]) -> Callable[[], bytes]:
+    GRAPHS[name] = made
+    CASES[name] = lambda: write(made())
+    return CASES[name]
 
 
 def numbers(name: str, dims: Sequence[int], low: int = -127, high: int = 128, dtype=numpy.int8) -> numpy.ndarray:
@@ -71,7 +77,7 @@ def one(kind: str, given: Sequence[tuple], made: Sequence[tuple], constants: Seq
 
 def add(name: str, *arguments, **more) -> None:
     """Register a case of one node."""
-    CASES[name] = lambda: write(one(*arguments, **more))
+    _register(name, lambda: one(*arguments, **more))
 
 
 for _kind, (_given, _made) in POINTWISE.items():
@@ -207,8 +213,6 @@ def _layer(kind: str, name: str, dims, weights, made, channels: int, axis: int, 
                 {"scale": numpy.float32(given["scale"]) * per_channel},
             )
         add(f"{name} {variety}", kind, [(dims, given)], [(made, result)], [stored, bias], options)
-    half = ((values // 16).astype(numpy.int8), {"scale": 0.05})
-    del half
 
 
 _conv = (1, (0, "int8", 0), (1, "int32", 2), (2, "int32", 1), (3, "int8", 1))
@@ -270,6 +274,30 @@ def _int4() -> Graph:
     weights = graph.tensor((4, 8), "INT4", scale=0.1, data=(halves[:, 0] | halves[:, 1] << 4).tobytes())
     bias = graph.constant(numbers("int4 bias", 4, -900, 900, numpy.int32), scale=numpy.float32(0.05) * numpy.float32(0.1))
     graph.node("FULLY_CONNECTED", [graph.input((2, 8), **Q), weights, bias], [graph.output((2, 4), **WIDE)], 8, (0, "int8", 0))
+    return graph
+
+
+@case("small network")
+def _network() -> Graph:
+    """Convolution, pool, a sum of two branches, concatenation, fully connected layer, softmax."""
+    graph = Graph()
+    x = graph.input((1, 6, 6, 2), **Q)
+    scale = numpy.float32(0.05) * numpy.float32(0.01)
+    w = graph.constant(numbers("network", (4, 3, 3, 2)), scale=0.01)
+    b = graph.constant(numbers("network bias", 4, -90, 90, numpy.int32), scale=scale)
+    c = graph.tensor((1, 6, 6, 4), **Q)
+    graph.node("CONV_2D", [x, w, b], [c], 1, (0, "int8", 0), (1, "int32", 1), (2, "int32", 1), (3, "int8", 1))
+    p, t, s = (graph.tensor((1, 3, 3, 4), **Q) for _ in range(3))
+    window = [(0, "int8", 1), *((number, "int32", 2) for number in (1, 2, 3, 4))]
+    graph.node("MAX_POOL_2D", [c], [p], 5, *window)
+    graph.node("TANH", [p], [t])
+    graph.node("ADD", [p, t], [s], 11, (0, "int8", 0))
+    j, flat, y = graph.tensor((1, 3, 3, 8), **Q), graph.tensor((1, 72), **Q), graph.tensor((1, 3), **WIDE)
+    graph.node("CONCATENATION", [s, p], [j], 10, (0, "int32", 3))
+    graph.node("RESHAPE", [j, graph.constant(numpy.array([1, 72], numpy.int32))], [flat])
+    v = graph.constant(numbers("network weights", (3, 72)), scale=0.01)
+    graph.node("FULLY_CONNECTED", [flat, v, -1], [y], 8, (0, "int8", 0))
+    graph.node("SOFTMAX", [y], [graph.output((1, 3), **UNIT)], 9, (0, "float32", 1.0))
     return graph
 
 

@@ -82,29 +82,27 @@ class Graph:
         self.nodes.append({"kind": kind, "inputs": inputs, "outputs": outputs, "options_kind": options_kind, "options": options})
 
 
-def write(
-    graphs: Graph | Sequence[Graph], signatures: Sequence[Mapping[str, Any]] = (), description: str = "made by a test"
-) -> bytes:
+def write(graphs: Graph | Sequence[Graph], signatures: Sequence[Mapping[str, Any]] = (), version: int = 3) -> bytes:
     """The bytes of a file; a signature is {key, subgraph, inputs: {name: tensor}, outputs: {name: tensor}}."""
     graphs = [graphs] if isinstance(graphs, Graph) else list(graphs)
-    return _Writer(graphs, signatures, description).written()
+    return _Writer(graphs, signatures).written(version)
 
 
 class _Writer:
-    def __init__(self, graphs: Sequence[Graph], signatures: Sequence[Mapping[str, Any]], description: str):
-        self.graphs, self.signatures, self.description = graphs, signatures, description
+    def __init__(self, graphs: Sequence[Graph], signatures: Sequence[Mapping[str, Any]]):
+        self.graphs, self.signatures = graphs, signatures
         self.builder = flatbuffers.Builder(1024)
         self.buffers: list[int] = []
         self.codes: dict[str, int] = {}
 
-    def written(self) -> bytes:
+    def written(self, version: int) -> bytes:
         self._buffer(b"")
         graphs = [self._graph(graph) for graph in self.graphs]
         model = self._table(
-            (0, "uint32", 3),
+            (0, "uint32", version),
             (1, "offset", self._offsets([self._code(name) for name in self.codes])),
             (2, "offset", self._offsets(graphs)),
-            (3, "offset", self.builder.CreateString(self.description)),
+            (3, "offset", self.builder.CreateString("made by a test")),
             (4, "offset", self._offsets(self.buffers)),
             *([(7, "offset", self._offsets([self._signature(one) for one in self.signatures]))] if self.signatures else []),
         )

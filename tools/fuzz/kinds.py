@@ -18,6 +18,7 @@ from aidge_build.onnx_format.node_cases import node_cases
 from tools.fuzz import mutations
 from tools.fuzz.model_mutations import damaged_model
 from tools.fuzz.seeds import models, plan_of, programs
+from tools.fuzz.tflite_mutations import damaged_tflite
 
 TARGETS = (
     (),
@@ -68,6 +69,21 @@ def _bound_cases():
         names = tuple(case.inputs)[1:]
         if names:
             yield case.bound(names)
+
+
+class TfliteModels:
+    """TensorFlow Lite files: other numbers, dims, types, wires and options in their tables, or damaged bytes."""
+
+    def __init__(self, folder: Path):
+        self.path = folder / "m.tflite"
+
+    def damaged(self, chance: Random) -> list[str]:
+        self.path.write_bytes(damaged_tflite(chance))
+        verb = chance.choice((["compile", "--name", "m", "--out", str(self.path.parent / "out"), "-v"], ["explain"], ["plan"]))
+        return [*verb, str(self.path), *chance.choice(TARGETS)]
+
+    def keep(self, place: Path) -> None:
+        shutil.copyfile(self.path, place.with_suffix(".tflite"))
 
 
 class Files:
@@ -207,8 +223,9 @@ def _problems(folder: Path) -> Files:
     return Files(folder, seeds, mutations.damaged_json, "problem.json", [["plan", "{}"], ["plan", "{}", "--capacity", "30"]])
 
 
-KINDS: dict[str, Callable[[Path], Models | Files]] = {
+KINDS: dict[str, Callable[[Path], Models | TfliteModels | Files]] = {
     "onnx": Models,
+    "tflite": TfliteModels,
     "onnx-bytes": lambda folder: Models(folder, structural=False),
     "elf": _programs,
     "elf-headers": _headers,

@@ -173,10 +173,9 @@ class _Import:
     def _check_output(self, value: Value) -> None:
         """What was added must be what the file declares; a constant result is known from now on."""
         tensor = self._draft.tensors[value.name]
-        dims = [0] * tensor.rank
-        for size, axis in zip(tensor.dims, value.order):
-            dims[axis] = size
-        fits = len(dims) == value.rank and all(
+        same_rank = tensor.rank == value.rank
+        dims = [tensor.dims[value.order.index(axis)] for axis in range(tensor.rank)] if same_rank else list(tensor.dims)
+        fits = same_rank and all(
             made == size or axis in value.open_dims for axis, (made, size) in enumerate(zip(dims, value.dims))
         )
         if not fits or tensor.dtype is not value.dtype:

@@ -55,9 +55,10 @@ class TfliteNode:
         found = self.operator.inputs[index] if index < len(self.operator.inputs) else -1
         if found < 0:
             return None
-        if found not in self._values:
-            raise AidgeError(f"nothing produces its input {index} (tensor {found})", code="GRAPH")
-        return self._values[found]
+        value = self._values.get(found)
+        if value is None or not value.is_constant and value.name not in self._draft.tensors:
+            raise AidgeError(f"nothing produces its input {index} (tensor {found}) before it", code="GRAPH")
+        return value
 
     def input(self, index: int) -> Value:
         """An input that must be given."""
@@ -125,7 +126,7 @@ class TfliteNode:
         wanted = self._wanted(value, order)
         if value.is_constant:
             return self.add_constant(value.name, value.data.transpose(wanted), _moved(value.quantization, wanted))
-        return self.in_order(value.name, value.dims, value.order, wanted)
+        return self.in_order(value.name, value.order, wanted)
 
     def read_wide(self, index: int, rank: int) -> str:
         """The same with axes of length 1 in front, as broadcasting adds them, so that the order of the node means them."""
@@ -137,7 +138,7 @@ class TfliteNode:
             require(value.quantization is None or value.quantization.per_tensor, f"'{value.name}' has several scales")
             return self.add_constant(value.name, value.data.reshape(dims).transpose(wanted), value.quantization)
         wide = self.step(Reshape(dims), [self.read(index, file_order(value.rank))], value)
-        return self.in_order(wide, dims, file_order(rank), wanted)
+        return self.in_order(wide, file_order(rank), wanted)
 
     def add_constant(self, name: str, values: numpy.ndarray, quantization: Quantization | None = None) -> str:
         """A constant in the order of the graph."""
@@ -165,7 +166,7 @@ class TfliteNode:
             results.append(Result(name, value.dtype, value.quantization))
         self._draft.add_node(self.name, operator, inputs, results, self.name)
         for name, value, made in after:
-            self._add_reordered(name, value.name, value.dims, made, value.order)
+            self._add_reordered(name, value.name, made, value.order)
 
     def move(self, operator: Operator, inputs: Sequence[str], order: Order | None = None, only: int | None = None) -> None:
         """`write` of an operator that hands on stored values: what they mean behind it is what the outputs' quantization says."""
@@ -196,7 +197,7 @@ class TfliteNode:
             return self.read_real(index)
         dims, wanted = (1,) * (rank - value.rank) + value.dims, self.order(rank)
         real = self.step(Reshape(dims), [self.read_real(index, file_order(value.rank))])
-        return self.in_order(real, dims, file_order(rank), wanted)
+        return self.in_order(real, file_order(rank), wanted)
 
     def constant_real(self, index: int, order: Order) -> str:
         """A constant with its axes in this order, behind a DequantizeLinear where it is quantized: recipes look for that."""
@@ -256,17 +257,18 @@ class TfliteNode:
             f"{name}_zero_point", points.reshape(one)
         )
 
-    def in_order(self, name: str, dims: Sequence[int], order: Order, wanted: Order) -> str:
-        """The tensor, whose dims are these in the file, with its axes in another order: another name for the same elements."""
-        if order == wanted:
-            return name
-        return self._add_reordered(name, None, dims, order, wanted)
+    def in_order(self, name: str, order: Order, wanted: Order) -> str:
+        """The tensor with its axes in another order: another name for the same elements."""
+        return name if order == wanted else self._add_reordered(name, None, order, wanted)
 
-    def _add_reordered(self, name: str, result: str | None, dims: Sequence[int], order: Order, wanted: Order) -> str:
+    def _add_reordered(self, name: str, result: str | None, order: Order, wanted: Order) -> str:
         given = self._draft.tensors[name]
+        declared = len(wanted) if len(order) == given.rank else len(order)
+        require(given.rank == declared, f"its result has rank {given.rank}, is declared with rank {declared}")
+        dims = tuple(given.dims[order.index(axis)] for axis in wanted)
         view: Operator = Transpose(tuple(order.index(axis) for axis in wanted))
-        if not moves_long_axes(dims, order, wanted):
-            view = Reshape(tuple(dims[axis] for axis in wanted))
+        if not moves_long_axes(given.dims, order, wanted):
+            view = Reshape(dims)
         made = result or self._draft.free_name(f"{name}_{view.type.lower()}")
         self._draft.add_node(self.name, view, [name], [Result(made, given.dtype, given.quantization)], self.name)
         return made

@@ -41,8 +41,9 @@ def stored_as_in_file(order: Order) -> Format:
 
 
 def moves_long_axes(dims: Sequence[int], first: Order, second: Order) -> bool:
-    """Whether the axes longer than 1 of a tensor with these file dims stand differently in the two orders."""
-    return [axis for axis in first if dims[axis] != 1] != [axis for axis in second if dims[axis] != 1]
+    """Whether the axes longer than 1 of a tensor with these dims in the first order stand differently in the second one."""
+    long = [axis for axis, size in zip(first, dims) if size != 1]
+    return long != [axis for axis in second if axis in long]
 
 
 class Orders:

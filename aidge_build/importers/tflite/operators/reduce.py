@@ -41,7 +41,7 @@ def reduction(source: TfliteNode) -> None:
         source.write(operator, [source.read(0)])
         return
     whole = source.step(operator, [source.read(0)], made)
-    whole = source.in_order(whole, kept, source.order(value.rank), file_order(value.rank))
+    whole = source.in_order(whole, source.order(value.rank), file_order(value.rank))
     dims = tuple(size for axis, size in enumerate(value.dims) if axis not in reduced)
     require(math.prod(dims) == math.prod(kept), "its axes are named twice")
     source.write(Reshape(dims), [whole], file_order(len(dims)))
@@ -69,6 +69,6 @@ def _place(source: TfliteNode, operator: type[ArgMax]) -> None:
     axis = counted_axis(int(numbers[0]), value.rank)
     kept = tuple(1 if one == axis else size for one, size in enumerate(value.dims))
     found = source.step(operator(axis=value.order.index(axis), keep=True), [source.read(0, value.order)])
-    found = source.in_order(found, kept, value.order, file_order(value.rank))
+    found = source.in_order(found, value.order, file_order(value.rank))
     found = source.step(Reshape(made.dims if math.prod(made.dims) == math.prod(kept) else kept), [found])
     source.write(Cast(to=made.dtype), [found], file_order(made.rank))

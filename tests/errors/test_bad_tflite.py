@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: MIT
+"""TensorFlow Lite files that are damaged, or hold what is not supported: refused in one line that names what."""
+
+from __future__ import annotations
+
+import struct
+import time
+
+import flatbuffers
+import numpy
+import pytest
+
+from aidge_build.cli import main
+from aidge_build.errors import AidgeError
+from aidge_build.importers.formats import import_file
+from aidge_build.importers.tflite.importer import import_tflite
+from aidge_build.importers.tflite.registry import pieces
+from aidge_build.operators import builtin_operators
+from tests.models import model
+from tests.tflite_files import Graph, fully_connected, write
+
+
+def refusal(data: bytes | Graph) -> str:
+    """The one line."""
+    with pytest.raises(AidgeError) as caught:
+        import_tflite(data if isinstance(data, bytes) else write(data), "m.tflite")
+    text = str(caught.value)
+    assert text.startswith("m.tflite: ") and len(text.splitlines()) == 1
+    return text
+
+
+def layer(kind: str = "ADD", options: tuple = (11, (0, "int8", 0)), **how) -> Graph:
+    """One node with two inputs and an output of four elements."""
+    graph = Graph()
+    names = [graph.input((4,), **how), graph.input((4,), **how)]
+    graph.node(kind, names, [graph.output((4,), **how)], *options)
+    return graph
+
+
+@pytest.mark.parametrize("length", [8, 9, 20, 60, 200, 400])
+def test_a_file_that_ends_too_early_is_damaged(length):
+    data = fully_connected()
+    assert length < len(data)
+    assert "the file is damaged: it points at the bytes" in refusal(data[:length])
+
+
+def test_a_vector_that_is_longer_than_the_file_is_damaged():
+    data = bytearray(write(layer()))
+    at = data.index(b"made by a test") - 4
+    data[at : at + 4] = struct.pack("<I", 0x7FFFFFFF)
+    assert "the file is damaged: it points at the bytes" in refusal(bytes(data))
+
+
+def test_many_tables_that_share_one_long_vector_cost_little():
+    builder = flatbuffers.Builder(0)
+    long = builder.CreateNumpyVector(numpy.zeros(300_000, numpy.int32))
+    tensors = []
+    for _ in range(2000):
+        builder.StartObject(1)
+        builder.PrependUOffsetTRelativeSlot(0, long, 0)
+        tensors.append(builder.EndObject())
+    builder.StartVector(4, len(tensors), 4)
+    for tensor in tensors:
+        builder.PrependUOffsetTRelative(tensor)
+    found = builder.EndVector()
+    builder.StartObject(1)
+    builder.PrependUOffsetTRelativeSlot(0, found, 0)
+    graph = builder.EndObject()
+    builder.StartVector(4, 1, 4)
+    builder.PrependUOffsetTRelative(graph)
+    graphs = builder.EndVector()
+    builder.StartVector(4, 1, 4)
+    builder.PrependUOffsetTRelative(graph)  # any table will do as the first buffer
+    buffers = builder.EndVector()
+    builder.StartObject(5)
+    builder.PrependUint32Slot(0, 3, 0)
+    builder.PrependUOffsetTRelativeSlot(2, graphs, 0)
+    builder.PrependUOffsetTRelativeSlot(4, buffers, 0)
+    builder.Finish(builder.EndObject(), b"TFL3")
+    before = time.process_time()
+    assert "many of its tables share one long vector" in refusal(bytes(builder.Output()))
+    assert time.process_time() - before < 5
+
+
+def test_another_version_of_the_schema_is_refused():
+    assert "version 4 of the schema is not supported (3 is)" in refusal(write(layer(), version=4))
+
+
+def test_all_that_is_not_supported_is_said_at_once():
+    graph = Graph()
+    x = graph.input((2, 2))
+    names = [graph.tensor((2, 2)) for _ in range(4)]
+    graph.node("MATRIX_DIAG", [x], [names[0]])
+    graph.node("CUSTOM Mine", [names[0]], [names[1]])
+    graph.node("MATRIX_DIAG", [names[1]], [names[2]])
+    graph.node("ADD", [names[2], graph.tensor((2, 2), "STRING", name="words")], [graph.output((2, 2))], 11)
+    text = refusal(graph)
+    assert "operator CUSTOM Mine at node 1 (CUSTOM Mine)" in text
+    assert "operator MATRIX_DIAG at node 0 (MATRIX_DIAG) and 1 more" in text
+    assert "tensor 'words' is STRING, which is not supported for a computed tensor at node 3 (ADD)" in text
+
+
+def test_state_is_refused_by_name():
+    graph = layer()
+    graph.tensors[0]["is_variable"] = True
+    assert "tensor 't0' is a variable: state between calls" in refusal(graph)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda graph: graph.tensors[2].update(dims=[5]), "its output 't2' is declared float32[5], but is float32[4]"),
+        (lambda graph: graph.tensors[2].update(type="INT32"), "its output 't2' is declared int32[4], but is float32[4]"),
+        (lambda graph: graph.tensors[0].update(dims=[3]), "node 0 (ADD): "),
+        (lambda graph: graph.nodes[0].update(inputs=[0, 2]), "nothing produces its input 1 (tensor 2) before it"),
+        (lambda graph: graph.nodes[0].update(inputs=[0, 9]), "node 0 (ADD): tensor 9 is named, there are 3"),
+        (lambda graph: graph.nodes[0].update(inputs=[0]), "node 0 (ADD): input 1 is not given"),
+        (lambda graph: graph.nodes[0].update(options_kind=5), "its options are of kind 5 of the schema, wants 11"),
+        (lambda graph: graph.nodes[0].update(options=((0, "int8", 4),)), "its fused activation has the number 4"),
+        (lambda graph: graph.nodes[0].update(outputs=[0]), "tensor 't0' is produced twice"),
+        (lambda graph: graph.outputs.append(2), "the graph names a tensor twice as its output"),
+        (lambda graph: graph.tensors[0].update(dims=[-4]), "tensor 't0': its dims [-4] hold a negative number"),
+        (lambda graph: graph.tensors[1].update(data=b"123"), "the constant 't1' has 3 bytes, its dims [4] want 16"),
+    ],
+)
+def test_a_file_that_contradicts_itself_is_refused(change, words):
+    graph = layer()
+    if words.startswith("the constant"):
+        graph.inputs.pop()
+    change(graph)
+    assert words in refusal(graph)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"scales": [0.0]}, "tensor 't1': the scale 0.0 is not a positive finite number"),
+        ({"scales": [numpy.nan]}, "tensor 't1': the scale nan is not a positive finite number"),
+        ({"zero_points": [300]}, "tensor 't1' has a zero point outside of INT8"),
+        ({"scales": [0.1, 0.2, 0.3]}, "tensor 't1' has 3 scales and"),
+        ({"scales": [0.1] * 3, "zero_points": [0] * 3}, "tensor 't1' has the dims [4] and 3 scales on axis 0"),
+    ],
+)
+def test_scales_that_mean_nothing_are_refused(change, words):
+    graph = layer(dtype="int8", scale=0.5)
+    graph.tensors[1].update(change)
+    if "zero_points" not in change and len(change["scales"]) > 1:
+        graph.tensors[1]["zero_points"] = [0, 0]
+    assert words in refusal(graph)
+
+
+def test_bounds_and_dims_belong_to_the_other_format(tmp_path):
+    with pytest.raises(AidgeError, match=r"--bind batch: all dimensions of a \.tflite model are fixed"):
+        import_file(fully_connected(), "m.tflite", builtin_operators(), {"batch": 1}, {})
+    data = model("y = Relu(x)", inputs="float[2] x", outputs="float[2] y")
+    with pytest.raises(AidgeError, match=r"--signature is for \.tflite models"):
+        import_file(data, "m.onnx", builtin_operators(), {}, {}, "serve")
+
+
+def test_the_command_refuses_in_one_line(tmp_path, capsys):
+    path = tmp_path / "net.tflite"
+    path.write_bytes(fully_connected()[:100])
+    assert main(["compile", str(path), "--out", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) == 1 and "net.tflite: the file is damaged" in said
+
+
+def test_every_operator_that_is_registered_is_one_of_the_schema():
+    from aidge_build.tflite_format.names import OPERATORS
+
+    assert set(pieces()) <= set(OPERATORS.values()) and len(pieces()) >= 90

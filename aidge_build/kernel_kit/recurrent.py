@@ -3,10 +3,17 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Argument, Input, Literal, Struct
+import math
+from collections.abc import Callable, Sequence
+
+import numpy
+
+from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.curves import LOGISTIC, TANH, curve
+from aidge_build.kernel_kit.recurrent_layer import Driver, Section, gate_text, layer_text, sections
 
 FEWEST = 8  # units
 CODES = {"tanh": 0, "sigmoid": 1, "relu": 2}
@@ -41,6 +48,44 @@ NO_PEEPHOLES = Predicate("no peepholes", _peepholes)
 def optional_input(node: KernelNode, index: int) -> Argument:
     """The pointer to an input, 0 where it is not given."""
     return Input(index) if len(node.inputs) > index and node.inputs[index] is not None else Literal(0)
+
+
+def real_rows(node: KernelNode, section: Section, direction: int) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Of a section its float32 weights [rows, values of the source] and biases."""
+    weights, recurrence = (tensor.data[direction].astype(numpy.float32) for tensor in node.inputs[1:3])
+    parts = ((weights, section.weights), (recurrence, section.recurrence))
+    rows = numpy.concatenate([matrix[chosen] for matrix, chosen in parts if chosen is not None], axis=1)
+    given = node.inputs[3].data[direction] if len(node.inputs) > 3 and node.inputs[3] is not None else None
+    bias = numpy.zeros(len(rows))
+    for chosen in section.biases if given is not None else ():
+        bias += given[chosen]
+    return rows, bias.astype(numpy.float32)
+
+
+def recurrent_call(
+    node: KernelNode, driver: Driver, stream: Callable[[Section, int], numpy.ndarray], source: str, texts: Sequence[str], **more
+) -> Call:
+    """The call of a layer: `stream` gives the weights of a section in a direction; `texts` are of the functions it calls."""
+    operator, states = node.operator, (4, 5, 6) if node.node.type == "LSTM" else (4, 5)
+    streams = [[stream(part, direction) for part in sections(operator)] for direction in range(operator.directions)]
+    ends = [sum(map(len, streams[0][:count])) for count in range(4)]
+    numbers = [numpy.array([-math.inf, math.inf]), curve(TANH), curve(LOGISTIC), numpy.array([operator.limit])]
+    return Call(
+        driver.name(operator),
+        (source,),
+        (
+            Input(0),
+            *(optional_input(node, index) for index in states),
+            *map(Output, range(len(node.outputs))),
+            Scratch(),
+            Constant("stream", numpy.concatenate([one for direction in streams for one in direction])),
+            Constant("numbers", numpy.concatenate(numbers).astype(numpy.float32)),
+            Struct("aidge_kit_recurrent_stream", {"starts": tuple(ends), "step": sum(map(len, streams[0]))}),
+            recurrent_shape(node),
+        ),
+        texts=(*texts, gate_text(driver), layer_text(operator, driver)),
+        **more,
+    )
 
 
 def recurrent_shape(node: KernelNode) -> Struct:

@@ -20,12 +20,13 @@ RESET = "reset"  # the source of a section: h times the reset gate
 
 @dataclass(frozen=True, eq=False)
 class Section:
-    """sums[first * hidden:first * hidden +first + rows] = x W' + source R' + biases; `weights` and `recurrence` may be None.
+    """Sums of some gates = x W' + source R' + biases; `weights` and `recurrence` may be None.
 
     They and `biases`, which are added up, are the numbers of rows of the operator's W, R and B.
     """
 
-    first: int  # in units of all sums of a gate
+    first: int  # gates before it
+    gates: int
     weights: numpy.ndarray | None
     recurrence: numpy.ndarray | None
     biases: tuple[numpy.ndarray, ...]
@@ -41,13 +42,20 @@ def sections(operator: Recurrent) -> tuple[Section, ...]:
     """The products of one step: of an LSTM and RNN one; of a GRU one for z and r, and two for n."""
     hidden, rows = operator.hidden, numpy.arange(operator.gates * operator.hidden)
     if operator.type != "GRU":
-        return (Section(0, rows, rows, (rows, rows + len(rows))),)
+        return (Section(0, operator.gates, rows, rows, (rows, rows + len(rows))),)
     gates, new = rows[: 2 * hidden], rows[2 * hidden :]
     return (
-        Section(0, gates, gates, (gates, gates + len(rows))),
-        Section(2, new, None, (new,)),
-        Section(3, None, new, (new + len(rows),), "h" if _resets_after(operator) else RESET),
+        Section(0, 2, gates, gates, (gates, gates + len(rows))),
+        Section(2, 1, new, None, (new,)),
+        Section(3, 1, None, new, (new + len(rows),), "h" if _resets_after(operator) else RESET),
     )
+
+
+def source_of(section: Section) -> tuple[str, str]:
+    """C expressions of what a section multiplies, where h lies behind x, and of how many values that are."""
+    if section.weights is None:
+        return "gates + 4 * hidden" if section.source == RESET else "h", "hidden"
+    return "x", "shape->inputs" + " + hidden" * (section.recurrence is not None)
 
 
 def sums_of(operator: Recurrent) -> int:
@@ -59,8 +67,8 @@ def sums_of(operator: Recurrent) -> int:
 @dataclass(frozen=True)
 class Driver:
     """What a library says: the `prefix` of names and the `form` of the weights, the C type of X's `element`s and of the `stream`;
-    C statements that take an element of X (`from`) into `x`, which has `x_floats` (an expression), that keep a `{state}`, and for
-    the sums of a section; and the function of its curves."""
+    C statements that take the element of X at `time` into `x`, which has `x_floats` (an expression) behind `head` floats of the
+    library, that keep a `{state}`, and for the sums of a section; and the function of its curves."""
 
     prefix: str
     form: str
@@ -71,6 +79,7 @@ class Driver:
     keep: str
     curve: str
     product: Callable[[int, Section], str]
+    head: int = 0
 
     def name(self, operator: Recurrent) -> str:
         """Of the layer's function; it tells all that the text depends on."""
@@ -80,11 +89,12 @@ class Driver:
 
 def gate_text(driver: Driver) -> str:
     """The C text of a gate."""
-    return f"""/* f of values within +-limit: 0 tanh, 1 the logistic one, 2 ReLU. numbers: {{-infinity, infinity}}, curves. */
-static void {driver.prefix}_gate(float *values, int32_t count, int32_t function, float limit, const float *numbers)
+    return f"""/* f of values within +-*limit: 0 tanh, 1 the logistic one, 2 ReLU. numbers: {{-infinity, infinity}}, curves. */
+AIDGE_KIT_NOINLINE void {driver.prefix}_gate(float *values, int32_t count, int32_t function, const float *limit,
+    const float *numbers)
 {{
-    if (limit < INFINITY) {{
-        aidge_kit_gate_clip(values, count, limit);
+    if (*limit < INFINITY) {{
+        aidge_kit_gate_clip(values, count, *limit);
     }}
     if (function == 2) {{
         aidge_kit_gate_rectify(values, count);
@@ -101,48 +111,45 @@ def layer_text(operator: Recurrent, driver: Driver) -> str:
     more = ("const float *initial_c, ", "float *last_c, ") if is_lstm else ("", "")
     cell = (
         "\n            float *c = last_c + place;",
-        "\n            aidge_kit_first_state(c, initial_c, place, hidden);",
+        "\n            aidge_kit_first_state(c, initial_c, place, shape->hidden);",
     )
     cell = cell if is_lstm else ("", "")
     steps = {"LSTM": _lstm, "GRU": _gru, "RNN": _rnn}[operator.type](operator, driver)
     body = "\n".join(f"                {line}" for line in steps)
     return f"""/* {operator.type} over all sequences and directions. numbers: {{-infinity, infinity}}, curves, limit. */
-static void {driver.name(operator)}(const {driver.element} *data, const int32_t *lengths, const float *initial_h, {more[0]}
-    float *y, float *last_h, {more[1]}void *scratch, const {driver.stream} *stream, const float *numbers,
-    const aidge_kit_recurrent_stream *places, const aidge_kit_recurrent_shape *shape)
+static void {driver.name(operator)}(
+    const {driver.element} *data, const int32_t *lengths, const float *initial_h, {more[0]}float *y, float *last_h, {more[1]}
+    void *scratch, const {driver.stream} *stream, const float *numbers, const aidge_kit_recurrent_stream *places,
+    const aidge_kit_recurrent_shape *shape)
 {{
-    const int32_t hidden = shape->hidden;
-    const float limit = numbers[{NUMBERS}];
-    float *const x = (float *)scratch;
-    float *const h = x + {driver.x_floats};
-    float *const gates = h + hidden;
     int32_t direction, batch, t;
     for (direction = 0; direction < shape->directions; direction++) {{
-        const int32_t *functions = shape->functions + 3 * direction;
         for (batch = 0; batch < shape->batches; batch++) {{
             const int32_t length = aidge_kit_recurrent_length(lengths, batch, shape->steps);
             const int32_t place = direction * shape->h_direction + batch * shape->h_batch;
+            float *const state = (float *)scratch + {driver.head} + {driver.x_floats};
             float *out = y + direction * shape->y_direction + batch * shape->y_batch;{cell[0]}
-            aidge_kit_first_state(h, initial_h, place, hidden);{cell[1]}
+            aidge_kit_first_state(state, initial_h, place, shape->hidden);{cell[1]}
             for (t = 0; t < length; t++) {{
                 const int32_t time = shape->backwards[direction] != 0 ? length - 1 - t : t;
-                const {driver.element} *from = data + time * shape->x_time + batch * shape->x_batch;
+                const int32_t hidden = shape->hidden;
+                float *const x = aidge_kit_again((float *)scratch) + {driver.head};
+                float *const h = x + {driver.x_floats};
+                float *const gates = h + hidden;
                 {driver.take}
 {body}
                 memcpy(out + time * shape->y_time, h, (uint32_t)hidden * sizeof *h);
             }}
-            for (; t < shape->steps; t++) {{
-                memset(out + t * shape->y_time, 0, (uint32_t)hidden * sizeof *h);
-            }}
-            memcpy(last_h + place, h, (uint32_t)hidden * sizeof *h);
+            aidge_kit_no_outputs(out, length, shape);
+            memcpy(last_h + place, state, (uint32_t)shape->hidden * sizeof *state);
         }}
         stream += places->step;
     }}
 }}"""
 
 
-def _gate(driver: Driver, first: str, count: str, function: int, limit: str = "limit") -> str:
-    return f"{driver.prefix}_gate({first}, {count}, functions[{function}], {limit}, numbers);"
+def _gate(driver: Driver, first: str, count: str, function: int, limit: str = f"numbers + {NUMBERS}") -> str:
+    return f"{driver.prefix}_gate({first}, {count}, shape->functions[3 * direction + {function}], {limit}, numbers);"
 
 
 def _kept(driver: Driver, state: str) -> list[str]:
@@ -156,7 +163,7 @@ def _lstm(operator: Recurrent, driver: Driver) -> list[str]:
         _gate(driver, "gates", "3 * hidden", 0),
         _gate(driver, "gates + 3 * hidden", "hidden", 1),
         "aidge_kit_lstm_cell(gates, c, hidden);",
-        _gate(driver, "gates + 3 * hidden", "hidden", 2, "INFINITY"),
+        _gate(driver, "gates + 3 * hidden", "hidden", 2, "numbers + 1"),
         "aidge_kit_gate_products(h, gates + hidden, gates + 3 * hidden, hidden);",
     ]
 

@@ -24,6 +24,15 @@ AIDGE_KIT_INLINE void aidge_kit_curve_c(float *values, int32_t count, const floa
     }
 }
 
+/* The pointer as if it were another one: what is computed from it does not wait on the stack from one step to the next. */
+AIDGE_KIT_INLINE float *aidge_kit_again(float *pointer)
+{
+#if defined(__GNUC__)
+    __asm__ volatile("" : "+r"(pointer));
+#endif
+    return pointer;
+}
+
 /* Negative values become 0. */
 AIDGE_KIT_NOINLINE void aidge_kit_gate_rectify(float *values, int32_t count)
 {
@@ -49,6 +58,14 @@ AIDGE_KIT_NOINLINE void aidge_kit_first_state(float *state, const float *given, 
         memcpy(state, given + place, (uint32_t)hidden * sizeof *state);
     } else {
         memset(state, 0, (uint32_t)hidden * sizeof *state);
+    }
+}
+
+/* Behind the end of a sequence the output is 0. */
+AIDGE_KIT_NOINLINE void aidge_kit_no_outputs(float *out, int32_t t, const aidge_kit_recurrent_shape *shape)
+{
+    for (; t < shape->steps; t++) {
+        memset(out + t * shape->y_time, 0, (uint32_t)shape->hidden * sizeof *out);
     }
 }
 

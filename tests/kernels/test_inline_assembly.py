@@ -35,6 +35,7 @@ CALLS = {
             "aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, m, (const aidge_cortexm_means *)s);",
         ),
         "mean_int8.h": ("j = aidge_cortexm_int8(i);",),
+        "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/mean.h": MEAN,
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
@@ -51,11 +52,12 @@ CALLS = {
         "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
         "avgpool2d.h": ("aidge_helium_avgpool2d((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),
         "mean_int8.h": ("vstrbq_s16((int8_t *)p, aidge_helium_add_8((const int8_t *)q, i, j));", "j = aidge_helium_int8(i);"),
+        "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/mean.h": MEAN,
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 8, "helium": 14}
+STATEMENTS = {"cortexm": 9, "helium": 15}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

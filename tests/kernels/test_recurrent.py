@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import cortexm_harness
+import helium_harness
 import numpy
 import pytest
 from cortexm_harness import BOARD, PORTABLE
@@ -13,14 +14,27 @@ from recurrent_cases import EDGES, recurrent
 from aidge_build.kernel_kit.curves import LOGISTIC, TANH, curve
 
 
-def candidates(count=len(EDGES)):
-    return [entry for seed in range(count) for entry in recurrent(cortexm_harness.case, seed)]
+def layers(case):
+    return [entry for seed in range(len(EDGES)) for entry in recurrent(case, seed)]
+
+
+def candidates():
+    """For the tests of all kernels."""
+    return [*layers(cortexm_harness.case), *layers(helium_harness.case)]
 
 
 @needs_emulator
 @pytest.mark.parametrize("flags", [(), PORTABLE, ("-O0",), ("-Os", "-flto")], ids=["assembly", "portable", "unoptimized", "lto"])
 def test_cortexm_recurrent_layers_are_within_tolerance(flags):
-    assert cortexm_harness.run(candidates(), *flags, board=BOARD) == []
+    assert cortexm_harness.run(layers(cortexm_harness.case), *flags, board=BOARD) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize(
+    "flags", [(), ("-O0",), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=lambda flags: " ".join(flags) or "usual"
+)
+def test_helium_recurrent_layers_are_within_tolerance(flags):
+    assert helium_harness.run(layers(helium_harness.case), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 def test_a_curve_is_within_five_ten_millionths_of_its_function():

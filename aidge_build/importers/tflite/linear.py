@@ -60,7 +60,7 @@ def activation(source: TfliteNode) -> Clamp:
 
 
 def read_data(source: TfliteNode, form: Form) -> str:
-    """Input 0 in the form of the layer."""
+    """Input 0 in the form of the layer, in the order of the node."""
     return source.read(0) if form is Form.INTEGERS else source.read_real(0)
 
 

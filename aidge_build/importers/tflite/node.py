@@ -128,6 +128,22 @@ class TfliteNode:
             return self.add_constant(value.name, value.data.transpose(wanted), _moved(value.quantization, wanted))
         return self.in_order(value.name, value.order, wanted)
 
+    def elements(self, index: int) -> str:
+        """The tensor in an order whose row-major elements are those of the file: its own where only axes of length 1 moved."""
+        value = self.input(index)
+        if value.is_constant or moves_long_axes([value.dims[axis] for axis in value.order], value.order, file_order(value.rank)):
+            return self.read(index, file_order(value.rank))
+        return value.name
+
+    def write_elements(self, index: int, dims: Sequence[int]) -> None:
+        """The elements of an input under other dims, and nothing else."""
+        data, made = self.elements(index), self.output()
+        order = file_order(len(dims))
+        if made.rank == len(dims):
+            inner = tuple(dims[axis] for axis in made.order)
+            order = order if moves_long_axes(inner, made.order, order) else made.order
+        self.move(Reshape(tuple(dims[axis] for axis in order)), [data], order)
+
     def read_wide(self, index: int, rank: int) -> str:
         """The same with axes of length 1 in front, as broadcasting adds them, so that the order of the node means them."""
         value = self.input(index)

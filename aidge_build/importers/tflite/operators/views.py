@@ -7,7 +7,7 @@ from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
 from aidge_build.operators.base import require
-from aidge_build.operators.view import Reshape, Transpose, resolved_dims
+from aidge_build.operators.view import Transpose, resolved_dims
 from aidge_build.tflite_format import Field
 
 
@@ -20,13 +20,13 @@ def reshape(source: TfliteNode) -> None:
     if not known and (given is not None or not wanted):
         require(not source.output().open_dims, "its dims are computed at run time", "convert the model with fixed shapes")
         wanted = source.output().dims
-    source.move(Reshape(resolved_dims(source.input(0).dims, wanted, True)), [source.read(0)])
+    source.write_elements(0, resolved_dims(source.input(0).dims, wanted, True))
 
 
 @reads("EXPAND_DIMS", "SQUEEZE", wants=Wants.FILE)
 def other_ones(source: TfliteNode) -> None:
     """Axes of length 1 come or go; the elements keep their order, so the declared dims say all."""
-    source.move(Reshape(source.output().dims), [source.read(0)])
+    source.write_elements(0, source.output().dims)
 
 
 @reads("TRANSPOSE", wants=Wants.ANY, kind=26)

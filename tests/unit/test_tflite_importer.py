@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy
 import pytest
 
@@ -10,6 +13,7 @@ from aidge_build.cli import main
 from aidge_build.errors import AidgeError
 from aidge_build.importers.formats import import_file
 from aidge_build.importers.tflite.importer import import_tflite
+from aidge_build.importers.tflite.registry import pieces
 from aidge_build.operators import builtin_operators
 from aidge_build.recipes import simplify
 from aidge_build.reference.execution import prepare
@@ -118,3 +122,9 @@ def test_a_signature_names_inputs_and_outputs_and_chooses_the_graph():
 def test_an_unknown_signature_is_refused_with_those_that_there_are():
     with pytest.raises(AidgeError, match=r"no signature 'doubel'. Tried: more; double. Hint: did you mean double\?"):
         import_tflite(write(*signatures()), "m.tflite", "doubel")
+
+
+def test_the_page_lists_the_operators_that_are_registered():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "tflite.md").read_text()
+    listed = page.partition("<!-- operators: begin -->")[2].partition("<!-- operators: end -->")[0]
+    assert sorted(re.findall(r"`([A-Z0-9_]+)`", listed)) == sorted(pieces())

@@ -6,6 +6,7 @@ from __future__ import annotations
 from aidge_build.debug import show
 from aidge_build.graph.view import GraphView
 from aidge_build.recipes.check import checked
+from aidge_build.recipes.clip_stored import clip_stored
 from aidge_build.recipes.dequantize_constants import dequantize_constants
 from aidge_build.recipes.expand_qlinear import expand_qlinear
 from aidge_build.recipes.flatten_products import flatten_products
@@ -30,6 +31,7 @@ RECIPES: tuple[Recipe, ...] = (
     remove_identities,
     fuse_dynamic,
     fold_quantize,
+    clip_stored,
     expand_qlinear,
     quantize_constants,
     restate,

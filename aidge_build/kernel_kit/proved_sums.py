@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from typing import Generic, TypeVar
 
@@ -28,15 +30,18 @@ Search = Callable[[tuple[Fraction, Fraction], tuple[int, ...], numpy.ndarray], F
 
 
 class ProvedSums(Generic[Found]):
-    """What a library's search finds for an Add or Sub, and the conditions that go with it; `form` describes the factors."""
+    """What a library's search finds for an Add or Sub, and the conditions that go with it; `form` describes the factors.
+    `has_limits`: the kernel limits its output by itself, and the factors are those without limits."""
 
-    def __init__(self, search: Search[Found], form: str):
+    def __init__(self, search: Search[Found], form: str, has_limits: bool = False):
         self._cached = functools.lru_cache(64)(functools.partial(_found, search))
-        self.conditions = (Predicate("the output uses all of int8", _clamp), Predicate(f"exact with {form}", self._unproved))
+        exact = Predicate(f"exact with {form}", self._unproved)
+        self.conditions = (exact,) if has_limits else (Predicate("the output uses all of int8", _clamp), exact)
 
     def of(self, view: NodeView) -> Found | None:
-        """The factors of this node; None where none are exact."""
-        return self._cached(view.operator, *(tensor.quantization for tensor in (*view.inputs, *view.outputs)))
+        """The factors of this node, its limits aside; None where none are exact."""
+        operator = replace(view.operator, minimum=-math.inf, maximum=math.inf)
+        return self._cached(operator, *(tensor.quantization for tensor in (*view.inputs, *view.outputs)))
 
     def _unproved(self, view: NodeView) -> str:
         return "" if self.of(view) else "no factors of this form are exact for all 65,536 pairs of values"
@@ -55,7 +60,12 @@ def _found(search: Search[Found], operator: Operator, *quantizations: Quantizati
     )
 
 
-def _clamp(view: NodeView) -> str:
+def limits(view: NodeView) -> tuple[int, int]:
+    """The lowest and the highest stored value of the output."""
     (output,) = view.outputs
-    clamp = clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
+    return clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
+
+
+def _clamp(view: NodeView) -> str:
+    clamp = limits(view)
     return "" if clamp == INT8 else f"the output is limited to {clamp[0]}..{clamp[1]}"

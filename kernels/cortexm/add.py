@@ -25,12 +25,15 @@ REGISTERS = {
 WORDS = 4  # in one turn of the loop
 
 
-def routine(bits: int) -> tuple[str, str]:
-    """Name and text for sums with 16 or 20 fraction bits."""
-    name = f"aidge_cortexm_add_int8_{bits}"
-    code = Routine(REGISTERS, Waiting(has_fpu=False))
+def routine(bits: int, is_limited: bool) -> tuple[str, str]:
+    """Name and text for sums with 16 or 20 fraction bits; `is_limited`: between limits, each + 128 and four times in a word."""
+    name = f"aidge_cortexm_add_int8_{bits}{'_limited' * is_limited}"
+    code = Routine(REGISTERS, Waiting({"lowest": 0, "highest": 1} if is_limited else {}, has_fpu=False))
     code.begin()
     code("ldm r3, {{r4-r6}}", "factors and offset")
+    if is_limited:
+        code("ldrd {a}, {b}, [r3, #12]")
+        code.put("lowest", "{a}, {b}")
     code(f"ldr r3, [sp, #{code.waiting.argument_offset}]", "count")
     code.constant("r12", 0xFF00FF00)
     if bits == 16:
@@ -61,6 +64,12 @@ def routine(bits: int) -> tuple[str, str]:
                     code(f"strb {{{register}}}, [{{output}}, #{4 * word + byte}]")
         if bits == 16:
             code("orr {a}, {a}, {odd_a}, lsl #8")
+        elif is_limited:
+            code(f"ldr {{a}}, [{{output}}, #{4 * word}]")
+            code("eor {a}, {a}, #0x80808080")
+        if is_limited:
+            _limit(code)
+        if bits == 16 or is_limited:
             code("eor {a}, {a}, #0x80808080")
             code(f"str {{a}}, [{{output}}, #{4 * word}]")
     for register in ("first", "second", "output"):
@@ -79,10 +88,23 @@ def routine(bits: int) -> tuple[str, str]:
         code(f"lsl {{{value}}}, {{{value}}}, #8")
         code(f"smlawb {{low}}, {{{factor}}}, {{{value}}}, {{{addend}}}")
     code(f"ssat {{low}}, #8, {{low}}, asr #{bits}")
+    if is_limited:
+        code("eor {a}, {low}, #0x80")
+        _limit(code)
+        code("eor {low}, {a}, #0x80")
     code("strb {low}, [{output}], #1")
     code("subs r12, r12, #1")
     code("bne 3b")
     code.label(4)
     code.end()
-    portable = f"aidge_cortexm_add_int8(first, second, output, sum, count, {bits});"
+    portable = f"aidge_cortexm_add_int8(first, second, output, sum, count, {bits}, {is_limited:d});"
     return name, code.function(name, PARAMETERS, f"Sums of int8 values, with {bits} fraction bits.", portable)
+
+
+def _limit(code: Routine) -> None:
+    """Four values + 128 in a word."""
+    code.get("{low}, {high}", "lowest")
+    code("usub8 {b}, {a}, {low}")
+    code("sel {a}, {a}, {low}")
+    code("usub8 {b}, {high}, {a}")
+    code("sel {a}, {a}, {high}")

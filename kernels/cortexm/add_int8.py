@@ -3,27 +3,30 @@
 
 from __future__ import annotations
 
-import numpy
-
 from aidge_build.arithmetic.halfword_sums import halfword_sum
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
-from aidge_build.kernel_kit.proved_sums import ProvedSums
+from aidge_build.kernel_kit.linear_int8 import INT8
+from aidge_build.kernel_kit.proved_sums import ProvedSums, limits
 from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
 
 from .add import WORDS, routine
 from .conditions import FEATURES
+from .packing import as_words
 
-SUMS = ProvedSums(halfword_sum, "16 or 20 fraction bits")
+SUMS = ProvedSums(halfword_sum, "16 or 20 fraction bits", has_limits=True)
 
 
 @kernel(("Add", "Sub"), rows_spec(FEATURES, SAME, *SUMS.conditions))
 class AddInt8(RowsInt8):
     def call(self) -> Call:
         found = SUMS.of(self.view)
-        row, text = routine(found.bits)
-        constants = numpy.array([found.first, found.second, found.offset], numpy.int32)
+        lowest, highest = limits(self.view)
+        is_limited = (lowest, highest) != INT8
+        row, text = routine(found.bits, is_limited)
+        bytes_ = [(limit + 128) * 0x01010101 for limit in (lowest, highest)] * is_limited
+        constants = as_words([found.first, found.second, found.offset, *bytes_])
         return self.by_rows(
             row,
             "add_int8.h",

@@ -11,6 +11,7 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from .conditions import has_fpu, in_text, linear_spec
 from .conv2d import LARGEST_OFFSET, line_taps, lines_texts
+from .halfwords import are_halfwords
 from .packing import pack, taps_last_channels
 from .window import Plane, line_buffer, plane_of_view
 
@@ -42,7 +43,8 @@ class Conv2dLinesInt8(LinearNode):
     def call(self) -> Call:
         buffer = line_buffer(plane_of_view(self.view))
         order, places = line_taps(buffer.plane, buffer)
-        stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), order, has_fpu(self.view))
+        linear, may_pack = self.linear(taps_last_channels(self.inputs[1].data)), not are_halfwords(self.view)
+        stream = pack(linear, order, has_fpu(self.view), may_pack=may_pack)
         function, texts = lines_texts(stream, buffer, order, places, in_text(self.unroll, self.view))
         return Call(
             function,

@@ -11,6 +11,7 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from .conditions import QUADS_OF_CHANNELS, has_fpu, in_text, linear_spec
 from .conv2d import LARGEST_OFFSET, plane_taps, planes_texts
+from .halfwords import are_halfwords
 from .packing import pack, taps_last_channels
 from .window import Plane, plane_buffer, plane_of_view
 
@@ -45,7 +46,8 @@ class Conv2dPlanesInt8(LinearNode):
 
     def call(self) -> Call:
         buffer = plane_buffer(plane_of_view(self.view))
-        stream = pack(self.linear(taps_last_channels(self.inputs[1].data)), plane_taps(buffer.plane), has_fpu(self.view))
+        linear, may_pack = self.linear(taps_last_channels(self.inputs[1].data)), not are_halfwords(self.view)
+        stream = pack(linear, plane_taps(buffer.plane), has_fpu(self.view), may_pack=may_pack)
         function, texts = planes_texts(stream, buffer, in_text(self.unroll, self.view), in_text(self.looped, self.view))
         return Call(
             function,

@@ -93,10 +93,16 @@ def group_starts(channels: int, size: int = GROUP) -> list[int]:
     return [min(first, channels - size) for first in range(0, channels, size)]
 
 
-def pack(linear: Linear, order: list[int], has_fpu: bool, is_alike: bool = False, is_even: bool = False) -> Stream:
-    """The stream for taps in this order (-1: a tap of weight 0), an even number of them; `is_alike` and `is_even` as in
-    `pack_blocks`."""
-    return pack_blocks(linear, order, len(linear.rows), has_fpu, is_alike=is_alike, is_even=is_even)
+def pack(
+    linear: Linear,
+    order: list[int],
+    has_fpu: bool,
+    is_alike: bool = False,
+    is_even: bool = False,
+    may_pack: bool = True,
+) -> Stream:
+    """The stream for taps in this order (-1: a tap of weight 0), an even number of them; the others as in `pack_blocks`."""
+    return pack_blocks(linear, order, len(linear.rows), has_fpu, is_alike=is_alike, is_even=is_even, may_pack=may_pack)
 
 
 def pack_blocks(
@@ -107,14 +113,15 @@ def pack_blocks(
     by_tap: bool = False,
     is_alike: bool = False,
     is_even: bool = False,
+    may_pack: bool = True,
 ) -> Stream:
     """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
     of each tap the weights of channels 0 and 2, then 1 and 3. `is_alike`: all channels have one multiplier and one range, so
     that the two of an unpacked pair can share a constant of their own. `is_even`: groups of one block are as long as each other,
-    too."""
+    too. `may_pack`: whether weights may share a halfword."""
     blocks, within = range(0, len(linear.rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
-    is_packed = not by_tap and _can_pack(linear, linear.rows, starts)
+    is_packed = may_pack and not by_tap and _can_pack(linear, linear.rows, starts)
     form = best_form(
         integer_forms(linear, high=is_packed, is_tuned=is_packed or is_alike),
         lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts),

@@ -12,6 +12,7 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from .conditions import QUADS_OF_CHANNELS, has_fpu, in_text, linear_spec
 from .fc_int8 import FcInt8, fc_call, fc_demands
+from .halfwords import are_halfwords
 from .packing import Stream, pack, quads
 from .pointwise import routine
 
@@ -71,7 +72,8 @@ class PointwiseInt8(LinearNode):
             return fc_call(self, 1, in_text(FcInt8.unroll, self.view))
         data, (output,) = self.inputs[0], self.outputs
         channels, outputs = data.dims[1], output.dims[1]
-        stream = pack(self.linear(self.inputs[1].data.reshape(outputs, channels)), quads(channels), has_fpu(self.view))
+        linear, may_pack = self.linear(self.inputs[1].data.reshape(outputs, channels)), not are_halfwords(self.view)
+        stream = pack(linear, quads(channels), has_fpu(self.view), may_pack=may_pack)
         shared = in_text(self.shared, self.view) if _are_many(self.view) else 0
         function, text = routine(stream, channels, shared or in_text(self.unroll, self.view), shared > 0)
         shape = pixel_pairs(_pixels(self.view), channels, outputs, stream)

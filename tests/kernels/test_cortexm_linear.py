@@ -7,14 +7,16 @@ from __future__ import annotations
 import math
 import os
 import shutil
+from dataclasses import replace
 
 import numpy
 import pytest
-from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
+from cortexm_harness import BOARD, PORTABLE, Case, accepted, built_for, case, run
 from random_tensors import Randomness, halfword_weights
 
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
+from aidge_build.graph.view import GraphView
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.window import Window
@@ -74,6 +76,15 @@ EDGES = [
     (1, 4, (9, 6), 4, (3, 1), 1, 2, (2, 2), 4),
     (1, 8, (6, 1), 8, (3, 1), 2, 1, (1, 0), 8),
     (1, 8, (6, 1), 5, (3, 1), 2, 1, (1, 0), 1),
+]
+# Dense layers whose weights are halfwords in flash: pointwise, from lines, from planes.
+MANY_PIXELS = [
+    (1, 8, (23, 23), 7, (1, 1), 1, 1, (0, 0), 1),
+    (1, 12, (24, 22), 16, (1, 1), 1, 1, (0, 0), 1),
+    (1, 3, (45, 46), 5, (3, 3), 2, 1, (0, 1), 1),
+    (1, 1, (23, 24), 8, (3, 3), 1, 1, (1, 1), 1),
+    (1, 4, (23, 24), 9, (3, 3), 1, 1, (1, 1), 1),
+    (1, 4, (2, 300), 4, (1, 3), 1, 1, (0, 0), 1),
 ]
 # Depthwise layers whose weights are bytes in flash where that is asked for: in registers and not, an odd number of words.
 NARROW = [
@@ -182,6 +193,11 @@ def extreme_cases():
             yield case(operator, [data, weights, offsets], [random.int8(*data.dims)], quantization=per_tensor(scale_out, -1))
 
 
+def halfword_sized_cases():
+    """Dense layers of so many pixels and so few weights that these are int16 in flash."""
+    return [built_for(int8_case(seed, *edge), ("balanced", "speed")[seed % 2]) for seed, edge in enumerate(MANY_PIXELS * 3)]
+
+
 def narrow_cases():
     return [built_for(int8_case(seed, *edge), "size") for seed, edge in enumerate(NARROW)]
 
@@ -194,7 +210,7 @@ def candidates():
     wide = (random_edge(seed, is_wide=True) for seed in range(5000, 5000 + WIDE_CASES))
     randoms += [int8_case(seed, *edge) for seed, edge in enumerate(wide) if edge]
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
-    return [*edges, *others, *extreme_cases(), *halfword_cases(), *narrow_cases()]
+    return [*edges, *others, *extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases()]
 
 
 def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
@@ -231,3 +247,48 @@ def test_the_c_versions_equal_the_meaning_on_this_machine():
 def test_the_result_does_not_depend_on_compiler_options(objective, flags):
     cases = accepted([built_for(int8_case(2, *edge), objective) for edge in EDGES])
     assert run(cases, *flags, board=BOARD) == []
+
+
+def in_graph(view, others):
+    """The node beside other layers (weights, pixels), which nobody computes."""
+    nodes, tensors = [view.node], [tensor for tensor in (*view.inputs, *view.outputs) if tensor is not None]
+    for index, (weights, pixels) in enumerate(others):
+        data, kernel, output = (tensor.with_(name=f"{tensor.name}{index}") for tensor in (*view.inputs[:2], view.outputs[0]))
+        made = constant(kernel.name, numpy.zeros((4, weights // 4, 1, 1), numpy.int8), view.inputs[1].quantization)
+        tensors += [data, made, output.with_(dims=(1, 4, 1, pixels))]
+        names = (data.name, kernel.name, view.node.inputs[2])
+        nodes.append(view.node.with_(name=f"beside_{index}", inputs=names, outputs=(output.name,)))
+    by_name = {tensor.name: tensor for tensor in tensors}
+    graph = GraphView("some", tuple(nodes), by_name, tuple(n.inputs[0] for n in nodes), tuple(n.outputs[0] for n in nodes))
+    return replace(view, graph=graph)
+
+
+@pytest.mark.parametrize(
+    "others, expected",
+    [
+        ([(960, 1)], False),  # the other weights have 64 bytes to spend with its own, which are 96
+        ([(1440, 1)], True),
+        ([(1440, 600)], True),  # more pixels, but too many weights
+        ([(1440, 1), (64, 600)], False),  # more pixels, and what it takes is gone
+        ([(1440, 1), (64, 500)], True),  # fewer than the fewest pixels
+        ([(1440, 1), (64, 520)], True),  # fewer pixels
+    ],
+)
+def test_halfwords_go_to_the_layers_of_most_pixels_and_are_a_sixteenth_of_all_weights(others, expected):
+    view = int8_case(1, 1, 12, (23, 23), 8, (1, 1), 1, 1, (0, 0), 1).view
+    entry = built_for(Case(in_graph(view, others), ()), "balanced")
+    assert ("_wide_" in entry.call.function) is expected
+
+
+@pytest.mark.parametrize(
+    "edge, objective, expected",
+    [
+        ((1, 8, (16, 32), 8, (1, 1), 1, 1, (0, 0), 1), "balanced", True),
+        ((1, 8, (7, 73), 8, (1, 1), 1, 1, (0, 0), 1), "balanced", False),  # 511 pixels
+        ((1, 8, (16, 32), 8, (1, 1), 1, 1, (0, 0), 1), "size", False),
+        ((1, 8, (16, 32), 128, (1, 1), 1, 1, (0, 0), 1), "balanced", True),
+        ((1, 8, (16, 32), 129, (1, 1), 1, 1, (0, 0), 1), "speed", False),  # 1,032 weights
+    ],
+)
+def test_weights_are_halfwords_where_they_are_few_and_meet_many_pixels(edge, objective, expected):
+    assert ("_wide_" in built_for(int8_case(1, *edge), objective).call.function) is expected

@@ -14,13 +14,15 @@ from aidge_build.onnx_format import in_opset, write_model
 from aidge_build.operators import builtin_operators
 from aidge_build.operators.base import Operator
 from aidge_build.quantization.border import with_channels_last
+from aidge_build.quantization.equalize import equalized
 from aidge_build.quantization.insert import with_quantizers
 from aidge_build.quantization.layers import Layers, layers_of
 from aidge_build.quantization.observe import Progress
-from aidge_build.quantization.parameters import activations_of, constants_of
-from aidge_build.quantization.prepare import prepared
+from aidge_build.quantization.parameters import activations_of, constants_of, observed
+from aidge_build.quantization.prepare import prepared, with_biases
 from aidge_build.quantization.samples import checked_samples
 from aidge_build.quantization.scheme import Scheme
+from aidge_build.recipes.check import checked
 
 __all__ = ["Progress", "Quantized", "Scheme", "quantize", "quantized"]
 
@@ -91,9 +93,15 @@ def _quantized(
     if scheme.io_layout == "nhwc":
         view, inputs, more = with_channels_last(view, inputs)
         notices += more or ("io_layout nhwc: no input is an image with its channels first",)
+    if scheme.equalize:
+        view = equalized(view, inputs, progress)
+    if scheme.correct_bias:
+        view = checked(with_biases, view)
     layers = layers_of(view, scheme)
-    found = activations_of(layers, inputs, scheme, progress)
-    file = write_model(with_quantizers(layers, found, constants_of(layers, found), imported, scheme))
+    seen = observed(layers, inputs, scheme, progress)
+    found = activations_of(layers, seen, scheme)
+    constants = constants_of(layers, found, seen, inputs, scheme, progress)
+    file = write_model(with_quantizers(layers, found, constants, imported, scheme))
     return Quantized(file, (*notices, *_in_float(layers)))
 
 

@@ -16,7 +16,7 @@ Progress = Callable[[str, int, int], None]  # what is done, how many of how many
 
 
 class Observed:
-    """The values of one tensor: their ends, ends averaged over samples, and a histogram."""
+    """The values of one tensor: their ends, ends averaged over samples, a histogram, and two moments of each channel."""
 
     FORGETS = 0.01  # of the moving average: the share of a new sample, once a hundred are seen
 
@@ -26,6 +26,7 @@ class Observed:
         self.samples = 0
         self._with_histogram = with_histogram
         self.histogram = Histogram()
+        self._sums = self._squares = numpy.zeros(1)
 
     def add(self, values: numpy.ndarray) -> None:
         """The tensor's values in one sample."""
@@ -37,6 +38,20 @@ class Observed:
         self.average_high += (high - self.average_high) * share
         if self._with_histogram:
             self.histogram.add(values)
+        if values.ndim > 1:
+            rows = numpy.moveaxis(values, 1, 0).reshape(values.shape[1], -1).astype(numpy.float64)
+            self._sums = self._sums + rows.mean(axis=1)
+            self._squares = self._squares + numpy.square(rows).mean(axis=1)
+
+    @property
+    def means(self) -> numpy.ndarray:
+        """The mean of each channel (axis 1)."""
+        return self._sums / max(self.samples, 1)
+
+    @property
+    def variances(self) -> numpy.ndarray:
+        """The variance of each channel."""
+        return numpy.maximum(self._squares / max(self.samples, 1) - self.means**2, 0.0)
 
 
 def observe(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The scale and zero point of every tensor and the integers of every weight."""
+"""The scale and zero point of every tensor, and the integers of every weight."""
 
 from __future__ import annotations
 
@@ -11,28 +11,33 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.operators.softmax import Softmax
 from aidge_build.quantization.layers import BIAS, WEIGHTS, Layer, Layers, values_of
-from aidge_build.quantization.observe import Progress, observe
+from aidge_build.quantization.moments import Products, products_of
+from aidge_build.quantization.observe import Observed, Progress, observe
 from aidge_build.quantization.ranges import NEED_HISTOGRAM, Range, quantization_of, range_of
 from aidge_build.quantization.scheme import Scheme
-from aidge_build.quantization.weights import Stored, stored_bias, stored_weights, weight_scales
+from aidge_build.quantization.weights import Linear, Stored, stored_linear
 
 SHARES: Range = (0.0, 255 / 256)  # of a Softmax: 256 steps of 1 / 256, whatever the samples were
+Quantizations = Mapping[tuple[str, DType], Quantization]  # of a tensor in a type
 
 
-def activations_of(
+def observed(
     layers: Layers, samples: Mapping[str, numpy.ndarray], scheme: Scheme, progress: Progress | None = None
-) -> dict[tuple[str, DType], Quantization]:
-    """The quantization of every tensor in every type in which it is stored or read."""
-    wanted = _wanted(layers)
+) -> dict[str, Observed]:
+    """What is to be known of the tensors that have a quantization of their own, and of those that linear layers read."""
     source = _sources(layers)
-    own = {source.get(name, name) for name, _ in wanted}
-    fixed = {name for name in own if name in layers.of_output and isinstance(layers.of_output[name].node.operator, Softmax)}
-    seen = observe(layers.view, samples, own - fixed, scheme.calibration in NEED_HISTOGRAM, progress)
-    found = {}
-    for name, dtype in wanted:
+    names = {source.get(name, name) for name, _ in _wanted(layers)} | {layer.node.inputs[0] for layer in _linear_layers(layers)}
+    return observe(layers.view, samples, names, scheme.calibration in NEED_HISTOGRAM, progress)
+
+
+def activations_of(layers: Layers, seen: Mapping[str, Observed], scheme: Scheme) -> dict[tuple[str, DType], Quantization]:
+    """The quantization of every tensor in every type in which it is stored or read."""
+    source, found = _sources(layers), {}
+    for name, dtype in _wanted(layers):
         origin = source.get(name, name)
-        ends = SHARES if origin in fixed else range_of(seen[origin], scheme, dtype)
-        found[name, dtype] = quantization_of(ends, scheme, dtype)
+        producer = layers.of_output.get(origin)
+        fixed = producer is not None and isinstance(producer.node.operator, Softmax)
+        found[name, dtype] = quantization_of(SHARES if fixed else range_of(seen[origin], scheme, dtype), scheme, dtype)
     return found
 
 
@@ -55,21 +60,35 @@ def _sources(layers: Layers) -> dict[str, str]:
     return found
 
 
-def constants_of(layers: Layers, found: Mapping[tuple[str, DType], Quantization]) -> dict[str, Stored]:
+def _linear_layers(layers: Layers) -> list[Layer]:
+    return [layer for layer in layers.layers if layer.kind == "linear" and layer.dtype is not None]
+
+
+def constants_of(
+    layers: Layers,
+    found: Quantizations,
+    seen: Mapping[str, Observed],
+    samples: Mapping[str, numpy.ndarray],
+    scheme: Scheme,
+    progress: Progress | None = None,
+) -> dict[str, Stored]:
     """Weights and biases of linear layers, by the node's name and ":weights" or ":bias"."""
+    linear = _linear_layers(layers)
+    names = {layer.node.name for layer in linear} if scheme.round_weights else set()
+    products = products_of(layers.view, samples, names, scheme.correct_bias, progress) if names else {}
     stored: dict[str, Stored] = {}
-    for layer in layers.layers:
-        if layer.kind == "linear" and layer.dtype is not None:
-            stored |= _linear(layers, layer, found[layer.node.inputs[0], layer.dtype])
+    for layer in linear:
+        assert layer.dtype is not None
+        data = found[layer.node.inputs[0], layer.dtype]
+        one = _linear(layers, layer, seen[layer.node.inputs[0]], products.get(layer.node.name))
+        weights, bias = stored_linear(one, data, scheme)
+        stored[f"{layer.node.name}:weights"] = weights
+        if bias is not None:
+            stored[f"{layer.node.name}:bias"] = bias
     return stored
 
 
-def _linear(layers: Layers, layer: Layer, data: Quantization) -> dict[str, Stored]:
-    node, data_scale = layer.node, float(data.scale)
-    weights = values_of(layers.view, node.inputs[WEIGHTS])
+def _linear(layers: Layers, layer: Layer, data: Observed, products: Products | None) -> Linear:
+    node = layer.node
     bias = values_of(layers.view, node.inputs[BIAS]) if len(node.inputs) > BIAS and node.inputs[BIAS] else None
-    quantization = weight_scales(node, weights, bias, data_scale)
-    stored = {f"{node.name}:weights": stored_weights(weights, quantization)}
-    if bias is not None:
-        stored[f"{node.name}:bias"] = stored_bias(bias, data_scale, quantization)
-    return stored
+    return Linear(node, values_of(layers.view, node.inputs[WEIGHTS]), bias, data.means, data.variances, products)

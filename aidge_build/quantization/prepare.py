@@ -12,6 +12,7 @@ from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.batchnorm import BatchNormalization
 from aidge_build.operators.conv import Conv
+from aidge_build.operators.matmul import FC
 from aidge_build.operators.pool import GlobalAveragePooling
 from aidge_build.operators.reduce import ReduceMean
 from aidge_build.operators.view import Reshape, Transpose
@@ -89,6 +90,18 @@ def batch_norm_as_convolution(view: GraphView) -> GraphView:
         )
         operator = Conv(window=Window(ones, ones, ones, zeros, zeros), groups=channels, depthwise=channels > 1)
         rewrite.replace_node(node, node.with_(operator=operator, inputs=(node.inputs[0], *names)))
+    return rewrite.finish()
+
+
+@recipe(exact=True)
+def with_biases(view: GraphView) -> GraphView:
+    """Convolutions and FC without a bias get one of zeros, which bias correction changes."""
+    rewrite = Rewrite(view)
+    for node in view.nodes:
+        if isinstance(node.operator, Conv | FC) and len(node.inputs) == 2 and view.tensor(node.inputs[1]).is_constant:
+            zeros = numpy.zeros(view.tensor(node.inputs[1]).dims[0], numpy.float32)
+            bias = rewrite.add_tensor(constant(f"{node.outputs[0]}_bias", zeros))
+            rewrite.replace_node(node, node.with_(inputs=(*node.inputs, bias)))
     return rewrite.finish()
 
 

@@ -93,6 +93,11 @@ def _reduced(view: GraphView, options: Options) -> GraphView:
     return view
 
 
+def model_sha256(request: CompileRequest) -> str:
+    """The digest of the model's file and its external data, by which a linked program says what it was made from."""
+    return hashlib.sha256(request.model + b"".join(request.external[key] for key in sorted(request.external))).hexdigest()
+
+
 def demands_of(assignment: Assignment, node: Node) -> Demands:
     """What the kernel of a node that runs asks of the planner."""
     return assignment.choices[node.name].kernel.demands(assignment.node_view(node))
@@ -174,9 +179,7 @@ def make_program(
         )
     return Program(
         name=request.name,
-        model_sha256=hashlib.sha256(
-            request.model + b"".join(request.external[key] for key in sorted(request.external))
-        ).hexdigest(),
+        model_sha256=model_sha256(request),
         view=assignment.view,
         layers=tuple(layers),
         places=placed.places,

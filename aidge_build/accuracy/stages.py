@@ -12,8 +12,12 @@ import numpy
 from aidge_build.accuracy.labelled import LabelledSet, fed, real
 from aidge_build.boards import Board
 from aidge_build.contract.spec import NodeView
+from aidge_build.elf import Claim, read_claims, read_image
+from aidge_build.emit import emit
+from aidge_build.emulate.model_calls import call_model, require_calls
 from aidge_build.errors import AidgeError
 from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.program import Program
 from aidge_build.reference.execution import Execution, prepare
@@ -77,6 +81,56 @@ def on_board(program: Program, board: Board, samples: LabelledSet, folder: Path,
         program.peak.peak_bytes,
         execution.code_bytes + execution.weights_bytes,
     )
+
+
+def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet) -> Stage:
+    """The linked program's own code, called for each sample. `program` is what its model must have been generated from, by the
+    name in the ELF (`claim_of`): AidgeError for a model that was generated in another way."""
+    require_calls(board)
+    claim = claim_of(elf, program.model_sha256)
+    if program.options.io != "caller" or program.options.arena != "static":
+        raise AidgeError(
+            "only a model with --io caller and --arena static can be called",
+            where=str(elf),
+            hint="leave out --elf: the model is then measured in a program of its own",
+            code="USAGE",
+        )
+    texts = b"".join(emit(program).files.values()).decode(errors="replace")
+    if f"{claim.model}_run_{claim.interface}" not in texts or claim.code not in texts:
+        raise AidgeError(
+            "its model was generated with other options, or by another version",
+            where=str(elf),
+            hint="give the options of the build; SCons and CMake do",
+            code="USAGE",
+        )
+    view = program.view
+    vectors = {name: fed(samples, name, view.tensor(name), None) for name in view.inputs}
+    rows = [
+        [view.tensor(name).to_stored(vectors[name][index]).tobytes() for name in view.inputs] for index in range(samples.count)
+    ]
+    sizes = [view.tensor(name).size_bytes for name in view.outputs]
+    found = call_model(elf, board, f"{claim.model}_run", rows, sizes)
+    outputs = {
+        name: numpy.stack([_loaded(view.tensor(name), row[place]) for row in found]) for place, name in enumerate(view.outputs)
+    }
+    return stage(elf.name, f"{elf.name} on {board.name}", view, vectors, outputs)
+
+
+def claim_of(elf: Path, model_sha256: str) -> Claim:
+    """What the linked program says of the model with this digest; AidgeError where it holds none, or two."""
+    claims = [claim for claim in read_claims(read_image(elf)) if claim.model_sha256 == model_sha256]
+    if len(claims) != 1:
+        raise AidgeError(
+            "holds this model twice" if claims else "does not hold this model",
+            where=str(elf),
+            hint="name the model that it was linked with, and the options that it was generated with",
+            code="USAGE",
+        )
+    return claims[0]
+
+
+def _loaded(tensor: Tensor, data: bytes) -> numpy.ndarray:
+    return tensor.from_stored(numpy.frombuffer(data, tensor.dtype.numpy, tensor.elements))
 
 
 def first_samples(samples: LabelledSet, count: int | None) -> LabelledSet:

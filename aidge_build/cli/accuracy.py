@@ -12,11 +12,11 @@ from pathlib import Path
 from aidge_build.accuracy.document import Judged, document, lines
 from aidge_build.accuracy.gate import verdicts
 from aidge_build.accuracy.labelled import LabelledSet, labelled_set, model_samples, shared_samples
-from aidge_build.accuracy.stages import Stage, first_samples, input_quantizations, on_board, on_host, renamed
+from aidge_build.accuracy.stages import Stage, claim_of, first_samples, input_quantizations, on_board, on_elf, on_host, renamed
 from aidge_build.accuracy.task import judged, task_of
 from aidge_build.boards import load_board
 from aidge_build.cli.outcome import Outcome
-from aidge_build.compile import build_program, import_model
+from aidge_build.compile import build_program, import_model, model_sha256
 from aidge_build.errors import EXIT_CHECK_FAILED, AidgeError
 from aidge_build.graph.view import GraphView
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, bindings, load, read_model_file
@@ -68,7 +68,14 @@ def _stages(arguments: argparse.Namespace, request: CompileRequest, view: GraphV
         stage = on_host("float", before, _renamed_inputs(samples, before), _renamed_known(known, before))
         stages.append(replace(stage, outputs=renamed(stage.outputs, view.outputs)))
     stages.append(on_host("model", view, samples, known))
-    if arguments.board:
+    if arguments.elf and not arguments.board:
+        raise AidgeError("wants a board to run on", where="--elf", hint="name it with --board", code="USAGE")
+    if arguments.elf:
+        board = load_board(arguments.board, arguments.board_path)
+        elf = Path(arguments.elf)
+        named = replace(request, name=claim_of(elf, model_sha256(request)).model)  # as its files and symbols begin with it
+        stages.append(on_elf(elf, build_program(named), board, samples))
+    elif arguments.board:
         board = load_board(arguments.board, arguments.board_path)
         with tempfile.TemporaryDirectory() as folder:
             stages.append(on_board(build_program(request), board, samples, Path(folder), arguments.flag))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from collections.abc import Sequence
 
 from aidge_build.boards import Region
 from aidge_build.emulate.block_counter import make_counter
@@ -33,6 +34,7 @@ _SYSTEM = Region("SYSTEM", 0xE0000000, 0x100000, "ram", ())
 _NEVER = 0xFFFFFFFE
 _BREAKPOINT = 7
 _PAGE = 4096
+_ARGUMENTS = (arm_const.UC_ARM_REG_R0, arm_const.UC_ARM_REG_R1, arm_const.UC_ARM_REG_R2, arm_const.UC_ARM_REG_R3)
 # RAM holds no zeros at power-up: what reads it before it writes it is found, and the stack's deepest use is seen.
 _PAINT = 0xA5
 _RETURN_INSTRUCTION = b"\x70\x47"
@@ -48,14 +50,14 @@ _ACCESS = {
 
 def run_in_unicorn(program: Program) -> RunResult:
     """Runs from the vector table to the exit; see `run_program` for the errors."""
-    machine = _Machine(program)
+    machine = Machine(program)
     try:
         return machine.run()
     finally:
         machine.release()
 
 
-class _Machine:
+class Machine:
     """A core with the board's memories, each of which is host memory that this object owns."""
 
     def __init__(self, program: Program):
@@ -68,12 +70,12 @@ class _Machine:
         self.machine = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         self.machine.ctl_set_cpu_model(_CPU_MODELS[core])
         for region in board.regions:
-            self._map(region)
-        self._map(_SYSTEM)
+            self.map(region)
+        self.map(_SYSTEM)
         self.asleep: dict[Region, int] = {region: 0 for region in board.regions if region.clock}  # with the hook that guards it
         self._map_clocks()
         self._load()
-        self.semihosting = Semihosting(program.work_folder, " ".join(program.arguments), self._read, self._write)
+        self.semihosting = Semihosting(program.work_folder, " ".join(program.arguments), self.read, self.write)
         self.fault = ""
         self.machine.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
         self.machine.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_invalid_access)
@@ -89,14 +91,8 @@ class _Machine:
             counter.count_lines(
                 self.machine, [(region.origin, region.end - 1) for region in program.board.regions if region.kind == "flash"]
             )
-        stack_pointer, entry = (int.from_bytes(self._read(self._vectors() + at, 4), "little") for at in (0, 4))
-        self.machine.reg_write(arm_const.UC_ARM_REG_SP, stack_pointer)
         try:
-            self.machine.emu_start(entry | 1, _NEVER)
-        except unicorn.UcError as error:
-            raise self._failure(self.fault or f"stops with '{error}'") from None
-        except AidgeError as error:
-            raise error.within(program.image.path) from None
+            self._execute(self._reset(), _NEVER)
         finally:
             self.semihosting.close()
         if self.semihosting.exit_code is None:
@@ -119,12 +115,55 @@ class _Machine:
             lines[0] if lines and counter.runs else None,
         )
 
+    def reach(self, address: int) -> None:
+        """Runs from the vector table until the instruction at `address` is next."""
+        self._execute(self._reset(), address)
+        self._require(address)
+
+    def call(self, function: int, words: Sequence[int], back: int) -> int:
+        """Calls a function with these words as arguments, as the procedure call standard has it; returns its r0.
+
+        `back` is where it returns to: code that it never reaches by itself.
+        """
+        stack_pointer = self.machine.reg_read(arm_const.UC_ARM_REG_SP)
+        for register, word in zip(_ARGUMENTS, words):
+            self.machine.reg_write(register, word)
+        more = words[len(_ARGUMENTS) :]
+        below = (stack_pointer - 4 * len(more)) // 8 * 8
+        if more:
+            self.write(below, b"".join(word.to_bytes(4, "little") for word in more))
+        self.machine.reg_write(arm_const.UC_ARM_REG_SP, below)
+        self.machine.reg_write(arm_const.UC_ARM_REG_LR, back | 1)
+        self._execute(function, back)
+        self._require(back)
+        self.machine.reg_write(arm_const.UC_ARM_REG_SP, stack_pointer)
+        return self.machine.reg_read(arm_const.UC_ARM_REG_R0)
+
+    def _reset(self) -> int:
+        """Loads the stack pointer of the vector table; returns the entry."""
+        stack_pointer, entry = (int.from_bytes(self.read(self._vectors() + at, 4), "little") for at in (0, 4))
+        self.machine.reg_write(arm_const.UC_ARM_REG_SP, stack_pointer)
+        return entry
+
+    def _execute(self, address: int, until: int) -> None:
+        try:
+            self.machine.emu_start(address | 1, until)
+        except unicorn.UcError as error:
+            raise self._failure(self.fault or f"stops with '{error}'") from None
+        except AidgeError as error:
+            raise error.within(self.program.image.path) from None
+
+    def _require(self, address: int) -> None:
+        if self.fault or self.machine.reg_read(arm_const.UC_ARM_REG_PC) & ~1 != address & ~1:
+            raise self._failure(self.fault or f"stops before it reaches 0x{address:08x}")
+
     def release(self) -> None:
         """Lets go of the memories now: hooks and machine refer to each other, and boards may have many megabytes."""
         self.machine = None
         self.memories.clear()
 
-    def _map(self, region: Region) -> None:
+    def map(self, region: Region) -> None:
+        """One more memory."""
         size = (region.length_bytes + _PAGE - 1) // _PAGE * _PAGE
         memory = mmap.mmap(-1, size)
         rights = unicorn.UC_PROT_READ | (unicorn.UC_PROT_EXEC if region.kind == "flash" else unicorn.UC_PROT_ALL)
@@ -159,11 +198,11 @@ class _Machine:
         """Copies the program to where the flasher would put it."""
         for section in self.program.image.sections:
             if section.content:
-                self._write(section.load_address, section.content)
+                self.write(section.load_address, section.content)
         # The board's own set-up waits for clocks and peripherals that do not exist here.
         board_init = self.program.image.symbol("board_init")
         if board_init:
-            self._write(board_init.address, _RETURN_INSTRUCTION)
+            self.write(board_init.address, _RETURN_INSTRUCTION)
 
     def _vectors(self) -> int:
         return self.program.board.region("vectors").origin
@@ -179,11 +218,13 @@ class _Machine:
             code="RUN",
         )
 
-    def _read(self, address: int, size: int) -> bytes:
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes of a memory."""
         memory, offset = self._place(address, size)
         return memory[offset : offset + size]
 
-    def _write(self, address: int, content: bytes) -> None:
+    def write(self, address: int, content: bytes) -> None:
+        """Puts bytes into a memory, flash as well."""
         memory, offset = self._place(address, len(content))
         memory[offset : offset + len(content)] = content
 
@@ -220,5 +261,5 @@ class _Machine:
         low, high = self.program.stack()
         if high == low:
             return None
-        stack = self._read(low, high - low)
+        stack = self.read(low, high - low)
         return high - low - (len(stack) - len(stack.lstrip(bytes([_PAINT]))))

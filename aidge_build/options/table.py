@@ -304,6 +304,13 @@ ACCURACY = Group(
             default="auto",
         ),
         Option("output", "the output that labels are about (default: the first)", metavar="NAME"),
+        Option(
+            "elf",
+            "a linked program with the model: its own code is called, on boards that Unicorn emulates",
+            "file",
+            metavar="ELF",
+            instead={CMAKE: "a target of your own that calls `aidge-build accuracy --elf`"},
+        ),
         Option("samples", "only the first N samples", "number", metavar="N"),
         Option("min-top1", "fail when a smaller part of the answers is right, e.g. 0.97", "decimal", metavar="SHARE"),
         Option("max-loss", "fail when top-1 is further below that of --float, e.g. 0.005", "decimal", metavar="SHARE"),

@@ -93,6 +93,7 @@ ACCURACY_OPTIONS = {
     "calibration": ("--calibration", "file", ()),
     "task": ("--task", "word", ("auto", "classes", "scores", "anomaly", "regression")),
     "output": ("--output", "word", ()),
+    "elf": ("--elf", "file", ()),
     "samples": ("--samples", "number", ()),
     "min_top1": ("--min-top1", "decimal", ()),
     "max_loss": ("--max-loss", "decimal", ()),
@@ -227,7 +228,8 @@ def aidge_budget(env, elf, max_stack=None, max_flash=None, max_instructions=None
 def aidge_accuracy(env, model, labels, board=None, **options):
     """Measures the model on the samples of `labels`: writes `<name>.accuracy.json`, and fails where a limit is broken.
 
-    `model` is what AidgeModel returned, or a program with one model: that is then not linked before the limits are kept. `board`
+    `model` is what AidgeModel returned, or a program with one model: that is then not linked before the limits are kept. With
+    elf= it is the other way round: the program is linked, and the code in it is what is measured. `board`
     is emulated (default: the model's; without one only the host computes). The other options are those of `aidge-build accuracy`,
     by the names in ACCURACY_OPTIONS. Returns the file's node.
     """
@@ -238,6 +240,10 @@ def aidge_accuracy(env, model, labels, board=None, **options):
     if len(plans) != 1:
         found = f"{len(plans)} models among the sources of {programs[0]}" if programs else "no model"
         raise SCons.Errors.UserError(f"AidgeAccuracy: there are {found}; give it what AidgeModel returned")
+    if programs and options.get("elf"):
+        raise SCons.Errors.UserError(
+            "AidgeAccuracy: a program waits for the figures, or they are its own: elf= goes with what AidgeModel returned"
+        )
     plan = plans[0]
     attributes = plan.attributes
     words = [word for word in attributes.aidge_arguments if not word.startswith("--name=")]
@@ -245,8 +251,8 @@ def aidge_accuracy(env, model, labels, board=None, **options):
         words = [word for word in words if not word.startswith(("--board=", "--cpu=", "--fpu="))] + [f"--board={board}"]
     for name, (option, kind, _) in ACCURACY_OPTIONS.items():
         words += [option + "=" + word for word in _option_words(env, name, kind, options.get(name))]
-    samples = env.File(labels)
-    read = [env.File(options[name]) for name, (_, kind, _) in ACCURACY_OPTIONS.items() if kind == "file" and options.get(name)]
+    samples = _file(env, labels)
+    read = [_file(env, options[name]) for name, (_, kind, _) in ACCURACY_OPTIONS.items() if kind == "file" and options.get(name)]
     action = SCons.Action.Action(_accuracy, generator=True, cmdstr="$AIDGEACCURACYCOMSTR")
     target = plan.dir.File(plan.name[: -len(".plan.json")] + ".accuracy.json")
     target.attributes.aidge_accuracy = [*words, "--labels=" + _path(samples)]  # before the step, which is asked for its command

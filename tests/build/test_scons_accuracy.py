@@ -79,9 +79,22 @@ def test_another_limit_is_checked_anew(firmware):
     assert firmware.scons().exit_code != 0
 
 
+def test_a_program_is_measured_after_its_link_where_it_is_named_as_elf(firmware):
+    firmware.sconstruct(
+        OF_MODEL.replace("env.AidgeAccuracy(kws, 'test.npz', float='float.onnx', min_top1=0.9, max_loss=0)\n", "")
+        + "env.AidgeAccuracy(kws, 'test.npz', elf=app)\n"
+    )
+    steps = firmware.build()
+    assert steps.index("LINK app.elf") < steps.index("ACCURACY kws.accuracy.json")
+    assert words(firmware)["--elf"] == ["app.elf"]
+    firmware.write("main.c", firmware.read("main.c").replace("== 1", "== 1 && 1"))
+    assert firmware.build()[-1] == "ACCURACY kws.accuracy.json"
+
+
 @pytest.mark.parametrize(
     "call, words",
     [
+        ("app = env.Program('app.elf', ['main.c', kws])\nenv.AidgeAccuracy(app, 'test.npz', elf=app)", "elf= goes with what"),
         ("env.AidgeAccuracy(kws, 'test.npz', min_top=0.9)", "AidgeAccuracy has no option 'min_top'; did you mean 'min_top1'?"),
         (
             "env.AidgeAccuracy(env.Program('other.elf', 'main.c'), 'test.npz')",

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.elf import read_claims, read_image
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler
@@ -59,6 +60,63 @@ def test_images_that_calibration_saw_are_counted(tmp_path):
 
 def test_the_first_samples_alone_are_measured_when_they_are_asked_for():
     assert accuracy("--samples", "20", "--json").json["stages"][0]["top1"]["count"] == 20
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory) -> Path:
+    """The digits network, linked for the STM32F7 with a main that reads its input from a file."""
+    folder = tmp_path_factory.mktemp("linked")
+    numpy.savez(folder / "io.npz", x=numpy.zeros((1, 1, 1, 8, 8), numpy.int8))
+    words = ("verify", MODEL, "--board", "stm32f7", "--io-data", folder / "io.npz", "--keep", folder)
+    assert aidge_build(*words).exit_code == 0
+    return folder / "model.elf"
+
+
+@needs_cross_compiler
+def test_the_code_in_a_linked_program_is_called_with_every_image(program):
+    done = accuracy("--board", "stm32f7", "--elf", program, "--samples", "60", "--json")
+    host, linked = done.json["stages"]
+    assert (linked["name"], linked["where"]) == ("model.elf", "model.elf on stm32f7")
+    assert linked["same_answers"] == 60 and done.json["differing_values"] == 0 and linked["top1"] == host["top1"]
+
+
+@needs_cross_compiler
+def test_a_program_whose_weights_were_changed_answers_otherwise(program, tmp_path):
+    """What is measured is the program: a digest that is believed would not see it."""
+    image = read_image(program)
+    (claim,) = read_claims(image)
+    of_classifier = [image.symbol(name) for name in claim.weights if "classifier" in name]
+    symbol = max(of_classifier, key=lambda symbol: symbol.size_bytes)
+    section = next(one for one in image.sections if one.name == symbol.section)
+    offset = program.read_bytes().index(section.content[symbol.address - section.address :][: symbol.size_bytes])
+    data = bytearray(program.read_bytes())
+    for place in range(offset, offset + symbol.size_bytes, 4):
+        data[place] ^= 0x20
+    (tmp_path / "model.elf").write_bytes(data)
+    done = accuracy("--board", "stm32f7", "--elf", tmp_path / "model.elf", "--samples", "30")
+    assert done.exit_code == 1 and "values of the firmware are not those of the host" in done.stdout
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ((), "--elf: wants a board to run on"),
+        (("--board", "stm32f7", "--optimize", "speed"), "its model was generated with other options"),
+        (("--board", "stm32f7", "--io", "arena"), "only a model with --io caller and --arena static can be called"),
+        (("--board", "mps3-an547"), "functions of a linked program can only be called in Unicorn"),
+    ],
+)
+def test_a_program_that_cannot_be_called_is_refused(program, words, message):
+    done = accuracy("--elf", program, "--samples", "1", *words)
+    assert done.exit_code == 2 and message in done.stderr and done.stderr.count("\n") == 1
+
+
+@needs_cross_compiler
+def test_a_program_with_another_model_is_refused(program, regression):
+    path, labels = regression
+    done = aidge_build("accuracy", path, "--labels", labels, "--board", "stm32f7", "--elf", program)
+    assert done.exit_code == 2 and "does not hold this model" in done.stderr
 
 
 @pytest.fixture

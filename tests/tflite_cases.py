@@ -246,6 +246,24 @@ def _transposed(given, made, weights, how) -> Graph:
     return graph
 
 
+@case("CONV_2D in blocks")
+def _blocks_around() -> Graph:
+    """A dilated convolution as older converters write it: 5 x 7 pixels, taps 2 rows and 3 columns apart, SAME pads."""
+    graph = Graph()
+    blocks = graph.constant(numpy.array([2, 3], numpy.int32))
+    pads = graph.constant(numpy.array([[2, 3], [3, 5]], numpy.int32))
+    crops = graph.constant(numpy.array([[0, 1], [0, 2]], numpy.int32))
+    weights = graph.constant(numbers("blocks", (3, 3, 3, 2)), scale=0.01)
+    scale = numpy.float32(0.05) * numpy.float32(0.01)
+    bias = graph.constant(numbers("blocks bias", 3, -900, 900, numpy.int32), scale=scale)
+    apart, folded = graph.tensor((6, 5, 5, 2), **Q), graph.tensor((6, 3, 3, 3), **WIDE)
+    graph.node("SPACE_TO_BATCH_ND", [graph.input((1, 5, 7, 2), **Q), blocks, pads], [apart])
+    options = (0, "int8", 1), (1, "int32", 1), (2, "int32", 1), (3, "int8", 0)
+    graph.node("CONV_2D", [apart, weights, bias], [folded], 1, *options)
+    graph.node("BATCH_TO_SPACE_ND", [folded, blocks, crops], [graph.output((1, 5, 7, 3), **WIDE)])
+    return graph
+
+
 @case("FULLY_CONNECTED hybrid")
 def _hybrid() -> Graph:
     weights = numbers("hybrid", (5, 12)), {"scale": 0.01}

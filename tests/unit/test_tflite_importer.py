@@ -12,13 +12,18 @@ import pytest
 from aidge_build.cli import main
 from aidge_build.errors import AidgeError
 from aidge_build.importers.formats import import_file
+from aidge_build.importers.tflite.dilation import spread_convolutions
 from aidge_build.importers.tflite.importer import import_tflite
+from aidge_build.importers.tflite.order import file_order
 from aidge_build.importers.tflite.registry import pieces
+from aidge_build.importers.tflite.values import Value, value_of
 from aidge_build.operators import builtin_operators
 from aidge_build.recipes import simplify
 from aidge_build.reference.execution import prepare
+from aidge_build.tflite_format import read_tflite
 from aidge_build.verify.vectors import model_inputs, read_npz, reference_outputs
 from tests.shared import MLPERF_TINY, shared, vectors
+from tests.tflite_cases import CASES, GRAPHS
 from tests.tflite_files import Graph, write
 
 CLAMPED = (0, "int8", 0), (1, "int32", 1), (2, "int32", 1), (3, "int8", 1)  # SAME, strides 1, RELU
@@ -128,3 +133,32 @@ def test_the_page_lists_the_operators_that_are_registered():
     page = (Path(__file__).resolve().parents[2] / "docs" / "tflite.md").read_text()
     listed = page.partition("<!-- operators: begin -->")[2].partition("<!-- operators: end -->")[0]
     assert sorted(re.findall(r"`([A-Z0-9_]+)`", listed)) == sorted(pieces())
+
+
+def test_blocks_around_a_convolution_become_its_dilation():
+    view = import_tflite(CASES["CONV_2D in blocks"](), "m.tflite")[0]
+    (node,) = view.nodes
+    assert (node.type, node.operator.window.dilations) == ("Conv2D", (2, 3))
+    assert (node.operator.window.pads_begin, node.operator.window.pads_end) == ((2, 3), (2, 3))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda graph: graph.outputs.append(6),
+        lambda graph: graph.nodes[1].update(options=((0, "int8", 0), (1, "int32", 1), (2, "int32", 1))),
+        lambda graph: graph.tensors[6].update(scales=[0.3]),
+        lambda graph: graph.tensors[2].update(data=numpy.array([[0, 1], [4, 0]], numpy.int32)),
+    ],
+    ids=["the blocks are read, too", "the convolution has pads", "the scale changes", "more is cut off than padded"],
+)
+def test_blocks_stay_where_they_mean_something_else(change):
+    graph = GRAPHS["CONV_2D in blocks"]()
+    change(graph)
+    found = read_tflite(write(graph)).subgraphs[0]
+
+    def value(index: int) -> Value:
+        return value_of(found.tensors[index], "", file_order(len(found.tensors[index].dims)))
+
+    kept, spreads = spread_convolutions(found.operators, found.outputs, value)
+    assert len(kept) == 3 and not spreads

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import replace
 
 from aidge_build.errors import AidgeError, located
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, graph_view
 from aidge_build.importers.folding import strange_numbers
+from aidge_build.importers.tflite.dilation import Spread, spread_convolutions
 from aidge_build.importers.tflite.draft import Draft
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Order, Orders, file_order, stored_as_in_file
@@ -65,22 +67,20 @@ class _Import:
         self._graph, self._signature, self._name = graph, signature, name
         self._draft = Draft()
         self._values: dict[int, Value] = {}
+        self._tensors: dict[int, Value] = {}
         self._produced: set[int] = set()
+        self._operators = graph.operators
+        self._spreads: Mapping[int, Spread] = {}
 
     def graph(self) -> GraphView:
         self._refuse_unsupported()
         self._refuse_two_names()
+        self._operators, self._spreads = spread_convolutions(self._operators, self._graph.outputs, self._in_file)
         names, orders = self._names(), self._orders()
-        self._tensors = {}
         inputs = []
-        touched = {
-            *self._graph.inputs,
-            *self._graph.outputs,
-            *(index for one in self._graph.operators for index in _touched(one)),
-        }
+        touched = {*self._graph.inputs, *self._graph.outputs, *(index for one in self._operators for index in _touched(one))}
         for index in sorted(touched):
-            tensor = self._graph.tensors[index]
-            value = value_of(tensor, names[index], orders[index])
+            value = value_of(self._graph.tensors[index], names[index], orders[index])
             self._tensors[index] = value
             if value.is_constant and index not in self._graph.inputs and index not in self._produced:
                 self._values[index] = value
@@ -153,20 +153,27 @@ class _Import:
     def _orders(self) -> list[Order]:
         """The order of axes of each tensor; constants take that of their reader."""
         orders = Orders([len(tensor.dims) for tensor in self._graph.tensors])
-        for operator in self._graph.operators:
+        for operator in self._operators:
             computed = [index for index in _touched(operator) if self._is_computed(index)]
             orders.add(pieces()[operator.type].wants, computed)
         return orders.solved()
+
+    def _in_file(self, index: int) -> Value:
+        """What the file says about a tensor; elements of one that is computed count for nothing."""
+        tensor = self._graph.tensors[index]
+        value = value_of(tensor, tensor.name, file_order(len(tensor.dims)))
+        return replace(value, data=None) if self._is_computed(index) else value
 
     def _is_computed(self, index: int) -> bool:
         return self._graph.tensors[index].raw is None or index in self._produced or index in self._graph.inputs
 
     def _add_nodes(self) -> None:
-        for operator in self._graph.operators:
+        for operator in self._operators:
             with located(operator.where()):
                 for index in operator.outputs:
                     self._values[index] = replace(self._tensors[index], data=None)
-                TfliteNode(operator, pieces()[operator.type], self._values, self._draft).add()
+                spread = self._spreads.get(operator.index)
+                TfliteNode(operator, pieces()[operator.type], self._values, self._draft, spread).add()
                 for index in operator.outputs:
                     self._check_output(self._values[index])
 

@@ -14,6 +14,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import constant
+from aidge_build.importers.tflite.dilation import Spread
 from aidge_build.importers.tflite.draft import Draft, Result
 from aidge_build.importers.tflite.order import Order, Wants, channels_first, file_order, moves_long_axes
 from aidge_build.importers.tflite.registry import Piece
@@ -29,8 +30,10 @@ from aidge_build.tflite_format import TfliteOperator
 class TfliteNode:
     """One node. All methods raise AidgeError with a reason; dims, axes and `Value`s count as in the file."""
 
-    def __init__(self, operator: TfliteOperator, piece: Piece, values: dict[int, Value], draft: Draft):
-        self.operator = operator
+    def __init__(
+        self, operator: TfliteOperator, piece: Piece, values: dict[int, Value], draft: Draft, spread: Spread | None = None
+    ):
+        self.operator, self.spread = operator, spread
         self.name = operator.name
         self._piece, self._values, self._draft = piece, values, draft
 

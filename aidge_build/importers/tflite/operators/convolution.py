@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from aidge_build.importers.tflite.linear import activation, form_of, parameters, read_data, write_layer
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants
@@ -28,6 +30,9 @@ def _convolution(source: TfliteNode, channel_axis: int, order: tuple[int, ...], 
     strides, dilations = (options["stride_h"], options["stride_w"]), (options["dilation_h"], options["dilation_w"])
     weights = weights.transpose(order)
     window = window_of(source, dims[1:3], weights.shape[2:], strides, dilations)
+    if source.spread is not None:
+        spread = source.spread
+        window = replace(window, dilations=spread.dilations, pads_begin=spread.pads_begin, pads_end=spread.pads_end)
     depthwise = groups > 1 and groups == dims[3] == weights.shape[0]
     operator = Conv(window=window, groups=groups, depthwise=depthwise, **activation(source))
     form = form_of(data, source.input(1), source.output())

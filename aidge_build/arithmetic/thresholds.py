@@ -202,20 +202,21 @@ def rounding_constant(zero_point: int, shift: int) -> int:
     return (zero_point << shift) + (1 << shift >> 1)
 
 
-def high_form(stairs: Staircase, shift: int, scale: int = 256) -> HighForm:
-    """Multipliers for accumulators that carry fraction bits, so that the offset moves the line by a fraction of a step."""
+def high_form(stairs: Staircase, shift: int, scale: int = 256, added: int = 0) -> HighForm:
+    """Multipliers for accumulators that carry fraction bits, so that the offset moves the line by a fraction of a step. The form
+    gives y + `added`, for y before it is limited to int8."""
     count = len(stairs.low)
     found, offsets = numpy.zeros(count, numpy.int64), numpy.zeros(count, numpy.int64)
     with numpy.errstate(divide="ignore", over="ignore"):
-        exact = (stairs.zero_point + 0.5) / stairs.multipliers.astype(numpy.float64) * scale
+        exact = (stairs.zero_point + added + 0.5) / stairs.multipliers.astype(numpy.float64) * scale
     near = numpy.flatnonzero(numpy.abs(exact) < 1 << 31)
     part = stairs.of(near)
     offsets[near] = numpy.rint(exact[near]).astype(numpy.int64)
     scaled = scale * part.steps + offsets[near, None]
-    found[near] = _multipliers(scaled, scaled - scale, (LEVELS << shift) << 32, part)
+    found[near] = _multipliers(scaled, scaled - scale, (LEVELS + added << shift) << 32, part)
     open_channels = near[found[near] == _NONE]
     if len(open_channels):
-        multipliers, lowest, highest = _room(stairs, open_channels, scale, shift)
+        multipliers, lowest, highest = _room(stairs, open_channels, scale, shift, added)
         first, last = -(-lowest // multipliers), highest // multipliers
         is_hit = (lowest <= highest) & (first <= last)
         found[open_channels[is_hit]], offsets[open_channels[is_hit]] = multipliers[is_hit], ((first + last) >> 1)[is_hit]
@@ -225,7 +226,7 @@ def high_form(stairs: Staircase, shift: int, scale: int = 256) -> HighForm:
 
 
 def _room(
-    stairs: Staircase, channels: numpy.ndarray, scale: int, shift: int
+    stairs: Staircase, channels: numpy.ndarray, scale: int, shift: int, added: int = 0
 ) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
     """(m, lowest, highest) of each of `channels`: with this m the line scale * acc * m + move is right from lowest to highest.
 
@@ -236,7 +237,7 @@ def _room(
     rooms = []
     for more in (0, 1):
         multipliers = numpy.clip(wanted + more, 1, MOST_MULTIPLIER).astype(numpy.int64)
-        bounds, slopes = (LEVELS << shift) << 32, scale * multipliers[:, None]
+        bounds, slopes = (LEVELS + added << shift) << 32, scale * multipliers[:, None]
         lowest = numpy.where(part.counts_at, bounds - part.steps * slopes, -_FAR).max(axis=1)
         highest = numpy.where(part.counts_before, bounds - (part.steps - 1) * slopes, _FAR).min(axis=1) - 1
         rooms.append((multipliers, lowest, highest))

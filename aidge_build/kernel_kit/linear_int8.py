@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy
 
@@ -16,6 +17,7 @@ from aidge_build.kernel_kit.linear import linear_constants
 
 INT8 = (-128, 127)
 SHIFTS = (4, 6, 2, 8)  # of the integer form, in order of preference: few, so that few texts differ
+ABOVE = 128  # makes levels unsigned
 HIGH_SHIFT = 8  # what accumulators that carry 8 fraction bits are shifted more
 SMALLEST_DIVIDED = 2.0**-100
 MOST_UNIT = 128  # of weights that are multiples of it
@@ -66,6 +68,10 @@ class Linear:
 
     def staircase(self) -> Staircase:
         """The accumulators of each channel at which the output changes, before the clamp."""
+        return self._staircase
+
+    @cached_property
+    def _staircase(self) -> Staircase:
         return staircase(self.factors, self.zero_point, self.low, self.high, self.fractions, self.unit)
 
     def in_fine_units(self) -> Linear:
@@ -135,11 +141,11 @@ def fits_fraction(linear: Linear, scale: int = 256) -> numpy.ndarray:
 @dataclass(frozen=True, eq=False)
 class IntegerForm:
     """The integer requantization at one shift, as far as it is proved (multiplier 0: not proved): `low` for accumulators as
-    they are, `high` for accumulators with 8 fraction bits."""
+    they are, `high` for accumulators with 8 fraction bits (of `word_forms` also as they are)."""
 
     shift: int
     low: LowForm
-    high: HighForm
+    high: LowForm | HighForm
 
 
 def integer_forms(
@@ -156,6 +162,30 @@ def integer_forms(
             replace(lows, multipliers=numpy.where(free, lows.multipliers, 0)),
             replace(highs, multipliers=numpy.where(free, highs.multipliers, 0)),
         )
+
+
+def word_forms(linear: Linear, is_packed: bool) -> Iterator[IntegerForm]:
+    """One candidate for each shift of what goes to halves of words, which hold y + ABOVE before it is limited to int8: `low`, at
+    shift 0, for accumulators that go to the lower halves, `high` for the others, with 8 fraction bits if `is_packed`, or as they
+    are. Only channels in which nothing leaves 16 bits."""
+    stairs, free = linear.staircase(), linear.free_of_clamp
+    lower = _in_halves(linear, low_form(stairs, 0), 0, free)
+    for shift in SHIFTS:
+        upper: LowForm | HighForm = low_form(stairs, shift)
+        if is_packed:
+            upper = high_form(stairs, shift + HIGH_SHIFT, added=ABOVE)
+        yield IntegerForm(shift, lower, _in_halves(linear, upper, shift + HIGH_SHIFT * is_packed, free))
+
+
+def _in_halves(linear: Linear, form: LowForm | HighForm, shift: int, free: numpy.ndarray):
+    """The form of y + ABOVE, as far as its lines stay within 16 bits at the ends of the range; they rise in between."""
+    if isinstance(form, LowForm):
+        form = replace(form, constants=form.constants + (ABOVE << shift))
+        ends = [((end + form.extras) * form.multipliers >> 32) + form.constants for end in (linear.low, linear.high)]
+    else:
+        ends = [(256 * end + form.offsets) * form.multipliers >> 32 for end in (linear.low, linear.high)]
+    fits = (ends[0] >> shift >= -(1 << 15)) & (ends[1] >> shift < 1 << 15)
+    return replace(form, multipliers=numpy.where(fits & free, form.multipliers, 0))
 
 
 def fine_form(linear: Linear) -> IntegerForm:

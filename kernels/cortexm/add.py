@@ -44,8 +44,8 @@ def routine(bits: int, is_limited: bool) -> tuple[str, str]:
     code("beq 2f")
     code.label(1, "16 elements")
     for word in range(WORDS):
-        code(f"ldr {{a}}, [{{first}}, #{4 * word}]")
-        code(f"ldr {{b}}, [{{second}}, #{4 * word}]")
+        code("ldr {a}, [{first}], #4")
+        code("ldr {b}, [{second}], #4")
         code("and {odd_a}, {a}, {mask}", "256 * bytes 1 and 3")
         code("and {odd_b}, {b}, {mask}")
         code("and {a}, {mask}, {a}, lsl #8", "256 * bytes 0 and 2")
@@ -71,9 +71,9 @@ def routine(bits: int, is_limited: bool) -> tuple[str, str]:
             _limit(code)
         if bits == 16 or is_limited:
             code("eor {a}, {a}, #0x80808080")
-            code(f"str {{a}}, [{{output}}, #{4 * word}]")
-    for register in ("first", "second", "output"):
-        code(f"adds {{{register}}}, {{{register}}}, #{4 * WORDS}")
+            code("str {a}, [{output}], #4" if bits == 16 else f"str {{a}}, [{{output}}, #{4 * word}]")
+    if bits != 16:
+        code(f"adds {{output}}, {{output}}, #{4 * WORDS}")
     code("cmp {first}, {end}")
     code("bne 1b")
     code.label(2, "the elements left over")

@@ -18,10 +18,16 @@
  * Wide: a word per channel, a halfword per tap.
  * Form 0: multipliers of odd channels are divided by 256 if packed. Where biases have fractions, two words are in front of the
  *   multipliers: what is added to 256 times the sum of each even channel; all multipliers are then divided by 256.
+ * Where levels leave as words, channels 1 and 2 of a group have changed places; form 1 gives levels + 128, for sums 0 and 2 without
+ *   a shift; and wide sums have a constant each, two behind the two multipliers.
  * Form 1: the generator has proved that hi32(sum * multiplier) (+ constant), shifted right, equals the float formula for every
  *   possible sum.
  */
 enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
+
+/* What the C versions know of a stream: two weights in a halfword; fractions of the biases of even channels stand before the
+ * multipliers of form 0; levels leave as words. */
+enum { AIDGE_CORTEXM_PACKED = 1, AIDGE_CORTEXM_FRACTIONS = 2, AIDGE_CORTEXM_WORDS = 4 };
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
@@ -167,17 +173,22 @@ typedef struct {
 
 /*
  * The stored values of a group of channels from their sums; `group` points behind its weights. Returns the end of the group.
- * packed: 2 where the fractions of the biases of even channels stand before the multipliers of form 0.
+ * packed: AIDGE_CORTEXM_PACKED and others.
  */
 AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uint32_t sum1, uint32_t sum2, uint32_t sum3,
                                                               const int32_t *group, int8_t *output, const int32_t *head,
                                                               int32_t packed, int32_t shift, int32_t form)
 {
     const int32_t whole = (form == 2) || (form < -2) ? 4 : 0; /* words before the multipliers, which are whole */
-    const int32_t floats = whole != 0 ? 8 : (form == -2) && (packed < 2) ? 6 : 4;
-    const int32_t integers = form == -4 ? 8 : 6;
+    const int32_t is_packed = packed & AIDGE_CORTEXM_PACKED;
+    const int32_t words = packed & AIDGE_CORTEXM_WORDS;
+    const int32_t own = (words != 0) && (is_packed == 0); /* constants of odd sums */
+    const int32_t integers = (form == -4) || (own != 0) ? 8 : 6;
+    const int32_t floats = whole != 0 ? 8 : (form == -2) && ((packed & AIDGE_CORTEXM_FRACTIONS) == 0) ? integers : 4;
+    int8_t *second;
+    int8_t *third;
     int32_t is_proved = (int32_t)(form == 1);
-    if (packed != 0) {
+    if (is_packed != 0) {
         sum1 -= sum0;
         sum3 -= sum2;
     }
@@ -185,25 +196,31 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
         is_proved = *group & 1;
         output += *group++ >> 1;
     }
+    second = output + (words != 0 ? 2 : 1);
+    third = output + (words != 0 ? 1 : 2);
     if (is_proved != 0) {
-        const int32_t high_shift = packed != 0 ? shift + 8 : shift;
-        output[0] = aidge_cortexm_proved((int32_t)sum0, group[0], group[2], shift);
-        output[1] = aidge_cortexm_proved((int32_t)sum1, group[1], packed != 0 ? 0 : group[2], high_shift);
-        output[2] = aidge_cortexm_proved((int32_t)sum2, group[3], group[5], shift);
-        output[3] = aidge_cortexm_proved((int32_t)sum3, group[4], packed != 0 ? 0 : group[5], high_shift);
+        const int32_t high_shift = is_packed != 0 ? shift + 8 : shift;
+        const int32_t low_shift = words != 0 ? 0 : shift;
+        const int32_t low_above = words != 0 ? 128 : 0; /* is in the constants */
+        const int32_t high_above = words != 0 ? 128 << high_shift : 0;
+        const int32_t *next = group + 3 + own;
+        output[0] = aidge_cortexm_proved((int32_t)sum0, group[0], group[2] - low_above, low_shift);
+        *second = aidge_cortexm_proved((int32_t)sum1, group[1], (is_packed != 0 ? 0 : group[2 + own]) - high_above, high_shift);
+        *third = aidge_cortexm_proved((int32_t)sum2, next[0], next[2] - low_above, low_shift);
+        output[3] = aidge_cortexm_proved((int32_t)sum3, next[1], (is_packed != 0 ? 0 : next[2 + own]) - high_above, high_shift);
         return group + integers;
     }
-    if ((whole != 0) && (packed != 0)) {
+    if ((whole != 0) && (is_packed != 0)) {
         sum1 = (uint32_t)((int32_t)sum1 >> 8);
         sum3 = (uint32_t)((int32_t)sum3 >> 8);
     }
-    if (packed > 1) {
+    if ((packed & AIDGE_CORTEXM_FRACTIONS) != 0) {
         sum0 = (sum0 << 8) + (uint32_t)*group++;
         sum2 = (sum2 << 8) + (uint32_t)*group++;
     }
     output[0] = aidge_cortexm_rounded((int32_t)sum0, group[whole], head);
-    output[1] = aidge_cortexm_rounded((int32_t)sum1, group[whole + 1], head);
-    output[2] = aidge_cortexm_rounded((int32_t)sum2, group[whole + 2], head);
+    *second = aidge_cortexm_rounded((int32_t)sum1, group[whole + 1], head);
+    *third = aidge_cortexm_rounded((int32_t)sum2, group[whole + 2], head);
     output[3] = aidge_cortexm_rounded((int32_t)sum3, group[whole + 3], head);
     return group + floats;
 }
@@ -222,7 +239,7 @@ static const int32_t *aidge_cortexm_group(const uint32_t *column, const aidge_co
     group += 4;
     for (pair = 0; pair < pairs; pair++) {
         const uint32_t x = column[taps->taps[tap]];
-        if (packed != 0) {
+        if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
             const uint32_t w0 = (uint32_t)group[0];
             const uint32_t w1 = (uint32_t)group[1];
             sum1 = aidge_cortexm_dot(w0, x, sum1);

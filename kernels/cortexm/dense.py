@@ -169,13 +169,14 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
         for pixel in pixels:
             for channel in (1, 3):
                 code(f"sub {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel - 1}}}")
-    if "b" in pixels:
+    if "b" in pixels and not _stores_late(stream):
         code.get("{column}, {w1}", "output")
     rounded_form = _float_form if stream.has_fpu else _near_form
+    integer_form = _word_form if stream.leaves_words else _integer_form
     if not stream.is_stated:
         target = "column" if "b" in pixels else "w1"
         if stream.form:
-            _integer_form(code, stream, pixels, target)
+            integer_form(code, stream, pixels, target)
         else:
             rounded_form(code, stream, pixels, target)
             code(f"add {{{target}}}, {{{target}}}, #4")
@@ -187,11 +188,11 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     code(f"add {{column}}, {{{'column' if 'b' in pixels else 'w1'}}}, {{x0}}", "where pixel 0 goes")
     code("bcs 5f")
     rounded_form(code, stream, pixels)
-    if stream.form == EVEN and stream.has_fpu and not stream.has_fractions:
-        code("adds {stream}, {stream}, #8")
+    if stream.form == EVEN and stream.has_fpu and stream.padding:
+        code(f"adds {{stream}}, {{stream}}, #{stream.padding}")
     code("b 6f")
     code.label(5, "integers, proved equal for every sum")
-    _integer_form(code, stream, pixels)
+    integer_form(code, stream, pixels)
     if stream.form == EVEN and not stream.has_fpu:
         code("adds {stream}, {stream}, #8")
     code.label(6)
@@ -204,41 +205,68 @@ def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "colum
             for channel in (0, 2):
                 code(f"add {{{pixel}{channel}}}, {{x{channel // 2}}}, {{{pixel}{channel}}}, lsl #8")
     code("vldmia {stream}!, {{s4-s7}}")
-    if not stream.sums_round:
-        code.get("{w0}", "zero", "zero point + 128, twice")
-    rounding = "vadd.f32 s{0}, s{0}, s14" if stream.sums_round else "vcvtr.s32.f32 s{0}, s{0}"
+    code.get("{w0}", "zero", "ROUNDING and zero point + 128" if stream.sums_round else "zero point + 128, twice")
     for pixel in pixels:
-        code(f"vmov s0, s1, {{{pixel}0}}, {{{pixel}1}}")
-        code(f"vmov s2, s3, {{{pixel}2}}, {{{pixel}3}}")
-        for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", rounding):
-            for channel in range(4):
-                code(operation.format(channel, channel + 4))
-        code(f"vmov {{{pixel}0}}, {{{pixel}1}}, s0, s1")
-        code(f"vmov {{{pixel}2}}, {{{pixel}3}}, s2, s3")
-        if not stream.is_packed and not stream.sums_round:
-            for channel in range(4):
-                code(f"ssat {{{pixel}{channel}}}, #16, {{{pixel}{channel}}}")
-        for channel in (0, 1):
-            code(f"pkhbt {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel + 2}}}, lsl #16")
+        (_sum_levels if stream.sums_round else _round_levels)(code, pixel, stream.is_packed)
+        halves = [(f"{{{pixel}{low}}}", f"{{{pixel}{high}}}") for low, high in _halves(stream)]
+        for low, high in halves:
+            code(f"pkhbt {low}, {low}, {high}, lsl #16")
             if not stream.sums_round:
-                code(f"qadd16 {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{w0}}")
-            code(f"usat16 {{{pixel}{channel}}}, #8, {{{pixel}{channel}}}")
+                code(f"qadd16 {low}, {low}, {{w0}}")
+            code(f"usat16 {low}, #8, {low}")
         if stream.is_clamped:
-            _clamp(code, pixel)
-        code(f"orr {{{pixel}0}}, {{{pixel}0}}, {{{pixel}1}}, lsl #8")
-        code(f"eor {{{pixel}0}}, {{{pixel}0}}, #0x80808080")
+            _clamp(code, [low for low, _ in halves], halves[0][1])
+        _join(code, stream, pixel)
         code(f"str {{{pixel}0}}, [{{{target}}}{', {w1}' if pixel == 'b' else ''}]")
 
 
-def _clamp(code: Routine, pixel: str) -> None:
+def _sum_levels(code: Routine, pixel: str, _is_packed: bool) -> None:
+    """Sums of a pixel become levels + zero point + 128 in the lower halves: rounded products are added to what w0 holds."""
+    for first in (0, 2):
+        values = f"{{{pixel}{first}}}, {{{pixel}{first + 1}}}"
+        code(f"vmov s0, s1, {values}")
+        code("vmov s2, s3, {w0}, {w0}")
+        for channel in (0, 1):
+            code(f"vcvt.f32.s32 s{channel}, s{channel}")
+        for channel in (0, 1):
+            code(f"vmla.f32 s{channel + 2}, s{channel}, s{first + channel + 4}")
+        code(f"vmov {values}, s2, s3")
+
+
+def _round_levels(code: Routine, pixel: str, is_packed: bool) -> None:
+    """Sums of a pixel become levels in the lower halves, limited to these."""
+    code(f"vmov s0, s1, {{{pixel}0}}, {{{pixel}1}}")
+    code(f"vmov s2, s3, {{{pixel}2}}, {{{pixel}3}}")
+    for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vcvtr.s32.f32 s{0}, s{0}"):
+        for channel in range(4):
+            code(operation.format(channel, channel + 4))
+    code(f"vmov {{{pixel}0}}, {{{pixel}1}}, s0, s1")
+    code(f"vmov {{{pixel}2}}, {{{pixel}3}}, s2, s3")
+    if not is_packed:
+        for channel in range(4):
+            code(f"ssat {{{pixel}{channel}}}, #16, {{{pixel}{channel}}}")
+
+
+def _halves(stream: Stream) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The registers of levels that become halves of the first of them."""
+    return ((0, 1), (2, 3)) if stream.leaves_words else ((0, 2), (1, 3))
+
+
+def _join(code: Routine, stream: Stream, pixel: str) -> None:
+    """Levels + 128 of two registers, as bytes in both halves, become a word of levels in the first."""
+    (first, _), (second, _) = _halves(stream)
+    code(f"orr {{{pixel}{first}}}, {{{pixel}{first}}}, {{{pixel}{second}}}, lsl #8")
+    code(f"eor {{{pixel}{first}}}, {{{pixel}{first}}}, #0x80808080")
+
+
+def _clamp(code: Routine, registers: list[str], spare: str) -> None:
     """Levels + 128 in both halves of two registers, between the output's limits."""
     code.get("{x0}", "limits")
     code("pkhtb {x1}, {x0}, {x0}, asr #16", "the highest, twice")
     code("pkhbt {x0}, {x0}, {x0}, lsl #16", "the lowest, twice")
-    for channel in (0, 1):
+    for value in registers:
         for limit, order in (("x0", "{0}, {1}"), ("x1", "{1}, {0}")):
-            value = f"{{{pixel}{channel}}}"
-            code(f"usub16 {{{pixel}2}}, {order.format(value, f'{{{limit}}}')}")
+            code(f"usub16 {spare}, {order.format(value, f'{{{limit}}}')}")
             code(f"sel {value}, {value}, {{{limit}}}")
 
 
@@ -317,6 +345,37 @@ def _integer_form(code: Routine, stream: Stream, pixels: str, first: str = "colu
                 code(f"strb {odd}, [{{{target}}}], #1")
 
 
+def _stores_late(stream: Stream) -> bool:
+    """Whether a group of two pixels needs the pointer of its output only when its levels are words."""
+    return stream.leaves_words and not stream.is_packed and stream.form == INTEGER
+
+
+def _word_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
+    """Only of packed weights for one pixel, whose output stays in w1."""
+    shift = 16 - stream.shift - HIGH_SHIFT * stream.is_packed
+    for even, odd in _halves(stream):
+        if stream.is_packed:
+            code("ldm {stream}!, {{r2, r3, r12}}", "2 multipliers and a constant")
+        else:
+            code("ldm {stream}!, {{r2, r3, r12, lr}}", "2 multipliers, 2 constants")
+        for pixel in pixels:
+            low, high = f"{{{pixel}{even}}}", f"{{{pixel}{odd}}}"
+            code(f"smmla {low}, {low}, {{x0}}, {{w0}}")
+            code(f"smmul {high}, {high}, {{x1}}" if stream.is_packed else f"smmla {high}, {high}, {{x1}}, {{w1}}")
+        for pixel in pixels:
+            low, high = f"{{{pixel}{even}}}", f"{{{pixel}{odd}}}"
+            code(f"pkhbt {low}, {low}, {high}{f', lsl #{shift}' * (shift > 0)}")
+            code(f"usat16 {low}, #8, {low}")
+    if _stores_late(stream):
+        code.get("{column}, {w1}", "output")
+    elif not stream.is_packed:
+        code.get("{w1}", "second_output")
+    for pixel in reversed(pixels):
+        _join(code, stream, pixel)
+        after = "{column}, {w1}]" if pixel == "b" else f"{{{target}}}]" if stream.is_stated else f"{{{target}}}], #4"
+        code(f"str {{{pixel}0}}, [{after}")
+
+
 def load_head(code: Routine, stream: Stream) -> None:
     """The first words of the stream, which wait until a group needs them."""
     if stream.has_fpu:
@@ -350,9 +409,10 @@ def head_to_stack(code: Routine, registers: tuple[str, str, str], load: str, is_
         code.put("lowest", f"{second}, {third}")
 
 
-def groups(code: Routine, stream: Stream, sums: Callable[[], None]) -> None:
-    """All groups of channels for a pair of pixels, whose first activation is at `column`; `sums` prints their steps. Label 3."""
-    code.get("{stream}", "begin")
+def groups(code: Routine, stream: Stream, sums: Callable[[], None], at_base: bool = False) -> None:
+    """All groups of channels for a pair of pixels, whose first activation is at `column`, which `at_base` is still to be set;
+    `sums` prints their steps. Label 3."""
+    code.get("{column}, {stream}" if at_base else "{stream}", "base" if at_base else "begin")
     code.label(3, "a group of 4 channels")
     code("ldm {stream}!, {{r8-r11}}", "their biases")
     sums()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy
@@ -10,7 +11,7 @@ import numpy
 from aidge_build.arithmetic.near_halves import near_factors, near_is_exact
 from aidge_build.arithmetic.thresholds import HighForm, LowForm
 from aidge_build.contract.call import computed
-from aidge_build.kernel_kit.linear_int8 import IntegerForm, Linear, best_form, fine_form, fits_fraction, integer_forms
+from aidge_build.kernel_kit.linear_int8 import IntegerForm, Linear, best_form, fine_form, fits_fraction, integer_forms, word_forms
 
 from .conditions import GROUP
 
@@ -19,6 +20,11 @@ ROUNDED = 0
 STATED = -1
 EVEN = -2
 _FORMS_WITHOUT_FPU = {INTEGER: 1, ROUNDED: 2, STATED: -3, EVEN: -4}  # in C
+SLOTS = (0, 1, 2, 3)  # channels of a group in the order of their registers
+WORD_SLOTS = (0, 2, 1, 3)  # where two registers become halves of one, whose bytes are then interleaved
+WORDS_GAIN = 16  # instructions that a proved group of two pixels saves where words are stored
+BYTES_GAIN = 13  # and where bytes are
+TEXT_WORTH = 1  # instructions of a group that a text for words must save at least: other layers may have the one for bytes
 _LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 
 
@@ -42,6 +48,7 @@ class Stream:
     is_near: bool
     has_fractions: bool = False  # packed, and float forms add fractions of the biases of even channels
     sums_round: bool = False  # float forms round by a sum, which adds an even zero point, too; all levels fit 16 bits
+    leaves_words: bool = False  # registers hold the channels of WORD_SLOTS, whose levels leave as a word in every form
 
     @property
     def is_stated(self) -> bool:
@@ -52,7 +59,8 @@ class Stream:
         """What the text of a kernel depends on, for its name."""
         form = {STATED: "", EVEN: "_even", INTEGER: "_integer", ROUNDED: "_float"}[self.form]
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
-        weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}{'_sums' * self.sums_round}"
+        weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}"
+        weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}"
         return f"{weights}_s{self.shift}{'_clamped' if self.is_clamped else ''}{form}{core}"
 
     @property
@@ -63,7 +71,12 @@ class Stream:
     @property
     def numbers(self) -> str:
         """The last arguments of the C versions."""
-        return f"{self.is_packed + self.has_fractions}, {self.shift}, {self.form_in_c}"
+        return f"{self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words}, {self.shift}, {self.form_in_c}"
+
+    @property
+    def padding(self) -> int:
+        """Bytes that follow the factors of a group in float where streams are even, with an FPU."""
+        return 4 * (8 if self.leaves_words and not self.is_packed else 6) - 4 * (6 if self.has_fractions else 4)
 
     def left_to_step(self, step: int, channels: int) -> int:
         """How far the output still is from the next pixels', after all groups of `channels`, if it was `step` before the
@@ -121,42 +134,39 @@ def pack_blocks(
     too. `may_pack`: whether weights may share a halfword."""
     blocks, within = range(0, len(linear.rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
-    is_packed = may_pack and not by_tap and _can_pack(linear, linear.rows, starts)
-    form = best_form(
-        integer_forms(linear, high=is_packed, is_tuned=is_packed or is_alike),
-        lambda candidate: sum(_is_proved(candidate, first, is_packed) for first in starts),
-        len(starts),
-    )
-    has_fractions = not all(_takes_fractions(linear, form, first, is_packed, has_fpu) for first in starts)
-    if has_fractions and not (is_packed and has_fpu):
-        linear, form, is_packed, has_fractions = linear.in_fine_units(), fine_form(linear), False, False
+    groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike)
+    if has_fpu and not (by_tap or is_alike or is_even) and _are_rounded_small(linear).all():
+        words = _Groups(linear, starts, WORD_SLOTS, may_pack)
+        gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
+        if gain >= TEXT_WORTH * len(starts) and (words.is_packed or not may_pack):
+            groups = words
+    has_fractions = not all(groups.takes_fractions(first, has_fpu) for first in starts)
+    if has_fractions and not (groups.is_packed and has_fpu):
+        linear, has_fractions = linear.in_fine_units(), False
+        groups = _Groups(linear, starts, SLOTS, False, form=fine_form)
     rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
     head = [
         _pair(linear.zero_point + 128, linear.zero_point + 128),
         _pair(linear.clamp[0] + 128, linear.clamp[1] + 128),
         (linear.input_zero_point & 0xFF) * 0x01010101,
     ]
-    proofs = {first: _is_proved(form, first, is_packed) for first in starts}
-    is_mixed, words = len(set(proofs.values())) > 1, []
+    proofs = {first: groups.is_proved(first) for first in starts}
+    is_mixed, numbers = len(set(proofs.values())) > 1, []
     stated, is_even = size % GROUP > 0 or is_mixed, is_mixed and (is_even or len(blocks) > 1)
-    lengths = [_factor_words(known, has_fpu, has_fractions) for known in (True, False)]
     for block in blocks:
-        words += head
+        numbers += head
         for first in within:
-            is_proved = proofs[block + first]
+            is_proved, channels = proofs[block + first], groups.channels(block + first)
             statement = [first << 1 | int(is_proved)] if stated else []
-            chosen = rows[block + first : block + first + GROUP]
-            weights = weights_by_tap(chosen) if by_tap else pair_words(chosen, is_packed)
-            words += [*_biases(linear, form, block + first, is_packed, is_proved), *weights, *statement]
-            if has_fractions and not is_proved:
-                words += [_fraction(linear, block + first), _fraction(linear, block + first + 2)]
-            words += _factors(linear, form, block + first, is_packed, is_proved, has_fpu, has_fractions)
-            words += [0] * (max(lengths) - _factor_words(is_proved, has_fpu, has_fractions)) * is_even
+            weights = weights_by_tap(rows[channels]) if by_tap else pair_words(rows[channels], groups.is_packed)
+            factors = [groups.factors(block + first, known, has_fpu, has_fractions) for known in (is_proved, not is_proved)]
+            numbers += [*groups.biases(block + first), *weights, *statement, *factors[0]]
+            numbers += [0] * (len(factors[1]) - len(factors[0])) * is_even
     return Stream(
-        as_words(words),
-        is_packed,
+        as_words(numbers),
+        groups.is_packed,
         linear.is_clamped,
-        form.shift,
+        groups.form.shift,
         len(starts),
         sum(proofs.values()),
         EVEN if is_even else STATED if stated else INTEGER if proofs[0] else ROUNDED,
@@ -164,7 +174,90 @@ def pack_blocks(
         _is_near(linear, [first for first, is_proved in proofs.items() if not is_proved]),
         has_fractions,
         has_fpu and not all(proofs.values()) and linear.zero_point % 2 == 0 and bool(_are_rounded_small(linear).all()),
+        groups.leave_words,
     )
+
+
+class _Groups:
+    """Groups of 4 channels in the order of their sums' registers, of which the second and the fourth carry fraction bits if the
+    layer `is_packed`; `form` requantizes them. With WORD_SLOTS the levels of a pixel leave as a word."""
+
+    def __init__(
+        self,
+        linear: Linear,
+        starts: list[int],
+        slots: tuple[int, ...],
+        may_pack: bool,
+        is_alike: bool = False,
+        form: Callable[[Linear], IntegerForm] | None = None,
+    ):
+        self.linear, self.slots = linear, slots
+        self.leave_words = slots == WORD_SLOTS
+        self.is_packed = may_pack and _can_pack(linear, linear.rows, [self.channels(first) for first in starts])
+        forms = (
+            word_forms(linear, self.is_packed)
+            if self.leave_words
+            else integer_forms(linear, high=self.is_packed, is_tuned=self.is_packed or is_alike)
+        )
+        self.form = form(linear) if form else best_form(forms, lambda found: self._count(found, starts), len(starts))
+        self.proved = self._count(self.form, starts)
+
+    def channels(self, first: int) -> list[int]:
+        """Of the group that begins at this channel."""
+        return [first + slot for slot in self.slots]
+
+    def is_proved(self, first: int) -> bool:
+        """Whether the integer form is, of all channels of the group."""
+        return self._proves(self.form, first)
+
+    def _count(self, form: IntegerForm, starts: list[int]) -> int:
+        return sum(self._proves(form, first) for first in starts)
+
+    def _proves(self, form: IntegerForm, first: int) -> bool:
+        return all(part.multipliers[channel] > 0 for part, channel in zip(self._parts(form), self.channels(first)))
+
+    def _parts(self, form: IntegerForm) -> tuple[LowForm | HighForm, ...]:
+        """The form of each of the 4 channels of a group."""
+        return (form.low, form.high if self.is_packed or self.leave_words else form.low) * 2
+
+    def takes_fractions(self, first: int, has_fpu: bool) -> bool:
+        """Whether the sums of a group need no more bits for the fractions of the biases: constants of the integer form hold them,
+        and with an FPU so do sums that carry 8 fraction bits."""
+        whole = self.channels(first)[:: 2 if self.is_packed and has_fpu else 1]
+        return self.is_proved(first) or not self.linear.fractions[whole].any()
+
+    def biases(self, first: int) -> list[int]:
+        """Those of a group, with what its form adds to the sums."""
+        biases, is_proved = [], self.is_proved(first)
+        for index, (channel, part) in enumerate(zip(self.channels(first), self._parts(self.form))):
+            own = int(self.linear.bias[channel])
+            if self.is_packed and index % 2:
+                more = int(part.offsets[channel]) if is_proved else self._fraction(channel)
+                biases.append(256 * own + more + biases[-1])
+            else:
+                biases.append(own + (int(part.extras[channel]) if is_proved else 0))
+        return biases
+
+    def factors(self, first: int, is_proved: bool, has_fpu: bool, has_fractions: bool) -> list[int]:
+        """The words behind the weights of a group, if its integer form is proved, or if not."""
+        channels, parts = self.channels(first), self._parts(self.form)
+        if is_proved:
+            multipliers = [int(part.multipliers[channel]) for part, channel in zip(parts, channels)]
+            is_own = self.leave_words and not self.is_packed
+            constants = [[int(parts[0].constants[channels[pair]])] for pair in (0, 2)]
+            if is_own:
+                constants = [[*own, int(parts[1].constants[channels[pair + 1]])] for own, pair in zip(constants, (0, 2))]
+            return [*multipliers[:2], *constants[0], *multipliers[2:], *constants[1]]
+        factors = self.linear.factors[channels]
+        if not has_fpu:
+            return [*near_factors(factors).tolist(), *factors.view(numpy.uint32).tolist()]
+        scales = [1 / 256 if has_fractions else 1, 1 / 256] * 2 if self.is_packed else [1] * 4
+        fractions = [self._fraction(channel) for channel in channels[::2]] if has_fractions else []
+        return [*fractions, *(factors * numpy.array(scales, numpy.float32)).view(numpy.uint32).tolist()]
+
+    def _fraction(self, channel: int) -> int:
+        """Of the bias, in 1/256."""
+        return 256 * int(self.linear.fractions[channel]) // self.linear.unit
 
 
 def _is_near(linear: Linear, starts: list[int]) -> bool:
@@ -172,34 +265,13 @@ def _is_near(linear: Linear, starts: list[int]) -> bool:
     return bool(near_is_exact(linear.factors[channels], linear.largest[channels]).all())
 
 
-def _is_proved(form: IntegerForm, first: int, is_packed: bool) -> bool:
-    return all(slot.multipliers[first + index] > 0 for index, slot in enumerate(_slots(form, is_packed)))
-
-
-def _takes_fractions(linear: Linear, form: IntegerForm, first: int, is_packed: bool, has_fpu: bool) -> bool:
-    """Whether the sums of a group need no more bits for the fractions of the biases: constants of the integer form hold them, and
-    with an FPU so do sums that carry 8 fraction bits."""
-    whole = slice(first, first + GROUP, 2 if is_packed and has_fpu else 1)
-    return _is_proved(form, first, is_packed) or not linear.fractions[whole].any()
-
-
-def _fraction(linear: Linear, channel: int) -> int:
-    """Of the bias, in 1/256."""
-    return 256 * int(linear.fractions[channel]) // linear.unit
-
-
-def _slots(form: IntegerForm, is_packed: bool) -> tuple[LowForm | HighForm, ...]:
-    """The form of each of the 4 channels of a group."""
-    return (form.low, form.high if is_packed else form.low) * 2
-
-
-def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
+def _can_pack(linear: Linear, rows: numpy.ndarray, groups: list[list[int]]) -> bool:
     """Whether low fits a byte and 256 * high + low a halfword for all weights, and 256 * accumulator a word, in all pairs of
     channels."""
     if rows.size and (rows.min() < -128 or rows.max() > 127):
         return False
-    for first in starts:
-        for low, high in ((first, first + 1), (first + 2, first + 3)):
+    for channels in groups:
+        for low, high in (channels[:2], channels[2:]):
             halves = 256 * rows[high] + rows[low]
             if halves.size and (halves.min() < -32768 or halves.max() > 32767):
                 return False
@@ -209,40 +281,6 @@ def _can_pack(linear: Linear, rows: numpy.ndarray, starts: list[int]) -> bool:
 def _are_rounded_small(linear: Linear) -> numpy.ndarray:
     """Channels whose levels fit 16 bits before they are limited."""
     return linear.largest * linear.factors.astype(numpy.float64) < _LARGEST_ROUNDED
-
-
-def _biases(linear: Linear, form: IntegerForm, first: int, is_packed: bool, is_proved: bool) -> list[int]:
-    """Those of a group, with what its form adds to the sums."""
-    biases = []
-    for channel, slot in zip(range(first, first + GROUP), _slots(form, is_packed)):
-        own = int(linear.bias[channel])
-        if isinstance(slot, HighForm):
-            biases.append(256 * own + (int(slot.offsets[channel]) if is_proved else _fraction(linear, channel)) + biases[-1])
-        else:
-            biases.append(own + (int(slot.extras[channel]) if is_proved else 0))
-    return biases
-
-
-def _factors(
-    linear: Linear, form: IntegerForm, first: int, is_packed: bool, is_proved: bool, has_fpu: bool, has_fractions: bool
-) -> list[int]:
-    """The words behind the weights of a group, `_factor_words` of them."""
-    channels = slice(first, first + GROUP)
-    if is_proved:
-        multipliers = [int(slot.multipliers[first + index]) for index, slot in enumerate(_slots(form, is_packed))]
-        constants = form.low.constants[channels].tolist()
-        return [*multipliers[:2], constants[0], *multipliers[2:], constants[2]]
-    factors = linear.factors[channels]
-    if not has_fpu:
-        return [*near_factors(factors).tolist(), *factors.view(numpy.uint32).tolist()]
-    scales = numpy.array([1 / 256 if has_fractions else 1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
-    return (factors * scales).view(numpy.uint32).tolist()
-
-
-def _factor_words(is_proved: bool, has_fpu: bool, has_fractions: bool) -> int:
-    if is_proved or has_fractions:
-        return GROUP + 2
-    return GROUP if has_fpu else 2 * GROUP
 
 
 def pair_words(rows: numpy.ndarray, is_packed: bool) -> list[int]:

@@ -90,8 +90,8 @@ def lines() -> Iterator[str]:
             yield f"{seed}: plain {plain.multipliers.tolist()} {plain.extras.tolist()} {plain.constants.tolist()}"
             applied = form.apply(5, numpy.arange(-900, 900, 150), shift)
             yield f"{seed}: rounding {rounding_constant(point, shift)} applied {applied.tolist()}"
-        for shift, scale in ((12, 256), (10, 64)):
-            found = high_form(stairs, shift, scale)
+        for shift, scale, added in ((12, 256, 0), (10, 64, 0), (12, 256, 128)):
+            found = high_form(stairs, shift, scale, added)
             yield f"{seed}: high {found.multipliers.tolist()} {found.offsets.tolist()}"
             yield f"{seed}: applied {found.apply(5, numpy.arange(-900, 900, 150), shift, scale).tolist()}"
 
@@ -102,8 +102,9 @@ def moved_lines() -> Iterator[str]:
     stairs = staircase(factors, -128, numpy.full(24, -60_000), numpy.full(24, 60_000))
     form = low_form(stairs, 4)
     yield f"low {form.multipliers.tolist()} {form.extras.tolist()} {form.constants.tolist()}"
-    found = high_form(stairs, 12)
-    yield f"high {found.multipliers.tolist()} {found.offsets.tolist()}"
+    for added in (0, 128):
+        found = high_form(stairs, 12, added=added)
+        yield f"high {found.multipliers.tolist()} {found.offsets.tolist()}"
 
 
 def tables() -> Iterator[str]:

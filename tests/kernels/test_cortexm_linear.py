@@ -194,8 +194,10 @@ def extreme_cases():
 
 
 def halfword_sized_cases():
-    """Dense layers of so many pixels and so few weights that these are int16 in flash."""
-    return [built_for(int8_case(seed, *edge), ("balanced", "speed")[seed % 2]) for seed, edge in enumerate(MANY_PIXELS * 3)]
+    """Dense layers of so many pixels and so few weights that these are int16 in flash; in some groups of some of them the integer
+    form is not proved, and the zero point is even."""
+    seeds = [*enumerate(MANY_PIXELS * 2), (23, MANY_PIXELS[1]), (49, MANY_PIXELS[4])]
+    return [built_for(int8_case(seed, *edge), ("balanced", "speed")[seed % 2]) for seed, edge in seeds]
 
 
 def narrow_cases():
@@ -292,3 +294,19 @@ def test_halfwords_go_to_the_layers_of_most_pixels_and_are_a_sixteenth_of_all_we
 )
 def test_weights_are_halfwords_where_they_are_few_and_meet_many_pixels(edge, objective, expected):
     assert ("_wide_" in built_for(int8_case(1, *edge), objective).call.function) is expected
+
+
+def test_every_form_of_requantization_is_among_them():
+    functions = [entry.call.function for entry in sample()]
+    for form in (
+        "packed_s",
+        "packed_sums_s",
+        "packed_words_s",
+        "packed_sums_words_s",
+        "packed_fractions",
+        "wide_s",
+        "wide_sums_s",
+        "wide_words_s",
+        "wide_sums_words_s",
+    ):
+        assert any(f"_{form}" in function for function in functions), form

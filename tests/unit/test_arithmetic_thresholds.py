@@ -39,6 +39,21 @@ def test_proved_forms_equal_the_float_formula_on_every_accumulator():
     assert proved > 120
 
 
+@pytest.mark.parametrize("added", [128, -3])
+def test_a_form_gives_levels_moved_by_whole_steps(added):
+    proved = 0
+    for seed, zero_point in ((0, -128), (1, 0), (2, 127), (3, -5)):
+        stairs = channels(seed, zero_point)
+        found = high_form(stairs, 12, added=added)
+        for channel in numpy.flatnonzero(found.multipliers):
+            accumulators = numpy.arange(stairs.low[channel], stairs.high[channel] + 1)
+            products = (256 * accumulators + int(found.offsets[channel])) * int(found.multipliers[channel])
+            levels = numpy.clip((products >> 32 >> 12) - added, -128, 127)
+            assert numpy.array_equal(levels, requantize(accumulators, stairs.multipliers[channel], zero_point, -128, 127))
+            proved += 1
+    assert proved > 60
+
+
 def test_exact_ties_are_not_claimed():
     stairs = staircase(numpy.array([0.5], numpy.float32), 0, numpy.array([-100]), numpy.array([100]))
     assert low_form(stairs, 1).multipliers[0] == 0 and high_form(stairs, 9).multipliers[0] == 0

@@ -10,6 +10,7 @@ from aidge_build.kernel_kit.asm_statements import asm_statements
 
 LONGEST_SIGNATURE = 100
 SAVED_BYTES = 36 + 64  # r4-r11, lr and d8-d15 on the stack: arguments lie behind them
+LOW_REGISTERS = tuple(f"r{number}" for number in range(8))
 WORD_REACH, BYTE_REACH = 508, 127  # of the immediate offsets of VLDRW and VLDRB
 
 
@@ -83,6 +84,13 @@ class Assembler:
                 if part:
                     self(f"{operation}{'w' if part < 4096 else '.w'} {target}, {source}, #{part}")
                     source = target
+
+    def move(self, pointer: str, constant: int) -> None:
+        """pointer += constant where nobody waits for flags: often by a short instruction."""
+        if 0 < abs(constant) < 256 and pointer in LOW_REGISTERS:
+            self(f"{'adds' if constant > 0 else 'subs'} {pointer}, #{abs(constant)}")
+        else:
+            self.add(pointer, pointer, constant)
 
     def enter(self, stack_bytes: int = 0) -> None:
         """Save what the caller owns; r0 to r3 are the arguments."""

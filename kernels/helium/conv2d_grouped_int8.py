@@ -57,6 +57,7 @@ class GroupedPlan(Plan):
     `patches` are those of one of `groups`, each of which may hold several narrow groups of the layer."""
 
     groups: int = 1
+    is_ring = False  # groups begin at different places of the rows
 
     @property
     def channels(self) -> int:
@@ -142,7 +143,7 @@ def _plans(shape: Geometry, groups: int, clamps: bool) -> list[GroupedPlan]:
             form, pixel_step=patch, rows=1, row_step=patch, taps=1, tap_step=patch, vectors=patches.vectors, aligned=True
         )
         room = max(PIXELS, (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS)
-        plans.append(GroupedPlan(shape, side_by_side, staging, patches, min(room, shape.out_width), groups))
+        plans.append(GroupedPlan(shape, side_by_side, staging, patches, min(room, shape.out_width), groups=groups))
     return plans
 
 

@@ -8,7 +8,8 @@ typedef struct {
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /*
- * blocks * pixels windows of x times pairs of output channels; y is [pixels][channels].
+ * blocks * pixels windows of x times pairs of output channels; y is [pixels][channels]. With `rows`, row n of the first window lies
+ * as far behind rows[n] as x behind rows[0].
  *
  * stream: 16 bytes of offsets, 4 of the input's zero point; for each pair of output channels, for each row, vector and tap
  *   (taps backwards in every other vector) 16 weights of the one and 16 of the other channel, then int32 {bias, bias},
@@ -17,7 +18,7 @@ typedef struct {
  *   takes the place of step and zero point.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
-static void aidge_helium_product(const int8_t *x, int8_t *y, const int8_t *stream, int32_t blocks,
+static void aidge_helium_product(const int8_t *x, int8_t *const *rows, int8_t *y, const int8_t *stream, int32_t blocks,
                                  const aidge_helium_product_shape *shape)
 {
     const int32_t taps = shape->taps;
@@ -33,11 +34,12 @@ static void aidge_helium_product(const int8_t *x, int8_t *y, const int8_t *strea
                 uint32_t sum = 0;
                 aidge_kit_levels levels;
                 for (row = 0; row < shape->rows; row++) {
+                    const int8_t *window = rows != NULL ? rows[row] + (x - rows[0]) : x + row * shape->row_step;
                     for (vector = 0; vector < shape->vectors; vector++) {
                         const int32_t length = (shape->tail != 0) && (vector == shape->vectors - 1) ? shape->tail : 16;
                         for (tap = 0; tap < taps; tap++) {
                             const int32_t column = (vector & 1) != 0 ? taps - 1 - tap : tap;
-                            const int8_t *source = x + row * shape->row_step + column * shape->tap_step + 16 * vector;
+                            const int8_t *source = window + column * shape->tap_step + 16 * vector;
                             for (lane = 0; lane < length; lane++) {
                                 sum += (uint32_t)(source[lane] * w[lane]);
                             }

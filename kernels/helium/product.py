@@ -16,6 +16,7 @@ LANES = 16
 HEAD_BYTES = 20  # of a stream: offsets of the eight stores, input zero point
 ACCUMULATORS = (("r0", "r2", "r4", "r6"), ("r8", "r10", "r12", "lr"))  # of the two channels, by pixel
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int32_t blocks"
+OF_ROWS = PARAMETERS.replace("const int8_t *x", "int8_t *const *x", 1)
 POINTERS = ("r1", "r7", "r9", "r11")
 LANE_PIXELS = (0, 2, 1, 3)  # which pixel each lane of a vector of sums holds
 STORED = {1: 0x000F, 2: 0x0F0F, 3: 0x0FFF}  # predicates of the lanes that hold the first pixels
@@ -28,7 +29,8 @@ class Product:
     """`pixels` windows at a distance of `pixel_step` bytes. A window has `rows` rows, `row_step` bytes apart, of `taps`
     groups, `tap_step` bytes apart, of `vectors` times 16 bytes; with `tail` only that many bytes of the last vector are read.
     Outputs of neighbouring pixels lie `channels` and `gap` bytes apart. `aligned`: all addresses are multiples of four.
-    `adds`: levels are rounded as in rounding.py, and pairs of channels follow each other."""
+    `adds`: levels are rounded as in rounding.py, and pairs of channels follow each other. `ring`: `x` points to pointers to the
+    rows, in which the first window begins after `begin` bytes."""
 
     pixels: int
     pixel_step: int
@@ -44,17 +46,30 @@ class Product:
     gap: int = 0
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
+    ring: bool = False
+    begin: int = 0
 
     @property
     def name(self) -> str:
         """Tells all that the text depends on."""
-        window = f"{self.pixels}x{self.pixel_step}_{self.rows}x{self.row_step}_{self.taps}x{self.tap_step}_{self.vectors}"
+        window = f"of_rows_{self.begin}_" if self.ring else ""
+        window += f"{self.pixels}x{self.pixel_step}_{self.rows}x{self.row_step}_{self.taps}x{self.tap_step}_{self.vectors}"
         return (
             f"aidge_helium_product_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
             f"{f'_tail_{self.tail}' if self.tail else ''}{'_aligned' if self.aligned else ''}"
             f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
             f"{f'_finer_{self.bits}' if self.bits else ''}"
         )
+
+    @property
+    def can_ring(self) -> bool:
+        """Whether a pointer for each row of the window is enough."""
+        return 1 < self.rows <= len(POINTERS) and self.length <= LONGEST_UNROLLED
+
+    @property
+    def length(self) -> int:
+        """Instructions of the sums of a pair of channels, nearly."""
+        return self.rows * self.vectors * (self.columns + 2 * self.taps + 2 * self.pixels * self.taps)
 
     @property
     def distance(self) -> int:
@@ -94,7 +109,7 @@ class Product:
             f"Blocks of {self.pixels} {what}, {self.channels} output channels; sums of {self.rows} x {self.taps} x "
             f"{self.vectors} vectors."
         )
-        return function(self.name, purpose, PARAMETERS, _Printer(self).lines(), self.plain())
+        return function(self.name, purpose, OF_ROWS if self.ring else PARAMETERS, _Printer(self).lines(), self.plain())
 
     def plain(self) -> str:
         """The body in plain C."""
@@ -114,9 +129,11 @@ class Product:
             self.bits,
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
+        if self.ring:
+            return shape + f"    aidge_helium_product(x[0] + {self.begin}, x, y, stream, blocks, &shape);"
         if not self.gap:
-            return shape + "    aidge_helium_product(x, y, stream, blocks, &shape);"
-        call = f"aidge_helium_product(x + pixel * {self.pixel_step}, y + pixel * {self.distance}, stream, 1, &shape);"
+            return shape + "    aidge_helium_product(x, NULL, y, stream, blocks, &shape);"
+        call = f"aidge_helium_product(x + pixel * {self.pixel_step}, NULL, y + pixel * {self.distance}, stream, 1, &shape);"
         lines = ["int32_t pixel;", *loop("pixel", f"blocks * {self.pixels}", [call])]
         return shape + "\n".join(f"    {line}" for line in lines)
 
@@ -140,13 +157,9 @@ class _Printer:
         # Three taps need six registers for weights: the offsets of the stores are then loaded again each time.
         self.offsets_stay = shape.taps < 3
         self.data = ("q6", "q7") if shape.taps == 3 else ("q4", "q5", "q6") if shape.taps == 2 else ("q2", "q3", "q4", "q5")
-        self.in_loop = self._length(shape) > LONGEST_UNROLLED
+        self.in_loop = shape.length > LONGEST_UNROLLED
         self.turns = 1
         self.body, self.rest = self._division()
-
-    @staticmethod
-    def _length(shape: Product) -> int:
-        return shape.rows * shape.vectors * (shape.columns + 2 * shape.taps + 2 * shape.pixels * shape.taps)
 
     def _division(self) -> tuple[Product, Product | None]:
         """What one turn of the loop does, and what is left after it. `turns` is set."""
@@ -180,7 +193,11 @@ class _Printer:
         emit.add("r3", "r2", HEAD_BYTES)
         emit(f"mov {start}, r3" if start else "str r3, [sp]", why="the first pair's weights")
         for index in reversed(range(pointers)):
-            emit.add(POINTERS[index], "r0", self.homes[index])
+            if shape.ring:
+                emit(f"ldr {POINTERS[index]}, [r0, #{4 * index}]")
+                emit.add(POINTERS[index], POINTERS[index], shape.begin + self.homes[index] - index * shape.row_step)
+            else:
+                emit.add(POINTERS[index], "r0", self.homes[index])
         if shape.pixels < 4 and not shape.tail:
             emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0", why="the stores of the pixels that there are")
         emit.label(1)
@@ -190,8 +207,8 @@ class _Printer:
         emit("bmi 2b" if shape.adds else "bne 2b")
         emit(f"mov r3, {start}" if start else "ldr r3, [sp]", why="the next pixels")
         for index in range(pointers):
-            emit.add(POINTERS[index], POINTERS[index], shape.pixels * shape.pixel_step)
-        emit.add("r5", "r5", shape.pixels * shape.distance - (shape.channels if shape.adds else max(0, shape.channels - 2)))
+            emit.move(POINTERS[index], shape.pixels * shape.pixel_step)
+        emit.move("r5", shape.pixels * shape.distance - (shape.channels if shape.adds else max(0, shape.channels - 2)))
         if blocks:
             emit(f"subs {blocks}, #1", "bne 1b")
         else:
@@ -212,8 +229,8 @@ class _Printer:
                     offset = row * shape.row_step + LANES * vector + column
                     plain.append((offset, tuple(uses[column]), row, uses[column][0][0], vector))
         available = len(POINTERS) - (1 if self.in_loop else 0)
-        choices = [lambda row, pixel: 0]
-        if 1 < shape.rows <= available:
+        choices = [lambda row, pixel: row] if shape.ring else [lambda row, pixel: 0]
+        if 1 < shape.rows <= available and not shape.ring:
             choices.append(lambda row, pixel: row)
         if shape.taps == shape.rows == 1 and 1 < shape.pixels <= available:
             choices.append(lambda row, pixel: pixel)
@@ -284,7 +301,7 @@ class _Printer:
                     break
             register = self.data[position % len(self.data)]
             if access.before:
-                emit.add(POINTERS[read.pointer], POINTERS[read.pointer], access.before)
+                emit.move(POINTERS[read.pointer], access.before)
             emit(f"vldr{size} {register}, {access.address}")
             for pixel, tap in read.uses:
                 for channel in (0, 1):
@@ -293,7 +310,7 @@ class _Printer:
                         emit(f"vldrw.u32 q{2 * tap + channel}, [r3], #16")
                     self._multiply(pixel, channel, f"q{2 * tap + channel}", register, started)
         for index, end in enumerate(ends):
-            emit.add(POINTERS[index], POINTERS[index], end + step)
+            emit.move(POINTERS[index], end + step)
 
     def _multiply(self, pixel: int, channel: int, weights: str, data: str, started: set) -> None:
         operation = "vmladava" if (pixel, channel) in started else "vmladav"
@@ -369,6 +386,6 @@ class _Printer:
                 emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
             emit("vpst", "vstrbt.16 q2, [r5, q7]")
         if shape.adds:
-            emit("lsls r10, r8, #9", "add r5, #2", why="negative: there is another pair")
+            emit("adds r5, #2", "lsls r10, r8, #9", why="negative: there is another pair")
         else:
             emit("asrs r10, r8, #16", "add r5, r10", why="0 after the last pair")

@@ -55,3 +55,24 @@ class Staging:
             "int8_t *const rows = (int8_t *)scratch;",
             f"aidge_helium_fill(rows, {zero_point}, {self.bytes});",
         ]
+
+    def ring_lines(self, zero_point: str) -> list[str]:
+        """The same with `ring` and its `state`, for rows of which each is copied once."""
+        shape = self.geometry
+        fields = (
+            shape.kernel_height,
+            shape.stride_height,
+            shape.top,
+            self.row_bytes,
+            shape.in_height,
+            shape.in_width * shape.channels,
+            min(shape.left, shape.reached_width) * shape.channels,
+            self.copied,
+        )
+        return [
+            f"static const aidge_helium_ring_shape ring = {{{', '.join(map(str, fields))}}};",
+            "aidge_helium_ring_state state;",
+            "int8_t *const rows = (int8_t *)scratch;",
+            f"aidge_helium_fill(rows, {zero_point}, {self.bytes});",
+            f"state.zero_point = {zero_point};",
+        ]

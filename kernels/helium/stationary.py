@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .assembly import BYTE_REACH, WORD_REACH, Assembler, function
+from .assembly import BYTE_REACH, WORD_REACH, Assembler, function, loop
 from .product import HEAD_BYTES, PARAMETERS, Product
 
 SUMS = (("r0", "r2"), ("r4", "r6"))  # of the two channels, by pixel of the two that are at work
@@ -18,10 +18,14 @@ MOST_VECTORS = 2
 @dataclass(frozen=True)
 class Stationary:
     """Blocks of four pixels of the product's shape. `paired`: one load has two pixels of a pointwise layer, and there are
-    weights for each of its halves."""
+    weights for each of its halves. `rows` of blocks pass, the inputs and the outputs of each `jumps` bytes behind those of the
+    row before."""
 
     product: Product
     paired: bool = False
+    rows: int = 1
+    jumps: tuple[int, int] = (0, 0)
+    blocks: int = 0  # of each of several rows
 
     @classmethod
     def fits(cls, shape: Product) -> bool:
@@ -38,19 +42,28 @@ class Stationary:
 
     @property
     def name(self) -> str:
-        return self.product.name.replace("product", "stationary_pairs" if self.paired else "stationary")
+        rows = f"_rows_{self.rows}_by_{self.jumps[0]}_{self.jumps[1]}" if self.rows > 1 else ""
+        return self.product.name.replace("product", f"stationary{'_pairs' * self.paired}{rows}")
 
     def text(self) -> str:
         """The C text."""
         shape = self.product
         purpose = f"Blocks of 4 pixels, {shape.channels} output channels; the weights stay in registers."
-        return function(self.name, purpose, PARAMETERS, self._lines(), shape.plain())
+        return function(self.name, purpose, PARAMETERS, self._lines(), self._plain())
+
+    def _plain(self) -> str:
+        if self.rows == 1:
+            return self.product.plain()
+        step, distance = self.jumps
+        body = ["aidge_helium_product(x, NULL, y, stream, blocks, &shape);", f"x += {step};", f"y += {distance};"]
+        shape, _ = self.product.plain().split("\n")
+        return "\n".join(("    int32_t row;", shape, *(f"    {line}" for line in loop("row", self.rows, body))))
 
     def _lines(self):
         shape, emit = self.product, Assembler()
         emit.enter(16)
         emit("vldrh.u16 q7, [r2]", why="offsets of the stores: {channel A, channel B} of each pixel")
-        emit("mov r11, r0", "mov r10, r1")
+        emit(*(["str r0, [sp, #8]"] if self.rows > 1 else ["mov r11, r0"]), "mov r10, r1")
         emit.add("r12", "r2", HEAD_BYTES)
         emit("str r3, [sp]")
         emit.label(1)
@@ -64,7 +77,12 @@ class Stationary:
                 emit(*(f"vshlc q{register}, r0, #{part}" for part in (min(bits, 32), bits - 32) if part > 0))
         emit("ldrd r5, r7, [r12], #8", "ldrd r8, r3, [r12], #8", why="biases, multipliers")
         emit("ldr r9, [r12], #4", why="zero point and step")
-        emit("mov r1, r11", "str r10, [sp, #4]", "ldr lr, [sp]", "dls lr, lr")
+        if self.rows > 1:
+            emit("ldr r1, [sp, #8]", "str r10, [sp, #4]", f"movw r11, #{self.rows}", why="rows that are left")
+            emit.label(3)
+            emit("ldr r0, [sp]", "dls lr, r0")
+        else:
+            emit("mov r1, r11", "str r10, [sp, #4]", "ldr r0, [sp]", "dls lr, r0")
         emit.label(2)
         for half in (0, 1):
             if self.paired:
@@ -90,6 +108,10 @@ class Stationary:
         emit("vqmovnb.s16 q5, q5", "vstrb.16 q5, [r10, q7]")
         emit.add("r10", "r10", 4 * shape.distance)
         emit("le lr, 2b")
+        if self.rows > 1:
+            for register, jump in zip(("r1", "r10"), self.jumps):
+                emit.move(register, jump - 4 * self.blocks * (shape.pixel_step if register == "r1" else shape.distance))
+            emit("subs r11, #1", "bne 3b")
         emit("ldr r10, [sp, #4]")
         if shape.adds:
             emit("lsls r0, r9, #9", "add r10, #2", "bmi 1b", why="negative: there is another pair")

@@ -4,6 +4,9 @@ beside it on this machine."""
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy
 import pytest
 from grouped_cases import grouped_cases
@@ -58,6 +61,23 @@ EDGES = [
     (1, 8, (2, 2), 3, (3, 3), 1, 1, (7, 7)),
 ]
 
+# Rows that are copied column by column, as often as rows of the output see them.
+BY_COLUMNS = [
+    (1, 3, (9, 31), 8, (3, 3), 2, 1, (1, 1)),
+    (2, 3, (4, 33), 4, (3, 3), 1, 1, (1, 1)),
+    (1, 1, (9, 65), 4, (5, 5), 2, 1, (2, 2)),
+    (1, 1, (5, 72), 3, (3, 3), 1, 1, (0, 2)),
+]
+# Rows of a ring, and several rows of the output that pass while weights stay in registers.
+IN_A_RING = [
+    (2, 16, (5, 9), 4, (3, 3), 1, 1, (1, 1)),
+    (1, 16, (9, 10), 3, (3, 3), 2, 1, (1, 1)),
+    (1, 64, (4, 6), 2, (2, 2), 1, 1, (1, 0)),
+    (1, 20, (6, 7), 2, (4, 2), 1, 1, (2, 1)),
+    (1, 16, (9, 7), 2, (4, 3), 3, 1, (1, 1)),
+]
+SEVERAL_ROWS = [(2, 16, (8, 8), 6, (1, 1), 2, 1, (0, 0)), (1, 32, (12, 18), 4, (1, 1), 2, 1, (0, 0))]
+
 
 def random_convolution(seed):
     random = Randomness(seed)
@@ -65,6 +85,11 @@ def random_convolution(seed):
     channels, outputs = (random.choice(1, 3, 5, 8, 16, 17, 24, 32, 48, 64, random.integer(1, 100)) for _ in range(2))
     batch, stride = random.choice(1, 1, 2), random.choice(1, 1, 2, 3)
     return convolution(seed, batch, channels, spatial, min(outputs, 40), kernel, stride, dilation, pads)
+
+
+def without_clamp(edge):
+    cases = (convolution(seed, *edge) for seed in itertools.count())
+    return next(entry for entry in cases if math.inf == entry.view.operator.maximum == -entry.view.operator.minimum)
 
 
 def extreme_convolution(seed, channels, outputs, scales, groups=1):
@@ -108,6 +133,7 @@ FAR_LEVELS = [
 
 def candidates():
     edges = [convolution(index, *edge) for index, edge in enumerate(EDGES)]
+    edges += [without_clamp(edge) for edge in (*BY_COLUMNS, *IN_A_RING, *SEVERAL_ROWS)]
     many, few = (1e-30, 1e30, 2.0**-14, 2.0**-20), (1e-38, 1.0, 2.0**-12)
     extremes = [
         extreme_convolution(1, 16, 4, many),
@@ -124,6 +150,16 @@ def candidates():
 def test_levels_are_rounded_by_addition_where_the_zero_point_is_even_and_they_fit_16_bits():
     found = [any("vmovnt.i32" in text for text in far_levels(*numbers[:2]).call.texts) for numbers in FAR_LEVELS]
     assert found == [adds for *_, adds in FAR_LEVELS]
+
+
+@pytest.mark.parametrize(
+    "edges, word",
+    [(BY_COLUMNS, "_columns_"), (IN_A_RING, "aidge_helium_turn("), (SEVERAL_ROWS, "_rows_")],
+    ids=["columns", "ring", "rows"],
+)
+def test_few_bytes_are_copied(edges, word):
+    texts = ["\n".join(without_clamp(edge).call.texts) for edge in edges]
+    assert [word in text for text in texts] == [True] * len(edges)
 
 
 def test_groups_are_computed_by_a_kernel_of_their_own():

@@ -26,6 +26,11 @@ LARGEST_PLANE = 4096
 PLACES = ((0, 0), (1, 0), (0, 1), (1, 1))  # row and column of the output that each lane of a vector of sums holds
 
 
+def _cuts(length: int, size: int) -> list[tuple[int, int]]:
+    """Sizes of the pieces, and how many there are of each."""
+    return [(size, length // size), *([(length % size, 1)] if length % size else [])]
+
+
 @dataclass(frozen=True)
 class Planes:
     """All channels of one image. `tall`: tiles of 4 x 2 outputs; `down`: one tile below the other, then those to the right;
@@ -149,12 +154,42 @@ class Planes:
     def instructions(self) -> int:
         """Of one image, nearly."""
         inner, outer = self.axes
-        masked = sum(self.shape.out_width % self.tile[axis] > 0 for axis in (0, 1))
         steps = sum(step >= 4096 for axis in (inner, outer) for step in self.steps(axis))
-        tiles = self.tiles[outer] * (self.tiles[inner] * (30 + 4 * (self.stride == 2) + steps) + 6 + 2 * masked)
+        outputs, tiles = (self.shape.out_height, self.shape.out_width), 0
+        for beside, count in _cuts(outputs[outer], self.tile[outer]):
+            line = 6 + steps
+            for along, times in _cuts(outputs[inner], self.tile[inner]):
+                stored = (along, beside) if self.down else (beside, along)
+                line += times * self.instructions_of_tile(stored) + 2 * (stored != self.tile)
+            tiles += count * line
         rows, columns = self.copied
         copied = 4 * -(-rows * columns // 8) + 6 if self.periods else rows * (3 * -(-columns // self.together) + 4)
         return self.shape.channels * (tiles + copied + 45)
+
+    def instructions_of_tile(self, outputs: tuple[int, int]) -> int:
+        """Of a tile of which so many rows and columns are stored."""
+        parts = [part for part in self.parts_of(outputs) if part]
+        sums = sum(2 + len(places) for part in parts for _, places in part)
+        moves = sum(len({place // 2 for _, places in part for place in places}) for part in parts)
+        return sums + moves + 4 * len(parts) + 5 + (outputs != self.tile)
+
+    def parts_of(self, outputs: tuple[int, int]) -> list[list[tuple[int, list[int]]]]:
+        """For each of the two vectors of sums its patches: where each begins in the plane, and the places of the sums of it that
+        are among the first `outputs` rows and columns of the tile: of the first row 0 and 1, of the second 2 and 3."""
+        second = 2 * self.stride * (self.width if self.tall else 1)
+        found = []
+        for half in (0, 1):
+            stored = {
+                2 * row + column
+                for row, column in itertools.product((0, 1), repeat=2)
+                if row + 2 * half * self.tall < outputs[0] and column + 2 * half * (not self.tall) < outputs[1]
+            }
+            if self.stride == 1:
+                patches = [(half * second, sorted(stored))]
+            else:
+                patches = [(half * second + 2 * row * self.width, sorted(stored & {2 * row, 2 * row + 1})) for row in (0, 1)]
+            found.append([patch for patch in patches if patch[1]])
+        return found
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
         """`taps` [channels, rows, columns]: the head, bias and multiplier of each channel, all taps."""

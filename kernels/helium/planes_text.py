@@ -137,56 +137,64 @@ class PlanesPrinter:
         length, size = (self.shape.out_height, self.shape.out_width)[inner], self.form.tile
         whole, left = divmod(length, size[inner])
         if whole:
+            stored_outputs = self._along(size[inner], stored)
             if stored < size[outer]:
-                self._mask(size[inner], stored)
+                self._mask(stored_outputs)
             if whole > 1:
                 emit(f"movw r0, #{whole}", "dls lr, r0")
                 emit.label(4)
-            self._tile(stored < size[outer])
+            self._tile(stored_outputs)
             if whole > 1:
                 emit("le lr, 4b")
         if left:
-            self._mask(left, stored)
-            self._tile(True)
+            self._mask(self._along(left, stored))
+            self._tile(self._along(left, stored))
 
-    def _mask(self, along: int, beside: int) -> None:
-        rows, columns = (along, beside) if self.form.down else (beside, along)
-        stored = [row < rows and column < columns for row, column, _ in self.form.lanes]
+    def _along(self, along: int, beside: int) -> tuple[int, int]:
+        """Rows and columns of so many outputs in the direction of the tiles, and across it."""
+        return (along, beside) if self.form.down else (beside, along)
+
+    def _mask(self, outputs: tuple[int, int]) -> None:
+        stored = [row < outputs[0] and column < outputs[1] for row, column, _ in self.form.lanes]
         self.emit(f"movw r0, #{sum(3 << 2 * lane for lane, is_stored in enumerate(stored) if is_stored)}", "vmsr p0, r0")
 
-    def _sums(self) -> None:
-        """Eight sums in q5 and q7; r1 moves on to the next tile."""
+    def _sums(self, outputs: tuple[int, int]) -> list[str]:
+        """The sums of these rows and columns of eight, in q5 and q7, of which those with sums are returned; r1 moves on to the
+        next tile."""
         emit, form = self.emit, self.form
-        totals = ("r0", "r2", "r4", "r6")
-        if form.stride == 1:
-            patches = [(0, totals, range(4))]
-        else:
-            patches = [(0, totals[:2], range(2)), (2 * form.width, totals[2:], range(2))]
-        second = 2 * form.stride * (form.width if form.tall else 1)
-        starts = [half * second + start for half in (0, 1) for start, _, _ in patches]
-        steps = [after - before for before, after in zip(starts, [*starts[1:], form.steps(form.axes[0])[0]])]
-        for half, register in enumerate(("q5", "q7")):
-            for number, (_, sums, places) in enumerate(patches):
+        totals, used = ("r0", "r2", "r4", "r6"), []
+        parts = form.parts_of(outputs)
+        starts = [start for part in parts for start, _ in part]
+        steps = iter(after - before for before, after in zip(starts, [*starts[1:], form.steps(form.axes[0])[0]]))
+        for register, part in zip(("q5", "q7"), parts):
+            for _, places in part:
                 emit(f"vldr{'h.u16' if form.stride == 1 else 'b.u8'} {register}, [r1, q4]")
-                emit(*(f"vmladav.s8 {total}, q{place}, {register}" for total, place in zip(sums, places)))
-                emit.add("r1", "r1", steps[half * len(patches) + number])
-            emit(f"vmov {register}[2], {register}[0], r0, r2", f"vmov {register}[3], {register}[1], r4, r6")
+                windows = places if form.stride == 1 else [place % 2 for place in places]
+                emit(*(f"vmladav.s8 {totals[place]}, q{window}, {register}" for place, window in zip(places, windows)))
+                emit.move("r1", next(steps))
+            found = {place for _, places in part for place in places}
+            emit(*([f"vmov {register}[2], {register}[0], r0, r2"] if found & {0, 1} else []))
+            emit(*([f"vmov {register}[3], {register}[1], r4, r6"] if found & {2, 3} else []))
+            used += [register] if found else []
+        return used
 
-    def _tile(self, masked: bool) -> None:
+    def _tile(self, outputs: tuple[int, int]) -> None:
         emit = self.emit
-        self._sums()
+        used = self._sums(outputs)
         rounding = "vadd.f32 {0}, {0}, r9" if self.form.adds else "vcvtn.s32.f32 {0}, {0}"
-        emit(*(f"vshl.i32 {register}, {register}, #{self.form.bits}" for register in ("q5", "q7") if self.form.bits))
+        emit(*(f"vshl.i32 {register}, {register}, #{self.form.bits}" for register in used if self.form.bits))
         for texts in ("vadd.i32 {0}, {0}, r7", "vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", rounding):
-            emit(texts.format("q5"), texts.format("q7"))
-        if self.form.adds:
-            emit("vmovnt.i32 q5, q7")
-        else:
-            emit("vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q7", "vqadd.s16 q5, q5, r9")
+            emit(*(texts.format(register) for register in used))
+        if not self.form.adds:
+            emit("vqmovnb.s32 q5, q5")
+        if len(used) > 1:
+            emit("vmovnt.i32 q5, q7" if self.form.adds else "vqmovnt.s32 q5, q7")
+        if not self.form.adds:
+            emit("vqadd.s16 q5, q5, r9")
         if self.form.clamps:
             emit("ldrd r0, r2, [sp, #16]", "vdup.16 q7, r0", "vmax.s16 q5, q5, q7", "vdup.16 q7, r2", "vmin.s16 q5, q5, q7")
         emit("vqmovnb.s16 q5, q5")
-        emit(*(("vpst", "vstrbt.16 q5, [r5, q6]") if masked else ("vstrb.16 q5, [r5, q6]",)))
+        emit(*(("vpst", "vstrbt.16 q5, [r5, q6]") if outputs != self.form.tile else ("vstrb.16 q5, [r5, q6]",)))
         emit.add("r5", "r5", self.form.steps(self.form.axes[0])[1])
 
 

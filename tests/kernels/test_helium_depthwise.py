@@ -4,6 +4,8 @@ the plain C beside it on this machine."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy
 import pytest
 from helium_harness import FEATURES, RANDOM_CASES, case, convolution, finer, library, needs_emulator, run
@@ -46,12 +48,24 @@ EDGES = [
     (1, 18, (15, 12), (3, 3), 1, 1, (2, 2)),
     (1, 3, (40,), (3,), 1, 1, (1, 1)),
     (1, 2, (30, 3), (1, 3), 1, 1, (0, 1)),
+    *((1, 3, spatial, (3, 3), 1, 1, (1, 1)) for spatial in ((9, 5), (5, 10), (6, 7), (7, 6), (2, 9), (13, 1))),
+    *((1, 3, spatial, (3, 3), 2, 1, (1, 1)) for spatial in ((17, 9), (9, 19), (11, 13), (13, 11), (3, 17))),
 ]
 
 
 def depthwise(seed, batch, channels, *rest):
     spatial, kernel, stride, dilation, pads = rest
     return convolution(seed, batch, channels, spatial, channels, kernel, stride, dilation, pads, groups=channels)
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+def test_tiles_at_an_edge_multiply_for_what_is_stored_alone(stride):
+    for spatial, pads in (((9, 5), (1, 1)), ((5, 10), (1, 1)), ((6, 7), (1, 1)), ((19, 11), (0, 1))):
+        entry = depthwise(1, 1, 3, spatial, (3, 3), stride, 1, pads)
+        form = entry.kernel.node_class.planes(entry.stored)
+        for rows, columns in itertools.product(range(1, form.tile[0] + 1), range(1, form.tile[1] + 1)):
+            places = [place for part in form.parts_of((rows, columns)) for _, places in part for place in places]
+            assert len(places) == rows * columns
 
 
 def random_depthwise(seed):

@@ -22,7 +22,7 @@ class PlanesPrinter:
     def lines(self):
         emit, shape = self.emit, self.shape
         emit.enter(FRAME_BYTES)
-        emit("str r3, [sp]", f"movw r4, #{shape.channels}", "str r4, [sp, #4]", why="plane; channels that are left")
+        emit("str r3, [sp]", why="plane")
         emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "str r4, [sp, #8]", why="places")
         emit(f"vldr{'h.u16' if self.form.stride == 1 else 'b.u8'} q4, [r4]", f"vldrh.u16 q6, [r4, #{STORES}]")
         emit("ldr r9, [r2, #4]", why="zero point")
@@ -31,13 +31,13 @@ class PlanesPrinter:
         emit("mov r10, r1", "mov r11, r0")
         emit.add("r12", "r2", HEAD_BYTES)
         emit.add("r4", "r12", 8 * shape.channels)
-        emit("str r4, [sp, #12]", why="taps")
+        emit("str r4, [sp, #4]", "str r4, [sp, #12]", why="the numbers' end is where the taps begin")
         emit.label(1)
         self._copy()
         self._window()
         self._tiles()
         emit("add r11, r11, #1", "add r10, r10, #1", why="the next channel")
-        emit("ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b")
+        emit("ldr r0, [sp, #4]", "cmp r12, r0", "bne 1b")
         emit.leave(FRAME_BYTES)
         return emit.lines
 
@@ -78,22 +78,21 @@ class PlanesPrinter:
             emit(f"movs r3, #{turns}", "dls lr, r3")
             emit.label(2)
         for _ in range(periods if turns else 0):
-            self._copy_eight("")
+            self._copy_eight()
         if turns:
             emit.add("r1", "r1", 8 * periods // columns * form.width)
             emit.add("r2", "r2", -16 * periods)
         if turns > 1:
             emit("le lr, 2b")
         for _ in range(whole - turns * periods):
-            self._copy_eight("")
+            self._copy_eight()
         if left:
             emit(f"movs r3, #{left}", "vctp.16 r3")
-            self._copy_eight("t")
+            emit("vldrh.u16 q6, [r2]", "vpstt", "vldrbt.u16 q7, [r0, q5]", "vstrbt.16 q7, [r1, q6]")
 
-    def _copy_eight(self, then: str) -> None:
+    def _copy_eight(self) -> None:
         emit = self.emit
-        emit("vldrh.u16 q6, [r2], #16", *(["vpstt"] if then else []))
-        emit(f"vldrb{then}.u16 q7, [r0, q5]", f"vstrb{then}.16 q7, [r1, q6]")
+        emit("vldrh.u16 q6, [r2], #16", "vldrb.u16 q7, [r0, q5]", "vstrb.16 q7, [r1, q6]")
         emit.add("r0", "r0", 8 * self.shape.channels)
 
     def _window(self) -> None:
@@ -122,12 +121,14 @@ class PlanesPrinter:
         outputs = (shape.out_height, shape.out_width)
         whole, left = divmod(outputs[outer], form.tile[outer])
         if whole:
-            emit(f"movw r3, #{whole}")
-            emit.label(3)
+            if whole > 1:
+                emit(f"movw r3, #{whole}")
+                emit.label(3)
             self._line(form.tile[outer])
-            for register, along, after in zip(("r1", "r5"), form.steps(inner), form.steps(outer)):
-                emit.add(register, register, after - form.tiles[inner] * along)
-            emit("subs r3, #1", "bne 3b")
+            if whole > 1 or left:
+                for register, along, after in zip(("r1", "r5"), form.steps(inner), form.steps(outer)):
+                    emit.add(register, register, after - form.tiles[inner] * along)
+            emit(*(["subs r3, #1", "bne 3b"] if whole > 1 else []))
         if left:
             self._line(left)
 

@@ -20,10 +20,12 @@ from aidge_build.kernel_kit.linear import LinearConstants
 
 from .assembly import c_function, loop
 from .conditions import NARROW, linear_spec
-from .conv2d_int8 import MOST_TAPS, PIXELS, SCRATCH_BYTES, Driver, Plan, PlannedConvolution, instructions_of
+from .conv2d_int8 import PlannedConvolution
+from .driver import Driver
 from .finer import coarse, numbers_of
 from .geometry import Geometry, geometry_of
 from .patches import Patches
+from .plan import MOST_TAPS, PIXELS, SCRATCH_BYTES, Plan, instructions_of
 from .product import LANES, Product
 from .rounding import rounds_by_addition
 from .staging import Staging

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: MIT
+"""The C function that drives an int8 convolution."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+
+from .assembly import c_function, loop
+from .plan import PIXELS, Plan, is_stationary, parts_of
+from .product import LANES, Product
+from .stationary import Stationary
+
+RING = "int8_t *const *const pointers = aidge_helium_turn(x, rows, &state, &ring);"
+
+
+class Driver:
+    """The C function that runs a plan: rows, patches, blocks of four pixels, the pixels that are left."""
+
+    def __init__(self, plan: Plan):
+        self.plan, self.shape = plan, plan.geometry
+        self.functions: dict[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        way = "_patches" if self.plan.patches else "_rows" if self.plan.staging else "_columns" if self.plan.columns else ""
+        form = self.plan.product
+        ways = f"{way}{'_clamped' if form.clamps else ''}{'_adding' if form.adds else ''}"
+        ways += f"_finer_{form.bits}" if form.bits else ""
+        return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{ways}"
+
+    @property
+    def note(self) -> str:
+        form = self.plan.product
+        way = "rows copied with pads" if self.plan.staging else "windows in place"
+        way = "windows copied side by side" if self.plan.patches else "rows copied by columns" if self.plan.columns else way
+        return f"4 pixels x 2 channels, sums of {form.rows * form.taps * form.vectors} vectors, {way}, requantized in float"
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return computed(f"{PIXELS} pixels x 2 channels", 0)
+
+    def call(self, stream: numpy.ndarray) -> Call:
+        plan, arguments = self.plan, [Input(0), Output(0), Constant("stream", stream)]
+        if plan.scratch_bytes:
+            arguments.append(Scratch())
+        sources = (
+            "product.h",
+            *(
+                ("turned_rows.h" if plan.is_ring else f"{plan.staging.copies}.h",)
+                if plan.staging
+                else ("copies.h",)
+                if plan.columns
+                else ()
+            ),
+            *(("patches.h",) if plan.patches else ()),
+        )
+        return Call(self.name, sources, tuple(arguments), self.note, tuple(self.texts()), facts=self.facts)
+
+    def texts(self) -> list[str]:
+        """The functions that the driver calls, then the driver."""
+        body = self._pointwise() if self.shape.is_pointwise else self._rows()
+        parameters = "const int8_t *x, int8_t *y, const int8_t *stream" + (", void *scratch" if self.plan.scratch_bytes else "")
+        return [*self.functions.values(), c_function(self.name, parameters, body)]
+
+    def _pointwise(self) -> list[str]:
+        form, whole = self.plan.product, self.plan.whole_blocks
+        masked = replace(form, tail=self.shape.channels % LANES)
+        return [*self._blocks(form, "x", "y", 0, whole), *self._pixels(masked, "x", "y", whole * PIXELS, self.plan.pixels)]
+
+    def _pixels(self, form: Product, x: str, y: str, first: int, end: int) -> list[str]:
+        """Pixels first..end - 1 in blocks of four, and the rest."""
+        whole = (end - first) // PIXELS
+        lines = self._blocks(form, x, y, first, whole)
+        rest = (end - first) % PIXELS
+        last = replace(form, pixels=rest, begin=(first + whole * PIXELS) * form.pixel_step if form.ring else 0)
+        return lines + (self._blocks(last, x, y, first + whole * PIXELS, 1) if rest else [])
+
+    def _blocks(self, form: Product, x: str, y: str, first: int, count: int) -> list[str]:
+        if count == 0:
+            return []
+        paired = self.shape.is_pointwise and 2 * form.pixel_step <= LANES
+        block = Stationary(form, paired) if is_stationary(form, count) else form
+        self.functions[block.name] = block.text()
+        lines = []
+        for start, size in parts_of(form, count):
+            pixel = first + PIXELS * start
+            source = x if form.ring else _at(x, pixel * form.pixel_step)
+            target = _at(y, pixel * form.distance)
+            lines.append(f"{block.name}({source}, {target}, stream, {size});")
+        return lines
+
+    def _rows(self) -> list[str]:
+        shape, plan = self.shape, self.plan
+        in_row = shape.in_width * shape.channels
+        lines = ["int32_t batch, row;"] if not plan.crosses_rows else ["int32_t batch, group, row;"]
+        if plan.staging:
+            lines += plan.staging.ring_lines("stream[16]") if plan.is_ring else plan.staging.lines("stream[16]")
+        if plan.columns:
+            lines += self._beside_columns()
+        if plan.patches:
+            lines.insert(-1, f"int8_t *const windows = rows + {plan.staging.bytes};")
+        if plan.crosses_rows:
+            inner = self._groups()
+        else:
+            count, step = plan.together, plan.together * shape.stride_height * in_row
+            source = "pointers" if plan.is_ring else "rows" if plan.staging or plan.columns else f"(x + row * {step})"
+            body = [RING] if plan.is_ring else [self._copy("row")] if plan.staging else self._columns() if plan.columns else []
+            body += self._row(source)
+            inner = loop("row", shape.out_height // count, [*body, f"y += {count * shape.out_width * shape.outputs};"])
+        if plan.is_ring:
+            inner[:0] = ["state.first = 0;", "state.number = 0;"]
+        return [*lines, *loop("batch", shape.batches, [*inner, f"x += {shape.in_height * in_row};"])]
+
+    def _row(self, source: str) -> list[str]:
+        """One output row, or those that pass together, whose windows begin at `source`."""
+        if self.plan.patches:
+            return self._patched(source)
+        if self.plan.together > 1:
+            return self._rows_together(source)
+        form = replace(self.plan.product, ring=self.plan.is_ring)
+        return self._pixels(form, source, "y", 0, self.shape.out_width)
+
+    def _rows_together(self, source: str) -> list[str]:
+        """Whole blocks of several rows by one call, then the pixels that are left of each."""
+        shape, plan = self.shape, self.plan
+        form, blocks = plan.product, shape.out_width // PIXELS
+        jumps = shape.stride_height * shape.in_width * shape.channels, shape.out_width * form.distance
+        block = Stationary(form, rows=plan.together, jumps=jumps, blocks=blocks)
+        self.functions[block.name] = block.text()
+        lines = [f"{block.name}({source}, y, stream, {blocks});"]
+        if shape.out_width % PIXELS:
+            for row in range(plan.together):
+                place, target = (_at(pointer, row * jump) for pointer, jump in zip((source, "y"), jumps))
+                lines += self._pixels(form, place, target, blocks * PIXELS, shape.out_width)
+        return lines
+
+    def _copy(self, row: str) -> str:
+        """The rows that output row `row` sees."""
+        shape = self.shape
+        return (
+            f"aidge_helium_{self.plan.staging.copies}(x, rows, {row} * {shape.stride_height} - {shape.top}, stream[16], &staged);"
+        )
+
+    def _beside_columns(self) -> list[str]:
+        """What stands before the loops; all of scratch is pads at first."""
+        columns = self.plan.columns
+        self.functions[columns.name] = columns.text()
+        return [
+            f"static const uint8_t places[] = {{{', '.join(map(str, columns.places))}}};",
+            "int8_t *const rows = (int8_t *)scratch;",
+            "int32_t line;",
+            f"aidge_helium_fill(rows, stream[16], {columns.bytes});",
+        ]
+
+    def _columns(self) -> list[str]:
+        """The rows that output row `row` sees; those outside of the input are pads."""
+        shape, columns = self.shape, self.plan.columns
+        in_row, first = shape.in_width * shape.channels, columns.first * columns.column_bytes
+        body = [
+            f"const int32_t place = row * {shape.stride_height} + line * {shape.dilation_height} - {shape.top};",
+            f"const int is_inside = (place >= 0) && (place < {shape.in_height});",
+            f"const int8_t *const from = is_inside ? x + place * {in_row} : rows + {columns.row_bytes};",
+            f"{columns.name}(from, rows + {first} + line * {shape.channels}, places);",
+        ]
+        return loop("line", shape.kernel_height, body)
+
+    def _groups(self) -> list[str]:
+        """Windows of several output rows side by side: blocks of pixels go across the ends of rows."""
+        shape, plan = self.shape, self.plan
+        patches = plan.patches
+        self.functions[patches.name] = patches.text()
+        count = plan.rows_together
+
+        def group(rows: int, first: str) -> list[str]:
+            row_bytes = shape.out_width * patches.vectors * LANES
+            copies = [self._copy(f"({first} + row)"), f"{patches.name}(rows, windows + row * {row_bytes}, {shape.out_width});"]
+            return [
+                *loop("row", rows, copies),
+                *self._pixels(plan.product, "windows", "y", 0, rows * shape.out_width),
+                f"y += {rows * shape.out_width * shape.outputs};",
+            ]
+
+        whole, rest = divmod(shape.out_height, count)
+        return [*loop("group", whole, group(count, f"group * {count}")), *(group(rest, str(whole * count)) if rest else [])]
+
+    def _patched(self, source: str) -> list[str]:
+        shape, plan, lines = self.shape, self.plan, []
+        self.functions[plan.patches.name] = plan.patches.text()
+        for first in range(0, shape.out_width, plan.batch):
+            count = min(plan.batch, shape.out_width - first)
+            lines.append(f"{plan.patches.name}({_at(source, first * plan.patches.pixel_step)}, windows, {count});")
+            lines += self._pixels(plan.product, "windows", _at("y", first * shape.outputs), 0, count)
+        return lines
+
+
+def _at(pointer: str, offset: int) -> str:
+    return f"{pointer} + {offset}" if offset else pointer

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""int8 softmax of long rows by one product for each value (kernels/kit/softmax.h)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy
+
+from aidge_build.arithmetic.softmax import softmax_table
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, computed
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+
+SHORTEST = 16  # a row for which the reciprocal pays
+FINEST = 2.0**-10  # an output scale: quotients stay below 1,024, which leaves 19 bits behind the point
+
+
+def _rows(view: NodeView) -> str:
+    operator, (data,) = view.operator, view.inputs
+    if not operator.until_end and operator.axis % data.rank != data.rank - 1:
+        return "a row's values are no neighbours"
+    length = operator.row_length(data.dims)
+    return "" if length >= SHORTEST else f"rows of {length} values, wants at least {SHORTEST}"
+
+
+def _output_scale(view: NodeView) -> str:
+    scale = view.outputs[0].quantization.scale
+    return "" if scale >= FINEST else f"the output scale is {scale}, wants at least {FINEST}"
+
+
+def softmax_spec(features: frozenset[str]) -> ImplSpec:
+    """Rows of neighbouring int8 values."""
+    return ImplSpec(
+        inputs=(IOSpec(DType.int8, ROW_MAJOR),),
+        outputs=(IOSpec(DType.int8, ROW_MAJOR),),
+        predicates=(
+            ALL_QUANTIZED,
+            Predicate(f"rows of at least {SHORTEST} neighbours", _rows),
+            Predicate("an output scale of at least 2^-10", _output_scale),
+        ),
+        features=features,
+    )
+
+
+class SoftmaxRows(KernelNode):
+    """A library's subclass names its `function`, which stands in `source`."""
+
+    function: ClassVar[str]
+    source: ClassVar[str]
+    block: ClassVar[str] = "1 value"
+
+    def call(self) -> Call:
+        (data,), (output,) = self.inputs, self.outputs
+        length = self.operator.row_length(data.dims)
+        table = softmax_table(float(data.quantization.scale), float(output.quantization.scale), length)
+        return Call(
+            self.function,
+            (self.source,),
+            (
+                Input(0),
+                Output(0),
+                Constant("exponentials", numpy.array(table.exponentials, numpy.uint32)),
+                Constant("quotient", numpy.array([table.shift, table.factor], numpy.uint64)),
+                Constant("zero_point", numpy.array([output.quantization.zero_point], numpy.int32)),
+                Literal(output.elements // length),
+                Literal(length),
+            ),
+            facts=computed(self.block),
+        )

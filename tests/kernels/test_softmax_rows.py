@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""int8 softmax of long rows of `cortexm` and `helium` against its numpy meaning, bit for bit, ties included."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import cortexm_harness
+import helium_harness
+import numpy
+import pytest
+from cortexm_harness import BOARD, BOARD_WITHOUT_FPU, PORTABLE
+from helium_harness import needs_emulator
+from random_tensors import Randomness
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import per_tensor
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.softmax import Softmax
+
+DIMS = ((5, 16), (3, 17), (2, 4, 32), (1, 100), (2, 63), (1, 1025), (4, 19))
+SCALES = (1 / 256, 1 / 127, 0.0041, 2.0**-10, 0.1, 1 / 300)
+
+
+def rows(case):
+    """Spread, flat, and of few different values, which give ties."""
+    for seed in range(36):
+        random = Randomness(seed)
+        dims, axis = DIMS[seed % len(DIMS)], random.choice(-1, 0)
+        data = Tensor("x", dims, DType.int8, quantization=per_tensor(random.choice(0.025, 0.1, 2.0**-6, 0.7, 1e-4), 3))
+        values = random.numbers.integers(-128, 128, dims).astype(numpy.int8)
+        values = (values, values // 32, numpy.where(values > 60, 5, -100), values * 0 + 7)[seed % 4].astype(numpy.int8)
+        output = per_tensor(SCALES[seed % len(SCALES)], random.choice(-128, 0, 100))
+        yield case(Softmax(0, True) if axis == 0 else Softmax(len(dims) - 1), [data], [values], quantization=output)
+
+
+def candidates():
+    """For the tests of all kernels."""
+    return [*rows(cortexm_harness.case), *rows(helium_harness.case)]
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-Os",), PORTABLE], ids=["usual", "small", "portable"])
+def test_cortexm_gives_the_exact_levels(flags):
+    assert cortexm_harness.run(list(rows(cortexm_harness.case)), "-Wall", "-Wextra", "-Werror", *flags, board=BOARD) == []
+
+
+@needs_emulator
+def test_cortexm_gives_them_without_an_fpu():
+    cases = cortexm_harness.without_fpu(list(rows(cortexm_harness.case)))
+    assert len(cases) == 36 and cortexm_harness.run(cases, board=BOARD_WITHOUT_FPU) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=["usual", "small", "portable"])
+def test_helium_gives_the_exact_levels(flags):
+    assert helium_harness.run(list(rows(helium_harness.case)), "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+def test_short_rows_and_fine_scales_are_left_to_ref():
+    entry = next(iter(rows(cortexm_harness.case)))
+    spec, (data,), (output,) = entry.kernel.spec, entry.view.inputs, entry.view.outputs
+    short = dataclasses.replace(entry.view, inputs=(data.with_(dims=(15,)),), outputs=(output.with_(dims=(15,)),))
+    assert "rows of 15 values" in spec.rejection(short, entry.features, "onnx")
+    fine = dataclasses.replace(entry.view, outputs=(output.with_(quantization=per_tensor(2.0**-11, 0)),))
+    assert "the output scale is" in spec.rejection(fine, entry.features, "onnx")
+
+
+def test_the_factor_of_a_row_is_within_eight_of_the_reciprocal():
+    """The steps of kit/softmax.h in whole numbers, for divisors of all sizes, those beside powers of two among them."""
+    random = Randomness(1)
+    for bits in range(16, 63):
+        edges = [1 << bits - 1, (1 << bits - 1) + 1, (1 << bits) - 1]
+        for divisor in [*edges, *(int(one) for one in random.numbers.integers(1 << bits - 1, 1 << bits, 40))]:
+            leading = divisor >> bits - 32 if bits > 32 else divisor << 32 - bits
+            first = 0xFFFFFFFF // (leading >> 16)
+            error = (1 << 48) - leading * first >> 4
+            factor = (first << 14) + (error * first >> 30)
+            assert -(1 << 31) <= error < 1 << 31 and 0 < factor < 1 << 32
+            assert abs(factor * divisor - (1 << bits + 30)) <= 8 * divisor

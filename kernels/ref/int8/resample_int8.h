@@ -52,6 +52,35 @@ AIDGE_KIT_NOINLINE int32_t *aidge_ref_resample_int8_list(int32_t *list, const in
     return end;
 }
 
+/* The stored value of a sum. */
+AIDGE_KIT_INLINE int8_t aidge_ref_resample_int8_level(int32_t sum, const float *multiplier, const int32_t *levels,
+                                                      aidge_kit_levels bounds, int32_t near)
+{
+    if (near == 0) {
+        return aidge_kit_requantize(sum, *multiplier, bounds);
+    }
+    sum = aidge_kit_scale_near(sum, levels[4], *multiplier);
+    sum = sum < bounds.lowest ? bounds.lowest : sum;
+    return (int8_t)((sum > bounds.highest ? bounds.highest : sum) + bounds.zero_point);
+}
+
+/* A run of outputs that look at four input elements each: linear weights along two axes. */
+AIDGE_KIT_NOINLINE void aidge_ref_resample_int8_four(const int8_t *input, int8_t *output, const int32_t *list,
+                                                     const float *multiplier, const int32_t *levels, int32_t run, int32_t near)
+{
+    const aidge_kit_levels bounds = aidge_kit_load_levels(levels + 1);
+    const int8_t *const a = input + list[0];
+    const int8_t *const b = input + list[2];
+    const int8_t *const c = input + list[4];
+    const int8_t *const d = input + list[6];
+    int32_t i;
+    AIDGE_KIT_ROLLED
+    for (i = 0; i < run; i++) {
+        const int32_t sum = levels[0] + a[i] * list[1] + b[i] * list[3] + c[i] * list[5] + d[i] * list[7];
+        output[i] = aidge_ref_resample_int8_level(sum, multiplier, levels, bounds, near);
+    }
+}
+
 /*
  * Resizing with weights: output = requantize(sum of shares * (input - its zero point)), int8.
  *
@@ -82,22 +111,18 @@ AIDGE_KIT_INLINE void aidge_ref_resample_int8_rows(const int8_t *input, int8_t *
         for (axis = 0; axis < 5; axis++) {
             outside |= offsets[place[axis]] < 0;
         }
-        for (left = 0; left < shape->run; left++) {
-            int32_t sum = levels[0];
-            const int32_t *entry;
-            if (outside != 0) {
-                *output++ = (int8_t)levels[5];
-                continue;
-            }
-            for (entry = list; entry != end; entry += 2) {
-                sum += input[entry[0] + left] * entry[1];
-            }
-            if (near != 0) {
-                sum = aidge_kit_scale_near(sum, levels[4], *multiplier);
-                sum = sum < bounds.lowest ? bounds.lowest : sum;
-                *output++ = (int8_t)((sum > bounds.highest ? bounds.highest : sum) + bounds.zero_point);
-            } else {
-                *output++ = aidge_kit_requantize(sum, *multiplier, bounds);
+        if ((outside == 0) && (end == list + 8)) {
+            aidge_ref_resample_int8_four(input, output, list, multiplier, levels, shape->run, near);
+            output += shape->run;
+        } else {
+            for (left = 0; left < shape->run; left++) {
+                int32_t sum = levels[0];
+                const int32_t *entry;
+                for (entry = list; entry != end; entry += 2) {
+                    sum += outside != 0 ? 0 : input[entry[0] + left] * entry[1];
+                }
+                *output++ = outside != 0 ? (int8_t)levels[5]
+                                         : aidge_ref_resample_int8_level(sum, multiplier, levels, bounds, near);
             }
         }
         AIDGE_KIT_ROLLED

@@ -27,7 +27,8 @@ AIDGE_KIT_NOINLINE aidge_kit_row_quotient aidge_kit_row_quotient_of(uint64_t div
     const int32_t error = (int32_t)aidge_kit_shift_right_s64((int64_t)rest, 4);
     aidge_kit_row_quotient by;
     by.divisor = divisor;
-    by.factor = (first << 14) + (uint32_t)aidge_kit_shift_right_s64(aidge_kit_multiply_s64(error, (int32_t)first), 30);
+    by.factor = (first << 14)
+                + (uint32_t)aidge_kit_shift_right_s64(aidge_kit_multiply_s64(error, (int32_t)first), 30);
     by.shift = bits - up - 2;
     by.up = up;
     by.half = by.shift < 32 ? (uint32_t)1 << (by.shift - 1) : 0x80000000u;

@@ -1,56 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-#include <stdint.h>
 #include "kit/near.h"
-
-/*
- * The dims of the output in storage order, slowest axis first, and how many input elements each output element of an axis looks
- * at; behind them `run` elements that lie side by side on both sides.
- */
-typedef struct {
-    int32_t dims[5], taps[5], run;
-} aidge_ref_resample_int8_shape;
-
-/*
- * Writes {offset, share} of each input element that counts for one output position to `list`; returns the end of the list.
- * place: where the lists of its offsets and shares along each axis begin.
- */
-AIDGE_KIT_NOINLINE int32_t *aidge_ref_resample_int8_list(int32_t *list, const int32_t *offsets, const int32_t *shares,
-                                                         const int32_t *place, const int32_t *taps)
-{
-    int32_t *end = list + 2;
-    int32_t axis;
-    list[0] = 0;
-    list[1] = 1;
-    for (axis = 0; axis < 5; axis++) {
-        int32_t *const last = end;
-        int32_t *from;
-        int32_t *to;
-        int32_t tap;
-        if (taps[axis] == 1) {
-            for (from = list; from != last; from += 2) {
-                from[0] += offsets[place[axis]];
-                from[1] *= shares[place[axis]];
-            }
-            continue;
-        }
-        /* Behind the list, then to its place: every element so far with every tap of this axis. */
-        for (from = list; from != last; from += 2) {
-            for (tap = place[axis]; tap < place[axis] + taps[axis]; tap++) {
-                if (shares[tap] != 0) {
-                    end[0] = from[0] + offsets[tap];
-                    end[1] = from[1] * shares[tap];
-                    end += 2;
-                }
-            }
-        }
-        to = list;
-        for (from = last; from != end; from++) {
-            *to++ = *from;
-        }
-        end = to;
-    }
-    return end;
-}
+#include "kit/resample.h"
 
 /* The stored value of a sum. */
 AIDGE_KIT_INLINE int8_t aidge_ref_resample_int8_level(int32_t sum, const float *multiplier, const int32_t *levels,
@@ -90,27 +40,16 @@ AIDGE_KIT_NOINLINE void aidge_ref_resample_int8_four(const int8_t *input, int8_t
  */
 AIDGE_KIT_INLINE void aidge_ref_resample_int8_rows(const int8_t *input, int8_t *output, void *scratch, const int32_t *offsets,
                                                    const int32_t *shares, const float *multiplier, const int32_t *levels,
-                                                   const aidge_ref_resample_int8_shape *shape, int32_t near)
+                                                   const aidge_kit_resample_shape *shape, int32_t near)
 {
     const aidge_kit_levels bounds = aidge_kit_load_levels(levels + 1);
     int32_t *const list = (int32_t *)scratch;
     int32_t place[5];
-    int32_t total = 0;
-    int32_t axis;
-    AIDGE_KIT_ROLLED
-    for (axis = 0; axis < 5; axis++) {
-        place[axis] = total;
-        total += shape->dims[axis] * shape->taps[axis];
-    }
+    const int32_t total = aidge_kit_first_resample(place, shape);
     do {
-        int32_t *const end = aidge_ref_resample_int8_list(list, offsets, shares, place, shape->taps);
-        int32_t outside = 0;
-        int32_t last = total;
+        int32_t *const end = aidge_kit_resample_list(list, offsets, shares, place, shape->taps);
+        const int32_t outside = aidge_kit_resamples_outside(offsets, place);
         int32_t left;
-        AIDGE_KIT_ROLLED
-        for (axis = 0; axis < 5; axis++) {
-            outside |= offsets[place[axis]] < 0;
-        }
         if ((outside == 0) && (end == list + 8)) {
             aidge_ref_resample_int8_four(input, output, list, multiplier, levels, shape->run, near);
             output += shape->run;
@@ -125,21 +64,12 @@ AIDGE_KIT_INLINE void aidge_ref_resample_int8_rows(const int8_t *input, int8_t *
                                          : aidge_ref_resample_int8_level(sum, multiplier, levels, bounds, near);
             }
         }
-        AIDGE_KIT_ROLLED
-        for (axis = 4; axis >= 0; axis--) {
-            place[axis] += shape->taps[axis];
-            if (place[axis] < last) {
-                break;
-            }
-            last -= shape->dims[axis] * shape->taps[axis];
-            place[axis] = last;
-        }
-    } while (axis >= 0);
+    } while (aidge_kit_next_resample(place, total, shape) != 0);
 }
 
 AIDGE_KIT_NOINLINE void aidge_ref_resample_int8(const int8_t *input, int8_t *output, void *scratch, const int32_t *offsets,
                                                 const int32_t *shares, const float *multiplier, const int32_t *levels,
-                                                const aidge_ref_resample_int8_shape *shape)
+                                                const aidge_kit_resample_shape *shape)
 {
     aidge_ref_resample_int8_rows(input, output, scratch, offsets, shares, multiplier, levels, shape, 0);
 }
@@ -147,7 +77,7 @@ AIDGE_KIT_NOINLINE void aidge_ref_resample_int8(const int8_t *input, int8_t *out
 /* The same without an FPU, where the factor is proved (arithmetic/near_halves.py). */
 AIDGE_KIT_NOINLINE void aidge_ref_resample_int8_near(const int8_t *input, int8_t *output, void *scratch, const int32_t *offsets,
                                                      const int32_t *shares, const float *multiplier, const int32_t *levels,
-                                                     const aidge_ref_resample_int8_shape *shape)
+                                                     const aidge_kit_resample_shape *shape)
 {
     aidge_ref_resample_int8_rows(input, output, scratch, offsets, shares, multiplier, levels, shape, 1);
 }

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""int8 Resize by weights of `ref`: the C against its numpy meaning bit for bit, and that meaning against real numbers."""
+"""int8 Resize by weights of `ref` and `helium`: the C against its numpy meaning, and that against real numbers."""
 
 from __future__ import annotations
 
 import dataclasses
 
 import harness
+import helium_harness
 import numpy
 import pytest
+from helium_harness import needs_emulator
 from random_tensors import Randomness
 
 from aidge_build.arithmetic.requantize import dequantize
@@ -35,7 +37,7 @@ def resized(random, dims):
     return Resize(result, scales, mode, random.choice(*PLAIN), antialias=random.integer(0, 3) == 0)
 
 
-def cases(count):
+def cases(count, case=harness.case):
     found = []
     for seed in range(count):
         random = Randomness(seed)
@@ -45,7 +47,7 @@ def cases(count):
         data = Tensor("x", dims, DType.int8, quantization=per_tensor(scale, points[0]), format=form)
         output = per_tensor(random.choice(scale, 0.031, 2 * scale), points[1])
         operator, values = resized(random, dims), random.numbers.integers(-128, 128, dims).astype(numpy.int8)
-        entry = harness.case(operator, [data], [values], quantization=output, format=form)
+        entry = case(operator, [data], [values], quantization=output, format=form)
         if operator.in_integers(data, entry.view.outputs[0]) is not None:
             found.append(entry)
     return found
@@ -62,6 +64,17 @@ def test_weighted_resizes_equal_the_meaning_with_an_fpu_and_without(flags):
     assert len(without) > 130
     assert {entry.call.function for entry in both} == {"aidge_ref_resample_int8", "aidge_ref_resample_int8_near"}
     assert harness.differing(both, harness.run(both, *flags)) == []
+
+
+def candidates():
+    """For the tests of all kernels."""
+    return cases(40, helium_harness.case)
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=["usual", "small", "portable"])
+def test_helium_gives_the_same(flags):
+    assert helium_harness.run(candidates(), "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 def test_the_meaning_is_the_real_number_rounded():

@@ -5,9 +5,9 @@
 /*
  * The quotients of one row of a softmax: of T << up by a divisor (arithmetic/softmax.py), T at most 2^30, for levels of int8.
  *
- * With n the bits of the divisor D, factor is 2^(n + 30) / D within 8 (one step of Newton's method from 16 bits), so the high word
- * of T * factor is q * 2^shift within 3, shift = n - up - 2. The level is that, rounded, unless it lies within BAND of the middle
- * between two levels: then the exact quotient is asked.
+ * With n the bits of the divisor D, factor is 2^(n + 30) / D within 8 (one step of Newton's method from 16 bits), so the high
+ * word of T * factor is q * 2^shift within 3, shift = n - up - 2. The level is that, rounded, unless it lies within BAND of the
+ * middle between two levels: then the exact quotient is asked.
  */
 typedef struct {
     uint64_t divisor;

@@ -35,6 +35,7 @@ RECIPES: tuple[Recipe, ...] = (
     expand_qlinear,
     quantize_constants,
     restate,
+    move_views,
     flatten_products,
     move_views,
     fuse_pad,

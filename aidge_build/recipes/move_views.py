@@ -20,8 +20,8 @@ from aidge_build.recipes.recipe import recipe
 @recipe(exact=True)
 def move_views(view: GraphView) -> GraphView:
     """1. A view of a quantized constant is a constant. 2. DequantizeLinear goes behind views and operators that select elements:
-    what is behind them is then seen between DequantizeLinear and QuantizeLinear. 3. QuantizeLinear goes in front of views, and of
-    what selects more elements than it reads: each of those is then quantized once.
+    what is behind them is then seen between DequantizeLinear and QuantizeLinear. 3. QuantizeLinear, ReLU and Clip go in front of
+    views, and of what selects more elements than it reads: each of those is then computed once.
     Scales along an axis stay where they are, but for those of constants.
     """
     view = _behind(_folded(view))
@@ -91,15 +91,22 @@ def _is_island(view: GraphView, node: Node, quantization: Quantization) -> bool:
     )
 
 
+def _is_of_each_element(view: GraphView, node: Node) -> bool:
+    """Whether the node does the same to every element, wherever that stands, and is best next to what computes it."""
+    if node.type != "QuantizeLinear":
+        return node.type in ("ReLU", "Clip")
+    quantization = linear_quantization(view, node)
+    return quantization is not None and quantization.per_tensor
+
+
 def _in_front(view: GraphView) -> GraphView:
     rewrite = Rewrite(view)
     for node in view.nodes:
         behind = view.only_consumer(node.outputs[0]) if node.operator.views or _grows(view, node) else None
-        quantization = linear_quantization(view, behind) if behind is not None and behind.type == "QuantizeLinear" else None
-        if behind is None or quantization is None or not quantization.per_tensor:
+        if behind is None or not _is_of_each_element(view, behind):
             continue
         before = view.producer(node.inputs[0])
-        if before is None or not _may_quantize_before(view, node, before, quantization):
+        if before is None or not _may_stand_before(view, node, before, behind):
             continue
         (result,) = view.output_tensors(behind)
         name = rewrite.add_tensor(Tensor(f"{node.inputs[0]}_stored", view.tensor(node.inputs[0]).dims, result.dtype))
@@ -108,8 +115,10 @@ def _in_front(view: GraphView) -> GraphView:
     return rewrite.finish()
 
 
-def _may_quantize_before(view: GraphView, node: Node, before: Node, quantization: Quantization) -> bool:
+def _may_stand_before(view: GraphView, node: Node, before: Node, behind: Node) -> bool:
     """Between two quantizations a view is behind both; what copies stands behind the second one, unless both are the same."""
     if before.type == "DequantizeLinear":
-        return not node.operator.views and linear_quantization(view, before) != quantization
+        if node.operator.views or behind.type != "QuantizeLinear":
+            return False
+        return linear_quantization(view, before) != linear_quantization(view, behind)
     return view.only_consumer(node.inputs[0]) is node

@@ -30,6 +30,8 @@ NUMBERS = {
     "first": numpy.array([1]),
     "end": numpy.array([7]),
     "axis": numpy.array([2]),
+    "low": F(-0.5),
+    "high": F(0.75),
 }
 FULLY_CONNECTED = "wf = DequantizeLinear<axis=0>(w, sw, zw) wt = Transpose<perm=[1,0]>(wf) a = MatMul(t, wt)"
 CONVOLUTION = "vf = DequantizeLinear<axis=0>(v, sw, zw) a = Conv(t, vf)"
@@ -40,6 +42,12 @@ CASES = {
     "transpose in front of a convolution": (f"t = Transpose<perm=[0,3,1,2]>(r) {CONVOLUTION}", "[1,6,6,2]", "[1,4,4,4]"),
     "slice in front of a convolution": (f"t = Slice(r, first, end, axis) {CONVOLUTION}", "[1,2,8,6]", "[1,4,4,4]"),
     "view behind": (f"t = Identity(r) {CONVOLUTION} a2 = Flatten(a)", "[1,2,6,6]", "[1,64]"),
+    "relu behind a view": (f"t = Identity(r) {CONVOLUTION} p = Flatten(a) a2 = Relu(p)", "[1,2,6,6]", "[1,64]"),
+    "clip behind views of a sequence": (
+        f"t = Identity(r) {FULLY_CONNECTED} p = Transpose<perm=[0,2,1]>(a) a2 = Clip(p, low, high)",
+        "[1,3,6]",
+        "[1,4,3]",
+    ),
     "views on both sides": (f"t = Reshape(r, image) {CONVOLUTION} p = Flatten(a) a2 = Reshape(p, line)", "[72]", "[1,64]"),
 }
 
@@ -97,6 +105,23 @@ def test_scales_along_an_axis_stay_with_it():
         constants={"sw": NUMBERS["sw"], "zw": NUMBERS["zw"]},
     )
     assert move_views(before) is before
+
+
+def test_a_relu_whose_view_has_another_reader_stays_behind_it():
+    before = graph(
+        "n = Neg(x) r = Reshape(n, vector) a = Relu(r) b = Exp(r) y = Add(a, b)",
+        inputs="float[2,3] x",
+        outputs="float[1,6] y",
+        constants={"vector": NUMBERS["vector"]},
+    )
+    assert move_views(before) is before
+    alone = graph(
+        "n = Neg(x) r = Reshape(n, vector) y = Relu(r)",
+        inputs="float[2,3] x",
+        outputs="float[1,6] y",
+        constants={"vector": NUMBERS["vector"]},
+    )
+    assert types(move_views(alone)) == ["Neg", "ReLU", "Reshape"] and same_meaning(alone, move_views(alone))
 
 
 def test_a_view_of_plain_integers_stays_one_on_both_of_its_sides():

@@ -11,6 +11,7 @@ from pathlib import Path
 from aidge_build.bench.costs import UNITS, cost_table, measure_alternatives, require_one_board
 from aidge_build.bench.figures import Figures
 from aidge_build.bench.measure import DATA_ENDING, ENDINGS, Case, cases_in, measure
+from aidge_build.bench.other_weights import measure_spread, spread_table
 from aidge_build.bench.page import render_page
 from aidge_build.bench.peers import Peers, read_peers
 from aidge_build.bench.record import Comparison, compare_with, read_record, record_text, require_same_compiler
@@ -57,6 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="measure every kernel that accepts a layer instead, and write the table for --select cost",
     )
+    parser.add_argument(
+        "--other-weights",
+        type=int,
+        metavar="N",
+        help="measure each model as it is, with all its channels, and with N other orders of its weights (seeds 0 to N - 1)",
+    )
     parser.add_argument("--unit", default="instructions", choices=UNITS, help="of --costs (default: instructions)")
     record = parser.add_mutually_exclusive_group()
     record.add_argument("--check", metavar="F.json", type=Path, help="fail when an instruction count is above the recorded one")
@@ -72,11 +79,13 @@ def run(arguments: argparse.Namespace) -> Outcome:
     compiler = f"{CROSS_COMPILER.name} {CROSS_COMPILER.version()}"
     if arguments.costs:
         return _costs(arguments, cases, list(boards.values()), compiler)
+    if arguments.other_weights is not None:
+        return _other_weights(arguments, [(case, boards[name]) for case, name, _ in _work(cases, rows)])
     record = read_record(arguments.check) if arguments.check else None
     if record:
         require_same_compiler(record, compiler, str(arguments.check))
     peers = read_peers(arguments.peers)
-    work = [(case, boards[name], row) for case in cases for row in rows if row.takes(case.data) for name in row.boards]
+    work = [(case, boards[name], row) for case, name, row in _work(cases, rows)]
     figures = [
         measure(case, _request(arguments, case, board), board, arguments.reference, row.most_vectors(arguments.vectors))
         for case, board, row in with_progress("BENCH", work, _title)
@@ -90,6 +99,10 @@ def run(arguments: argparse.Namespace) -> Outcome:
     while not lines[-1]:
         del lines[-1]
     return Outcome(lines, data, EXIT_CHECK_FAILED if found.worse or wrong else 0)
+
+
+def _work(cases: Sequence[Case], rows: Sequence[Row]) -> list[tuple[Case, str, Row]]:
+    return [(case, name, row) for case in cases for row in rows if row.takes(case.data) for name in row.boards]
 
 
 def _cases(arguments: argparse.Namespace) -> tuple[Case, ...]:
@@ -152,6 +165,18 @@ def _verdict(found: Comparison, is_checked: bool) -> list[str]:
     if found.better or found.unknown:
         lines.append("record what became better or is new: ./sconsw bench --update")
     return [*lines, f"{len(found.worse)} counts became worse" if found.worse else "no count became worse"]
+
+
+def _other_weights(arguments: argparse.Namespace, work: Sequence[tuple[Case, Board]]) -> Outcome:
+    if arguments.other_weights < 1:
+        raise AidgeError(f"{arguments.other_weights} sets of weights, wants at least 1", where="--other-weights", code="USAGE")
+    spreads = [
+        measure_spread(case, _request(arguments, case, board), board, arguments.other_weights)
+        for case, board, _ in with_progress("BENCH", [(*task, Row((task[1].name,))) for task in work], _title)
+    ]
+    wrong = [f"{spread.stored.title}: {spread.differing_values} values differ" for spread in spreads if spread.differing_values]
+    lines = [*spread_table(spreads).split("\n"), *wrong]
+    return Outcome(lines, {"results": [spread.as_json() for spread in spreads]}, EXIT_CHECK_FAILED if wrong else 0)
 
 
 def _costs(arguments: argparse.Namespace, cases: Sequence[Case], boards: Sequence[Board], compiler: str) -> Outcome:

@@ -11,7 +11,9 @@ from pathlib import Path
 import numpy
 import pytest
 
+from aidge_build.bench.other_weights import with_other_weights
 from aidge_build.machine import CROSS_COMPILER
+from aidge_build.onnx_format.reader import read_model
 from tests.command import aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu
@@ -95,6 +97,27 @@ def test_the_page_shows_every_layer_and_needs_nothing_from_elsewhere(folder):
     assert text.count('class="bars"') >= sum(len(entry["layers"]) for entry in found["results"])
     assert not re.search(r"https?:|<script|<link|url\(", text)
     assert "CMSIS-NN 1,234,567" in text and "prefers-color-scheme: dark" in text
+
+
+def test_weights_in_another_order_are_measured_beside_the_stored_ones(folder):
+    (found,) = measured(folder, "--other-weights", 1)["results"]
+    counts = found["instructions_other_weights"]
+    assert len(counts) == 1 and found["differing_values"] == 0 and found["model"] == "digits"
+    assert max(counts) < 2 * min(counts) and found["instructions"] <= found["instructions_all_channels"]
+    result = aidge_build("bench", folder, "--other-weights", 0)
+    assert result.exit_code == 2 and "at least 1" in result.stderr
+
+
+def test_other_weights_are_the_same_numbers_in_an_order_that_the_seed_decides():
+    original = (ROOT / "examples" / "digits" / "digits.onnx").read_bytes()
+    made = [with_other_weights(original, seed) for seed in (1, 1, 2)]
+    assert made[0] == made[1] != made[2]
+    before, after = (read_model(data, "", {}).initializers for data in (original, made[0]))
+    changed = [name for name in before if (before[name] != after[name]).any()]
+    assert {(before[name].dtype.name, before[name].ndim > 1) for name in changed} == {("int8", True)}
+    for name in changed:
+        rows = [numpy.sort(weights[name].reshape(len(weights[name]), -1), axis=1) for weights in (before, after)]
+        assert (rows[0] == rows[1]).all() and before.keys() == after.keys()
 
 
 def test_measured_costs_choose_kernels(folder):

@@ -7,6 +7,7 @@ import numpy
 
 from aidge_build.contract.call import Argument, Constant, Input, Output, Struct
 from aidge_build.contract.node import KernelNode
+from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
 
 from .rows import rows_along
@@ -21,8 +22,12 @@ def channels_shape(tensor: Tensor, axis: int | None) -> Struct:
 class LinearConversion(KernelNode):
     """QuantizeLinear and DequantizeLinear: scale and zero point are the node's constant inputs."""
 
+    def quantization(self) -> Quantization:
+        """What the node states."""
+        return self.operator.quantization(self.inputs[1], self.inputs[2] if len(self.inputs) > 2 else None)
+
     def arguments(self) -> tuple[Argument, ...]:
-        quantization = self.operator.quantization(self.inputs[1], self.inputs[2] if len(self.inputs) > 2 else None)
+        quantization = self.quantization()
         return (
             Input(0),
             Output(0),

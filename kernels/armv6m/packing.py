@@ -10,6 +10,7 @@ import numpy
 
 from aidge_build.arithmetic.narrow_products import Correction, NarrowForm, narrow_form
 from aidge_build.contract.call import Constant, computed
+from aidge_build.contract.spec import NodeView
 from aidge_build.kernel_kit.linear_int8 import Linear
 
 MOST_CORRECTIONS = 6  # of a channel, in the mean: more cost about as much as the general form
@@ -125,6 +126,17 @@ def kinds_of(form: NarrowForm, fits: numpy.ndarray, order: numpy.ndarray | None 
     order = numpy.arange(len(kinds)) if order is None else order
     chosen = tuple(each for place in order if kinds[place] != GENERAL_KIND for each in form.corrections[place])
     return Kinds(kinds[order], chosen)
+
+
+def narrow_channels(linear: Linear, view: NodeView) -> numpy.ndarray:
+    """Which channels are requantized by the narrow form, in whatever kernel: in a dense layer all of them or none."""
+    form = narrow_form(linear.staircase(), linear.clamp)
+    ends = linear.low - form.starts, linear.high - form.starts
+    fits = numpy.maximum(*map(numpy.abs, ends)) < 1 << 31
+    if view.node.type.startswith("ConvDepthWise"):
+        return kinds_of(form, fits & fits_sums(*ends)).kinds != GENERAL_KIND
+    found = kinds_of(form, fits).kinds != GENERAL_KIND
+    return found & found.all()
 
 
 def filled(rows: numpy.ndarray, taps: int) -> numpy.ndarray:

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.byte_weights import byte_weights, linear_of
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, ROOM, SYMMETRIC_WEIGHTS
 
-from .packing import FIELD, sums_fit, taps_last_channels
+from .packing import FIELD, has_lines, sums_fit
 
 FEATURES = frozenset({"thumb2"})
 FEWEST_PRODUCTS = 1000
 
 
 def _fitting(view: NodeView) -> str:
-    fits = sums_fit(taps_last_channels(view.inputs[1].data))
+    fits = sums_fit(view.inputs[1].data if view.inputs[1].dtype is DType.int8 else linear_of(view).rows)
     return "" if fits else f"sums of a pixel take more than {FIELD} bits"
 
 
@@ -24,14 +25,15 @@ def _few_products(view: NodeView) -> str:
 
 
 ENOUGH_PRODUCTS = Predicate("products that pay for the text of a kernel", _few_products)
+BYTES = byte_weights(lambda linear, _: has_lines(linear))
 FITTING_SUMS = Predicate(f"sums of {FIELD} bits", _fitting)
 
 
 def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
-    """int8 data, int8 weights, int32 bias; Thumb-2."""
+    """int8 data, weights that are bytes or multiples of them, int32 bias; Thumb-2."""
     return ImplSpec(
-        inputs=(IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
+        inputs=(IOSpec(DType.int8, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),
         features=FEATURES,
-        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, ROOM, *predicates),
+        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, ROOM, BYTES, *predicates),
     )

@@ -50,6 +50,11 @@ class Form:
         return {**computed(block, self.proved, len(self.channels), "channel"), "weights": "int8"}
 
 
+def has_lines(linear: Linear) -> numpy.ndarray:
+    """Which channels have a line in the form of the layer."""
+    return form_of(linear).channels[:, 0] != 0
+
+
 def form_of(linear: Linear) -> Form:
     """The line that is proved for most channels."""
     stairs, free = linear.staircase(), bool(linear.free_of_clamp.all())
@@ -87,8 +92,8 @@ def as_words(values: numpy.ndarray) -> numpy.ndarray:
 
 
 def sums_fit(rows: numpy.ndarray) -> bool:
-    """Whether the sum of every row [rows, taps] with int8 inputs fits the field of a pixel."""
-    ends = [rows.astype(numpy.int64) * end for end in (-128, 127)]
+    """Whether the sum of every row [rows, taps...] with int8 inputs fits the field of a pixel."""
+    ends = [rows.reshape(len(rows), -1).astype(numpy.int64) * end for end in (-128, 127)]
     low, high = numpy.minimum(*ends).sum(axis=1), numpy.maximum(*ends).sum(axis=1)
     return bool((low >= -(1 << (FIELD - 1))).all() and (high < 1 << (FIELD - 1)).all())
 

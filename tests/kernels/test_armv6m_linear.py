@@ -14,6 +14,7 @@ import test_cortexm_linear
 from armv6m_harness import BOARD, PORTABLE, accepted, run, taken
 from random_tensors import Randomness
 
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.conv import Conv
@@ -99,6 +100,7 @@ def candidates():
     mine = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
     return [
         *map(taken, [*mine, *test_cortexm_linear.candidates()[:: min(2, STEP)]]),
+        *map(taken, test_cortexm_linear.halfword_cases()),
         *steep_cases(),
         *tie_cases(),
         *fully_connected_cases(),
@@ -108,6 +110,11 @@ def candidates():
 @functools.cache
 def sample():
     return accepted(candidates())
+
+
+def test_weights_that_are_multiples_of_bytes_are_bytes_in_flash():
+    wide = [entry for entry in sample() if entry.view.inputs[1].dtype is DType.int16]
+    assert {entry.view.node.type for entry in wide} >= {"Conv2D", "ConvDepthWise2D"} and len(wide) > 5
 
 
 def test_the_cases_reach_every_form():

@@ -16,6 +16,8 @@ from cortexm_harness import accepted, built_for, case
 from helium_harness import library, needs_emulator, run
 from test_cortexm_linear import EDGES, int8_case
 
+from aidge_build.graph.dtype import DType
+
 STRESS = "AIDGE_STRESS" in os.environ
 
 # batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
@@ -83,6 +85,11 @@ def test_the_c_versions_equal_the_meaning_on_this_machine():
 def test_the_result_does_not_depend_on_compiler_options(flags):
     cases = accepted(of_this_library(int8_case(2, *edge) for edge in [*OWN_EDGES, *EDGES[:: 1 if STRESS else 5]]))
     assert run(cases, *flags, board=BOARD) == []
+
+
+def test_weights_that_are_multiples_of_bytes_are_bytes_in_flash():
+    wide = [entry for entry in linear_cases() if entry.view.inputs[1].dtype is DType.int16]
+    assert {entry.view.node.type for entry in wide} >= {"Conv2D", "ConvDepthWise2D"} and len(wide) > 5
 
 
 def test_segments_are_as_long_as_16_bits_hold_whatever_the_inputs_are():

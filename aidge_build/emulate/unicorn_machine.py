@@ -81,6 +81,7 @@ class Machine:
         self.machine.hook_add(unicorn.UC_HOOK_MEM_INVALID, self._on_invalid_access)
 
     def run(self) -> RunResult:
+        """Runs from the vector table to the exit."""
         program = self.program
         slots = program.layer_slots()
         code = [(region.origin, memory) for region, memory in self.memories.items() if region is not _SYSTEM]

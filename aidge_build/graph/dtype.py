@@ -7,6 +7,7 @@ import enum
 from functools import cached_property
 
 import numpy
+from numpy import ndarray  # within the class, `numpy` is a property
 
 
 class DType(enum.Enum):
@@ -65,7 +66,7 @@ class DType(enum.Enum):
         limits = numpy.iinfo(self.numpy)
         return int(limits.min), int(limits.max)
 
-    def holds(self, values: numpy.ndarray) -> builtins_bool:
+    def holds(self, values: ndarray) -> builtins_bool:
         """Whether each of the integers is one of an integer type."""
         low, high = self.range
         return bool(((low <= values) & (values <= high)).all())

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--float",
         type=Path,
         metavar="F.onnx",
-        help="with --layers: compare each layer with this model, too, from before quantization",
+        help="with --layers: compare each layer with this model, too, from before quantization (--quantize: itself)",
     )
     parser.add_argument(
         "--least-sqnr", type=float, metavar="DB", help="fail when a layer's own signal to noise against --float is smaller"
@@ -63,19 +63,16 @@ def run(arguments: argparse.Namespace) -> Outcome:
                 code="USAGE",
             )
         arguments.board = "host"
-    if arguments.perturb and (arguments.reference or arguments.float):
+    floats = _float_model(arguments)
+    if arguments.perturb and (arguments.reference or floats):
         what = "stored references do" if arguments.reference else "--float does"
         raise AidgeError(f"{what} not fit perturbed vectors", where="--perturb", code="USAGE")
-    for option in ("float", "least_sqnr", "picture"):
-        needed = "layers" if option == "float" else "float"
-        if getattr(arguments, option) is not None and not getattr(arguments, needed):
-            raise AidgeError(f"belongs to --{needed}", where=f"--{option.replace('_', '-')}", code="USAGE")
     request = load(arguments, NAME_TO_LOOK_AT)
     program = build_program(request)
     board = load_board(arguments.board, arguments.board_path)
     arrays = read_npz(Path(arguments.io_data))
     try:
-        samples = samples_of(arrays, program.view) if arguments.float else None
+        samples = samples_of(arrays, program.view) if floats else None
         vectors = _stored(samples, program) if samples else model_inputs(arrays, program.view)
         count = len(next(iter(vectors.values())))
         wanted = reference_outputs(arrays, arguments.reference, program.view, count) if arguments.reference else None
@@ -92,19 +89,30 @@ def run(arguments: argparse.Namespace) -> Outcome:
         if arguments.layers or not all(difference.within for difference in differences):
             trace = execute(program, board, vectors, folder / "traced", trace=True, flags=tuple(arguments.flag)).trace
             first = _first_layer(program, vectors, trace)
-        if samples:
-            beside = compare_with_float(program, request, arguments.float, samples, vectors, trace, arguments.least_sqnr)
+        if samples and floats:
+            beside = compare_with_float(program, request, floats, samples, vectors, trace, arguments.least_sqnr)
         accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
     passed = all(difference.within for difference in differences) and not (arguments.layers and first)
     text = _lines(arguments, data, passed)
-    if beside:
-        data["beside_float"] = as_json(beside, arguments.float)
+    if beside and floats:
+        data["beside_float"] = as_json(beside, floats)
         text += lines(beside, data["beside_float"])
         passed = passed and not (arguments.least_sqnr is not None and beside.departs)
         if arguments.picture:
             write_files({arguments.picture: layers_drawing(data["beside_float"]).encode()})
     return Outcome(text, data, 0 if passed else 1)
+
+
+def _float_model(arguments: argparse.Namespace) -> Path | None:
+    """What --layers compares with beside numpy: the named float model, or the model itself where this command quantizes it."""
+    own = Path(arguments.model) if arguments.layers and arguments.quantize else None
+    if arguments.float and not arguments.layers:
+        raise AidgeError("belongs to --layers", where="--float", code="USAGE")
+    for option in ("least_sqnr", "picture"):
+        if getattr(arguments, option) is not None and not (arguments.float or own):
+            raise AidgeError("belongs to --float", where=f"--{option.replace('_', '-')}", code="USAGE")
+    return arguments.float or own
 
 
 def _stored(samples: LabelledSet, program: Program) -> Vectors:

@@ -119,6 +119,13 @@ def test_a_least_ratio_fails_the_check(files):
     assert verified(files, "int8.onnx", "--least-sqnr", 60).exit_code == 1
 
 
+def test_a_model_that_the_command_quantizes_is_compared_with_itself(files, tmp_path):
+    numpy.savez(tmp_path / "seen.npz", x=SAMPLES)
+    words = ("--io-data", files / "io.npz", "--quantize", tmp_path / "seen.npz", "--layers", "--board", "host", "--json")
+    found = aidge_build("verify", files / "float.onnx", *words).json["beside_float"]
+    assert [layer["original"] for layer in found["layers"]] == ["x", "r", "p", "s", "g", "y"] and found["departs"] is None
+
+
 @pytest.mark.parametrize(
     "words, message",
     [

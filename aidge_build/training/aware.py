@@ -46,11 +46,11 @@ class QuantizedTraining:
     """A quantized model (QDQ form) as a graph to be trained, `graph`, and back as a file with the same scales.
 
     The graph takes and gives float32, whatever the file does, and `batch` samples at a time: the first axis of every input and
-    output. Its parameters are the weights and biases behind a DequantizeLinear, in float, and the float ones of linear layers;
-    weights go through the file's own quantization in every pass. `levels` is the largest stored weight, such as 7 for the 4 bits
-    of `coarser(model, 7)`.
+    output. Its parameters are the weights and biases behind a DequantizeLinear, in float, and those that the file holds in float,
+    in front of a QuantizeLinear or of a linear layer; weights go through the file's own quantization in every pass. `levels` is
+    the largest stored weight, such as 7 for the 4 bits of `coarser(model, 7)`.
 
-    AidgeError for a model without quantized weights, and for one whose dims are not numbers.
+    AidgeError for a model that is not quantized, and for one whose dims are not numbers.
     """
 
     def __init__(self, model: bytes, batch: int, levels: int = LARGEST_LEVEL, name: str = "model.onnx"):
@@ -59,8 +59,8 @@ class QuantizedTraining:
         self._levels = levels
         self._values: dict[str, Value] = {}
         self._stored: dict[str, _Stored] = _stored_constants(self._file)
-        if not self._stored:
-            raise AidgeError(f"{name} has no quantized weights", code="TRAINING", hint="quantize it first: aidge-build quantize")
+        if not self._stored and not any(node.op_type == "QuantizeLinear" for node in self._file.nodes):
+            raise AidgeError(f"{name} is not quantized", code="TRAINING", hint="quantize it first: aidge-build quantize")
         for one in self._file.inputs:
             if not one.dims or not all(isinstance(size, int) for size in one.dims):
                 raise AidgeError(f"the dims of the input '{one.name}' of {name} are not numbers", code="TRAINING")
@@ -100,7 +100,7 @@ class QuantizedTraining:
                 return
             weights, parameters = self._limited(real, self._stored[source]), map(self._value, node.inputs[1:])
             (self._values[source],) = self.graph.node("QuantizeLinear", [weights, *parameters], node.attributes)
-        trained = node.inputs[1:] if node.op_type in _LINEAR else ()
+        trained = node.inputs[1:] if node.op_type in _LINEAR else node.inputs[:1] if node.op_type == "QuantizeLinear" else ()
         inputs = [self._value(name, name in trained) if name else None for name in node.inputs]
         found = self.graph.node(node.full_type, inputs, node.attributes, len(node.outputs), node.name)
         self._values.update(zip(node.outputs, found, strict=True))

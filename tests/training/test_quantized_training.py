@@ -127,10 +127,31 @@ def test_gradients_of_scales_along_an_axis_are_those_of_each_row():
 
 
 def test_what_cannot_be_trained_is_refused():
-    with pytest.raises(AidgeError, match="has no quantized weights"):
+    with pytest.raises(AidgeError, match="is not quantized"):
         QuantizedTraining(float_model(), BATCH)
     with pytest.raises(AidgeError, match="0 levels on each side of zero"):
         coarser(quantized(REAL), 0)
     training = QuantizedTraining(quantized(REAL), BATCH)
     with pytest.raises(AidgeError, match="no parameter 'w9'"):
         training.model({"w9": numpy.zeros(3)})
+
+
+def test_weights_that_an_exporter_left_in_float_in_front_of_their_quantizer_are_trained_too():
+    """As PyTorch writes fake-quantized layers: QuantizeLinear and DequantizeLinear of float weights, and a float bias."""
+    graph = net.Graph("exported")
+    scale, zero_point = (
+        graph.constant(numpy.array(value), name) for value, name in ((numpy.float32(0.02), "s"), (numpy.int8(0), "z"))
+    )
+    random = numpy.random.default_rng(0)
+
+    def rounded(value: net.Value) -> net.Value:
+        return net.DequantizeLinear(net.QuantizeLinear(value, scale, zero_point), scale, zero_point)
+
+    weights, bias = graph.constant(he((10, 64), random), "weights"), graph.constant(numpy.zeros(10, numpy.float32), "bias")
+    graph.output(rounded(net.Gemm(rounded(graph.input("x", (1, 64))), rounded(weights), bias, transB=1)), "scores")
+    training = QuantizedTraining(graph.onnx(), BATCH)
+    assert set(training.graph.parameters()) == {"weights", "bias"}
+    found = training.model(trained(training.graph, training.outputs["scores"], 2, 5e-3))
+    before, after = constants(graph.onnx()), constants(found)
+    assert {name for name in before if not numpy.array_equal(before[name], after[name])} == {"weights", "bias"}
+    assert right(found) > right(graph.onnx()) + 0.4

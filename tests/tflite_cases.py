@@ -264,6 +264,14 @@ def _blocks_around() -> Graph:
     return graph
 
 
+@case("TRANSPOSE_CONV int16")
+def _transpose_conv_int16() -> Graph:
+    graph = _transposed(I16, {"dtype": "int16", "scale": 0.002}, numbers("tc", (3, 3, 3, 2)), {"scale": 0.01})
+    bias = graph.constant(numbers("tc bias", 3, -90_000, 90_000, numpy.int64), scale=numpy.float32(0.0004) * numpy.float32(0.01))
+    graph.nodes[0]["inputs"] = [*graph.nodes[0]["inputs"], bias]
+    return graph
+
+
 @case("FULLY_CONNECTED hybrid")
 def _hybrid() -> Graph:
     weights = numbers("hybrid", (5, 12)), {"scale": 0.01}

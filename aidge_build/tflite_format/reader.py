@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from aidge_build.errors import AidgeError
@@ -20,6 +21,8 @@ from aidge_build.tflite_format.names import OPERATORS, TYPES
 IDENTIFIER = b"TFL3"
 VERSION = 3
 MOST_SUBGRAPHS = 1_000
+MOST_AXES = 16
+MOST_ELEMENTS = 1 << 47  # of a tensor: sizes in bytes stay within 64 bits
 MOST_NODES = 50_000
 MOST_TENSORS = 500_000
 MOST_BUFFERS = 500_000
@@ -118,6 +121,9 @@ def _tensor(index: int, table: Table, buffers: _Buffers) -> TfliteTensor:
     dims, signature, kind = table.value(_DIMS), table.value(_SIGNATURE_DIMS), table.value(_TYPE)
     if any(size < 0 for size in dims):
         raise AidgeError(f"tensor '{name}': its dims {list(dims)} hold a negative number", code="TYPE")
+    if len(dims) > MOST_AXES or math.prod(size for size in dims if size) > MOST_ELEMENTS:
+        shown = f"{list(dims[:MOST_AXES])}{' and more' if len(dims) > MOST_AXES else ''}"
+        raise AidgeError(f"tensor '{name}' has the dims {shown}, more than any model for firmware", code="TYPE")
     try:
         raw = buffers.bytes_of(table.value(_BUFFER))
     except AidgeError as error:

@@ -56,8 +56,8 @@ def test_many_tables_that_share_one_long_vector_cost_little():
     long = builder.CreateNumpyVector(numpy.zeros(300_000, numpy.int32))
     tensors = []
     for _ in range(2000):
-        builder.StartObject(1)
-        builder.PrependUOffsetTRelativeSlot(0, long, 0)
+        builder.StartObject(8)
+        builder.PrependUOffsetTRelativeSlot(7, long, 0)
         tensors.append(builder.EndObject())
     builder.StartVector(4, len(tensors), 4)
     for tensor in tensors:
@@ -120,6 +120,9 @@ def test_state_is_refused_by_name():
         (lambda graph: graph.nodes[0].update(outputs=[0]), "tensor 't0' is produced twice"),
         (lambda graph: graph.outputs.append(2), "the graph names a tensor twice as its output"),
         (lambda graph: graph.tensors[0].update(dims=[-4]), "tensor 't0': its dims [-4] hold a negative number"),
+        (lambda graph: graph.tensors[0].update(dims=[1 << 30, 0, 1 << 30]), "more than any model for firmware"),
+        (lambda graph: graph.tensors[0].update(dims=[1] * 17), "tensor 't0' has the dims [1, 1, "),
+        (lambda graph: graph.nodes[0].update(kind="ADD_N", inputs=[]), "node 0 (ADD_N): it has no input"),
         (lambda graph: graph.tensors[1].update(data=b"123"), "the constant 't1' has 3 bytes, its dims [4] want 16"),
     ],
 )

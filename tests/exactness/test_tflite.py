@@ -39,6 +39,7 @@ ROUNDED_TWICE = {
     "CONV_2D dilated int16": 0.05,
     "DEPTHWISE_CONV_2D int16": 0.05,
     "DEPTHWISE_CONV_2D plain int16": 0.15,
+    "TRANSPOSE_CONV int16": 0.15,
 }
 FLOAT_TOLERANCE = 1e-5
 BY_FLOAT_KERNELS = {"FULLY_CONNECTED hybrid": 0.01}  # LiteRT quantizes the data of a hybrid layer while it runs

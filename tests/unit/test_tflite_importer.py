@@ -162,3 +162,9 @@ def test_blocks_stay_where_they_mean_something_else(change):
 
     kept, spreads = spread_convolutions(found.operators, found.outputs, value)
     assert len(kept) == 3 and not spreads
+
+
+def test_an_axis_that_older_converters_write_on_a_bias_means_nothing():
+    graph = convolution()
+    graph.tensors[2]["axis"] = 3
+    assert numpy.array_equal(imported(graph).tensor("bias").data, [7, -9])

@@ -108,8 +108,11 @@ def _integer_bias(source: TfliteNode, bias: Value, weights: Quantization) -> str
     """A bias counts in units of the sums; what scale the file states is only checked, as TensorFlow Lite does."""
     require(bias.is_constant and bias.dtype is DType.int32, f"its bias is {bias}, wants constant int32")
     units = units_of(source.input(0).quantization, weights)
-    if bias.stated is not None:
-        apart = numpy.abs(numpy.array(bias.stated.scales) - numpy.array(units.scales)) / source.output().quantization.scale
+    if bias.stated:
+        require(
+            len(bias.stated) in (1, len(units.scales)), f"its bias has {len(bias.stated)} scales, its weights {len(units.scales)}"
+        )
+        apart = numpy.abs(numpy.array(bias.stated) - numpy.array(units.scales)) / source.output().quantization.scale
         require(bool(numpy.all(apart <= BIAS_SLACK)), f"its bias '{bias.name}' has another scale than data times weights")
     return source.add_constant(bias.name, bias.data, units)
 

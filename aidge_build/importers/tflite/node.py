@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from aidge_build.arithmetic.requantize import dequantize_linear
+from aidge_build.arithmetic.requantize import dequantize, dequantize_linear
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
@@ -50,7 +50,8 @@ class TfliteNode:
 
     @property
     def input_count(self) -> int:
-        """How many inputs it has, with those that are not given."""
+        """How many inputs it has, with those that are not given; at least one."""
+        require(len(self.operator.inputs) > 0, "it has no input")
         return len(self.operator.inputs)
 
     def optional_input(self, index: int) -> Value | None:
@@ -229,8 +230,11 @@ class TfliteNode:
         value = self.input(index)
         if value.dtype is DType.float32:
             return self.read(index)
-        require(value.is_constant and value.dtype is DType.int32, f"its bias is {value}, wants float32 or constant int32")
+        integers = value.is_constant and value.dtype in (DType.int32, DType.int64)
+        require(integers, f"its bias is {value}, wants float32 or constant integers")
         require(units is not None, f"its bias is {value}, but data or weights have no scale")
+        if value.dtype is DType.int64:
+            return self.add_constant(f"{value.name}_real", dequantize(value.data, units).astype(numpy.float32))
         return self._dequantized(self.read(index), value, units)
 
     def write_real(self, operator: Operator, inputs: Sequence[str], order: Order | None = None) -> None:
@@ -250,6 +254,7 @@ class TfliteNode:
     def write_constant(self, values: numpy.ndarray) -> None:
         """An output that is known here, in the order of the file."""
         value = self.output()
+        require(values.ndim == value.rank, f"its result has rank {values.ndim}, is declared with rank {value.rank}")
         self._draft.add_tensor(constant(value.name, numpy.ascontiguousarray(values.transpose(value.order)), value.quantization))
 
     def _wanted(self, value: Value, order: Order | None) -> Order:

@@ -36,7 +36,7 @@ QUANTIZED = (DType.int8, DType.uint8, DType.int16)  # of tensors whose stored va
 class Value:
     """`dims`, `data` and the axis of the quantization count as in the file; `order` is that of the tensor `name` in the graph.
 
-    `stated` is a quantization that the file writes on other integers than those of `QUANTIZED`: of a bias.
+    `stated` are scales that the file writes on other integers than those of `QUANTIZED`: of a bias, which has zero points 0.
     """
 
     index: int
@@ -47,7 +47,7 @@ class Value:
     quantization: Quantization | None
     order: Order
     data: numpy.ndarray | None = None
-    stated: Quantization | None = None
+    stated: tuple[float, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -76,11 +76,10 @@ def refused_type(tensor: TfliteTensor, computed: bool) -> str:
 def value_of(tensor: TfliteTensor, name: str, order: Order) -> Value:
     """The tensor with the elements that the file holds."""
     dtype = TYPES[tensor.type]
-    quantization = _quantization(tensor)
-    plain = quantization if dtype in QUANTIZED else None
+    quantization = _quantization(tensor) if dtype in QUANTIZED else None
+    stated = tensor.quantization.scales if tensor.quantization is not None and quantization is None else ()
     data = None if tensor.raw is None and 0 not in tensor.dims else _elements(tensor)
-    stated = None if plain is quantization else quantization
-    return Value(tensor.index, name, tensor.dims, tensor.open_dims, dtype, plain, order, data, stated)
+    return Value(tensor.index, name, tensor.dims, tensor.open_dims, dtype, quantization, order, data, stated)
 
 
 def _quantization(tensor: TfliteTensor) -> Quantization | None:
@@ -97,8 +96,7 @@ def _quantization(tensor: TfliteTensor) -> Quantization | None:
         quantization = Quantization(found.scales, found.zero_points, axis)
     except AidgeError as error:
         raise error.within(f"tensor '{tensor.name}'")
-    dtype = TYPES[tensor.type]
-    low, high = (0, 0) if dtype.is_float or dtype is DType.bool else dtype.range
+    low, high = TYPES[tensor.type].range
     if any(not low <= point <= high for point in found.zero_points):
         raise AidgeError(f"tensor '{tensor.name}' has a zero point outside of {tensor.type}", code="QUANTIZATION")
     return quantization

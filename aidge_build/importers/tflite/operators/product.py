@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aidge_build.importers.tflite.linear import activation, units_of
+from aidge_build.importers.tflite.linear import Form, activation, form_of, units_of
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
@@ -47,7 +47,8 @@ def transpose_conv(source: TfliteNode) -> None:
 
     It stands between DequantizeLinear and QuantizeLinear where the file has integers: recipes make convolutions of its phases.
     """
-    dims, weights, data = source.integers(0), source.input(1), source.input(2)
+    weights, data = source.input(1), source.input(2)
+    dims = source.integers(0) if source.input(0).is_constant or source.output().open_dims else source.output().dims
     require(len(dims) == weights.rank == data.rank == 4, f"its data has rank {data.rank}, its weights {weights.rank}, wants 4")
     strides = source.options["stride_h"], source.options["stride_w"]
     require(all(0 < number < LARGEST for number in strides), f"its strides are {list(strides)}")
@@ -60,7 +61,8 @@ def transpose_conv(source: TfliteNode) -> None:
         pads_begin=same_pads(source, spatial, kernel, strides),
         spatial=spatial,
     )
-    inputs = [source.read_real(2), source.constant_real(1, (3, 0, 1, 2))]
+    integers = form_of(data, weights, source.output()) is Form.INTEGERS
+    inputs = [source.read_real(2), (source.constant_real if integers else source.read_real)(1, (3, 0, 1, 2))]
     if source.optional_input(3) is not None:
         whole = data.quantization is not None and weights.quantization is not None
         inputs.append(source.bias_real(3, units_of(data.quantization, weights.quantization) if whole else None))

@@ -95,9 +95,22 @@ def test_all_that_is_not_supported_is_said_at_once():
     graph.node("MATRIX_DIAG", [names[1]], [names[2]])
     graph.node("ADD", [names[2], graph.tensor((2, 2), "STRING", name="words")], [graph.output((2, 2))], 11)
     text = refusal(graph)
+    assert "Hint: docs/tflite.md says what is supported" in text
     assert "operator CUSTOM Mine at node 1 (CUSTOM Mine)" in text
     assert "operator MATRIX_DIAG at node 0 (MATRIX_DIAG) and 1 more" in text
     assert "tensor 'words' is STRING, which is not supported for a computed tensor at node 3 (ADD)" in text
+
+
+def test_integers_of_a_quantized_type_without_scale_have_no_sum():
+    assert "node 0 (ADD): 't2' is int8 without scale" in refusal(layer(dtype="int8"))
+    imported, _ = import_tflite(write(layer("MAXIMUM", (0,), dtype="int8")), "m.tflite")
+    assert imported.nodes[0].type == "Max"
+
+
+def test_a_computed_tensor_with_elements_of_a_constant_is_refused():
+    graph = layer()
+    graph.tensors[2]["data"] = numpy.zeros(4, numpy.float32)
+    assert "tensor 't2' is computed, and has the elements of a constant" in refusal(graph)
 
 
 def test_state_is_refused_by_name():

@@ -7,7 +7,7 @@ import difflib
 from collections.abc import Mapping
 from dataclasses import replace
 
-from aidge_build.errors import AidgeError, located
+from aidge_build.errors import HINTS, AidgeError, located
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, graph_view
 from aidge_build.importers.folding import strange_numbers
@@ -20,6 +20,8 @@ from aidge_build.importers.tflite.values import Value, refused_type, value_of
 from aidge_build.tflite_format import TfliteModel, TfliteOperator, TfliteSignature, TfliteSubgraph, TfliteTensor, read_tflite
 
 MOST_REASONS = 20  # that one refusal lists
+_OF_ONNX = ("DIMS", "GRAPH", "MODEL", "OPERATOR")  # codes whose usual hints are about ONNX
+_HINT = "docs/tflite.md says what is supported, and what an operator that is missing costs"
 
 
 def import_tflite(data: bytes, name: str, signature: str = "") -> tuple[GraphView, tuple[str, ...]]:
@@ -34,6 +36,8 @@ def import_tflite(data: bytes, name: str, signature: str = "") -> tuple[GraphVie
         view = _Import(graph, chosen, name).graph()
         return view, (*notices, *strange_numbers(view))
     except AidgeError as error:
+        if error.hint == HINTS.get(error.code) and error.code in _OF_ONNX:
+            error.hint = _HINT
         raise error.within(name)
 
 
@@ -114,11 +118,12 @@ class _Import:
         raise AidgeError(
             f"not supported: {'; '.join(shown[:MOST_REASONS])}{more}",
             code="OPERATOR",
-            hint="docs/tflite.md lists operators and element types; what is listed there can be built from others",
         )
 
     def _refused_tensor(self, tensor: TfliteTensor) -> str:
         computed = tensor.raw is None or tensor.index in self._produced or tensor.index in self._graph.inputs
+        if tensor.raw is not None and (tensor.index in self._produced or tensor.index in self._graph.inputs):
+            return f"tensor '{tensor.name}' is computed, and has the elements of a constant"
         if tensor.is_variable:
             return f"tensor '{tensor.name}' is a variable: state between calls"
         return refused_type(tensor, computed)

@@ -18,13 +18,18 @@ from aidge_build.importers.tflite.dilation import Spread
 from aidge_build.importers.tflite.draft import Draft, Result
 from aidge_build.importers.tflite.order import Order, Wants, channels_first, file_order, moves_long_axes
 from aidge_build.importers.tflite.registry import Piece
-from aidge_build.importers.tflite.values import Value
+from aidge_build.importers.tflite.values import QUANTIZED, Value
 from aidge_build.operators.axes import counted_axes, counted_axis
 from aidge_build.operators.base import Operator, require
+from aidge_build.operators.binary import Max, Min, Where
+from aidge_build.operators.cast import Cast
+from aidge_build.operators.kinds import Moved
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.restated import Restated
 from aidge_build.operators.view import Reshape, Transpose
 from aidge_build.tflite_format import TfliteOperator
+
+_ON_INTEGERS = (Cast, Max, Min, Moved, Where)  # operators that mean the same on integers, whatever these stand for
 
 
 class TfliteNode:
@@ -178,6 +183,8 @@ class TfliteNode:
         results, after = [], []
         for number in self._written(only):
             value = self._values[number]
+            meant = value.quantization is not None or value.dtype not in QUANTIZED or isinstance(operator, _ON_INTEGERS)
+            require(meant or operator.views, f"'{value.name}' is {value.dtype.name} without scale")
             made = self.order(value.rank) if order is None else order
             name = value.name
             if made != value.order:

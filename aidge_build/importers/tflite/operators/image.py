@@ -18,13 +18,14 @@ from aidge_build.tflite_format import Field
 
 
 def _resized(source: TfliteNode, mode: str, nearest: str, coordinates: str) -> None:
+    """Stored values are resized, whatever scale is stated for the result."""
     value, sizes = source.input(0), source.integers(1)
     require(value.rank == 4 and len(sizes) == 2, f"its input has rank {value.rank}, wants 4, and two sizes")
     require(all(size > 0 for size in (*sizes, *value.dims[1:3])), f"the sizes {list(sizes)}: each must be positive")
     dims = (value.dims[0], value.dims[3], *sizes)
     scales = (1.0, 1.0, *(size / old for size, old in zip(sizes, value.dims[1:3])))
     operator = Resize(dims=dims, scales=scales, mode=mode, coordinates=coordinates, nearest=nearest)
-    source.write(operator, [source.read(0)])
+    source.move(operator, [source.read(0)])
 
 
 def _coordinates(source: TfliteNode) -> str:

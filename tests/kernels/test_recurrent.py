@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import os
+
 import cortexm_harness
 import helium_harness
 import numpy
@@ -13,9 +15,11 @@ from recurrent_cases import EDGES, recurrent
 
 from aidge_build.kernel_kit.curves import LOGISTIC, TANH, curve
 
+STRESS = bool(os.environ.get("AIDGE_STRESS"))
+
 
 def layers(case):
-    return [entry for seed in range(len(EDGES)) for entry in recurrent(case, seed)]
+    return [entry for seed in range(len(EDGES) if STRESS else 4) for entry in recurrent(case, seed)]
 
 
 def candidates():
@@ -24,15 +28,13 @@ def candidates():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), PORTABLE, ("-O0",), ("-Os", "-flto")], ids=["assembly", "portable", "unoptimized", "lto"])
+@pytest.mark.parametrize("flags", [(), PORTABLE, ("-O0",), ("-Os", "-flto")][: 2 + 2 * STRESS], ids=str)
 def test_cortexm_recurrent_layers_are_within_tolerance(flags):
     assert cortexm_harness.run(layers(cortexm_harness.case), *flags, board=BOARD) == []
 
 
 @needs_emulator
-@pytest.mark.parametrize(
-    "flags", [(), ("-O0",), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=lambda flags: " ".join(flags) or "usual"
-)
+@pytest.mark.parametrize("flags", [("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",), ("-O0",), ()][: 1 + 3 * STRESS], ids=str)
 def test_helium_recurrent_layers_are_within_tolerance(flags):
     assert helium_harness.run(layers(helium_harness.case), "-Wall", "-Wextra", "-Werror", *flags) == []
 

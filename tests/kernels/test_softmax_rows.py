@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 
 import cortexm_harness
 import helium_harness
@@ -17,6 +18,8 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.softmax import Softmax
+
+STRESS = bool(os.environ.get("AIDGE_STRESS"))
 
 DIMS = ((5, 16), (3, 17), (2, 4, 32), (1, 100), (2, 63), (1, 1025), (4, 19))
 SCALES = (1 / 256, 1 / 127, 0.0041, 2.0**-10, 0.1, 1 / 300)
@@ -40,7 +43,7 @@ def candidates():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), ("-Os",), PORTABLE], ids=["usual", "small", "portable"])
+@pytest.mark.parametrize("flags", [("-Os",), (), PORTABLE][: 1 + 2 * STRESS], ids=str)
 def test_cortexm_gives_the_exact_levels(flags):
     assert cortexm_harness.run(list(rows(cortexm_harness.case)), "-Wall", "-Wextra", "-Werror", *flags, board=BOARD) == []
 
@@ -52,7 +55,7 @@ def test_cortexm_gives_them_without_an_fpu():
 
 
 @needs_emulator
-@pytest.mark.parametrize("flags", [(), ("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",)], ids=["usual", "small", "portable"])
+@pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",), ("-Os",)][: 1 + 2 * STRESS], ids=str)
 def test_helium_gives_the_exact_levels(flags):
     assert helium_harness.run(list(rows(helium_harness.case)), "-Wall", "-Wextra", "-Werror", *flags) == []
 

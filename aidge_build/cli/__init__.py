@@ -77,6 +77,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run one verb; returns the exit code: 0 ok, 1 a check failed, 2 bad input or usage, 3 something is missing, 70 our fault."""
     if argv is None:
         gc.disable()  # what a command makes it needs until it ends: looking for cycles in it is a fifth of the time
+    # Sums of long rows in one order, however many cores there are; and threads that wait for each other cost more than they give.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     argv = list(sys.argv[1:] if argv is None else argv)
     wants_json = "--json" in argv
     _occupy_closed_streams()

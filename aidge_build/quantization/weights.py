@@ -17,9 +17,10 @@ from aidge_build.quantization.rounding import rounded
 from aidge_build.quantization.scheme import Scheme
 
 LARGEST_WEIGHT = 127
-LARGEST_LEVELS = range(LARGEST_WEIGHT, 63, -1)  # of the largest weight of a channel, tried in this order
+LARGEST_LEVELS = range(LARGEST_WEIGHT, 63, -1)  # of the largest weight of a channel
 LARGEST_BIAS = 2.0**30  # of the int32 bias: sums of products have the rest
-BETTER = 1 - 1e-9  # what another scale must save of the error to be taken
+UNSEEN = 1e-6  # variance that every term has at least: weights whose inputs the samples never excite are kept near, too
+SPREAD = 1.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ def stored_linear(linear: Linear, data: Quantization, scheme: Scheme) -> tuple[S
     scales = _scales(linear, float(data.scale), scheme)
     rows = linear.rows
     levels = numpy.clip(numpy.rint(rows / scales[:, None]), -LARGEST_WEIGHT, LARGEST_WEIGHT)
-    if linear.products is not None:
+    if scheme.round_weights and linear.products is not None:
         levels = _rounded(linear, scales)
     quantization = Quantization(tuple(map(float, scales)), (0,) * len(scales), linear.axis)
     weights = Stored(linear.shaped(levels).astype(numpy.int8), quantization)
@@ -94,8 +95,8 @@ def stored_linear(linear: Linear, data: Quantization, scheme: Scheme) -> tuple[S
 
 def _scales(linear: Linear, data_scale: float, scheme: Scheme) -> numpy.ndarray:
     """Symmetric, each that with the least error of the sums; larger where the bias would leave int32."""
-    rows, means, variances = linear.rows, linear.along_rows(linear.means), linear.along_rows(linear.variances)
-    found = _best_scales(rows, means * (not scheme.correct_bias), variances)
+    means, variances = linear.along_rows(linear.means), linear.along_rows(linear.variances)
+    found = _best_scales(linear.rows, means * (not scheme.correct_bias), variances + UNSEEN)
     bias = numpy.zeros(1) if linear.bias is None else linear.bias.astype(numpy.float64)
     needed = numpy.abs(bias) / (data_scale * LARGEST_BIAS)
     needed = needed.max(keepdims=True) if linear.axis is None else needed
@@ -106,18 +107,19 @@ def _scales(linear: Linear, data_scale: float, scheme: Scheme) -> numpy.ndarray:
 def _best_scales(rows: numpy.ndarray, means: numpy.ndarray, variances: numpy.ndarray) -> numpy.ndarray:
     """For each row the scale with the least squared error of its sums, of those by which its largest weight is a whole number.
 
-    The error of a sum: the square of its mean, and its variance, were the terms independent.
-    Weights that are whole numbers of some scale already, as a hybrid model stores them, so keep their values.
+    The error of a sum: the square of its mean, and its variance, were the terms independent. Only scales count whose error were
+    the signs of the terms random, is at most SPREAD times the least one: a mean of 0 must not be bought with weights that are
+    far off. Weights that are whole numbers of some scale already, as a hybrid model stores them, so keep their values.
     """
     largest = numpy.abs(rows).max(axis=1, initial=0.0)
-    best, least = largest / LARGEST_WEIGHT, numpy.full(len(rows), numpy.inf)
-    for steps in LARGEST_LEVELS:
-        scales = numpy.maximum(largest / steps, SMALLEST).astype(numpy.float32).astype(numpy.float64)[:, None]
-        wrong = numpy.rint(rows / scales) * scales - rows
-        errors = (wrong**2 * variances).sum(axis=1) + (wrong * means).sum(axis=1) ** 2 + 1e-6 * (wrong**2).sum(axis=1)
-        better = errors < least * BETTER
-        best, least = numpy.where(better, scales[:, 0], best), numpy.where(better, errors, least)
-    return numpy.where(largest > 0, best, 0.0)
+    scales = numpy.maximum(largest / numpy.array(LARGEST_LEVELS)[:, None], SMALLEST).astype(numpy.float32).astype(numpy.float64)
+    random, errors = numpy.empty(scales.shape), numpy.empty(scales.shape)
+    for index, candidates in enumerate(scales):
+        wrong = numpy.rint(rows / candidates[:, None]) * candidates[:, None] - rows
+        random[index] = (wrong**2 * (variances + means**2)).sum(axis=1)
+        errors[index] = (wrong**2 * variances).sum(axis=1) + (wrong * means).sum(axis=1) ** 2
+    errors[random > random.min(axis=0) * SPREAD] = numpy.inf
+    return numpy.where(largest > 0, scales[errors.argmin(axis=0), numpy.arange(len(rows))], 0.0)
 
 
 def _rounded(linear: Linear, scales: numpy.ndarray) -> numpy.ndarray:

@@ -54,8 +54,8 @@ class Layer:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All words by which a user may mean it."""
-        return tuple(dict.fromkeys(name for node in self.nodes for name in (node.name, *node.outputs)))
+        """All words by which a user may mean it: nodes, those of the file that they stand for, and what they write."""
+        return tuple(dict.fromkeys(name for node in self.nodes for name in (node.name, *node.origin, *node.outputs)))
 
     def read(self, view: GraphView) -> tuple[str, ...]:
         """The tensors that it reads and that may be quantized: weights and biases are another matter, and so are indices."""

@@ -112,6 +112,11 @@ def test_a_layer_computes_in_the_type_that_the_scheme_names_by_its_node_or_its_t
     assert numpy.array_equal(ours(file, {"x": stored})["y"], theirs(file, {"x": stored})["y"])
 
 
+def test_a_layer_is_also_named_by_a_node_that_was_folded_into_it():
+    view = graph_of(quantize(small_cnn(), samples(4), Scheme(layers={"BatchNormalization_1": "float32"})))
+    assert [view.input_tensors(node)[0].dtype.name for node in view.nodes if node.type == "Conv2D"] == ["float32", "int8"]
+
+
 @pytest.mark.parametrize(
     ("scheme", "said"),
     [

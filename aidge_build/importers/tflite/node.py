@@ -197,13 +197,16 @@ class TfliteNode:
 
     def move(self, operator: Operator, inputs: Sequence[str], order: Order | None = None, only: int | None = None) -> None:
         """`write` of an operator that hands on stored values: what they mean behind it is what the outputs' quantization says."""
-        given = self._draft.tensors[inputs[0]]
-        outputs = [self._values[number] for number in self._written(only)]
-        if any(value.quantization != given.quantization for value in outputs):
-            require(all(value.dtype is given.dtype for value in outputs), f"its input is {given.dtype.name}, its output is not")
-            require(len({value.quantization for value in outputs}) == 1, "its outputs have several quantizations")
-            inputs = [self.step(Restated(), [inputs[0]], outputs[0]), *inputs[1:]]
-        self.write(operator, inputs, order, only)
+        self.write(operator, [self.as_output(inputs[0], only), *inputs[1:]], order, only)
+
+    def as_output(self, name: str, only: int | None = None) -> str:
+        """The same stored values, which from here on mean what they mean in the outputs (`only`: in one of them)."""
+        given, outputs = self._draft.tensors[name], [self._values[number] for number in self._written(only)]
+        if all(value.quantization == given.quantization for value in outputs):
+            return name
+        require(all(value.dtype is given.dtype for value in outputs), f"its input is {given.dtype.name}, its output is not")
+        require(len({value.quantization for value in outputs}) == 1, "its outputs have several quantizations")
+        return self.step(Restated(), [name], outputs[0])
 
     def _written(self, only: int | None) -> tuple[int, ...]:
         return self.operator.outputs if only is None else self.operator.outputs[only : only + 1]

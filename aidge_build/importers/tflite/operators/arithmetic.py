@@ -50,13 +50,13 @@ def div(source: TfliteNode) -> None:
 @reads("MAXIMUM", wants=Wants.SAME)
 def maximum(source: TfliteNode) -> None:
     """max(a, b)"""
-    source.write(Max(), operands(source))
+    source.write(Max(), [source.as_output(name) for name in operands(source)])
 
 
 @reads("MINIMUM", wants=Wants.SAME)
 def minimum(source: TfliteNode) -> None:
     """min(a, b)"""
-    source.write(Min(), operands(source))
+    source.write(Min(), [source.as_output(name) for name in operands(source)])
 
 
 @reads("POW", wants=Wants.SAME)

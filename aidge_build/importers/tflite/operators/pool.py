@@ -23,11 +23,12 @@ _OPTIONS = {
 
 
 def _pool(source: TfliteNode, operator: type[Pool]) -> None:
+    """On stored values: what they stand for is the same on both sides."""
     data, options = source.input(0), source.options
     require(data.rank == 4, f"its input has rank {data.rank}, wants 4")
     kernel, strides = (options["filter_h"], options["filter_w"]), (options["stride_h"], options["stride_w"])
     window = window_of(source, data.dims[1:3], kernel, strides, (1, 1))
-    source.write(operator(window=window, **activation(source)), [source.read(0)])
+    source.move(operator(window=window, **activation(source)), [source.read(0)])
 
 
 @reads("MAX_POOL_2D", wants=Wants.CHANNELS, kind=5, **_OPTIONS)

@@ -37,10 +37,11 @@ def reduction(source: TfliteNode) -> None:
     operator: Operator = _REDUCTIONS[source.operator.type](axes=source.axes(reduced, value.rank), keep=True)
     if isinstance(operator, ReduceMean) and sorted(reduced) == [1, 2] and value.order == channels_first(4):
         operator = GlobalAveragePooling()
+    data = source.as_output(source.read(0)) if isinstance(operator, ReduceMax | ReduceMin) else source.read(0)
     if source.options["keep_dims"]:
-        source.write(operator, [source.read(0)])
+        source.write(operator, [data])
         return
-    whole = source.step(operator, [source.read(0)], made)
+    whole = source.step(operator, [data], made)
     whole = source.in_order(whole, source.order(value.rank), file_order(value.rank))
     dims = tuple(size for axis, size in enumerate(value.dims) if axis not in reduced)
     require(math.prod(dims) == math.prod(kept), "its axes are named twice")

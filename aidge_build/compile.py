@@ -75,14 +75,20 @@ def import_model(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
 
 def _simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
     view, notices = import_file(
-        request.model, request.file_name, request.operators, request.bind, request.external, request.signature
+        request.model,
+        request.file_name,
+        request.operators,
+        request.bind,
+        request.external,
+        request.signature,
+        request.target.contract,
     )
     notices = (*request.notices, *notices)
     view, renamed = separate_outputs(view)
     notices += tuple(f"graph output '{old}' is an input, too: its copy is the output '{new}'" for old, new in renamed.items())
     show(2, "imported", view)
     fused = fuse_meta(view, request.libraries, request.target, first_only=True)
-    return simplify(check_rewrite(view, fused, "fusing what a library computes together")), notices
+    return simplify(check_rewrite(view, fused, "fusing what a library computes together"), request.target.contract), notices
 
 
 def _reduced(view: GraphView, options: Options) -> GraphView:

@@ -54,6 +54,7 @@ HINTS = {
     "RANGE": "scales that are closer to each other, or smaller sums, fit",
     "REGISTRY": _EXPORT_API,
     "REPORT": "aidge-build report --help says which verb writes each file",
+    "ROUNDING": "--rounding onnx computes it; docs/tflite.md says what the contract of TensorFlow Lite covers",
     "RUN": "run it with --folder DIR and look at what it reads and writes there; is it linked for this board?",
     "SCHEMA": _CHECKED,
     "SEMIHOSTING": "link the program with --specs=rdimon.specs, or for another board",

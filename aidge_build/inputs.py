@@ -33,6 +33,7 @@ from aidge_build.terminal import counting
 LARGEST_MODEL_BYTES = 256 << 20  # of a model, and of its external data together: a float32 network of 64 million weights
 NAME_TO_LOOK_AT = "model"  # of models that are not generated for a firmware: plan, explain, verify
 LARGEST_KERNEL_FILE_BYTES = 16 << 20
+CONTRACT_NAMES = {"tflite": "double"}  # what users may say for the name of a contract
 # The options that generated code depends on by their words alone.
 CHOICES = tuple(option.argument for option in MODEL.options if option.values and option not in QUANTIZATION)
 
@@ -62,6 +63,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
     libraries, read = load_libraries(wanted, library_folders, _checkouts(arguments.checkout))
     left_out, also_read = load_libraries(unfit, library_folders)
     table = _cost_table(arguments)
+    rounding = CONTRACT_NAMES.get(arguments.rounding, arguments.rounding)
     dependencies = [
         str(path),
         *(str(path.parent / location) for location in sorted(external)),
@@ -78,14 +80,22 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         libraries=libraries,
         left_out=left_out,
         operators=operators_of(libraries),
-        target=Target(features, arguments.rounding, arguments.optimize, table, board.flash_wait_states if board else 0),
+        target=Target(
+            features,
+            rounding,
+            arguments.optimize,
+            table,
+            board.flash_wait_states if board else 0,
+        ),
         target_name=board.name if board else arguments.cpu or "any",
         board=board,
         cpu=board.cpu if board else arguments.cpu or "",
         external=external,
         bind=bindings(arguments.bind),
         signature=arguments.signature or "",
-        options=Options(**{name: getattr(arguments, name) for name in CHOICES}, cost_table=str(table or "")),
+        options=replace(
+            Options(**{name: getattr(arguments, name) for name in CHOICES}), rounding=rounding, cost_table=str(table or "")
+        ),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
     return _quantized(request, arguments)

@@ -25,6 +25,11 @@ class Target:
     cost_table: CostTable | None = None
     flash_wait_states: int = 0
 
+    @property
+    def contract(self) -> str:
+        """The numerical contract of the graph; `any` leaves it to kernels of libraries that have their own."""
+        return "onnx" if self.rounding == "any" else self.rounding
+
 
 @dataclass(frozen=True)
 class Match:

@@ -12,7 +12,7 @@ from aidge_build.graph.dtype import DType
 MOST_PER_MAC = 6.0  # instructions of a multiply-accumulate; more is said
 MOST_NAMED = 4  # layers of one kernel and reason
 LONGEST_NAME = 40
-_WIDE = ("input 1 is int16", "the weights are int16")  # how specs refuse such weights
+_WIDE = ("input 1 is int16", "the weights are int16", "int16 weights")  # how specs refuse such weights
 
 
 def slow_layers(assignment: Assignment, features: Iterable[str]) -> tuple[str, ...]:

@@ -58,9 +58,19 @@ def centred(values: numpy.ndarray, quantization: Quantization) -> numpy.ndarray:
 
 
 def clamp_levels(minimum: float, maximum: float, quantization: Quantization, dtype: DType) -> tuple[int, int]:
-    """The stored values of a clamp between two float32 numbers, as QuantizeLinear gives them.
+    """The stored values of a clamp between two float32 numbers, as QuantizeLinear gives them; under the contract `double` ties
+    are rounded away from zero.
 
     Quantization is monotone, so quantize(clip(v, a, b)) = clip(quantize(v), quantize(a), quantize(b)).
     """
-    bounds = quantize(numpy.array([minimum, maximum], numpy.float32), quantization, dtype)
+    numbers = numpy.array([minimum, maximum], numpy.float32)
+    bounds = (quantize_away if quantization.rounding == "double" else quantize)(numbers, quantization, dtype)
     return int(bounds[0]), int(bounds[1])
+
+
+def quantize_away(values: numpy.ndarray, quantization: Quantization, dtype: DType) -> numpy.ndarray:
+    """`quantize` of float32 values by one scale, with ties away from zero."""
+    quotients = numpy.asarray(values, numpy.float32) / quantization.scale
+    levels = numpy.copysign(numpy.floor(numpy.abs(quotients).astype(numpy.float64) + 0.5), quotients)
+    levels = numpy.nan_to_num(levels, nan=0.0, posinf=numpy.inf, neginf=-numpy.inf)
+    return numpy.clip(levels + quantization.zero_point, *dtype.range).astype(dtype.numpy)

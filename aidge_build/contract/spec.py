@@ -246,7 +246,7 @@ class ImplSpec:
         lacking = sorted(self.features - set(features))
         if lacking:
             return f"the CPU has no {', '.join(lacking)}"
-        if rounding != "any" and self.rounding not in (rounding, "any"):
+        if rounding != "any" and self.rounding not in (rounding, "any") and view.operator.rounds(view.inputs, view.outputs):
             return f"rounds as '{self.rounding}', the build wants '{rounding}'"
         return self.rejection_of(
             [None if tensor is None else IOSpec.of(tensor) for tensor in view.inputs],

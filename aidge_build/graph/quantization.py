@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy
 
@@ -13,11 +13,15 @@ from aidge_build.errors import AidgeError
 
 @dataclass(frozen=True)
 class Quantization:
-    """Scales (exact float32 values) and zero points: one each, or one each per index of the logical `axis`."""
+    """Scales (exact float32 values) and zero points: one each, or one each per index of the logical `axis`.
+
+    `rounding` is the numerical contract by which operators compute such a tensor; what the numbers mean does not depend on it.
+    """
 
     scales: tuple[float, ...]
     zero_points: tuple[int, ...]
     axis: int | None = None
+    rounding: str = field(default="onnx", compare=False, repr=False)
 
     def __post_init__(self):
         if len(self.scales) != len(self.zero_points) or (self.axis is None and len(self.scales) != 1):

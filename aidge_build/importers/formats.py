@@ -32,6 +32,7 @@ def import_file(
     bind: Mapping[str, int],
     external: Mapping[str, bytes],
     signature: str = "",
+    rounding: str = "onnx",
 ) -> tuple[GraphView, tuple[str, ...]]:
     """The graph of a model's file, and one-line notices; see `import_onnx` and `import_tflite`."""
     if is_tflite(data):
@@ -42,7 +43,7 @@ def import_file(
                 code="BIND",
                 hint="convert the model with the shapes that are wanted",
             )
-        return import_tflite(data, name, signature)
+        return import_tflite(data, name, signature, rounding)
     if signature:
         raise AidgeError("--signature is for .tflite models: an ONNX model has one graph", where=name, code="USAGE")
     return import_onnx(data, name, operators, bind, external)

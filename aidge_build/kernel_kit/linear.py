@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.arithmetic.ranges import require_int32
-from aidge_build.arithmetic.requantize import clamp_levels, multipliers
+from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
-from aidge_build.operators.base import Activated
+from aidge_build.operators.linear import LinearQuantized
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +21,7 @@ class LinearConstants:
 
     `weights` are [outputs, taps] as they were given. `bias` [outputs] holds -input_zero_point * sum of the weights already, so
     pads are taps that see input_zero_point; `plain_bias` [outputs] does not, for kernels that leave out pads. Both are int64.
-    `multipliers` is float32 [outputs], finite.
+    `multipliers` is float32 [outputs], finite; int32 [outputs, 2] under the contract `double` (arithmetic/contracts.py).
     """
 
     weights: numpy.ndarray
@@ -41,7 +41,7 @@ class LinearConstants:
 
 
 def linear_constants(
-    operator: Activated, inputs: Sequence[Tensor | None], output: Tensor, rows: numpy.ndarray, in_int32: bool = True
+    operator: LinearQuantized, inputs: Sequence[Tensor | None], output: Tensor, rows: numpy.ndarray, in_int32: bool = True
 ) -> LinearConstants:
     """The constants for weights given as `rows` [outputs, taps].
 
@@ -52,8 +52,9 @@ def linear_constants(
     bias = inputs[2].data if len(inputs) > 2 and inputs[2] is not None else numpy.zeros(len(rows), numpy.int32)
     if in_int32:
         require_int32(rows, bias, zero_point, *data.dtype.range)
-    factors = multipliers(data.quantization.scale, inputs[1].quantization.scales, result.scale)
-    if not numpy.isfinite(factors).all():
+    found = operator.requantization(inputs, output)
+    factors = found.numbers
+    if not found.is_finite:
         raise AidgeError(
             f"the multiplier of output channel {int(numpy.argmin(numpy.isfinite(factors)))} is not finite",
             code="RANGE",
@@ -65,7 +66,7 @@ def linear_constants(
         weights=rows,
         plain_bias=plain,
         bias=plain - zero_point * rows.astype(numpy.int64).sum(axis=1),
-        multipliers=numpy.broadcast_to(factors, len(rows)).astype(numpy.float32),
+        multipliers=numpy.ascontiguousarray(numpy.broadcast_to(factors, (len(rows), *factors.shape[1:]))),
         per_channel=len(factors) > 1,
         input_zero_point=zero_point,
         zero_point=result.zero_point,

@@ -137,6 +137,17 @@ class Operator:
         """Multiply-accumulate operations of one evaluation (0 where the term does not apply)."""
         return 0
 
+    def rounds(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> bool:
+        """Whether stored outputs depend on the numerical contract: not where elements are handed on within one quantization."""
+        made = {tensor.quantization for tensor in outputs}
+        given = {tensor.quantization for tensor in inputs if tensor is not None and not tensor.is_constant}
+        return made != {None} and not (self.hands_on and len(made | given) == 1)
+
+    @property
+    def hands_on(self) -> bool:
+        """Whether every element of the result is one of the input, as it is stored."""
+        return self.views or self.moves
+
     def get_available_backends(self, libraries: Sequence = ()) -> tuple[str, ...]:
         """Where this operator runs: the numpy backend, and those of the export libraries that have a kernel for its type."""
         return ("cpu", *(library.name for library in libraries if library.kernels_for(self.type, self.kinds())))

@@ -264,6 +264,7 @@ def first_equal(inputs: Sequence[numpy.ndarray], result: numpy.ndarray) -> Itera
 class Max(Variadic):
     """The largest of the inputs. Source: ONNX operator Max."""
 
+    hands_on: ClassVar = True
     function: ClassVar = staticmethod(numpy.maximum)
 
     def shares(self, inputs, result):
@@ -274,6 +275,7 @@ class Max(Variadic):
 class Min(Variadic):
     """The smallest of the inputs. Source: ONNX operator Min."""
 
+    hands_on: ClassVar = True
     function: ClassVar = staticmethod(numpy.minimum)
 
     def shares(self, inputs, result):

@@ -195,6 +195,7 @@ class Moved(Operator):
     The gradient goes back the way that `forward` shows with numbered elements.
     """
 
+    hands_on: ClassVar = True
     joins: ClassVar[bool] = False  # whether all inputs are moved (Concat), not only the first
 
     def number_places(self, *inputs: numpy.ndarray) -> tuple[numpy.ndarray, ...]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy
 
-from aidge_build.arithmetic.requantize import centred, clamp_levels, multipliers, requantize
+from aidge_build.arithmetic.contracts import Contract, Requantization, contract
+from aidge_build.arithmetic.requantize import centred, clamp_levels
 from aidge_build.graph.tensor import Tensor
 
 
@@ -25,6 +26,16 @@ class LinearQuantized:
         """The sum of products plus bias, without clamp; float64 holds integers below 2^53 exactly."""
         raise NotImplementedError
 
+    def requantization(self, inputs: Sequence[Tensor | None], output: Tensor) -> Requantization:
+        """By the contract of the output."""
+        scales = inputs[0].quantization.scale, inputs[1].quantization.scales, output.quantization.scale
+        return self.requantized_by(contract(output.quantization.rounding), *scales)
+
+    @staticmethod
+    def requantized_by(contract: Contract, *scales) -> Requantization:
+        """What the contract says of this kind of layer."""
+        return contract.of_convolution(*scales)
+
     def forward_quantized(
         self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
     ) -> tuple[numpy.ndarray, ...]:
@@ -36,7 +47,7 @@ class LinearQuantized:
         (output,) = outputs
         quantization = output.quantization
         sums = self.accumulate(data, weights, bias)
-        factors = multipliers(inputs[0].quantization.scale, inputs[1].quantization.scales, quantization.scale)
-        along_channels = factors.reshape(1, -1, *(1,) * (output.rank - 2)) if output.rank > 1 else factors
+        factors = self.requantization(inputs, output)
         low, high = clamp_levels(self.minimum, self.maximum, quantization, output.dtype)
-        return (requantize(sums, along_channels, quantization.zero_point, low, high).astype(output.dtype.numpy),)
+        levels = factors.levels(sums, min(1, output.rank - 1), quantization.zero_point, low, high)
+        return (levels.astype(output.dtype.numpy),)

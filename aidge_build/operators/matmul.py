@@ -150,6 +150,10 @@ class FC(LinearQuantized, Activated):
     Inputs: X [N, K], W [M, K], optional B [M]; output [N, M]. Recipes make it from Gemm, and from MatMul and Add.
     """
 
+    @staticmethod
+    def requantized_by(contract, *scales):
+        return contract.of_product(*scales)
+
     def infer(self, inputs):
         data, weights, *bias = inputs
         require(data.rank == weights.rank == 2, f"the inputs have ranks {data.rank} and {weights.rank}, wants 2")

@@ -85,6 +85,8 @@ def _window(source) -> Window:
 class MaxPooling(Pool):
     """The largest element of each window; pads never win. Source: ONNX operator MaxPool (without the output Indices)."""
 
+    hands_on: ClassVar = True
+
     @property
     def type(self) -> str:
         return f"MaxPooling{self.window.rank}D"
@@ -255,6 +257,8 @@ class GlobalAveragePooling(GlobalPooling):
 @operator("GlobalMaxPool")
 class GlobalMaxPooling(GlobalPooling):
     """The largest element of each channel. Source: ONNX operator GlobalMaxPool."""
+
+    hands_on: ClassVar = True
 
     def forward(self, data):
         return self.clamp(data.max(axis=tuple(range(2, data.ndim)), keepdims=True))

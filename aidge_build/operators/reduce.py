@@ -109,6 +109,7 @@ def first_in_rows(found: numpy.ndarray, axes: tuple[int, ...]) -> numpy.ndarray:
 class ReduceMax(Reduce):
     """The largest element over the axes. Source: ONNX operator ReduceMax."""
 
+    hands_on: ClassVar = True
     function: ClassVar = staticmethod(numpy.max)
     needs_elements: ClassVar = False
 
@@ -123,6 +124,7 @@ class ReduceMax(Reduce):
 class ReduceMin(Reduce):
     """The smallest element over the axes. Source: ONNX operator ReduceMin."""
 
+    hands_on: ClassVar = True
     function: ClassVar = staticmethod(numpy.min)
     needs_elements: ClassVar = False
 

@@ -12,6 +12,9 @@ from aidge_build.operators.base import Operator, TensorType
 class Reformat(Operator):
     """Y = X; the two tensors differ in format only. It has no ONNX name: only adaptation makes it."""
 
+    def rounds(self, inputs, outputs):
+        return False
+
     def infer(self, inputs):
         return (TensorType(inputs[0].dims, inputs[0].dtype),)
 

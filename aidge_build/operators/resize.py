@@ -47,6 +47,10 @@ class Resize(Operator):
     end: tuple[float, ...] = ()
 
     @property
+    def hands_on(self) -> bool:
+        return self.selects
+
+    @property
     def selects(self) -> bool:
         """Whether every element of the result is one of the input."""
         return self.mode == "nearest" and self.coordinates != "tf_crop_and_resize"

@@ -20,6 +20,9 @@ class Restated(View):
     def forward(self, data):
         return data
 
+    def rounds(self, inputs, outputs):
+        return False
+
     def forward_quantized(self, values, inputs, outputs):
         """Stored values, whatever the tensors carry."""
         return (self.forward(*values),)

@@ -187,8 +187,9 @@ MODEL = Group(
         Option("cost-table", "with --select cost: what kernels cost, as TOML", "file", metavar="FILE"),
         Option(
             "rounding",
-            "the numerical contract; any: also kernels that round as their own library does",
-            values=("onnx", "any"),
+            "the numerical contract; double, or tflite: that of TensorFlow Lite's reference kernels; any: also kernels that "
+            "round as their own library does",
+            values=("onnx", "double", "tflite", "any"),
             default="onnx",
         ),
         Option("checkout", "the sources that a library of glue is for", "checkouts", metavar="LIB=DIR"),

@@ -26,6 +26,7 @@ from aidge_build.recipes.restate import restate
 from aidge_build.recipes.signed_tensors import signed_tensors
 from aidge_build.recipes.split_transposed import split_transposed
 from aidge_build.recipes.tabulate import tabulate
+from aidge_build.recipes.under_contract import under_contract
 
 RECIPES: tuple[Recipe, ...] = (
     remove_identities,
@@ -52,9 +53,10 @@ RECIPES: tuple[Recipe, ...] = (
 )
 
 
-def simplify(view: GraphView) -> GraphView:
-    """The graph after all recipes; each of them is checked (`check.checked`)."""
+def simplify(view: GraphView, rounding: str = "onnx") -> GraphView:
+    """The graph after all recipes; each of them is checked (`check.checked`), and sees tensors of this numerical contract."""
+    view = under_contract(view, rounding)
     for recipe in RECIPES:
-        view = checked(recipe, view)
+        view = under_contract(checked(recipe, view), rounding)
         show(2, f"after {recipe.name}", view)
     return view

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.arithmetic.contracts import Requantization
 from aidge_build.arithmetic.ranges import INT32_LIMIT, largest_accumulators
-from aidge_build.arithmetic.requantize import centred, clamp_levels, multipliers, requantize
+from aidge_build.arithmetic.requantize import centred, clamp_levels
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.activation import Clip
@@ -128,7 +129,7 @@ def linear_sums(operator: Conv | FC, inputs: tuple[Tensor | None, ...], output: 
     bias = bias_of(inputs, len(rows))
     zero_point, groups = tensor.quantization.zero_point, getattr(operator, "groups", 1)
     largest = largest_accumulators(rows.reshape(len(rows), -1), bias, zero_point, *tensor.dtype.range).max()
-    if largest >= INT32_LIMIT or not numpy.isfinite(_factors(inputs, output)).all():
+    if largest >= INT32_LIMIT or not _requantization(operator, inputs, output).is_finite:
         return None
     low, high = data.low - zero_point, data.high - zero_point
     if isinstance(operator, Conv) and operator.window.has_pads:  # a tap in the pad adds nothing
@@ -148,13 +149,12 @@ def bias_of(inputs: tuple[Tensor | None, ...], count: int) -> numpy.ndarray:
 def stored(operator: Conv | FC, inputs: tuple[Tensor | None, ...], output: Tensor, sums: numpy.ndarray) -> numpy.ndarray:
     """The stored value of one accumulator per output channel."""
     clamp = clamp_levels(operator.minimum, operator.maximum, output.quantization, output.dtype)
-    with numpy.errstate(over="ignore"):
-        return requantize(sums, _factors(inputs, output), output.quantization.zero_point, *clamp)
+    return _requantization(operator, inputs, output).levels(sums, 0, output.quantization.zero_point, *clamp)
 
 
-def _factors(inputs: tuple[Tensor | None, ...], output: Tensor) -> numpy.ndarray:
+def _requantization(operator: Conv | FC, inputs: tuple[Tensor | None, ...], output: Tensor) -> Requantization:
     with numpy.errstate(over="ignore"):
-        return multipliers(inputs[0].quantization.scale, inputs[1].quantization.scales, output.quantization.scale)
+        return operator.requantization(inputs, output)
 
 
 def _reach_of_table(node: Node, data: Tensor, output: Tensor, reach: Reach) -> Reach:

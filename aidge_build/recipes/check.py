@@ -9,6 +9,7 @@ point 128 lower, channels of which the tensor says so (`Tensor.kept`) are left o
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy
 
@@ -194,7 +195,7 @@ def _check_kept(before: GraphView, old: Tensor, new: Tensor, step: str) -> None:
     if old.quantization is not None:
         shift = SHIFT if shifted else 0
         points = tuple(point - shift for point in old.quantization.zero_points)
-        if new.quantization != Quantization(old.quantization.scales, points, old.quantization.axis):
+        if new.quantization != replace(old.quantization, zero_points=points):
             raise broken(step, f"'{old.name}' has {_numbers(new.quantization)}, it had {_numbers(old.quantization)}")
     elif new.quantization is not None and new.quantization not in _stated(before, old.name):
         raise broken(step, f"'{old.name}' got {_numbers(new.quantization)}, which nothing beside it states")

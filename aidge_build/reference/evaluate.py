@@ -9,17 +9,20 @@ import numpy
 
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.base import Operator
+from aidge_build.operators.meanings import DOUBLE, meaning
 
 
 def evaluate(
     operator: Operator, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]
 ) -> tuple[numpy.ndarray, ...]:
-    """The outputs: on quantized tensors by `forward_quantized`, else by `forward`.
+    """The outputs: on quantized tensors by `forward_quantized`, or as their numerical contract says, else by `forward`.
 
     Float tensors are evaluated in float64 and rounded once to their type, or in float32 step by step (`Operator.by_steps`).
     """
     with numpy.errstate(all="ignore"):  # overflow to infinity and NaN are results, not accidents
-        if is_quantized(inputs, outputs):
+        if any(tensor.quantization is not None and tensor.quantization.rounding == DOUBLE for tensor in outputs):
+            results = meaning(operator)(operator, values, inputs, outputs)
+        elif is_quantized(inputs, outputs):
             results = operator.forward_quantized(values, inputs, outputs)
         else:
             results = operator.evaluated(*values)

@@ -25,7 +25,7 @@ def linear_spec(form: str = CHANNELS_LAST) -> ImplSpec:
         (IOSpec(DType.int8, form), IOSpec(DType.int8, ANY), IOSpec(DType.int32, ANY)),
         (IOSpec(DType.int8, form),),
         predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS),
-        rounding="double",
+        rounding="cmsis-nn",
     )
 
 

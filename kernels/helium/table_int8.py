@@ -18,7 +18,13 @@ from .conditions import MVE
 
 @kernel(
     FUNCTIONS,
-    ImplSpec(inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), features=MVE, predicates=(ALL_QUANTIZED,)),
+    ImplSpec(
+        inputs=(IOSpec(DType.int8, SAME),),
+        outputs=(IOSpec(DType.int8, SAME),),
+        features=MVE,
+        predicates=(ALL_QUANTIZED,),
+        rounding="any",
+    ),
 )
 class TableInt8(ElementWise):
     def call(self) -> Call:

@@ -65,7 +65,7 @@ OPTIONS = {
     "optimize": ("--optimize", "word", ("speed", "size", "balanced")),
     "select": ("--select", "word", ("library", "cost")),
     "cost_table": ("--cost-table", "file", ()),
-    "rounding": ("--rounding", "word", ("onnx", "any")),
+    "rounding": ("--rounding", "word", ("onnx", "double", "tflite", "any")),
     "checkout": ("--checkout", "checkouts", ()),
     "memory_model": ("--memory-model", "word", ("default", "plain")),
     "constant_channels": ("--constant-channels", "word", ("on", "off")),

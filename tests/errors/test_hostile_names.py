@@ -74,6 +74,7 @@ def folder(tmp_path_factory) -> Path:
     (made / "nan.onnx").write_bytes(hostile_model(numpy.nan))
     (made / "bad.onnx").write_bytes(hostile_model().replace(b"Sqrt", b"Sq\x1bt"))
     numpy.savez(made / "m.npz", x=numpy.ones((1, 4), numpy.float32), **{TEXT.replace("/", ""): numpy.ones(3)})
+    numpy.savez(made / "labels.npz", x=numpy.ones((3, 1, 4), numpy.float32), targets=numpy.ones((3, 4), numpy.float32))
     (made / "library").mkdir()
     (made / "library" / "library.toml").write_text(f'name = "mine"\ndescription = {json.dumps(EVIL)}\n')
     (made / "boards").mkdir()
@@ -110,6 +111,13 @@ LOOKED_AT: dict[str, list[tuple]] = {
         ("m.onnx", "--io-data", "m.npz", "--layers"),
         ("m.onnx", "--io-data", "m.npz", "--labels", EVIL),
     ],
+    "accuracy": [
+        ("m.onnx", "--labels", "labels.npz", "--task", "regression"),
+        ("m.onnx", "--labels", "m.npz"),
+        ("nan.onnx", "--labels", EVIL),
+    ],
+    "quantize": [("m.onnx", "--calibration", "m.npz", "--out", "q.onnx"), ("m.onnx", "--calibration", EVIL, "--out", "q.onnx")],
+    "sensitivity": [("m.onnx", "--quantize", "m.npz", "--labels", "labels.npz"), ("nan.onnx", "--quantize", EVIL)],
     "check": [("app.elf",), ("app.elf", "--plan", "out/m.plan.json"), ("app.elf", "--quiet", EVIL)],
     "run": [("app.elf", "--board", "host"), ("app.elf", "--board", EVIL)],
     "bench": [(".", "--models", EVIL), (".", "--boards", EVIL)],

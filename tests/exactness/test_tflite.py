@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import numpy
 import pytest
 
+from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.importers.tflite.importer import import_tflite
@@ -47,6 +48,25 @@ BY_FLOAT_KERNELS = {"FULLY_CONNECTED hybrid": 0.01}  # LiteRT quantizes the data
 OTHER_MEANING = ("NEG int8", "SUM int8 False", "SUM int8 True")
 
 
+# Under `--rounding double` these have no meaning yet, or a rule of their own.
+WITHOUT_CONTRACT = (
+    "AVERAGE_POOL_2D uint8",
+    "CONV_2D dilated int16",
+    "CONV_2D same int16",
+    "DEPTHWISE_CONV_2D int16",
+    "DEPTHWISE_CONV_2D plain int16",
+    "FULLY_CONNECTED int16",
+    "L2_NORMALIZATION int8",
+    "RESIZE_BILINEAR int8 asymmetric",
+    "RESIZE_BILINEAR int8 corners",
+    "RESIZE_BILINEAR int8 half",
+    "SUM int8 False",
+    "SUM int8 True",
+    "TRANSPOSE_CONV int16",
+    "TRANSPOSE_CONV int8",
+)
+
+
 @pytest.fixture(scope="module")
 def stored() -> dict[str, numpy.ndarray]:
     with numpy.load(STORED) as archive:
@@ -77,6 +97,33 @@ def test_an_operator_gives_what_litert_gives(name, stored):
         else:
             apart = numpy.abs(got.astype(numpy.int64) - wanted.astype(numpy.int64))
             assert apart.max() <= 1 and (apart > 0).mean() <= ROUNDED_TWICE.get(name, 0)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in WITHOUT_CONTRACT])
+def test_under_its_own_contract_an_operator_gives_every_integer_that_litert_gives(name, stored):
+    view, _ = import_tflite(CASES[name](), "case.tflite", rounding="double")
+    view = simplify(view, "double")
+    types = [(view.tensor(one).layout.stored_dims, view.tensor(one).dtype.name) for one in view.inputs]
+    found = [values for _, values in results(view, inputs_of(name, types))]
+    for got, wanted in zip(found, unpacked(stored[stored_case(name)], found), strict=True):
+        assert got.dtype.kind == "f" or numpy.array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("name", WITHOUT_CONTRACT)
+def test_what_the_contract_does_not_say_is_refused(name):
+    with pytest.raises(AidgeError, match="contract 'double'|a rule of its own"):
+        view = simplify(import_tflite(CASES[name](), "case.tflite", rounding="double")[0], "double")
+        types = [(view.tensor(one).layout.stored_dims, view.tensor(one).dtype.name) for one in view.inputs]
+        list(results(view, inputs_of(name, types)))
+
+
+@pytest.mark.parametrize("name", LAYERS_OF)
+def test_under_its_own_contract_a_network_gives_every_value_that_litert_gives(name):
+    vectors = numpy.load(shared(MLPERF_TINY / f"{name}_io.npz"))
+    view, _ = import_tflite(shared(MLPERF_TINY / f"{name}_int8.tflite").read_bytes(), name, rounding="double")
+    rows = [[row.reshape(view.tensor(view.inputs[0]).layout.stored_dims)] for row in vectors["x"]]
+    for (_, got), wanted in zip(results(simplify(view, "double"), rows), vectors["y_litert_ref"], strict=True):
+        assert numpy.array_equal(got.reshape(-1), wanted.reshape(-1))
 
 
 def in_graph(values: numpy.ndarray, tensor: Tensor, declared: TfliteTensor) -> numpy.ndarray:

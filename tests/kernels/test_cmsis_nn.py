@@ -33,7 +33,7 @@ def test_its_kernels_are_listed_with_their_rounding():
     libraries = aidge_build("kernels", "--json").json["libraries"]
     (library,) = [library for library in libraries if library["name"] == "cmsis_nn"]
     assert {kernel["op"] for kernel in library["kernels"]} == {"Conv2D", "ConvDepthWise2D", "FC"}
-    assert {kernel["rounding"] for kernel in library["kernels"]} == {"double"}
+    assert {kernel["rounding"] for kernel in library["kernels"]} == {"cmsis-nn"}
 
 
 def test_its_rounding_is_not_that_of_the_contract(checkout):

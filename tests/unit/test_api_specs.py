@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy
@@ -23,9 +24,11 @@ from aidge_build.contract.library import Library, load_library
 from aidge_build.contract.spec import Demands, ImplSpec, IOSpec, NodeView, Predicate, dformat, multiple_of
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import dtype
+from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import Node
 from aidge_build.operators.binary import Add
+from aidge_build.operators.view import Identity
 from aidge_build.recipes import simplify
 from aidge_build.reference import cpu
 from tests.models import graph, same_meaning, types
@@ -33,8 +36,8 @@ from tests.models import graph, same_meaning, types
 CONDITION = Predicate("is small", lambda view: "" if view.outputs[0].elements < 100 else "has 100 elements or more")
 
 
-def add_node(kind=dtype.int8, dims=(1, 4, 3, 3)) -> NodeView:
-    x, y, z = (Tensor(name, dims, kind) for name in "xyz")
+def add_node(kind=dtype.int8, dims=(1, 4, 3, 3), quantization=None) -> NodeView:
+    x, y, z = (Tensor(name, dims, kind, quantization=quantization) for name in "xyz")
     return NodeView(Node("add", Add(), ("x", "y"), ("z",)), (x, y), (z,))
 
 
@@ -176,8 +179,20 @@ def test_the_hash_of_a_spec_is_the_same_in_every_process():
 def test_cpu_features_and_rounding_belong_to_the_spec():
     spec = ImplSpec(IOSpec(dtype.int8), features={"dsp", "fpu"}, rounding="double")
     assert spec.rejection(add_node(), {"fpu"}, "double") == "the CPU has no dsp"
-    assert spec.rejection(add_node(), {"fpu", "dsp"}, "onnx") == "rounds as 'double', the build wants 'onnx'"
+    quantized = add_node(quantization=per_tensor(0.5, 0))
+    assert spec.rejection(quantized, {"fpu", "dsp"}, "onnx") == "rounds as 'double', the build wants 'onnx'"
     assert str(spec) == "int8 -> int8 if CPU with dsp, CPU with fpu, rounding double"
+
+
+def test_elements_that_only_move_are_rounded_by_no_contract():
+    spec = ImplSpec(IOSpec(dtype.int8), rounding="double")
+    x, y = (Tensor(name, (2, 2), dtype.int8, quantization=per_tensor(0.5, 0)) for name in "xy")
+    view = NodeView(Node("view", Identity(), ("x",), ("y",)), (x,), (y,))
+    assert spec.rejection(view, set(), "onnx") == ""
+    other = replace(view, outputs=(y.with_(quantization=per_tensor(0.25, 0)),))
+    assert spec.rejection(other, set(), "onnx") == "rounds as 'double', the build wants 'onnx'"
+    plain = replace(view, inputs=(x.with_(quantization=None),), outputs=(y.with_(quantization=None),))
+    assert spec.rejection(plain, set(), "onnx") == ""
 
 
 # --- Impl and ProdConso

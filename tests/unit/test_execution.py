@@ -88,10 +88,13 @@ def test_parameters_that_an_operator_renews_wait_until_they_are_kept():
 
 
 def test_a_node_without_backward_is_refused_where_a_gradient_has_to_pass_it():
-    with pytest.raises(AidgeError, match=r"^node '.*' \(GRU\): GRU has no backward\. Hint: "):
-        weights = {"w": numpy.ones((1, 3, 3), numpy.float32), "r": numpy.ones((1, 3, 1), numpy.float32)}
+    with pytest.raises(AidgeError, match=r"^node '.*' \(DequantizeByInput\): DequantizeByInput has no backward\. Hint: "):
         gradients_of(
-            "y = GRU<hidden_size=1>(x, w, r)", weights, output="float[1,1,1,1] y", inputs="float[1,1,3] x", values={"x": X[None]}
+            "q, s, z = DynamicQuantizeLinear(x) y = DequantizeLinear(q, s, z)",
+            {},
+            output="float[1,3] y",
+            inputs="float[1,3] x",
+            values={"x": X},
         )
 
 

@@ -14,7 +14,7 @@ from tests.command import aidge_build
 from tests.models import graph, types
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "kit.md"
-OPERATOR, _, GRAPH, RECIPE, TRAINING, _ = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+OPERATOR, _, GRAPH, RECIPE, TRAINING, *_ = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
 
 
 @pytest.fixture

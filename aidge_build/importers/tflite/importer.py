@@ -24,16 +24,17 @@ _OF_ONNX = ("DIMS", "GRAPH", "MODEL", "OPERATOR")  # codes whose usual hints are
 _HINT = "docs/tflite.md says what is supported, and what an operator that is missing costs"
 
 
-def import_tflite(data: bytes, name: str, signature: str = "") -> tuple[GraphView, tuple[str, ...]]:
+def import_tflite(data: bytes, name: str, signature: str = "", rounding: str = "onnx") -> tuple[GraphView, tuple[str, ...]]:
     """The graph of a model file, and notices: decisions that the user should read, one line each.
 
-    `name` names the file in messages, and the graph; `signature` the one whose graph is wanted, "" the only or first one.
+    `name` names the file in messages, and the graph; `signature` the one whose graph is wanted, "" the only or first one;
+    `rounding` is the numerical contract: operators that it does not define are refused.
     """
     try:
         model = read_tflite(data)
         chosen, notices = _chosen(model, signature)
         graph = model.subgraphs[chosen.subgraph if chosen else 0]
-        view = _Import(graph, chosen, name).graph()
+        view = _Import(graph, chosen, name, rounding).graph()
         return view, (*notices, *strange_numbers(view))
     except AidgeError as error:
         if error.hint == HINTS.get(error.code) and error.code in _OF_ONNX:
@@ -67,8 +68,8 @@ def _chosen(model: TfliteModel, key: str) -> tuple[TfliteSignature | None, tuple
 class _Import:
     """One import in progress: what is known about the tensors of the file, and the graph so far."""
 
-    def __init__(self, graph: TfliteSubgraph, signature: TfliteSignature | None, name: str):
-        self._graph, self._signature, self._name = graph, signature, name
+    def __init__(self, graph: TfliteSubgraph, signature: TfliteSignature | None, name: str, rounding: str):
+        self._graph, self._signature, self._name, self._rounding = graph, signature, name, rounding
         self._draft = Draft()
         self._values: dict[int, Value] = {}
         self._tensors: dict[int, Value] = {}
@@ -178,7 +179,7 @@ class _Import:
                 for index in operator.outputs:
                     self._values[index] = replace(self._tensors[index], data=None)
                 spread = self._spreads.get(operator.index)
-                TfliteNode(operator, pieces()[operator.type], self._values, self._draft, spread).add()
+                TfliteNode(operator, pieces()[operator.type], self._values, self._draft, spread, self._rounding).add()
                 for index in operator.outputs:
                     self._check_output(self._values[index])
 

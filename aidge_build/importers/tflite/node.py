@@ -36,11 +36,17 @@ class TfliteNode:
     """One node. All methods raise AidgeError with a reason; dims, axes and `Value`s count as in the file."""
 
     def __init__(
-        self, operator: TfliteOperator, piece: Piece, values: dict[int, Value], draft: Draft, spread: Spread | None = None
+        self,
+        operator: TfliteOperator,
+        piece: Piece,
+        values: dict[int, Value],
+        draft: Draft,
+        spread: Spread | None = None,
+        rounding: str = "onnx",
     ):
         self.operator, self.spread = operator, spread
         self.name = operator.name
-        self._piece, self._values, self._draft = piece, values, draft
+        self._piece, self._values, self._draft, self._rounding = piece, values, draft, rounding
 
     def add(self) -> None:
         """Add what it means to the graph."""
@@ -50,6 +56,13 @@ class TfliteNode:
     def options(self) -> Mapping[str, Any]:
         """The options that the piece names."""
         return self.operator.options(self._piece.options_kind, self._piece.options)
+
+    def refuse_unsigned(self) -> None:
+        """Under the contract `double` uint8 is computed as int8, another rule where halves go away from zero."""
+        unsigned = any(value.dtype is DType.uint8 for value in (self.input(0), self.output()))
+        require(
+            self._rounding == "onnx" or not unsigned, f"{self.operator.type} of uint8 has a rule of its own", "--rounding onnx"
+        )
 
     # What it reads.
 
@@ -256,6 +269,11 @@ class TfliteNode:
 
     def write_stored(self, real: str, order: Order | None = None) -> None:
         """What the quantized output stores of these real numbers."""
+        require(
+            self._rounding == "onnx" or self.operator.type == "QUANTIZE",
+            f"it is computed in real numbers, which the contract '{self._rounding}' does not say",
+            "--rounding onnx computes it",
+        )
         value = self.output()
         quantization = _moved(value.quantization, self._wanted(value, order))
         quantize = QuantizeLinear(dtype=value.dtype, **_axis_of(quantization))

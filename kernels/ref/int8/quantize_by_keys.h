@@ -5,10 +5,11 @@
 /*
  * output = the lowest value + how many keys the number has reached, float32 to int8; NaN becomes `of_nan`.
  *
- * keys: [256], the first one of no use, the others rising: patterns of floats as integers with a sign, those of negative ones with the
- * bits below the sign inverted.
+ * keys: [256], the first one of no use, the others rising: patterns of floats as integers with a sign, those of negative ones
+ * with the bits below the sign inverted.
  */
-static void aidge_ref_quantize_by_keys(const float *input, int8_t *output, const int32_t *keys, const int8_t *of_nan, int32_t count)
+static void aidge_ref_quantize_by_keys(const float *input, int8_t *output, const int32_t *keys, const int8_t *of_nan,
+                                       int32_t count)
 {
     for (; count > 0; count--) {
         int32_t key;

@@ -12,7 +12,12 @@ from aidge_build.kernel_kit.elementwise import ElementWise
 from aidge_build.kernel_kit.tables import FUNCTIONS, table_of
 
 
-@kernel(FUNCTIONS, ImplSpec(inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), predicates=(ALL_QUANTIZED,)))
+@kernel(
+    FUNCTIONS,
+    ImplSpec(
+        inputs=(IOSpec(DType.int8, SAME),), outputs=(IOSpec(DType.int8, SAME),), predicates=(ALL_QUANTIZED,), rounding="any"
+    ),
+)
 class TableInt8(ElementWise):
     def call(self) -> Call:
         table = table_of(self.operator, self.inputs[0], self.outputs[0])

@@ -40,4 +40,5 @@ def max_pool_2d(source: TfliteNode) -> None:
 @reads("AVERAGE_POOL_2D", wants=Wants.CHANNELS, kind=5, **_OPTIONS)
 def average_pool_2d(source: TfliteNode) -> None:
     """The mean of what lies inside the input: pads do not count."""
+    source.refuse_unsigned()
     _pool(source, AvgPooling)

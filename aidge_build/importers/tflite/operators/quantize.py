@@ -7,6 +7,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
+from aidge_build.operators.activation import Clip
 from aidge_build.operators.base import require
 from aidge_build.operators.cast import Cast
 from aidge_build.operators.view import Identity
@@ -16,7 +17,11 @@ from aidge_build.operators.view import Identity
 def quantize(source: TfliteNode) -> None:
     """Real numbers, or those that other stored values stand for, in the scale of the output."""
     require(source.output().quantization is not None, f"its output is {source.output()} without scale")
-    source.write_stored(source.read_real(0))
+    given, made = source.input(0), source.output()
+    if given.quantization is not None and given.dtype is made.dtype and given.quantization.per_tensor:
+        source.write(Clip(), [source.read(0)])  # without bounds: the same numbers in another scale
+    else:
+        source.write_stored(source.read_real(0))
 
 
 @reads("DEQUANTIZE", wants=Wants.SAME)

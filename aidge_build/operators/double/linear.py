@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+"""Convolutions and fully connected layers: sums of integers, whose requantization the contract knows by itself."""
+
+from __future__ import annotations
+
+from aidge_build.operators.linear import LinearQuantized
+from aidge_build.operators.meanings import means
+
+
+@means(LinearQuantized)
+def _linear(operator, values, inputs, outputs):
+    return operator.forward_quantized(values, inputs, outputs)

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+"""Every quantized tensor says by which numerical contract it is computed: that of the build."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aidge_build.graph.view import GraphView
+
+
+def under_contract(view: GraphView, rounding: str) -> GraphView:
+    """The graph with computed tensors of this contract; itself where all of them are."""
+    changed = {
+        name: tensor.with_(quantization=replace(tensor.quantization, rounding=rounding))
+        for name, tensor in view.tensors.items()
+        if tensor.quantization is not None and not tensor.is_constant and tensor.quantization.rounding != rounding
+    }
+    return replace(view, tensors={**view.tensors, **changed}) if changed else view

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""Means of windows of int8 tensors under the contract `double`."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.kernel_kit.pooling import PoolNode
+
+
+def _one_scale(view: NodeView) -> str:
+    return "" if view.inputs[0].quantization == view.outputs[0].quantization else "input and output have different scales"
+
+
+@kernel(
+    ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
+    ImplSpec(
+        inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+        outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+        predicates=(ALL_QUANTIZED, Predicate("one scale", _one_scale)),
+        rounding="double",
+    ),
+)
+class AverageDouble(PoolNode):
+    def call(self) -> Call:
+        levels = Constant("levels", numpy.array(self.levels(), numpy.int32))
+        return Call("aidge_ref_average_double_int8", ("double/average.h",), (Input(0), Output(0), levels, self.shape()))

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Convolutions and fully connected layers of int8 tensors under the contract `double`."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS, CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.kernel_kit.linear import linear_constants
+from aidge_build.operators.window import Window
+
+_POINT = Window((1,), (1,), (1,), (0,), (0,))
+_MOST = (1 << 31) - 1
+
+
+def _fits_shifted(view: NodeView) -> str:
+    node = LinearDouble(view)
+    numbers = node.numbers()
+    left = int(numpy.where(numbers.multipliers[:, 1] < 64, numbers.multipliers[:, 1], 0).max(initial=0))
+    rows = numpy.abs(numbers.weights.astype(numpy.int64)).sum(axis=1)
+    largest = int((numpy.abs(numbers.plain_bias) + 255 * rows).max(initial=0))
+    return "" if left <= 0 or largest << left <= _MOST else f"a sum shifted to the left by {left} bits could leave int32"
+
+
+@kernel(
+    ("FC", *(f"{kind}{rank}D" for kind in ("Conv", "ConvDepthWise") for rank in (1, 2, 3))),
+    ImplSpec(
+        inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
+        outputs=(IOSpec(DType.int8, SAME),),
+        predicates=(
+            CONSTANT_PARAMETERS,
+            BYTES_OR_HALFWORDS,
+            QUANTIZED,
+            SYMMETRIC_WEIGHTS,
+            Predicate("sums that int32 holds, also shifted to the left", _fits_shifted),
+        ),
+        rounding="double",
+    ),
+)
+class LinearDouble(KernelNode):
+    instructions_per_mac = 12
+
+    def numbers(self):
+        """The constants of the layer; weights [outputs, taps]."""
+        weights = self.inputs[1].data
+        return linear_constants(self.operator, self.inputs, self.outputs[0], weights.reshape(len(weights), -1))
+
+    def call(self) -> Call:
+        (data, weights, *_), (output,) = self.inputs, self.outputs
+        numbers = self.numbers()
+        bounds = [numbers.low - numbers.zero_point, numbers.high - numbers.zero_point, numbers.zero_point]
+        return Call(
+            "aidge_ref_linear_double_wide" if weights.dtype is DType.int16 else "aidge_ref_linear_double",
+            ("double/linear.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("weights", weights.data),
+                Constant("bias", numbers.plain_bias.astype(numpy.int32)),
+                Constant("factors", numbers.multipliers if numbers.per_channel else numbers.multipliers[:1]),
+                Constant("levels", numpy.array([numbers.input_zero_point, *bounds], numpy.int32)),
+                Literal(2 * int(numbers.per_channel)),
+                self._shape(data, output),
+            ),
+        )
+
+    def _shape(self, data: Tensor, output: Tensor) -> Struct:
+        window, groups = (_POINT, 1) if self.node.type == "FC" else (self.operator.window, self.operator.groups)
+        missing = 3 - max(1, data.rank - 2)
+
+        def three(numbers, fill: int) -> tuple[int, ...]:
+            return (*(fill,) * missing, *numbers)
+
+        def steps(tensor: Tensor) -> tuple[int, ...]:
+            batch, channel, *spatial = tensor.layout.strides
+            return (batch, channel, *three(spatial or (0,), 0))
+
+        return Struct(
+            "aidge_ref_linear_double_shape",
+            {
+                "batches": data.dims[0],
+                "groups": groups,
+                "in_channels": data.dims[1] // groups,
+                "out_channels": output.dims[1] // groups,
+                "in": three(data.dims[2:] or (1,), 1),
+                "out": three(output.dims[2:] or (1,), 1),
+                "kernel": three(window.kernel, 1),
+                "strides": three(window.strides, 1),
+                "dilations": three(window.dilations, 1),
+                "pads": three(window.pads_begin, 0),
+                "in_steps": steps(data),
+                "out_steps": steps(output),
+            },
+        )

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: MIT
+"""Add and Sub of int8 tensors under the contract `double`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.arithmetic.fixed_sums import fixed_sum
+from aidge_build.contract.call import Call, Constant, Literal
+from aidge_build.contract.node import kernel
+from aidge_build.kernel_kit.binary_int8 import BINARY_INT8, BinaryInt8
+
+
+@kernel(("Add", "Sub"), replace(BINARY_INT8, rounding="double"))
+class SumDouble(BinaryInt8):
+    def call(self) -> Call:
+        tensors = (*self.inputs, *self.outputs)
+        factors = fixed_sum(*(tensor.quantization.scale for tensor in tensors))
+        pairs = factors.first, factors.second, factors.total
+        scales = [number for tensor, pair in zip(tensors, pairs) for number in (tensor.quantization.zero_point, *pair)]
+        low, high, _ = self.bounds()
+        return Call(
+            "aidge_ref_sum_double_int8",
+            ("double/sum.h",),
+            (
+                *self.pointers(),
+                Constant("scales", numpy.array(scales, numpy.int32)),
+                Constant("levels", numpy.array([low, high], numpy.int32)),
+                Literal(-1 if self.node.type == "Sub" else 1),
+                self.shape(),
+            ),
+        )

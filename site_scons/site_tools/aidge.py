@@ -357,6 +357,7 @@ def _other_words(words, others):
 
 def _has_changed(dependency, target, prev_ni, repo_node=None):
     """By content for our targets, whatever env.Decider says: those whose content stays are not written, and so stay older."""
+    dependency = dependency.disambiguate()  # what env.Command makes is a file or a folder once it is asked
     if hasattr(target.attributes, "aidge_plan"):
         return dependency.changed_content(target, prev_ni, repo_node)
     return target.get_build_env().decide_source(dependency, target, prev_ni, repo_node)

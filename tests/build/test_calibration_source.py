@@ -35,6 +35,13 @@ def test_scons_makes_the_samples_first_where_the_build_makes_them(project):
     assert project.build() == WEIGHTS_ONLY and project.build() == []
 
 
+def test_scons_takes_the_samples_that_a_command_returns_before_there_are_any(project):
+    project.write("raw.txt", "3\n")
+    samples = "samples = env.Command('samples.npz', 'raw.txt', Copy('$TARGET', '$SOURCE'))[0]\n"
+    project.sconstruct(samples + PROGRAM.replace("env.File('samples.npz')", "samples"))
+    assert "AIDGE kws.c" in project.build() and "= 3;" in project.read("kws_weights.c") and project.build() == []
+
+
 def test_scons_finds_samples_that_a_variant_folder_makes(project):
     project.write(
         "sub/SConscript", "Import('env')\nenv.Command('samples.npz', 'raw.txt', Copy('$TARGET', '$SOURCE'))\n" + PROGRAM

@@ -7,10 +7,6 @@ import ctypes
 import mmap
 from collections.abc import Sequence
 
-from aidge_build.boards import Region
-from aidge_build.emulate.block_counter import make_counter
-from aidge_build.emulate.program import Program, RunResult
-from aidge_build.emulate.semihosting import Semihosting
 from aidge_build.errors import AidgeError, MissingTool
 
 try:
@@ -18,6 +14,11 @@ try:
     from unicorn import arm_const
 except ImportError as error:
     raise MissingTool("the emulator unicorn is not installed", hint="pip install unicorn", code="EMULATOR") from error
+
+from aidge_build.boards import Region
+from aidge_build.emulate.block_counter import make_counter
+from aidge_build.emulate.program import Program, RunResult
+from aidge_build.emulate.semihosting import Semihosting
 
 _CPU_MODELS = {
     "cortex-m0": arm_const.UC_CPU_ARM_CORTEX_M0,

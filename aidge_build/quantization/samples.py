@@ -66,7 +66,8 @@ def _checked(values: numpy.ndarray, key: str, arrays: Mapping[str, numpy.ndarray
         )
     if not len(values):
         raise _refusal(f"array {key} holds no sample", "a hundred samples of what the device will see are a good number")
-    values = values.astype(tensor.dtype.numpy).reshape(len(values), *tensor.dims)
+    with numpy.errstate(over="ignore"):  # what float32 cannot hold is infinity, and refused as that
+        values = values.astype(tensor.dtype.numpy).reshape(len(values), *tensor.dims)
     if tensor.dtype.is_float:
         bad = ~numpy.isfinite(values.reshape(len(values), -1)).all(axis=1)
         if bad.any():

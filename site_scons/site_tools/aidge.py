@@ -876,7 +876,7 @@ def _explain_failures():
             sys.stdout.flush()
             if "-c" in words:
                 _explain_missing_header(failure.node, words)
-            elif _plans_of(failure.node):
+            elif isinstance(failure.node, SCons.Node.FS.File) and _plans_of(failure.node):  # and no alias that runs it
                 _explain_failed_link(failure.node, words)
 
 

@@ -153,3 +153,9 @@ def test_options_of_the_check_reach_it_and_a_misspelled_one_is_refused(project):
     project.write("SConstruct", lines.replace("regions=", "region="))
     run = project.scons()
     assert run.exit_code == 2 and "AidgeCheck has no option 'region'; did you mean 'regions'?" in run.output
+
+
+def test_an_alias_that_fails_to_run_a_program_ends_in_one_line(project):
+    project.write("SConstruct", project.read("SConstruct") + "env.AlwaysBuild(env.Alias('run', app, [['false', '$SOURCE']]))\n")
+    run = project.scons("run")
+    assert run.exit_code == 2 and "[run] Error 1" in run.output and "Traceback" not in run.output

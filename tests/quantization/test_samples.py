@@ -30,12 +30,14 @@ HOLED[4, 0, 0, 0, 0] = numpy.inf
             {"x": HOLED},
             "array x holds NaN or infinity in 2 of 6 samples. Hint: the first one has the index 2: leave such samples out",
         ),
+        ({"x": GOOD.astype(float) * 1e300}, "array x holds NaN or infinity in 6 of 6 samples. Hint: "),
         ({"x": GOOD[:0]}, "array x holds no sample. Hint: "),
         ({"z": GOOD}, "there is no array for input 'x'; the arrays are: z. Hint: name it x: numpy.savez(file, x=samples)"),
         ({"x": numpy.float32(1)}, "array x has the dims [], input 'x' wants"),
         ({}, "there is no array for input 'x'; the arrays are: none. Hint: "),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_data_that_are_no_samples_are_refused(tmp_path, arrays, said):
     (tmp_path / "net.onnx").write_bytes(small_cnn())
     numpy.savez(tmp_path / "cal.npz", **arrays)

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 import os
+import sys
 
 import pytest
 
@@ -332,6 +334,14 @@ def test_an_error_of_the_compiler_is_one_line(tmp_path):
     with pytest.raises(AidgeError, match=r"app.c:1:\d+: error: .*nonsense") as caught:
         build("stm32f7", "int main(void) { return nonsense; }", tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_without_unicorn_what_to_install_is_said(monkeypatch):
+    for name in ("unicorn_machine", "block_counter"):
+        monkeypatch.delitem(sys.modules, f"aidge_build.emulate.{name}", raising=False)
+    monkeypatch.setitem(sys.modules, "unicorn", None)
+    with pytest.raises(MissingTool, match="unicorn is not installed. Hint: pip install unicorn"):
+        importlib.import_module("aidge_build.emulate.unicorn_machine")
 
 
 def test_a_missing_cross_compiler_names_the_package(tmp_path, monkeypatch):

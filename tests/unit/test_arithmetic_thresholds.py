@@ -101,3 +101,14 @@ def test_a_line_that_exists_is_found(shift):
     low_found = low_form(lines(shift, shift, 1, 0), shift).multipliers > 0
     high_found = high_form(lines(shift, shift + 8, 256, 1), shift + 8).multipliers > 0
     assert low_found.all() and high_found.all()
+
+
+@pytest.mark.parametrize("low, possible, step, level, high", [(-29, 30, 0, 1, 40), (-40, -29, 1, 0, 29)])
+def test_a_level_that_no_factor_gives_to_accumulator_0_is_not_claimed(low, possible, step, level, high):
+    # Without an extra, 0 times every multiplier stays at the zero point; nothing else in the range forbids a line.
+    found = []
+    for place in (possible, step):
+        steps = numpy.where(level > LEVELS, low, numpy.where(level == LEVELS, place, high + 1))[None]
+        stairs = Staircase(steps, numpy.array([low]), numpy.array([high]), numpy.array([0.02], numpy.float32), 0)
+        found.append(int(low_form(stairs, 4, is_tuned=False).multipliers[0]))
+    assert found[0] > 0 and found[1] == 0

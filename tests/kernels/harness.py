@@ -59,13 +59,18 @@ class Case:
     def expected(self) -> tuple[numpy.ndarray, ...]:
         return evaluate(self.view.operator, self.values, self.view.inputs, self.view.outputs)
 
+    @property
+    def rounding(self) -> str:
+        """The numerical contract of the outputs."""
+        return next((tensor.quantization.rounding for tensor in self.view.outputs if tensor.quantization is not None), "onnx")
+
     @functools.cached_property
     def kernel(self) -> Kernel:
         """The kernel that the library prefers of those that accept the node."""
         rejected = []
         kernels = library().kernels_for(self.view.node.type, self.view.operator.kinds())
         for kernel in kernels:
-            reason = kernel.spec.rejection(self.view, frozenset(), "onnx")
+            reason = kernel.spec.rejection(self.view, frozenset(), self.rounding)
             if not reason:
                 return kernel
             rejected.append(f"{kernel.name}: {reason}")

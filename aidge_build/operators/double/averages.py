@@ -24,6 +24,8 @@ def _average(operator, values, inputs, outputs):
             code="ROUNDING",
             hint="--rounding onnx computes it",
         )
+    if getattr(operator, "count_include_pad", False):
+        raise AidgeError(f"{operator.type} that counts pads has no meaning under the contract 'double'", code="ROUNDING")
     levels = rounded_quotients(*_sums_and_counts(operator, data.astype(numpy.int64)))
     low, high = clamp_levels(operator.minimum, operator.maximum, output.quantization, output.dtype)
     return (numpy.clip(levels, low, high).astype(output.dtype.numpy),)

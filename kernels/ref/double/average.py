@@ -17,12 +17,16 @@ def _one_scale(view: NodeView) -> str:
     return "" if view.inputs[0].quantization == view.outputs[0].quantization else "input and output have different scales"
 
 
+def _without_pads(view: NodeView) -> str:
+    return "pads count" if getattr(view.operator, "count_include_pad", False) else ""
+
+
 @kernel(
     ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
     ImplSpec(
         inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
         outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        predicates=(ALL_QUANTIZED, Predicate("one scale", _one_scale)),
+        predicates=(ALL_QUANTIZED, Predicate("one scale", _one_scale), Predicate("pads do not count", _without_pads)),
         rounding="double",
     ),
 )

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""The kernels of `ref` for the contract of TensorFlow Lite's reference kernels, on random shapes against their numpy meaning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from harness import Case, case, differing, run
+from random_tensors import Randomness, halfword_weights
+from test_ref_elementwise import binary_cases
+from test_ref_linear import EDGES, int8_case, random_edge
+from test_ref_pools_and_moves import pools
+
+from aidge_build.errors import AidgeError
+from aidge_build.graph.quantization import Quantization
+from aidge_build.operators.binary import Add, Mul, Sub
+from aidge_build.operators.matmul import FC
+from aidge_build.operators.pool import AvgPooling
+from aidge_build.operators.reduce import ReduceMean
+from aidge_build.operators.softmax import Softmax
+from aidge_build.operators.window import Window
+
+
+def under_double(entry: Case, like_the_input: bool = False) -> Case:
+    """The case with outputs of this contract; `like_the_input`: in the input's scale."""
+    view = entry.view
+    outputs = tuple(
+        tensor.with_(
+            quantization=replace(view.inputs[0].quantization if like_the_input else tensor.quantization, rounding="double")
+        )
+        for tensor in view.outputs
+    )
+    return Case(replace(view, outputs=outputs), entry.values)
+
+
+def test_convolutions_equal_the_meaning_on_edge_and_random_shapes():
+    shapes = [*EDGES, *filter(None, map(random_edge, range(2000, 2060)))]
+    cases = [under_double(int8_case(seed, *shape)) for seed, shape in enumerate(shapes)]
+    wide = [
+        Case(replace(entry.view, inputs=halfword_weights(seed, *entry.view.inputs)), entry.values)
+        for seed, entry in enumerate(cases[:8])
+    ]
+    assert {entry.kernel.name for entry in cases} == {"linear"}
+    assert differing(cases, run(cases)) == []
+    assert all(entry.kernel.name == "linear" for entry in wide)
+
+
+def test_fully_connected_layers_are_rounded_once():
+    cases = []
+    for seed in range(12):
+        random = Randomness(seed)
+        count, outputs = random.integer(1, 40), random.integer(1, 20)
+        data, weights = random.data(random.integer(1, 3), count), random.weights(outputs, count)
+        quantization = random.quantization(0.05 * 0.01 * 50 * count**0.5)
+        entry = case(FC(), [data, weights, random.bias(outputs)], [random.int8(*data.dims)], quantization=quantization)
+        cases.append(under_double(entry))
+    assert differing(cases, run(cases)) == []
+
+
+@pytest.mark.parametrize("operator", [Add, Sub, Mul])
+def test_sums_and_products_equal_the_meaning_with_any_broadcasting(operator):
+    cases = [under_double(entry) for entry in binary_cases((operator,), 20)]
+    assert differing(cases, run(cases)) == []
+
+
+def test_averages_of_windows_round_halves_away_from_zero():
+    cases = []
+    for seed in range(3):
+        random = Randomness(seed)
+        for dims, operator in pools(random):
+            if "Av" in operator.type and len(dims) < 5 and not getattr(operator, "count_include_pad", False):
+                data = random.data(*dims)
+                entry = case(operator, [data], [random.int8(*dims)], quantization=data.quantization)
+                cases.append(under_double(entry))
+    assert len(cases) > 20 and differing(cases, run(cases)) == []
+
+
+def test_a_mean_that_counts_pads_has_no_meaning_here():
+    data = Randomness(0).data(1, 2, 5, 5)
+    operator = AvgPooling(window=Window((2, 2), (1, 1), (1, 1), (1, 1), (0, 0)), count_include_pad=True)
+    entry = under_double(case(operator, [data], [Randomness(0).int8(*data.dims)], quantization=data.quantization))
+    with pytest.raises(AidgeError, match="counts pads"):
+        assert entry.expected is None
+    with pytest.raises(AssertionError, match="pads count"):
+        assert entry.kernel is None
+
+
+def test_means_of_axes_equal_the_meaning():
+    cases = []
+    for seed in range(16):
+        random = Randomness(seed)
+        data = random.data(random.integer(1, 2), random.integer(1, 9), random.integer(1, 7), random.integer(1, 7))
+        axes = random.choice((2, 3), (1,), (3,), (1, 2, 3))
+        operator = ReduceMean(axes, bool(random.integer(0, 1)) or len(axes) == 1)
+        cases.append(under_double(case(operator, [data], [random.int8(*data.dims)], quantization=random.quantization(0.1))))
+    accepted = [entry for entry in cases if not entry_refused(entry)]
+    assert len(accepted) > 8 and differing(accepted, run(accepted)) == []
+
+
+def entry_refused(entry: Case) -> bool:
+    """Whether no kernel takes the node: the axes do not lie next to each other."""
+    try:
+        return entry.kernel.name != "mean"
+    except AssertionError:
+        return True
+
+
+def test_softmax_equals_the_meaning():
+    cases = []
+    for seed in range(10):
+        random = Randomness(seed)
+        data = random.data(random.integer(1, 4), random.integer(1, 40))
+        entry = case(Softmax(-1), [data], [random.int8(*data.dims)], quantization=Quantization((1 / 256,), (-128,)))
+        cases.append(under_double(entry))
+    assert differing(cases, run(cases)) == []
+
+
+def test_extreme_factors_are_shifted_to_the_left_or_give_nothing():
+    for scale in (2.0**-24, 2.0**-8, 2.0**10, 2.0**20):
+        entry = int8_case(1, *EDGES[1])
+        output = entry.view.outputs[0].with_(quantization=Quantization((scale,), (3,), rounding="double"))
+        cases = [Case(replace(entry.view, outputs=(output,)), entry.values)]
+        if "could leave int32" in str(refusal(cases[0])):
+            continue
+        assert differing(cases, run(cases)) == []
+
+
+def refusal(entry: Case) -> str:
+    try:
+        return "" if entry.kernel else ""
+    except AssertionError as error:
+        return str(error)

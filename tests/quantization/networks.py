@@ -56,6 +56,27 @@ def small_cnn(seed: int = 0) -> bytes:
     )
 
 
+def keras_cnn() -> bytes:
+    """As exporters of Keras write a classifier of the digits: channels last, batch normalization as Mul and Add."""
+    random = numpy.random.default_rng(0)
+
+    def normal(*dims: int) -> numpy.ndarray:
+        return (0.3 * random.normal(size=dims)).astype(numpy.float32)
+
+    constants = {"w2": normal(64, 10), "b2": normal(10), "flat": numpy.array([1, 64])}
+    first, last, text, value = "<perm = [0, 3, 1, 2]>", "<perm = [0, 2, 3, 1]>", "", "x"
+    for index, (channels, filters) in enumerate(((1, 8), (8, 16))):
+        constants |= {f"w{index}": normal(filters, channels, 3, 3), f"add{index}": normal(1, 1, 1, filters)}
+        constants[f"mul{index}"] = 0.5 + numpy.abs(normal(1, 1, 1, filters))
+        text += f"""t{index} = Transpose {first} ({value}) c{index} = Conv <pads = [1, 1, 1, 1]> (t{index}, w{index})
+            n{index} = Transpose {last} (c{index}) m{index} = Mul (n{index}, mul{index}) a{index} = Add (m{index}, add{index})
+            r{index} = Relu (a{index}) q{index} = Transpose {first} (r{index})
+            p{index} = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (q{index}) e{index} = Transpose {last} (p{index}) """
+        value = f"e{index}"
+    text += "f = Reshape (e1, flat) g = MatMul (f, w2) y = Add (g, b2)"
+    return model(text, inputs="float[1,8,8,1] x", outputs="float[1,10] y", constants=constants, opset=17)
+
+
 def samples(count: int = 16, seed: int = 1) -> dict[str, numpy.ndarray]:
     """Inputs of the small CNN."""
     return {"x": numpy.random.default_rng(seed).normal(size=(count, 1, 3, 8, 8)).astype(numpy.float32)}

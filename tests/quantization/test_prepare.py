@@ -7,10 +7,12 @@ import numpy
 import pytest
 
 from aidge_build.errors import AidgeError
-from aidge_build.quantization import Scheme, quantize
+from aidge_build.quantization import Scheme, prepare, quantize
 from aidge_build.quantization.prepare import prepared
+from tests.command import aidge_build
 from tests.models import graph, model, same_meaning, types
-from tests.quantization.networks import graph_of
+from tests.programs import needs_cross_compiler
+from tests.quantization.networks import graph_of, keras_cnn
 
 RANDOM = numpy.random.default_rng(3)
 IMAGE = {"inputs": "float[1,6,5,3] x", "outputs": "float[1,4] y"}
@@ -44,6 +46,19 @@ def test_what_exporters_for_keras_write_around_a_layer_becomes_the_layer():
     assert same_meaning(before, after, relative=1e-5)
     file = quantize(model(KERAS, **IMAGE, constants=CONSTANTS, opset=18), {"x": floats(9, 1, 6, 5, 3)})
     assert types(graph_of(file)) == ["Transpose", "Conv2D", "Conv2D", "GlobalAveragePooling", "Reshape"]
+
+
+@needs_cross_compiler
+def test_folding_batch_normalization_of_keras_saves_two_fifths_of_the_instructions(tmp_path, monkeypatch):
+    images, path = numpy.abs(floats(50, 1, 8, 8, 1)), tmp_path / "net.onnx"
+    numpy.savez(tmp_path / "test.npz", x=images[:1], labels=numpy.array([0]))
+    counts = []
+    for recipes in (prepare.PREPARATIONS, [recipe for recipe in prepare.PREPARATIONS if recipe is not prepare.fuse_scalings]):
+        monkeypatch.setattr(prepare, "PREPARATIONS", recipes)
+        path.write_bytes(quantize(keras_cnn(), {"x": images}))
+        done = aidge_build("accuracy", path, "--labels", tmp_path / "test.npz", "--board", "mps2-an386", "--json")
+        counts.append(done.json["stages"][-1]["instructions"])
+    assert counts[0] < 0.6 * counts[1], counts
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,15 @@ from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear import LinearConstants
 from aidge_build.kernel_kit.raster import convolution_demands
 
+from . import planes_text, series_text
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
 from .finer import coarse, numbers_of
 from .geometry import Geometry, geometry_of
 from .planes import Planes
-from .planes_text import text_of
 from .rounding import rounds_by_addition
+from .series import Series
 from .staging import Staging
 
 MOST_ROWS, MOST_TAPS = 7, 128
@@ -62,10 +63,11 @@ class ConvDepthwise2dInt8(KernelNode):
         return None if shape.stays_inside and shape.channels % LANES == 0 else Staging.of(shape)
 
     @classmethod
-    def planes(cls, view: NodeView) -> Planes | None:
+    def planes(cls, view: NodeView) -> Planes | Series | None:
         """One channel at a time where that takes fewer instructions than channels in lanes."""
-        shape = cls.geometry(view)
-        form = Planes.best(shape, _clamps(view))
+        shape, clamps = cls.geometry(view), _clamps(view)
+        forms = [form for form in (Planes.best(shape, clamps), Series.of(shape, clamps)) if form]
+        form = min(forms, key=lambda form: form.instructions, default=None)
         return form if form and form.instructions < Depthwise.instructions_for(shape) else None
 
     @classmethod
@@ -90,29 +92,14 @@ class ConvDepthwise2dInt8(KernelNode):
             return self._by_lanes(shape, taps, numbers, bits)
         return self._by_planes(replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits), taps, numbers)
 
-    def _by_planes(self, form: Planes, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
-        shape, name = form.shape, f"{form.name}_all"
-        body = [
-            *places_lines(form.places),
-            "int32_t batch;",
-            f"aidge_helium_fill((int8_t *)scratch, stream[0], {form.plane_bytes});",
-            *loop(
-                "batch",
-                shape.batches,
-                [
-                    f"{form.name}(x, y, stream, (int8_t *)scratch, places);",
-                    f"x += {shape.in_height * shape.in_width * shape.channels};",
-                    f"y += {shape.out_height * shape.out_width * shape.channels};",
-                ],
-            ),
-        ]
-        driver = c_function(name, "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch", body)
+    def _by_planes(self, form: Planes | Series, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
+        name, texts = _all_images(form)
         return Call(
             name,
             ("planes.h",),
             (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), Scratch()),
-            f"one channel at a time, {form.tile[0]} x {form.tile[1]} outputs, requantized in float",
-            (text_of(form), driver),
+            form.description,
+            texts,
             facts=computed("8 pixels x 1 channel", 0),
         )
 
@@ -139,6 +126,30 @@ class ConvDepthwise2dInt8(KernelNode):
             (form.text(), _driver(name, shape, form, staging)),
             facts=computed("1 pixel x 16 channels", 0),
         )
+
+
+def _all_images(form: Planes | Series) -> tuple[str, tuple[str, ...]]:
+    """The function for all images, and the C texts that it needs."""
+    shape, has_places = form.shape, isinstance(form, Planes)
+    text = planes_text.text_of(form) if has_places else series_text.text_of(form)
+    if not has_places and form.is_all:
+        return form.name, (text,)
+    name, scratch = f"{form.name}_all", "(int8_t *)scratch, places" if has_places else "scratch"
+    body = [
+        *(places_lines(form.places) if has_places else []),
+        "int32_t batch;",
+        *([f"aidge_helium_fill((int8_t *)scratch, stream[0], {form.plane_bytes});"] if has_places or form.sees_pads else []),
+        *loop(
+            "batch",
+            shape.batches,
+            [
+                f"{form.name}(x, y, stream, {scratch});",
+                f"x += {shape.in_height * shape.in_width * shape.channels};",
+                f"y += {shape.out_height * shape.out_width * shape.channels};",
+            ],
+        ),
+    ]
+    return name, (text, c_function(name, "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch", body))
 
 
 def places_lines(places: list[int]) -> list[str]:

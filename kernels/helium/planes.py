@@ -31,6 +31,14 @@ def _cuts(length: int, size: int) -> list[tuple[int, int]]:
     return [(size, length // size), *([(length % size, 1)] if length % size else [])]
 
 
+def channel_stream(taps: numpy.ndarray, numbers: LinearConstants, bits: int) -> numpy.ndarray:
+    """`taps` [channels, ...]: the head, bias and multiplier of each channel, all taps."""
+    parts = [numpy.array([numbers.input_zero_point, zero_point_word(numbers, bits), numbers.low, numbers.high], "<i4").tobytes()]
+    for bias, multiplier in zip(numbers.bias, numbers.multipliers):
+        parts += [numpy.array([bias], "<i4").tobytes(), numpy.array([multiplier], "<f4").tobytes()]
+    return numpy.frombuffer(b"".join([*parts, numpy.ascontiguousarray(taps).tobytes()]), numpy.int8)
+
+
 @dataclass(frozen=True)
 class Planes:
     """All channels of one image. `tall`: tiles of 4 x 2 outputs; `down`: one tile below the other, then those to the right;
@@ -129,6 +137,10 @@ class Planes:
         return f"aidge_helium_planes_{self.shape.name}{ways}"
 
     @property
+    def description(self) -> str:
+        return f"one channel at a time, {self.tile[0]} x {self.tile[1]} outputs, requantized in float"
+
+    @property
     def axes(self) -> tuple[int, int]:
         """Along which one tile follows the other, 0 down and 1 across, and the other one."""
         return (0, 1) if self.down else (1, 0)
@@ -193,14 +205,7 @@ class Planes:
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
         """`taps` [channels, rows, columns]: the head, bias and multiplier of each channel, all taps."""
-        parts = [
-            numpy.array(
-                [numbers.input_zero_point, zero_point_word(numbers, self.bits), numbers.low, numbers.high], "<i4"
-            ).tobytes()
-        ]
-        for bias, multiplier in zip(numbers.bias, numbers.multipliers):
-            parts += [numpy.array([bias], "<i4").tobytes(), numpy.array([multiplier], "<f4").tobytes()]
-        return numpy.frombuffer(b"".join([*parts, numpy.ascontiguousarray(taps).tobytes()]), numpy.int8)
+        return channel_stream(taps, numbers, self.bits)
 
     @property
     def places(self) -> list[int]:

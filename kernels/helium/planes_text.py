@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from .assembly import SAVED_BYTES, Assembler, function
+from .levels_text import HEAD_BYTES, emit_levels, plane_text
 from .planes import Planes
 
-HEAD_BYTES = 16  # of a stream: zero points, lowest, highest
 STORES, PIXELS, TAPS, COPIES = 16, 32, 48, 64  # bytes of the places behind those in a patch
 FRAME_BYTES = 24
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane, const uint16_t *places"
@@ -182,19 +182,7 @@ class PlanesPrinter:
     def _tile(self, outputs: tuple[int, int]) -> None:
         emit = self.emit
         used = self._sums(outputs)
-        rounding = "vadd.f32 {0}, {0}, r9" if self.form.adds else "vcvtn.s32.f32 {0}, {0}"
-        emit(*(f"vshl.i32 {register}, {register}, #{self.form.bits}" for register in used if self.form.bits))
-        for texts in ("vadd.i32 {0}, {0}, r7", "vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", rounding):
-            emit(*(texts.format(register) for register in used))
-        if not self.form.adds:
-            emit("vqmovnb.s32 q5, q5")
-        if len(used) > 1:
-            emit("vmovnt.i32 q5, q7" if self.form.adds else "vqmovnt.s32 q5, q7")
-        if not self.form.adds:
-            emit("vqadd.s16 q5, q5, r9")
-        if self.form.clamps:
-            emit("ldrd r0, r2, [sp, #16]", "vdup.16 q7, r0", "vmax.s16 q5, q5, q7", "vdup.16 q7, r2", "vmin.s16 q5, q5, q7")
-        emit("vqmovnb.s16 q5, q5")
+        emit_levels(emit, self.form, used)
         emit(*(("vpst", "vstrbt.16 q5, [r5, q6]") if outputs != self.form.tile else ("vstrb.16 q5, [r5, q6]",)))
         emit.add("r5", "r5", self.form.steps(self.form.axes[0])[1])
 
@@ -216,10 +204,6 @@ def text_of(form: Planes) -> str:
         shape.kernel_width,
         form.bits,
     )
-    plain = (
-        f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
-        "    (void)places;\n"
-        "    aidge_helium_planes(x, y, stream, plane, &shape);"
-    )
+    plain = "    (void)places;\n" + plane_text(fields, "plane")
     purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
     return function(form.name, purpose, PARAMETERS, PlanesPrinter(form).lines(), plain)

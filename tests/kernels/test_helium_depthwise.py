@@ -5,6 +5,7 @@ the plain C beside it on this machine."""
 from __future__ import annotations
 
 import itertools
+import sys
 
 import numpy
 import pytest
@@ -51,11 +52,30 @@ EDGES = [
     *((1, 3, spatial, (3, 3), 1, 1, (1, 1)) for spatial in ((9, 5), (5, 10), (6, 7), (7, 6), (2, 9), (13, 1))),
     *((1, 3, spatial, (3, 3), 2, 1, (1, 1)) for spatial in ((17, 9), (9, 19), (11, 13), (13, 11), (3, 17))),
 ]
+# One axis: rows without and with pads, whole groups of pads, the widest windows, strides, dilations, loops of tiles, images.
+SERIES = [
+    (1, 16, (24,), (10,), 1, 1, (0, 0)),
+    (1, 16, (12,), (13,), 1, 1, (6, 6)),
+    (2, 17, (33,), (5,), 1, 1, (2, 2)),
+    (1, 5, (100,), (9,), 1, 1, (4, 4)),
+    (1, 20, (40,), (3,), 1, 4, (8, 0)),
+    (1, 40, (31,), (9,), 2, 1, (4, 4)),
+    (1, 16, (50,), (9,), 4, 1, (4, 4)),
+    (1, 18, (50,), (16,), 4, 1, (0, 0)),
+    (1, 33, (3,), (9,), 1, 1, (6, 9)),
+    (1, 7, (1,), (7,), 1, 1, (9, 3)),
+    (1, 40, (12, 1), (5, 1), 1, 1, (0, 0)),
+]
 
 
 def depthwise(seed, batch, channels, *rest):
     spatial, kernel, stride, dilation, pads = rest
     return convolution(seed, batch, channels, spatial, channels, kernel, stride, dilation, pads, groups=channels)
+
+
+def first_accepted(seed, edge):
+    """The first layer of this shape, from this seed on, without two neighbouring weights of -128."""
+    return next(entry for entry in (depthwise(number, *edge) for number in itertools.count(seed)) if accepted([entry]))
 
 
 @pytest.mark.parametrize("stride", [1, 2])
@@ -66,6 +86,19 @@ def test_tiles_at_an_edge_multiply_for_what_is_stored_alone(stride):
         for rows, columns in itertools.product(range(1, form.tile[0] + 1), range(1, form.tile[1] + 1)):
             places = [place for part in form.parts_of((rows, columns)) for _, places in part for place in places]
             assert len(places) == rows * columns
+
+
+def test_channels_of_one_axis_are_turned_and_computed_one_at_a_time():
+    for index, edge in enumerate(SERIES):
+        entry = first_accepted(index, edge)
+        series = sys.modules[entry.kernel.node_class.__module__.rpartition(".")[0] + ".series"]
+        assert isinstance(entry.kernel.node_class.planes(entry.stored), series.Series), edge
+
+
+def test_a_window_over_all_of_a_signal_keeps_channels_in_lanes():
+    for taps in (9, 15):
+        entry = first_accepted(1, (1, 16, (taps,), (taps,), 1, 1, (0, 0)))
+        assert entry.kernel.node_class.planes(entry.stored) is None
 
 
 def random_depthwise(seed):
@@ -97,10 +130,12 @@ def candidates():
     alternating = [[-128, -127] * 4 + [-128]] * 3
     return [
         *(depthwise(index, *edge) for index, edge in enumerate(EDGES)),
+        *(first_accepted(index, edge) for index, edge in enumerate(SERIES)),
         with_weights(alternating, (1e-30, 2.0**-10, 1e30)),
         with_weights([[127] * 9] * 2, (2.0**-12, 2.0**-14)),
         *(random_depthwise(2000 + seed) for seed in range(RANDOM_CASES)),
         *(finer(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 0),
+        *(finer(first_accepted(index, edge), index) for index, edge in enumerate(SERIES) if index % 5 == 1),
     ]
 
 

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: MIT
+"""What functions that compute one channel at a time have in common: portable form, levels of eight sums."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .assembly import Assembler
+from .planes import Planes
+from .series import Series
+
+HEAD_BYTES = 16  # of a stream: zero points, lowest, highest
+
+
+def plane_text(fields: Sequence[int], plane: str) -> str:
+    """The portable form: planes.h explains the fields."""
+    return (
+        f"    static const aidge_helium_planes_shape shape = {{{', '.join(map(str, fields))}}};\n"
+        f"    aidge_helium_planes(x, y, stream, {plane}, &shape);"
+    )
+
+
+def emit_levels(emit: Assembler, form: Planes | Series, used: Sequence[str]) -> None:
+    """The sums in q5, and q7 where it is used, become int8 in the halfwords of q5. r7, r8, r9: bias, multiplier, zero point;
+    r0 and r2 are changed; at sp + 16: lowest and highest."""
+    rounding = "vadd.f32 {0}, {0}, r9" if form.adds else "vcvtn.s32.f32 {0}, {0}"
+    emit(*(f"vshl.i32 {register}, {register}, #{form.bits}" for register in used if form.bits))
+    for texts in ("vadd.i32 {0}, {0}, r7", "vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", rounding):
+        emit(*(texts.format(register) for register in used))
+    if not form.adds:
+        emit("vqmovnb.s32 q5, q5")
+    if len(used) > 1:
+        emit("vmovnt.i32 q5, q7" if form.adds else "vqmovnt.s32 q5, q7")
+    if not form.adds:
+        emit("vqadd.s16 q5, q5, r9")
+    if form.clamps:
+        emit("ldrd r0, r2, [sp, #16]", "vdup.16 q7, r0", "vmax.s16 q5, q5, q7", "vdup.16 q7, r2", "vmin.s16 q5, q5, q7")
+    emit("vqmovnb.s16 q5, q5")

@@ -50,7 +50,7 @@ class Depthwise:
     def instructions_for(shape: Geometry) -> int:
         """Of one image, nearly."""
         taps, blocks = shape.kernel_height * shape.kernel_width, -(-shape.channels // LANES)
-        block = 34 + 19 * (taps // 2) + 12 * (taps % 2)
+        block = 28 + 3 * bool(shape.channels % LANES) + 19 * (taps // 2) + 12 * (taps % 2)
         return shape.out_height * (40 + shape.in_width * shape.channels // 5 + shape.out_width * (10 + blocks * block))
 
     @property

@@ -143,14 +143,15 @@ class Series:
     def instructions(self) -> int:
         """Of all images, nearly."""
         whole, left = divmod(self.shape.out_width, TILE)
+        vectors = -(-left // (TILE // 2))
         tiles = whole * (TILE + TILE // self.together + 16 + self.has_runs)
-        tiles += (left + -(-left // self.together) + 2 * -(-left // 2) // 2 + 4 * -(-left // 4) + 8) if left else 0
-        channel = 6 + 2 * self.windows + 8 * self.has_runs + 5 * bool(left)
+        tiles += left + -(-left // self.together) + 6 * vectors + 4 if left else 0
+        channel = 5 + 2 * self.windows + 7 * self.has_runs + 2 * bool(left)
+        is_cut = bool(self.shape.channels % LANES)
+        block = 21 + 4 * is_cut + len(self.turned) * (13 + is_cut)
         blocks = -(-self.shape.channels // LANES)
-        block = 25 + len(self.turned) * 14
-        return self.shape.batches * (
-            60 + self.plane_bytes // 8 * self.sees_pads + blocks * block + self.shape.channels * (channel + tiles)
-        )
+        fill = (20 + self.plane_bytes // 8) * self.sees_pads
+        return fill + self.shape.batches * (30 + blocks * block + self.shape.channels * (channel + tiles))
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
         """`taps` [channels, 1, taps]: the head, bias and multiplier of each channel, all taps with zeros between dilated ones."""

@@ -121,6 +121,14 @@ def test_a_wide_problem_gets_a_legal_plan_and_a_bound_that_is_one(monkeypatch):
         assert 0 < found.lower_bound_bytes <= bound_bytes <= found.peak_bytes
 
 
+def test_only_tensors_that_live_at_once_make_a_problem_wide(monkeypatch):
+    chain_of_10 = [Buffer(f"b{step}", 8, 4, step, step + 1) for step in range(10)]
+    side_by_side = [Buffer(f"s{index}", 8, 4, 20, 22) for index in range(3)]  # 3 pairs
+    for most_pairs, is_wide in ((2, True), (3, False)):
+        monkeypatch.setattr(problem, "WIDE_PAIRS", most_pairs)
+        assert Problem.of([*chain_of_10, *side_by_side]).is_wide == is_wide
+
+
 def test_more_nodes_than_there_is_room_for_are_refused_before_they_are_read(monkeypatch):
     for name, limit, words in (
         ("MOST_NODES", 9, "the model has 10 nodes, the limit is 9"),

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy
-import pytest
 
 from aidge_build import net
 from aidge_build.graph.dtype import DType
@@ -14,14 +14,18 @@ from aidge_build.reference.execution import prepare
 from aidge_build.training import SGD, fit
 
 BATCH = 32
+DIGITS = Path(__file__).resolve().parents[2] / "examples" / "training" / "digits.npz"
 Network = Callable[[net.Graph, net.Value, dict[str, numpy.ndarray]], net.Value]
 
 
 def split() -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray, numpy.ndarray]:
     """Images [count, 1, 8, 8] from 0 to 1 and labels: 1,347 to train on, 450 held out."""
-    digits = pytest.importorskip("sklearn.datasets").load_digits()
-    order = numpy.random.default_rng(0).permutation(len(digits.target))
-    images, labels = digits.images[order, None] / 16.0, digits.target[order].astype(numpy.int64)
+    digits = numpy.load(DIGITS)  # to import scikit-learn for them takes longer than to learn them
+    images, labels = (
+        numpy.concatenate([digits[f"{part}_{kind}"] for part in ("training", "test")]) for kind in ("images", "labels")
+    )
+    order = numpy.random.default_rng(0).permutation(len(labels))
+    images, labels = images[order, None] / 16.0, labels[order].astype(numpy.int64)
     return images[450:], labels[450:], images[:450], labels[:450]
 
 

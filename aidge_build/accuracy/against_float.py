@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy
 
-from aidge_build.accuracy.counterparts import counterparts
+from aidge_build.accuracy.counterparts import Counterpart, counterparts
 from aidge_build.accuracy.departure import LEAST_OWN_DB, Comparison, Noise, compared, histograms
 from aidge_build.accuracy.labelled import LabelledSet, fed, is_channels_last
 from aidge_build.accuracy.stages import input_quantizations
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
-from aidge_build.graph.view import GraphView
+from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.formats import import_file
 from aidge_build.inputs import read_model_file
 from aidge_build.program import Program
@@ -22,17 +24,17 @@ from aidge_build.terminal import table
 from aidge_build.verify.vectors import Vectors
 
 
-def compare_with_float(
-    program: Program,
-    request: CompileRequest,
-    path: Path,
-    samples: LabelledSet,
-    stored: Vectors,
-    trace: Vectors,
-    least_db: float | None,
-) -> Comparison:
-    """`samples` are what both models are given, `stored` what the firmware makes of them, `trace` its layers' outputs. AidgeError
-    where the models have no layer in common."""
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """The float model, the firmware's layers (node, outputs), and their counterparts by the names of outputs."""
+
+    floats: GraphView
+    layers: Sequence[tuple[Node, Sequence[Tensor]]]
+    pairs: Mapping[str, Counterpart]
+
+
+def beside_float(program: Program, request: CompileRequest, path: Path) -> Beside:
+    """Reads the float model. AidgeError where both have no layer in common: to be asked before anything is built or run."""
     model, external = read_model_file(path)
     floats, _ = import_file(model, str(path), request.operators, request.bind, external)
     quantized, _ = import_file(
@@ -47,9 +49,17 @@ def compare_with_float(
             hint="name the float model that was quantized; exporters that rename everything leave nothing to compare",
             code="USAGE",
         )
-    clean, given = _float_inputs(program.view, floats, samples, stored)
-    real_trace = {name: real_values(program.view.tensor(name), values) for name, values in trace.items() if name in pairs}
-    return compared(layers, pairs, floats, clean, given, real_trace, LEAST_OWN_DB if least_db is None else least_db)
+    return Beside(floats, layers, pairs)
+
+
+def compare_with_float(
+    program: Program, beside: Beside, samples: LabelledSet, stored: Vectors, trace: Vectors, least_db: float | None
+) -> Comparison:
+    """`samples` are what both models are given, `stored` what the firmware makes of them, `trace` its layers' outputs."""
+    clean, given = _float_inputs(program.view, beside.floats, samples, stored)
+    real_trace = {name: real_values(program.view.tensor(name), values) for name, values in trace.items() if name in beside.pairs}
+    least = LEAST_OWN_DB if least_db is None else least_db
+    return compared(beside.layers, beside.pairs, beside.floats, clean, given, real_trace, least)
 
 
 def real_values(tensor: Tensor, values: numpy.ndarray) -> numpy.ndarray:

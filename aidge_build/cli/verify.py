@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy
 
-from aidge_build.accuracy.against_float import as_json, compare_with_float, lines
+from aidge_build.accuracy.against_float import as_json, beside_float, compare_with_float, lines
 from aidge_build.accuracy.drawing import layers_drawing
 from aidge_build.accuracy.labelled import LabelledSet, fed, samples_of
 from aidge_build.boards import load_board
@@ -70,6 +70,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
     request = load(arguments, NAME_TO_LOOK_AT)
     program = build_program(request)
     board = load_board(arguments.board, arguments.board_path)
+    partners = beside_float(program, request, floats) if floats else None
     arrays = read_npz(Path(arguments.io_data))
     try:
         samples = samples_of(arrays, program.view) if floats else None
@@ -89,8 +90,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
         if arguments.layers or not all(difference.within for difference in differences):
             trace = execute(program, board, vectors, folder / "traced", trace=True, flags=tuple(arguments.flag)).trace
             first = _first_layer(program, vectors, trace)
-        if samples and floats:
-            beside = compare_with_float(program, request, floats, samples, vectors, trace, arguments.least_sqnr)
+        if samples and partners:
+            beside = compare_with_float(program, partners, samples, vectors, trace, arguments.least_sqnr)
         accuracy = _accuracy(execution.outputs, arrays, arguments.labels)
         data = _data(program, board.name, vectors, execution, differences, top1_equal(execution.outputs, wanted), first, accuracy)
     passed = all(difference.within for difference in differences) and not (arguments.layers and first)

@@ -165,3 +165,9 @@ def test_hard_swish_is_near_the_real_function_and_as_it_was():
         found = hard_swish(data, source, result)
         assert numpy.abs(found - real).max() <= 2.5
         assert int(found @ (data + 200)) == AS_IT_WAS[source]
+
+
+def test_quotients_of_int32_sums_are_exact_at_the_ends_of_int32():
+    sums = numpy.array([2**31 - 1, -(2**31)], numpy.int32)
+    assert rounded_quotients(sums, numpy.array([4, 3], numpy.int32)).tolist() == [2**29, -715827883]
+    assert rounded_quotients([7, -7], [2, 2]).tolist() == [4, -4]

@@ -58,3 +58,8 @@ def test_code_that_is_cut_off_leads_nowhere_and_a_circle_ends():
     assert reached(PLACE, reading(VENEERS["ldr.w pc"][:7])) == ()
     circle = struct.pack("<2H", 0xF7FF, 0xBFFE)  # b.w to itself
     assert reached(PLACE, reading(circle)) == (PLACE,) * 4
+
+
+def test_a_veneer_may_lead_to_another_one():
+    code = struct.pack("<2HI", 0xF85F, 0xF000, (PLACE + 8) | 1) + VENEERS["Thumb-1 of lld"]
+    assert reached(PLACE, reading(code)) == (PLACE + 8, FAR)

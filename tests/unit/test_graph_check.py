@@ -323,6 +323,14 @@ def test_the_signature_of_the_graph_stays():
             check_rewrite(view, dataclasses.replace(view, **changes), "mine")
 
 
+def test_a_graph_input_or_output_of_other_dims_is_said_to_be_one():
+    view = sample("y = Relu(x)", "float[2,3] x", "float[2,3] y")
+    for name, side in (("x", "inputs"), ("y", "outputs")):
+        wrong = dataclasses.replace(view, tensors={**view.tensors, name: view.tensor(name).with_(dims=(3, 2))})
+        with pytest.raises(AidgeError, match=f"'{name}' of the graph's {side} is .*3, 2.*, it was .*2, 3"):
+            check_rewrite(view, wrong, "mine")
+
+
 def test_a_graph_that_somebody_builds_is_looked_at_before_it_is_exported(tmp_path):
     view = sample("a = Relu(x) y = Neg(a)", "float[2,3] x", "float[2,3] y")
     wrong = dataclasses.replace(view, tensors={**view.tensors, "a": view.tensor("a").with_(dims=(6,))})

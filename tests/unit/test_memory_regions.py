@@ -262,3 +262,10 @@ def test_more_buffers_than_the_solver_is_asked_for_are_left_to_the_others(monkey
     solve = solver()
     monkeypatch.setattr(cp_sat, "MOST_BUFFERS", 1)
     assert spread(PAIR, PAIR_ROOMS, {}, (), solve) == spread(PAIR, PAIR_ROOMS, {})
+
+
+def test_a_question_that_takes_too_long_is_left_open(monkeypatch):
+    pieces = [(4, Buffer(f"b{index}", 4, 1, 0, 1)) for index in range(3)]
+    assert not regions._can_be_shared_out(pieces, [Room("A", 6), Room("B", 5)])
+    monkeypatch.setattr(regions, "NODES", 2)
+    assert regions._can_be_shared_out(pieces, [Room("A", 6), Room("B", 5)])

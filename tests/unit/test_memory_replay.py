@@ -224,3 +224,8 @@ def test_random_plans_are_judged_as_byte_by_byte():
 )
 def test_each_byte_of_a_tensor_has_its_place(span, addresses):
     assert span.address(numpy.arange(span.size_bytes)).tolist() == addresses
+
+
+def test_a_tensor_that_wraps_ends_where_its_last_piece_ends():
+    assert Span("arena", 24, 8, cont_bytes=4, wrap_offset_bytes=0).end_bytes == 28
+    assert Span("arena", 8, 8, cont_bytes=4, wrap_offset_bytes=20).end_bytes == 24

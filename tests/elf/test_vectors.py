@@ -89,7 +89,7 @@ def test_without_table_and_entry_the_finding_says_how_to_name_the_entry(tmp_path
 LOOKALIKES = {
     "functions alone": "void (*const like[4])(void) = { one, two, one, two };",
     "no stack": "void (*const like[4])(void) = { 0, one, two, one };",
-    "an odd stack": "const struct { int top; void (*each[3])(void); } like = { 0x20000101, { one, two, one } };",
+    "an odd stack": "const struct { int top; void (*each[3])(void); } like = { 0x20000109, { one, two, one } };",
     "a name in flash": "const struct { const char *name; void (*each[3])(void); } like = { (const char *)0x08000000, { one, two, "
     "one } };",
     "a pair inside": "void *const like[64] = { [32] = (void *)0x20000400, [33] = Reset_Handler };",

@@ -400,6 +400,12 @@ CASES = {
         "float[1,3,2,2] y, float[1,3,2,2] z",
         NORM,
     ),
+    "norm of a computed variance": (
+        "a = Conv(x, w) n = Abs(k) y = BatchNormalization(a, g, t, m, n)",
+        f"{IMAGE}, float[3] k",
+        "float[1,3,2,2] y",
+        NORM,
+    ),
     "norm of an input": (
         "y = BatchNormalization(x, g, t, m, v)",
         "float[1,3,2,2] x",
@@ -818,6 +824,12 @@ CASES = {
         "int8[2,4] x",
         "int8[2,3] y",
         QLINEAR,
+    ),
+    "qlinear matmul of a stack by column": (
+        "y = QLinearMatMul(x, sx, zx, k2, s2, n2, sy, zy)",
+        "int8[2,2,4] x",
+        "int8[2,2,2] y",
+        {**QLINEAR, "k2": integers(2, 4, 2), "s2": numpy.array([0.01, 0.02], F), "n2": points(INT8, 1, -1)},
     ),
     "qlinear matmul of two inputs": (
         "y = QLinearMatMul(x, sx, zx, k, one, none, sy, zy)",

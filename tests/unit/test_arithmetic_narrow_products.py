@@ -93,3 +93,11 @@ def test_a_range_that_a_product_of_32_bits_does_not_hold_is_not_proved():
     multipliers = numpy.array([2.0**-31], numpy.float32)
     low, high = numpy.array([-(1 << 31)]), numpy.array([(1 << 31) - 1])
     assert not narrow_form(staircase(multipliers, 0, low, high), (-128, 127)).proved.any()
+
+
+def test_beyond_256_levels_a_step_only_a_channel_of_one_level_is_proved():
+    multipliers = numpy.array([300.0, 300.0, 0.01], numpy.float32)
+    low, high = numpy.array([-200, -3, -500]), numpy.array([-10, 3, 500])
+    form = narrow_form(staircase(multipliers, 0, low, high), (-128, 127))
+    assert form.proved.tolist() == [True, False, True] and form.multipliers[:2].tolist() == [0, 0]
+    assert faults(form, multipliers, 0, low, high) == []

@@ -353,3 +353,14 @@ def test_what_is_no_channel_is_left_alone():
     assert not channel_reach.has_channels(flat.with_(dims=(1, 0))) and not channel_reach.has_channels(
         flat.with_(dims=(1, 4), quantization=None)
     )
+
+
+def test_channels_that_a_view_joins_reach_what_any_of_them_reaches():
+    reach = channel_reach.Reach(numpy.array([-5, 2, 0, 7]), numpy.array([1, 3, 4, 9]))
+    seen = {}
+    for count, dims in ((2, (1, 2, 6)), (4, (1, 4, 3, 1)), (8, (1, 8, 1)), (3, (1, 3, 4))):
+        tensors = (Tensor(str(dims), dims, DType.int8, quantization=per_tensor(0.1, 0)) for dims in ((1, 4, 3), dims))
+        found = channel_reach._reach_of_view(*tensors, reach)
+        seen[count] = list(zip(found.low.tolist(), found.high.tolist(), strict=True))
+    four = [(-5, 1), (2, 3), (0, 4), (7, 9)]
+    assert seen == {2: [(-5, 3), (0, 9)], 4: four, 8: [ends for ends in four for _ in range(2)], 3: [(-128, 127)] * 3}

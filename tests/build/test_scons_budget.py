@@ -43,7 +43,7 @@ MAIN = (
     "budget, message",
     [
         ({"max_stack": 2000, "max_flash": 60_000, "max_instructions": 2_000_000}, ""),
-        ({"max_stack": 200}, "error STK01: worst stack "),
+        ({"max_stack": 100}, "error STK01: worst stack "),
         ({"max_flash": 3_000}, "error MEM10: "),
         ({"max_instructions": 100}, "error INS01: "),
     ],

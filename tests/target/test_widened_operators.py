@@ -17,7 +17,7 @@ from tests.models import model
 
 OPERATORS = {
     "ReduceMean": ("ReduceMean<axes=[2,3], keepdims=0>(a)", 0.02, "1,4"),
-    "ReduceMax": ("ReduceMax<axes=[1], keepdims=1>(a)", 0.05, "1,1,4,4"),
+    "ReduceProd": ("ReduceProd<axes=[1], keepdims=1>(a)", 0.5, "1,1,4,4"),
     "ReduceSum": ("ReduceSum<keepdims=0>(a, axes)", 0.3, "1,4"),
     "ReduceL2": ("ReduceL2<axes=[3], keepdims=1>(a)", 0.07, "1,4,4,1"),
     "ReduceLogSumExp": ("ReduceLogSumExp<axes=[3], keepdims=1>(a)", 0.06, "1,4,4,1"),

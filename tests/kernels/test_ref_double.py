@@ -37,13 +37,14 @@ def under_double(entry: Case, like_the_input: bool = False) -> Case:
 def test_convolutions_equal_the_meaning_on_edge_and_random_shapes():
     shapes = [*EDGES, *filter(None, map(random_edge, range(2000, 2060)))]
     cases = [under_double(int8_case(seed, *shape)) for seed, shape in enumerate(shapes)]
-    wide = [
-        Case(replace(entry.view, inputs=halfword_weights(seed, *entry.view.inputs)), entry.values)
-        for seed, entry in enumerate(cases[:8])
-    ]
+    wide = []
+    for seed, entry in enumerate(cases[:8]):
+        inputs = halfword_weights(seed, *entry.view.inputs)
+        output = entry.view.outputs[0].quantization
+        wide.append(case(entry.view.operator, inputs, entry.values[:1], quantization=output))
     assert {entry.kernel.name for entry in cases} == {"linear"}
-    assert differing(cases, run(cases)) == []
-    assert all(entry.kernel.name == "linear" for entry in wide)
+    assert differing([*cases, *wide], run([*cases, *wide])) == []
+    assert {entry.call.function for entry in wide} == {"aidge_ref_linear_double_wide"}
 
 
 def test_fully_connected_layers_are_rounded_once():
@@ -116,18 +117,28 @@ def test_softmax_equals_the_meaning():
     assert differing(cases, run(cases)) == []
 
 
-def test_extreme_factors_are_shifted_to_the_left_or_give_nothing():
-    for scale in (2.0**-24, 2.0**-8, 2.0**10, 2.0**20):
-        entry = int8_case(1, *EDGES[1])
-        output = entry.view.outputs[0].with_(quantization=Quantization((scale,), (3,), rounding="double"))
-        cases = [Case(replace(entry.view, outputs=(output,)), entry.values)]
-        if "could leave int32" in str(refusal(cases[0])):
-            continue
-        assert differing(cases, run(cases)) == []
+def with_scale(entry: Case, scale: float) -> Case:
+    output = entry.view.outputs[0].with_(quantization=Quantization((scale,), (3,), rounding="double"))
+    return Case(replace(entry.view, outputs=(output,)), entry.values)
 
 
-def refusal(entry: Case) -> str:
-    try:
-        return "" if entry.kernel else ""
-    except AssertionError as error:
-        return str(error)
+def test_large_output_scales_leave_the_zero_point():
+    cases = [with_scale(int8_case(1, *EDGES[1]), scale) for scale in (2.0**-8, 2.0**10, 2.0**40)]
+    assert differing(cases, run(cases)) == []
+    assert (cases[-1].expected[0] == 3).all()
+
+
+def test_what_could_leave_int32_when_it_is_shifted_is_refused():
+    random = Randomness(0)
+    data = random.data(1, 4, 3, 3)
+    first, second = random.data(2, 3, name="a"), random.data(2, 3, name="b")
+    values = [random.int8(2, 3), random.int8(2, 3)]
+    cases = [
+        int8_case(1, *EDGES[1]),
+        *(case(operator, [first, second], values, quantization=first.quantization) for operator in (Add(), Mul())),
+        case(ReduceMean((2, 3), True), [data], [random.int8(*data.dims)], quantization=data.quantization),
+        case(Softmax(-1), [first], values[:1], quantization=first.quantization),
+    ]
+    for entry in cases:
+        with pytest.raises(AssertionError, match="could leave int32"):
+            assert with_scale(entry, 2.0**-40).kernel is None

@@ -20,9 +20,8 @@ def _average(operator, values, inputs, outputs):
     (data,), (tensor,), (output,) = values, inputs, outputs
     if tensor.quantization != output.quantization:
         raise AidgeError(
-            f"{operator.type} between two quantizations has no meaning under 'double'",
+            f"{operator.type} between two quantizations has no meaning under the contract 'double'",
             code="ROUNDING",
-            hint="--rounding onnx computes it",
         )
     if getattr(operator, "count_include_pad", False):
         raise AidgeError(f"{operator.type} that counts pads has no meaning under the contract 'double'", code="ROUNDING")

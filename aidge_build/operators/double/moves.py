@@ -9,7 +9,6 @@ from aidge_build.operators.flip_sign import FlipSign
 from aidge_build.operators.kinds import Moved
 from aidge_build.operators.meanings import means
 from aidge_build.operators.pool import GlobalMaxPooling, MaxPooling
-from aidge_build.operators.rearrange import Concat, Split
 from aidge_build.operators.reduce import ReduceMax, ReduceMin
 from aidge_build.operators.reformat import Reformat
 from aidge_build.operators.resize import Resize
@@ -18,7 +17,7 @@ from aidge_build.operators.table import Table
 from aidge_build.operators.view import View
 
 
-@means(View, Moved, Concat, Split, MaxPooling, GlobalMaxPooling, Max, Min, ReduceMax, ReduceMin)
+@means(View, Moved, MaxPooling, GlobalMaxPooling, Max, Min, ReduceMax, ReduceMin)
 def _moved(operator, values, inputs, outputs):
     """Order is kept, too: the largest stored value is the largest number."""
     quantizations = {tensor.quantization for tensor in (*inputs, *outputs) if tensor is not None and not tensor.is_constant}
@@ -26,7 +25,6 @@ def _moved(operator, values, inputs, outputs):
         raise AidgeError(
             f"{operator.type} between two quantizations has no meaning under the contract 'double'",
             code="ROUNDING",
-            hint="--rounding onnx computes it",
         )
     return operator.forward_quantized(values, inputs, outputs)
 
@@ -34,9 +32,7 @@ def _moved(operator, values, inputs, outputs):
 @means(Resize)
 def _resized(operator, values, inputs, outputs):
     if not operator.selects:
-        raise AidgeError(
-            "Resize by weights has no meaning under the contract 'double'", code="ROUNDING", hint="--rounding onnx computes it"
-        )
+        raise AidgeError("Resize by weights has no meaning under the contract 'double'", code="ROUNDING")
     return _moved(operator, values, inputs, outputs)
 
 

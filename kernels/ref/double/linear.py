@@ -5,26 +5,28 @@ from __future__ import annotations
 
 import numpy
 
+from aidge_build.arithmetic.contracts import ONCE
+from aidge_build.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS, CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
-from aidge_build.kernel_kit.linear import linear_constants
+from aidge_build.kernel_kit.linear import LinearConstants, linear_constants
 from aidge_build.operators.window import Window
 
 _POINT = Window((1,), (1,), (1,), (0,), (0,))
-_MOST = (1 << 31) - 1
 
 
 def _fits_shifted(view: NodeView) -> str:
-    node = LinearDouble(view)
-    numbers = node.numbers()
-    left = int(numpy.where(numbers.multipliers[:, 1] < 64, numbers.multipliers[:, 1], 0).max(initial=0))
-    rows = numpy.abs(numbers.weights.astype(numpy.int64)).sum(axis=1)
-    largest = int((numpy.abs(numbers.plain_bias) + 255 * rows).max(initial=0))
-    return "" if left <= 0 or largest << left <= _MOST else f"a sum shifted to the left by {left} bits could leave int32"
+    numbers = LinearDouble(view).numbers()
+    shifts = numbers.multipliers[:, 1]
+    left = numpy.where(shifts < ONCE, numpy.maximum(shifts, 0), 0)
+    data = view.inputs[0]
+    largest = largest_accumulators(numbers.weights, numbers.plain_bias, numbers.input_zero_point, *data.dtype.range)
+    fits = (largest.astype(numpy.int64) << left) < INT32_LIMIT
+    return "" if fits.all() else f"a sum shifted to the left by {int(left.max())} bits could leave int32"
 
 
 @kernel(
@@ -45,7 +47,7 @@ def _fits_shifted(view: NodeView) -> str:
 class LinearDouble(KernelNode):
     instructions_per_mac = 12
 
-    def numbers(self):
+    def numbers(self) -> LinearConstants:
         """The constants of the layer; weights [outputs, taps]."""
         weights = self.inputs[1].data
         return linear_constants(self.operator, self.inputs, self.outputs[0], weights.reshape(len(weights), -1))

@@ -8,13 +8,14 @@ import math
 import numpy
 
 from aidge_build.arithmetic.fixed_sums import fixed_mean
+from aidge_build.arithmetic.ranges import INT32_LIMIT
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 
-_MOST_VALUES = 1 << 22  # of a row: its sum fits int32
+MOST_DIFFERENCE = 255  # of a stored value and its zero point
 
 
 def _places(view: NodeView) -> list[int]:
@@ -29,7 +30,18 @@ def _neighbours(view: NodeView) -> str:
     kept = view.outputs[0].rank == view.inputs[0].rank
     if apart or not places or not (kept or view.outputs[0].rank <= 2):
         return "the axes do not lie next to each other"
-    return "" if math.prod(view.inputs[0].dims[axis] for axis in view.operator.axes) <= _MOST_VALUES else "rows are too long"
+    return ""
+
+
+def _fits_shifted(view: NodeView) -> str:
+    (data,), (output,) = view.inputs, view.outputs
+    length = math.prod(data.dims[axis] for axis in view.operator.axes)
+    shift = fixed_mean(data.quantization.scale, output.quantization.scale, length)[1]
+    fits = (MOST_DIFFERENCE * length) << max(shift, 0) < INT32_LIMIT - MOST_DIFFERENCE
+    return "" if fits else f"a sum shifted to the left by {shift} bits could leave int32"
+
+
+FITS = Predicate("sums that int32 holds, also shifted to the left", _fits_shifted)
 
 
 @kernel(
@@ -37,7 +49,7 @@ def _neighbours(view: NodeView) -> str:
     ImplSpec(
         inputs=(IOSpec(DType.int8, SAME),),
         outputs=(IOSpec(DType.int8, SAME),),
-        predicates=(ALL_QUANTIZED, Predicate("axes next to each other", _neighbours)),
+        predicates=(ALL_QUANTIZED, Predicate("axes next to each other", _neighbours), FITS),
         rounding="double",
     ),
 )

@@ -18,7 +18,7 @@ _PRODUCT_BITS = 16  # of two stored values less their zero points
 
 def _fits_shifted(view: NodeView) -> str:
     shift = product_factor(view.inputs, view.outputs[0])[1]
-    return "" if shift + _PRODUCT_BITS <= 31 else f"a product shifted to the left by {shift} bits could leave int32"
+    return "" if shift + _PRODUCT_BITS <= 30 else f"a product shifted to the left by {shift} bits could leave int32"
 
 
 SPEC = replace(

@@ -8,11 +8,17 @@ import numpy
 from aidge_build.arithmetic.float_softmax import exponential_table
 from aidge_build.contract.call import Call, Constant, Input, Output
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 
 from ..shared.rows import ALONG_ONE_AXIS, softmax_shape
+
+LEAST_SCALE = 2.0**-24  # of the output: its levels then fit int32
+
+
+def _fits(view: NodeView) -> str:
+    return "" if view.outputs[0].quantization.scale >= LEAST_SCALE else "levels of such a small output scale could leave int32"
 
 
 @kernel(
@@ -20,7 +26,7 @@ from ..shared.rows import ALONG_ONE_AXIS, softmax_shape
     ImplSpec(
         inputs=(IOSpec(DType.int8, SAME),),
         outputs=(IOSpec(DType.int8, SAME),),
-        predicates=(ALL_QUANTIZED, ALONG_ONE_AXIS),
+        predicates=(ALL_QUANTIZED, ALONG_ONE_AXIS, Predicate("levels that int32 holds", _fits)),
         rounding="double",
     ),
 )

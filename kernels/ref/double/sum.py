@@ -7,17 +7,36 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.arithmetic.fixed_sums import fixed_sum
+from aidge_build.arithmetic.fixed_sums import FixedSum, fixed_sum
 from aidge_build.contract.call import Call, Constant, Literal
 from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.kernel_kit.binary_int8 import BINARY_INT8, BinaryInt8
 
+_MOST_SHIFT = 1  # a sum of both addends has 29 bits
 
-@kernel(("Add", "Sub"), replace(BINARY_INT8, rounding="double"))
+
+def _fits_shifted(view: NodeView) -> str:
+    shift = _factors(view).total[1]
+    return "" if shift <= _MOST_SHIFT else f"a sum shifted to the left by {shift} bits could leave int32"
+
+
+def _factors(view: NodeView) -> FixedSum:
+    return fixed_sum(*(tensor.quantization.scale for tensor in (*view.inputs, *view.outputs)))
+
+
+SPEC = replace(
+    BINARY_INT8,
+    predicates=(*BINARY_INT8.predicates, Predicate("sums that int32 holds, also shifted to the left", _fits_shifted)),
+    rounding="double",
+)
+
+
+@kernel(("Add", "Sub"), SPEC)
 class SumDouble(BinaryInt8):
     def call(self) -> Call:
         tensors = (*self.inputs, *self.outputs)
-        factors = fixed_sum(*(tensor.quantization.scale for tensor in tensors))
+        factors = _factors(self.view)
         pairs = factors.first, factors.second, factors.total
         scales = [number for tensor, pair in zip(tensors, pairs) for number in (tensor.quantization.zero_point, *pair)]
         low, high, _ = self.bounds()

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "int8/dot_int8.h"
 #include "kit/fixed.h"
-
-/* Channels per group; 3 spatial axes, missing ones first with size 1; steps in elements of batch, channel and these axes. */
-typedef struct {
-    int32_t batches, groups, in_channels, out_channels;
-    int32_t in[3], out[3], kernel[3], strides[3], dilations[3], pads[3];
-    int32_t in_steps[5], out_steps[5];
-} aidge_ref_linear_double_shape;
+#include "shared/linear_shape.h"
 
 /* The first tap of an axis inside the image, where tap 0 lies at `start`, and the number of those that lie inside. */
 typedef struct {
     int32_t at, first, count;
 } aidge_ref_taps_double;
 
-static inline aidge_ref_taps_double aidge_ref_see_double(const aidge_ref_linear_double_shape *shape, int32_t axis, int32_t place)
+static inline aidge_ref_taps_double aidge_ref_see_double(const aidge_ref_linear_shape *shape, int32_t axis, int32_t place)
 {
     const int32_t dilation = shape->dilations[axis];
     aidge_ref_taps_double seen;
@@ -33,7 +27,7 @@ static inline aidge_ref_taps_double aidge_ref_see_double(const aidge_ref_linear_
 
 /* The sum of (x - zero point) * weight over the taps inside the image; weights of one output [channels][taps], int16 if wide. */
 AIDGE_KIT_INLINE int32_t aidge_ref_sum_double(const int8_t *input, const int8_t *weights, int32_t zero_point,
-                                              const aidge_ref_taps_double *seen, const aidge_ref_linear_double_shape *shape,
+                                              const aidge_ref_taps_double *seen, const aidge_ref_linear_shape *shape,
                                               int32_t wide)
 {
     const int32_t rows = shape->kernel[1];
@@ -68,7 +62,7 @@ AIDGE_KIT_INLINE int32_t aidge_ref_sum_double(const int8_t *input, const int8_t 
  */
 AIDGE_KIT_INLINE void aidge_ref_linear_double_any(const int8_t *input, int8_t *output, const int8_t *weights,
                                                   const int32_t *bias, const int32_t *factors, const int32_t *levels,
-                                                  int32_t factor_step, const aidge_ref_linear_double_shape *shape, int32_t wide)
+                                                  int32_t factor_step, const aidge_ref_linear_shape *shape, int32_t wide)
 {
     const int32_t row_size = (shape->in_channels * shape->kernel[0] * shape->kernel[1] * shape->kernel[2]) << wide;
     int32_t batch, plane, row, column, group, m;
@@ -105,7 +99,7 @@ AIDGE_KIT_INLINE void aidge_ref_linear_double_any(const int8_t *input, int8_t *o
 
 static void aidge_ref_linear_double(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *bias,
                                     const int32_t *factors, const int32_t *levels, int32_t factor_step,
-                                    const aidge_ref_linear_double_shape *shape)
+                                    const aidge_ref_linear_shape *shape)
 {
     aidge_ref_linear_double_any(input, output, weights, bias, factors, levels, factor_step, shape, 0);
 }
@@ -113,7 +107,7 @@ static void aidge_ref_linear_double(const int8_t *input, int8_t *output, const i
 /* The same with int16 weights. */
 AIDGE_KIT_NOINLINE void aidge_ref_linear_double_wide(const int8_t *input, int8_t *output, const int16_t *weights,
                                                      const int32_t *bias, const int32_t *factors, const int32_t *levels,
-                                                     int32_t factor_step, const aidge_ref_linear_double_shape *shape)
+                                                     int32_t factor_step, const aidge_ref_linear_shape *shape)
 {
     aidge_ref_linear_double_any(input, output, (const int8_t *)weights, bias, factors, levels, factor_step, shape, 1);
 }

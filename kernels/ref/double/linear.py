@@ -7,16 +7,14 @@ import numpy
 
 from aidge_build.arithmetic.contracts import ONCE
 from aidge_build.arithmetic.ranges import INT32_LIMIT, largest_accumulators
-from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS, CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
 from aidge_build.kernel_kit.linear import LinearConstants, linear_constants
-from aidge_build.operators.window import Window
 
-_POINT = Window((1,), (1,), (1,), (0,), (0,))
+from ..shared.linear_shape import linear_shape
 
 
 def _fits_shifted(view: NodeView) -> str:
@@ -67,35 +65,6 @@ class LinearDouble(KernelNode):
                 Constant("factors", numbers.multipliers if numbers.per_channel else numbers.multipliers[:1]),
                 Constant("levels", numpy.array([numbers.input_zero_point, *bounds], numpy.int32)),
                 Literal(2 * int(numbers.per_channel)),
-                self._shape(data, output),
+                linear_shape(self.operator, data, output),
             ),
-        )
-
-    def _shape(self, data: Tensor, output: Tensor) -> Struct:
-        window, groups = (_POINT, 1) if self.node.type == "FC" else (self.operator.window, self.operator.groups)
-        missing = 3 - max(1, data.rank - 2)
-
-        def three(numbers, fill: int) -> tuple[int, ...]:
-            return (*(fill,) * missing, *numbers)
-
-        def steps(tensor: Tensor) -> tuple[int, ...]:
-            batch, channel, *spatial = tensor.layout.strides
-            return (batch, channel, *three(spatial or (0,), 0))
-
-        return Struct(
-            "aidge_ref_linear_double_shape",
-            {
-                "batches": data.dims[0],
-                "groups": groups,
-                "in_channels": data.dims[1] // groups,
-                "out_channels": output.dims[1] // groups,
-                "in": three(data.dims[2:] or (1,), 1),
-                "out": three(output.dims[2:] or (1,), 1),
-                "kernel": three(window.kernel, 1),
-                "strides": three(window.strides, 1),
-                "dilations": three(window.dilations, 1),
-                "pads": three(window.pads_begin, 0),
-                "in_steps": steps(data),
-                "out_steps": steps(output),
-            },
         )

@@ -2,13 +2,7 @@
 #include <math.h>
 #include <stdint.h>
 #include "shared/float_model.h"
-
-/* Channels per group; up to 3 spatial axes; steps in elements of batch, channel and the spatial axes. */
-typedef struct {
-    int32_t batches, groups, in_channels, out_channels;
-    int32_t in[3], out[3], kernel[3], strides[3], dilations[3], pads[3];
-    int32_t in_steps[5], out_steps[5];
-} aidge_ref_linear_any_shape;
+#include "shared/linear_shape.h"
 
 /* The indices of element number `place` of three axes. */
 static inline void aidge_ref_split_place(int32_t *at, int32_t place, const int32_t *dims)
@@ -19,7 +13,7 @@ static inline void aidge_ref_split_place(int32_t *at, int32_t place, const int32
 }
 
 /* The step from the first element of a channel to that under a tap, -1 outside. */
-static inline int32_t aidge_ref_linear_tap(const aidge_ref_linear_any_shape *shape, const int32_t *at, int32_t tap)
+static inline int32_t aidge_ref_linear_tap(const aidge_ref_linear_shape *shape, const int32_t *at, int32_t tap)
 {
     int32_t taps[3];
     int32_t axis;

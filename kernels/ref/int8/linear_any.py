@@ -8,18 +8,17 @@ import numpy
 
 from aidge_build.arithmetic.ranges import INT32_LIMIT, largest_accumulators
 from aidge_build.arithmetic.requantize import centred
-from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import ANY, SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED
 from aidge_build.kernel_kit.linear import linear_constants
-from aidge_build.operators.window import Window
+
+from ..shared.linear_shape import linear_shape
 
 _TYPES = (DType.int8, DType.int16)
 _KINDS = [f"{kind}{rank}D" for kind in ("Conv", "ConvDepthWise") for rank in (1, 2, 3)]
-_POINT = Window((1,), (1,), (1,), (0,), (0,))
 
 
 def _types(view: NodeView) -> str:
@@ -76,39 +75,9 @@ class LinearAny(KernelNode):
                     "levels", numpy.array([numbers.input_zero_point, numbers.low, numbers.high, numbers.zero_point], numpy.int32)
                 ),
                 Literal(int(numbers.per_channel)),
-                self._shape(data, output),
+                linear_shape(self.operator, data, output),
             ),
             texts=(text,),
-        )
-
-    def _shape(self, data: Tensor, output: Tensor) -> Struct:
-        window, groups = (_POINT, 1) if self.node.type == "FC" else (self.operator.window, self.operator.groups)
-        spatial = data.dims[2:] or (1,)
-        missing = 3 - len(spatial)
-
-        def three(numbers, fill: int) -> tuple[int, ...]:
-            return (*(fill,) * missing, *numbers)
-
-        def steps(tensor: Tensor) -> tuple[int, ...]:
-            strides = (*tensor.layout.strides, 0) if tensor.rank == 2 else tensor.layout.strides
-            return (*strides[:2], *three(strides[2:], 0))
-
-        return Struct(
-            "aidge_ref_linear_any_shape",
-            {
-                "batches": data.dims[0],
-                "groups": groups,
-                "in_channels": data.dims[1] // groups,
-                "out_channels": output.dims[1] // groups,
-                "in": three(spatial, 1),
-                "out": three(output.dims[2:] or (1,), 1),
-                "kernel": three(window.kernel, 1),
-                "strides": three(window.strides, 1),
-                "dilations": three(window.dilations, 1),
-                "pads": three(window.pads_begin, 0),
-                "in_steps": steps(data),
-                "out_steps": steps(output),
-            },
         )
 
 
@@ -120,7 +89,7 @@ def _text(data: DType, weights: DType, wide: bool) -> tuple[str, str]:
         f"""/* Sums of (x - zero point) * (w - zero point of the output channel) + bias, requantized. */
 static void {function}(const {data.c_type} *input, {data.c_type} *output, const {weights.c_type} *weights,
     const int32_t *zero_points, const int32_t *bias, const float *multipliers, const int32_t *levels, int32_t per_channel,
-    const aidge_ref_linear_any_shape *shape)
+    const aidge_ref_linear_shape *shape)
 {{
     const int32_t taps = shape->kernel[0] * shape->kernel[1] * shape->kernel[2];
     const int32_t places = shape->out[0] * shape->out[1] * shape->out[2];

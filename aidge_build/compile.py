@@ -25,6 +25,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.formats import import_file
+from aidge_build.importers.state import require_same_quantization
 from aidge_build.naming import layer_symbols
 from aidge_build.placement import Placed, check_memory, plan_memory
 from aidge_build.program import Layer, Options, Place, Program
@@ -57,7 +58,7 @@ def build_program(request: CompileRequest) -> Program:
             *undefined_notices(assignment),
         )
         demands = cache(partial(demands_of, assignment))
-        schedule, placed = plan_memory(assignment, demands, request.options, request.board)
+        assignment, schedule, placed = plan_memory(assignment, demands, request.options, request.board)
         show(3, "schedule", schedule)
         check_memory(schedule, placed, assignment, demands)
         program = make_program(request, assignment, schedule, placed, notices, macs)
@@ -82,13 +83,16 @@ def _simplified(request: CompileRequest) -> tuple[GraphView, tuple[str, ...]]:
         request.external,
         request.signature,
         request.target.contract,
+        request.state,
     )
     notices = (*request.notices, *notices)
     view, renamed = separate_outputs(view)
     notices += tuple(f"graph output '{old}' is an input, too: its copy is the output '{new}'" for old, new in renamed.items())
     show(2, "imported", view)
     fused = fuse_meta(view, request.libraries, request.target, first_only=True)
-    return simplify(check_rewrite(view, fused, "fusing what a library computes together"), request.target.contract), notices
+    simple = simplify(check_rewrite(view, fused, "fusing what a library computes together"), request.target.contract)
+    require_same_quantization(simple)
+    return simple, notices
 
 
 def _reduced(view: GraphView, options: Options) -> GraphView:
@@ -209,4 +213,5 @@ def make_program(
         format_copies_bytes=assignment.bytes_copied,
         formats_proved=assignment.formats_proved,
         buffer_of=schedule.buffer_of,
+        states=placed.states,
     )

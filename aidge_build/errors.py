@@ -57,6 +57,7 @@ HINTS = {
     "ROUNDING": "--rounding onnx computes it; docs/tflite.md says what the contract of TensorFlow Lite covers",
     "RUN": "run it with --folder DIR and look at what it reads and writes there; is it linked for this board?",
     "SCHEMA": _CHECKED,
+    "STATE": "docs/c-api.md says what a state is: --state OUTPUT=INPUT, of the same dims and type",
     "SEMIHOSTING": "link the program with --specs=rdimon.specs, or for another board",
     "SPEC": "docs/kit.md describes specs",
     "STK02": "name the program that was linked for a Cortex-M",

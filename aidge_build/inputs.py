@@ -93,6 +93,7 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         external=external,
         bind=bindings(arguments.bind),
         signature=arguments.signature or "",
+        state=states(arguments.state),
         options=replace(
             Options(**{name: getattr(arguments, name) for name in CHOICES}), rounding=rounding, cost_table=str(table or "")
         ),
@@ -236,6 +237,17 @@ def bindings(texts: Sequence[str]) -> dict[str, int]:
             raise AidgeError(f"wants DIM=VALUE with a positive number, got {text!r}", where="--bind", code="USAGE")
         bound[dim] = int(value)
     return bound
+
+
+def states(texts: Sequence[str]) -> dict[str, str]:
+    """The inputs of states by the outputs that are their next values, from words OUTPUT=INPUT."""
+    found: dict[str, str] = {}
+    for text in texts:
+        output, _, source = text.partition("=")
+        if not output or not source or output in found:
+            raise AidgeError(f"wants OUTPUT=INPUT, each output once, got {text!r}", where="--state", code="USAGE")
+        found[output] = source
+    return found
 
 
 def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:

@@ -111,12 +111,12 @@ class Namer:
 
 def public_symbols(model: str) -> tuple[str, ...]:
     """The symbols that every model of this name owns."""
-    return tuple(f"{model}_{word}" for word in ("run", "arena", "state", "reset"))
+    return tuple(f"{model}_{word}" for word in ("run", "arena", "state", "reset", "init"))
 
 
 def model_of_symbol(symbol: str) -> str:
     """The model whose public function or array, or part of an array, a symbol may be; "" of any other symbol."""
-    match = re.fullmatch(r"(.+)_(?:run|reset|(?:arena|state)(?:_[A-Za-z0-9_]+)?)", symbol)
+    match = re.fullmatch(r"(.+)_(?:run|reset|init|(?:arena|state)(?:_[A-Za-z0-9_]+)?)", symbol)
     return match[1] if match else ""
 
 

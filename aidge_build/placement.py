@@ -22,6 +22,7 @@ from aidge_build.memory.replay import Joint, Move, Piece, Span, replay
 from aidge_build.program import ArenaPart, Options, Place
 from aidge_build.schedule.joint import Joining, Part, candidates, compatible
 from aidge_build.schedule.schedule import Schedule, buffers_of, make_schedule
+from aidge_build.schedule.stores import NO_STATE, StateMemory, without_stores
 
 MOST_JOININGS = 24  # concatenations and splits that are tried without a copy
 LARGEST_TENSOR_BYTES = (1 << 31) - 1
@@ -41,13 +42,16 @@ class Placed:
     region: str
     split: tuple[ArenaPart, ...] = ()
     split_proved: bool = False
+    states: StateMemory = NO_STATE
 
 
 def plan_memory(
     assignment: Assignment, demands: Callable[[Node], Demands], options: Options, board: Board | None
-) -> tuple[Schedule, Placed]:
-    """The schedule and its places with the smaller peak: with what kernels allow to share, unless that makes it worse."""
+) -> tuple[Assignment, Schedule, Placed]:
+    """The schedule and its places with the smaller peak: with what kernels allow to share, unless that makes it worse. In the
+    assignment next values of states that are computed in the states' bytes are not copied there."""
     _refuse_giants(assignment.view, board)
+    assignment = without_stores(assignment, demands, buffers_of(assignment))
     outside = options.io == "caller"
     plain = make_schedule(assignment, demands, "plain", io_outside=outside)
     shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model == "default" else plain
@@ -58,7 +62,7 @@ def plan_memory(
     schedule, peak = min(peaks, key=lambda entry: entry[1].peak_bytes)
     if options.memory_model == "default":
         schedule, peak = _join(assignment, demands, outside, schedule, peak)
-    return schedule, place(schedule, peak, assignment.view, options, board)
+    return assignment, schedule, place(schedule, peak, assignment.view, options, board)
 
 
 def _refuse_giants(view: GraphView, board: Board | None) -> None:
@@ -114,8 +118,8 @@ def check_memory(schedule: Schedule, placed: Placed, assignment: Assignment, dem
         unwritten |= _parts_of(nodes[joining.node], joining, view)
     outside = not any(buffer.kind == "io" for buffer in placed.arena_buffers)
     planes = {name: place.plane for name, place in placed.places.items() if place.plane is not None}
-    _replay(schedule, placed.peak, view, unwritten, demands, False, {})
-    _replay(schedule, placed.arena, view, unwritten, demands, outside, planes)
+    _replay(schedule, placed.peak, view, unwritten, demands, False, {}, placed.states)
+    _replay(schedule, placed.arena, view, unwritten, demands, outside, planes, placed.states)
 
 
 def _parts_of(node: Node, joining: Joining, view: GraphView) -> dict[str, Piece | Joint]:
@@ -137,17 +141,22 @@ def _replay(
     demands: Callable[[Node], Demands],
     outside: bool,
     planes: Mapping[str, MemInfo],
+    states: StateMemory,
 ) -> None:
     moving = {name: tensor for name, tensor in view.tensors.items() if not tensor.is_constant}
-    io = {schedule.buffer_of[name] for name in (*view.inputs, *view.outputs)} if outside else set()
+    io = {schedule.buffer_of[name] for name in (*view.given, *view.handed_out)} if outside else set()
     spans = {}
     for name, tensor in moving.items():
         buffer, part = schedule.buffer_of[name], schedule.parts.get(name, Part("", 0, tensor.size_bytes))
-        memory, start = (buffer, 0) if buffer in io else ("the arena", arena.offset_of(buffer))
+        if buffer in states.offsets:
+            memory, start = "the state", states.offsets[buffer]
+        else:
+            memory, start = (buffer, 0) if buffer in io else ("the arena", arena.offset_of(buffer))
         spans[name] = Span(memory, start + part.offset_bytes, tensor.size_bytes, part.rows, part.stride_bytes)
         if name in planes:
             spans[name] = _span(planes[name], tensor.size_bytes)
     memories = {"the arena": arena.peak_bytes, **{name: view.tensor(name).size_bytes for name in sorted(io)}}
+    memories["the state"] = states.size_bytes
     moves = []
     for node in schedule.steps:
         wanted, scratch = demands(node), schedule.scratch_of.get(node.name)
@@ -179,29 +188,36 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     buffers = tuple(buffer for buffer in schedule.buffers if not (outside and buffer.kind == "io"))
     arena = plan(buffers, overlaps=schedule.overlaps, like=peak) if outside else peak
     region, split, proved = "", tuple[ArenaPart, ...](), False
+    states = StateMemory.of(view)
     if options.arena == "static":
-        arena, region, split, proved = _regions(arena, schedule, view, board)
+        arena, region, split, proved = _regions(arena, schedule, view, board, states.bytes_of(options.arena))
     return Placed(
         arena,
         buffers,
         peak,
-        places_of(schedule, view, arena, outside),
-        sum(view.tensor(name).size_bytes for name in dict.fromkeys((*view.inputs, *view.outputs))),
+        places_of(schedule, view, arena, outside, states),
+        sum(view.tensor(name).size_bytes for name in dict.fromkeys((*view.given, *view.handed_out))),
         max(ARENA_ALIGNMENT, arena.alignment),
         region,
         split,
         proved,
+        states,
     )
 
 
-def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: bool) -> dict[str, Place]:
-    """Where each tensor lies: with the caller (`outside`) or in the arena, among the constants, or inside another tensor."""
-    io = {name: Place("input", index) for index, name in enumerate(view.inputs)}
-    io |= {name: Place("output", index) for index, name in enumerate(view.outputs)}
+def places_of(
+    schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: bool, states: StateMemory = NO_STATE
+) -> dict[str, Place]:
+    """Where each tensor lies: with the caller (`outside`) or in the arena, in the state, among the constants, or inside another
+    tensor."""
+    io = {name: Place("input", index) for index, name in enumerate(view.given)}
+    io |= {name: Place("output", index) for index, name in enumerate(view.handed_out)}
     places = {}
     for name, tensor in view.tensors.items():
         if tensor.is_constant:
             places[name] = Place("constant")
+        elif schedule.buffer_of[name] in states.offsets:
+            places[name] = Place("state", 0, states.offsets[schedule.buffer_of[name]])
         elif outside and schedule.buffer_of[name] in io:
             places[name] = io[schedule.buffer_of[name]]
         else:
@@ -212,13 +228,13 @@ def places_of(schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: b
 
 
 def _regions(
-    arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board | None
+    arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board | None, state_bytes: int
 ) -> tuple[MemoryPlan, str, tuple[ArenaPart, ...], bool]:
     """The first region in the board's order of preference that holds the arena in one piece, else several that hold its parts;
     and whether no arrangement over several has a lower access cost."""
     if board is None or not board.arena_regions or not arena.peak_bytes:
         return arena, "", (), False
-    rooms = [_room(region, board) for region in board.arena_regions]
+    rooms = [_room(region, board, state_bytes) for region in board.arena_regions]
     for room in rooms:
         if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
             return arena, room.region, (), False
@@ -229,8 +245,10 @@ def _regions(
     return _joined(found.plans, arena), "", _parts(found.plans), found.proved
 
 
-def _room(region: Region, board: Board) -> Room:
+def _room(region: Region, board: Board, state_bytes: int) -> Room:
+    """What of the region an arena may take: not what the board keeps free, nor the state, which lies with the program's data."""
     kept_free = board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0
+    kept_free += state_bytes if "data" in region.roles else 0
     return Room(region.name, max(0, region.length_bytes - kept_free), region.access_cost, region.dma)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy
+
 from aidge_build.boards import Region
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
@@ -15,6 +17,7 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.plan import MemoryPlan
 from aidge_build.schedule.order import Order
+from aidge_build.schedule.stores import NO_STATE, StateMemory
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a tensor lies: kind "input" or "output" (index: position in the signature), "arena" (offset_bytes) or
+    """Where a tensor lies: kind "input" or "output" (index: position in the signature), "arena" or "state" (offset_bytes), or
     "constant" (in flash). A member of a concatenation may lie there in `rows` that begin `stride_bytes` apart; `plane` is what a
     memory manager chose instead: with gaps between positions, or around an end."""
 
@@ -119,6 +122,7 @@ class Program:
     split: tuple[ArenaPart, ...] = ()  # the parts of an arena that lies in several regions
     format_copies_bytes: int = 0  # of the copies between storage orders
     formats_proved: bool = True  # whether no choice of storage orders copies fewer
+    states: StateMemory = NO_STATE  # what is remembered from one inference to the next
     split_proved: bool = False  # whether no arrangement over the regions has a lower access cost
 
     @cached_property
@@ -129,6 +133,16 @@ class Program:
     def part_at(self, offset_bytes: int) -> ArenaPart:
         """The part that holds a byte of the arena."""
         return next(part for part in reversed(self.parts) if part.start_bytes <= max(0, offset_bytes))
+
+    def initial_state_bytes(self) -> numpy.ndarray:
+        """The bytes of all states before the first inference as the target has them: uint8 [bytes], little-endian."""
+        found = bytearray(self.states.size_bytes)
+        for state in self.view.states:
+            start = self.states.offsets[state.read]
+            stored = self.view.tensor(state.read).to_stored(state.initial)
+            data = stored.astype(stored.dtype.newbyteorder("<")).tobytes()
+            found[start : start + len(data)] = data
+        return numpy.frombuffer(bytes(found), numpy.uint8)
 
     @property
     def code_file(self) -> str:

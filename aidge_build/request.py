@@ -33,6 +33,7 @@ class CompileRequest:
     external: Mapping[str, bytes] = field(default_factory=dict)
     bind: Mapping[str, int] = field(default_factory=dict)
     signature: str = ""  # of a .tflite file: whose graph is compiled; "" for the first
+    state: Mapping[str, str] = field(default_factory=dict)  # output -> the input whose next value it is
     options: Options = Options()
     dependencies: tuple[str, ...] = ()
     left_out: tuple[Library, ...] = ()

@@ -40,14 +40,18 @@ def constant(symbol: str = "kws_fc_weights", content: bytes = bytes([3]) * 64, a
     return {"symbol": symbol, "size_bytes": len(content), "alignment": alignment, "sha256": digest}
 
 
+def state(model: str, size_bytes: int) -> dict:
+    """What a claim says of the array of a state."""
+    return {"symbol": f"{model}_state", "size_bytes": size_bytes, "alignment": 1, "region": None, "memory": None}
+
+
 CLAIM = {
     "model": "kws",
     "model_sha256": SHA256,
     "cpu": "",
     "arenas": [{"symbol": "kws_arena", "size_bytes": 512, "alignment": 1, "region": None, "memory": None}],
     "arena_bytes": 512,
-    "state_symbol": None,
-    "state_bytes": 0,
+    "state": None,
     "interface": "",
     "code": "",
     "weights_bytes": 64,

@@ -73,12 +73,12 @@ def real_values(tensor: Tensor, values: numpy.ndarray) -> numpy.ndarray:
 
 def _float_inputs(view: GraphView, floats: GraphView, samples: LabelledSet, stored: Vectors) -> tuple[Vectors, Vectors]:
     """What the float model gets: the samples, and what the firmware made of them. Quantizers keep the order of inputs."""
-    if len(floats.inputs) != len(view.inputs):
-        raise AidgeError(f"has {len(floats.inputs)} inputs, the firmware {len(view.inputs)}", where=floats.name, code="USAGE")
-    same = set(floats.inputs) == set(view.inputs)
+    if len(floats.inputs) != len(view.given):
+        raise AidgeError(f"has {len(floats.inputs)} inputs, the firmware {len(view.given)}", where=floats.name, code="USAGE")
+    same = set(floats.inputs) == set(view.given)
     known = input_quantizations(view)
     clean, given = {}, {}
-    for own, other in zip(view.inputs, view.inputs if same else floats.inputs):
+    for own, other in zip(view.given, view.given if same else floats.inputs):
         wanted = floats.tensor(other)
         clean[other] = fed(samples, own, wanted, known.get(own))
         handed = real_values(view.tensor(own), stored[own])

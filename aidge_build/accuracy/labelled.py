@@ -55,7 +55,7 @@ def labelled_set(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Labell
 
 def model_samples(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
     """The array of each input of the model [sample, ...]: `x`, `x_<input>` or `<input>`, the same number of samples in each."""
-    inputs = {name: _input(arrays, name, view) for name in view.inputs}
+    inputs = {name: _input(arrays, name, view) for name in view.given}
     counts = {len(values) for values in inputs.values()}
     if len(counts) != 1 or 0 in counts:
         raise AidgeError(
@@ -140,7 +140,7 @@ def _digests(samples: Vectors) -> list[bytes]:
 
 
 def _input(arrays: Mapping[str, numpy.ndarray], name: str, view: GraphView) -> numpy.ndarray:
-    keys = [f"x_{name}", name, *(["x"] if len(view.inputs) == 1 else [])]
+    keys = [f"x_{name}", name, *(["x"] if len(view.given) == 1 else [])]
     key = next((key for key in keys if key in arrays), None)
     if key is None:
         raise AidgeError(f"there is no array for input '{name}'", tried=sorted(arrays), code="VECTORS", hint=_WANTED)
@@ -165,8 +165,8 @@ def _labels(values: numpy.ndarray) -> numpy.ndarray:
 
 def _targets(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
     found = {}
-    for name in view.outputs:
-        keys = [f"targets_{name}", *(["targets"] if name == view.outputs[0] else [])]
+    for name in view.handed_out:
+        keys = [f"targets_{name}", *(["targets"] if name == view.handed_out[0] else [])]
         key = next((key for key in keys if key in arrays), None)
         if key is None:
             continue

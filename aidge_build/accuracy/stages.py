@@ -20,7 +20,7 @@ from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.program import Program
-from aidge_build.reference.execution import Execution, prepare
+from aidge_build.reference.sequence import run_in_order
 from aidge_build.terminal import with_progress
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import Vectors
@@ -46,28 +46,26 @@ class Stage:
 
 def input_quantizations(view: GraphView) -> dict[str, Quantization]:
     """The quantization of each input that has one scale."""
-    found = {name: view.tensor(name).quantization for name in view.inputs}
+    found = {name: view.tensor(name).quantization for name in view.given}
     return {name: one for name, one in found.items() if one is not None and one.per_tensor}
 
 
 def on_host(name: str, view: GraphView, samples: LabelledSet, known: dict[str, Quantization]) -> Stage:
     """The graph in numpy; `known` are the quantizations of inputs in the quantized model."""
-    vectors = {one: fed(samples, one, view.tensor(one), known.get(one)) for one in view.inputs}
+    vectors = {one: fed(samples, one, view.tensor(one), known.get(one)) for one in view.given}
     return stage(name, "host, numpy backend", view, vectors, outputs_on_host(view, vectors, name))
 
 
 def outputs_on_host(view: GraphView, vectors: Vectors, title: str) -> Vectors:
     """Every output of the graph for every vector, with a progress line."""
-    execution = prepare(view)
     count = len(next(iter(vectors.values())))
-    rows = [_run(execution, vectors, index) for index in _announced(count, _work(view) * count, title)]
-    return {name: numpy.stack([row[name] for row in rows]) for name in view.outputs}
+    return run_in_order(view, vectors, _announced(count, _work(view) * count, title))
 
 
 def on_board(program: Program, board: Board, samples: LabelledSet, folder: Path, flags: Sequence[str] = ()) -> Stage:
     """The firmware of the program on the board, all samples in one run."""
     view = program.view
-    vectors = {name: fed(samples, name, view.tensor(name), None) for name in view.inputs}
+    vectors = {name: fed(samples, name, view.tensor(name), None) for name in view.given}
     execution = execute(program, board, vectors, folder, flags=tuple(flags))
     counted = execution.result.run_instructions
     made = stage(board.name, f"board {board.name}", view, vectors, execution.outputs)
@@ -104,14 +102,14 @@ def on_elf(elf: Path, program: Program, board: Board, samples: LabelledSet) -> S
             code="USAGE",
         )
     view = program.view
-    vectors = {name: fed(samples, name, view.tensor(name), None) for name in view.inputs}
+    vectors = {name: fed(samples, name, view.tensor(name), None) for name in view.given}
     rows = [
-        [view.tensor(name).to_stored(vectors[name][index]).tobytes() for name in view.inputs] for index in range(samples.count)
+        [view.tensor(name).to_stored(vectors[name][index]).tobytes() for name in view.given] for index in range(samples.count)
     ]
-    sizes = [view.tensor(name).size_bytes for name in view.outputs]
+    sizes = [view.tensor(name).size_bytes for name in view.handed_out]
     found = call_model(elf, board, f"{claim.model}_run", rows, sizes)
     outputs = {
-        name: numpy.stack([_loaded(view.tensor(name), row[place]) for row in found]) for place, name in enumerate(view.outputs)
+        name: numpy.stack([_loaded(view.tensor(name), row[place]) for row in found]) for place, name in enumerate(view.handed_out)
     }
     return stage(elf.name, f"{elf.name} on {board.name}", view, vectors, outputs)
 
@@ -177,11 +175,6 @@ def _real(view: GraphView, tensors: Vectors) -> Vectors:
         decoded = real(values, quantization) if quantization is not None and is_known else values.astype(numpy.float64)
         found[name] = decoded.reshape(len(values), -1)
     return found
-
-
-def _run(execution: Execution, vectors: Vectors, index: int) -> dict[str, numpy.ndarray]:
-    context = execution.forward(execution.context({}), {name: values[index] for name, values in vectors.items()})
-    return {name: context[name] for name in execution.view.outputs}
 
 
 def _work(view: GraphView) -> int:

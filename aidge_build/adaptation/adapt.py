@@ -24,6 +24,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.reformat import Reformat
 from aidge_build.recipes.check import check_graph, check_rewrite
 from aidge_build.recipes.separate_outputs import separate_outputs
+from aidge_build.recipes.store_states import store_states
 
 
 def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Target) -> Assignment:
@@ -35,6 +36,7 @@ def adapt_to_backend(view: GraphView, libraries: Sequence[Library], target: Targ
     """
     check_graph(view, "its construction")
     view, _ = separate_outputs(view)
+    view = check_rewrite(view, store_states(view), "storing states", exact=True)
     view = check_rewrite(view, _with_own_outputs(view), "copying outputs", exact=True)
     view = check_rewrite(view, fuse_meta(view, libraries, target), "fusing what a library computes together", exact=True)
     matches_in = cache(lambda graph, node: match(NodeView.of(graph, node), libraries, target))

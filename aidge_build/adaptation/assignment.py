@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from aidge_build.contract.library import Kernel
@@ -56,6 +56,11 @@ class Assignment:
         if node not in self._seen:
             self._seen[node] = self._as_seen(node)
         return self._seen[node]
+
+    def renaming(self, names: Collection[str], rule: str) -> Assignment:
+        """The same, but these nodes only rename the bytes of their inputs, for the reason `rule`."""
+        changed = {name: replace(self.choices[name], kernel=None, rule=rule) for name in names}
+        return replace(self, choices={**self.choices, **changed})
 
     @cached_property
     def _seen(self) -> dict[Node, NodeView]:

@@ -7,8 +7,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy
-
 from aidge_build.adaptation.cost import shape_class
 from aidge_build.bench.figures import Figures, LayerFigures
 from aidge_build.boards import Board
@@ -18,7 +16,7 @@ from aidge_build.elf import read_disassembly, read_image, region_use, stack_use
 from aidge_build.emulate import LayerCount
 from aidge_build.errors import AidgeError, MissingTool
 from aidge_build.program import Layer, Program
-from aidge_build.reference import cpu
+from aidge_build.reference.sequence import run_in_order
 from aidge_build.request import CompileRequest
 from aidge_build.toolchain import disassemble
 from aidge_build.verify.compare import compare
@@ -126,12 +124,11 @@ def _wanted(program: Program, arrays: Vectors, vectors: Vectors, reference: str,
         stored = {}
     if stored and all(values.dtype == program.view.tensor(name).dtype.numpy for name, values in stored.items()):
         return stored
-    runs = [cpu.run(program.view, {name: values[index] for name, values in vectors.items()}) for index in range(count)]
-    return {name: numpy.stack([values[name] for values in runs]) for name in program.view.outputs}
+    return run_in_order(program.view, vectors, range(count))
 
 
 def _differing(program: Program, execution: Execution, wanted: Vectors) -> int:
-    return sum(compare(name, execution.outputs[name], wanted[name]).differing_values for name in program.view.outputs)
+    return sum(compare(name, execution.outputs[name], wanted[name]).differing_values for name in program.view.handed_out)
 
 
 def _stack_bytes(elf: Path, run: str) -> int | None:

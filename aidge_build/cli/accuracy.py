@@ -66,7 +66,7 @@ def _stages(arguments: argparse.Namespace, request: CompileRequest, view: GraphV
     if floats is not None:
         before, _ = import_model(floats)
         stage = on_host("float", before, _renamed_inputs(samples, before), _renamed_known(known, before))
-        stages.append(replace(stage, outputs=renamed(stage.outputs, view.outputs)))
+        stages.append(replace(stage, outputs=renamed(stage.outputs, view.handed_out)))
     stages.append(on_host("model", view, samples, known))
     if arguments.elf and not arguments.board:
         raise AidgeError("wants a board to run on", where="--elf", hint="name it with --board", code="USAGE")
@@ -94,15 +94,15 @@ def _float_request(arguments: argparse.Namespace, request: CompileRequest) -> Co
 
 def _renamed_inputs(samples: LabelledSet, view: GraphView) -> LabelledSet:
     """The same samples under the input names of another model: exporters and quantizers rename them, and keep their order."""
-    if set(samples.inputs) == set(view.inputs) or len(samples.inputs) != len(view.inputs):
+    if set(samples.inputs) == set(view.given) or len(samples.inputs) != len(view.given):
         return samples
-    return replace(samples, inputs=dict(zip(view.inputs, samples.inputs.values())))
+    return replace(samples, inputs=dict(zip(view.given, samples.inputs.values())))
 
 
 def _renamed_known(known: dict, view: GraphView) -> dict:
-    if set(known) <= set(view.inputs) or len(view.inputs) != 1:
+    if set(known) <= set(view.given) or len(view.given) != 1:
         return known
-    return dict(zip(view.inputs, known.values()))
+    return dict(zip(view.given, known.values()))
 
 
 def _shared(arguments: argparse.Namespace, view: GraphView, samples: LabelledSet) -> int | None:

@@ -189,7 +189,8 @@ def _lines(
         if not claim.arenas:
             lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B, supplied by the caller")
         elif claim.model in kept:
-            lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B = plan")
+            state = f", state {claim.state.size_bytes:,} B" if claim.state else ""
+            lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B{state} = plan")
     for use in uses:
         if use.used_bytes:
             share = 100 * use.used_bytes / use.region.length_bytes

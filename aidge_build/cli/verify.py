@@ -19,7 +19,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.output import write_files
 from aidge_build.program import Program
-from aidge_build.reference import cpu
+from aidge_build.reference.sequence import run_in_order
 from aidge_build.terminal import table
 from aidge_build.verify.compare import Difference, compare, first_difference, top1_equal
 from aidge_build.verify.firmware import Execution, execute
@@ -84,8 +84,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(arguments.keep or temporary)
         execution = execute(program, board, vectors, folder, flags=tuple(arguments.flag))
-        wanted = wanted or _numpy_backend(program, vectors)
-        differences = [compare(name, execution.outputs[name], wanted[name]) for name in program.view.outputs]
+        wanted = wanted or run_in_order(program.view, vectors)
+        differences = [compare(name, execution.outputs[name], wanted[name]) for name in program.view.handed_out]
         first = beside = None
         if arguments.layers or not all(difference.within for difference in differences):
             trace = execute(program, board, vectors, folder / "traced", trace=True, flags=tuple(arguments.flag)).trace
@@ -118,13 +118,7 @@ def _float_model(arguments: argparse.Namespace) -> Path | None:
 
 def _stored(samples: LabelledSet, program: Program) -> Vectors:
     """Real values are quantized as the firmware's inputs want it."""
-    return {name: fed(samples, name, program.view.tensor(name), None) for name in program.view.inputs}
-
-
-def _numpy_backend(program: Program, vectors: Vectors) -> Vectors:
-    count = len(next(iter(vectors.values())))
-    runs = [cpu.run(program.view, {name: values[index] for name, values in vectors.items()}) for index in range(count)]
-    return {name: numpy.stack([values[name] for values in runs]) for name in program.view.outputs}
+    return {name: fed(samples, name, program.view.tensor(name), None) for name in program.view.given}
 
 
 def _first_layer(program: Program, vectors: Vectors, trace: Vectors) -> dict | None:

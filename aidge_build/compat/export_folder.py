@@ -21,7 +21,7 @@ from aidge_build.compile import demands_of, make_program
 from aidge_build.contract.library import Library
 from aidge_build.emit import emit
 from aidge_build.emit.arrays import Array
-from aidge_build.emit.header import signature
+from aidge_build.emit.functions import functions_of
 from aidge_build.emit.ports import ports_of
 from aidge_build.emit.template import render_file
 from aidge_build.errors import AidgeError
@@ -142,7 +142,7 @@ def _forward_files(program: Program) -> dict[str, bytes]:
     values = {
         "name": program.name,
         "header": f"forward{header}",
-        "parameters": signature(program, ports) or "void",
+        "parameters": functions_of(program, ports)[0].signature,
         "arguments": ", ".join(port.parameter for port in ports),
     }
     return {

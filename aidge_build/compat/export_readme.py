@@ -6,7 +6,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable
 
-from aidge_build.emit.header import signature
+from aidge_build.emit.functions import functions_of
 from aidge_build.emit.ports import Port, ports_of
 from aidge_build.emit.template import render_file
 from aidge_build.naming import comment_text
@@ -28,7 +28,7 @@ def readme(program: Program, generated: Iterable[str], static: Iterable[str]) ->
         files=files,
         static=static,
         command=_command(program, [path for path, _ in files], static),
-        parameters=signature(program, ports) or "void",
+        parameters=functions_of(program, ports)[0].signature,
         inputs=[_described(port) for port in ports if port.is_input],
         outputs=[_described(port) for port in ports if not port.is_input],
         arena_bytes=program.arena.peak_bytes,

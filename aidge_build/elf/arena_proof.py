@@ -36,9 +36,8 @@ def check_buffers(
     arenas = {part.symbol for other in claims if other.model in friends for part in other.arenas}
     for part in claim.arenas:
         yield from _check(image, claim, f"arena {part.symbol}", part, _Others(names, arenas), regions)
-    if claim.state_symbol is not None:
-        state = ClaimedArena(claim.state_symbol, claim.state_bytes)
-        yield from _check(image, claim, f"state {state.symbol}", state, _Others(names), regions)
+    if claim.state is not None:
+        yield from _check(image, claim, f"state {claim.state.symbol}", claim.state, _Others(names), regions)
 
 
 def check_reach(image: Image, claims: Sequence[Claim], stack_bytes: int) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 @dataclass(frozen=True)
 class ClaimedArena:
-    """An array that holds the arena or a part of it: its symbol, bytes and alignment, and the region that the plan chose.
+    """An array that holds the arena, a part of it, or the state: its symbol, bytes and alignment, and the planned region.
 
     `region` is "" where none was planned, or where the claim does not say it; `memory` is (origin, bytes) of the region.
     """
@@ -51,8 +51,7 @@ class Claim:
     cpu: str = ""
     interface: str = ""
     code: str = ""
-    state_symbol: str | None = None
-    state_bytes: int = 0
+    state: ClaimedArena | None = None
     constants: tuple[ClaimedConstant, ...] = ()
     weights_bytes: int = 0
     functions: tuple[str, ...] = ()
@@ -63,7 +62,7 @@ class Claim:
     @property
     def buffers(self) -> tuple[str, ...]:
         """The symbols of what is written: the arena's arrays and the state."""
-        return (*(part.symbol for part in self.arenas), *([self.state_symbol] if self.state_symbol else []))
+        return (*(part.symbol for part in self.arenas), *([self.state.symbol] if self.state else []))
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -91,8 +90,7 @@ def claim_from(fields: Any) -> Claim:
         cpu=read.text("cpu", _CORE),
         interface=read.text("interface", _DIGEST),
         code=read.text("code", _DIGEST),
-        state_symbol=None if read.get("state_symbol") is None else read.text("state_symbol", _SYMBOL),
-        state_bytes=read.count("state_bytes"),
+        state=None if read.get("state") is None else _arena(read.get("state")),
         constants=read.several("weights", _constant),
         weights_bytes=read.count("weights_bytes"),
         functions=read.several("functions", _symbol),

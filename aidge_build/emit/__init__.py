@@ -6,6 +6,7 @@ from __future__ import annotations
 from aidge_build.emit.arrays import arrays_of
 from aidge_build.emit.claim import claim_of
 from aidge_build.emit.code import code_of, used_kernels
+from aidge_build.emit.functions import functions_of
 from aidge_build.emit.header import header_of
 from aidge_build.emit.layers import layers_of
 from aidge_build.emit.manifest import manifest_of, manifest_text
@@ -25,11 +26,12 @@ def emit(program: Program) -> Sources:
     layers = layers_of(program, ports, arrays)
     kernels = used_kernels(program, layers)
     header = header_of(program, ports, needs_of(program, kernels.texts))
+    functions = [function.symbol for function in functions_of(program, ports)]
     code = code_of(program, ports, arrays, layers, kernels, header.digest)
     files = {
         f"{program.name}.h": header.text.encode("ascii"),
         program.code_file: code.text.encode("utf-8"),
-        **weights_files(program, arrays, claim_of(program, arrays, header.digest, code.digest)),
+        **weights_files(program, arrays, claim_of(program, functions, arrays, header.digest, code.digest)),
     }
     manifest = manifest_of(program, ports, arrays, layers, files)
     files[f"{program.name}.plan.json"] = manifest_text(manifest)

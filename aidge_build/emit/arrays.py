@@ -68,6 +68,7 @@ class Arrays:
     all: tuple[Array, ...]
     of_layer: tuple[Mapping[int, Array], ...]
     of_tensor: Mapping[str, Array]
+    initial_state: Array | None = None  # where it is not all zeros
 
     @property
     def size_bytes(self) -> int:
@@ -102,7 +103,11 @@ def arrays_of(program: Program) -> Arrays:
                     found.append(tensors[tensor.name])
                 read[position] = tensors[tensor.name]
         of_layer.append(read)
-    return Arrays(tuple(found), tuple(of_layer), tensors)
+    start = None
+    if program.states.needs_start:
+        start = Array(namer.take("initial_state"), program.initial_state_bytes(), "the state before the first inference")
+        found.append(start)
+    return Arrays(tuple(found), tuple(of_layer), tensors, start)
 
 
 def _is_constant(program: Program, layer: Layer, argument: Input) -> bool:

@@ -4,23 +4,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from aidge_build.emit.arrays import Array, Arrays
-from aidge_build.emit.header import owns_arena
+from aidge_build.emit.functions import STATE_ALIGNMENT
+from aidge_build.emit.header import owns_arena, owns_state
 from aidge_build.program import ArenaPart, Program
 from aidge_build.version import VERSION
 
 NOTE_SECTION = ".note.aidge"
 NOTE_OWNER = "aidge"
 NOTE_TYPE = 1
-CLAIM_VERSION = 3
+CLAIM_VERSION = 4
 _CHUNK = 90
 
 
-def claim_of(program: Program, arrays: Arrays, header_digest: str, code_digest: str) -> dict:
+def claim_of(program: Program, functions: Sequence[str], arrays: Arrays, header_digest: str, code_digest: str) -> dict:
     """The content of the note. `arenas` are the arrays that hold the arena, none where the caller owns it or it has 0 bytes;
     `region` is the name and `memory` the place of the region that the planner chose, null without a board; `cpu` is "" for code
-    that is for any core; `interface` and `code` are the digests of the header and of the code file that the constants are for."""
+    that is for any core; `functions` are those of the header; `interface` and `code` are the digests of the header and of the
+    code file that the constants are for."""
     return {
         "model": program.name,
         "model_sha256": program.model_sha256,
@@ -30,11 +33,10 @@ def claim_of(program: Program, arrays: Arrays, header_digest: str, code_digest: 
         "arenas": [_arena(program, part) for part in program.parts] if owns_arena(program) else [],
         "arena_bytes": program.arena.peak_bytes,
         "peak_bytes": program.peak.peak_bytes,
-        "state_symbol": None,
-        "state_bytes": 0,
+        "state": _state(program) if owns_state(program) else None,
         "weights": [_constant(array) for array in arrays.all],
         "weights_bytes": arrays.size_bytes,
-        "functions": [f"{program.name}_run"],
+        "functions": list(functions),
         "layers": [layer.symbol for layer in program.layers],
         "tool": VERSION,
     }
@@ -57,6 +59,18 @@ def _arena(program: Program, part: ArenaPart) -> dict:
         "alignment": program.arena_alignment,
         "region": part.region or None,
         "memory": {"origin": memory.origin, "length_bytes": memory.length_bytes} if memory else None,
+    }
+
+
+def _state(program: Program) -> dict:
+    """The state lies with the program's data, wherever its linker script puts that."""
+    size_bytes = program.states.bytes_of(program.options.arena)
+    return {
+        "symbol": f"{program.name}_state",
+        "size_bytes": size_bytes,
+        "alignment": STATE_ALIGNMENT,
+        "region": None,
+        "memory": None,
     }
 
 
@@ -86,7 +100,7 @@ def _numbers(claim: dict) -> dict[str, int]:
     arenas = claim["arenas"]
     numbers = {
         "arena_bytes": claim["arena_bytes"] if len(arenas) == 1 else 0,
-        "state_bytes": claim["state_bytes"],
+        "state_bytes": claim["state"]["size_bytes"] if claim["state"] else 0,
         "weights_bytes": claim["weights_bytes"],
     }
     if len(arenas) > 1:

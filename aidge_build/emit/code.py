@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 
 from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.claim import c_string
-from aidge_build.emit.header import arenas_of, owns_arena, public_arenas, signature
+from aidge_build.emit.functions import functions_of, has_instances
+from aidge_build.emit.header import arenas_of, owns_arena, public_arenas
 from aidge_build.emit.kernels import KernelFile, kernel_text
 from aidge_build.emit.layers import LayerText
-from aidge_build.emit.places import RUN_ARENA
+from aidge_build.emit.places import RUN_ARENA, RUN_STATE
 from aidge_build.emit.ports import Port
+from aidge_build.emit.state import state_text
 from aidge_build.emit.template import render_file
 from aidge_build.emit.unused import without_unused
 from aidge_build.naming import DIGEST_DIGITS, code_symbol
@@ -91,10 +93,11 @@ def _text(
         "model.c",
         name=program.name,
         prefix=program.name.upper(),
-        includes=sorted({"<stdint.h>", *kernels.system_includes}),
+        includes=sorted({"<stdint.h>", *(("<string.h>",) if program.states.size_bytes else ()), *kernels.system_includes}),
         has_floats=_has_floats(program),
         owns_arena=owns_arena(program),
         arena_alignment=program.arena_alignment,
+        arena_size=program.arena.peak_bytes,
         arenas=arenas_of(program),
         public_arenas=public_arenas(program),
         digest=header_digest,
@@ -103,20 +106,20 @@ def _text(
         kernels=kernels.files,
         texts=kernels.functions,
         layers=layers,
-        parameters=signature(program, ports),
-        arguments=_arguments(program, ports),
+        functions=functions_of(program, ports),
+        run=next(function for function in functions_of(program, ports) if function.symbol == f"{program.name}_run"),
         caller_arena=program.options.arena == "caller",
-        passes_arena=any(
-            RUN_ARENA in text for layer in layers for text in (*layer.passed, *(trace.pointer for trace in layer.traces))
-        ),
+        has_instances=has_instances(program),
+        passes_arena=_passes(RUN_ARENA, layers),
+        passes_state=_passes(RUN_STATE, layers),
+        state=state_text(program, arrays),
         checks=_pointer_checks(program, ports),
     )
 
 
-def _arguments(program: Program, ports: tuple[Port, ...]) -> str:
-    """The names of N_run's parameters."""
-    arena = ["arena"] if program.options.arena == "caller" else []
-    return ", ".join(arena + ([port.parameter for port in ports] if program.options.io == "caller" else []))
+def _passes(name: str, layers: tuple[LayerText, ...]) -> bool:
+    """Whether N_run hands this pointer on to a layer, or to a trace."""
+    return any(name in text for layer in layers for text in (*layer.passed, *(trace.pointer for trace in layer.traces)))
 
 
 def _has_floats(program: Program) -> bool:
@@ -130,6 +133,8 @@ def _has_floats(program: Program) -> bool:
 
 def _pointer_checks(program: Program, ports: tuple[Port, ...]) -> list[str]:
     pointers = [(port.parameter, port.alignment) for port in ports] if program.options.io == "caller" else []
+    if has_instances(program):
+        return ["!self", "!self->state", *(_bad_pointer(name, alignment) for name, alignment in pointers)]
     if program.options.arena == "caller" and program.arena.peak_bytes > 0:
         pointers.insert(0, ("arena", program.arena_alignment))
     return [_bad_pointer(name, alignment) for name, alignment in pointers]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.emit.arrays import Array, integer
+from aidge_build.emit.functions import STATE_ALIGNMENT, Function, functions_of, has_instances
 from aidge_build.emit.ports import Port
 from aidge_build.emit.template import render_file
 from aidge_build.naming import DIGEST_DIGITS, comment_text, second_name
@@ -23,16 +24,14 @@ class MacroGroup:
     values: tuple[tuple[str, str], ...]
 
 
-def signature(program: Program, ports: tuple[Port, ...]) -> str:
-    """The parameters of N_run; "" when it has none."""
-    arena = ["void *arena"] if program.options.arena == "caller" else []
-    tensors = [port.declaration for port in ports] if program.options.io == "caller" else []
-    return ", ".join(arena + tensors)
-
-
 def owns_arena(program: Program) -> bool:
     """Whether the generated code defines N_arena."""
     return program.options.arena == "static" and program.arena.peak_bytes > 0
+
+
+def owns_state(program: Program) -> bool:
+    """Whether the generated code defines N_state."""
+    return program.options.arena == "static" and program.states.size_bytes > 0
 
 
 @dataclass(frozen=True)
@@ -84,24 +83,25 @@ def header_of(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...])
     return Header(_text(program, ports, needs, digest), digest)
 
 
-def _public_symbols(program: Program) -> tuple[str, ...]:
+def _public_symbols(program: Program, functions: tuple[Function, ...]) -> tuple[str, ...]:
     """What the header declares."""
-    return (f"{program.name}_run", *(arena.symbol for arena in public_arenas(program)))
+    return (*(function.symbol for function in functions), *(arena.symbol for arena in public_arenas(program)))
 
 
 def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], digest: str) -> str:
+    functions = functions_of(program, ports)
     return render_file(
         "model.h",
         name=program.name,
         prefix=program.name.upper(),
         code_file=program.code_file,
-        macros=[_port_macros(program, port) for port in ports] + [_arena_macros(program)],
-        public=[(symbol, second_name(symbol, digest)) for symbol in _public_symbols(program)],
+        macros=[*(_port_macros(program, port) for port in ports), _arena_macros(program), *_state_macros(program)],
+        public=[(symbol, second_name(symbol, digest)) for symbol in _public_symbols(program, functions)],
         digest=digest,
         needs=needs,
         arenas=public_arenas(program),
-        run_comment=_run_comment(program, ports),
-        parameters=signature(program, ports),
+        functions=functions,
+        has_instances=has_instances(program),
     )
 
 
@@ -149,24 +149,14 @@ def _arena_macros(program: Program) -> MacroGroup:
     )
 
 
-def _run_comment(program: Program, ports: tuple[Port, ...]) -> tuple[str, ...]:
+def _state_macros(program: Program) -> tuple[MacroGroup, ...]:
+    if not program.states.size_bytes:
+        return ()
     prefix = program.name.upper()
-    lines = ["Evaluates the network once."]
-    if program.options.arena == "caller":
-        room = f"{prefix}_ARENA_BYTES bytes at a multiple of {prefix}_ARENA_ALIGNMENT; their content need not be kept"
-        lines.append(f"`arena`: {room if program.arena.peak_bytes else 'not used by this model, may be null'}.")
-    if program.options.io == "caller":
-        for port in ports:
-            multiple = f" at a multiple of {port.alignment} bytes" if port.alignment > 1 else ""
-            lines.append(f"`{port.parameter}`: {port.macro}_SIZE elements{multiple}.")
-        if len(ports) > 1:
-            lines.append("Buffers must not overlap.")
-    else:
-        argument = "(arena)" if program.options.arena == "caller" else ""
-        for port in ports:
-            pointer = f"{port.macro}{argument}"
-            lines.append(f"Write {pointer} before the call." if port.is_input else f"Read {pointer} after the call.")
-        lines.append("Inputs do not survive the call: the arena is used again for what follows.")
-    can_fail = bool(signature(program, ports))
-    failure = "1 when a pointer is null or misaligned, with nothing computed" if can_fail else "there is no failure"
-    return (*lines, f"Returns 0; {failure}." + (" Not reentrant." if program.options.arena == "static" else ""))
+    where = "" if has_instances(program) else f": {program.name}_state"
+    what = f"What the model remembers from one call to the next, in bytes{where}."
+    values = (
+        (f"{prefix}_STATE_BYTES", str(program.states.bytes_of(program.options.arena))),
+        (f"{prefix}_STATE_ALIGNMENT", str(STATE_ALIGNMENT)),
+    )
+    return (MacroGroup((what,), values),)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from aidge_build.contract.call import Argument, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.emit.arrays import Arrays, integer
-from aidge_build.emit.places import LAYER_ARENA, RUN_ARENA, Places
+from aidge_build.emit.places import LAYER_ARENA, LAYER_STATE, RUN_ARENA, RUN_STATE, Places
 from aidge_build.emit.ports import Port
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
@@ -92,8 +92,10 @@ class _LayerPrinter:
             for part in self.program.parts
             if any(f"&{LAYER_ARENA}{part.ending}[" in argument for argument in arguments)
         ]
-        parameters = (*(f"uint8_t *{LAYER_ARENA}{ending}" for ending in endings), *(port.declaration for port in used_ports))
-        passed = (*(f"{RUN_ARENA}{ending}" for ending in endings), *(port.parameter for port in used_ports))
+        own = [(f"{LAYER_ARENA}{ending}", f"{RUN_ARENA}{ending}") for ending in endings]
+        own += [(LAYER_STATE, RUN_STATE)] if any(f"&{LAYER_STATE}[" in argument for argument in arguments) else []
+        parameters = (*(f"uint8_t *{name}" for name, _ in own), *(port.declaration for port in used_ports))
+        passed = (*(name for _, name in own), *(port.parameter for port in used_ports))
         return LayerText(
             layer.symbol,
             tuple(self._comment()),

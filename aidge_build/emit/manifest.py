@@ -86,7 +86,16 @@ def _memory(program: Program) -> dict:
         "format_copies_bytes": program.format_copies_bytes,
         "formats_proved_optimal": program.formats_proved,
         "scratch_bytes": max((p.buffer.size_bytes for p in program.arena.placements if p.buffer.kind == "scratch"), default=0),
-        "state_bytes": 0,
+        "state_bytes": program.states.bytes_of(program.options.arena),
+        "states": [
+            {
+                "input": state.read,
+                "output": state.written,
+                "offset_bytes": program.states.offsets[state.read],
+                "size_bytes": program.view.tensor(state.read).size_bytes,
+            }
+            for state in program.view.states
+        ],
         "io_bytes": program.io_bytes,
         "arena_bytes": program.arena.peak_bytes,
         "arena_alignment": program.arena_alignment,

@@ -17,20 +17,23 @@ from aidge_build.program import Layer, Place, Program
 # were rewritten into arithmetic on that address (-O2 on x86-64: loop vectorization and ivopts together).
 LAYER_ARENA = "arena"
 RUN_ARENA = "arena_bytes"
+LAYER_STATE, RUN_STATE = "state", "state_bytes"  # the same of the state
 
 
 @dataclass(frozen=True)
 class Spot:
-    """A tensor's place: `port` when the firmware owns the bytes, `array` symbol when they are in flash, else the arena."""
+    """A tensor's place: `port` when the firmware owns the bytes, `array` symbol when they are in flash, else the arena or the
+    state."""
 
     offset_bytes: int
     port: Port | None = None
     symbol: str = ""
+    in_state: bool = False
 
     @property
     def in_arena(self) -> bool:
         """Whether it lies in the arena."""
-        return self.port is None and not self.symbol
+        return self.port is None and not self.symbol and not self.in_state
 
 
 class Places:
@@ -58,6 +61,9 @@ class Places:
             if tensor.name not in self._arrays.of_tensor:
                 raise self._fault(f"the constant tensor '{tensor.name}' is written", layer)
             return Spot(0, symbol=self._arrays.of_tensor[tensor.name].symbol)
+        if place.kind == "state":
+            self._require(place.offset_bytes, tensor, self.program.states.size_bytes, "the state", layer)
+            return Spot(place.offset_bytes, in_state=True)
         if place.kind in ("input", "output") and self.program.options.io == "caller":
             port = self._port(place, tensor, layer)
             self._require(place.offset_bytes, tensor, port.tensor.size_bytes, port.parameter, layer)
@@ -96,6 +102,9 @@ class Places:
         if spot.port is not None and spot.port.is_input and written:
             raise self._fault(f"tensor '{tensor.name}' is written into the firmware's input", layer)
         target = f"{'' if written else 'const '}{tensor.dtype.c_type} *"
+        if spot.in_state:
+            state = LAYER_STATE if arena == LAYER_ARENA else RUN_STATE
+            return _cast(target, f"&{state}[{spot.offset_bytes}]", tensor)
         if spot.port is None:
             return _cast(target, self.arena_pointer(spot.offset_bytes, arena), tensor)
         if spot.port.tensor.dtype.c_type == tensor.dtype.c_type:
@@ -110,6 +119,8 @@ class Places:
         spot = self.spot(tensor, layer)
         if spot.symbol:
             return spot.symbol
+        if spot.in_state:
+            return f"state bytes {spot.offset_bytes}..{spot.offset_bytes + max(1, tensor.size_bytes) - 1}"
         if spot.in_arena:
             part = self.program.part_at(spot.offset_bytes)
             first = spot.offset_bytes - part.start_bytes

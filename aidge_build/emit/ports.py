@@ -10,7 +10,7 @@ from aidge_build.naming import Namer
 from aidge_build.program import Program
 
 MACRO_ENDINGS = ("", "_SIZE", "_BYTES", "_RANK", "_DIMS", "_SCALE", "_ZERO_POINT")
-_OTHER_MACROS = ("H", "ARENA_BYTES", "ARENA_ALIGNMENT", "PEAK_BYTES", "DEFINITIONS")
+_OTHER_MACROS = ("H", "ARENA_BYTES", "ARENA_ALIGNMENT", "PEAK_BYTES", "DEFINITIONS", "STATE_BYTES", "STATE_ALIGNMENT")
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,10 @@ class Port:
 def ports_of(program: Program) -> tuple[Port, ...]:
     """The inputs, then the outputs, in model order."""
     prefix = program.name.upper()
-    parameters = Namer(taken=[name + part.ending for part in program.parts for name in ("arena", "arena_bytes")])
+    taken = [name + part.ending for part in program.parts for name in ("arena", "arena_bytes")]
+    parameters = Namer(taken=[*taken, "self", "state", "state_bytes"] if program.states.size_bytes else taken)
     macros = Namer(prefix, (f"{prefix}_{word}" for word in _OTHER_MACROS))
-    sides = (("input", program.view.inputs), ("output", program.view.outputs))
+    sides = (("input", program.view.given), ("output", program.view.handed_out))
     for word, names in sides:
         if len(names) == 1:  # the usual words first, so that no tensor of that name takes them
             parameters.take(word)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from aidge_build.graph.tensor import Tensor
-from aidge_build.graph.view import GraphView, Node, graph_view
+from aidge_build.graph.view import GraphView, Node, State, graph_view
 
 
 class Rewrite:
@@ -17,6 +17,7 @@ class Rewrite:
         self._renamed: dict[str, str] = {}
         self.tensors: dict[str, Tensor] = dict(view.tensors)
         self.outputs: tuple[str, ...] = view.outputs
+        self.states: tuple[State, ...] = view.states
         self.changed = False
 
     def add_tensor(self, tensor: Tensor) -> str:
@@ -67,7 +68,7 @@ class Rewrite:
             else node
             for node in self._with_own_names()
         ]
-        return graph_view(self.view.name, nodes, self.tensors, self.view.inputs, self.outputs)
+        return graph_view(self.view.name, nodes, self.tensors, self.view.inputs, self.outputs, self.states)
 
     def _with_own_names(self) -> list[Node]:
         """The nodes in order. Kernels are chosen by node name: a new node whose name another node has already gets a suffix."""

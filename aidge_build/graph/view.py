@@ -10,6 +10,8 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+import numpy
+
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 
@@ -43,14 +45,40 @@ class Node:
 
 
 @dataclass(frozen=True, eq=False)
+class State:
+    """What a model remembers: the graph input `read`, whose next value is the graph output `written`. Both belong to the model,
+    not to its caller. `initial` is the value before the first inference, in logical order."""
+
+    read: str
+    written: str
+    initial: numpy.ndarray
+
+
+@dataclass(frozen=True, eq=False)
 class GraphView:
-    """A whole model. `tensors` holds every tensor that a node, input or output names."""
+    """A whole model. `tensors` holds every tensor that a node, input or output names.
+
+    `inputs` and `outputs` hold those of `states`, too: to who computes, a state is an input and an output.
+    """
 
     name: str
     nodes: tuple[Node, ...]
     tensors: Mapping[str, Tensor]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    states: tuple[State, ...] = ()
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        """The inputs that the caller gives: all but the states."""
+        kept = {state.read for state in self.states}
+        return tuple(name for name in self.inputs if name not in kept)
+
+    @property
+    def handed_out(self) -> tuple[str, ...]:
+        """The outputs that the caller gets: all but the states."""
+        kept = {state.written for state in self.states}
+        return tuple(name for name in self.outputs if name not in kept)
 
     @cached_property
     def _producers(self) -> dict[str, Node]:
@@ -114,7 +142,12 @@ class GraphView:
 
 
 def graph_view(
-    name: str, nodes: Iterable[Node], tensors: Mapping[str, Tensor], inputs: Iterable[str], outputs: Iterable[str]
+    name: str,
+    nodes: Iterable[Node],
+    tensors: Mapping[str, Tensor],
+    inputs: Iterable[str],
+    outputs: Iterable[str],
+    states: Iterable[State] = (),
 ) -> GraphView:
     """A GraphView with the nodes sorted (stable) and everything that no output needs left out.
 
@@ -123,7 +156,7 @@ def graph_view(
     inputs, outputs = tuple(inputs), tuple(outputs)
     ordered = _needed(topological(tuple(nodes)), outputs)
     names = {*inputs, *outputs, *(name for node in ordered for name in (*node.inputs, *node.outputs) if name)}
-    return GraphView(name, ordered, MappingProxyType({n: tensors[n] for n in sorted(names)}), inputs, outputs)
+    return GraphView(name, ordered, MappingProxyType({n: tensors[n] for n in sorted(names)}), inputs, outputs, tuple(states))
 
 
 def _needed(nodes: tuple[Node, ...], outputs: tuple[str, ...]) -> tuple[Node, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView
 from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.importers.state import with_states
 from aidge_build.importers.tflite.importer import import_tflite
 from aidge_build.onnx_format import external_locations, refuse_other_files
 from aidge_build.operators.base import Operator
@@ -33,6 +34,7 @@ def import_file(
     external: Mapping[str, bytes],
     signature: str = "",
     rounding: str = "onnx",
+    state: Mapping[str, str] | None = None,
 ) -> tuple[GraphView, tuple[str, ...]]:
     """The graph of a model's file, and one-line notices; see `import_onnx` and `import_tflite`."""
     if is_tflite(data):
@@ -43,7 +45,11 @@ def import_file(
                 code="BIND",
                 hint="convert the model with the shapes that are wanted",
             )
-        return import_tflite(data, name, signature, rounding)
+        view, notices = import_tflite(data, name, signature, rounding)
+        try:
+            return with_states(view, state or {}, {}), notices
+        except AidgeError as error:
+            raise error.within(name)
     if signature:
         raise AidgeError("--signature is for .tflite models: an ONNX model has one graph", where=name, code="USAGE")
-    return import_onnx(data, name, operators, bind, external)
+    return import_onnx(data, name, operators, bind, external, state)

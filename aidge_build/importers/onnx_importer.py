@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aidge_build.errors import AidgeError, located, plugged_in
 from aidge_build.graph.tensor import Tensor, constant
@@ -15,20 +15,34 @@ from aidge_build.importers import old_opset
 from aidge_build.importers.dims import Binding, check_elements
 from aidge_build.importers.folding import Folding, strange_numbers
 from aidge_build.importers.onnx_node import OnnxNode
+from aidge_build.importers.state import with_states
 from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo, check_node, read_model
 from aidge_build.operators.base import Operator, TensorType
 
 
 def import_onnx(
-    data: bytes, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, int], external: Mapping[str, bytes]
+    data: bytes,
+    name: str,
+    operators: Mapping[str, type[Operator]],
+    bind: Mapping[str, int],
+    external: Mapping[str, bytes],
+    state: Mapping[str, str] | None = None,
 ) -> tuple[GraphView, tuple[str, ...]]:
     """The graph of a model file, and notices: decisions that the user should read, one line each.
 
     `name` names the file in messages, and the graph; `operators` maps ONNX names to classes; `bind` gives numbers to
-    symbolic dims; `external` holds the external data (`onnx_format.read_external`).
+    symbolic dims; `external` holds the external data (`onnx_format.read_external`); `state` names the outputs that are the next
+    inference's inputs: an input that has an initialiser, too, begins with its value.
     """
-    imported = import_with_sources(data, name, operators, bind, external)
-    return imported.view, imported.notices
+    model = read_model(data, name, external)
+    try:
+        state = state or {}
+        kept = {source: model.initializers[source] for source in state.values() if source in model.initializers}
+        model = replace(model, initializers={key: data for key, data in model.initializers.items() if key not in kept})
+        imported = _Import(model, name, operators, bind).imported()
+        return with_states(imported.view, state, kept), imported.notices
+    except AidgeError as error:
+        raise error.within(name)
 
 
 @dataclass(frozen=True, eq=False)

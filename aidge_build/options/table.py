@@ -164,6 +164,12 @@ MODEL = Group(
         Option("arena", "who owns the arena", values=("static", "caller"), default="static"),
         Option("weights", "weights as C arrays or as an included binary", values=("c", "incbin"), default="c"),
         Option("bind", "a number for a symbolic dimension", "pairs", metavar="DIM=VALUE"),
+        Option(
+            "state",
+            "an output that is an input of the next inference: the model remembers it (docs/c-api.md)",
+            "pairs",
+            metavar="OUTPUT=INPUT",
+        ),
         Option("signature", "of a .tflite model: the signature whose graph is compiled (default: the first)", metavar="KEY"),
         Option(
             "kernel-path",

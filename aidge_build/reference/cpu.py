@@ -14,8 +14,8 @@ from aidge_build.reference.execution import Backend, prepare
 def run(view: GraphView, inputs: Mapping[str, numpy.ndarray], backends: Sequence[Backend] = ()) -> dict[str, numpy.ndarray]:
     """All tensors of the graph by name, in logical order; `inputs` holds the graph's inputs by name.
 
-    Each node runs in the first of the `backends` that accepts it, and in numpy where none does. Who runs a graph more than
-    once prepares it once: `execution.prepare`.
+    States that are not given have their initial values. Each node runs in the first of the `backends` that accepts it, and in
+    numpy where none does. Who runs a graph more than once prepares it once: `execution.prepare`.
     """
     execution = prepare(view, backends)
     context = execution.forward(execution.context({}), inputs)

@@ -91,7 +91,7 @@ class Execution:
         return Context(params)
 
     def forward(self, context: Context, inputs: Mapping[str, numpy.ndarray]) -> Context:
-        """Compute every tensor of the graph; returns the same context."""
+        """Compute every tensor of the graph; returns the same context. States that are not given have their initial values."""
         context.begin(self._checked(inputs))
         for step in self._steps:
             values = [self._value(context, name) if name else None for name in step.node.inputs]
@@ -140,6 +140,7 @@ class Execution:
         unknown = sorted(inputs.keys() - set(self.view.inputs))
         if unknown:
             raise AidgeError(f"the model has no input '{unknown[0]}'", hint=f"its inputs are: {', '.join(self.view.inputs)}")
+        inputs = {state.read: state.initial for state in self.view.states} | dict(inputs)
         missing = [name for name in self.view.inputs if name not in inputs]
         if missing:
             raise AidgeError(f"the input '{missing[0]}' is not given")
@@ -165,7 +166,7 @@ def _in_float64(view: GraphView) -> GraphView:
         return tensor.with_(dtype=DType.float64, data=None if tensor.data is None else tensor.data.astype(numpy.float64))
 
     tensors = {name: widened(tensor) for name, tensor in view.tensors.items()}
-    return GraphView(view.name, view.nodes, tensors, view.inputs, view.outputs)
+    return GraphView(view.name, view.nodes, tensors, view.inputs, view.outputs, view.states)
 
 
 def _real(values: numpy.ndarray) -> numpy.ndarray:

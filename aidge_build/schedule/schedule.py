@@ -14,6 +14,7 @@ from aidge_build.memory.buffer import Buffer, Overlap
 from aidge_build.schedule.joint import Joined, Joining, Part
 from aidge_build.schedule.order import Order, best_order
 from aidge_build.schedule.sharing import question_of
+from aidge_build.schedule.stores import stores_of
 from aidge_build.schedule.takeover import Lives, take_over
 
 ALIGNMENT = 4  # bytes, of 8- and 16-bit tensors: kernels may read whole words
@@ -24,6 +25,7 @@ Reuse = Literal["plain", "shared"]  # plain: buffers share nothing while they li
 class Schedule:
     """`steps` are the nodes that run, in order. Views do not run: `buffer_of` maps each tensor to the buffer (named after
     the tensor that is written) that holds its bytes, from its first byte on; graph inputs and outputs have buffers of kind io.
+    States have none: they lie elsewhere (`stores.StateMemory`), and what copies their next values there comes last.
 
     `in_place` names, per node that overwrites an input, that input. `overlaps` are what kernels allow beyond. `order` says
     how good the order is. `joined` are concatenations and splits that do not run: what is in `parts` lies elsewhere in its
@@ -64,17 +66,23 @@ def make_schedule(
     """
     view = assignment.view
     left_out, parts = {joining.node for joining in joined}, Joined.of(joined)
+    stores = stores_of(assignment)
+    left_out |= {store.name for store in stores}
     given = tuple(node for node in view.nodes if assignment.choices[node.name].kernel is not None and node.name not in left_out)
-    wanted = {node.name: demands(node) for node in given}
+    wanted = {node.name: demands(node) for node in (*given, *stores)}
     alone = buffers_of(assignment)
-    fixed = {alone[name] for name in (*view.inputs, *view.outputs)} if io_outside else set()
+    states = {name for state in view.states for name in (state.read, state.written)}
+    fixed = {alone[name] for name in (*view.inputs, *view.outputs)} if io_outside else set(states)
+    last = {store.outputs[0]: store.inputs[0] for store in stores}
+    kept = tuple(last.get(name, name) for name in view.outputs)
     sharing = (
         wanted
         if reuse == "shared"
         else {name: Demands(each.scratch_bytes, each.scratch_alignment) for name, each in wanted.items()}
     )
-    order = best_order(question_of(view, given, alone, sharing, {*fixed, *parts.places, *parts.wholes}, parts.atoms_of))
-    steps = tuple(given[index] for index in order.order)
+    shared = {*fixed, *parts.places, *parts.wholes}
+    order = best_order(question_of(view, given, alone, sharing, shared, parts.atoms_of, kept, states))
+    steps = (*(given[index] for index in order.order), *stores)
     spans = _spans(view, steps, {name: parts.atoms_of(buffer) for name, buffer in alone.items()})
     buffer_of = {name: parts.home(buffer) for name, buffer in alone.items()}
     whole_spans = {whole: _together(spans[atom] for atom in parts.atoms_of(whole)) for whole in parts.wholes}
@@ -86,7 +94,9 @@ def make_schedule(
     taken = take_over(steps, buffer_of, sharing, lives, {*fixed, *parts.wholes})
     io = {buffer_of[name] for name in (*view.inputs, *view.outputs)}
     buffers = [
-        chain.buffer(_alignment(view, chain.members), "io" if io & set(chain.members) else "activation") for chain in taken.chains
+        chain.buffer(_alignment(view, chain.members), "io" if io & set(chain.members) else "activation")
+        for chain in taken.chains
+        if not states & set(chain.members)
     ]
     buffers = [
         replace(buffer, windows=parts.windows(buffer.name, spans)) if buffer.name in parts.wholes else buffer

@@ -17,11 +17,14 @@ def question_of(
     demands: Mapping[str, Demands],
     fixed: Collection[str],
     atoms_of: Callable[[str], tuple[str, ...]],
+    kept: Sequence[str],
+    elsewhere: Collection[str] = (),
 ) -> OrderQuestion:
-    """The question in terms of buffers; those in `fixed` share no bytes, and `atoms_of` names what each consists of."""
+    """The question in terms of buffers; those in `fixed` share no bytes, and `atoms_of` names what each consists of. The tensors
+    `kept` are needed after the last step; buffers in `elsewhere` take no bytes of what is counted."""
     atoms = {buffer: atoms_of(buffer) for buffer in dict.fromkeys(buffer_of.values())}
     numbers = {atom: number for number, atom in enumerate(dict.fromkeys(atom for found in atoms.values() for atom in found))}
-    sizes = tuple(view.tensor(buffer).size_bytes for buffer in numbers)
+    sizes = tuple(0 if buffer in elsewhere else view.tensor(buffer).size_bytes for buffer in numbers)
     operations = []
     for node in steps:
         inputs = tuple(
@@ -38,7 +41,7 @@ def question_of(
         sizes,
         tuple(operations),
         tuple(dict.fromkeys(numbers[buffer_of[name]] for name in view.inputs)),
-        tuple(dict.fromkeys(numbers[buffer_of[name]] for name in view.outputs)),
+        tuple(dict.fromkeys(numbers[buffer_of[name]] for name in kept)),
     )
 
 

@@ -12,6 +12,7 @@ import numpy
 from aidge_build.boards import Board
 from aidge_build.elf.image import read_image
 from aidge_build.emit import emit
+from aidge_build.emit.functions import has_instances
 from aidge_build.emit.ports import ports_of
 from aidge_build.emulate import RunResult, run_program
 from aidge_build.emulate.estimate import cycles_of
@@ -55,8 +56,8 @@ def execute(
     write_sources(generated, folder)
     main = folder / "main.c"
     main.write_text(_harness(program, trace))
-    inputs = [program.view.tensor(name) for name in program.view.inputs]
-    outputs = [program.view.tensor(name) for name in program.view.outputs]
+    inputs = [program.view.tensor(name) for name in program.view.given]
+    outputs = [program.view.tensor(name) for name in program.view.handed_out]
     count = len(vectors[inputs[0].name])
     rows = [tensor.to_stored(vectors[tensor.name][index]).tobytes() for index in range(count) for tensor in inputs]
     (folder / "input.bin").write_bytes(b"".join(rows))
@@ -120,10 +121,11 @@ def _split(path: Path, tensors: list[Tensor], count: int) -> Vectors:
 
 def _harness(program: Program, trace: bool) -> str:
     options = program.options
-    inputs = [program.view.tensor(name) for name in program.view.inputs]
-    outputs = [program.view.tensor(name) for name in program.view.outputs]
+    inputs = [program.view.tensor(name) for name in program.view.given]
+    outputs = [program.view.tensor(name) for name in program.view.handed_out]
     arena = "arena.bytes" if program.arena.peak_bytes else "0"
-    arguments = [arena] if options.arena == "caller" else []
+    instance = has_instances(program)
+    arguments = ["&instance"] if instance else [arena] if options.arena == "caller" else []
     ports = ports_of(program)
     sides = [[port for port in ports if port.is_input == wanted] for wanted in (True, False)]
     copies_in, copies_out = [], []
@@ -145,6 +147,8 @@ def _harness(program: Program, trace: bool) -> str:
         outputs=[_c(tensor) for tensor in outputs],
         input_bytes=sum(tensor.size_bytes for tensor in inputs),
         arguments=", ".join(arguments),
+        instance=f"{program.name}_init(&instance, {arena}, state.bytes)" if instance else "",
+        state_bytes=program.states.size_bytes if instance else 0,
         arena_bytes=program.arena.peak_bytes if options.arena == "caller" else 0,
         arena_alignment=program.arena_alignment,
         copies_in=copies_in,

@@ -18,8 +18,9 @@ def meanings(view: GraphView, vectors: Vectors, trace: Vectors) -> Vectors:
     """The numpy backend's output of every node by tensor name, [vector, dims...], where it reads what is in the trace."""
     count = len(next(iter(vectors.values())))
     found: dict[str, list[numpy.ndarray]] = {}
+    states = {state.read: state.initial for state in view.states}
     for index in range(count):
-        known = {name: values[index] for name, values in {**vectors, **trace}.items()}
+        known = states | {name: values[index] for name, values in {**vectors, **trace}.items()}
         known |= {name: tensor.data for name, tensor in view.tensors.items() if tensor.is_constant}
         for node in view.nodes:
             inputs = [known[name] if name else None for name in node.inputs]
@@ -27,4 +28,5 @@ def meanings(view: GraphView, vectors: Vectors, trace: Vectors) -> Vectors:
             for name, result in zip(node.outputs, results):
                 found.setdefault(name, []).append(result)
                 known.setdefault(name, result)  # only another name for the same bytes: no layer, so not in the trace
+        states = {state.read: known[state.written] for state in view.states}
     return {name: numpy.stack(values) for name, values in found.items()}

@@ -23,9 +23,9 @@ def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vector
     integer input through its quantization.
     """
     found = {}
-    for name in view.inputs:
+    for name in view.given:
         key = f"x_{name}" if f"x_{name}" in arrays else "x"
-        if key not in arrays or (key == "x" and len(view.inputs) > 1):
+        if key not in arrays or (key == "x" and len(view.given) > 1):
             raise AidgeError(
                 f"there is no array for input '{name}'",
                 tried=sorted(arrays),
@@ -66,7 +66,7 @@ def _as_model_counts(values: numpy.ndarray, tensor: Tensor) -> numpy.ndarray:
 def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: GraphView, count: int) -> Vectors:
     """The stored references `KEY`, or `KEY_<output>` for each output."""
     found = {}
-    for name in view.outputs:
+    for name in view.handed_out:
         tensor, chosen = view.tensor(name), f"{key}_{name}" if f"{key}_{name}" in arrays else key
         if chosen not in arrays:
             raise AidgeError(f"there is no array '{chosen}'", tried=sorted(arrays), code="VECTORS")
@@ -82,7 +82,7 @@ def random_vectors(view: GraphView, count: int, seed: int) -> Vectors:
     """Seeded inputs, the same ones everywhere: integers over their type's whole range, floats between -1 and 1."""
     random = numpy.random.Generator(numpy.random.PCG64(seed))
     made = {}
-    for name in view.inputs:
+    for name in view.given:
         tensor = view.tensor(name)
         kind, dims = tensor.dtype.numpy, (count, *tensor.dims)
         if kind.kind in "iu":

@@ -59,6 +59,7 @@ OPTIONS = {
     "arena": ("--arena", "word", ("static", "caller")),
     "weights": ("--weights", "word", ("c", "incbin")),
     "bind": ("--bind", "pairs", ()),
+    "state": ("--state", "pairs", ()),
     "signature": ("--signature", "word", ()),
     "kernel_path": ("--kernel-path", "folders", ()),
     "board_path": ("--board-path", "folders", ()),

@@ -10,7 +10,7 @@ from elftools.elf.elffile import ELFFile
 
 from tests.elf.fault import Fault, check, memory_findings, require_found
 from tests.elf.own_script import REGIONS, SCRIPT, STORED, WEIGHTS, claim, link, program
-from tests.programs import ROOT, constant, needs_cross_compiler, note
+from tests.programs import ROOT, constant, needs_cross_compiler, note, state
 
 pytestmark = needs_cross_compiler
 NOTE_LINE = "    .note.aidge 0 :"
@@ -283,7 +283,7 @@ FAULTS = {
     "a state in the arena of a model that shares": Fault(
         "MEM12",
         ("state vww_state shares its bytes with section .one",),
-        program(twin(state_symbol="vww_state", state_bytes=8) + "__attribute__((used)) char vww_state[8];"),
+        program(twin(state=state("vww", 8)) + "__attribute__((used)) char vww_state[8];"),
         overlay().replace(DATA_LINE, "    .state 0x24000010 (NOLOAD) : { *(.bss.vww_state) }\n" + DATA_LINE),
         NO_CHECK,
         says=("--shares=kws+vww",),
@@ -299,7 +299,7 @@ FAULTS = {
     "a state that is too small": Fault(
         "MEM02",
         ("state kws_state is 7 B, the plan says 8 B (-1 B)",),
-        program("__attribute__((used)) char kws_state[7];", says=claim(state_symbol="kws_state", state_bytes=8)),
+        program("__attribute__((used)) char kws_state[7];", says=claim(state=state("kws", 8))),
     ),
     "an arena whose symbol has lost its size": Fault(
         "MEM02", ("is 0 B, the plan says 512 B (-512 B)",), edit=in_symbol("kws_arena", 8, lambda size: 0)

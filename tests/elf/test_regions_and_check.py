@@ -14,7 +14,7 @@ from elftools.elf.elffile import ELFFile
 
 from aidge_build.cli import main
 from aidge_build.elf import read_claims, read_image
-from tests.programs import CLAIM, SHA256, VERSION, arena, build, constant, model, needs_cross_compiler
+from tests.programs import CLAIM, SHA256, VERSION, arena, build, constant, model, needs_cross_compiler, state
 
 pytestmark = needs_cross_compiler
 
@@ -82,7 +82,7 @@ def test_a_note_can_be_switched_off_by_its_code_and_an_error_cannot(tmp_path, ca
         (model("DTCM", arena_bytes=520), "MEM02"),
         (model("DTCM", claim=arena(size_bytes=500)), "MEM02"),
         (model("DTCM", claim=arena(symbol="kws_gone")), "MEM02"),
-        (model("DTCM", claim={"state_symbol": "kws_state", "state_bytes": 63}), "MEM02"),
+        (model("DTCM", claim={"state": state("kws", 63)}), "MEM02"),
         (model("DTCM", weights="volatile"), "MEM03"),
         (model("DTCM", weights='__attribute__((section(".data.x")))'), "MEM03"),
     ],

@@ -257,7 +257,7 @@ def test_the_digest_of_an_array_of_any_type_is_that_of_its_compiled_bytes(tmp_pa
         arrays.append(Array(f"toy_{kind.name}", numpy.array([*values, 0], kind.numpy), kind.name))
     arrays.append(Array("toy_nothing", numpy.zeros(0, numpy.int32), "no elements"))
     whole = Arrays(tuple(arrays), (), {})
-    claim = claim_of(program, whole, "", "")
+    claim = claim_of(program, [], whole, "", "")
     write_sources(Sources(weights_files(program, whole, claim), {}), tmp_path)
     succeed([compiler, *(ARM if "arm" in compiler else []), "-O2", "-c", "toy_weights.c"], tmp_path)
     with open(tmp_path / "toy_weights.o", "rb") as stream:
@@ -284,8 +284,7 @@ def test_the_linked_firmware_carries_arena_weights_and_claim(tmp_path, flags, we
             "cpu": "",
             "arenas": [{"symbol": "toy_arena", "size_bytes": 30, "alignment": 4, "region": "SRAM1", "memory": None}],
             "arena_bytes": 30,
-            "state_symbol": None,
-            "state_bytes": 0,
+            "state": None,
             "weights_bytes": 30,
             "weights": [
                 {"symbol": name, "size_bytes": len(data), "alignment": 4, "sha256": hashlib.sha256(data).hexdigest()}

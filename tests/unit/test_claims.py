@@ -30,13 +30,17 @@ def noted(*claims: dict | bytes, version: int = VERSION) -> SimpleNamespace:
 
 def test_what_is_emitted_is_read_again():
     program = chain(region="SRAM1")
-    fields = claim_of(program, arrays_of(program), "0123456789ab", "ba9876543210")
+    fields = claim_of(program, ["toy_run"], arrays_of(program), "0123456789ab", "ba9876543210")
     (claim,) = read_claims(noted(fields))
     assert (claim.interface, claim.code, claim.cpu, claim.is_contradicted) == ("0123456789ab", "ba9876543210", "", False)
     assert claim.weights == ("toy_first_weights", "toy_first_bias") and claim.weights_bytes == 30
     assert claim.constants[1] == ClaimedConstant("toy_first_bias", 24, 4, fields["weights"][1]["sha256"])
     assert claim.buffers == ("toy_arena",) and claim.arenas[0].region == "SRAM1" and claim.functions == ("toy_run",)
-    assert (claim.peak_bytes, claim.arena_bytes, claim.state_bytes) == (38, 30, 0)
+    assert (claim.peak_bytes, claim.arena_bytes, claim.state) == (38, 30, None)
+
+
+def state(**changes) -> dict:
+    return {"symbol": "kws_state", "size_bytes": 3, "alignment": 1, "region": None, "memory": None} | changes
 
 
 WRONG = {
@@ -47,8 +51,7 @@ WRONG = {
     "code": ["0123456789a", 12],
     "arena_bytes": [-1, 2**32 + 1, 512.0, True, "512", None, 511],
     "peak_bytes": [-1, 1e400, float("nan")],
-    "state_bytes": [None, -1],
-    "state_symbol": ["", "a-b", 3, "kws_arena", "kws_fc_weights"],
+    "state": [5, {}, *(state(symbol=symbol) for symbol in ("", "a-b", 3, "kws_arena", "kws_fc_weights")), state(size_bytes=-1)],
     "weights_bytes": [63, 65, None],
     "weights": [{}, "kws", None, [5], [{}], [constant(), constant()], [{**constant(), "sha256": "ab"}]]
     + [[{**constant(), "size_bytes": size}] for size in (-1, "64", None)]
@@ -76,7 +79,7 @@ def test_the_refusal_names_field_and_value():
     for changes, words in (
         ({"arena_bytes": 511}, "the parts of its arena are not the whole"),
         ({"weights_bytes": 63}, "its arrays of weights are not the whole"),
-        ({"state_symbol": "kws_arena"}, "it names an array twice"),
+        ({"state": state(symbol="kws_arena")}, "it names an array twice"),
         ({"weights": 5}, "weights is 5"),
         ({"weights": [{**constant(), "alignment": 3}]}, "alignment is 3"),
     ):
@@ -91,7 +94,7 @@ def test_limits_of_a_claim_belong_to_it():
         assert (read.arena_bytes, read.arenas[0].memory) == (size, (0, size))
     assert claim_from({**CLAIM, "arenas": [], "arena_bytes": 7}).arena_bytes == 7
     assert claim_from({**CLAIM, "model": "x" * 128, "cpu": "c" * 64}).cpu == "c" * 64
-    assert claim_from({**CLAIM, "state_symbol": "kws_state", "state_bytes": 3}).buffers == ("kws_arena", "kws_state")
+    assert claim_from({**CLAIM, "state": state()}).buffers == ("kws_arena", "kws_state")
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"5", b"{", b"[" * 20_000, b"\xff\xfe", b'{"model": 1e999}', b"9" * 5_000])
@@ -109,9 +112,9 @@ def test_a_note_that_is_cut_off_is_damaged_and_none_of_another_version():
     padded = SimpleNamespace(**{**vars(image), "notes": (image.notes[0] + b"\0\0\1",)})
     assert read_claims(padded) == read_claims(image)
     with pytest.raises(AidgeError, match="an older version of aidge-build"):
-        read_claims(noted(b"", version=2))
-    for version in (2, 4, 65_535):
-        with pytest.raises(AidgeError, match=f"its claim has version {version}, this one reads 3"):
+        read_claims(noted(b"", version=3))
+    for version in (3, 5, 65_535):
+        with pytest.raises(AidgeError, match=f"its claim has version {version}, this one reads 4"):
             read_claims(noted(CLAIM, version=version))
 
 

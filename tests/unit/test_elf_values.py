@@ -32,7 +32,7 @@ def test_the_parts_of_an_arena_are_the_symbols_that_begin_and_end_as_theirs():
     (claim,) = read_claims(SimpleNamespace(notes=(), symbols=symbols, path="app.elf"))
     assert claim.arenas == (ClaimedArena("kws_arena_SRAM1", 100), ClaimedArena("kws_arena_DTCM", 28))
     assert claim.arena_bytes == 128 and not claim.from_note
-    assert (claim.state_bytes, claim.weights_bytes, claim.peak_bytes, claim.is_contradicted) == (0, 0, 0, False)
+    assert (claim.state, claim.weights_bytes, claim.peak_bytes, claim.is_contradicted) == (None, 0, 0, False)
 
 
 def note(name: bytes, text: bytes, kind: int = 1) -> bytes:

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""States in the graph, in the plan and in the header; what cannot be one is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aidge_build.boards import load_board
+from aidge_build.compile import build_program
+from aidge_build.emit import emit
+from aidge_build.errors import AidgeError
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.operators import builtin_operators
+from aidge_build.program import Options, Program
+from aidge_build.reference.sequence import run_in_order
+from tests.compiled import request_of
+from tests.refusals import own_words
+from tests.stateful import MODELS, Stateful, random_stateful, text_of, wide
+
+
+def program_of(stateful: Stateful, **options) -> Program:
+    request = request_of(stateful.file(), "net.onnx", load_board("host"))
+    return build_program(replace(request, state=stateful.pairs, options=Options(**options)))
+
+
+def stores(program: Program) -> list[str]:
+    """The layers that copy next values into the state."""
+    return [layer.node.name for layer in program.layers if layer.node.name.endswith("_store")]
+
+
+def test_a_state_is_no_input_and_no_output_of_the_header():
+    header = emit(program_of(MODELS["a delay line of three"])).files["net.h"].decode()
+    assert "int net_run(const float *input, float *output);" in header and "void net_reset(void);" in header
+    assert "#define NET_STATE_BYTES 52" in header  # three of 16 bytes, and the word that says that the initial values are there
+
+
+def test_a_model_without_state_has_no_word_of_it():
+    plain = Stateful("y = Neg(x)", wide("x"), wide("y"), {})
+    texts = b"".join(emit(program_of(plain)).files.values()).decode().lower()
+    assert "net_state" not in texts and "reset" not in texts and "<string.h>" not in texts
+
+
+@pytest.mark.parametrize(
+    "name, copies",
+    [
+        ("a running sum in place", []),
+        ("the old value is read behind the new one", ["n_store"]),
+        ("the next value is an output, too", ["n_store"]),
+        ("a window that slides", []),
+    ],
+)
+def test_a_next_value_is_computed_where_it_stays_if_every_reader_of_the_old_one_comes_before(name, copies):
+    assert stores(program_of(MODELS[name])) == copies
+
+
+def test_states_count_neither_in_the_arena_nor_in_the_peak():
+    program = program_of(MODELS["a running sum in place"])
+    assert program.states.size_bytes == 16 and program.io_bytes == 32
+    assert (program.arena.peak_bytes, program.peak.peak_bytes) == (0, 16)
+    assert emit(program).manifest["states"] == [{"input": "s", "output": "n", "offset_bytes": 0, "size_bytes": 16}]
+
+
+def test_constants_hold_the_initial_values_only_where_they_are_not_zeros():
+    assert program_of(MODELS["a running sum in place"]).states.needs_start is False
+    program = program_of(MODELS["a delay line of three"])
+    assert program.initial_state_bytes().view(numpy.float32).tolist() == [0] * 4 + [1, -2, 3.5, 0] + [0] * 4
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**6), st.sampled_from(["caller", "arena"]))
+def test_the_plan_of_any_graph_with_states_passes_the_independent_replay(seed, io):
+    stateful = random_stateful(seed)
+    program = program_of(stateful, io=io)
+    written = [layer.outputs[0].name for layer in program.layers]
+    for name in stores(program):  # nothing is computed behind the first copy
+        assert all(
+            other.endswith("_store") for other in [layer.node.name for layer in program.layers][written.index(name[:-6]) :]
+        )
+
+
+def test_numpy_carries_the_state_from_one_inference_to_the_next():
+    stateful = MODELS["a delay line of three"]
+    view, _ = import_onnx(stateful.file(), "net.onnx", builtin_operators(), {}, {}, stateful.pairs)
+    given_values = numpy.arange(20, dtype=numpy.float32).reshape(5, 1, 4)
+    found = run_in_order(view, {"x": given_values})["y"]
+    assert found[:, 0].tolist() == [[0] * 4, [1, -2, 3.5, 0], [0] * 4, *given_values[:2, 0].tolist()]
+
+
+REFUSED = {
+    "no such output": ({"m": "s"}, "--state: the model has no output 'm'. Tried: y; n."),
+    "no such input": ({"n": "state"}, "--state: the model has no input 'state'"),
+    "twice": ({"n": "s", "y": "s"}, "--state y=s: 's' belongs to two states"),
+    "of another size": (
+        {"y": "s"},
+        "--state y=s: output 'y' is float32[1, 2], input 's' is float32[1, 4]: a state keeps its dims",
+    ),
+    "all": ({"n": "s", "y": "x"}, "--state y=x: every output is a state: an inference would hand nothing out"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_can_be_no_state_is_refused_in_one_line(name):
+    pairs, words = REFUSED[name]
+    narrow = "" if name == "all" else "y = Slice(z, zero, two, one)"
+    stateful = Stateful(
+        f"n = Add(s, x) {'y' if name == 'all' else 'z'} = Neg(s) {narrow}",
+        text_of("x", "s"),
+        f"{wide('y', 4 if name == 'all' else 2)}, {wide('n')}",
+        pairs,
+        constants={} if name == "all" else {"zero": numpy.array([0]), "one": numpy.array([1]), "two": numpy.array([2])},
+    )
+    with pytest.raises(AidgeError) as refused:
+        import_onnx(stateful.file(), "net.onnx", builtin_operators(), {}, {}, pairs)
+    assert words in own_words(refused.value)
+
+
+def test_bytes_that_would_be_read_with_another_scale_are_refused():
+    stateful = Stateful(
+        "r = DequantizeLinear(s, a, zero) v = Add(r, x) n = QuantizeLinear(v, b, zero) y = Neg(x)",
+        f"{wide('x')}, int8[1,4] s",
+        f"{wide('y')}, int8[1,4] n",
+        {"n": "s"},
+        constants={"a": numpy.float32(0.5), "b": numpy.float32(0.25), "zero": numpy.int8(0)},
+    )
+    with pytest.raises(AidgeError, match="written as int8.* scale 0.25 .*read as int8.* scale 0.5"):
+        program_of(stateful)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy
@@ -27,8 +27,24 @@ class Requantization(Protocol):
     def numbers(self) -> numpy.ndarray:
         """The factors as kernels get them: float32 [channels or 1], or int32 [channels or 1, 2]."""
 
+    @property
+    def slopes(self) -> numpy.ndarray:
+        """The real factors, nearly: float64 [channels or 1]."""
+
     def levels(self, sums: numpy.ndarray, axis: int, zero_point: int, low: int, high: int) -> numpy.ndarray:
-        """clamp(rounded(sum * factor) + zero_point, low, high) as int64; the channels of `sums` lie along `axis`."""
+        """clamp(rounded(sum * factor) + zero_point, low, high) as int64; the channels of `sums` lie along `axis`. It never falls
+        as a sum rises."""
+
+    def of(self, channels: numpy.ndarray) -> Requantization:
+        """With the factors of these channels, in this order."""
+
+    def replaced(self, channels: numpy.ndarray, factor: float) -> Requantization:
+        """With this factor, a power of two, where the mask `channels` is true."""
+
+
+def each_channel(requantization: Requantization, count: int) -> Requantization:
+    """With a factor for each of `count` channels."""
+    return requantization.of(numpy.arange(count) % len(requantization.numbers))
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +61,18 @@ class FloatFactors(Requantization):
     def numbers(self) -> numpy.ndarray:
         return self.factors
 
+    @property
+    def slopes(self) -> numpy.ndarray:
+        return self.factors.astype(numpy.float64)
+
     def levels(self, sums: numpy.ndarray, axis: int, zero_point: int, low: int, high: int) -> numpy.ndarray:
         return requantize(sums, _along(self.factors, sums.ndim, axis), zero_point, low, high)
+
+    def of(self, channels: numpy.ndarray) -> FloatFactors:
+        return FloatFactors(self.factors[channels])
+
+    def replaced(self, channels: numpy.ndarray, factor: float) -> FloatFactors:
+        return FloatFactors(numpy.where(channels, numpy.float32(factor), self.factors))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +93,21 @@ class FixedFactors(Requantization):
         multiplier, shift = self.factors.T
         return numpy.stack([multiplier, ONCE + 31 - shift if self.once else shift], axis=1).astype(numpy.int32)
 
+    @property
+    def slopes(self) -> numpy.ndarray:
+        multiplier, shift = self.factors.T
+        return multiplier * 2.0 ** (shift - 31)
+
     def levels(self, sums: numpy.ndarray, axis: int, zero_point: int, low: int, high: int) -> numpy.ndarray:
         multiplier, shift = (_along(column, sums.ndim, axis) for column in self.factors.T)
         rounded = scaled_once if self.once else scaled
         return numpy.clip(rounded(sums, multiplier, shift) + zero_point, low, high)
+
+    def of(self, channels: numpy.ndarray) -> FixedFactors:
+        return replace(self, factors=self.factors[channels])
+
+    def replaced(self, channels: numpy.ndarray, factor: float) -> FixedFactors:
+        return replace(self, factors=numpy.where(channels[:, None], fixed_multipliers([factor]), self.factors))
 
 
 def _along(values: numpy.ndarray, rank: int, axis: int) -> numpy.ndarray:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Requantization by one product of 64 bits and a start of 64 bits, used where it is proved equal to the float32 formula.
+"""Requantization by one product of 64 bits and a start of 64 bits, used where it is proved equal to the formula of the contract.
 
 y = sat8(((acc * m + start) >> 32) >> shift): one long multiply-accumulate whose sum begins with `start`. The line m moves by less
 than an accumulator step wherever `start` moves, so that for a given m the starts that give every step of the staircase
@@ -36,7 +36,7 @@ def line(stairs: Staircase, shift: int) -> Line:
     count = len(stairs.low)
     multipliers, starts = numpy.zeros(count, numpy.int64), numpy.zeros(count, numpy.int64)
     scale, in_int32 = 2.0 ** (32 + shift), _in_int32(stairs)
-    exact = numpy.asarray(stairs.multipliers, numpy.float32).astype(numpy.float64)
+    exact = stairs.slopes
     open_channels = numpy.flatnonzero(in_int32 & (exact * scale <= MOST_MULTIPLIER))
     for slopes, rounded in ((lambda: exact, numpy.rint), *((lambda: stairs.roomiest_slope, way) for way in _BESIDE)):
         if not len(open_channels):

@@ -75,7 +75,7 @@ def narrow_form(stairs: Staircase, clamp: tuple[int, int]) -> NarrowForm:
     starts = numpy.where(rises & (lowest == clamp[0]), _step(stairs, lowest + 1) - 1, low)
     ends = numpy.where(highest == clamp[1], numpy.where(rises, _step(stairs, highest), low), high)
     widths = ends - starts
-    slopes = stairs.multipliers.astype(numpy.float64)
+    slopes = stairs.slopes
     bits = next(
         (bits for bits in BITS if widths.max(initial=0) < 1 << (32 - bits) and slopes.max(initial=0) < 2.0 ** (7 - bits)), 0
     )

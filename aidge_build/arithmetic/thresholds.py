@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Requantization in two integer instructions, used where it is proved equal to the float32 formula.
+"""Requantization in two integer instructions, used where it is proved equal to the formula of the contract.
 
-y = clamp(rint(float32(float32(acc) * M)) + zero point) is a staircase in acc with at most 255 steps. A multiplier m (and an
-offset) whose straight line passes between the same neighbouring accumulators at every step gives the same y for every
-accumulator of the range: that is the whole proof, and the search for m is an intersection of intervals.
+y = clamp(rounded(acc * M) + zero point) is a staircase in acc with at most 255 steps, whatever the contract rounds. A
+multiplier m (and an offset) whose straight line passes between the same neighbouring accumulators at every step gives the same y
+for every accumulator of the range: that is the whole proof, and the search for m is an intersection of intervals.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy
 
-from aidge_build.arithmetic.requantize import requantize
+from aidge_build.arithmetic.contracts import Requantization
 
 LEVELS = numpy.arange(-127, 128, dtype=numpy.int64)  # the steps: y >= level
 MOST_MULTIPLIER = (1 << 31) - 1
@@ -33,7 +33,7 @@ class Staircase:
     steps: numpy.ndarray
     low: numpy.ndarray
     high: numpy.ndarray
-    multipliers: numpy.ndarray
+    slopes: numpy.ndarray  # float64
     zero_point: int
 
     @cached_property
@@ -48,7 +48,7 @@ class Staircase:
 
     @cached_property
     def roomiest_slope(self) -> numpy.ndarray:
-        """Per channel the slope in 0 .. 4 * multiplier of the line acc * slope + move that may be moved furthest; float64.
+        """Per channel the slope in 0 .. 4 * the real one of the line acc * slope + move that may be moved furthest; float64.
 
         At a slope, `move` must reach max(level - acc * slope) over the accumulators at steps, and stay below the least of those
         before them. The difference is concave and made of straight pieces: the next slope that is looked at is where the pieces
@@ -63,7 +63,7 @@ class Staircase:
             rise = at[rows, lowest] - before[rows, highest]
             return rise, (LEVELS[highest] - LEVELS[lowest]).astype(numpy.float64)
 
-        most = 4 * self.multipliers.astype(numpy.float64)
+        most = 4 * self.slopes
         (left_rise, left_room), (right_rise, right_room) = piece(numpy.zeros(len(at))), piece(most)
         slope = most
         for _ in range(MOST_CUTS):
@@ -83,13 +83,11 @@ class Staircase:
 
     def of(self, channels) -> Staircase:
         """Only these channels."""
-        return Staircase(
-            self.steps[channels], self.low[channels], self.high[channels], self.multipliers[channels], self.zero_point
-        )
+        return Staircase(self.steps[channels], self.low[channels], self.high[channels], self.slopes[channels], self.zero_point)
 
 
 def staircase(
-    multipliers: numpy.ndarray,
+    requantization: Requantization,
     zero_point: int,
     low: numpy.ndarray,
     high: numpy.ndarray,
@@ -98,15 +96,15 @@ def staircase(
 ) -> Staircase:
     """The steps of the exact formula for accumulators low..high of each channel, by bisection (the formula is monotone).
 
-    `fractions` [channels] are integers in 0..unit - 1, `unit` is a power of two: what is scaled is accumulator + fraction / unit.
+    `fractions` [channels] are integers in 0..unit - 1, `unit` is a power of two: what is scaled, by factors of each channel, is
+    unit * accumulator + fraction.
     """
-    factors = (numpy.asarray(multipliers, numpy.float32) / numpy.float32(unit))[:, None]
     added = numpy.broadcast_to(fractions, low.shape)[:, None]
 
     def reached(accumulators: numpy.ndarray) -> numpy.ndarray:
-        return requantize(accumulators * unit + added, factors, zero_point, -128, 127) >= LEVELS
+        return requantization.levels(accumulators * unit + added, 0, zero_point, -128, 127) >= LEVELS
 
-    return Staircase(first_reaching(reached, low, high, len(LEVELS)), low, high, multipliers, zero_point)
+    return Staircase(first_reaching(reached, low, high, len(LEVELS)), low, high, unit * requantization.slopes, zero_point)
 
 
 def first_reaching(
@@ -208,7 +206,7 @@ def high_form(stairs: Staircase, shift: int, scale: int = 256, added: int = 0) -
     count = len(stairs.low)
     found, offsets = numpy.zeros(count, numpy.int64), numpy.zeros(count, numpy.int64)
     with numpy.errstate(divide="ignore", over="ignore"):
-        exact = (stairs.zero_point + added + 0.5) / stairs.multipliers.astype(numpy.float64) * scale
+        exact = (stairs.zero_point + added + 0.5) / stairs.slopes * scale
     near = numpy.flatnonzero(numpy.abs(exact) < 1 << 31)
     part = stairs.of(near)
     offsets[near] = numpy.rint(exact[near]).astype(numpy.int64)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.arithmetic.contracts import Requantization, each_channel
 from aidge_build.arithmetic.ranges import require_int32
 from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.errors import AidgeError
@@ -17,22 +18,27 @@ from aidge_build.operators.linear import LinearQuantized
 
 @dataclass(frozen=True, eq=False)
 class LinearConstants:
-    """y = clamp(rint_half_even(float32(x * weights + bias) * multiplier) + zero_point, low, high), per output channel.
+    """y = clamp(rounded((x * weights + bias) * factor) + zero_point, low, high), per output channel.
 
     `weights` are [outputs, taps] as they were given. `bias` [outputs] holds -input_zero_point * sum of the weights already, so
     pads are taps that see input_zero_point; `plain_bias` [outputs] does not, for kernels that leave out pads. Both are int64.
-    `multipliers` is float32 [outputs], finite; int32 [outputs, 2] under the contract `double` (arithmetic/contracts.py).
+    `requantization` has finite factors of each output.
     """
 
     weights: numpy.ndarray
     plain_bias: numpy.ndarray
     bias: numpy.ndarray
-    multipliers: numpy.ndarray
+    requantization: Requantization
     per_channel: bool  # whether the multipliers come from one scale per channel
     input_zero_point: int
     zero_point: int
     low: int
     high: int
+
+    @property
+    def multipliers(self) -> numpy.ndarray:
+        """As kernels get them: float32 [outputs], or int32 [outputs, 2] under the contract `double` (arithmetic/contracts.py)."""
+        return self.requantization.numbers
 
     @property
     def clamps(self) -> bool:
@@ -66,7 +72,7 @@ def linear_constants(
         weights=rows,
         plain_bias=plain,
         bias=plain - zero_point * rows.astype(numpy.int64).sum(axis=1),
-        multipliers=numpy.ascontiguousarray(numpy.broadcast_to(factors, (len(rows), *factors.shape[1:]))),
+        requantization=each_channel(found, len(rows)),
         per_channel=len(factors) > 1,
         input_zero_point=zero_point,
         zero_point=result.zero_point,

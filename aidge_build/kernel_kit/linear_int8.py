@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy
 
-from aidge_build.arithmetic.requantize import requantize
+from aidge_build.arithmetic.contracts import Requantization
 from aidge_build.arithmetic.thresholds import HighForm, LowForm, Staircase, high_form, low_form, staircase
 from aidge_build.contract.node import KernelNode
 from aidge_build.graph.dtype import DType
@@ -28,12 +28,13 @@ CONSTANT_STEPS = 1024  # accumulator steps per output step in a channel that is 
 class Linear:
     """Per output channel: `rows` [channels, taps], `bias` with the input's zero point folded in, the range of the accumulator.
 
-    `fractions` are integers in 0..unit - 1: the bias is `bias` + fraction / unit of the unit of the sums.
+    `fractions` are integers in 0..unit - 1: the bias is `bias` + fraction / unit of the unit of the sums. What `requantization`
+    scales, with a factor for each channel, is `unit` times as large.
     """
 
     rows: numpy.ndarray
     bias: numpy.ndarray
-    factors: numpy.ndarray
+    requantization: Requantization
     low: numpy.ndarray
     high: numpy.ndarray
     zero_point: int  # of the output
@@ -41,6 +42,11 @@ class Linear:
     clamp: tuple[int, int]
     fractions: numpy.ndarray
     unit: int = 1  # a power of two
+
+    @property
+    def factors(self) -> numpy.ndarray:
+        """Of the sums, float32: the exact ones under the contract `onnx`, else near them."""
+        return self.requantization.slopes.astype(numpy.float32) * numpy.float32(self.unit)
 
     @property
     def is_clamped(self) -> bool:
@@ -58,7 +64,7 @@ class Linear:
 
     def _levels(self, accumulators: numpy.ndarray, clamp: tuple[int, int]) -> numpy.ndarray:
         sums = accumulators * self.unit + self.fractions
-        return requantize(sums, self.factors / numpy.float32(self.unit), self.zero_point, *clamp)
+        return self.requantization.levels(sums, 0, self.zero_point, *clamp)
 
     @property
     def free_of_clamp(self) -> numpy.ndarray:
@@ -72,7 +78,12 @@ class Linear:
 
     @cached_property
     def _staircase(self) -> Staircase:
-        return staircase(self.factors, self.zero_point, self.low, self.high, self.fractions, self.unit)
+        return staircase(self.requantization, self.zero_point, self.low, self.high, self.fractions, self.unit)
+
+    def of(self, channels: numpy.ndarray) -> Linear:
+        """These channels, in this order."""
+        fields = {field: getattr(self, field)[channels] for field in ("rows", "bias", "low", "high", "fractions")}
+        return replace(self, requantization=self.requantization.of(channels), **fields)
 
     def in_fine_units(self) -> Linear:
         """The same layer with weights that are `unit` times as large, and no fractions."""
@@ -80,7 +91,6 @@ class Linear:
         return replace(
             self,
             rows=self.rows * self.unit,
-            factors=self.factors / numpy.float32(self.unit),
             fractions=numpy.zeros_like(self.fractions),
             unit=1,
             **finer,
@@ -97,7 +107,7 @@ class LinearNode(KernelNode):
         low, high = (numbers.bias + ends.sum(axis=1) for ends in (numpy.minimum(*products), numpy.maximum(*products)))
         clamp, nothing = (numbers.low, numbers.high), numpy.zeros(len(rows), numpy.int64)
         points = numbers.zero_point, numbers.input_zero_point
-        found = Linear(rows, numbers.bias, numbers.multipliers, low, high, *points, clamp, nothing)
+        found = Linear(rows, numbers.bias, numbers.requantization, low, high, *points, clamp, nothing)
         return without_constants(_in_coarse_units(found) if self.inputs[1].dtype is DType.int16 else found)
 
 
@@ -109,7 +119,6 @@ def _in_coarse_units(linear: Linear) -> Linear:
     return replace(
         linear,
         rows=linear.rows // unit,
-        factors=linear.factors * numpy.float32(unit),
         fractions=linear.bias % unit,
         unit=unit,
         **coarser,
@@ -121,12 +130,11 @@ def without_constants(linear: Linear) -> Linear:
     lowest, highest = linear.levels(linear.low), linear.levels(linear.high)
     constant = lowest == highest
     bias = numpy.where(constant, (lowest - linear.zero_point) * CONSTANT_STEPS, linear.bias)
-    factors = numpy.where(constant, numpy.float32(1 / CONSTANT_STEPS), linear.factors).astype(numpy.float32)
     return replace(
         linear,
         rows=numpy.where(constant[:, None], 0, linear.rows),
         bias=bias,
-        factors=factors,
+        requantization=linear.requantization.replaced(constant, 1 / (CONSTANT_STEPS * linear.unit)),
         low=numpy.where(constant, bias, linear.low),
         high=numpy.where(constant, bias, linear.high),
         fractions=numpy.where(constant, 0, linear.fractions),

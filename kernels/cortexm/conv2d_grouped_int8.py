@@ -59,8 +59,7 @@ class Blocks:
         """The channels of all blocks, one behind the other."""
         outputs = self.plane.out_channels // self.together
         channels = (numpy.array(self.starts)[:, None] * outputs + numpy.arange(self.plane.out_channels)).ravel()
-        fields = ("rows", "bias", "factors", "low", "high", "fractions")
-        return replace(linear, **{field: getattr(linear, field)[channels] for field in fields})
+        return linear.of(channels)
 
     def linear(self, linear: Linear) -> Linear:
         """As `channels_of`, with the weights of whole blocks."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import numpy
 
+from aidge_build.arithmetic.contracts import FloatFactors
 from aidge_build.contract.call import Call, Constant, Output, Scratch
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
@@ -90,7 +91,7 @@ def _linear(view: NodeView, columns: int) -> Linear:
     return Linear(
         numpy.full((columns, 1), _STANDS_FOR_ANY, numpy.int64),
         each(0),
-        numpy.repeat(product_multiplier(view.inputs, output), columns),
+        FloatFactors(numpy.repeat(product_multiplier(view.inputs, output), columns)),
         each(low),
         each(high),
         output.quantization.zero_point,

@@ -181,7 +181,9 @@ def _streams(plan: GroupedPlan, numbers: LinearConstants, taps: numpy.ndarray) -
     streams = []
     for first in range(0, plan.geometry.outputs, count):
         part = slice(first, first + count)
-        of_group = replace(numbers, weights=numbers.weights[part], bias=numbers.bias[part], multipliers=numbers.multipliers[part])
+        of_group = replace(
+            numbers, weights=numbers.weights[part], bias=numbers.bias[part], requantization=numbers.requantization.of(part)
+        )
         windows = _spread(taps[part], plan.channels // taps.shape[2])
         streams.append(product_stream(form, windows.reshape(count, form.rows, form.taps, -1), of_group))
     return numpy.concatenate(streams)

@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 from aidge_build.arithmetic.affine import FIRST, SECOND, proved_affine
+from aidge_build.arithmetic.contracts import FloatFactors
 from aidge_build.arithmetic.fixed_point import exact_ratio, rescales
 from aidge_build.arithmetic.halfword_sums import BITS, HalfwordSum, halfword_sum
 from aidge_build.arithmetic.products import float_product
@@ -82,7 +83,7 @@ def lines() -> Iterator[str]:
         factors = numpy.exp(random.uniform(numpy.log(5e-4), numpy.log(2e-2), 12)).astype(numpy.float32)
         factors[:4] = 2.0**-7, 2.0**-9, 3 * 2.0**-10, 0.0
         low = -random.integers(10, 40_000, 12)
-        stairs = staircase(factors, point, low, low + random.integers(0, 40_000, 12))
+        stairs = staircase(FloatFactors(factors), point, low, low + random.integers(0, 40_000, 12))
         yield f"{seed}: steps {stairs.steps[:, ::37].tolist()} of {stairs.of([1, 4]).low.tolist()}"
         for shift in (2, 4):
             form, plain = low_form(stairs, shift), low_form(stairs, shift, is_tuned=False)
@@ -99,7 +100,7 @@ def lines() -> Iterator[str]:
 def moved_lines() -> Iterator[str]:
     """Channels whose line must be moved by a fraction of an accumulator step."""
     factors = numpy.linspace(0.003, 0.012, 24).astype(numpy.float32)
-    stairs = staircase(factors, -128, numpy.full(24, -60_000), numpy.full(24, 60_000))
+    stairs = staircase(FloatFactors(factors), -128, numpy.full(24, -60_000), numpy.full(24, 60_000))
     form = low_form(stairs, 4)
     yield f"low {form.multipliers.tolist()} {form.extras.tolist()} {form.constants.tolist()}"
     for added in (0, 128):

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.arithmetic.contracts import FloatFactors
 from aidge_build.arithmetic.lines import line
 from aidge_build.arithmetic.requantize import requantize
 from aidge_build.arithmetic.thresholds import staircase
@@ -27,7 +28,7 @@ def test_a_line_that_is_found_gives_every_level(shift, zero_point):
     multipliers = numpy.exp(random.uniform(numpy.log(2e-4), numpy.log(0.49), 60)).astype(numpy.float32)
     high = (random.uniform(1, 400, 60) / multipliers).astype(numpy.int64)
     low = -(random.uniform(0.2, 1.5, 60) * high).astype(numpy.int64)
-    found = line(staircase(multipliers, zero_point, low, high), shift)
+    found = line(staircase(FloatFactors(multipliers), zero_point, low, high), shift)
     proved = numpy.flatnonzero(found.multipliers)
     assert len(proved) > {0: 30, 4: 15, 8: 5}[shift]
     for channel in proved:
@@ -39,12 +40,12 @@ def test_a_line_that_is_found_gives_every_level(shift, zero_point):
 def test_slopes_that_fit_no_word_and_sums_beyond_int32_are_not_proved():
     multipliers = numpy.array([0.5, 3.0, 0.0371, 0.0371], numpy.float32)
     high = numpy.array([100, 100, 1 << 31, 100])
-    found = line(staircase(multipliers, 0, -high, high), 0)
+    found = line(staircase(FloatFactors(multipliers), 0, -high, high), 0)
     assert (found.multipliers > 0).tolist() == [False, False, False, True]
 
 
 def test_a_staircase_that_no_line_follows_is_not_proved():
-    wanted = staircase(numpy.array([0.1037], numpy.float32), 0, numpy.array([-500]), numpy.array([500]))
+    wanted = staircase(FloatFactors(numpy.array([0.1037], numpy.float32)), 0, numpy.array([-500]), numpy.array([500]))
     assert line(wanted, 0).multipliers[0] > 0
     wanted.steps[0, 140] += 4  # one level begins too late
     assert line(wanted, 0).multipliers[0] == 0

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
+from aidge_build.arithmetic.contracts import FloatFactors
 from aidge_build.arithmetic.requantize import requantize
 from aidge_build.kernel_kit.linear_int8 import ABOVE, HIGH_SHIFT, Linear, word_forms
 
@@ -18,7 +19,9 @@ def layer(seed: int, zero_point: int, clamp: tuple[int, int] = (-128, 127)) -> L
     low = -random.integers(10, 40_000, COUNT)
     nothing = numpy.zeros(COUNT, numpy.int64)
     rows = numpy.zeros((COUNT, 1), numpy.int64)
-    return Linear(rows, nothing, factors, low, low + random.integers(0, 80_000, COUNT), zero_point, 0, clamp, nothing)
+    return Linear(
+        rows, nothing, FloatFactors(factors), low, low + random.integers(0, 80_000, COUNT), zero_point, 0, clamp, nothing
+    )
 
 
 def halves(linear: Linear, channel: int, part, shift: int, scale: int) -> tuple[numpy.ndarray, numpy.ndarray]:
@@ -48,7 +51,7 @@ def wide_range(low: int, high: int) -> Linear:
     """Channels of these sums, a level for 72 to 83 of them."""
     one = numpy.ones(9, numpy.int64)
     factors = numpy.linspace(0.0121, 0.0139, 9).astype(numpy.float32)
-    return Linear(one[:, None], 0 * one, factors, low * one, high * one, 0, 0, (-128, 127), 0 * one)
+    return Linear(one[:, None], 0 * one, FloatFactors(factors), low * one, high * one, 0, 0, (-128, 127), 0 * one)
 
 
 @pytest.mark.parametrize("is_packed", [True, False])

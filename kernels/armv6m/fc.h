@@ -9,42 +9,92 @@
  * numbers: head (lowest - highest level of the output, highest level, bits of a multiplier's low part, 0; the three numbers of
  *   aidge_kit_load_levels), then of each output in the order of the weights what its sum begins with; width, constant and
  *   multiplier of the requantization, or AIDGE_ARMV6M_GENERAL, 0 and a float.
- * order: the output that each of them is; kinds: how many of the corrections it has, or AIDGE_ARMV6M_GENERAL_KIND.
+ * order: the output that each of them is; marks: which of them have how many of the corrections, or AIDGE_ARMV6M_GENERAL_KIND.
+ * outliers: which of them has at which tap how much more weight.
  *
- * Columns: of each pair of taps x(t) and x(t + 1) - 256 x(t), filled up to whole chunks; behind each chunk a word that turns a sum
- * for two outputs with weights + 128 into one with the weights, + 2^15 for both; behind all what does so for one output.
+ * Columns: of each pair of taps a and b (fc.py), filled up to whole chunks; behind all a word that turns a sum of one output with
+ * weights + 128 into one with the weights; behind it for each chunk one that does so for two outputs, + 2^15 for both.
  */
-enum { AIDGE_ARMV6M_FC_HEAD = 7 };
+enum { AIDGE_ARMV6M_FC_HEAD = 7, AIDGE_ARMV6M_FC_MOST_TAPS = 32, AIDGE_ARMV6M_FC_MARK = 2, AIDGE_ARMV6M_FC_OUTLIER = 3 };
 
-/* The assembly reads the first three: groups of four outputs, outputs alone, bytes of the columns but for the last word. */
+#define AIDGE_ARMV6M_FC_HALVES 0x80008000u
+
+/* A layer's own numbers: words in front of the sums, pairs of taps in the shortest chunks; groups of four outputs with chunks of so
+ * many pairs of taps. */
 typedef struct {
-    int32_t paired, single, column_bytes;
-    int32_t rows, features, outputs;
-    int32_t block_taps, pair_words, single_words; /* words of weights in a block */
+    int32_t rows, features, outputs, block_taps, column_words, units;
+    int32_t groups_2, groups_4, groups_8, groups_16, singles, outliers, marks;
 } aidge_armv6m_fc;
 
-/* The columns of a block of inputs, of which `left` and no more are there; `units` pairs of taps in a chunk. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t left, uint32_t *columns, int32_t units,
+/* What the assembly reads of a block of taps; it moves on `sums` and `weights`. */
+typedef struct {
+    const uint32_t *columns;
+    uint32_t *corrections;
+    const uint32_t *end; /* of the columns */
+    int32_t groups;
+    int32_t *sums;
+    const uint32_t *weights;
+} aidge_armv6m_fc_block;
+
+/* The columns of a block of inputs, of which `left` and no more are there, and the words of its shortest chunks. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_columns(const int8_t *input, int32_t left, aidge_armv6m_fc_block *block,
                                                    const aidge_armv6m_fc *shape)
 {
-    const uint32_t *const end = columns + shape->column_bytes / 4;
+    uint32_t *column = (uint32_t *)(uintptr_t)block->columns;
+    uint32_t *const end = column + shape->block_taps;
+    uint32_t *correction = end + 1;
+    const int32_t units = shape->units;
     uint32_t total = 0;
-    while (columns != end) {
+    int8_t last[AIDGE_ARMV6M_FC_MOST_TAPS];
+    block->end = end;
+    block->corrections = correction;
+    while (column != end) {
         uint32_t sum = 0;
         int32_t unit;
-        for (unit = units; unit > 0; unit--) {
-            const uint32_t even = left > 0 ? (uint32_t)(int32_t)input[0] : 0u;
-            const uint32_t odd = left > 1 ? (uint32_t)(int32_t)input[1] : 0u;
-            *columns++ = even;
-            *columns++ = odd - (even << 8);
-            sum += even + odd;
-            input += 2;
-            left -= 2;
+        if (left < 2 * units) {
+            memset(last, 0, sizeof last);
+            memcpy(last, input, left > 0 ? (uint32_t)left : 0u);
+            input = last;
         }
-        *columns++ = 0x80008000u - 0x00800080u * sum;
+        for (unit = units; unit > 0; unit--) {
+            const uint32_t even = (uint32_t)(int32_t)*input++;
+            const uint32_t odd = (uint32_t)(int32_t)*input++;
+            const uint32_t a = even - (odd << 8);
+            const uint32_t b = odd - (even << 8);
+            *column++ = a + (a << 16);
+            *column++ = b + (b << 16);
+            sum += even + odd;
+        }
+        *correction++ = AIDGE_ARMV6M_FC_HALVES - 0x00800080u * sum;
         total += sum;
+        left -= 2 * units;
     }
-    *columns = 0u - 128u * total;
+    *end = 0u - 128u * total;
+}
+
+/* Chunks of `units` pairs of taps out of `ratio` chunks each. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_join(aidge_armv6m_fc_block *block, int32_t units, int32_t ratio)
+{
+    const uint32_t *column;
+    const uint32_t *source = block->corrections;
+    uint32_t *target = block->corrections;
+    for (column = block->columns; column != block->end; column += 2 * units) {
+        uint32_t sum = *source++;
+        int32_t left;
+        for (left = ratio - 1; left > 0; left--) {
+            sum += *source++ - AIDGE_ARMV6M_FC_HALVES;
+        }
+        *target++ = sum;
+    }
+}
+
+/* Weights that are not with the others. */
+AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_add_outliers(const int8_t *input, int32_t *sums, const int16_t *outliers, int32_t count)
+{
+    for (; count > 0; count--) {
+        sums[outliers[0]] += input[outliers[1]] * outliers[2];
+        outliers += AIDGE_ARMV6M_FC_OUTLIER;
+    }
 }
 
 /* Outputs from their sums, one as any other; those without a narrow form get a level that means nothing. Here, outputs > 0. */
@@ -135,88 +185,83 @@ static void aidge_armv6m_fc_store(const int32_t *sums, int8_t *output, const int
 
 /* Outputs that `aidge_armv6m_fc_store` has not got right: those with corrections, and those by the general requantization. */
 AIDGE_ARMV6M_NOINLINE void aidge_armv6m_fc_correct(const int32_t *sums, int8_t *output, const int32_t *numbers,
-                                                   const uint16_t *order, const uint8_t *kinds, const int32_t *corrections,
-                                                   int32_t outputs)
+                                                   const uint16_t *order, const uint16_t *marks, const int32_t *corrections,
+                                                   int32_t count)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(numbers + 4);
-    numbers += AIDGE_ARMV6M_FC_HEAD;
-    for (; outputs > 0; outputs--) {
-        if (*kinds != 0) {
-            const int32_t sum = *sums + numbers[0];
-            int8_t *const target = output + *order;
-            int32_t left = *kinds;
-            if (left == AIDGE_ARMV6M_GENERAL_KIND) {
-                float multiplier;
-                memcpy(&multiplier, numbers + 3, sizeof multiplier);
-                *target = aidge_kit_requantize(sum, multiplier, levels);
-                left = 0;
-            }
-            for (; left > 0; left--) {
-                if (aidge_armv6m_is_corrected(sum, numbers[1], corrections) != 0) {
-                    *target = (int8_t)(*target + corrections[2]);
-                }
-                corrections += 3;
-            }
+    for (; count > 0; count--) {
+        const int32_t *const own = numbers + AIDGE_ARMV6M_FC_HEAD + 4 * (int32_t)marks[0];
+        const int32_t sum = sums[marks[0]] + own[0];
+        int8_t *const target = output + order[marks[0]];
+        int32_t left = marks[1];
+        if (left == AIDGE_ARMV6M_GENERAL_KIND) {
+            float multiplier;
+            memcpy(&multiplier, own + 3, sizeof multiplier);
+            *target = aidge_kit_requantize(sum, multiplier, levels);
+            left = 0;
         }
-        kinds++;
-        order++;
-        sums++;
-        numbers += 4;
+        for (; left > 0; left--) {
+            if (aidge_armv6m_is_corrected(sum, own[1], corrections) != 0) {
+                *target = (int8_t)(*target + corrections[2]);
+            }
+            corrections += 3;
+        }
+        marks += AIDGE_ARMV6M_FC_MARK;
     }
 }
 
 #if !AIDGE_ARMV6M_ASSEMBLY
 /* Groups of four outputs: the C version of the generated functions of this name. */
-static void aidge_armv6m_fc_pairs_of(const uint32_t *columns, const uint32_t *weights, int32_t *sums, const aidge_armv6m_fc *shape,
-                                     int32_t units)
+static void aidge_armv6m_fc_pairs_of(aidge_armv6m_fc_block *block, int32_t units)
 {
-    const uint32_t *const end = columns + shape->column_bytes / 4;
-    int32_t group, unit, pair;
-    for (group = 0; group < shape->paired; group++) {
-        const uint32_t *column = columns;
+    const uint32_t *weights = block->weights;
+    int32_t left, unit, pair;
+    for (left = block->groups; left > 0; left--) {
+        const uint32_t *column = block->columns;
+        const uint32_t *correction = block->corrections;
         uint32_t total[2] = {0, 0};
         uint32_t high[2] = {0, 0};
-        while (column != end) {
-            uint32_t sum[2] = {0, 0};
-            for (unit = 0; unit < units; unit++) {
+        while (column != block->end) {
+            uint32_t sum[2] = {*correction, *correction};
+            correction++;
+            for (unit = units; unit > 0; unit--) {
                 for (pair = 0; pair < 2; pair++) {
-                    sum[pair] += *weights * column[0] + ((*weights >> 8) & 0x00FF00FFu) * column[1];
-                    weights++;
+                    const uint32_t exchanged = ((*weights >> 8) & 0x00FF00FFu) + ((*weights & 0x00FF00FFu) << 8);
+                    sum[pair] += *weights++ * column[0] + exchanged * column[1];
                 }
                 column += 2;
             }
             for (pair = 0; pair < 2; pair++) {
-                total[pair] += sum[pair] + *column;
-                high[pair] += (sum[pair] + *column) >> 16;
+                total[pair] += sum[pair];
+                high[pair] += sum[pair] >> 16;
             }
-            column++;
         }
         for (pair = 0; pair < 2; pair++) {
-            *sums++ += (int32_t)(total[pair] - (high[pair] << 16));
-            *sums++ += (int32_t)high[pair];
+            *block->sums++ += (int32_t)(total[pair] - (high[pair] << 16));
+            *block->sums++ += (int32_t)high[pair];
         }
     }
+    block->weights = weights;
 }
 
 /* Outputs one by one. */
-static void aidge_armv6m_fc_singles_of(const uint32_t *columns, const uint32_t *weights, int32_t *sums,
-                                       const aidge_armv6m_fc *shape, int32_t units)
+static void aidge_armv6m_fc_singles_of(aidge_armv6m_fc_block *block)
 {
-    const uint32_t *const end = columns + shape->column_bytes / 4;
-    int32_t left, unit;
-    for (left = shape->single; left > 0; left--) {
-        const uint32_t *column = columns;
-        uint32_t sum = 0;
-        while (column != end) {
-            for (unit = 0; unit < units; unit += 2) {
-                const uint32_t low = *weights & 0xFFFFu;
-                sum += low * column[0] + (low >> 8) * column[1] + (*weights >> 16) * column[2] + (*weights >> 24) * column[3];
-                weights++;
-                column += 4;
-            }
-            column++;
+    const uint32_t *weights = block->weights;
+    int32_t left;
+    for (left = block->groups; left > 0; left--) {
+        const uint32_t *column = block->columns;
+        uint32_t sum = *block->end;
+        while (column != block->end) {
+            const uint32_t low = *weights & 0xFFFFu;
+            const uint32_t high = *weights >> 16;
+            sum += low * column[0] + ((low >> 8) + ((low & 0xFFu) << 8)) * column[1];
+            sum += high * column[2] + ((high >> 8) + ((high & 0xFFu) << 8)) * column[3];
+            weights++;
+            column += 4;
         }
-        *sums++ += (int32_t)(sum + *column);
+        *block->sums++ += (int32_t)sum;
     }
+    block->weights = weights;
 }
 #endif

@@ -2,13 +2,15 @@
 """Fully connected layers in assembly: a row of inputs, of which every weight is used once, straight from flash.
 
 Weights lie in flash as u = w + 128, so that bytes of a word never borrow from each other. Two outputs o, p together: a word
-F = u(o, t) + 2^8 u(o, t + 1) + 2^16 u(p, t) + 2^24 u(p, t + 1) has the odd taps in G = (F >> 8) & 0xFF00FF, and
+F = u(o, t) + 2^8 u(o, t + 1) + 2^16 u(p, t) + 2^24 u(p, t + 1), and R, which is F with the bytes of its halves exchanged (REV16),
+give modulo 2^32
 
-    F x(t) + G (x(t + 1) - 256 x(t)) = u(o, t) x(t) + u(o, t + 1) x(t + 1) + 2^16 (the same of p)
+    F a + R b = u(o, t) x(t) + u(o, t + 1) x(t + 1) + 2^16 (the same of p)     where a + 2^8 b = x(t) and 2^8 a + b = x(t + 1),
 
-modulo 2^32: columns hold x(t) and x(t + 1) - 256 x(t). At the end of a chunk of taps a word of the column takes away 128 times
-the sum of the chunk's inputs, for both outputs, and adds 2^15 to each, after which both are halfwords without sign, if the
-weights of the chunk are small enough. One output alone needs no chunks: its four taps are taken from the two halves of its words.
+which a = (1 + 2^16) (x(t) - 2^8 x(t + 1)) and b = (1 + 2^16) (x(t + 1) - 2^8 x(t)) solve, as (1 + 2^16) (1 - 2^16) is 1. At the
+end of a chunk of taps a word takes away 128 times the sum of the chunk's inputs, for both outputs, and adds 2^15 to each, after
+which both are halfwords without sign, if the weights of the chunk are small enough (`fc_layout`). An output alone needs no
+chunks: its taps come from the halves of its words, one after the other.
 """
 
 from __future__ import annotations
@@ -16,70 +18,87 @@ from __future__ import annotations
 from .assembly import Routine
 
 TOGETHER = 4  # outputs: two pairs
-PARAMETERS = "const uint32_t *columns, const uint32_t *weights, int32_t *sums, const aidge_armv6m_fc *shape"
-# On the stack.
-_COLUMNS, _COLUMN_END, _LEFT, _SUMS = 0, 4, 8, 12
-_FRAME_BYTES = 16
-# The struct of fc.h.
-_PAIRED, _SINGLE, _COLUMN_BYTES = 0, 4, 8
+PARAMETERS = "aidge_armv6m_fc_block *block"
+_NEAR_UNITS = 8  # in a chunk whose beginning a conditional branch still reaches
+_UNIT, _CHUNK, _GROUP = 12, 12, 40  # instructions of two taps of four outputs, and what they take once
+# On the stack: the fields of aidge_armv6m_fc_block but for the weights, and where these stand in it.
+_COLUMNS, _CORRECTIONS, _END, _LEFT, _SUMS, _WEIGHTS = range(0, 24, 4)
+_FRAME_BYTES = 24
 
 
-def costs(units: int) -> tuple[float, float]:
-    """Instructions per multiply-accumulate of outputs in pairs, and of one alone, for chunks of so many pairs of taps."""
-    return (14 * units + 12) / (8 * units), (7 * units + 4) / (2 * units)
+def pairs_cost(units: int) -> float:
+    """Instructions per multiply-accumulate of outputs in pairs, for chunks of so many pairs of taps."""
+    return (_UNIT * units + _CHUNK) / (2 * TOGETHER * units)
 
 
-def texts(units: int, has_pairs: bool, has_singles: bool, has_kinds: bool) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a layer."""
-    name = f"aidge_armv6m_fc_int8_n{units}{'_pairs' * has_pairs}{'_singles' * has_singles}{'_corrected' * has_kinds}"
-    functions, calls = [], []
-    for wanted, make in ((has_pairs, _pairs), (has_singles, _singles)):
-        if wanted:
-            function, text = make(units)
-            functions.append(text)
-            calls.append(function)
-    lines = []
-    if has_pairs:
-        lines.append(f"            {calls[0]}(columns, block, sums, shape);")
-        lines.append("            block += shape->pair_words;")
+def singles_cost() -> float:
+    """The same of an output alone."""
+    return 3.75
+
+
+def text_bytes(units: int) -> int:
+    """Of outputs in pairs."""
+    return 2 * (_UNIT * units + _CHUNK + 2 * _GROUP)
+
+
+def texts(units: tuple[int, ...], turn_units: int, has_singles: bool, others: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of a layer with chunks of so many pairs of taps, rising; `others`: "outliers", "marks", if it has them."""
+    variant = [f"n{each}" for each in units] + [f"singles{turn_units}"] * has_singles + list(others)
+    name = "_".join(["aidge_armv6m_fc_int8", *variant])
+    functions, lines = [], []
+    for place, each in enumerate(units):
+        function, text = _pairs(each)
+        functions.append(text)
+        if place:
+            lines.append(f"aidge_armv6m_fc_join(&block, {each}, {each // units[place - 1]});")
+        lines += [f"block.groups = shape->groups_{each};", f"{function}(&block);"]
     if has_singles:
-        lines.append(f"            {calls[-1]}(columns, block, sums + 4 * shape->paired, shape);")
-        lines.append("            block += shape->single_words;")
-    body = "\n".join(lines)
-    correct = "        aidge_armv6m_fc_correct(sums, output, numbers, order, kinds, corrections, shape->outputs);\n" * has_kinds
-    given = "const uint8_t *kinds, const int32_t *corrections, " * has_kinds
+        function, text = _singles(turn_units)
+        functions.append(text)
+        lines += ["block.groups = shape->singles;", f"{function}(&block);"]
+    body = "\n".join(f"            {line}" for line in lines)
+    given = "".join(f"{parameters}, " for kind, (parameters, _) in _OTHERS.items() if kind in others)
+    behind = {kind: f"        {call}\n" if kind in others else "" for kind, (_, call) in _OTHERS.items()}
     layer = f"""/* Rows of inputs, in blocks of taps. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *weights, const int32_t *numbers, const uint16_t *order,
                    {given}void *scratch, const aidge_armv6m_fc *shape)
 {{
     uint32_t *const columns = (uint32_t *)scratch;
-    int32_t *const sums = (int32_t *)columns + shape->column_bytes / 4 + 1;
+    int32_t *const sums = (int32_t *)columns + shape->column_words;
     int32_t row, first;
     for (row = shape->rows; row > 0; row--) {{
-        const uint32_t *block = (const uint32_t *)weights;
+        aidge_armv6m_fc_block block = {{columns, 0, 0, 0, 0, (const uint32_t *)weights}};
         memset(sums, 0, (uint32_t)shape->outputs * sizeof *sums);
         for (first = 0; first < shape->features; first += shape->block_taps) {{
-            aidge_armv6m_fc_columns(input + first, shape->features - first, columns, {units}, shape);
+            aidge_armv6m_fc_columns(input + first, shape->features - first, &block, shape);
+            block.sums = sums;
 {body}
         }}
-        aidge_armv6m_fc_store(sums, output, numbers, order, shape->outputs);
-{correct}        input += shape->features;
+{behind["outliers"]}        aidge_armv6m_fc_store(sums, output, numbers, order, shape->outputs);
+{behind["marks"]}        input += shape->features;
         output += shape->outputs;
     }}
 }}"""
     return name, (*functions, layer)
 
 
-def _begin(code: Routine, left: int) -> None:
+_OTHERS = {  # parameters and call
+    "outliers": ("const int16_t *outliers", "aidge_armv6m_fc_add_outliers(input, sums, outliers, shape->outliers);"),
+    "marks": (
+        "const uint16_t *marks, const int32_t *corrections",
+        "aidge_armv6m_fc_correct(sums, output, numbers, order, marks, corrections, shape->marks);",
+    ),
+}
+
+
+def _begin(code: Routine) -> None:
     code.push_all()
     code(f"sub sp, #{_FRAME_BYTES}")
-    code(f"str r0, [sp, #{_COLUMNS}]")
-    code(f"ldr r4, [r3, #{_COLUMN_BYTES}]")
-    code("adds r4, r4, r0")
-    code(f"str r4, [sp, #{_COLUMN_END}]")
-    code(f"ldr r4, [r3, #{left}]")
-    code(f"str r4, [sp, #{_LEFT}]")
-    code(f"str r2, [sp, #{_SUMS}]")
+    code("mov r7, sp")
+    code("ldm r0!, {r1-r5}", "columns, corrections, end, groups, sums")
+    code("stm r7!, {r1-r5}")
+    code(f"str r0, [sp, #{_WEIGHTS}]")
+    code("ldr r1, [r0]", "weights")
 
 
 def _end(code: Routine) -> None:
@@ -90,28 +109,23 @@ def _end(code: Routine) -> None:
     code("beq 9f")
     code("b 1b")
     code.label(9)
+    code(f"ldr r0, [sp, #{_WEIGHTS}]")
+    code("str r1, [r0]")
+    code("subs r0, r0, #4")
+    code(f"ldr r1, [sp, #{_SUMS}]")
+    code("str r1, [r0]")
     code(f"add sp, #{_FRAME_BYTES}")
     code.pop_all()
-
-
-def _next_chunk(code: Routine, spare: str) -> None:
-    code(f"ldr {spare}, [sp, #{_COLUMN_END}]")
-    code(f"cmp r0, {spare}")
-    code("beq 3f")
-    code("b 2b")
-    code.label(3)
 
 
 def _pairs(units: int) -> tuple[str, str]:
     """Four outputs at a time: words of sums of a chunk in r8 and r9, of all in r10 and r11, their high halves in r12 and lr."""
     name = f"aidge_armv6m_fc_int8_pairs_n{units}"
     code = Routine()
-    _begin(code, _PAIRED)
-    code("movs r2, #255")
-    code("lsls r3, r2, #16")
-    code("orrs r2, r3", "the bytes of even taps")
+    _begin(code)
     code.label(1, "four outputs")
     code(f"ldr r0, [sp, #{_COLUMNS}]")
+    code(f"ldr r2, [sp, #{_CORRECTIONS}]")
     code("movs r3, #0")
     for register in ("r10", "r11", "r12", "lr"):
         code(f"mov {register}, r3")
@@ -120,67 +134,71 @@ def _pairs(units: int) -> tuple[str, str]:
         code("ldm r0!, {r5, r6}", "two taps")
         code("ldm r1!, {r3, r4}", "their weights of two pairs of outputs")
         for weights, total in (("r3", "r8"), ("r4", "r9")):
-            code(f"lsrs r7, {weights}, #8")
-            code("ands r7, r2")
+            code(f"rev16 r7, {weights}")
             code(f"muls {weights}, r5")
             code("muls r7, r6")
             code(f"adds {weights}, {weights}, r7")
             if unit + 1 == units:
-                if unit:
-                    code(f"add {weights}, {total}")
+                code(f"add {weights}, {total}")
             else:
                 code(f"add {total}, {weights}" if unit else f"mov {total}, {weights}")
-    code("ldm r0!, {r5}", "what the chunk takes away")
+    code("ldm r2!, {r5}", "what the chunk takes away")
     for weights, total, high in (("r3", "r10", "r12"), ("r4", "r11", "lr")):
         code(f"adds {weights}, {weights}, r5")
         code(f"add {total}, {weights}")
         code(f"lsrs {weights}, {weights}, #16")
         code(f"add {high}, {weights}")
-    _next_chunk(code, "r5")
+    code(f"ldr r5, [sp, #{_END}]")
+    code("cmp r0, r5")
+    if units <= _NEAR_UNITS:
+        code("bne 2b")
+    else:
+        code("beq 3f")
+        code("b 2b")
+        code.label(3)
+    code(f"ldr r7, [sp, #{_SUMS}]")
     for pair, (total, high) in enumerate((("r10", "r12"), ("r11", "lr"))):
         code(f"mov r4, {high}", f"of output {2 * pair + 1}")
         code("lsls r3, r4, #16")
         code(f"mov r5, {total}")
         code("subs r3, r5, r3", f"of output {2 * pair}")
-        code(f"ldr r7, [sp, #{_SUMS}]")
         code("ldr r5, [r7]")
         code("ldr r6, [r7, #4]")
         code("adds r3, r3, r5")
         code("adds r4, r4, r6")
         code("stm r7!, {r3, r4}")
-        code(f"str r7, [sp, #{_SUMS}]")
+    code(f"str r7, [sp, #{_SUMS}]")
     _end(code)
-    portable = f"aidge_armv6m_fc_pairs_of(columns, weights, sums, shape, {units});"
+    portable = f"aidge_armv6m_fc_pairs_of(block, {units});"
     return name, code.function(name, PARAMETERS, "Sums of four outputs at a time.", portable)
 
 
-def _singles(units: int) -> tuple[str, str]:
+def _singles(turn_units: int) -> tuple[str, str]:
     """One output at a time, its sum in r8."""
-    name = f"aidge_armv6m_fc_int8_singles_n{units}"
+    name = f"aidge_armv6m_fc_int8_singles_n{turn_units}"
     code = Routine()
-    _begin(code, _SINGLE)
+    _begin(code)
     code.label(1, "an output")
+    code(f"ldr r3, [sp, #{_END}]")
+    code("mov r9, r3")
     code(f"ldr r0, [sp, #{_COLUMNS}]")
     code("movs r3, #0")
     code("mov r8, r3")
-    code.label(2, f"{2 * units} taps")
-    for _ in range(units // 2):
+    code.label(2, f"{2 * turn_units} taps")
+    for _ in range(turn_units // 2):
         code("ldm r0!, {r4-r7}", "four taps")
         code("ldm r1!, {r2}", "their weights")
-        code("uxth r3, r2")
-        code("muls r4, r3")
-        code("lsrs r3, r3, #8")
-        code("muls r5, r3")
-        code("lsrs r3, r2, #16")
-        code("muls r6, r3")
-        code("lsrs r2, r2, #24")
-        code("muls r7, r2")
+        for place, half in enumerate(("uxth r3, r2", "lsrs r3, r2, #16")):
+            code(half)
+            code(f"muls r{4 + 2 * place}, r3")
+            code("rev16 r3, r3")
+            code(f"muls r{5 + 2 * place}, r3")
         code("adds r4, r4, r5")
         code("adds r6, r6, r7")
         code("adds r4, r4, r6")
         code("add r8, r4")
-    code("adds r0, #4", "what pairs take away")
-    _next_chunk(code, "r5")
+    code("cmp r0, r9")
+    code("bne 2b")
     code("mov r3, r8")
     code("ldr r4, [r0]", "what an output alone takes away")
     code("adds r3, r3, r4")
@@ -190,5 +208,4 @@ def _singles(units: int) -> tuple[str, str]:
     code("stm r7!, {r3}")
     code(f"str r7, [sp, #{_SUMS}]")
     _end(code)
-    portable = f"aidge_armv6m_fc_singles_of(columns, weights, sums, shape, {units});"
-    return name, code.function(name, PARAMETERS, "Sums of one output at a time.", portable)
+    return name, code.function(name, PARAMETERS, "Sums of one output at a time.", "aidge_armv6m_fc_singles_of(block);")

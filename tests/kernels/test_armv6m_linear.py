@@ -94,6 +94,34 @@ def fully_connected_cases():
             yield taken(test_cortexm_linear.case(operator, tensors, [random.int8(rows, features)], quantization=result))
 
 
+def crowded_cases():
+    """Weights of which chunks just hold their sums, or one less would; inputs that take these sums to their ends."""
+    for seed, (features, size) in enumerate([(128, 16), (96, 8), (64, 32), (32, 64), (640, 8), (70, 21), (64, 128)]):
+        random = Randomness(1000 + seed)
+        signs = numpy.where(random.numbers.random((14, features)) < 0.5, -1, 1)
+        signs[:4] = [[1], [-1], [1], [-1]]
+        more = random.numbers.random((14, features)) < [[1 / features], [0], [0.1], [0.5]] * 3 + [[0.9], [0]]
+        weights = numpy.clip(signs * (size + more), -128, 127).astype(numpy.int8)
+        highest = numpy.where(weights > 0, 127, -128)[random.numbers.permutation(14)[:5]]
+        rows = numpy.concatenate([highest, ~highest, random.int8(2, features)]).astype(numpy.int8)
+        data = random.data(*rows.shape)
+        tensors = [data, constant("w", weights, per_tensor(0.01, 0)), random.bias(14)]
+        result = random.quantization(0.05 * 0.01 * size * numpy.sqrt(features) * 8)
+        yield taken(test_cortexm_linear.case(FC(), tensors, [rows], quantization=result))
+
+
+def mixed_cases():
+    """Outputs whose weights differ so much in size that chunks of every length pay."""
+    random = Randomness(1100)
+    spreads = numpy.repeat([1.5, 7, 15, 33], 16)[:, None]
+    weights = numpy.clip(numpy.rint(random.numbers.normal(0, spreads, (64, 700))), -128, 127).astype(numpy.int8)
+    data = random.data(2, 700).with_(quantization=per_tensor(1.0, 3))
+    scales = tuple(2.0 ** -random.integer(5, 9) for _ in range(64))
+    tensors = [data, constant("w", weights, Quantization(scales, (0,) * 64, 0)), random.bias(64)]
+    made = test_cortexm_linear.case(FC(), tensors, [random.int8(2, 700)], quantization=per_tensor(1.0, -2))
+    yield from (taken(made, objective) for objective in ("balanced", "speed"))
+
+
 @functools.cache
 def candidates():
     """Cases that a kernel of the library may refuse."""
@@ -104,6 +132,8 @@ def candidates():
         *steep_cases(),
         *tie_cases(),
         *fully_connected_cases(),
+        *crowded_cases(),
+        *mixed_cases(),
     ]
 
 
@@ -122,9 +152,10 @@ def test_the_cases_reach_every_form():
     dense = {"single_u1", "single_u2", "single_corrected_u2", "chunked_u2", "chunked_corrected_u2", "sums_u2"}
     assert {f"dense_int8_{form}" for form in dense} <= forms
     assert {"depthwise_int8_3x3_d1_layer", "depthwise_int8_3x3_d1_layer_corrected", "depthwise_int8_2x2_d2_layer"} <= forms
-    pairs, singles = ({name for name in forms if f"_{kind}" in name} for kind in ("pairs", "singles"))
-    assert {f"fc_int8_n{units}" for units in (2, 4, 8, 16)} <= {"_".join(name.split("_")[:3]) for name in pairs}
-    assert pairs & singles and any("corrected" in name for name in pairs | singles)
+    parts = [set(name.split("_")) for name in forms if name.startswith("fc_")]
+    assert {"n2", "n4", "n8", "n16", "singles2", "singles4", "singles8", "outliers", "marks"} <= set().union(*parts)
+    assert any({"n2", "n4", "n8", "n16", "outliers", "marks"} <= each for each in parts)
+    assert any(not each & {"n2", "n4", "n8", "n16"} for each in parts) and any("singles" not in "".join(each) for each in parts)
 
 
 @needs_compiler

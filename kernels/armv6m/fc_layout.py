@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""Which outputs of a fully connected layer go together, after how many taps their sums are split, and what is kept apart.
+
+Two outputs share a word, so the sums of a chunk of taps must be halfwords for every input. Each output gets chunks of one of
+a few lengths, and the weights that are too large for their chunk are multiplied by themselves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy
+
+from .fc import TOGETHER, pairs_cost, singles_cost, text_bytes
+from .packing import filled
+
+UNITS = (2, 4, 8, 16)  # pairs of taps in a chunk, each twice as many as the one before
+MOST_BLOCK_TAPS = 512  # whose columns are in memory at once
+HALF = 1 << 15
+OUTLIER_COST = 12  # instructions of a weight that is multiplied by itself
+BYTE_COST = {"speed": 0.0, "balanced": 1.0, "size": 4.0}  # instructions that a byte of code must save
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """`order` is that of the outputs in flash: `groups` of four for each of `units`, rising, then single ones.
+
+    `outliers` [outputs, features] are weights that are kept apart; a block has `block_taps`, whole chunks of every length.
+    """
+
+    order: numpy.ndarray
+    units: tuple[int, ...]
+    groups: tuple[int, ...]
+    outliers: numpy.ndarray
+    blocks: int
+    block_taps: int
+
+    @property
+    def paired(self) -> int:
+        """Outputs that are in groups."""
+        return TOGETHER * sum(self.groups)
+
+    @property
+    def chunks(self) -> numpy.ndarray:
+        """Of each paired output, in their order, the chunks of all blocks."""
+        taps = self.blocks * self.block_taps
+        counts = numpy.array([taps // (2 * units) for units in self.units], numpy.int64)
+        return numpy.repeat(counts, [TOGETHER * groups for groups in self.groups])
+
+    @property
+    def shortest(self) -> int:
+        """Pairs of taps in the shortest chunks; without pairs of outputs in whatever is summed at once."""
+        pairs = self.block_taps // 2
+        return self.units[0] if self.units else next(units for units in range(UNITS[-1], 0, -1) if pairs % units == 0)
+
+    @property
+    def turn_units(self) -> int:
+        """Pairs of taps of a single output in a turn of its loop."""
+        return next(units for units in (8, 4, 2) if self.block_taps % (2 * units) == 0)
+
+
+def blocks_of(features: int, units: int) -> tuple[int, int]:
+    """Number and taps of blocks of whole chunks."""
+    blocks = -(-features // MOST_BLOCK_TAPS)
+    step = 2 * units
+    return blocks, -(-features // (blocks * step)) * step
+
+
+def too_large(rows: numpy.ndarray, units: int) -> numpy.ndarray:
+    """The largest weights of each chunk of rows [outputs, taps], so many that the sum of the others is a halfword."""
+    chunks = rows.reshape(-1, 2 * units)
+    lowest, highest = (choose(-128 * chunks, 127 * chunks) for choose in (numpy.minimum, numpy.maximum))
+    found = numpy.zeros(chunks.shape, bool)
+    crowded = numpy.flatnonzero((lowest.sum(axis=1) < -HALF) | (highest.sum(axis=1) >= HALF))
+    falling = numpy.argsort(-numpy.abs(chunks[crowded]), axis=1, kind="stable")
+    # What remains once the largest are gone, one after the other.
+    low, high = (
+        ends[crowded].sum(axis=1, keepdims=True) - numpy.take_along_axis(ends[crowded], falling, axis=1).cumsum(axis=1)
+        for ends in (lowest, highest)
+    )
+    count = 1 + ((low < -HALF) | (high >= HALF)).sum(axis=1, keepdims=True)
+    is_gone = numpy.zeros(falling.shape, bool)
+    numpy.put_along_axis(is_gone, falling, numpy.arange(2 * units) < count, axis=1)
+    found[crowded] = is_gone
+    return found.reshape(rows.shape)
+
+
+def layout(rows: numpy.ndarray, objective: str) -> Layout:
+    """The cheapest layout of weights [outputs, features]; instructions, and the text that it needs, which `objective` weighs."""
+    candidates = []
+    for last in range(len(UNITS)):
+        blocks, taps = blocks_of(rows.shape[1], UNITS[last])
+        whole = filled(rows, blocks * taps)
+        outliers = {units: too_large(whole, units) for units in UNITS[: last + 1]}
+        costs = {
+            units: whole.shape[1] * pairs_cost(units) + OUTLIER_COST * found.sum(axis=1) for units, found in outliers.items()
+        }
+        for others in range(last + 1):
+            for chosen in combinations(UNITS[:last], others):
+                units = (*chosen, UNITS[last])
+                order, groups = _groups(numpy.stack([costs[each] for each in units]))
+                candidates.append((_cost(order, groups, units, costs, taps * blocks, objective), order, groups, units, outliers))
+    _, order, groups, units, outliers = min(candidates, key=lambda entry: entry[0])
+    blocks, taps = blocks_of(rows.shape[1], units[-1])
+    apart = numpy.zeros_like(rows, dtype=bool)
+    for each, members in _members(order, groups, units):
+        apart[members] = outliers[each][members, : rows.shape[1]]
+    used = [place for place, count in enumerate(groups) if count]
+    return Layout(order, tuple(units[at] for at in used), tuple(groups[at] for at in used), apart, blocks, taps)
+
+
+def _groups(costs: numpy.ndarray) -> tuple[numpy.ndarray, tuple[int, ...]]:
+    """Order of the outputs and groups for each length of chunks, from costs [lengths, outputs]: what is left of a length goes to
+    the one before, what is left of all stays single."""
+    wanted = costs.argmin(axis=0)
+    order, groups = [], []
+    left = numpy.zeros(0, numpy.int64)
+    for place in reversed(range(len(costs))):
+        members = numpy.concatenate([left, numpy.flatnonzero(wanted == place)])
+        rest = len(members) % TOGETHER
+        left, taken = members[:rest], members[rest:]
+        groups.insert(0, len(taken) // TOGETHER)
+        order.insert(0, numpy.sort(taken))
+    return numpy.concatenate([*order, numpy.sort(left)]), tuple(groups)
+
+
+def _members(order: numpy.ndarray, groups: tuple[int, ...], units: tuple[int, ...]) -> list[tuple[int, numpy.ndarray]]:
+    ends = numpy.cumsum([TOGETHER * count for count in groups])
+    return list(zip(units, numpy.split(order, ends)))
+
+
+def _cost(order, groups, units, costs, taps: int, objective: str) -> float:
+    members = _members(order, groups, units)
+    single = len(order) - sum(len(found) for _, found in members)
+    instructions = sum(costs[each][found].sum() for each, found in members) + single * taps * singles_cost()
+    return instructions + BYTE_COST[objective] * sum(text_bytes(each) for each, found in members if len(found))

@@ -58,7 +58,7 @@ def fused_form(stairs: Staircase) -> FusedForm:
     count = len(stairs.low)
     form = FusedForm(
         numpy.zeros(count, numpy.int64),
-        numpy.asarray(stairs.multipliers, numpy.float32).copy(),
+        stairs.slopes.astype(numpy.float32),
         numpy.zeros(count, numpy.int64),
         numpy.zeros(count, bool),
     )

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy
 import pytest
 
+from aidge_build.arithmetic.contracts import FloatFactors
 from aidge_build.arithmetic.fused import CONSTANT_BITS, FusedForm, fused_form, integers_of
 from aidge_build.arithmetic.requantize import requantize
 from aidge_build.arithmetic.thresholds import staircase
@@ -16,7 +17,7 @@ from aidge_build.arithmetic.thresholds import staircase
 def forms(multipliers, zero_point: int, low, high):
     multipliers = numpy.array(multipliers, numpy.float32)
     low, high = (numpy.broadcast_to(end, multipliers.shape).astype(numpy.int64) for end in (low, high))
-    return fused_form(staircase(multipliers, zero_point, low, high)), low, high
+    return fused_form(staircase(FloatFactors(multipliers), zero_point, low, high)), low, high
 
 
 def floats_of(words: numpy.ndarray) -> numpy.ndarray:

@@ -78,7 +78,7 @@ class Graph:
         return self.outputs[-1]
 
     def node(self, kind: str, inputs: Sequence[int], outputs: Sequence[int], options_kind: int = 0, *options) -> None:
-        """`options` are (number of the field, type, value); a type in brackets is a vector."""
+        """`options` are (number of the field, type, value); a type in brackets is a vector, text a string."""
         self.nodes.append({"kind": kind, "inputs": inputs, "outputs": outputs, "options_kind": options_kind, "options": options})
 
 
@@ -185,13 +185,15 @@ class _Writer:
         made = [(number, kind, self._vector(kind, value)) for number, kind, value in fields]
         self.builder.StartObject(max((number for number, _, _ in made), default=0) + 1)
         for number, kind, value in made:
-            if kind == "offset" or kind.startswith("["):
+            if kind in ("offset", "text") or kind.startswith("["):
                 self.builder.PrependUOffsetTRelativeSlot(number, value, 0)
             else:
                 getattr(self.builder, f"Prepend{kind.capitalize()}Slot")(number, value, None)
         return self.builder.EndObject()
 
     def _vector(self, kind: str, value: Any) -> Any:
+        if kind == "text":
+            return self.builder.CreateString(value)
         if not kind.startswith("["):
             return value
         return self.builder.CreateNumpyVector(numpy.asarray(list(value), kind[1:-1]))

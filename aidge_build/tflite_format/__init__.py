@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """TensorFlow Lite files as plain values: the only room that imports the package flatbuffers."""
 
-from aidge_build.tflite_format.container import Field
+from aidge_build.tflite_format.container import Field, Table
 from aidge_build.tflite_format.model import (
     TfliteModel,
     TfliteOperator,
@@ -14,6 +14,7 @@ from aidge_build.tflite_format.reader import is_tflite, read_tflite
 
 __all__ = [
     "Field",
+    "Table",
     "TfliteModel",
     "TfliteOperator",
     "TfliteQuantization",

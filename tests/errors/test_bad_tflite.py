@@ -116,7 +116,7 @@ def test_a_computed_tensor_with_elements_of_a_constant_is_refused():
 def test_state_is_refused_by_name():
     graph = layer()
     graph.tensors[0]["is_variable"] = True
-    assert "tensor 't0' is a variable: state between calls" in refusal(graph)
+    assert "tensor 't0' is a variable, but the operator that has it keeps no state here" in refusal(graph)
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,24 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+
+import numpy
 
 from aidge_build.errors import HINTS, AidgeError, located
 from aidge_build.graph.tensor import Tensor
-from aidge_build.graph.view import GraphView, graph_view
+from aidge_build.graph.view import GraphView, State, graph_view
 from aidge_build.importers.folding import strange_numbers
 from aidge_build.importers.tflite.dilation import Spread, spread_convolutions
-from aidge_build.importers.tflite.draft import Draft
+from aidge_build.importers.tflite.draft import Draft, Result
 from aidge_build.importers.tflite.node import TfliteNode
-from aidge_build.importers.tflite.order import Order, Orders, file_order, stored_as_in_file
+from aidge_build.importers.tflite.order import Order, Orders, Wants, file_order, stored_as_in_file
 from aidge_build.importers.tflite.registry import pieces
 from aidge_build.importers.tflite.values import Value, refused_type, value_of
+from aidge_build.importers.tflite.variables import Remembered, without_variables
+from aidge_build.operators.base import Operator
+from aidge_build.operators.view import Identity, Transpose
 from aidge_build.tflite_format import TfliteModel, TfliteOperator, TfliteSignature, TfliteSubgraph, TfliteTensor, read_tflite
 
 MOST_REASONS = 20  # that one refusal lists
@@ -34,7 +39,8 @@ def import_tflite(data: bytes, name: str, signature: str = "", rounding: str = "
         model = read_tflite(data)
         chosen, notices = _chosen(model, signature)
         graph = model.subgraphs[chosen.subgraph if chosen else 0]
-        view = _Import(graph, chosen, name, rounding).graph()
+        graph, remembered = without_variables(model, graph)
+        view = _Import(graph, chosen, name, rounding, remembered).graph()
         return view, (*notices, *strange_numbers(view))
     except AidgeError as error:
         if error.hint == HINTS.get(error.code) and error.code in _OF_ONNX:
@@ -68,8 +74,17 @@ def _chosen(model: TfliteModel, key: str) -> tuple[TfliteSignature | None, tuple
 class _Import:
     """One import in progress: what is known about the tensors of the file, and the graph so far."""
 
-    def __init__(self, graph: TfliteSubgraph, signature: TfliteSignature | None, name: str, rounding: str):
+    def __init__(
+        self,
+        graph: TfliteSubgraph,
+        signature: TfliteSignature | None,
+        name: str,
+        rounding: str,
+        remembered: Sequence[Remembered] = (),
+    ):
         self._graph, self._signature, self._name, self._rounding = graph, signature, name, rounding
+        self._remembered = remembered
+        self._next: dict[int, tuple[str, Order]] = {}  # of variables that their operators renew: tensor and order of axes
         self._draft = Draft()
         self._values: dict[int, Value] = {}
         self._tensors: dict[int, Value] = {}
@@ -93,9 +108,50 @@ class _Import:
             value = replace(self._tensors[index], data=None)
             self._values[index] = value
             inputs.append(self._draft.add_tensor(self._port(value)))
+        variables = [index for index in sorted(touched) if self._graph.tensors[index].is_variable]
+        for index in variables:
+            self._values[index] = self._tensors[index]
+            inputs.append(self._draft.add_tensor(self._port(self._tensors[index])))
         self._add_nodes()
         outputs = [self._output(index) for index in self._graph.outputs]
-        return graph_view(self._name, self._draft.nodes, self._draft.tensors, inputs, outputs)
+        states = [self._assigned(one) for one in self._remembered]
+        states += [self._renewed(self._values[index]) for index in variables]
+        outputs += [state.written for state in states]
+        return graph_view(self._name, self._draft.nodes, self._draft.tensors, inputs, outputs, states)
+
+    def _assigned(self, one: Remembered) -> State:
+        """A variable that operators read and assign; it begins with what the file says, or with zeros."""
+        old, new = self._values[one.read], self._values.get(one.written)
+        if new is None:
+            raise AidgeError(f"nothing produces what is assigned to variable '{one.name}'", code="GRAPH")
+        if new.name not in self._draft.tensors:
+            self._draft.add_tensor(self._port(new).with_(data=new.data.transpose(new.order)))
+        first = None
+        if one.initial is not None:
+            given = value_of(one.initial, one.name, old.order)
+            if (given.dims, given.dtype) != (old.dims, old.dtype):
+                raise AidgeError(f"variable '{one.name}' is {old}, its first value is {given}", code="GRAPH")
+            first = given.data.transpose(old.order)
+        return self._state(old, new.name, new.order, first)
+
+    def _renewed(self, old: Value) -> State:
+        """A tensor that its operator overwrites with its next value (`TfliteNode.remember`); it begins with zeros."""
+        if old.index not in self._next:
+            raise AidgeError(
+                f"tensor '{old.name}' is a variable, but the operator that has it keeps no state here", code="OPERATOR"
+            )
+        return self._state(old, *self._next[old.index], None)
+
+    def _state(self, old: Value, new: str, order: Order, first: numpy.ndarray | None) -> State:
+        """The old value, which is an input of the graph, and an output of its own for the next one."""
+        read = self._draft.tensors[old.name]
+        view: Operator = Identity() if order == old.order else Transpose(tuple(order.index(axis) for axis in old.order))
+        name = self._draft.free_name(f"{old.name}_next")
+        self._draft.add_node(name, view, [new], [Result(name, read.dtype, read.quantization)], old.name)
+        self._draft.tensors[name] = self._draft.tensors[name].with_(format=read.format)
+        if first is None:
+            first = numpy.full(read.dims, 0 if read.quantization is None else read.quantization.zero_point, read.dtype.numpy)
+        return State(old.name, name, first)
 
     def _refuse_unsupported(self) -> None:
         """Every operator and element type that is not supported, in one refusal."""
@@ -125,8 +181,6 @@ class _Import:
         computed = tensor.raw is None or tensor.index in self._produced or tensor.index in self._graph.inputs
         if tensor.raw is not None and (tensor.index in self._produced or tensor.index in self._graph.inputs):
             return f"tensor '{tensor.name}' is computed, and has the elements of a constant"
-        if tensor.is_variable:
-            return f"tensor '{tensor.name}' is a variable: state between calls"
         return refused_type(tensor, computed)
 
     def _refuse_two_names(self) -> None:
@@ -162,6 +216,8 @@ class _Import:
         for operator in self._operators:
             computed = [index for index in _touched(operator) if self._is_computed(index)]
             orders.add(pieces()[operator.type].wants, computed)
+        for one in self._remembered:
+            orders.add(Wants.SAME, [one.read, one.written])
         return orders.solved()
 
     def _in_file(self, index: int) -> Value:
@@ -179,7 +235,7 @@ class _Import:
                 for index in operator.outputs:
                     self._values[index] = replace(self._tensors[index], data=None)
                 spread = self._spreads.get(operator.index)
-                TfliteNode(operator, pieces()[operator.type], self._values, self._draft, spread, self._rounding).add()
+                TfliteNode(operator, pieces()[operator.type], self._values, self._draft, spread, self._rounding, self._next).add()
                 for index in operator.outputs:
                     self._check_output(self._values[index])
 

@@ -43,10 +43,12 @@ class TfliteNode:
         draft: Draft,
         spread: Spread | None = None,
         rounding: str = "onnx",
+        remembered: dict[int, tuple[str, Order]] | None = None,
     ):
         self.operator, self.spread = operator, spread
         self.name = operator.name
         self._piece, self._values, self._draft, self._rounding = piece, values, draft, rounding
+        self._remembered = {} if remembered is None else remembered
 
     def add(self) -> None:
         """Add what it means to the graph."""
@@ -278,6 +280,13 @@ class TfliteNode:
         quantization = _moved(value.quantization, self._wanted(value, order))
         quantize = QuantizeLinear(dtype=value.dtype, **_axis_of(quantization))
         self.write(quantize, [real, *self._parameters(value.name, quantization, value.dtype)], order)
+
+    def remember(self, index: int, name: str, order: Order) -> None:
+        """Input `index` is a variable of this node: what `read` gives is its old value; the tensor `name`, with its axes in this
+        order, is the value that the next inference reads. It begins with zeros."""
+        value = self.input(index)
+        require(value.index not in self._remembered, f"'{value.name}' has two next values")
+        self._remembered[value.index] = name, order
 
     def write_constant(self, values: numpy.ndarray) -> None:
         """An output that is known here, in the order of the file."""

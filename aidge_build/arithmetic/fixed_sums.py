@@ -44,6 +44,14 @@ def fixed_mean(input_scale: float, output_scale: float, count: int) -> tuple[int
     return (multiplier << more) // count, shift - more
 
 
+def count_reciprocal(count: int) -> int:
+    """m so that (n * m) >> 32 = n // count for all n up to the largest |sum| of so many int8 values and half the count; 0 where
+    int32 holds none. m * count is less than `count` above 2^32, which n times must stay below 2^32, too."""
+    reciprocal = -(-(1 << 32) // count)
+    largest = 128 * count + count // 2
+    return reciprocal if count > 2 and largest * (reciprocal * count - (1 << 32)) < 1 << 32 else 0
+
+
 def rounded_quotients(sums: numpy.ndarray, counts: numpy.ndarray | int) -> numpy.ndarray:
     """sum / count, rounded to nearest, ties away from zero; int64."""
     sums, counts = numpy.asarray(sums, numpy.int64), numpy.asarray(counts, numpy.int64)

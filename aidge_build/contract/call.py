@@ -59,14 +59,16 @@ class Struct:
 Argument = Input | Output | Scratch | Constant | Literal | Struct
 
 
-def computed(block: str, proved: int | None = None, units: int = 1, unit: str = "group") -> dict[str, str]:
+def computed(
+    block: str, proved: int | None = None, units: int = 1, unit: str = "group", otherwise: str = "float"
+) -> dict[str, str]:
     """`Call.facts` of a kernel: what it computes together ("2 pixels x 4 channels"), and in how many of its `units` (groups
-    of channels, say) a requantization is proved in integers; the others are requantized in float. None: it has no such epilogue.
+    of channels, say) a requantization is proved in integers; the others are `otherwise`. None: it has no such epilogue.
     """
     facts = {"block": block}
     if proved is not None:
-        some = f"integer in {proved} of {units} {unit}s, float in the others"
-        facts["epilogue"] = "integer" if proved == units else some if proved else "float"
+        some = f"integer in {proved} of {units} {unit}s, {otherwise} in the others"
+        facts["epilogue"] = "integer" if proved == units else some if proved else otherwise
     return facts
 
 

@@ -10,14 +10,25 @@ from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.contract.call import Argument, Constant, Output, Struct
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.broadcast import broadcast, operand
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.kernel_kit.elementwise import ElementWise
+from aidge_build.operators.base import Operator
 from aidge_build.reference.evaluate import evaluate
 
 BINARY_INT8 = ImplSpec(
     inputs=(IOSpec(DType.int8, SAME), IOSpec(DType.int8, SAME)), outputs=(IOSpec(DType.int8, SAME),), predicates=(ALL_QUANTIZED,)
 )
+
+
+def meaning_of_pairs(operator: Operator, *quantizations: Quantization) -> numpy.ndarray:
+    """The stored result of each pair of stored values in these quantizations, the last of which is the result's; int64
+    [256, 256]."""
+    values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
+    *inputs, output = (Tensor("", FIRST.shape, DType.int8, quantization=quantization) for quantization in quantizations)
+    return evaluate(operator, values, inputs, (output,))[0].astype(numpy.int64)
 
 
 class BinaryInt8(ElementWise):
@@ -44,9 +55,4 @@ class BinaryInt8(ElementWise):
 
     def meaning(self) -> numpy.ndarray:
         """The stored result for each pair of stored values, int64 [256, 256]."""
-        values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
-        dims = FIRST.shape
-        inputs, outputs = (
-            [tensor.with_(dims=dims, format=None, data=None) for tensor in side] for side in (self.inputs, self.outputs)
-        )
-        return evaluate(self.operator, values, inputs, outputs)[0].astype(numpy.int64)
+        return meaning_of_pairs(self.operator, *(tensor.quantization for tensor in (*self.inputs, *self.outputs)))

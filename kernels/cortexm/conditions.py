@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS
+from aidge_build.kernel_kit.linear_int8 import FIXED_FORM
 
 GROUP = 4  # output channels that are computed together
 FEATURES = frozenset({"dsp"})
@@ -59,10 +60,11 @@ QUADS_OF_CHANNELS = Predicate("a multiple of 4 input channels", _no_quads)
 
 
 def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
-    """int8 data, int8 or int16 weights, int32 bias; DSP."""
+    """int8 data, int8 or int16 weights, int32 bias; DSP. Under both contracts."""
     return ImplSpec(
         inputs=(IOSpec(DType.int8, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),
         features=FEATURES,
-        predicates=(CONSTANT_PARAMETERS, BYTES_OR_HALFWORDS, SYMMETRIC, ENOUGH_CHANNELS, *predicates),
+        predicates=(CONSTANT_PARAMETERS, BYTES_OR_HALFWORDS, SYMMETRIC, ENOUGH_CHANNELS, *predicates, FIXED_FORM),
+        rounding="any",
     )

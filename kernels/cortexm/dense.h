@@ -13,6 +13,9 @@
  * `form` -2: two words follow the float multipliers, so that streams of as many groups are as long as each other.
  * For a core without an FPU 4 factors (kit/near.h) stand before the multipliers of form 0, which are divided by nothing: `form`
  *   2 where all groups have it, -3 where the stream says the form, -4 where two words follow the integer form, too.
+ * Fixed-point factors (arithmetic/fixed_form.py) stand before the multipliers of form 0 as multiplier, constant and shift of each
+ *   channel, and are all that stands there: `form` 3 where all groups have it, -5 where the stream says the form, -6 where 6
+ *   words, or 4 behind levels as words of wide sums, follow the integer form, too. They give levels + 128.
  * Packed: each halfword is 256 * (weight of the odd channel) + weight of the even channel; the bias of an odd channel is
  *   256 * its own + offset + that of the even channel, so that the sum modulo 2^32 separates exactly.
  * Wide: a word per channel, a halfword per tap.
@@ -26,8 +29,8 @@
 enum { AIDGE_CORTEXM_HEAD_WORDS = 3 };
 
 /* What the C versions know of a stream: two weights in a halfword; fractions of the biases of even channels stand before the
- * multipliers of form 0; levels leave as words. */
-enum { AIDGE_CORTEXM_PACKED = 1, AIDGE_CORTEXM_FRACTIONS = 2, AIDGE_CORTEXM_WORDS = 4 };
+ * multipliers of form 0; levels leave as words; fixed-point factors round once. */
+enum { AIDGE_CORTEXM_PACKED = 1, AIDGE_CORTEXM_FRACTIONS = 2, AIDGE_CORTEXM_WORDS = 4, AIDGE_CORTEXM_ONCE = 8 };
 
 /* (a * b) >> 32. */
 AIDGE_CORTEXM_INLINE int32_t aidge_cortexm_high_product(int32_t a, int32_t b)
@@ -61,6 +64,16 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_rounded(int32_t sum, int32_t factor, c
     level = aidge_cortexm_clamp(level + aidge_cortexm_low((uint32_t)head[0]), aidge_cortexm_low((uint32_t)head[1]),
                                 aidge_cortexm_high((uint32_t)head[1]));
     return (int8_t)(level - 128);
+}
+
+/* The stored value of one sum by a fixed-point factor {multiplier, constant, shift}; head as above. */
+AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_fixed(int32_t sum, const int32_t *factor, int32_t packed, const int32_t *head)
+{
+    const int64_t product = 2 * aidge_kit_multiply_s64(sum, factor[0]);
+    const int32_t high = (packed & AIDGE_CORTEXM_ONCE) != 0
+        ? (int32_t)(product >> 32) : (int32_t)((product + 0x80000000) >> 32) - (sum < 0 ? 1 : 0);
+    return (int8_t)(aidge_cortexm_clamp((high + factor[1]) >> factor[2], aidge_cortexm_low((uint32_t)head[1]),
+                                        aidge_cortexm_high((uint32_t)head[1])) - 128);
 }
 
 #if AIDGE_CORTEXM_ASSEMBLY
@@ -179,11 +192,12 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
                                                               const int32_t *group, int8_t *output, const int32_t *head,
                                                               int32_t packed, int32_t shift, int32_t form)
 {
+    const int32_t is_fixed = (int32_t)((form == 3) || (form < -4));
     const int32_t whole = (form == 2) || (form < -2) ? 4 : 0; /* words before the multipliers, which are whole */
     const int32_t is_packed = packed & AIDGE_CORTEXM_PACKED;
     const int32_t words = packed & AIDGE_CORTEXM_WORDS;
     const int32_t own = (words != 0) && (is_packed == 0); /* constants of odd sums */
-    const int32_t integers = (form == -4) || (own != 0) ? 8 : 6;
+    const int32_t integers = form == -6 ? 12 : (form == -4) || (own != 0) ? 8 : 6;
     const int32_t floats = whole != 0 ? 8 : (form == -2) && ((packed & AIDGE_CORTEXM_FRACTIONS) == 0) ? integers : 4;
     int8_t *second;
     int8_t *third;
@@ -210,9 +224,16 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
         output[3] = aidge_cortexm_proved((int32_t)sum3, next[1], (is_packed != 0 ? 0 : next[2 + own]) - high_above, high_shift);
         return group + integers;
     }
-    if ((whole != 0) && (is_packed != 0)) {
+    if (((whole != 0) || (is_fixed != 0)) && (is_packed != 0)) {
         sum1 = (uint32_t)((int32_t)sum1 >> 8);
         sum3 = (uint32_t)((int32_t)sum3 >> 8);
+    }
+    if (is_fixed != 0) {
+        output[0] = aidge_cortexm_fixed((int32_t)sum0, group, packed, head);
+        *second = aidge_cortexm_fixed((int32_t)sum1, group + 3, packed, head);
+        *third = aidge_cortexm_fixed((int32_t)sum2, group + 6, packed, head);
+        output[3] = aidge_cortexm_fixed((int32_t)sum3, group + 9, packed, head);
+        return group + 12;
     }
     if ((packed & AIDGE_CORTEXM_FRACTIONS) != 0) {
         sum0 = (sum0 << 8) + (uint32_t)*group++;

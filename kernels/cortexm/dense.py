@@ -55,6 +55,8 @@ def routine_of(stream: Stream) -> Routine:
     if stream.has_fpu:
         return Routine(REGISTERS, Waiting(WAITING))
     places = {name: place for name, place in WAITING.items() if name not in ("zero", "limits")}
+    if stream.fixed:
+        return Routine(REGISTERS, Waiting(places, ("limits",) * (stream.form != INTEGER and stream.is_clamped), has_fpu=False))
     return Routine(REGISTERS, Waiting(places, near_words(stream.form != INTEGER, stream.is_clamped), has_fpu=False))
 
 
@@ -171,7 +173,7 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
                 code(f"sub {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel - 1}}}")
     if "b" in pixels and not _stores_late(stream):
         code.get("{column}, {w1}", "output")
-    rounded_form = _float_form if stream.has_fpu else _near_form
+    rounded_form = _fixed_form if stream.fixed else _float_form if stream.has_fpu else _near_form
     integer_form = _word_form if stream.leaves_words else _integer_form
     if not stream.is_stated:
         target = "column" if "b" in pixels else "w1"
@@ -188,14 +190,48 @@ def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
     code(f"add {{column}}, {{{'column' if 'b' in pixels else 'w1'}}}, {{x0}}", "where pixel 0 goes")
     code("bcs 5f")
     rounded_form(code, stream, pixels)
-    if stream.form == EVEN and stream.has_fpu and stream.padding:
+    if stream.form == EVEN and stream.has_fpu and not stream.fixed and stream.padding:
         code(f"adds {{stream}}, {{stream}}, #{stream.padding}")
     code("b 6f")
     code.label(5, "integers, proved equal for every sum")
     integer_form(code, stream, pixels)
-    if stream.form == EVEN and not stream.has_fpu:
+    if stream.form == EVEN and stream.fixed:
+        code(f"adds {{stream}}, {{stream}}, #{stream.padding}")
+    elif stream.form == EVEN and not stream.has_fpu:
         code("adds {stream}, {stream}, #8")
     code.label(6)
+
+
+def _fixed_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
+    """By fixed-point factors, as arithmetic/fixed_form.py says, for levels + 128. With two pixels w1 is free until they leave."""
+    for channel in range(GROUP):
+        code("ldm {stream}!, {{r2, r3, r12}}", "multiplier, constant, shift")
+        for pixel in pixels:
+            value = f"{{{pixel}{channel}}}"
+            code(f"asr {value}, {value}, #{HIGH_SHIFT - 1}" if stream.is_packed and channel % 2 else f"lsl {value}, {value}, #1")
+            if stream.fixed == "once":
+                code(f"smmla {value}, {value}, {{x0}}, {{x1}}")
+            else:
+                constant = "{x1}" if pixel == pixels[-1] else "{w1}"
+                code(f"add {constant}, {{x1}}, {value}, asr #31")
+                code(f"smmlar {value}, {value}, {{x0}}, {constant}")
+            code(f"asr {value}, {value}, {{w0}}")
+            code(f"usat {value}, #8, {value}")
+    if "b" in pixels:
+        code.get("{w1}", "second_output")
+    _leave(code, stream, pixels, target)
+
+
+def _leave(code: Routine, stream: Stream, pixels: str, target: str) -> None:
+    """Levels + 128 in registers of their own, limited to a byte, become a word for each pixel in the output."""
+    for pixel in pixels:
+        halves = [(f"{{{pixel}{low}}}", f"{{{pixel}{high}}}") for low, high in _halves(stream)]
+        for low, high in halves:
+            code(f"pkhbt {low}, {low}, {high}, lsl #16")
+        if stream.is_clamped:
+            _clamp(code, [low for low, _ in halves], halves[0][1])
+        _join(code, stream, pixel)
+        code(f"str {{{pixel}0}}, [{{{target}}}{', {w1}' if pixel == 'b' else ''}]")
 
 
 def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
@@ -384,6 +420,10 @@ def load_head(code: Routine, stream: Stream) -> None:
             code.get("{x0}", "zero")
             code(f"movt {{x0}}, #{ROUNDING >> 16}", "a sum with this float is an integer, in its low half")
             code.put("zero", "{x0}")
+    elif stream.form != INTEGER and stream.fixed:
+        code("ldrd {x0}, {x1}, [{stream}], #8", "zero point, limits")
+        if stream.is_clamped:
+            code.put("limits", "{x1}")
     elif stream.form != INTEGER:
         head_to_stack(code, ("{x0}", "{x1}", "{w0}"), "ldrd {x0}, {x1}, [{stream}], #8", stream.is_clamped)
     else:

@@ -81,10 +81,11 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_gather(const int8_t *source, uint32
 }
 
 /* Where the C version finds things: sizes in words; `places` [kernel_height * kernel_width]: 2 * word + half of each weight. Where
- * weights are bytes, `scale` is theirs in channels that are not proved, else it is 0. */
+ * weights are bytes, `scale` is theirs in channels that are not proved, else it is 0. Of each channel `head` words stand before its
+ * weights: bias and multiplier; 4 where what is not proved has a fixed-point factor, whose constant and shift follow. */
 typedef struct {
     int32_t channels, out_width, kernel_height, kernel_width, stride_height, stride_width, dilation_height;
-    int32_t row_words, pairs, weights, scale;
+    int32_t row_words, pairs, weights, scale, head;
     const int16_t *places;
 } aidge_cortexm_depthwise_geometry;
 
@@ -98,6 +99,13 @@ AIDGE_CORTEXM_C int32_t aidge_cortexm_depthwise_weight(const int32_t *weights, i
         return scale * (weight - 2 * (weight & 0x80));
     }
     return (place & 1) != 0 ? aidge_cortexm_high(word) : aidge_cortexm_low(word);
+}
+
+/* The stored value of one sum by the fixed-point factor at `fixed`, whose multiplier has the highest bit set; head of the stream. */
+AIDGE_CORTEXM_C int8_t aidge_cortexm_depthwise_fixed(int32_t sum, const int32_t *fixed, const int32_t *head)
+{
+    const int32_t factor[3] = {fixed[0] & 0x7FFFFFFF, fixed[1] + (int32_t)(128u << fixed[2]), fixed[2]};
+    return aidge_cortexm_fixed(sum, factor, 0, head);
 }
 
 /* Output rows of 4 channels: the C version of the functions of this name. */
@@ -119,17 +127,18 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t 
                     for (kx = 0; kx < geometry->kernel_width; kx++) {
                         const int32_t at = x * geometry->stride_width + kx;
                         const int32_t place = geometry->places[ky * geometry->kernel_width + kx];
-                        const int32_t weight = aidge_cortexm_depthwise_weight(constants + 2, place, scale);
+                        const int32_t weight = aidge_cortexm_depthwise_weight(constants + geometry->head, place, scale);
                         const int32_t value = (at & 1) != 0 ? aidge_cortexm_high(row[at / 2]) : aidge_cortexm_low(row[at / 2]);
                         sum += (uint32_t)(weight * value);
                     }
                 }
                 output[(y * geometry->out_width + x) * geometry->channels + channel] =
                     form != 0 ? aidge_cortexm_proved((int32_t)sum, factor, 0, shift + 8)
-                              : aidge_cortexm_rounded((int32_t)sum, factor, head);
+                              : geometry->head > 2 ? aidge_cortexm_depthwise_fixed((int32_t)sum, constants + 1, head)
+                                                   : aidge_cortexm_rounded((int32_t)sum, factor, head);
             }
         }
-        constants += 2 + geometry->weights;
+        constants += geometry->head + geometry->weights;
     }
 }
 #endif

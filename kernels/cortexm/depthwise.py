@@ -14,8 +14,8 @@ from . import dense
 from .assembly import Routine, Waiting
 from .dense import split_steps
 from .depthwise_gather import gather_text
-from .depthwise_layout import LARGEST_OFFSET, NARROW_SCALE, Depthwise, places
-from .depthwise_levels import FloatForm, Form, NearForm, integer_form, near_factor
+from .depthwise_layout import FIXED_HEAD_WORDS, LARGEST_OFFSET, NARROW_SCALE, Depthwise, places
+from .depthwise_levels import FixedLevels, FloatForm, Form, NearForm, integer_form, near_factor
 from .depthwise_sums import REGISTERS, sums
 from .depthwise_weights import load_weights, place_for_weights, unpack_weights
 from .offsets import plus
@@ -101,6 +101,8 @@ static void {name}(
 def _waiting(form: Form) -> Waiting:
     if form.has_fpu:
         return Waiting(WAITING)
+    if form.is_fixed and form.has_floats:
+        return Waiting({name: place for name, place in WAITING.items() if name != "limits" or form.is_clamped}, has_fpu=False)
     unneeded = ("zero", "limits") if form.has_floats else ("zero", "limits", "multiplier")
     places = {name: place for name, place in WAITING.items() if name not in unneeded}
     return Waiting(places, (*dense.near_words(form.has_floats, form.is_clamped), "head")[: None if form.has_floats else 0], False)
@@ -117,7 +119,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code.put("words", "r0, r1")
     place_for_weights(code, layer)
     code("mov r10, r2")
-    code.constant("r5", 16 * (2 + layer.stream_words))
+    code.constant("r5", 16 * (layer.head_words + layer.stream_words))
     code("add r5, r5, r10")
     code.put("group_end", "r5")
     if not rows.is_single:
@@ -126,15 +128,18 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code.put("row_bytes", "r4", "bytes of the output rows")
     code.label(1, "a channel")
     code(f"ldrd {'{bias}' if rows.keeps_bias else 'r11'}, {{factor}}, [r10], #8", "bias, multiplier")
+    if layer.head_words == FIXED_HEAD_WORDS:
+        code("ldrd {sum0}, {sum1}, [r10], #8", "constant, shift")
+        code.put("multiplier", "{sum0}, {sum1}")
     load_weights(code, layer)
     code.put("constants", "r10")
     if not rows.keeps_bias:
         code.put("bias", "r11, r11")
-    rounded = FloatForm(code, form) if form.has_fpu else NearForm(code, form)
+    rounded = (FixedLevels if form.is_fixed else FloatForm if form.has_fpu else NearForm)(code, form)
     rows.begin()
     if form.is_mixed:
         code("cmp {factor}, #0")
-        code("blt 5f", "the multiplier is a float")
+        code("blt 5f", "the multiplier is not proved")
     if form.has_integers:
         unpack_weights(code, layer, is_scaled=True)
         rows.print(
@@ -147,14 +152,15 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         code.label(5)
     if form.has_floats:
         code("bic {factor}, {factor}, #0x80000000")
-        code.put("multiplier", "{factor}")
-        if form.has_fpu:
+        if not form.is_fixed:
+            code.put("multiplier", "{factor}")
+        if form.in_float:
             code.get("{factor}", "zero")
             code("sxth {factor}, {factor}")
             code("sub {factor}, {factor}, #128", "zero point")
-        elif form.is_near:
+        elif form.is_near and not form.is_fixed:
             near_factor(code)
-        unpack_weights(code, layer, is_scaled=form.has_fpu)
+        unpack_weights(code, layer, is_scaled=form.in_float)
         rows.print(
             6,
             rows.rounded_together,
@@ -182,7 +188,8 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         layer.row_words,
         layer.pairs,
         layer.stream_words,
-        (NARROW_SCALE if form.has_fpu else 1) if layer.is_narrow else 0,
+        (NARROW_SCALE if form.in_float else 1) if layer.is_narrow else 0,
+        layer.head_words,
     )
     portable = (
         f"static const int16_t places[] = {{{table}}};\n"
@@ -198,7 +205,10 @@ def _load_head(code: Routine, form: Form) -> None:
     """What the stream says of the output, from r12."""
     if form.has_fpu:
         code("vldmia r12, {{s5-s6}}", "zero point, limits")
-    elif form.has_floats:
+    elif form.is_fixed and form.has_floats and form.is_clamped:
+        code("ldr r4, [r12, #4]", "limits")
+        code.put("limits", "r4")
+    elif form.has_floats and not form.is_fixed:
         code.put("head", "r12")
         dense.head_to_stack(code, ("r4", "r5", "r6"), "ldrd r4, r5, [r12]", form.is_clamped)
 
@@ -209,7 +219,7 @@ class _Rows:
     def __init__(self, code: Routine, layer: Depthwise, form: Form):
         self.code, self.layer = code, layer
         self.together = form.together
-        self.rounded_together = 1 if form.is_mixed or not form.has_fpu else form.together
+        self.rounded_together = 1 if form.is_mixed or not (form.has_fpu or form.is_fixed) else form.together
         self.is_single = layer.plane.out_size[0] == 1
         self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
         forms = [self.together] * form.has_integers + [self.rounded_together] * form.has_floats

@@ -16,6 +16,7 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode, best_form, integer_fo
 from .conditions import has_fpu, in_text, linear_spec
 from .depthwise import texts
 from .depthwise_layout import (
+    FIXED_HEAD_WORDS,
     LARGEST_OFFSET,
     NARROW_SCALE,
     Depthwise,
@@ -81,11 +82,17 @@ class DepthwiseInt8(LinearNode):
             len(linear.rows),
         )
         is_proved, fpu = form.high.multipliers > 0, has_fpu(self.view)
-        scales = channel_scales(linear, is_proved, fpu)
-        layer = replace(layer, is_narrow=layer.is_narrow and _are_bytes(linear.rows, scales, is_proved | fpu))
-        stream, proved = pack(linear, layer, form, fpu), int(is_proved.sum())
+        is_fixed, proved = linear.fixed_form() is not None, int(is_proved.sum())
+        in_float, has_fixed = fpu and not is_fixed, is_fixed and proved < len(linear.rows)
+        scales = channel_scales(linear, is_proved, in_float)
+        layer = replace(
+            layer,
+            is_narrow=layer.is_narrow and _are_bytes(linear.rows, scales, is_proved | in_float),
+            head_words=FIXED_HEAD_WORDS if has_fixed else layer.head_words,
+        )
+        stream = pack(linear, layer, form, in_float)
         largest = scales * linear.largest + scales - 1
-        is_near = bool(near_is_exact(linear.factors / scales.astype(numpy.float32), largest)[~is_proved].all())
+        is_near = is_fixed or bool(near_is_exact(linear.factors / scales.astype(numpy.float32), largest)[~is_proved].all())
         function, functions = texts(
             layer,
             Form(
@@ -97,6 +104,7 @@ class DepthwiseInt8(LinearNode):
                 has_fpu=fpu,
                 is_near=is_near,
                 is_narrow=layer.is_narrow,
+                is_fixed=is_fixed,
             ),
         )
         return Call(
@@ -104,7 +112,7 @@ class DepthwiseInt8(LinearNode):
             ("depthwise.h",),
             (Input(0), Output(0), Constant("stream", stream), Scratch(), struct(layer, len(stream))),
             note=f"requantization of {proved} of {len(linear.rows)} channels proved in integers, of the others in "
-            f"{otherwise(fpu, is_near)}",
+            f"{otherwise(fpu, is_near, 'twice' * is_fixed)}",
             texts=functions,
-            facts=computed("2 pixels x 1 channel", proved, len(linear.rows), "channel"),
+            facts=computed("2 pixels x 1 channel", proved, len(linear.rows), "channel", "fixed point" if is_fixed else "float"),
         )

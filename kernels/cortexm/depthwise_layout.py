@@ -19,6 +19,7 @@ from .packing import as_words, group_starts
 from .window import SCRATCH_BYTES, Plane
 
 WEIGHT_REGISTERS = 6
+HEAD_WORDS, FIXED_HEAD_WORDS = 2, 4  # bias and multiplier; constant and shift of a fixed-point factor, too
 NARROW_SCALE = 256  # of weights that stand in the stream as bytes, where sums carry fraction bits
 LARGEST_OFFSET = 4095  # of a load
 
@@ -31,6 +32,7 @@ class Depthwise:
     pairs: int  # words of one channel in a row
     band: int  # output rows at once
     is_narrow: bool = False  # weights stand in the stream as bytes, which become halfwords for each channel
+    head_words: int = HEAD_WORDS  # of a channel in the stream, before its weights
 
     @property
     def row_words(self) -> int:
@@ -141,7 +143,7 @@ def struct(layer: Depthwise, stream_words: int) -> Struct:
             "extent": plane.extent(0, 1),
             "row_words": layer.row_words,
             "band": layer.band,
-            "group_words": 1 + 4 * (2 + layer.stream_words),
+            "group_words": 1 + 4 * (layer.head_words + layer.stream_words),
             "stream_words": stream_words,
         },
     )
@@ -174,17 +176,18 @@ def weights_scale(linear: Linear) -> int:
     return next(scale for scale in (256, 128, 64, 32, 16, 8, 4, 2, 1) if widest * scale < 1 << 15 or scale == 1)
 
 
-def channel_scales(linear: Linear, proved: numpy.ndarray, has_fpu: bool) -> numpy.ndarray:
-    """By what the weights of each channel are multiplied."""
+def channel_scales(linear: Linear, proved: numpy.ndarray, in_float: bool) -> numpy.ndarray:
+    """By what the weights of each channel are multiplied; `in_float`: those that are not proved go through the FPU."""
     scale = weights_scale(linear)
-    return numpy.where(fits_fraction(linear, scale) & (proved | has_fpu), scale, linear.unit)
+    return numpy.where(fits_fraction(linear, scale) & (proved | in_float), scale, linear.unit)
 
 
-def pack(linear: Linear, layer: Depthwise, form: IntegerForm, has_fpu: bool) -> numpy.ndarray:
+def pack(linear: Linear, layer: Depthwise, form: IntegerForm, in_float: bool) -> numpy.ndarray:
     """The stream: head, then per group of 4 its first channel, and per channel bias, multiplier, weights.
 
     The multiplier is a proved integer, or with the highest bit set a float: with an FPU divided by the weights' scale as long
-    as sums of that many times the weights fit, without one as whole as fractions of the biases allow, and its weights, too.
+    as sums of that many times the weights fit, without one as whole as fractions of the biases allow, and its weights, too; or of
+    a fixed-point factor, whose constant and shift follow.
     """
     height, width = layer.plane.kernel
     words = [
@@ -194,7 +197,7 @@ def pack(linear: Linear, layer: Depthwise, form: IntegerForm, has_fpu: bool) -> 
     ]
     starts = group_starts(len(linear.rows))
     proved = form.high.multipliers > 0
-    scales = channel_scales(linear, proved, has_fpu)
+    scales, fixed = channel_scales(linear, proved, in_float), linear.fixed_form()
     floats = (linear.factors / scales.astype(numpy.float32)).astype(numpy.float32).view(numpy.uint32)
     for first in starts:
         words.append(first)
@@ -203,7 +206,10 @@ def pack(linear: Linear, layer: Depthwise, form: IntegerForm, has_fpu: bool) -> 
             words.append(
                 int(scales[channel] * linear.bias[channel] + (form.high.offsets[channel] if proved[channel] else fraction))
             )
-            words.append(int(form.high.multipliers[channel]) if proved[channel] else int(floats[channel]) | 1 << 31)
+            otherwise = int(floats[channel] if fixed is None else fixed.multipliers[channel])
+            words.append(int(form.high.multipliers[channel]) if proved[channel] else otherwise | 1 << 31)
+            if fixed is not None and layer.head_words == FIXED_HEAD_WORDS:
+                words += [int(fixed.constants[channel]), int(fixed.shifts[channel])]
             scale = 1 if layer.is_narrow else scales[channel]
             taps = (scale * linear.rows[channel].reshape(height, width)).tolist()
             pairs = [pair for row in taps for pair in row_pairs(layer, row)]

@@ -24,16 +24,23 @@ class Form:
     has_fpu: bool
     is_near: bool
     is_narrow: bool = False  # weights stand in the stream as bytes
+    is_fixed: bool = False  # what is not proved has a fixed-point factor that rounds twice, and goes not through floats
 
     @property
     def is_mixed(self) -> bool:
         return self.has_integers and self.has_floats
 
     @property
+    def in_float(self) -> bool:
+        """Whether sums that are not proved go through the FPU."""
+        return self.has_fpu and not self.is_fixed
+
+    @property
     def variant(self) -> str:
         """What the text depends on, for its name."""
         kind = "" if self.is_mixed else "_integer" if self.has_integers else "_float"
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
+        core += "_twice" * (self.is_fixed and self.has_floats)
         weights = "_bytes" * self.is_narrow
         return f"_s{self.shift}{'_clamped' if self.is_clamped else ''}{kind}{core}{weights}_u{self.together}"
 
@@ -76,17 +83,44 @@ class FloatForm:
             code(f"qadd {{{name}}}, {{{name}}}, {{factor}}")
             code(f"ssat {{{name}}}, #8, {{{name}}}")
         if self.is_clamped:
-            code.get("{x0}", "limits")
-            code("asr {x1}, {x0}, #16")
-            code("sxth {x0}, {x0}")
-            code("sub {x1}, {x1}, #128")
-            code("sub {x0}, {x0}, #128")
-            for name in sums:
-                for limit, condition in (("x0", "lt"), ("x1", "gt")):
-                    code(f"cmp {{{name}}}, {{{limit}}}")
-                    code(f"it {condition}")
-                    code(f"mov{condition} {{{name}}}, {{{limit}}}")
+            _clamp(code, sums)
         store(code, sums, place, channels)
+
+
+class FixedLevels:
+    """Sums become outputs by a fixed-point factor that rounds twice: arithmetic/fixed_form.py."""
+
+    def __init__(self, code: Routine, form: Form):
+        self.code, self.is_clamped = code, form.is_clamped
+
+    def __call__(self, two: bool, place: int | None, channels: int) -> None:
+        """Of two outputs, or of the first."""
+        code, sums = self.code, ("sum0", "sum1")[: 1 + two]
+        code.get("{x0}, {x1}", "multiplier", "constant, shift")
+        for name in (f"{{{name}}}" for name in sums):
+            code(f"lsl {name}, {name}, #1")
+            code(f"smmulr {name}, {name}, {{factor}}")
+            code(f"add {name}, {name}, {name}, asr #31")
+            code(f"add {name}, {name}, {{x0}}")
+            code(f"asr {name}, {name}, {{x1}}")
+            code(f"ssat {name}, #8, {name}")
+        if self.is_clamped:
+            _clamp(code, sums)
+        store(code, sums, place, channels)
+
+
+def _clamp(code: Routine, levels: tuple[str, ...]) -> None:
+    """Between the output's limits."""
+    code.get("{x0}", "limits")
+    code("asr {x1}, {x0}, #16")
+    code("sxth {x0}, {x0}")
+    code("sub {x1}, {x1}, #128")
+    code("sub {x0}, {x0}, #128")
+    for name in levels:
+        for limit, condition in (("x0", "lt"), ("x1", "gt")):
+            code(f"cmp {{{name}}}, {{{limit}}}")
+            code(f"it {condition}")
+            code(f"mov{condition} {{{name}}}, {{{limit}}}")
 
 
 class NearForm:

@@ -39,7 +39,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_fc_int8(const int8_t *input, int8_t *output, 
 AIDGE_CORTEXM_C const int32_t *aidge_cortexm_fc_pair(const int32_t *weights, uint32_t inputs, uint32_t *sums, int32_t packed)
 {
     int32_t i;
-    if (packed != 0) {
+    if ((packed & AIDGE_CORTEXM_PACKED) != 0) {
         for (i = 0; i < 2; i++) {
             const uint32_t both = (uint32_t)*weights++;
             sums[2 * i] = aidge_cortexm_dot(aidge_cortexm_even_bytes(both), inputs, sums[2 * i]);

@@ -52,7 +52,7 @@ def fc_call(node: LinearNode, rows: int, unroll: int) -> Call:
     order = [tap if tap < features else -1 for tap in quads(features)]
     blocks = _blocks(outputs, features)
     linear = node.linear(node.inputs[1].data.reshape(outputs, features))
-    stream = pack(linear, order, has_fpu(node.view), is_even=blocks > 1)
+    stream = pack(linear, order, has_fpu(node.view), is_even=blocks > 1, is_row=True)
     function, text = routine(stream, features, unroll, blocks)
     shape = Struct("aidge_cortexm_fc", {"rows": rows, "outputs": outputs, "stream_bytes": stream.words.nbytes})
     return Call(

@@ -11,7 +11,16 @@ import numpy
 from aidge_build.arithmetic.near_halves import near_factors, near_is_exact
 from aidge_build.arithmetic.thresholds import HighForm, LowForm
 from aidge_build.contract.call import computed
-from aidge_build.kernel_kit.linear_int8 import IntegerForm, Linear, best_form, fine_form, fits_fraction, integer_forms, word_forms
+from aidge_build.kernel_kit.linear_int8 import (
+    ABOVE,
+    IntegerForm,
+    Linear,
+    best_form,
+    fine_form,
+    fits_fraction,
+    integer_forms,
+    word_forms,
+)
 
 from .conditions import GROUP
 
@@ -20,6 +29,8 @@ ROUNDED = 0
 STATED = -1
 EVEN = -2
 _FORMS_WITHOUT_FPU = {INTEGER: 1, ROUNDED: 2, STATED: -3, EVEN: -4}  # in C
+_FORMS_IN_FIXED_POINT = {INTEGER: 1, ROUNDED: 3, STATED: -5, EVEN: -6}
+FIXED_WORDS = 12  # multiplier, constant and shift of the 4 channels of a group
 SLOTS = (0, 1, 2, 3)  # channels of a group in the order of their registers
 WORD_SLOTS = (0, 2, 1, 3)  # where two registers become halves of one, whose bytes are then interleaved
 WORDS_GAIN = 16  # instructions that a proved group of two pixels saves where words are stored
@@ -35,6 +46,7 @@ class Stream:
     `form`: INTEGER or ROUNDED where every group has that form and no group overlaps another (the stream then does not
     say it, and outputs follow each other), else STATED, or EVEN where groups of both forms are as long as each other, too.
     `is_near`: without an FPU, whether a product of 64 bits gives the levels of all groups that are not proved.
+    `fixed`: groups that are not proved are requantized by fixed-point factors, which round "once" or "twice"; "": in float.
     """
 
     words: numpy.ndarray
@@ -48,6 +60,7 @@ class Stream:
     is_near: bool
     has_fractions: bool = False  # packed, and float forms add fractions of the biases of even channels
     sums_round: bool = False  # float forms round by a sum, which adds an even zero point, too; all levels fit 16 bits
+    fixed: str = ""
     leaves_words: bool = False  # registers hold the channels of WORD_SLOTS, whose levels leave as a word in every form
 
     @property
@@ -59,6 +72,7 @@ class Stream:
         """What the text of a kernel depends on, for its name."""
         form = {STATED: "", EVEN: "_even", INTEGER: "_integer", ROUNDED: "_float"}[self.form]
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
+        core += f"_{self.fixed}" if self.fixed and self.form != INTEGER else ""
         weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}"
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}"
         return f"{weights}_s{self.shift}{'_clamped' if self.is_clamped else ''}{form}{core}"
@@ -66,16 +80,22 @@ class Stream:
     @property
     def form_in_c(self) -> int:
         """The form as the C versions know it."""
+        if self.fixed:
+            return _FORMS_IN_FIXED_POINT[self.form]
         return self.form if self.has_fpu else _FORMS_WITHOUT_FPU[self.form]
 
     @property
     def numbers(self) -> str:
         """The last arguments of the C versions."""
-        return f"{self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words}, {self.shift}, {self.form_in_c}"
+        flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed == "once")
+        return f"{flags}, {self.shift}, {self.form_in_c}"
 
     @property
     def padding(self) -> int:
-        """Bytes that follow the factors of a group in float where streams are even, with an FPU."""
+        """Bytes that follow the shorter factors of a group where streams are even: with an FPU those in float, of fixed-point
+        factors the proved ones."""
+        if self.fixed:
+            return 4 * (FIXED_WORDS - (8 if self.leaves_words and not self.is_packed else 6))
         return 4 * (8 if self.leaves_words and not self.is_packed else 6) - 4 * (6 if self.has_fractions else 4)
 
     def left_to_step(self, step: int, channels: int) -> int:
@@ -87,17 +107,24 @@ class Stream:
     def note(self) -> str:
         return (
             f"{'two weights per halfword' if self.is_packed else 'int16 weights'}, requantization of {self.proved} "
-            f"of {self.groups} groups of channels proved in integers, of the others in {otherwise(self.has_fpu, self.is_near)}"
+            f"of {self.groups} groups of channels proved in integers, of the others in "
+            f"{otherwise(self.has_fpu, self.is_near, self.fixed)}"
         )
 
     def facts(self, pixels: int = 2) -> dict[str, str]:
         """For `Call.facts`: blocks of this many pixels."""
         block = f"{pixels} pixels x {GROUP} channels" if pixels > 1 else f"1 row x {GROUP} outputs"
-        return {**computed(block, self.proved, self.groups), "weights": "2 per halfword" if self.is_packed else "int16"}
+        otherwise = "fixed point" if self.fixed else "float"
+        return {
+            **computed(block, self.proved, self.groups, otherwise=otherwise),
+            "weights": "2 per halfword" if self.is_packed else "int16",
+        }
 
 
-def otherwise(has_fpu: bool, is_near: bool) -> str:
+def otherwise(has_fpu: bool, is_near: bool, fixed: str = "") -> str:
     """How sums are requantized whose integer form is not proved."""
+    if fixed:
+        return f"fixed point that rounds {fixed}"
     return "float" if has_fpu else "64 bits" if is_near else "the integers of float"
 
 
@@ -113,9 +140,11 @@ def pack(
     is_alike: bool = False,
     is_even: bool = False,
     may_pack: bool = True,
+    is_row: bool = False,
 ) -> Stream:
     """The stream for taps in this order (-1: a tap of weight 0), an even number of them; the others as in `pack_blocks`."""
-    return pack_blocks(linear, order, len(linear.rows), has_fpu, is_alike=is_alike, is_even=is_even, may_pack=may_pack)
+    size = len(linear.rows)
+    return pack_blocks(linear, order, size, has_fpu, is_alike=is_alike, is_even=is_even, may_pack=may_pack, is_row=is_row)
 
 
 def pack_blocks(
@@ -127,18 +156,20 @@ def pack_blocks(
     is_alike: bool = False,
     is_even: bool = False,
     may_pack: bool = True,
+    is_row: bool = False,
 ) -> Stream:
     """Streams one behind the other, as long as each other and for one text, of blocks of `size` channels. `by_tap`: never packed,
     of each tap the weights of channels 0 and 2, then 1 and 3. `is_alike`: all channels have one multiplier and one range, so
     that the two of an unpacked pair can share a constant of their own. `is_even`: groups of one block are as long as each other,
-    too. `may_pack`: whether weights may share a halfword."""
+    too. `may_pack`: whether weights may share a halfword. `is_row`: one pixel at a time; its output waits where words of
+    unpacked pairs have a second constant."""
     blocks, within = range(0, len(linear.rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
     groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike)
     if has_fpu and not (by_tap or is_alike or is_even) and _are_rounded_small(linear).all():
         words = _Groups(linear, starts, WORD_SLOTS, may_pack)
         gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
-        if gain >= TEXT_WORTH * len(starts) and (words.is_packed or not may_pack):
+        if gain >= TEXT_WORTH * len(starts) and (words.is_packed or not may_pack or (words.fixed and not is_row)):
             groups = words
     has_fractions = not all(groups.takes_fractions(first, has_fpu) for first in starts)
     if has_fractions and not (groups.is_packed and has_fpu):
@@ -171,9 +202,14 @@ def pack_blocks(
         sum(proofs.values()),
         EVEN if is_even else STATED if stated else INTEGER if proofs[0] else ROUNDED,
         has_fpu,
-        _is_near(linear, [first for first, is_proved in proofs.items() if not is_proved]),
+        bool(groups.fixed) or _is_near(linear, [first for first, is_proved in proofs.items() if not is_proved]),
         has_fractions,
-        has_fpu and not all(proofs.values()) and linear.zero_point % 2 == 0 and bool(_are_rounded_small(linear).all()),
+        has_fpu
+        and not groups.fixed
+        and not all(proofs.values())
+        and linear.zero_point % 2 == 0
+        and bool(_are_rounded_small(linear).all()),
+        groups.fixed,
         groups.leave_words,
     )
 
@@ -192,6 +228,8 @@ class _Groups:
         form: Callable[[Linear], IntegerForm] | None = None,
     ):
         self.linear, self.slots = linear, slots
+        self.fixed_form = linear.fixed_form(ABOVE)
+        self.fixed = "" if self.fixed_form is None else "once" if self.fixed_form.once else "twice"
         self.leave_words = slots == WORD_SLOTS
         self.is_packed = may_pack and _can_pack(linear, linear.rows, [self.channels(first) for first in starts])
         forms = (
@@ -248,6 +286,9 @@ class _Groups:
             if is_own:
                 constants = [[*own, int(parts[1].constants[channels[pair + 1]])] for own, pair in zip(constants, (0, 2))]
             return [*multipliers[:2], *constants[0], *multipliers[2:], *constants[1]]
+        if self.fixed_form is not None:
+            fixed = (self.fixed_form.multipliers, self.fixed_form.constants, self.fixed_form.shifts)
+            return numpy.stack(fixed, axis=1)[channels].ravel().tolist()
         factors = self.linear.factors[channels]
         if not has_fpu:
             return [*near_factors(factors).tolist(), *factors.view(numpy.uint32).tolist()]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy
 
 from aidge_build.arithmetic.requantize import clamp_levels
@@ -10,7 +12,10 @@ from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, Predicate
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
+from aidge_build.kernel_kit.binary_int8 import meaning_of_pairs
 from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
+from aidge_build.operators.base import Operator
 
 from .assembly import Assembler, function
 from .conditions import MVE
@@ -23,9 +28,18 @@ def _unproved(view: NodeView) -> str:
 
 def _constants(view: NodeView) -> tuple[int, int, int, int] | None:
     quantizations = [tensor.quantization for tensor in (*view.inputs, *view.outputs)]
+    return _proved(view.operator, quantizations[-1].rounding, _levels(view), *quantizations)
+
+
+@functools.lru_cache(maxsize=256)
+def _proved(
+    operator: Operator, _rounding: str, limits: tuple[int, int], *quantizations: Quantization
+) -> tuple[int, int, int, int] | None:
+    """`_rounding` is the contract of the output, by which quantizations are not told apart."""
     scales = tuple(quantization.scale for quantization in quantizations)
     zero_points = tuple(quantization.zero_point for quantization in quantizations)
-    return proved_sum(scales, zero_points, -1 if view.node.type == "Sub" else 1, *_levels(view))
+    meaning = meaning_of_pairs(operator, *quantizations)
+    return proved_sum(scales, zero_points, -1 if operator.type == "Sub" else 1, limits, meaning)
 
 
 def _levels(view: NodeView) -> tuple[int, int]:

@@ -3,16 +3,12 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 
 import numpy
 
 from aidge_build.arithmetic.affine import FIRST, SECOND
 from aidge_build.arithmetic.fixed_point import exact_ratio
-from aidge_build.arithmetic.requantize import quantize
-from aidge_build.graph.dtype import DType
-from aidge_build.graph.quantization import per_tensor
 
 NARROWED = 16  # bits that the first narrowing drops; the second one rounds
 SHIFTS = (21, 22, 20, 19, 18, 17)  # the first one serves nearly all scales: it stands in the code
@@ -22,14 +18,13 @@ NUDGES = sorted(
 )
 
 
-@functools.lru_cache(maxsize=256)
 def proved_sum(
-    scales: tuple[float, float, float], zero_points: tuple[int, int, int], sign: int, low: int, high: int
+    scales: tuple[float, ...], zero_points: tuple[int, ...], sign: int, limits: tuple[int, int], meaning: numpy.ndarray
 ) -> tuple[int, int, int, int] | None:
-    """(A, B, C, shift) so that clamp(saturate(((a * A + b * B + C) >> 16, rounded half up, >> shift - 16))) is the quantized
-    sum of a and sign * b for all 65,536 pairs of stored values; None when there are none."""
+    """(A, B, C, shift) so that clamp(saturate(((a * A + b * B + C) >> 16, rounded half up, >> shift - 16))) is `meaning`, the
+    stored sum of a and sign * b, for all 65,536 pairs of stored values; None when there are none."""
     ratios = exact_ratio(scales[0], scales[2]), sign * exact_ratio(scales[1], scales[2])
-    meaning = _meaning(scales, zero_points, sign, low, high)
+    low, high = limits
     exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
     near = numpy.abs(exact - numpy.floor(exact) - 0.5) < 2.0**-6
     hard = FIRST[near], SECOND[near], meaning[near]
@@ -52,12 +47,3 @@ def _lanes(a, b, first: int, second: int, offset: int, shift: int, low: int, hig
     narrow = (a * first + b * second + offset) >> NARROWED
     rounded = (narrow + (1 << (shift - NARROWED - 1))) >> (shift - NARROWED)
     return numpy.clip(rounded, low, high)
-
-
-def _meaning(scales, zero_points, sign: int, low: int, high: int) -> numpy.ndarray:
-    first, second = (
-        (values - zero_point) * numpy.float64(numpy.float32(scale))
-        for values, zero_point, scale in zip((FIRST, SECOND), zero_points, scales)
-    )
-    result = quantize(first + sign * second, per_tensor(scales[2], zero_points[2]), DType.int8)
-    return numpy.clip(result.astype(numpy.int64), low, high)

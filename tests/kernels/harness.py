@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -110,6 +110,12 @@ def case(operator: Operator, inputs: Sequence[Tensor | None], values: Sequence[n
     view = NodeView(Node("case", operator, names, tuple(t.name for t in outputs)), tuple(inputs), outputs)
     given = iter(values)
     return Case(view, tuple(None if tensor is None else tensor.data if tensor.is_constant else next(given) for tensor in inputs))
+
+
+def under_double(entry: Case) -> Case:
+    """The case with outputs of the contract `double`."""
+    outputs = (tensor.with_(quantization=replace(tensor.quantization, rounding="double")) for tensor in entry.view.outputs)
+    return type(entry)(replace(entry.view, outputs=tuple(outputs)), entry.values)
 
 
 def source_of(cases: Sequence[Case]) -> str:

@@ -112,7 +112,7 @@ class Case(harness.Case):
         rejected = []
         kernels = library(self.library_name).kernels_for(self.view.node.type, self.view.operator.kinds())
         for kernel in kernels:
-            reason = kernel.spec.rejection(self.view, self.features, "onnx")
+            reason = kernel.spec.rejection(self.view, self.features, self.rounding)
             if not reason:
                 return kernel
             rejected.append(reason)

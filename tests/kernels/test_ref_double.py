@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from harness import Case, case, differing, run
+from harness import Case, case, differing, run, under_double
 from random_tensors import Randomness, halfword_weights
 from test_ref_elementwise import binary_cases
 from test_ref_linear import EDGES, int8_case, random_edge
@@ -20,18 +20,6 @@ from aidge_build.operators.pool import AvgPooling
 from aidge_build.operators.reduce import ReduceMean
 from aidge_build.operators.softmax import Softmax
 from aidge_build.operators.window import Window
-
-
-def under_double(entry: Case, like_the_input: bool = False) -> Case:
-    """The case with outputs of this contract; `like_the_input`: in the input's scale."""
-    view = entry.view
-    outputs = tuple(
-        tensor.with_(
-            quantization=replace(view.inputs[0].quantization if like_the_input else tensor.quantization, rounding="double")
-        )
-        for tensor in view.outputs
-    )
-    return Case(replace(view, outputs=outputs), entry.values)
 
 
 def test_convolutions_equal_the_meaning_on_edge_and_random_shapes():
@@ -119,7 +107,7 @@ def test_softmax_equals_the_meaning():
 
 def with_scale(entry: Case, scale: float) -> Case:
     output = entry.view.outputs[0].with_(quantization=Quantization((scale,), (3,), rounding="double"))
-    return Case(replace(entry.view, outputs=(output,)), entry.values)
+    return type(entry)(replace(entry.view, outputs=(output,)), entry.values)
 
 
 def test_large_output_scales_leave_the_zero_point():

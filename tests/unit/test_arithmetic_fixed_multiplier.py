@@ -21,7 +21,7 @@ from aidge_build.arithmetic.fixed_multiplier import (
     scaled_once,
     shifted,
 )
-from aidge_build.arithmetic.fixed_sums import fixed_mean, fixed_sum, rounded_quotients
+from aidge_build.arithmetic.fixed_sums import count_reciprocal, fixed_mean, fixed_sum, rounded_quotients
 from aidge_build.arithmetic.float_softmax import exponential_table, float_softmax
 from aidge_build.arithmetic.requantize import clamp_levels, quantize_away
 from aidge_build.errors import AidgeError
@@ -127,6 +127,23 @@ def test_a_sum_has_both_addends_in_half_units_of_the_larger_scale():
     assert found.first == fixed_multiplier(0.5) and found.second == fixed_multiplier(0.25)
     assert found.total == fixed_multiplier(2.0**-20)
     assert found.levels(numpy.array([10, -10]), numpy.array([4, 2])).tolist() == [6, -5]  # 6.0, -4.5
+
+
+@pytest.mark.parametrize("count", [3, 4, 7, 25, 64, 255, 256, 1000, 4096, 5779, 5781, 5783, 8192])
+def test_a_product_is_the_quotient_by_a_count(count):
+    reciprocal, largest = count_reciprocal(count), 128 * count + count // 2
+    assert 0 < reciprocal < 1 << 31
+    sums = numpy.arange(largest + 1)
+    assert numpy.array_equal((sums * reciprocal) >> 32, sums // count)
+
+
+def test_counts_without_a_product_have_none():
+    assert [count_reciprocal(count) for count in (1, 2)] == [0, 0]
+    missing = [count for count in range(5700, 8000) if not count_reciprocal(count)]
+    for count in missing:
+        excess = -(1 << 32) % count
+        assert (128 * count + count // 2) * excess >= 1 << 32
+    assert missing and count_reciprocal(missing[0] - 1)
 
 
 def test_the_factor_of_a_mean_holds_the_count():

@@ -9,12 +9,9 @@ from aidge_build.contract.call import Call, Constant, Input, Output
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.average import ONE_SCALE
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
 from aidge_build.kernel_kit.pooling import PoolNode
-
-
-def _one_scale(view: NodeView) -> str:
-    return "" if view.inputs[0].quantization == view.outputs[0].quantization else "input and output have different scales"
 
 
 def _without_pads(view: NodeView) -> str:
@@ -26,7 +23,7 @@ def _without_pads(view: NodeView) -> str:
     ImplSpec(
         inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
         outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
-        predicates=(ALL_QUANTIZED, Predicate("one scale", _one_scale), Predicate("pads do not count", _without_pads)),
+        predicates=(ALL_QUANTIZED, ONE_SCALE, Predicate("pads do not count", _without_pads)),
         rounding="double",
     ),
 )

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""int8 means over the whole map under the contract `double`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from aidge_build.contract.call import Call, Input, Output, computed
+from aidge_build.contract.node import kernel
+from aidge_build.kernel_kit.average import AVERAGE_OF_MAP, AverageOfMap
+
+from .conditions import FEATURES
+from .pools import pool_spec
+
+
+@kernel(
+    ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"), replace(pool_spec(FEATURES, *AVERAGE_OF_MAP), rounding="double")
+)
+class AverageInt8(AverageOfMap):
+    def call(self) -> Call:
+        return Call(
+            "aidge_cortexm_average_int8",
+            ("average_int8.h",),
+            (Input(0), Output(0), *self.arguments()),
+            note="integers, one product for each quotient",
+            facts=computed("4 channels", 1),
+        )

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "kit/average.h"
+#include "pixel_sums.h"
+
+#if AIDGE_HELIUM_ASSEMBLY
+/* Stored means of 4 sums. */
+static inline int32x4_t aidge_helium_averages(int32x4_t sums, const int32_t *numbers)
+{
+    const int32x4_t sign = vshrq_n_s32(sums, 31);
+    const uint32x4_t magnitude = vaddq_n_u32(vreinterpretq_u32_s32(vabsq_s32(sums)), (uint32_t)numbers[AIDGE_KIT_AVERAGE_HALF]);
+    const int32x4_t quotient = vreinterpretq_s32_u32(vmulhq_u32(magnitude, vdupq_n_u32((uint32_t)numbers[0])));
+    int32x4_t levels = vsubq_s32(veorq_s32(quotient, sign), sign);
+    levels = vmaxq_s32(levels, vdupq_n_s32(numbers[AIDGE_KIT_AVERAGE_LOWEST]));
+    return vminq_s32(levels, vdupq_n_s32(numbers[AIDGE_KIT_AVERAGE_HIGHEST]));
+}
+#endif
+
+/* The mean over all pixels, int8, channels last; numbers as in kit/average.h. */
+static void aidge_helium_average_int8(const int8_t *x, int8_t *y, const int32_t *numbers, int32_t batches, int32_t pixels,
+                                      int32_t channels)
+{
+    for (; batches > 0; batches--) {
+        int32_t channel;
+#if AIDGE_HELIUM_ASSEMBLY
+        for (channel = 0; channel < channels; channel += 8) {
+            const mve_pred16_t mask = vctp16q((uint32_t)(channels - channel));
+            const int8_t *pixel = x + channel;
+            int32x4_t even = vdupq_n_s32(0), odd = even;
+            int32_t room, left;
+            for (left = pixels; left > 0; left -= room) {
+                int16x8_t sums;
+                room = left < 255 ? left : 255;
+                sums = channel + 8 <= channels ? aidge_helium_add_8(pixel, room, channels)
+                                               : aidge_helium_add_up_to_8(pixel, room, channels, mask);
+                even = vaddq_s32(even, vmovlbq_s16(sums));
+                odd = vaddq_s32(odd, vmovltq_s16(sums));
+                pixel += room * channels;
+            }
+            even = aidge_helium_averages(even, numbers);
+            odd = aidge_helium_averages(odd, numbers);
+            vstrbq_p_s16(y + channel, vmovntq_s32(vreinterpretq_s16_s32(even), odd), mask);
+        }
+#else
+        for (channel = 0; channel < channels; channel++) {
+            int32_t sum = 0, pixel;
+            for (pixel = 0; pixel < pixels; pixel++) {
+                sum += x[pixel * channels + channel];
+            }
+            y[channel] = aidge_kit_average(sum, numbers);
+        }
+#endif
+        x += pixels * channels;
+        y += channels;
+    }
+}

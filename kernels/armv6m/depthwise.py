@@ -2,8 +2,8 @@
 """Depthwise convolution in assembly: a plane of one channel at a time, three columns of it in two words.
 
 A word pair of the plane holds the values at the same place of three parts of a row (`requantize.separate` says how), so that
-two products and two additions are three multiply-accumulates here, too. A sum of the at most 16 taps of this form always has
-21 bits with its sign, whatever the weights.
+two products and two additions are three multiply-accumulates here, too. A sum of at most 63 taps always has 21 bits with
+its sign, whatever the weights.
 
 Registers: plane in r0, a weight in r1, up to three taps in r2 to r7, the words of sums in r8 and r9, the step to the next row
 of taps in r10, constant and width of the requantization in r11 and r12, the output in lr.
@@ -14,14 +14,14 @@ from __future__ import annotations
 from .assembly import Routine
 from .requantize import SEPARATED, Requantization, begin_sums, separate, split_multiplier
 
-MOST_TAPS = 16
+MOST_TAPS = 25  # whose weights lie on the stack
 PARAMETERS = (
     "const uint32_t *plane, int8_t *output, const int32_t *channel, const aidge_armv6m_sweep *sweep, int32_t rows, "
     "const int32_t *head"
 )
 # On the stack: the beginning of the struct sweep, that of the stream, and what stands behind them.
 NEXT, OUT_STEP, SECOND, LAST, BELOW, ABOVE, BITS = (4 * place for place in range(7))
-HIGH, LOW, FIRST_WORD, SECOND_WORD, ROW_END, SWEEP, WEIGHTS = (28 + 4 * place for place in range(7))
+HIGH, LOW, FIRST_WORD, SECOND_WORD, SWEEP, WEIGHTS = (28 + 4 * place for place in range(6))
 SAVED_BYTES = 36
 MOST_BACK = 124  # instructions of 2 bytes that a conditional branch reaches back over
 # The rest of the struct sweep.
@@ -35,6 +35,7 @@ def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, s
     taps = kernel[0] * kernel[1]
     frame = WEIGHTS + 4 * taps
     rows, head = frame + SAVED_BYTES, frame + SAVED_BYTES + 4
+    row_end = head  # in its place, once it is read
     code = Routine()
     code.push_all()
     code(f"sub sp, #{frame}")
@@ -80,7 +81,7 @@ def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, s
     code(f"ldr r4, [sp, #{SWEEP}]")
     code(f"ldr r4, [r4, #{ROW_BYTES}]")
     code("add r4, lr")
-    code(f"str r4, [sp, #{ROW_END}]")
+    code(f"str r4, [sp, #{row_end}]")
     code.label(2, "three outputs")
     begin = code.instructions
     _taps(code, kernel, dilation)
@@ -94,7 +95,7 @@ def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, s
     code(f"ldr r4, [sp, #{OUT_STEP}]")
     code("adds r7, r7, r4")
     code("mov lr, r7")
-    code(f"ldr r4, [sp, #{ROW_END}]")
+    code(f"ldr r4, [sp, #{row_end}]")
     code("cmp r7, r4")
     if code.instructions - begin < MOST_BACK:
         code("bne 2b")

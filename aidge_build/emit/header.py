@@ -10,7 +10,8 @@ import numpy
 
 from aidge_build.emit.arrays import Array, integer
 from aidge_build.emit.functions import STATE_ALIGNMENT, Function, functions_of, has_instances
-from aidge_build.emit.ports import Port
+from aidge_build.emit.names import list_of_names
+from aidge_build.emit.ports import Port, labels_of
 from aidge_build.emit.template import render_file
 from aidge_build.naming import DIGEST_DIGITS, comment_text, second_name
 from aidge_build.program import Program
@@ -95,7 +96,12 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         name=program.name,
         prefix=program.name.upper(),
         code_file=program.code_file,
-        macros=[*(_port_macros(program, port) for port in ports), _arena_macros(program), *_state_macros(program)],
+        macros=[
+            *_label_macros(program),
+            *(_port_macros(program, port) for port in ports),
+            _arena_macros(program),
+            *_state_macros(program),
+        ],
         public=[(symbol, second_name(symbol, digest)) for symbol in _public_symbols(program, functions)],
         digest=digest,
         needs=needs,
@@ -116,11 +122,37 @@ def _port_macros(program: Program, port: Port) -> MacroGroup:
     if tensor.quantization is not None and tensor.quantization.per_tensor:
         scale = Array("", numpy.array([tensor.quantization.scale], numpy.float32), "").lines()[0].rstrip(",")
         values += [("_SCALE", scale), ("_ZERO_POINT", _negative_in_parentheses(tensor.quantization.zero_point))]
+    labels = labels_of(program)
+    if tensor.names:
+        known = not port.is_input and tensor.names == labels
+        table = f"{program.name.upper()}_LABELS" if known else list_of_names(tensor.names)
+        values += [("_NAMES", table), ("_NAMES_SIZE", str(len(tensor.names)))]
     macros = [(port.macro + ending, value) for ending, value in values]
     if program.options.io == "arena":
         macros.insert(0, _pointer_macro(program, port))
     quantized = ("Real value = (element - ZERO_POINT) * SCALE.",) if any("_SCALE" in name for name, _ in macros) else ()
-    return MacroGroup((comment, *quantized), tuple(macros))
+    return MacroGroup((comment, *quantized, *_names_comment(port)), tuple(macros))
+
+
+def _names_comment(port: Port) -> tuple[str, ...]:
+    if not port.tensor.names:
+        return ()
+    if port.tensor.dtype.is_float:
+        return ("NAMES are those of the columns.",)
+    return ("An element counts the words of NAMES from 0" + ("; write -1 for any other word." if port.is_input else "."),)
+
+
+def _label_macros(program: Program) -> list[MacroGroup]:
+    """The names of the classes, which cost flash only where somebody makes an array of them."""
+    labels, prefix = labels_of(program), program.name.upper()
+    if not labels:
+        return []
+    return [
+        MacroGroup(
+            (f"The names of the classes: static const char *const labels[{prefix}_LABELS_SIZE] = {prefix}_LABELS;",),
+            ((f"{prefix}_LABELS", list_of_names(labels)), (f"{prefix}_LABELS_SIZE", str(len(labels)))),
+        )
+    ]
 
 
 def _negative_in_parentheses(value: int) -> str:

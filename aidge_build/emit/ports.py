@@ -9,8 +9,9 @@ from aidge_build.graph.tensor import Tensor
 from aidge_build.naming import Namer
 from aidge_build.program import Program
 
-MACRO_ENDINGS = ("", "_SIZE", "_BYTES", "_RANK", "_DIMS", "_SCALE", "_ZERO_POINT")
+MACRO_ENDINGS = ("", "_SIZE", "_BYTES", "_RANK", "_DIMS", "_SCALE", "_ZERO_POINT", "_NAMES", "_NAMES_SIZE")
 _OTHER_MACROS = ("H", "ARENA_BYTES", "ARENA_ALIGNMENT", "PEAK_BYTES", "DEFINITIONS", "STATE_BYTES", "STATE_ALIGNMENT")
+_LABEL_MACROS = ("LABELS", "LABELS_SIZE")  # of models that have them
 
 
 @dataclass(frozen=True)
@@ -33,12 +34,19 @@ class Port:
         return self.tensor.dtype.size_bytes
 
 
+def labels_of(program: Program) -> tuple[str, ...]:
+    """The names of the classes: of the elements or columns of all outputs that have any; () where outputs have different ones."""
+    tables = {program.view.tensor(name).names for name in program.view.handed_out} - {()}
+    return tables.pop() if len(tables) == 1 else ()
+
+
 def ports_of(program: Program) -> tuple[Port, ...]:
     """The inputs, then the outputs, in model order."""
     prefix = program.name.upper()
     taken = [name + part.ending for part in program.parts for name in ("arena", "arena_bytes")]
     parameters = Namer(taken=[*taken, "self", "state", "state_bytes"] if program.states.size_bytes else taken)
-    macros = Namer(prefix, (f"{prefix}_{word}" for word in _OTHER_MACROS))
+    reserved = (*_OTHER_MACROS, *(_LABEL_MACROS if labels_of(program) else ()))
+    macros = Namer(prefix, (f"{prefix}_{word}" for word in reserved))
     sides = (("input", program.view.given), ("output", program.view.handed_out))
     for word, names in sides:
         if len(names) == 1:  # the usual words first, so that no tensor of that name takes them

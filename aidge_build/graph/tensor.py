@@ -32,6 +32,7 @@ class Tensor:
     quantization: Quantization | None = None
     format: Format | None = None  # None until adaptation: row-major
     kept: KeptChannels | None = None  # None: all channels
+    names: tuple[str, ...] = ()  # of an input or output: the words that its integers count, or the names of its columns
 
     @property
     def rank(self) -> int:

@@ -140,7 +140,7 @@ class _Import:
         """The inputs of the signature: those that no initialiser replaces (IR version 3 lists both)."""
         values = [value for value in self._model.inputs if value.name not in self._model.initializers]
         for value in values:
-            self._tensors[value.name] = Tensor(value.name, self._binding.dims(value), value.dtype)
+            self._tensors[value.name] = Tensor(value.name, self._binding.dims(value), value.dtype, names=value.names)
         return [value.name for value in values]
 
     def _add_node(self, node: ModelNode, name: str) -> None:
@@ -165,6 +165,8 @@ class _Import:
             self._keep(Node(name, operator, tuple(reads), outputs, (node.name or name,)), results)
 
     def _opset(self, node: ModelNode) -> int:
+        if node.opset is not None:
+            return node.opset
         if node.domain not in self._model.opsets:
             raise AidgeError(f"the model imports no opset of the domain '{node.domain or 'ai.onnx'}'", code="VERSION")
         return self._model.opsets[node.domain]
@@ -207,6 +209,8 @@ class _Import:
             if value.name not in self._tensors:
                 raise AidgeError(f"nothing produces the graph output '{value.name}'", code="GRAPH")
             _check_output(value, self._tensors[value.name])
+            if value.names:
+                self._tensors[value.name] = self._tensors[value.name].with_(names=value.names)
 
 
 def _check_output(value: ValueInfo, tensor: Tensor) -> None:

@@ -11,7 +11,7 @@ import numpy
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
-from aidge_build.onnx_format import ModelNode, dtype_of
+from aidge_build.onnx_format import ModelNode, dtype_of, mapping_of
 from aidge_build.operators.axes import counted_axis
 
 _MISSING = object()
@@ -146,6 +146,11 @@ class OnnxNode:
     def tensor(self, name: str, default=_MISSING) -> numpy.ndarray:
         """An attribute that is a tensor, in the same way."""
         return self._attribute(name, default, "a tensor", lambda value: isinstance(value, numpy.ndarray))
+
+    def mapping(self) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
+        """The keys, values and default (one element) of a LabelEncoder of any opset; all numbers."""
+        found = mapping_of(self.node, of_text=False)
+        return found.keys, found.values, found.default
 
     def dtype(self, name: str, default=_MISSING) -> DType:
         """An attribute that names an element type by its ONNX number."""

@@ -4,6 +4,7 @@
 from aidge_build.onnx_format.converter import in_opset
 from aidge_build.onnx_format.external import read_external
 from aidge_build.onnx_format.kinds import refuse_other_files
+from aidge_build.onnx_format.mapping import mapping_of
 from aidge_build.onnx_format.model import ModelNode, OnnxModel, ValueInfo
 from aidge_build.onnx_format.reader import external_locations, read_model, read_node
 from aidge_build.onnx_format.schema import check_node, means_the_same
@@ -23,6 +24,7 @@ __all__ = [
     "external_locations",
     "in_opset",
     "ir_version_of",
+    "mapping_of",
     "means_the_same",
     "number_of",
     "read_external",

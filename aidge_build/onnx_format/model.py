@@ -10,6 +10,7 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 
+ML = "ai.onnx.ml"  # the domain of classic machine learning
 AttributeValue = int | float | str | numpy.ndarray | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
 
 
@@ -24,6 +25,7 @@ class ModelNode:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, AttributeValue]
+    opset: int | None = None  # the version of its domain that it is written in; None: the one that the model imports
 
     @property
     def full_type(self) -> str:
@@ -39,11 +41,17 @@ class ModelNode:
 
 @dataclass(frozen=True)
 class ValueInfo:
-    """A declared input or output; a dim is a number, a symbolic name, or None; `dims` is None for an unknown rank."""
+    """A declared input or output; a dim is a number, a symbolic name, or None; `dims` is None for an unknown rank.
+
+    `holds` is "numbers"; while a file is read also "text", "map" or "maps" (a sequence of maps), until `without_text` made
+    numbers of them. `names` are then the words that the integers count, or the keys of the columns.
+    """
 
     name: str
     dtype: DType
     dims: tuple[int | str | None, ...] | None
+    holds: str = "numbers"
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

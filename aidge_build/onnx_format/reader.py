@@ -10,13 +10,16 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
 from aidge_build.onnx_format.kinds import TAIL_BYTES, refuse_other_files
+from aidge_build.onnx_format.maps import without_maps
 from aidge_build.onnx_format.model import AttributeValue, ModelNode, OnnxModel, ValueInfo
 from aidge_build.onnx_format.schema import means_the_same
 from aidge_build.onnx_format.tensors import external_location, read_tensor
 from aidge_build.onnx_format.text import text_of
 from aidge_build.onnx_format.types import dtype_of
 from aidge_build.onnx_format.wire import check_wire
+from aidge_build.onnx_format.without_text import without_text
 
 MOST_NODES = 50_000
 MOST_WIRES = 500_000
@@ -30,7 +33,7 @@ _Kind = onnx.AttributeProto.AttributeType
 def read_model(data: bytes, where: str, external: Mapping[str, bytes]) -> OnnxModel:
     """The model in `data`; `where` names the file in messages, `external` holds the bytes of its external data."""
     try:
-        return _model(_parse(data), external)
+        return without_text(without_maps(_model(_parse(data), external)))
     except AidgeError as error:
         raise error.within(where)
 
@@ -233,16 +236,29 @@ def _values(role: str, infos: Iterable[onnx.ValueInfoProto]) -> Iterator[ValueIn
 
 def _value(name: str, described: onnx.TypeProto) -> ValueInfo:
     kind = described.WhichOneof("value")
+    if kind in ("map_type", "sequence_type"):
+        return ValueInfo(name, *_map(described), "map" if kind == "map_type" else "maps")
     if kind != "tensor_type":
         shown = kind.removesuffix("_type").replace("_", " ") if kind else "nothing"
         raise AidgeError(f"its type is {shown}, only tensors are supported", code="TYPE")
     tensor = described.tensor_type
+    is_text = tensor.elem_type == onnx.TensorProto.STRING
+    dtype, holds = (DType.int64, "text") if is_text else (dtype_of(tensor.elem_type), "numbers")
     if not tensor.HasField("shape"):
-        return ValueInfo(name, dtype_of(tensor.elem_type), None)
+        return ValueInfo(name, dtype, None, holds)
     dims = tuple(_dim(dim) for dim in tensor.shape.dim)
     if any(isinstance(dim, int) and dim < 0 for dim in dims):
         raise AidgeError(f"its dims {list(dims)} hold a negative number", code="TYPE")
-    return ValueInfo(name, dtype_of(tensor.elem_type), dims)
+    return ValueInfo(name, dtype, dims, holds)
+
+
+def _map(described: onnx.TypeProto) -> tuple[DType, None]:
+    """The type of the numbers in a map, or in a sequence of maps, from words or integers to numbers."""
+    inner = described if described.WhichOneof("value") == "map_type" else described.sequence_type.elem_type
+    numbers = inner.map_type.value_type
+    if inner.WhichOneof("value") != "map_type" or numbers.WhichOneof("value") != "tensor_type":
+        raise AidgeError("its type is a sequence, only tensors and maps of numbers are supported", code="TYPE")
+    return dtype_of(numbers.tensor_type.elem_type), None
 
 
 def _dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:

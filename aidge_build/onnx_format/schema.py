@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the ONNX standard itself says about a node: counts and types of inputs, attributes, outputs.
 
-This is checked for every node of the default domain, so that operators only check what no schema can say.
+This is checked for every node of the default domain and of ai.onnx.ml, so that operators only check what no schema can say.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import onnx
 
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
-from aidge_build.onnx_format.model import ModelNode
+from aidge_build.onnx_format.model import ML, ModelNode
 from aidge_build.onnx_format.types import ONNX_TYPE_NAMES
 
 _VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
@@ -32,13 +32,13 @@ def check_node(node: ModelNode, opset: int, types: Sequence[DType | None]) -> No
 
     Domains that the package onnx has no schema for are not checked.
     """
-    if node.domain:
+    if node.domain not in ("", ML):
         return
     try:
         schema = onnx.defs.get_schema(node.op_type, opset, node.domain)
     except onnx.defs.SchemaError:
-        raise _refusal(f"opset {opset} has no operator {node.op_type}") from None
-    if schema.deprecated:
+        raise _refusal(f"opset {opset}{' of ' * bool(node.domain)}{node.domain} has no operator {node.op_type}") from None
+    if schema.deprecated and not node.domain:  # trees in the words of ai.onnx.ml 3 are still written
         raise _refusal(f"operator {node.op_type} is withdrawn in opset {opset}")
     _check_attributes(node, schema)
     for what, names, least, most, formal in (

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import onnx
 
 from aidge_build.graph.dtype import DType
+from aidge_build.onnx_format.model import ML
 from aidge_build.onnx_format.types import ONNX_TYPE_NAMES
 
 _KINDS = {
@@ -52,7 +53,8 @@ def signature_of(full_type: str, opset: int) -> NodeSignature | None:
     """The signature of "Conv" in this opset, or in the newest where this has none; None for other domains and withdrawn
     operators."""
     found = (_schema(full_type, opset), _schema(full_type, onnx.defs.onnx_opset_version()))
-    schema = next((one for one in found if one is not None and not one.deprecated), None)
+    in_use = (one for one in found if one is not None and (one.domain == ML or not one.deprecated))
+    schema = next(in_use, None)
     if schema is None:
         return None
     attributes = tuple(_rule(schema.attributes[name]) for name in sorted(schema.attributes))
@@ -61,8 +63,9 @@ def signature_of(full_type: str, opset: int) -> NodeSignature | None:
 
 
 def _schema(full_type: str, opset: int):
+    domain, _, operator = full_type.rpartition("::")
     try:
-        return onnx.defs.get_schema(full_type, opset, "")
+        return onnx.defs.get_schema(operator, opset, domain)
     except onnx.defs.SchemaError:
         return None
 

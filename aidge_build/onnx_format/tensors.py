@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy
 import onnx
@@ -25,14 +25,16 @@ _EXTERNAL_KEYS = ("location", "offset", "length", "checksum", "basepath")
 
 
 def read_tensor(proto: onnx.TensorProto, external: Mapping[str, bytes]) -> numpy.ndarray:
-    """The values as a read-only array."""
-    dtype = dtype_of(proto.data_type)
+    """The values as a read-only array; text as an array of numpy's text type."""
     dims = tuple(proto.dims)
     if any(size < 0 for size in dims):
         raise AidgeError(f"the dims {list(dims)} hold a negative number", code="TENSOR")
     if proto.HasField("segment"):
         raise AidgeError("tensors stored in segments are not supported", code="TENSOR")
     elements = math.prod(dims)
+    if proto.data_type == onnx.TensorProto.STRING:
+        return _text(proto, elements, dims)
+    dtype = dtype_of(proto.data_type)
     field = _FIELDS.get(dtype, "int32_data")
     if proto.data_location == onnx.TensorProto.EXTERNAL:
         return _from_bytes(_external_bytes(proto, elements * dtype.size_bytes, external), dtype, dims)
@@ -44,6 +46,20 @@ def read_tensor(proto: onnx.TensorProto, external: Mapping[str, bytes]) -> numpy
         return _from_bytes(proto.raw_data, dtype, dims)
     _expect_size(len(typed), elements, dims, dtype, f"values in {field}")
     return _from_numbers(typed, dtype, dims)
+
+
+def _text(proto: onnx.TensorProto, elements: int, dims: tuple[int, ...]) -> numpy.ndarray:
+    if len(proto.string_data) != elements:
+        raise AidgeError(f"text{list(dims)} wants {elements} values, the file holds {len(proto.string_data)}", code="TENSOR")
+    return _frozen(text_array(map(text_of, proto.string_data)).reshape(dims))
+
+
+def text_array(words: Iterable[str]) -> numpy.ndarray:
+    """Words as an array of Python's strings: numpy's own text type would pad each to the longest, and drop NUL at the end."""
+    found = list(words)
+    values = numpy.empty(len(found), object)
+    values[:] = found
+    return values
 
 
 def external_location(proto: onnx.TensorProto) -> str | None:

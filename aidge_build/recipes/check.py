@@ -95,6 +95,8 @@ def _check_signature(before: GraphView, after: GraphView, step: str) -> None:
             was, is_now = before.tensor(name), after.tensor(name)
             if (was.dims, was.dtype, was.removed_channels) != (is_now.dims, is_now.dtype, is_now.removed_channels):
                 raise broken(step, f"'{name}' of the graph's {side} is {is_now}, it was {was}")
+            if was.names != is_now.names:
+                raise broken(step, f"'{name}' of the graph's {side} has other names for its elements")
 
 
 def _check_types(view: GraphView, node: Node, step: str) -> None:

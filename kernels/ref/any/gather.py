@@ -32,7 +32,7 @@ _DATA, _ANY = IOSpec(DType.any_1, ROW_MAJOR), IOSpec(DType.any, ROW_MAJOR)
 _GATHER = ImplSpec(inputs=(_DATA, _ANY), outputs=(_DATA,), predicates=(SAME_QUANTIZATION, *_PREDICATES))
 
 
-@kernel("Gather", _GATHER)
+@kernel(("Gather", "ArrayFeatureExtractor"), _GATHER)
 class Gather(KernelNode):
     def call(self) -> Call:
         (data, indices), axis = self.inputs, self.operator.axis % self.inputs[0].rank

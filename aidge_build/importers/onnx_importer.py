@@ -18,6 +18,7 @@ from aidge_build.importers.onnx_node import OnnxNode
 from aidge_build.importers.state import with_states
 from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo, check_node, read_model
 from aidge_build.operators.base import Operator, TensorType
+from aidge_build.operators.cast import Cast
 
 
 def import_onnx(
@@ -154,6 +155,7 @@ class _Import:
             node, made = old_opset.modern(node, self._tensors)
             opset = old_opset.NEW
             self._tensors |= {} if made is None else {made.name: made}
+        node = self._with_features(node, name)
         found = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self._tensors, self._read, self._declared))
         operator, reads = found if isinstance(found, tuple) else (found, _trimmed(node.inputs))
         inputs = [self._tensors[read] if read else None for read in reads]
@@ -163,6 +165,23 @@ class _Import:
             self._fold(operator, inputs, outputs, results)
         else:
             self._keep(Node(name, operator, tuple(reads), outputs, (node.name or name,)), results)
+
+    def _with_features(self, node: ModelNode, name: str) -> ModelNode:
+        """The node behind casts of what it reads to the type in which it computes."""
+        wanted = self._operators[node.full_type].features
+        if wanted is None:
+            return node
+        names = dict[str, str]()
+        for read in dict.fromkeys(filter(None, node.inputs)):
+            tensor, operator = self._tensors[read], Cast(wanted)
+            if tensor.dtype is not wanted:
+                names[read] = self._free_name(f"{read}_{wanted.name}")
+                results = operator.infer([tensor])
+                if tensor.is_constant:
+                    self._fold(operator, [tensor], (names[read],), results)
+                else:
+                    self._keep(Node(f"{name}_{names[read]}", operator, (read,), (names[read],), (node.name or name,)), results)
+        return replace(node, inputs=tuple(names.get(read, read) for read in node.inputs))
 
     def _opset(self, node: ModelNode) -> int:
         if node.opset is not None:

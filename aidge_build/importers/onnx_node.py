@@ -149,7 +149,7 @@ class OnnxNode:
 
     def mapping(self) -> tuple[numpy.ndarray, numpy.ndarray, numpy.ndarray]:
         """The keys, values and default (one element) of a LabelEncoder of any opset; all numbers."""
-        found = mapping_of(self.node, of_text=False)
+        found = mapping_of(self.node, self.opset, of_text=False)
         return found.keys, found.values, found.default
 
     def dtype(self, name: str, default=_MISSING) -> DType:

@@ -31,8 +31,11 @@ def is_text(value: AttributeValue | None) -> bool:
     return isinstance(value, numpy.ndarray) and value.dtype == object
 
 
-def mapping_of(node: ModelNode, of_text: bool) -> Mapping:
-    """What a LabelEncoder or a CategoryMapper maps; `of_text`: whether its input is text. AidgeError where lists do not fit."""
+def mapping_of(node: ModelNode, opset: int, of_text: bool) -> Mapping:
+    """What a LabelEncoder or a CategoryMapper maps; `of_text`: whether its input is text. AidgeError where lists do not fit.
+
+    Before opset 4 of ai.onnx.ml NaN equals no key.
+    """
     given = node.attributes
     if node.op_type == "CategoryMapper" or "classes_strings" in given:
         words = _array("string", given.get("cats_strings" if node.op_type == "CategoryMapper" else "classes_strings", ()))
@@ -48,6 +51,8 @@ def mapping_of(node: ModelNode, of_text: bool) -> Mapping:
         raise AidgeError(
             f"it has {len(keys)} keys, {len(values)} values and {len(default)} defaults", where=node.where(), code="MODEL"
         )
+    if opset < OPSET and not is_text(keys):
+        keys, values = keys[keys == keys], values[keys == keys]
     return Mapping(keys, values, default)
 
 

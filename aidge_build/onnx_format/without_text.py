@@ -134,7 +134,7 @@ class _Texts:
         self._tables.enter(name, words)
 
     def _map(self, node: ModelNode, of_text: bool) -> None:
-        mapping = self._mappings[node.index] = mapping_of(node, of_text)
+        mapping = self._mappings[node.index] = mapping_of(node, self._model.opsets.get(ML, 1), of_text)
         if is_text(mapping.keys) != of_text:
             raise _refusal(f"its keys are {'text' if is_text(mapping.keys) else 'numbers'}, its input is not")
         if of_text:

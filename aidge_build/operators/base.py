@@ -45,6 +45,7 @@ class Operator:
     `straight_through` is true where `backward` is no derivative: rounding has none, so gradients pass as if it did not round.
     `by_steps` is true where `forward` takes the basic operations (+ - * / min max) in the order of onnxruntime's kernel: on
     float32 each of them then rounds, as there, and not only the result.
+    `features` is the type to which the importer casts inputs of any other: operators of ai.onnx.ml read numbers of all types.
     """
 
     onnx_names: ClassVar[tuple[str, ...]] = ()
@@ -55,6 +56,7 @@ class Operator:
     overwrites: ClassVar[tuple[tuple[int, int], ...]] = ()
     straight_through: ClassVar[bool] = False
     by_steps: ClassVar[bool] = False
+    features: ClassVar[DType | None] = None
 
     @property
     def type(self) -> str:

@@ -39,6 +39,7 @@ class LabelEncoder(Operator):
     def from_onnx(cls, source):
         keys, values, default = source.mapping()
         require(keys.dtype.kind in "if" and values.dtype.kind in "if", f"it maps {keys.dtype} to {values.dtype}")
+        require(len(keys) > 0, "it has no keys")
         given = source.input(0).dtype
         wanted = DType(keys.dtype.name)
         require(given is wanted, f"the keys are {wanted.name}, the input is {given.name}")
@@ -78,6 +79,7 @@ class OneHotEncoder(Operator):
         source.expect_attributes("cats_int64s", "zeros")
         categories = source.integers("cats_int64s")
         require(len(categories) > 0, "it has no category")
+        require(len(set(categories)) == len(categories), "a category is listed twice")
         return cls(categories)
 
     def infer(self, inputs):

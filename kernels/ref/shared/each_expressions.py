@@ -37,6 +37,7 @@ FLOAT_FUNCTIONS: dict[str, tuple[str, Callable]] = {
             "Tan",
         )
     },
+    "Binarizer": ("a > p[0] ? 1.0f : 0.0f", lambda o: (o.threshold,)),
     "Celu": ("(a > 0.0f ? a : 0.0f) + fminf(0.0f, p[0] * expm1f(a / p[0]))", lambda o: (o.alpha,)),
     "Erf": ("erff(a)", lambda o: ()),
     "Mish": (f"a * tanhf({_SOFTPLUS})", lambda o: ()),

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""Scaler and Normalizer of ai.onnx.ml, float32."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.elementwise import ElementWise
+
+_SPEC = ImplSpec(inputs=(IOSpec(DType.float32, ROW_MAJOR),), outputs=(IOSpec(DType.float32, ROW_MAJOR),))
+
+
+@kernel("Scaler", _SPEC)
+class Scaler(ElementWise):
+    def call(self) -> Call:
+        operator = self.operator
+        columns = max(len(operator.offset), len(operator.scale))
+        pairs = numpy.stack(
+            [numpy.broadcast_to(numpy.array(values, numpy.float32), columns) for values in (operator.offset, operator.scale)], -1
+        )
+        return Call(
+            "aidge_ref_scaler_float32",
+            ("float32/scaler_float32.h",),
+            (Input(0), Output(0), Constant("pairs", pairs.reshape(-1)), Literal(self.outputs[0].elements), Literal(columns)),
+        )
+
+
+@kernel("Normalizer", _SPEC)
+class Normalizer(ElementWise):
+    def call(self) -> Call:
+        dims = self.inputs[0].dims
+        return Call(
+            f"aidge_ref_normalizer_{self.operator.norm.lower()}_float32",
+            ("float32/normalizer_float32.h",),
+            (Input(0), Output(0), Literal(math.prod(dims[:-1])), Literal(dims[-1])),
+        )

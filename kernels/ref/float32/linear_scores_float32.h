@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <stdint.h>
+#include "dot_float32.h"
+
+/* scores[count] = weights[count][features] * input + intercepts, float32. */
+static void aidge_ref_linear_scores_float32(const float *input, float *scores, const float *weights, const float *intercepts,
+                                            int32_t features, int32_t count)
+{
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        scores[i] = intercepts[i] + aidge_ref_dot_float32(input, weights, features);
+        weights += features;
+    }
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <math.h>
+#include <stdint.h>
+#include "largest_float32.h"
+
+/* Softmax in which a score of zero (up to 1e-7) has no part. */
+static void aidge_ref_scores_softmax_zero_float32(float *scores, int32_t count)
+{
+    const float largest = scores[aidge_ref_largest_float32(scores, count)];
+    float sum = 0.0f;
+    int32_t i;
+    for (i = 0; i < count; i++) {
+        if (fabsf(scores[i]) > 1e-7f) {
+            scores[i] = expf(scores[i] - largest);
+            sum += scores[i];
+        } else {
+            scores[i] *= expf(-largest);
+        }
+    }
+    for (i = 0; i < count; i++) {
+        scores[i] /= sum;
+    }
+}

@@ -12,14 +12,18 @@ from aidge_build.contract.call import Call
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.following import following
+from aidge_build.kernel_kit.linear import LinearConstants
 
 from .conditions import NARROW, linear_spec
 from .driver import Driver
 from .finer import coarse, numbers_of
 from .geometry import Geometry, geometry_of
 from .plan import Plan, plan_of
-from .rounding import rounds_by_addition
+from .product import Product
+from .rounding import FusedForm, fused_numbers, rounds_by_addition
 from .stream import product_stream
+
+LEAST_SAVED = 8000  # instructions that pay for the text of both roundings
 
 
 def _grouped(view: NodeView) -> str:
@@ -57,6 +61,21 @@ class PlannedConvolution(KernelNode):
         return cls.plan_of(shape, view.operator.groups, levels != output.dtype.range)
 
 
+def rounded(plan: Plan, numbers: LinearConstants, bits: int) -> tuple[Product, FusedForm | None]:
+    """The plan's product with the quickest rounding that is proved, and the numbers of fused multiplications."""
+    form, is_even = plan.product, plan.product.channels % 2 == 0
+    form = replace(form, adds=is_even and rounds_by_addition(numbers, bits), bits=bits)
+    if not is_even or not plan.is_stationary:
+        return form, None
+    fused = fused_numbers(numbers, bits)
+    pairs = fused.is_proved.reshape(-1, 2).all(axis=1)
+    if pairs.all():
+        return replace(form, fused=True), fused
+    if form.adds and plan.saved_by_fusing * pairs.sum() > LEAST_SAVED:
+        return replace(form, fused=True, mixed=True), fused
+    return form, None
+
+
 @kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS))
 class Conv2dInt8(PlannedConvolution):
     @staticmethod
@@ -69,6 +88,6 @@ class Conv2dInt8(PlannedConvolution):
         weights = self.inputs[1].data
         taps = numpy.moveaxis(weights, 1, -1).reshape(shape.outputs, shape.kernel_height, shape.kernel_width, shape.channels)
         numbers, bits = numbers_of(self, taps.reshape(shape.outputs, -1))
-        form = replace(form, adds=form.channels % 2 == 0 and rounds_by_addition(numbers, bits), bits=bits)
+        form, fused = rounded(plan, numbers, bits)
         windows = coarse(taps.transpose(0, 2, 1, 3) if plan.columns else taps).reshape(shape.outputs, form.rows, form.taps, -1)
-        return Driver(replace(plan, product=form)).call(product_stream(form, windows, numbers))
+        return Driver(replace(plan, product=form)).call(product_stream(form, windows, numbers, fused))

@@ -12,6 +12,7 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, co
 from .assembly import c_function, loop
 from .plan import PIXELS, Plan, is_stationary, parts_of
 from .product import LANES, Product
+from .rounding import way_of
 from .stationary import Stationary
 
 RING = "int8_t *const *const pointers = aidge_helium_turn(x, rows, &state, &ring);"
@@ -28,7 +29,7 @@ class Driver:
     def name(self) -> str:
         way = "_patches" if self.plan.patches else "_rows" if self.plan.staging else "_columns" if self.plan.columns else ""
         form = self.plan.product
-        ways = f"{way}{'_clamped' if form.clamps else ''}{'_adding' if form.adds else ''}"
+        ways = f"{way}{'_clamped' if form.clamps else ''}{way_of(form)}"
         ways += f"_finer_{form.bits}" if form.bits else ""
         return f"aidge_helium_conv_{self.shape.name}_to_{self.shape.outputs}{ways}"
 
@@ -82,8 +83,7 @@ class Driver:
     def _blocks(self, form: Product, x: str, y: str, first: int, count: int) -> list[str]:
         if count == 0:
             return []
-        paired = self.shape.is_pointwise and 2 * form.pixel_step <= LANES
-        block = Stationary(form, paired) if is_stationary(form, count) else form
+        block = Stationary(form, self.plan.is_paired) if is_stationary(form, count) else form
         self.functions[block.name] = block.text()
         lines = []
         for start, size in parts_of(form, count):

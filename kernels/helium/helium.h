@@ -2,6 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 #include "kit/requantize.h"
+#include "kit/wide.h"
 
 /*
  * Assembly is used where a GNU compiler compiles for MVE with floats; elsewhere, and with AIDGE_HELIUM_PLAIN_C, plain C
@@ -36,4 +37,24 @@ AIDGE_KIT_INLINE float aidge_helium_float(const int8_t *stream)
     float number;
     memcpy(&number, stream, sizeof number);
     return number;
+}
+
+/*
+ * The level of a sum with the bits of a float: times the multiplier plus a constant, rounded once and half to even, that is an
+ * integer whose low 16 bits are the level (rounding.py). Signs cancel out; constant: its low 16 bits.
+ */
+AIDGE_KIT_INLINE int8_t aidge_helium_fused(uint32_t sum, int32_t multiplier, int32_t constant, int32_t lowest, int32_t highest)
+{
+    const int32_t bits = 150 - ((multiplier >> 23) & 0xFF);
+    const uint64_t product =
+        aidge_kit_product((sum & 0x7FFFFFu) + 0x800000u, ((uint32_t)multiplier & 0x7FFFFFu) + 0x800000u);
+    const uint64_t half = aidge_kit_shift_left(1, bits - 1);
+    const uint64_t rest = product & (half + half - 1u);
+    uint32_t whole = (uint32_t)aidge_kit_shift_right(product, bits) + (uint32_t)constant;
+    int32_t level;
+    whole += (uint32_t)((rest > half) || ((rest == half) && ((whole & 1u) != 0u)));
+    level = (int32_t)(whole & 0xFFFFu);
+    level = level >= 0x8000 ? level - 0x10000 : level;
+    level = level < lowest ? lowest : level;
+    return (int8_t)(level > highest ? highest : level);
 }

@@ -55,6 +55,25 @@ class Plan:
         return (self.pixels - masked) // PIXELS
 
     @property
+    def is_stationary(self) -> bool:
+        """Whether the weights of a pair of channels stay in registers for most of the pixels."""
+        shape = self.geometry
+        blocks = self.whole_blocks if shape.is_pointwise else shape.out_width // PIXELS * self.together
+        return self.patches is None and is_stationary(self.product, blocks)
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether one load has two pixels of a pointwise layer."""
+        return self.geometry.is_pointwise and 2 * self.product.pixel_step <= LANES
+
+    @property
+    def saved_by_fusing(self) -> int:
+        """Instructions of a pair of channels that fused multiplications save where weights stay in registers."""
+        shape = self.geometry
+        blocks = self.whole_blocks if shape.is_pointwise else shape.batches * shape.out_height * (shape.out_width // PIXELS)
+        return blocks * (2 if self.is_paired or self.product.vectors > 1 else 4)
+
+    @property
     def crosses_rows(self) -> bool:
         """Whether windows of whole output rows are laid out side by side."""
         return self.patches is not None and self.batch >= self.geometry.out_width

@@ -15,7 +15,8 @@ typedef struct {
  *   (taps backwards in every other vector) 16 weights of the one and 16 of the other channel, then int32 {bias, bias},
  *   float {multiplier, multiplier}, int32 step << 16 | zero point; with clamps int32 {lowest, highest}. The last pair has
  *   step 0; with an odd number of channels it repeats one channel of the pair before. With `adds` the number of rounding.py
- *   takes the place of step and zero point.
+ *   takes the place of step and zero point. Where the first multiplier is negative, they are the numbers of a fused
+ *   multiplication: int32 {bits, bits}, float {multiplier, multiplier}, uint16 {constant, constant}; rounding.py.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_product(const int8_t *x, int8_t *const *rows, int8_t *y, const int8_t *stream, int32_t blocks,
@@ -48,6 +49,13 @@ static void aidge_helium_product(const int8_t *x, int8_t *const *rows, int8_t *y
                     }
                 }
                 sum = (sum << shape->bits) + (uint32_t)aidge_helium_word(numbers + 4 * channel);
+                if (aidge_helium_word(numbers + 8) < 0) {
+                    y[channel] = aidge_helium_fused(sum, aidge_helium_word(numbers + 8 + 4 * channel),
+                                                    (aidge_helium_word(numbers + 16) >> (16 * channel)) & 0xFFFF,
+                                                    shape->clamps != 0 ? aidge_helium_word(numbers + 20) : -128,
+                                                    shape->clamps != 0 ? aidge_helium_word(numbers + 24) : 127);
+                    continue;
+                }
                 levels.zero_point = (int16_t)(aidge_helium_word(numbers + 16) & 0xFFFF);
                 levels.lowest = (shape->clamps != 0 ? aidge_helium_word(numbers + 20) : -128) - levels.zero_point;
                 levels.highest = (shape->clamps != 0 ? aidge_helium_word(numbers + 24) : 127) - levels.zero_point;
@@ -55,6 +63,9 @@ static void aidge_helium_product(const int8_t *x, int8_t *const *rows, int8_t *y
             }
             step = aidge_helium_word(numbers + 16) >> 16;
             step = shape->adds == 0 ? step : (step & 0x40) != 0 ? 2 : 0;
+            if (aidge_helium_word(numbers + 8) < 0) {
+                step = aidge_helium_word(numbers + 12) < 0 ? 2 : 0;
+            }
             y += step;
             pair = numbers + (shape->clamps != 0 ? 28 : 20);
         } while (step != 0);

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from .assembly import BYTE_REACH, WORD_REACH, Access, Assembler, function, loop, walk
+from .rounding import CONSTANT_BITS, way_of
 
 LANES = 16
 HEAD_BYTES = 20  # of a stream: offsets of the eight stores, input zero point
@@ -30,7 +31,8 @@ class Product:
     groups, `tap_step` bytes apart, of `vectors` times 16 bytes; with `tail` only that many bytes of the last vector are read.
     Outputs of neighbouring pixels lie `channels` and `gap` bytes apart. `aligned`: all addresses are multiples of four.
     `adds`: levels are rounded as in rounding.py, and pairs of channels follow each other. `ring`: `x` points to pointers to the
-    rows, in which the first window begins after `begin` bytes."""
+    rows, in which the first window begins after `begin` bytes. `fused`: levels come from one fused multiplication (rounding.py),
+    with `mixed` except for some pairs of channels."""
 
     pixels: int
     pixel_step: int
@@ -48,6 +50,8 @@ class Product:
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
     ring: bool = False
     begin: int = 0
+    fused: bool = False
+    mixed: bool = False
 
     @property
     def name(self) -> str:
@@ -57,9 +61,14 @@ class Product:
         return (
             f"aidge_helium_product_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
             f"{f'_tail_{self.tail}' if self.tail else ''}{'_aligned' if self.aligned else ''}"
-            f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
+            f"{'_clamped' if self.clamps else ''}{way_of(self)}"
             f"{f'_finer_{self.bits}' if self.bits else ''}"
         )
+
+    @property
+    def goes_by_twos(self) -> bool:
+        """Whether a mark says that a pair follows, two channels behind."""
+        return self.adds or self.fused
 
     @property
     def can_ring(self) -> bool:
@@ -125,7 +134,7 @@ class Product:
             self.channels,
             self.tail,
             int(self.clamps),
-            int(self.adds),
+            int(self.goes_by_twos),
             self.bits,
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
@@ -204,11 +213,11 @@ class _Printer:
         emit.label(2)
         self._sums(reads, counter)
         self._store()
-        emit("bmi 2b" if shape.adds else "bne 2b")
+        emit("bmi 2b" if shape.goes_by_twos else "bne 2b")
         emit(f"mov r3, {start}" if start else "ldr r3, [sp]", why="the next pixels")
         for index in range(pointers):
             emit.move(POINTERS[index], shape.pixels * shape.pixel_step)
-        emit.move("r5", shape.pixels * shape.distance - (shape.channels if shape.adds else max(0, shape.channels - 2)))
+        emit.move("r5", shape.pixels * shape.distance - (shape.channels if shape.goes_by_twos else max(0, shape.channels - 2)))
         if blocks:
             emit(f"subs {blocks}, #1", "bne 1b")
         else:
@@ -363,19 +372,20 @@ class _Printer:
         if not self.offsets_stay:
             emit("vldrw.u32 q7, [sp, #16]")
         emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q0", "q1") if shape.bits))
-        emit(
-            "vadd.i32 q0, q0, r0",
-            "vadd.i32 q1, q1, r2",
-            "vcvt.f32.s32 q0, q0",
-            "vcvt.f32.s32 q1, q1",
-            "vmul.f32 q0, q0, r4",
-            "vmul.f32 q1, q1, r6",
-        )
-        if shape.adds:
-            emit("vadd.f32 q2, q0, r8", "vadd.f32 q1, q1, r8", "vmovnt.i32 q2, q1", why="rounded by the addition")
-        else:
-            emit("vcvtn.s32.f32 q0, q0", "vcvtn.s32.f32 q1, q1", "vqmovnb.s32 q2, q0", "vqmovnt.s32 q2, q1")
-            emit("vqadd.s16 q2, q2, r8")
+        emit("vadd.i32 q0, q0, r0", "vadd.i32 q1, q1, r2")
+        if shape.mixed:
+            emit("cmp r4, #0", "bpl 4f", why="a pair of channels that is not fused")
+        if shape.fused:
+            emit("lsr r2, r8, #16", "uxth r8, r8", *(f"movt {register}, #{CONSTANT_BITS >> 16}" for register in ("r8", "r2")))
+            emit("vdup.32 q2, r4", "vdup.32 q3, r6", "vfmas.f32 q0, q2, r8", "vfmas.f32 q1, q3, r2")
+            emit("vmov q2, q0", "vmovnt.i32 q2, q1", "lsr r8, r6, #9", why="the mark where other pairs have it")
+        if shape.mixed:
+            emit("b 5f")
+            emit.label(4)
+        if not shape.fused or shape.mixed:
+            self._round_twice()
+        if shape.mixed:
+            emit.label(5)
         if shape.clamps:
             emit("vdup.16 q3, r10", "vmax.s16 q2, q2, q3", "vdup.16 q3, r12", "vmin.s16 q2, q2, q3")
         emit("vqmovnb.s16 q2, q2")
@@ -385,7 +395,17 @@ class _Printer:
             if shape.tail:
                 emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
             emit("vpst", "vstrbt.16 q2, [r5, q7]")
-        if shape.adds:
+        if shape.goes_by_twos:
             emit("adds r5, #2", "lsls r10, r8, #9", why="negative: there is another pair")
         else:
             emit("asrs r10, r8, #16", "add r5, r10", why="0 after the last pair")
+
+    def _round_twice(self) -> None:
+        """Sums with their bias in q0 and q1 become levels in q2."""
+        emit = self.emit
+        emit("vcvt.f32.s32 q0, q0", "vcvt.f32.s32 q1, q1", "vmul.f32 q0, q0, r4", "vmul.f32 q1, q1, r6")
+        if self.shape.adds:
+            emit("vadd.f32 q2, q0, r8", "vadd.f32 q1, q1, r8", "vmovnt.i32 q2, q1", why="rounded by the addition")
+        else:
+            emit("vcvtn.s32.f32 q0, q0", "vcvtn.s32.f32 q1, q1", "vqmovnb.s32 q2, q0", "vqmovnt.s32 q2, q1")
+            emit("vqadd.s16 q2, q2, r8")

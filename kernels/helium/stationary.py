@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from .assembly import BYTE_REACH, WORD_REACH, Assembler, function, loop
 from .product import HEAD_BYTES, PARAMETERS, Product
+from .rounding import CONSTANT_BITS
 
 SUMS = (("r0", "r2"), ("r4", "r6"))  # of the two channels, by pixel of the two that are at work
 MOST_VECTORS = 2
@@ -63,7 +64,7 @@ class Stationary:
         shape, emit = self.product, Assembler()
         emit.enter(16)
         emit("vldrh.u16 q7, [r2]", why="offsets of the stores: {channel A, channel B} of each pixel")
-        emit(*(["str r0, [sp, #8]"] if self.rows > 1 else ["mov r11, r0"]), "mov r10, r1")
+        emit(*(["str r0, [sp, #8]"] if self.x_waits else ["mov r11, r0"]), "mov r10, r1")
         emit.add("r12", "r2", HEAD_BYTES)
         emit("str r3, [sp]")
         emit.label(1)
@@ -76,14 +77,61 @@ class Stationary:
                 bits = 8 * shape.pixel_step
                 emit(*(f"vshlc q{register}, r0, #{part}" for part in (min(bits, 32), bits - 32) if part > 0))
         emit("ldrd r5, r7, [r12], #8", "ldrd r8, r3, [r12], #8", why="biases, multipliers")
-        emit("ldr r9, [r12], #4", why="zero point and step")
+        emit("ldr r9, [r12], #4", why="constants" if shape.fused else "zero point and step")
+        if shape.mixed:
+            emit("cmp r8, #0", "bpl 4f", why="a pair of channels that is not fused")
+        if shape.fused:
+            emit("lsr r11, r9, #16", "uxth r9, r9", *(f"movt {register}, #{CONSTANT_BITS >> 16}" for register in ("r9", "r11")))
+            if self.factors_stay:
+                emit("vdup.32 q2, r8", "vdup.32 q3, r3")
+            self._pass(emit, True)
+            emit("cmp r3, #0", "bmi 1b", why="negative: there is another pair")
+        if shape.mixed:
+            emit("b 5f")
+            emit.label(4)
+        if not shape.fused or shape.mixed:
+            self._pass(emit, False)
+            if shape.adds:
+                emit("lsls r0, r9, #9", "bmi 1b", why="negative: there is another pair")
+            else:
+                emit("asrs r0, r9, #16", "add r10, r0", "bne 1b", why="0 after the last pair")
+        if shape.mixed:
+            emit.label(5)
+        emit.leave(16)
+        return emit.lines
+
+    @property
+    def x_waits(self) -> bool:
+        """Whether the input's address lies on the stack."""
+        return self.rows > 1 or self.product.fused
+
+    @property
+    def factors_stay(self) -> bool:
+        """Whether there are vectors left for the multipliers."""
+        return self.product.vectors == 1 and not self.paired
+
+    def _pass(self, emit: Assembler, fused: bool) -> None:
+        """All pixels with the weights of a pair; r10 moves on to the next pair."""
+        shape, left = self.product, "r0" if fused else "r11"
         if self.rows > 1:
-            emit("ldr r1, [sp, #8]", "str r10, [sp, #4]", f"movw r11, #{self.rows}", why="rows that are left")
+            emit("ldr r1, [sp, #8]", "str r10, [sp, #4]", f"movw {left}, #{self.rows}", why="rows that are left")
+            emit(*(["str r0, [sp, #12]"] if fused else []))
             emit.label(3)
-            emit("ldr r0, [sp]", "dls lr, r0")
         else:
-            emit("mov r1, r11", "str r10, [sp, #4]", "ldr r0, [sp]", "dls lr, r0")
+            emit("ldr r1, [sp, #8]" if self.x_waits else "mov r1, r11", "str r10, [sp, #4]")
+        emit("ldr r0, [sp]", "dls lr, r0")
         emit.label(2)
+        self._block(emit, fused)
+        emit("le lr, 2b")
+        if self.rows > 1:
+            for register, jump in zip(("r1", "r10"), self.jumps):
+                emit.move(register, jump - 4 * self.blocks * (shape.pixel_step if register == "r1" else shape.distance))
+            emit(*(["ldr r0, [sp, #12]", "subs r0, #1", "str r0, [sp, #12]"] if fused else ["subs r11, #1"]), "bne 3b")
+        emit("ldr r10, [sp, #4]", *(["add r10, #2"] if shape.goes_by_twos else []))
+
+    def _block(self, emit: Assembler, fused: bool) -> None:
+        """Four pixels times two channels."""
+        shape = self.product
         for half in (0, 1):
             if self.paired:
                 self._pair(emit)
@@ -92,33 +140,20 @@ class Stationary:
                     self._pixel(emit, pixel)
             emit(f"vmov q5[{2 + half}], q5[{half}], r0, r2", f"vmov q6[{2 + half}], q6[{half}], r4, r6")
         emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q5", "q6") if shape.bits))
-        emit(
-            "vadd.i32 q5, q5, r5",
-            "vadd.i32 q6, q6, r7",
-            "vcvt.f32.s32 q5, q5",
-            "vcvt.f32.s32 q6, q6",
-            "vmul.f32 q5, q5, r8",
-            "vmul.f32 q6, q6, r3",
-        )
-        if shape.adds:
-            emit("vadd.f32 q5, q5, r9", "vadd.f32 q6, q6, r9", "vmovnt.i32 q5, q6", why="rounded by the addition")
+        emit("vadd.i32 q5, q5, r5", "vadd.i32 q6, q6, r7")
+        if fused and self.factors_stay:
+            emit("vfmas.f32 q5, q2, r9", "vfmas.f32 q6, q3, r11", "vmovnt.i32 q5, q6")
+        elif fused:
+            emit("vdup.32 q4, r8", "vfmas.f32 q5, q4, r9", "vdup.32 q4, r3", "vfmas.f32 q6, q4, r11", "vmovnt.i32 q5, q6")
         else:
-            emit("vcvtn.s32.f32 q5, q5", "vcvtn.s32.f32 q6, q6", "vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q6")
-            emit("vqadd.s16 q5, q5, r9")
+            emit("vcvt.f32.s32 q5, q5", "vcvt.f32.s32 q6, q6", "vmul.f32 q5, q5, r8", "vmul.f32 q6, q6, r3")
+            if shape.adds:
+                emit("vadd.f32 q5, q5, r9", "vadd.f32 q6, q6, r9", "vmovnt.i32 q5, q6", why="rounded by the addition")
+            else:
+                emit("vcvtn.s32.f32 q5, q5", "vcvtn.s32.f32 q6, q6", "vqmovnb.s32 q5, q5", "vqmovnt.s32 q5, q6")
+                emit("vqadd.s16 q5, q5, r9")
         emit("vqmovnb.s16 q5, q5", "vstrb.16 q5, [r10, q7]")
         emit.add("r10", "r10", 4 * shape.distance)
-        emit("le lr, 2b")
-        if self.rows > 1:
-            for register, jump in zip(("r1", "r10"), self.jumps):
-                emit.move(register, jump - 4 * self.blocks * (shape.pixel_step if register == "r1" else shape.distance))
-            emit("subs r11, #1", "bne 3b")
-        emit("ldr r10, [sp, #4]")
-        if shape.adds:
-            emit("lsls r0, r9, #9", "add r10, #2", "bmi 1b", why="negative: there is another pair")
-        else:
-            emit("asrs r0, r9, #16", "add r10, r0", "bne 1b", why="0 after the last pair")
-        emit.leave(16)
-        return emit.lines
 
     def _pair(self, emit: Assembler) -> None:
         size = "w.u32" if self.product.aligned else "b.u8"
@@ -131,7 +166,7 @@ class Stationary:
         shape = self.product
         size = "w.u32" if shape.aligned else "b.u8"
         for vector in reversed(range(shape.vectors)):  # the last load moves the pointer
-            register = f"q{4 - (pixel if shape.vectors == 1 else 0)}"
+            register = f"q{4 - (pixel if shape.vectors == 1 and not shape.fused else 0)}"
             emit(f"vldr{size} {register}, " + (f"[r1, #{16 * vector}]" if vector else f"[r1], #{shape.pixel_step}"))
             for channel in (0, 1):
                 operation = "vmladav" if vector == shape.vectors - 1 else "vmladava"

@@ -8,13 +8,16 @@ import numpy
 from aidge_build.kernel_kit.linear import LinearConstants
 
 from .product import LANE_PIXELS, LANES, Product
-from .rounding import ENDS, GOES_ON, large_number
+from .rounding import ENDS, GOES_ON, FusedForm, fused_words, large_number
 
 WIDEST = 21_844  # output channels: offsets of four pixels fit 16 bits
 
 
-def product_stream(shape: Product, windows: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
-    """`windows` [channels, rows, taps, bytes of a tap]; bytes that are missing in the last vector are 0."""
+def product_stream(
+    shape: Product, windows: numpy.ndarray, numbers: LinearConstants, fused: FusedForm | None = None
+) -> numpy.ndarray:
+    """`windows` [channels, rows, taps, bytes of a tap]; bytes that are missing in the last vector are 0. `fused`: of shapes that
+    are `fused`, for the pairs of which it is proved."""
     channels = len(windows)
     padded = numpy.zeros((*windows.shape[:3], shape.vectors * LANES), numpy.int8)
     padded[..., : windows.shape[3]] = windows
@@ -25,14 +28,24 @@ def product_stream(shape: Product, windows: numpy.ndarray, numbers: LinearConsta
     for first, following in zip(firsts, [*firsts[1:], firsts[-1]]):
         pair = [first, min(first + 1, channels - 1)]
         parts.append(numpy.ascontiguousarray(ordered[pair].transpose(1, 0, 2)).tobytes())
-        parts.append(numbers.bias[pair].astype("<i4").tobytes())
-        parts.append(numbers.multipliers[pair].astype("<f4").tobytes())
-        step = (following - first) << 16 | numbers.zero_point & 0xFFFF
-        if shape.adds:
-            step = large_number(numbers.zero_point, GOES_ON if following != first else ENDS)
-        words = [step, *((numbers.low, numbers.high) if shape.clamps else ())]
-        parts.append(numpy.array(words, "<i4").tobytes())
+        if fused and fused.is_proved[pair].all():
+            parts.append(_fused_numbers(fused, numbers, pair, following != first))
+        else:
+            parts.append(numbers.bias[pair].astype("<i4").tobytes())
+            parts.append(numbers.multipliers[pair].astype("<f4").tobytes())
+            step = (following - first) << 16 | numbers.zero_point & 0xFFFF
+            if shape.goes_by_twos:
+                step = large_number(numbers.zero_point, GOES_ON if following != first else ENDS)
+            parts.append(numpy.array([step], "<i4").tobytes())
+        parts.append(numpy.array([numbers.low, numbers.high] if shape.clamps else [], "<i4").tobytes())
     return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+
+def _fused_numbers(fused: FusedForm, numbers: LinearConstants, pair: list[int], goes_on: bool) -> bytes:
+    """The numbers of a pair for one fused multiplication; signs as rounding.py says."""
+    first, second = (fused_words(fused, numbers, channel, sign) for channel, sign in zip(pair, (True, goes_on)))
+    words = [first[0], second[0], first[1], second[1], first[2] | second[2] << 16]
+    return numpy.array(words, "<u4").tobytes()
 
 
 def _first_channels(channels: int) -> list[int]:

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
+from unittest.mock import patch
 
 import numpy
 import pytest
@@ -107,11 +109,11 @@ def extreme_convolution(seed, channels, outputs, scales, groups=1):
     )
 
 
-def far_levels(multiplier, zero_point):
+def far_levels(multiplier, zero_point, rows=4):
     """Pointwise, every product as large as it can be: levels that leave int8 by far, of both signs, and ties."""
     random = Randomness(7)
-    data = random.data(1, 16, 4, 5).with_(quantization=per_tensor(0.5, 0))
-    signs = random.numbers.random((1, 1, 4, 5)) < 0.5
+    data = random.data(1, 16, rows, 5).with_(quantization=per_tensor(0.5, 0))
+    signs = random.numbers.random((1, 1, rows, 5)) < 0.5
     values = numpy.broadcast_to(numpy.where(signs, -128, 127), data.dims).astype(numpy.int8)
     values[0, :, 0] = random.int8(16, 5) // 16
     weights = numpy.stack([numpy.full(16, -127), numpy.full(16, 127), *random.int8(2, 16)]).astype(numpy.int8)
@@ -131,6 +133,43 @@ FAR_LEVELS = [
 ]
 
 
+# Layers whose weights stay in registers: pairs of pixels in a load, one vector, two, pixels that are left, several rows.
+FUSED = [
+    (1, 8, (6, 7), 6, (1, 1), 1, 1, (0, 0)),
+    (1, 5, (5, 7), 4, (1, 1), 1, 1, (0, 0)),
+    (1, 16, (5, 9), 6, (1, 1), 1, 1, (0, 0)),
+    (2, 30, (5, 6), 4, (1, 1), 1, 1, (0, 0)),
+    (1, 32, (4, 7), 6, (1, 1), 1, 1, (0, 0)),
+    (1, 3, (9, 31), 8, (3, 3), 2, 1, (1, 1)),
+    (2, 16, (8, 8), 6, (1, 1), 2, 1, (0, 0)),
+    (1, 32, (12, 18), 4, (1, 1), 2, 1, (0, 0)),
+]
+
+
+def fused(edge, zero_point, odd_one=()):
+    """A layer of such a shape without clamps. `odd_one`: an output whose multiplier is too small to be fused."""
+    entry = without_clamp(edge)
+    data, weights, *_ = entry.view.inputs
+    outputs, weights = len(weights.data), constant("w", weights.data // 16)
+    scales = numpy.geomspace(0.1042, 0.2317, outputs)
+    scales[list(odd_one)] = 1e-12
+    weights = weights.with_(quantization=Quantization(tuple(scales.astype(numpy.float32).tolist()), (0,) * outputs, 0))
+    bias = constant("b", Randomness(outputs).numbers.integers(-2000, 2000, outputs).astype(numpy.int32))
+    output = per_tensor(1.3 * math.sqrt(weights.data[0].size), zero_point)
+    data = data.with_(quantization=per_tensor(1.0, data.quantization.zero_point))
+    return case(entry.view.operator, [data, weights, bias], entry.values, quantization=output)
+
+
+def fused_cases():
+    """With an odd zero point, with an even one, and with pairs of channels that are not fused."""
+    all_of_them = [fused(edge, zero_point) for edge in FUSED for zero_point in (-128, 5)]
+    mixed = [fused(edge, -128, odd) for edge, odd in zip(FUSED, itertools.cycle(((0,), (3,), (0, 3))))]
+    for entry in mixed:
+        with patch.object(sys.modules[entry.kernel.node_class.__module__], "LEAST_SAVED", 0):
+            assert entry.call  # made, and kept
+    return all_of_them, mixed
+
+
 def candidates():
     edges = [convolution(index, *edge) for index, edge in enumerate(EDGES)]
     edges += [without_clamp(edge) for edge in (*BY_COLUMNS, *IN_A_RING, *SEVERAL_ROWS)]
@@ -144,12 +183,22 @@ def candidates():
     extremes += [far_levels(*numbers[:2]) for numbers in FAR_LEVELS]
     fine = [finer(entry, index) for index, entry in enumerate(edges) if index % 4 == 0]
     fine += [finer(entry, index) for index, entry in enumerate(grouped_cases()[::6])]
-    return [*edges, *extremes, *fine, *(random_convolution(1000 + seed) for seed in range(RANDOM_CASES)), *grouped_cases()]
+    rest = [*(random_convolution(1000 + seed) for seed in range(RANDOM_CASES)), *grouped_cases()]
+    return [*edges, *extremes, *fine, *itertools.chain(*fused_cases()), *rest]
 
 
 def test_levels_are_rounded_by_addition_where_the_zero_point_is_even_and_they_fit_16_bits():
-    found = [any("vmovnt.i32" in text for text in far_levels(*numbers[:2]).call.texts) for numbers in FAR_LEVELS]
+    found = [any("vmovnt.i32" in text for text in far_levels(*numbers[:2], rows=2).call.texts) for numbers in FAR_LEVELS]
     assert found == [adds for *_, adds in FAR_LEVELS]
+
+
+def test_levels_come_from_one_fused_multiplication_where_that_is_proved():
+    everywhere, somewhere = fused_cases()
+    assert ["_fused" in entry.call.function for entry in everywhere] == [True] * len(everywhere)
+    assert ["_mixed" in entry.call.function for entry in somewhere] == [True] * len(somewhere)
+    for entry in (*everywhere, *somewhere):
+        words = "\n".join(entry.call.texts)
+        assert ("vfmas.f32" in words) == ("_fused" in entry.call.function or "_mixed" in entry.call.function)
 
 
 @pytest.mark.parametrize(

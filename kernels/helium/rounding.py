@@ -66,7 +66,7 @@ def fused_numbers(numbers: LinearConstants, bits: int = 0) -> FusedForm:
     taps = numbers.weights.reshape(len(numbers.weights), -1).astype(numpy.int64)
     ends = (numpy.minimum(-128 * taps, 127 * taps), numpy.maximum(-128 * taps, 127 * taps))
     low, high = ((end.sum(axis=1) << bits) + numbers.bias for end in ends)
-    return fused_form(staircase(numbers.multipliers, numbers.zero_point, low, high))
+    return fused_form(staircase(numbers.requantization, numbers.zero_point, low, high))
 
 
 def fused_words(form: FusedForm, numbers: LinearConstants, channel: int, is_negative: bool) -> tuple[int, int, int]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -18,6 +19,7 @@ HEAD_BYTES = 16  # of a stream: input zero point, zero point, lowest, highest
 ACCUMULATORS = ("r0", "r2", "r4", "r6", "r8", "r10", "r12", "lr")
 ORDER = (0, 4, 2, 6, 1, 5, 3, 7)  # the output that each accumulator holds: two narrowings then put them in line
 MOST_UNROLLED, VECTORS_IN_LOOP = 12, 8
+TEXT_BYTES = 120  # of a group beside its products
 PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream"
 
 
@@ -45,6 +47,14 @@ class Dense:
     def groups(self) -> int:
         return -(-self.outputs // OUTPUTS)
 
+    @property
+    def apart(self) -> int:
+        """Outputs of the last group where it has a text and a stream of its own, without the outputs that it lacks."""
+        left = self.outputs % OUTPUTS
+        spared = (OUTPUTS - left) * (LANES * self.vectors + 4)
+        text = self.vectors * (8 * left + 4) + TEXT_BYTES if self.groups > 1 else 0
+        return left if left and self.vectors <= MOST_UNROLLED and spared > text else 0
+
     def stream(self, numbers: LinearConstants) -> numpy.ndarray:
         """Per eight outputs: biases in the order of the accumulators, for each vector eight times 16 weights, multipliers."""
         weights = numpy.zeros((self.groups * OUTPUTS, self.vectors * LANES), numpy.int8)
@@ -57,9 +67,9 @@ class Dense:
             ).tobytes()
         ]
         for first in range(0, self.groups * OUTPUTS, OUTPUTS):
-            chosen = [first + output for output in ORDER]
+            chosen = [first + output for output in ORDER if not self.apart or first + output < self.outputs]
             parts.append((bias >> self.bits)[chosen].tobytes())
-            vectors = weights[chosen].reshape(OUTPUTS, self.vectors, LANES).transpose(1, 0, 2)
+            vectors = weights[chosen].reshape(-1, self.vectors, LANES).transpose(1, 0, 2)
             parts.append(numpy.ascontiguousarray(vectors).tobytes())
             rest = [bias & (1 << self.bits) - 1] if self.bits else []
             parts += [part[first + start : first + OUTPUTS : 2].tobytes() for part in (*rest, multipliers) for start in (0, 1)]
@@ -72,12 +82,13 @@ class Dense:
             f"{self.inputs} inputs to {self.outputs} outputs, eight at a time.",
             PARAMETERS,
             self._lines(),
-            f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs}, {self.bits});",
+            f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs}, {self.bits}, {self.apart});",
         )
 
     def _lines(self):
         emit, tail = Assembler(), self.inputs % LANES
         left = self.outputs % OUTPUTS
+        groups = self.groups - (self.apart > 0)
         stack = 16
         emit.enter(stack)
         emit("ldrd r9, r11, [r2, #4]", why="zero point, lowest")
@@ -85,21 +96,39 @@ class Dense:
             emit("ldr r3, [r2, #12]", "str r3, [sp]", why="highest")
         emit("mov r5, r1", "mov r1, r0")
         emit.add("r3", "r2", HEAD_BYTES)
-        emit(f"movw r7, #{self.groups}", why="groups of eight that are left")
         if tail:
             emit(f"movs r0, #{tail}", "vctp.8 r0", why="what lies behind the input must not be read")
-        emit.label(1)
-        emit("ldm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}", why="biases")
+        if groups:
+            emit(f"movw r7, #{groups}", why="groups of eight that are left")
+            emit.label(1)
+            self._group(emit, ACCUMULATORS)
+            emit("subs r7, #1")
+            if not left or self.apart:
+                emit("vstrb.16 q0, [r5], #8", "bne 1b")
+            elif groups > 1:
+                emit("beq 3f", "vstrb.16 q0, [r5], #8", "b 1b")
+                emit.label(3)
+        if self.apart:
+            self._group(emit, [register for output, register in zip(ORDER, ACCUMULATORS) if output < left])
+        if left:
+            emit(f"movs r0, #{left}", "vctp.16 r0", "vpst", "vstrbt.16 q0, [r5]")
+        emit.leave(stack)
+        return emit.lines
+
+    def _group(self, emit: Assembler, accumulators: Sequence[str]) -> None:
+        """The outputs of these accumulators become levels in q0."""
+        tail = self.inputs % LANES
+        emit(f"ldm r3!, {{{', '.join(accumulators)}}}", why="biases")
         turns = 0 if self.vectors <= MOST_UNROLLED else (self.vectors - bool(tail)) // VECTORS_IN_LOOP
         if turns:
             emit("str r7, [sp, #4]", f"movw r7, #{turns}")
             emit.label(2)
             for _ in range(VECTORS_IN_LOOP):
-                self._vector(emit, False)
+                self._vector(emit, accumulators, False)
             emit("subs r7, #1", "bne 2b", "ldr r7, [sp, #4]")
         rest = self.vectors - turns * VECTORS_IN_LOOP
         for vector in range(rest):
-            self._vector(emit, bool(tail) and vector == rest - 1)
+            self._vector(emit, accumulators, bool(tail) and vector == rest - 1)
         emit.add("r1", "r1", -LANES * self.vectors)
         emit("vmov q0[2], q0[0], r0, r2", "vmov q0[3], q0[1], r4, r6", "vmov q1[2], q1[0], r8, r10", "vmov q1[3], q1[1], r12, lr")
         if self.bits:
@@ -122,24 +151,14 @@ class Dense:
             emit("vqmovnb.s32 q0, q0", "vqmovnt.s32 q0, q1", "vqadd.s16 q0, q0, r9")
         if self.clamps:
             emit("ldr r0, [sp]", "vdup.16 q2, r11", "vmax.s16 q0, q0, q2", "vdup.16 q2, r0", "vmin.s16 q0, q0, q2")
-        emit("vqmovnb.s16 q0, q0", "subs r7, #1")
-        if not left:
-            emit("vstrb.16 q0, [r5], #8", "bne 1b")
-        elif self.groups == 1:
-            emit(f"movs r0, #{left}", "vctp.16 r0", "vpst", "vstrbt.16 q0, [r5]")
-        else:
-            emit("beq 3f", "vstrb.16 q0, [r5], #8", "b 1b")
-            emit.label(3)
-            emit(f"movs r0, #{left}", "vctp.16 r0", "vpst", "vstrbt.16 q0, [r5]")
-        emit.leave(stack)
-        return emit.lines
+        emit("vqmovnb.s16 q0, q0")
 
     @staticmethod
-    def _vector(emit: Assembler, masked: bool) -> None:
+    def _vector(emit: Assembler, accumulators: Sequence[str], masked: bool) -> None:
         if masked:
             emit("vpst", "vldrbt.u8 q0, [r1], #16")
         else:
             emit("vldrb.u8 q0, [r1], #16")
-        for index, accumulator in enumerate(ACCUMULATORS):
+        for index, accumulator in enumerate(accumulators):
             register = f"q{1 + index % 7}"
             emit(f"vldrw.u32 {register}, [r3], #16", f"vmladava.s8 {accumulator}, q0, {register}")

@@ -76,6 +76,12 @@ def candidates():
     return cases
 
 
+def test_outputs_beside_groups_of_eight_have_no_more_weights_than_they_need():
+    sizes = [fully_connected(1, 1, 64, outputs).call.arguments[2].values.size for outputs in (8, 10, 16, 2)]
+    group = 32 + 8 * 64 + 32
+    assert sizes == [16 + group, 16 + group + 2 * (4 + 64) + 32, 16 + 2 * group, 16 + 2 * (4 + 64) + 32]
+
+
 def accepted(cases):
     """Some random scales have exact ties, which the library leaves to ref."""
     return [

@@ -15,7 +15,7 @@ from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear import LinearConstants
 from aidge_build.kernel_kit.raster import convolution_demands
 
-from . import planes_text, series_text
+from . import planes_text, series_text, strips_text
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
@@ -25,6 +25,7 @@ from .planes import Planes
 from .rounding import rounds_by_addition
 from .series import Series
 from .staging import Staging
+from .strips import Strips
 
 MOST_ROWS, MOST_TAPS = 7, 128
 
@@ -66,7 +67,7 @@ class ConvDepthwise2dInt8(KernelNode):
     def planes(cls, view: NodeView) -> Planes | Series | None:
         """One channel at a time where that takes fewer instructions than channels in lanes."""
         shape, clamps = cls.geometry(view), _clamps(view)
-        forms = [form for form in (Planes.best(shape, clamps), Series.of(shape, clamps)) if form]
+        forms = [form for form in (Planes.best(shape, clamps), Strips.best(shape, clamps), Series.of(shape, clamps)) if form]
         form = min(forms, key=lambda form: form.instructions, default=None)
         return form if form and form.instructions < Depthwise.instructions_for(shape) else None
 
@@ -90,14 +91,18 @@ class ConvDepthwise2dInt8(KernelNode):
         taps, planes = coarse(taps), self.planes(self.view)
         if planes is None:
             return self._by_lanes(shape, taps, numbers, bits)
-        return self._by_planes(replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits), taps, numbers)
+        form = replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits)
+        if isinstance(form, Strips):
+            form, fused = form.rounded(numbers)
+            return self._by_planes(form, form.stream(taps, numbers, fused))
+        return self._by_planes(form, form.stream(taps, numbers))
 
-    def _by_planes(self, form: Planes | Series, taps: numpy.ndarray, numbers: LinearConstants) -> Call:
+    def _by_planes(self, form: Planes | Series, stream: numpy.ndarray) -> Call:
         name, texts = _all_images(form)
         return Call(
             name,
             ("planes.h",),
-            (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), Scratch()),
+            (Input(0), Output(0), Constant("stream", stream), Scratch()),
             form.description,
             texts,
             facts=computed("8 pixels x 1 channel", 0),
@@ -131,7 +136,7 @@ class ConvDepthwise2dInt8(KernelNode):
 def _all_images(form: Planes | Series) -> tuple[str, tuple[str, ...]]:
     """The function for all images, and the C texts that it needs."""
     shape, has_places = form.shape, isinstance(form, Planes)
-    text = planes_text.text_of(form) if has_places else series_text.text_of(form)
+    text = (strips_text if isinstance(form, Strips) else planes_text if has_places else series_text).text_of(form)
     if not has_places and form.is_all:
         return form.name, (text,)
     name, scratch = f"{form.name}_all", "(int8_t *)scratch, places" if has_places else "scratch"

@@ -33,6 +33,20 @@ def emit_levels(emit: Assembler, form: Planes | Series, used: Sequence[str]) -> 
         emit("vmovnt.i32 q5, q7" if form.adds else "vqmovnt.s32 q5, q7")
     if not form.adds:
         emit("vqadd.s16 q5, q5, r9")
+    _narrow(emit, form)
+
+
+def emit_fused_levels(emit: Assembler, form: Planes, used: Sequence[str]) -> None:
+    """The same by one fused multiplication. r7, q4, r9: bias with offset, multiplier, constant."""
+    emit(*(f"vshl.i32 {register}, {register}, #{form.bits}" for register in used if form.bits))
+    for text in ("vadd.i32 {0}, {0}, r7", "vfmas.f32 {0}, q4, r9"):
+        emit(*(text.format(register) for register in used))
+    emit(*(["vmovnt.i32 q5, q7"] if len(used) > 1 else []))
+    _narrow(emit, form)
+
+
+def _narrow(emit: Assembler, form: Planes | Series) -> None:
+    """Levels in the halfwords of q5 become int8."""
     if form.clamps:
         emit("ldrd r0, r2, [sp, #16]", "vdup.16 q7, r0", "vmax.s16 q5, q5, q7", "vdup.16 q7, r2", "vmin.s16 q5, q5, q7")
     emit("vqmovnb.s16 q5, q5")

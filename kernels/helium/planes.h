@@ -8,6 +8,7 @@ typedef struct {
     int32_t width, stride; /* of a plane with its pads */
     int32_t kernel_height, kernel_width;
     int32_t bits; /* by which sums are shifted before the bias is added */
+    int32_t numbers; /* bytes of those of a channel */
 } aidge_helium_planes_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
@@ -16,7 +17,8 @@ typedef struct {
  * each channel.
  *
  * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each channel
- *   int32 bias, float multiplier; the taps of all channels.
+ *   int32 bias, float multiplier; the taps of all channels. With 12 bytes a third number follows: where the multiplier is
+ *   negative, they are those of a fused multiplication (rounding.py).
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane,
@@ -29,8 +31,8 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
     levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
     for (channel = 0; channel < channels; channel++) {
-        const int8_t *numbers = stream + 16 + 8 * channel;
-        const int8_t *taps = stream + 16 + 8 * channels + shape->kernel_height * shape->kernel_width * channel;
+        const int8_t *numbers = stream + 16 + shape->numbers * channel;
+        const int8_t *taps = stream + 16 + shape->numbers * channels + shape->kernel_height * shape->kernel_width * channel;
         for (row = 0; row < shape->rows; row++) {
             for (column = 0; column < shape->columns; column++) {
                 plane[(row + shape->top) * shape->width + column + shape->left] =
@@ -48,7 +50,10 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
                 }
                 sum = (sum << shape->bits) + (uint32_t)aidge_helium_word(numbers);
                 y[(out_y * shape->out_width + out_x) * channels + channel] =
-                    aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers + 4), levels);
+                    aidge_helium_word(numbers + 4) < 0
+                        ? aidge_helium_fused(sum, aidge_helium_word(numbers + 4), aidge_helium_word(numbers + 8) & 0xFFFF,
+                                             levels.lowest + levels.zero_point, levels.highest + levels.zero_point)
+                        : aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers + 4), levels);
             }
         }
     }

@@ -16,7 +16,7 @@ import numpy
 from aidge_build.kernel_kit.linear import LinearConstants
 
 from .geometry import Geometry
-from .rounding import zero_point_word
+from .rounding import way_of, zero_point_word
 
 LARGEST_WINDOW = 3  # rows, and columns
 MOST_PERIODS = 16  # vectors after which the places of copied pixels repeat
@@ -31,9 +31,14 @@ def _cuts(length: int, size: int) -> list[tuple[int, int]]:
     return [(size, length // size), *([(length % size, 1)] if length % size else [])]
 
 
+def head_bytes(numbers: LinearConstants, bits: int) -> bytes:
+    """The head of a stream."""
+    return numpy.array([numbers.input_zero_point, zero_point_word(numbers, bits), numbers.low, numbers.high], "<i4").tobytes()
+
+
 def channel_stream(taps: numpy.ndarray, numbers: LinearConstants, bits: int) -> numpy.ndarray:
     """`taps` [channels, ...]: the head, bias and multiplier of each channel, all taps."""
-    parts = [numpy.array([numbers.input_zero_point, zero_point_word(numbers, bits), numbers.low, numbers.high], "<i4").tobytes()]
+    parts = [head_bytes(numbers, bits)]
     for bias, multiplier in zip(numbers.bias, numbers.multipliers):
         parts += [numpy.array([bias], "<i4").tobytes(), numpy.array([multiplier], "<f4").tobytes()]
     return numpy.frombuffer(b"".join([*parts, numpy.ascontiguousarray(taps).tobytes()]), numpy.int8)
@@ -42,7 +47,7 @@ def channel_stream(taps: numpy.ndarray, numbers: LinearConstants, bits: int) -> 
 @dataclass(frozen=True)
 class Planes:
     """All channels of one image. `tall`: tiles of 4 x 2 outputs; `down`: one tile below the other, then those to the right;
-    `adds`: levels are rounded as in rounding.py."""
+    `adds`, `fused`, `mixed`: levels are rounded as in rounding.py; only strips.py has the last two."""
 
     shape: Geometry
     clamps: bool = False
@@ -50,6 +55,8 @@ class Planes:
     down: bool = False
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
+    fused: bool = False
+    mixed: bool = False
 
     @classmethod
     def best(cls, shape: Geometry, clamps: bool) -> Planes | None:
@@ -65,14 +72,21 @@ class Planes:
         rows, columns = self.tile
         farthest = (rows - 1) * shape.out_width + columns - 1
         return (
-            shape.stride_height == shape.stride_width <= 2
-            and shape.dilation_height == shape.dilation_width == 1
-            and max(shape.kernel_height, shape.kernel_width) <= LARGEST_WINDOW
+            self._window_fits
             and self.plane_bytes <= LARGEST_PLANE
             and max(farthest * shape.channels, 7 * shape.channels) <= LARGEST_OFFSET
             and (self.stride == 1 or max(self.patch) <= LARGEST_NARROW_OFFSET)
             and self.copied[1] <= LARGEST_IMMEDIATE
             and min(self.copied) > 0
+        )
+
+    @property
+    def _window_fits(self) -> bool:
+        shape = self.shape
+        return (
+            shape.stride_height == shape.stride_width <= 2
+            and shape.dilation_height == shape.dilation_width == 1
+            and max(shape.kernel_height, shape.kernel_width) <= LARGEST_WINDOW
         )
 
     @property
@@ -132,7 +146,7 @@ class Planes:
 
     @property
     def name(self) -> str:
-        ways = f"{'_tall' * self.tall}{'_down' * self.down}{'_clamped' * self.clamps}{'_adding' * self.adds}"
+        ways = f"{'_tall' * self.tall}{'_down' * self.down}{'_clamped' * self.clamps}{way_of(self)}"
         ways += f"_finer_{self.bits}" if self.bits else ""
         return f"aidge_helium_planes_{self.shape.name}{ways}"
 
@@ -174,9 +188,13 @@ class Planes:
                 stored = (along, beside) if self.down else (beside, along)
                 line += times * self.instructions_of_tile(stored) + 2 * (stored != self.tile)
             tiles += count * line
+        return self.shape.channels * (tiles + self.instructions_of_copy + 45)
+
+    @property
+    def instructions_of_copy(self) -> int:
+        """Of a channel."""
         rows, columns = self.copied
-        copied = 4 * -(-rows * columns // 8) + 6 if self.periods else rows * (3 * -(-columns // self.together) + 4)
-        return self.shape.channels * (tiles + copied + 45)
+        return 4 * -(-rows * columns // 8) + 6 if self.periods else rows * (3 * -(-columns // self.together) + 4)
 
     def instructions_of_tile(self, outputs: tuple[int, int]) -> int:
         """Of a tile of which so many rows and columns are stored."""
@@ -188,7 +206,6 @@ class Planes:
     def parts_of(self, outputs: tuple[int, int]) -> list[list[tuple[int, list[int]]]]:
         """For each of the two vectors of sums its patches: where each begins in the plane, and the places of the sums of it that
         are among the first `outputs` rows and columns of the tile: of the first row 0 and 1, of the second 2 and 3."""
-        second = 2 * self.stride * (self.width if self.tall else 1)
         found = []
         for half in (0, 1):
             stored = {
@@ -196,12 +213,15 @@ class Planes:
                 for row, column in itertools.product((0, 1), repeat=2)
                 if row + 2 * half * self.tall < outputs[0] and column + 2 * half * (not self.tall) < outputs[1]
             }
-            if self.stride == 1:
-                patches = [(half * second, sorted(stored))]
-            else:
-                patches = [(half * second + 2 * row * self.width, sorted(stored & {2 * row, 2 * row + 1})) for row in (0, 1)]
-            found.append([patch for patch in patches if patch[1]])
+            found.append([patch for patch in self.patches_of(half, stored) if patch[1]])
         return found
+
+    def patches_of(self, half: int, stored: set[int]) -> list[tuple[int, list[int]]]:
+        """The patches of half a tile, of which the sums at these places are stored."""
+        second = 2 * self.stride * (self.width if self.tall else 1)
+        if self.stride == 1:
+            return [(half * second, sorted(stored))]
+        return [(half * second + 2 * row * self.width, sorted(stored & {2 * row, 2 * row + 1})) for row in (0, 1)]
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
         """`taps` [channels, rows, columns]: the head, bias and multiplier of each channel, all taps."""

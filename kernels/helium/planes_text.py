@@ -19,33 +19,59 @@ class PlanesPrinter:
     def __init__(self, form: Planes):
         self.form, self.shape, self.emit = form, form.shape, Assembler()
 
+    numbers_bytes = 8  # of a channel
+    stores, pixels, taps, copies = STORES, PIXELS, TAPS, COPIES
+
+    @property
+    def shifts(self) -> tuple[tuple[int, ...], int]:
+        """Bits by which the window is shifted for the output beside, in so many shifts, and for the one below."""
+        return ((8,), 32) if self.form.stride == 1 else ((16,), 0)
+
     def lines(self):
         emit, shape = self.emit, self.shape
         emit.enter(FRAME_BYTES)
         emit("str r3, [sp]", why="plane")
         emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "str r4, [sp, #8]", why="places")
-        emit(f"vldr{'h.u16' if self.form.stride == 1 else 'b.u8'} q4, [r4]", f"vldrh.u16 q6, [r4, #{STORES}]")
+        self._offsets()
         emit("ldr r9, [r2, #4]", why="zero point")
         if self.form.clamps:
             emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
         emit("mov r10, r1", "mov r11, r0")
         emit.add("r12", "r2", HEAD_BYTES)
-        emit.add("r4", "r12", 8 * shape.channels)
+        emit.add("r4", "r12", self.numbers_bytes * shape.channels)
         emit("str r4, [sp, #4]", "str r4, [sp, #12]", why="the numbers' end is where the taps begin")
         emit.label(1)
         self._copy()
         self._window()
-        self._tiles()
+        self._channel()
         emit("add r11, r11, #1", "add r10, r10, #1", why="the next channel")
         emit("ldr r0, [sp, #4]", "cmp r12, r0", "bne 1b")
         emit.leave(FRAME_BYTES)
         return emit.lines
 
+    def _offsets(self) -> None:
+        """Those that stay in registers, from the places at r4."""
+        self.emit(f"vldr{'h.u16' if self.form.stride == 1 else 'b.u8'} q4, [r4]", f"vldrh.u16 q6, [r4, #{self.stores}]")
+
+    def _channel(self) -> None:
+        """The tiles of a channel, of which r12 has the numbers."""
+        self.emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
+        self._tiles()
+
+    def _levels(self, used: list[str]) -> None:
+        """Sums become levels, in q5."""
+        emit_levels(self.emit, self.form, used)
+
     def _copy(self) -> None:
         """The channel's bytes into the middle of the plane, 8 or 16 pixels at a time."""
         emit, shape, form = self.emit, self.shape, self.form
         together = form.together
-        emit("ldr r1, [sp]", "ldr r2, [sp, #8]", f"vldr{'h.u16' if together == 8 else 'b.u8'} q5, [r2, #{PIXELS}]", "mov r0, r11")
+        emit(
+            "ldr r1, [sp]",
+            "ldr r2, [sp, #8]",
+            f"vldr{'h.u16' if together == 8 else 'b.u8'} q5, [r2, #{self.pixels}]",
+            "mov r0, r11",
+        )
         emit.add("r1", "r1", shape.top * form.width + shape.left)
         if form.periods:
             self._copy_image()
@@ -73,7 +99,7 @@ class PlanesPrinter:
         rows, columns = form.copied
         whole, left = divmod(rows * columns, 8)
         turns = whole // periods
-        emit.add("r2", "r2", COPIES)
+        emit.add("r2", "r2", self.copies)
         if turns > 1:
             emit(f"movs r3, #{turns}", "dls lr, r3")
             emit.label(2)
@@ -103,20 +129,21 @@ class PlanesPrinter:
             "ldrd r2, r0, [sp, #8]",
             f"movw r1, #{mask}",
             "vmsr p0, r1",
-            f"vldrb.u8 q5, [r2, #{TAPS}]",
+            f"vldrb.u8 q5, [r2, #{self.taps}]",
             "vpst",
             "vldrbt.u8 q0, [r0, q5]",
         )
         emit.add("r0", "r0", shape.kernel_height * shape.kernel_width)
-        emit("str r0, [sp, #12]", *([f"vldrh.u16 q6, [r2, #{STORES}]"] if self.form.periods else []))
-        emit("movs r0, #0", "vmov q1, q0", f"vshlc q1, r0, #{8 if self.form.stride == 1 else 16}")
+        emit("str r0, [sp, #12]", *([f"vldrh.u16 q6, [r2, #{self.stores}]"] if self.form.periods else []))
+        beside, below = self.shifts
+        emit("movs r0, #0", "vmov q1, q0", *(f"vshlc q1, r0, #{bits}" for bits in beside), why="what is shifted out is 0")
         if self.form.stride == 1:
-            emit("vmov q2, q0", "vshlc q2, r0, #32", "vmov q3, q1", "vshlc q3, r0, #32", why="what is shifted out is 0")
-        emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
+            emit("vmov q2, q0", f"vshlc q2, r0, #{below}", "vmov q3, q1", f"vshlc q3, r0, #{below}")
 
     def _tiles(self) -> None:
         emit, shape, form = self.emit, self.shape, self.form
-        emit("ldr r1, [sp]", "mov r5, r10")
+        self._begin()
+        emit("mov r5, r10")
         inner, outer = form.axes
         outputs = (shape.out_height, shape.out_width)
         whole, left = divmod(outputs[outer], form.tile[outer])
@@ -131,6 +158,10 @@ class PlanesPrinter:
             emit(*(["subs r3, #1", "bne 3b"] if whole > 1 else []))
         if left:
             self._line(left)
+
+    def _begin(self) -> None:
+        """r1 points to the first patch."""
+        self.emit("ldr r1, [sp]")
 
     def _line(self, stored: int) -> None:
         """Tiles one after the other, of which so many rows or columns are stored."""
@@ -169,26 +200,31 @@ class PlanesPrinter:
         steps = iter(after - before for before, after in zip(starts, [*starts[1:], form.steps(form.axes[0])[0]]))
         for register, part in zip(("q5", "q7"), parts):
             for _, places in part:
-                emit(f"vldr{'h.u16' if form.stride == 1 else 'b.u8'} {register}, [r1, q4]")
                 windows = places if form.stride == 1 else [place % 2 for place in places]
-                emit(*(f"vmladav.s8 {totals[place]}, q{window}, {register}" for place, window in zip(places, windows)))
-                emit.move("r1", next(steps))
+                products = [f"vmladav.s8 {totals[place]}, q{window}, {register}" for place, window in zip(places, windows)]
+                self._patch(register, products, next(steps))
             found = {place for _, places in part for place in places}
             emit(*([f"vmov {register}[2], {register}[0], r0, r2"] if found & {0, 1} else []))
             emit(*([f"vmov {register}[3], {register}[1], r4, r6"] if found & {2, 3} else []))
             used += [register] if found else []
         return used
 
+    def _patch(self, register: str, products: list[str], step: int) -> None:
+        """Load a patch, multiply it, and move r1 to the next one."""
+        self.emit(f"vldr{'h.u16' if self.form.stride == 1 else 'b.u8'} {register}, [r1, q4]", *products)
+        self.emit.move("r1", step)
+
     def _tile(self, outputs: tuple[int, int]) -> None:
         emit = self.emit
         used = self._sums(outputs)
-        emit_levels(emit, self.form, used)
+        self._levels(used)
         emit(*(("vpst", "vstrbt.16 q5, [r5, q6]") if outputs != self.form.tile else ("vstrb.16 q5, [r5, q6]",)))
         emit.add("r5", "r5", self.form.steps(self.form.axes[0])[1])
 
 
-def text_of(form: Planes) -> str:
+def text_of(form: Planes, printer: PlanesPrinter | None = None) -> str:
     """The C text of the function, with the portable form beside the assembly."""
+    printer = printer or PlanesPrinter(form)
     shape = form.shape
     fields = (
         shape.channels,
@@ -203,7 +239,8 @@ def text_of(form: Planes) -> str:
         shape.kernel_height,
         shape.kernel_width,
         form.bits,
+        printer.numbers_bytes,
     )
     plain = "    (void)places;\n" + plane_text(fields, "plane")
     purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."
-    return function(form.name, purpose, PARAMETERS, PlanesPrinter(form).lines(), plain)
+    return function(form.name, purpose, PARAMETERS, printer.lines(), plain)

@@ -176,4 +176,4 @@ def text_of(form: Series) -> str:
     fields = (shape.channels, shape.in_width, 1, form.copied, 1, shape.out_width, 0, shape.left, form.width, form.stride)
     purpose = f"{shape.channels} channels of {shape.out_width} outputs, one after the other."
     lines = SeriesPrinter(form).lines()
-    return function(form.name, purpose, PARAMETERS, lines, plane_text((*fields, 1, form.taps, form.bits), "(int8_t *)scratch"))
+    return function(form.name, purpose, PARAMETERS, lines, plane_text((*fields, 1, form.taps, form.bits, 8), "(int8_t *)scratch"))

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from unittest.mock import patch
 
 import numpy
 import pytest
@@ -126,11 +127,65 @@ def with_weights(values, scales, data_value=-128):
     )
 
 
+# Each copied row by row in one to four vectors, or all pixels one after the other; tiles of both shapes; both strides; pads.
+STRIPS = [
+    (1, 8, (48, 48), (3, 3), 1, 1, (1, 1)),
+    (2, 17, (20, 30), (3, 3), 1, 1, (1, 1)),
+    (1, 18, (9, 31), (3, 3), 1, 1, (0, 2)),
+    (1, 20, (25, 5), (3, 3), 1, 1, (1, 1)),
+    (1, 24, (12, 6), (3, 3), 1, 1, (2, 1)),
+    (1, 16, (24, 40), (3, 3), 2, 1, (0, 1)),
+    (1, 19, (17, 21), (3, 3), 2, 1, (1, 1)),
+    (1, 3, (14, 50), (2, 3), 2, 1, (1, 0)),
+]
+
+
+def fused(edge, odd_one=(), zero_point=-128):
+    """A layer of such a shape whose multipliers fused multiplications take. `odd_one`: a channel that has a vanishing one."""
+    entry = first_accepted(edge[1], edge)
+    data, weights, *_ = entry.view.inputs
+    channels, random = edge[1], Randomness(edge[1])
+    scales = numpy.geomspace(0.0131, 0.0271, channels)
+    scales[list(odd_one)] = 1e-12
+    weights = constant("w", weights.data).with_(
+        quantization=Quantization(tuple(scales.astype(numpy.float32).tolist()), (0,) * channels, 0)
+    )
+    bias = constant("b", random.numbers.integers(-2000, 2000, channels).astype(numpy.int32))
+    data = data.with_(quantization=per_tensor(1.0, data.quantization.zero_point))
+    return case(entry.view.operator, [data, weights, bias], entry.values, quantization=per_tensor(1.3, zero_point))
+
+
+def fused_cases():
+    """With an even zero point, with an odd one, and with channels that are not fused."""
+    even, odd = ([fused(edge, (), zero_point) for edge in STRIPS] for zero_point in (-128, 3))
+    mixed = [fused(edge, one) for edge, one in zip(STRIPS, itertools.cycle(((0,), (2,), (0, 2))))]
+    for entry in (*even, *odd, *mixed):
+        strips = sys.modules[entry.kernel.node_class.__module__.rpartition(".")[0] + ".strips"]
+        with patch.multiple(strips, FEWEST_TILES=0, LEAST_SAVED=0):
+            assert entry.call  # made, and kept
+    return even, odd, mixed
+
+
+def test_levels_of_strips_come_from_one_fused_multiplication_where_that_is_proved():
+    even, odd, mixed = fused_cases()
+    assert all("_strips_" in entry.call.function for entry in (*even, *odd, *mixed))
+    found = [[("_fused" in entry.call.function) for entry in cases] for cases in (even, odd)]
+    assert found[0].count(True) >= 6 and found[1].count(True) >= 6
+    assert ["_mixed" in entry.call.function for entry in mixed] == [True] * len(mixed)
+    assert ["_fused" in fused(edge).call.function for edge in (STRIPS[0], STRIPS[3])] == [True, False]
+
+
+def test_what_is_too_large_for_strips_lies_in_planes():
+    functions = [first_accepted(1, (1, 8, (size, 48), (3, 3), 1, 1, (1, 1))).call.function for size in (52, 64)]
+    assert ["_strips_" in function for function in functions] == [True, False] and "_planes_" in functions[1]
+
+
 def candidates():
     alternating = [[-128, -127] * 4 + [-128]] * 3
     return [
         *(depthwise(index, *edge) for index, edge in enumerate(EDGES)),
         *(first_accepted(index, edge) for index, edge in enumerate(SERIES)),
+        *itertools.chain(*fused_cases()),
         with_weights(alternating, (1e-30, 2.0**-10, 1e30)),
         with_weights([[127] * 9] * 2, (2.0**-12, 2.0**-14)),
         *(random_depthwise(2000 + seed) for seed in range(RANDOM_CASES)),

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""Depthwise convolution of small windows in strips: the rows that one row of patches sees lie column by column.
+
+As in planes.py, but a patch is a run of 16 bytes. With stride 1 a strip has four rows, of which two are rows of the next strip,
+too, and a patch of four columns gives 2 x 2 outputs; with stride 2 it has three rows, of which one is shared, and five columns
+give two neighbours. A row is therefore stored into two strips. No offsets of a patch wait in a register: the multiplier does, for
+one fused multiplication (rounding.py).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy
+
+from aidge_build.kernel_kit.linear import LinearConstants
+
+from .planes import LARGEST_NARROW_OFFSET, LARGEST_OFFSET, MOST_PERIODS, Planes, head_bytes
+from .rounding import CONSTANT_BITS, FusedForm, fused_numbers, fused_words, zero_point_word
+
+LARGEST_STRIPS = 6144
+MOST_CHUNKS = 4  # of a copied row: each has a register for its places
+FEWEST_TILES = 32  # of a channel that pay for the four bytes of its third number
+LEAST_SAVED = 2000  # instructions that pay for the text of both roundings
+REACH = 508  # of the steps that loads of a patch make
+
+
+@dataclass(frozen=True)
+class Strips(Planes):
+    """All channels of one image."""
+
+    @property
+    def rows_of_strip(self) -> int:
+        return 4 if self.stride == 1 else 3
+
+    @property
+    def outputs_of_strip(self) -> int:
+        """Rows of the output."""
+        return 3 - self.stride
+
+    @property
+    def strip_bytes(self) -> int:
+        return -(-self.rows_of_strip * self.width // 4) * 4
+
+    @property
+    def strips(self) -> int:
+        return self.tiles[0] * self.tile[0] // self.outputs_of_strip
+
+    @property
+    def begins(self) -> int:
+        """Where the first strip begins: the first rows are stored in front of it, too, where nothing reads them."""
+        return self.strip_bytes
+
+    @property
+    def plane_bytes(self) -> int:
+        """Rows that no strip begins with are stored behind the last one, too. A patch is one byte longer than what it has."""
+        behind = self.shape.top + self.copied[0] > 2 * self.strips
+        return self.begins + self.strip_bytes * (self.strips + behind) + 4
+
+    @property
+    def together(self) -> int:
+        narrow = max(15 * self.shape.channels, self.rows_of_strip * self.copied[1] - 1) <= LARGEST_NARROW_OFFSET
+        return 16 if narrow else 8
+
+    @property
+    def chunks(self) -> int:
+        """Vectors of a copied row."""
+        return -(-self.copied[1] // self.together)
+
+    @property
+    def fits(self) -> bool:
+        shape = self.shape
+        rows, columns = self.tile
+        farthest = (rows - 1) * shape.out_width + columns - 1
+        return (
+            self._window_fits
+            and self.plane_bytes <= LARGEST_STRIPS
+            and max(farthest * shape.channels, 7 * shape.channels) <= LARGEST_OFFSET
+            and min(self.copied) > 0
+            and (self.chunks <= MOST_CHUNKS or self.periods > 0)
+        )
+
+    @property
+    def periods(self) -> int:
+        """As in planes.py, of an even number of rows: every second row begins a strip."""
+        shape, (rows, columns) = self.shape, self.copied
+        count = columns // math.gcd(columns, 8)
+        count *= 1 + 8 * count // columns % 2
+        by_rows = rows * (4 * self.chunks + 5)
+        linear = 5 * -(-rows * columns // 8) + 8
+        fits = self.stride == 1 and self.together == 8 and columns == shape.in_width and count <= MOST_PERIODS
+        return count if fits and linear < by_rows else 0
+
+    @property
+    def name(self) -> str:
+        return super().name.replace("_planes_", "_strips_", 1)
+
+    @property
+    def description(self) -> str:
+        way = "by one fused multiplication" if self.fused else "in float"
+        return f"one channel at a time, {self.tile[0]} x {self.tile[1]} outputs, requantized {way}"
+
+    def steps(self, axis: int) -> tuple[int, int]:
+        count = self.tile[axis]
+        if axis == 0:
+            return count // self.outputs_of_strip * self.strip_bytes, count * self.shape.out_width * self.shape.channels
+        return count * self.stride * self.rows_of_strip, count * self.shape.channels
+
+    def place_of(self, row: int, column: int) -> int:
+        """Of the first copy of a byte of the image, behind that of its first byte."""
+        top = self.shape.top
+        strips = (top + row) // 2 - top // 2
+        return strips * self.strip_bytes + (top + row) % 2 - top % 2 + self.rows_of_strip * column
+
+    @property
+    def first_place(self) -> int:
+        """Of the first byte of the image, in the plane."""
+        top = self.shape.top
+        return self.begins + top // 2 * self.strip_bytes + top % 2 + self.rows_of_strip * self.shape.left
+
+    @property
+    def instructions_of_copy(self) -> int:
+        rows, columns = self.copied
+        if self.periods:
+            return 5 * -(-rows * columns // 8) + 8
+        return rows * (4 * self.chunks + 4 + (columns % self.together > 0)) + 2 * self.chunks
+
+    def instructions_of_tile(self, outputs: tuple[int, int]) -> int:
+        parts = [part for part in self.parts_of(outputs) if part]
+        patches = [places for part in parts for _, places in part]
+        moves = sum(len({place // 2 for _, places in part for place in places}) for part in parts)
+        return sum(1 + len(places) for places in patches) + moves + 3 * len(parts) + 5 + (outputs != self.tile)
+
+    @property
+    def starts(self) -> tuple[int, int, int]:
+        """From a patch to the one beside, to the one of the next strip, and to that of the other half of a tile."""
+        beside = 2 * self.stride * self.rows_of_strip
+        halves = 2 // self.outputs_of_strip * self.strip_bytes
+        return beside, self.strip_bytes, halves if self.tall else beside
+
+    def patches_of(self, half: int, stored: set[int]) -> list[tuple[int, list[int]]]:
+        _, strip, other = self.starts
+        if self.stride == 1:
+            return [(half * other, sorted(stored))]
+        return [(half * other + row * strip, sorted(stored & {2 * row, 2 * row + 1})) for row in (0, 1)]
+
+    @property
+    def tiles_of_channel(self) -> int:
+        return self.tiles[0] * self.tiles[1]
+
+    def rounded(self, numbers: LinearConstants) -> tuple[Strips, FusedForm | None]:
+        """The form with fused multiplications where they are proved and pay for what they take of flash, and their numbers."""
+        if self.tiles_of_channel < FEWEST_TILES:
+            return self, None
+        fused = fused_numbers(numbers, self.bits)
+        if fused.is_proved.all():
+            return replace(self, fused=True), fused
+        if self.adds and 4 * self.tiles_of_channel * fused.is_proved.sum() > LEAST_SAVED:
+            return replace(self, fused=True, mixed=True), fused
+        return self, None
+
+    def stream(self, taps: numpy.ndarray, numbers: LinearConstants, fused: FusedForm | None = None) -> numpy.ndarray:
+        """As of planes.py. Where multiplications are fused each channel has a third number: the constant, or what the head has as
+        zero point. A negative multiplier tells that it is fused."""
+        if fused is None:
+            return super().stream(taps, numbers)
+        words: list[int] = []
+        for channel, is_proved in enumerate(fused.is_proved.tolist()):
+            if is_proved:
+                base, multiplier, constant = fused_words(fused, numbers, channel, True)
+                words += [base, multiplier, CONSTANT_BITS + constant]
+            else:
+                plain = numbers.multipliers[channel : channel + 1].astype("<f4").view("<u4")
+                words += [
+                    int(numbers.bias[channel]) & 0xFFFFFFFF,
+                    int(plain[0]),
+                    zero_point_word(numbers, self.bits) & 0xFFFFFFFF,
+                ]
+        parts = [head_bytes(numbers, self.bits), numpy.array(words, "<u4").tobytes(), numpy.ascontiguousarray(taps).tobytes()]
+        return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+    @property
+    def places(self) -> list[int]:
+        """Offsets, as halfwords: of stores, of pixels, of the taps of a patch, of copied pixels."""
+        shape = self.shape
+        stores = [(row * shape.out_width + column) * shape.channels for row, column, _ in self.lanes]
+        pixels = [pixel * shape.channels for pixel in range(self.together)]
+        copies = [divmod(position, shape.in_width) for position in range(8 * self.periods)]
+        parts = [
+            numpy.array(stores, "<u2").tobytes(),
+            numpy.array(pixels, "<u2" if self.together == 8 else "<u1").tobytes(),
+            numpy.array([max(tap, 0) for tap in self.taps_of_patch], "<u1").tobytes(),
+            numpy.array([self.place_of(row, column) for row, column in copies], "<u2").tobytes(),
+        ]
+        return numpy.frombuffer(b"".join(parts), "<u2").tolist()
+
+    @property
+    def taps_of_patch(self) -> list[int]:
+        shape = self.shape
+        places = [divmod(lane, self.rows_of_strip) for lane in range(16)]
+        return [
+            row * shape.kernel_width + column if row < shape.kernel_height and column < shape.kernel_width else -1
+            for column, row in places
+        ]

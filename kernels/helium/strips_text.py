@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""The assembly of strips.py: as planes_text.py, but each row is stored twice, and patches are runs of bytes."""
+
+from __future__ import annotations
+
+from . import planes_text
+from .levels_text import emit_fused_levels
+from .planes_text import PlanesPrinter
+from .strips import REACH, Strips
+
+
+class StripsPrinter(PlanesPrinter):
+    """As the base, but q4: the multiplier; while copying r3: where rows are stored once more, r4: the step to the next row,
+    r6: bytes of a strip, q0 to q3: places of pixels in a row of a strip."""
+
+    stores, pixels, taps, copies = 0, 16, 32, 48
+
+    def __init__(self, form: Strips):
+        super().__init__(form)
+        self.strips, self.fuses = form, form.fused
+
+    @property
+    def numbers_bytes(self) -> int:
+        return 12 if self.strips.fused else 8
+
+    @property
+    def shifts(self) -> tuple[tuple[int, ...], int]:
+        return ((32,), 8) if self.form.stride == 1 else ((32, 16), 0)
+
+    def _offsets(self) -> None:
+        self.emit(f"vldrh.u16 q6, [r4, #{self.stores}]")
+
+    def _copy(self) -> None:
+        emit, form = self.emit, self.strips
+        emit("ldr r1, [sp]", "ldr r2, [sp, #8]", f"vldr{'h.u16' if form.together == 8 else 'b.u8'} q5, [r2, #{self.pixels}]")
+        emit("mov r0, r11")
+        emit.add("r1", "r1", form.first_place)
+        is_stored_twice = form.stride == 1 or form.shape.top % 2 == 0
+        emit.add("r3", "r1", 2 - form.strip_bytes if is_stored_twice else 0)
+        if form.periods:
+            self._copy_image()
+        else:
+            self._copy_rows()
+
+    def _copy_rows(self) -> None:
+        emit, shape, form = self.emit, self.shape, self.strips
+        (rows, columns), together, size = form.copied, form.together, form.strip_bytes
+        bits = 128 // together
+        emit("movs r2, #0", *([] if form.stride == 1 else ["movs r4, #3"]))
+        for chunk in range(form.chunks):
+            emit(f"vidup.u{bits} q{chunk}, r2, #{4 if form.stride == 1 else 1}")
+            emit(*([] if form.stride == 1 else [f"vmul.i{bits} q{chunk}, q{chunk}, r4"]))
+        whole, left = divmod(columns, together)
+        if left:
+            emit(f"movs r2, #{left}", f"vctp.{bits} r2")
+        emit(f"movw r6, #{size}", f"movw r4, #{size - 1 if shape.top % 2 else 1}", f"movw r2, #{rows}", "dls lr, r2")
+        emit.label(2)
+        for chunk in range(form.chunks):
+            is_masked = chunk == whole
+            mark = "t" if is_masked else ""
+            emit(*(["vpsttt"] if is_masked else []), f"vldrb{mark}.u{bits} q7, [r0, q5]")
+            emit(*(f"vstrb{mark}.{bits} q7, [{register}, q{chunk}]" for register in ("r1", "r3")))
+            is_last = chunk + 1 == form.chunks
+            emit.add("r0", "r0", (shape.in_width - together * chunk if is_last else together) * shape.channels)
+        steps = ["add r1, r1, r4", "add r3, r3, r4", "sub r4, r6, r4"]
+        emit(*(steps if form.stride == 1 else [steps[0], steps[2], steps[1]]), "le lr, 2b")
+
+    def _copy_image(self) -> None:
+        """All pixels one after the other; where eight of them go repeats after some vectors, which are pairs of whole rows."""
+        emit, form, periods = self.emit, self.strips, self.form.periods
+        rows, columns = form.copied
+        whole, left = divmod(rows * columns, 8)
+        turns = whole // periods
+        emit.add("r2", "r2", self.copies)
+        if turns > 1:
+            emit(f"movs r4, #{turns}", "dls lr, r4")
+            emit.label(2)
+        for _ in range(periods if turns else 0):
+            self._copy_eight()
+        if turns:
+            for register in ("r1", "r3"):
+                emit.add(register, register, 4 * periods // columns * form.strip_bytes)
+            emit.add("r2", "r2", -16 * periods)
+        if turns > 1:
+            emit("le lr, 2b")
+        for _ in range(whole - turns * periods):
+            self._copy_eight()
+        if left:
+            emit(f"movs r4, #{left}", "vctp.16 r4", "vldrh.u16 q6, [r2]", "vpsttt", "vldrbt.u16 q7, [r0, q5]")
+            emit("vstrbt.16 q7, [r1, q6]", "vstrbt.16 q7, [r3, q6]")
+
+    def _copy_eight(self) -> None:
+        emit = self.emit
+        emit("vldrh.u16 q6, [r2], #16", "vldrb.u16 q7, [r0, q5]", "vstrb.16 q7, [r1, q6]", "vstrb.16 q7, [r3, q6]")
+        emit.add("r0", "r0", 8 * self.shape.channels)
+
+    def _channel(self) -> None:
+        emit, form = self.emit, self.strips
+        if not form.fused:
+            super()._channel()
+            return
+        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, constant")
+        if form.mixed:
+            emit("cmp r8, #0", "bpl 6f", why="a channel that is not fused")
+        emit("vdup.32 q4, r8")
+        self._tiles()
+        if form.mixed:
+            emit("b 7f")
+            emit.label(6)
+            self.fuses = False
+            self._tiles()
+            self.fuses = True
+            emit.label(7)
+
+    def _levels(self, used: list[str]) -> None:
+        if self.fuses:
+            emit_fused_levels(self.emit, self.strips, used)
+        else:
+            super()._levels(used)
+
+    def _begin(self) -> None:
+        self.emit("ldr r1, [sp]")
+        self.emit.add("r1", "r1", self.strips.begins)
+
+    def _patch(self, register: str, products: list[str], step: int) -> None:
+        is_near = 0 < abs(step) <= REACH
+        self.emit(f"vldrw.u32 {register}, [r1]{f', #{step}' if is_near else ''}", *products)
+        if not is_near:
+            self.emit.move("r1", step)
+
+
+def text_of(form: Strips) -> str:
+    """The C text of the function."""
+    return planes_text.text_of(form, StripsPrinter(form))

@@ -43,7 +43,7 @@ def mixed_cases():
 
 
 @functools.cache
-def cases():
+def candidates():
     """Layers of every kernel; outputs that reach far below the zero point, where halves go the other way."""
     every = [
         *test_cortexm_linear.candidates()[:: 1 if STRESS else 6],
@@ -53,30 +53,30 @@ def cases():
         *test_cortexm_grouped.candidates()[:: 1 if STRESS else 12],
         *mixed_cases(),
         *test_cortexm_elementwise.sums_and_products()[:: 1 if STRESS else 9],
-        *averages(),
+        *averages(case),
     ]
     return tuple(accepted([under_double(entry) for entry in every]))
 
 
 @needs_compiler
 def test_layers_equal_the_meaning_on_the_emulated_core():
-    assert len(cases()) > 80 and sum(entry.call.function == "aidge_cortexm_average_int8" for entry in cases()) == 6
-    assert run(cases(), board=BOARD) == []
+    assert len(candidates()) > 80 and sum(entry.call.function == "aidge_cortexm_average_int8" for entry in candidates()) == 6
+    assert run(candidates(), board=BOARD) == []
 
 
 @needs_compiler
 def test_layers_equal_the_meaning_without_an_fpu():
-    soft = accepted([CaseWithoutFpu(entry.view, entry.values) for entry in cases()[:: 1 if STRESS else 3]])
+    soft = accepted([CaseWithoutFpu(entry.view, entry.values) for entry in candidates()[:: 1 if STRESS else 3]])
     assert any("_soft_twice" in entry.call.function for entry in soft)
     assert run(soft, board=BOARD_WITHOUT_FPU) == []
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():
-    assert run(cases(), *WARNINGS, board="host") == []
+    assert run(candidates(), *WARNINGS, board="host") == []
 
 
 def test_every_way_of_rounding_is_among_them():
-    functions = [entry.call.function for entry in cases()]
+    functions = [entry.call.function for entry in candidates()]
     for form in ("_twice", "_once", "packed_s", "wide_s", "packed_words_s", "_clamped_twice", "_even_twice", "depthwise_int8"):
         assert any(form in function for function in functions), form
     assert any("depthwise_int8" in function and "_twice" in function for function in functions)
@@ -95,7 +95,7 @@ def quantizations(entry):
     return [tensor.quantization for tensor in (*entry.view.inputs, *entry.view.outputs)]
 
 
-def averages():
+def averages(case):
     """Means of the whole map, of few and of many values; sums of both signs at the middle of two levels."""
     for seed, dims in enumerate(((1, 64, 5, 5), (2, 4, 8, 8), (1, 7, 3, 1), (1, 9, 16, 17), (1, 33, 6), (1, 8, 1, 4))):
         random = Randomness(seed)

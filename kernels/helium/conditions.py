@@ -6,6 +6,7 @@ from __future__ import annotations
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
+from aidge_build.kernel_kit.linear_int8 import FIXED_FORM
 
 from .finer import SHIFTED_BYTES
 from .stream import WIDEST
@@ -22,10 +23,11 @@ NARROW = Predicate("offsets of four pixels fit 16 bits", _too_wide)
 
 
 def linear_spec(form=CHANNELS_LAST, *further: Predicate) -> ImplSpec:
-    """int8 data in and out, int8 weights (finer.py: or int16), int32 bias."""
+    """int8 data in and out, int8 weights (finer.py: or int16), int32 bias; under both contracts."""
     return ImplSpec(
         inputs=(IOSpec(DType.int8, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),
         features=MVE,
-        predicates=(CONSTANT_PARAMETERS, SHIFTED_BYTES, QUANTIZED, SYMMETRIC_WEIGHTS, *further),
+        predicates=(CONSTANT_PARAMETERS, SHIFTED_BYTES, QUANTIZED, SYMMETRIC_WEIGHTS, *further, FIXED_FORM),
+        rounding="any",
     )

@@ -27,7 +27,7 @@ from .geometry import Geometry, geometry_of
 from .patches import Patches
 from .plan import MOST_TAPS, PIXELS, SCRATCH_BYTES, Plan, instructions_of
 from .product import LANES, Product
-from .rounding import rounds_by_addition
+from .rounding import fixed_of, rounds_by_addition
 from .staging import Staging
 from .stream import product_stream
 
@@ -170,7 +170,12 @@ class Conv2dGroupedInt8(PlannedConvolution):
         taps = numpy.moveaxis(self.inputs[1].data, 1, -1)
         numbers, bits = numbers_of(self, taps.reshape(shape.outputs, -1))
         windows = coarse(taps).reshape(shape.outputs, shape.kernel_height * shape.kernel_width, -1)
-        form = replace(plan.product, adds=plan.product.channels % 2 == 0 and rounds_by_addition(numbers, bits), bits=bits)
+        form = replace(
+            plan.product,
+            adds=plan.product.channels % 2 == 0 and rounds_by_addition(numbers, bits),
+            bits=bits,
+            fixed=fixed_of(numbers, bits),
+        )
         plan = replace(plan, product=form)
         return GroupedDriver(plan).call(_streams(plan, numbers, windows))
 

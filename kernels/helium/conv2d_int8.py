@@ -20,7 +20,7 @@ from .finer import coarse, numbers_of
 from .geometry import Geometry, geometry_of
 from .plan import Plan, plan_of
 from .product import Product
-from .rounding import FusedForm, fused_numbers, rounds_by_addition
+from .rounding import FusedForm, fixed_of, fused_numbers, rounds_by_addition
 from .stream import product_stream
 
 LEAST_SAVED = 3000  # instructions that pay for the text of both roundings
@@ -64,13 +64,13 @@ class PlannedConvolution(KernelNode):
 def rounded(plan: Plan, numbers: LinearConstants, bits: int) -> tuple[Product, FusedForm | None]:
     """The plan's product with the quickest rounding that is proved, and the numbers of fused multiplications."""
     form, is_even = plan.product, plan.product.channels % 2 == 0
-    form = replace(form, adds=is_even and rounds_by_addition(numbers, bits), bits=bits)
+    form = replace(form, adds=is_even and rounds_by_addition(numbers, bits), bits=bits, fixed=fixed_of(numbers, bits))
     if not is_even or not plan.is_stationary:
         return form, None
     fused = fused_numbers(numbers, bits)
     pairs = fused.is_proved.reshape(-1, 2).all(axis=1)
     if pairs.all():
-        return replace(form, fused=True), fused
+        return replace(form, fused=True, fixed=None), fused
     if form.adds and plan.saved_by_fusing * pairs.sum() > LEAST_SAVED:
         return replace(form, fused=True, mixed=True), fused
     return form, None

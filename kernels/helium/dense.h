@@ -7,11 +7,12 @@
  *
  * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each eight outputs int32 biases
  *   and, for each 16 inputs, 16 weights of outputs 0 4 2 6 1 5 3 7; with `bits` int32 fractions of the biases; float multipliers of
- *   outputs 0 2 4 6 1 3 5 7. With `apart` the last group has biases and weights of so many outputs alone.
+ *   outputs 0 2 4 6 1 3 5 7, with `fixed` (rounding.py) int32 multipliers, then int32 shifts. With `apart` the last group has
+ *   biases and weights of so many outputs alone.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream, int32_t inputs, int32_t outputs,
-                               int32_t bits, int32_t apart)
+                               int32_t bits, int32_t apart, int32_t fixed)
 {
     static const int32_t places[8] = {0, 4, 2, 6, 1, 5, 3, 7};
     const int32_t vectors = (inputs + 15) / 16;
@@ -21,7 +22,7 @@ static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream,
     levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
     levels.highest = aidge_helium_word(stream + 12) - levels.zero_point;
     for (output = 0; output < outputs; output++) {
-        const int8_t *group = stream + 16 + (output / 8) * (vectors * 128 + (bits != 0 ? 96 : 64));
+        const int8_t *group = stream + 16 + (output / 8) * (vectors * 128 + 64 + (bits != 0 ? 32 : 0) + (fixed != 0 ? 32 : 0));
         const int32_t count = (apart != 0) && (output / 8 == outputs / 8) ? apart : 8;
         const int8_t *w;
         int32_t place = 0;
@@ -39,7 +40,8 @@ static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream,
             sum = (sum << bits) + (uint32_t)aidge_helium_word(group);
             group += 32;
         }
-        y[output] = aidge_kit_requantize((int32_t)sum, aidge_helium_float(group), levels);
+        y[output] = fixed == 0 ? aidge_kit_requantize((int32_t)sum, aidge_helium_float(group), levels)
+                               : aidge_helium_fixed((int32_t)sum, group, group + 32, fixed, levels);
     }
 }
 #endif

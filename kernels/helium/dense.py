@@ -11,7 +11,7 @@ import numpy
 from aidge_build.kernel_kit.linear import LinearConstants
 
 from .assembly import Assembler, function
-from .rounding import zero_point_word
+from .rounding import Fixed, emit_fixed, emit_levels_of_8, fixed_in_c, multiplier_words, shift_words, zero_point_word
 
 LANES = 16
 OUTPUTS = 8  # at a time
@@ -25,17 +25,18 @@ PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream"
 
 @dataclass(frozen=True)
 class Dense:
-    """`inputs` to `outputs`; `adds`: levels are rounded as in rounding.py."""
+    """`inputs` to `outputs`; `adds`, `fixed`: levels are rounded as in rounding.py."""
 
     inputs: int
     outputs: int
     clamps: bool = False
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the rest of the bias is added: finer.py
+    fixed: Fixed | None = None
 
     @property
     def name(self) -> str:
-        ways = f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
+        ways = f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}{self.fixed.way if self.fixed else ''}"
         ways += f"_finer_{self.bits}" if self.bits else ""
         return f"aidge_helium_dense_{self.inputs}_to_{self.outputs}{ways}"
 
@@ -59,8 +60,10 @@ class Dense:
         """Per eight outputs: biases in the order of the accumulators, for each vector eight times 16 weights, multipliers."""
         weights = numpy.zeros((self.groups * OUTPUTS, self.vectors * LANES), numpy.int8)
         weights[: self.outputs, : self.inputs] = numbers.weights
-        bias, multipliers = (numpy.zeros(self.groups * OUTPUTS, kind) for kind in ("<i4", "<f4"))
-        bias[: self.outputs], multipliers[: self.outputs] = numbers.bias, numbers.multipliers
+        bias, multipliers, shifts = (numpy.zeros(self.groups * OUTPUTS, "<i4") for _ in range(3))
+        bias[: self.outputs], multipliers[: self.outputs] = numbers.bias, multiplier_words(numbers)
+        if self.fixed:
+            shifts[: self.outputs] = shift_words(numbers)
         parts = [
             numpy.array(
                 [numbers.input_zero_point, zero_point_word(numbers, self.bits), numbers.low, numbers.high], "<i4"
@@ -72,7 +75,8 @@ class Dense:
             vectors = weights[chosen].reshape(-1, self.vectors, LANES).transpose(1, 0, 2)
             parts.append(numpy.ascontiguousarray(vectors).tobytes())
             rest = [bias & (1 << self.bits) - 1] if self.bits else []
-            parts += [part[first + start : first + OUTPUTS : 2].tobytes() for part in (*rest, multipliers) for start in (0, 1)]
+            rest += [multipliers, *([shifts] if self.fixed else [])]
+            parts += [part[first + start : first + OUTPUTS : 2].tobytes() for part in rest for start in (0, 1)]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
 
     def text(self) -> str:
@@ -82,7 +86,7 @@ class Dense:
             f"{self.inputs} inputs to {self.outputs} outputs, eight at a time.",
             PARAMETERS,
             self._lines(),
-            f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs}, {self.bits}, {self.apart});",
+            f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs}, {self.bits}, {self.apart}, {fixed_in_c(self.fixed)});",
         )
 
     def _lines(self):
@@ -139,13 +143,19 @@ class Dense:
                 "vadd.i32 q1, q1, q3",
             )
         emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="multipliers")
-        for register in (0, 1):
+        if self.fixed:
+            emit_fixed(emit, self.fixed, ("q0", "q1"), ("q2", "q3"), "q2")
+            emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="shifts")
+            emit("vrshl.s32 q0, q0, q2", "vrshl.s32 q1, q1, q3")
+        for register in () if self.fixed else (0, 1):
             emit(
                 f"vcvt.f32.s32 q{register}, q{register}",
                 f"vmul.f32 q{register}, q{register}, q{2 + register}",
                 f"vadd.f32 q{register}, q{register}, r9" if self.adds else f"vcvtn.s32.f32 q{register}, q{register}",
             )
-        if self.adds:
+        if self.fixed:
+            emit_levels_of_8(emit, self.fixed, "q0", "q1", "q0", "r9")
+        elif self.adds:
             emit("vmovnt.i32 q0, q1")
         else:
             emit("vqmovnb.s32 q0, q0", "vqmovnt.s32 q0, q1", "vqadd.s16 q0, q0, r9")

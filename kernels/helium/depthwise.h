@@ -3,7 +3,7 @@
 
 /* What a generated depthwise convolution computes; depthwise.py explains the fields. Steps in bytes. */
 typedef struct {
-    int32_t channels, rows, taps, tap_step, pixel_step, bits;
+    int32_t channels, rows, taps, tap_step, pixel_step, bits, fixed;
 } aidge_helium_depthwise_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
@@ -12,7 +12,8 @@ typedef struct {
  *
  * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each 16 channels int32 biases,
  *   weights [rows][taps][16], float multipliers, of which each four follow int32 fractions of the biases with `bits`; biases and
- *   multipliers in the order of channels 0 4 8 12, 2 6 10 14, 1 5 9 13, 3 7 11 15.
+ *   multipliers in the order of channels 0 4 8 12, 2 6 10 14, 1 5 9 13, 3 7 11 15. With `fixed` (rounding.py) four int32 shifts
+ *   follow each four multipliers, which are int32.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const int8_t *stream, int32_t pixels,
@@ -28,7 +29,7 @@ static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const i
         for (channel = 0; channel < shape->channels; channel++) {
             const int32_t lane = channel & 15;
             const int32_t place = 4 * (4 * ((lane & 1) * 2 + ((lane >> 1) & 1)) + lane / 4);
-            const int32_t fours = shape->bits != 0 ? 2 : 1;
+            const int32_t fours = 1 + (shape->bits != 0 ? 1 : 0) + (shape->fixed != 0 ? 1 : 0);
             const int8_t *block = stream + 16 + (channel / 16) * (weight_bytes + 64 + 64 * fours);
             const int8_t *numbers = block + 64 + weight_bytes + (place / 16) * (fours - 1) * 16 + place;
             const int8_t *w = block + 64 + lane;
@@ -44,7 +45,8 @@ static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const i
                 sum = (sum << shape->bits) + (uint32_t)aidge_helium_word(numbers);
                 numbers += 16;
             }
-            *y++ = aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers), levels);
+            *y++ = shape->fixed == 0 ? aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers), levels)
+                                     : aidge_helium_fixed((int32_t)sum, numbers, numbers + 16, shape->fixed, levels);
         }
     }
 }

@@ -14,7 +14,7 @@ from aidge_build.kernel_kit.linear import LinearConstants
 
 from .assembly import BYTE_REACH, Access, Assembler, function, walk
 from .geometry import Geometry
-from .rounding import zero_point_word
+from .rounding import Fixed, emit_fixed, emit_levels_of_8, fixed_in_c, multiplier_words, shift_words, zero_point_word
 
 LANES = 16
 HEAD_BYTES = 16  # of a stream: input zero point, zero point, lowest, highest
@@ -26,8 +26,8 @@ PARAMETERS = "const int8_t *const *rows, int8_t *y, const int8_t *stream, int32_
 
 @dataclass(frozen=True)
 class Depthwise:
-    """`rows` x `taps` windows, taps `tap_step` bytes apart, pixels `pixel_step` bytes apart; `adds`: levels are rounded as in
-    rounding.py."""
+    """`rows` x `taps` windows, taps `tap_step` bytes apart, pixels `pixel_step` bytes apart; `adds`, `fixed`: levels are
+    rounded as in rounding.py."""
 
     channels: int
     rows: int
@@ -37,12 +37,13 @@ class Depthwise:
     clamps: bool = False
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the rest of the bias is added: finer.py
+    fixed: Fixed | None = None
 
     @property
     def name(self) -> str:
         return (
             f"aidge_helium_depthwise_{self.rows}x{self.taps}_step_{self.tap_step}_{self.pixel_step}_channels_{self.channels}"
-            f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}"
+            f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}{self.fixed.way if self.fixed else ''}"
             f"{f'_finer_{self.bits}' if self.bits else ''}"
         )
 
@@ -59,7 +60,7 @@ class Depthwise:
 
     def text(self) -> str:
         """The C text."""
-        fields = (self.channels, self.rows, self.taps, self.tap_step, self.pixel_step, self.bits)
+        fields = (self.channels, self.rows, self.taps, self.tap_step, self.pixel_step, self.bits, fixed_in_c(self.fixed))
         plain = (
             f"    static const aidge_helium_depthwise_shape shape = {{{', '.join(map(str, fields))}}};\n"
             "    aidge_helium_depthwise(rows, y, stream, pixels, &shape);"
@@ -76,8 +77,10 @@ class Depthwise:
         """`taps` [channels, rows, taps] and the numbers of the layer, by blocks of 16 channels."""
         padded = numpy.zeros((self.blocks * LANES, self.rows * self.taps), numpy.int8)
         padded[: self.channels] = taps.reshape(self.channels, -1)
-        bias, multipliers = (numpy.zeros(self.blocks * LANES, kind) for kind in ("<i4", "<f4"))
-        bias[: self.channels], multipliers[: self.channels] = numbers.bias, numbers.multipliers
+        bias, multipliers, shifts = (numpy.zeros(self.blocks * LANES, "<i4") for _ in range(3))
+        bias[: self.channels], multipliers[: self.channels] = numbers.bias, multiplier_words(numbers)
+        if self.fixed:
+            shifts[: self.channels] = shift_words(numbers)
         parts = [
             numpy.array(
                 [numbers.input_zero_point, zero_point_word(numbers, self.bits), numbers.low, numbers.high], "<i4"
@@ -89,7 +92,7 @@ class Depthwise:
             parts.append(numpy.ascontiguousarray(padded[block].T).tobytes())
             for lanes in LANE_CHANNELS:
                 parts += [(bias & (1 << self.bits) - 1)[block][lanes].tobytes()] if self.bits else []
-                parts.append(multipliers[block][lanes].tobytes())
+                parts += [part[block][lanes].tobytes() for part in (multipliers, *([shifts] if self.fixed else []))]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
 
 
@@ -206,6 +209,11 @@ class _Printer:
             if self.shape.bits:
                 emit(f"vshl.i32 q{register}, q{register}, #{self.shape.bits}", f"vldrw.u32 q{4 + register}, [r0], #16")
                 emit(f"vadd.i32 q{register}, q{register}, q{4 + register}", why="what a bias has beside whole products")
+            if self.shape.fixed:
+                emit(f"vldrw.u32 q{4 + register}, [r0], #16")
+                emit_fixed(emit, self.shape.fixed, (f"q{register}",), (f"q{4 + register}",), f"q{4 + register}")
+                emit(f"vldrw.u32 q{4 + register}, [r0], #16", f"vrshl.s32 q{register}, q{register}, q{4 + register}")
+                continue
             emit(
                 f"vldrw.u32 q{4 + register}, [r0], #16",
                 f"vcvt.f32.s32 q{register}, q{register}",
@@ -214,6 +222,10 @@ class _Printer:
             )
         if self.shape.adds:
             emit("vmovnt.i32 q0, q1", "vmovnt.i32 q2, q3", "vqmovnb.s16 q4, q0", "vqmovnt.s16 q4, q2")
+        elif self.shape.fixed:
+            emit_levels_of_8(emit, self.shape.fixed, "q0", "q1", "q4", "r2")
+            emit_levels_of_8(emit, self.shape.fixed, "q2", "q3", "q5", "r2")
+            emit("vqmovnb.s16 q4, q4", "vqmovnt.s16 q4, q5")
         else:
             emit("vqmovnb.s32 q4, q0", "vqmovnt.s32 q4, q1", "vqmovnb.s32 q5, q2", "vqmovnt.s32 q5, q3")
             emit("vqadd.s16 q4, q4, r2", "vqadd.s16 q5, q5, r2", "vqmovnb.s16 q4, q4", "vqmovnt.s16 q4, q5")

@@ -22,7 +22,7 @@ from .depthwise import LANES, Depthwise
 from .finer import coarse, numbers_of
 from .geometry import Geometry, geometry_of
 from .planes import Planes
-from .rounding import rounds_by_addition
+from .rounding import fixed_of, rounds_by_addition
 from .series import Series
 from .staging import Staging
 from .strips import Strips
@@ -65,7 +65,9 @@ class ConvDepthwise2dInt8(KernelNode):
 
     @classmethod
     def planes(cls, view: NodeView) -> Planes | Series | None:
-        """One channel at a time where that takes fewer instructions than channels in lanes."""
+        """One channel at a time where that takes fewer instructions than channels in lanes. Only in float."""
+        if view.outputs[0].quantization.rounding == "double":
+            return None
         shape, clamps = cls.geometry(view), _clamps(view)
         forms = [form for form in (Planes.best(shape, clamps), Strips.best(shape, clamps), Series.of(shape, clamps)) if form]
         form = min(forms, key=lambda form: form.instructions, default=None)
@@ -118,6 +120,7 @@ class ConvDepthwise2dInt8(KernelNode):
             numbers.clamps,
             rounds_by_addition(numbers, bits),
             bits,
+            fixed_of(numbers, bits),
         )
         staging = self.staging(self.view)
         name = form.name.replace("_depthwise_", f"_lanes_{shape.name}_", 1)
@@ -127,9 +130,9 @@ class ConvDepthwise2dInt8(KernelNode):
             name,
             sources,
             arguments,
-            "16 channels in lanes, requantized in float",
+            f"16 channels in lanes, requantized in {'fixed point' if form.fixed else 'float'}",
             (form.text(), _driver(name, shape, form, staging)),
-            facts=computed("1 pixel x 16 channels", 0),
+            facts=computed("1 pixel x 16 channels", 0, otherwise="fixed point" if form.fixed else "float"),
         )
 
 

@@ -12,7 +12,7 @@ from .assembly import c_function, loop
 from .conditions import linear_spec
 from .dense import PARAMETERS, Dense
 from .finer import numbers_of
-from .rounding import rounds_by_addition
+from .rounding import fixed_of, rounds_by_addition
 
 
 @kernel("FC", linear_spec(ROW_MAJOR))
@@ -20,11 +20,13 @@ class FcInt8(KernelNode):
     def call(self) -> Call:
         rows, (output,) = self.inputs[1].data, self.outputs
         numbers, bits = numbers_of(self, rows)
+        fixed = fixed_of(numbers, bits)
         levels = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
-        form = Dense(rows.shape[1], rows.shape[0], levels != output.dtype.range, rounds_by_addition(numbers, bits), bits)
+        form = Dense(rows.shape[1], rows.shape[0], levels != output.dtype.range, rounds_by_addition(numbers, bits), bits, fixed)
         batches = self.inputs[0].dims[0]
         arguments = (Input(0), Output(0), Constant("stream", form.stream(numbers)))
-        note, facts = "8 outputs at a time, requantized in float", computed("1 row x 8 outputs", 0)
+        note = f"8 outputs at a time, requantized in {'fixed point' if fixed else 'float'}"
+        facts = computed("1 row x 8 outputs", 0, otherwise="fixed point" if fixed else "float")
         if batches == 1:
             return Call(form.name, ("dense.h",), arguments, note, (form.text(),), facts=facts)
         name = f"{form.name}_batches_{batches}"

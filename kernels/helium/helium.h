@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <stdint.h>
 #include <string.h>
+#include "kit/fixed.h"
 #include "kit/requantize.h"
 #include "kit/wide.h"
 
@@ -57,4 +58,15 @@ AIDGE_KIT_INLINE int8_t aidge_helium_fused(uint32_t sum, int32_t multiplier, int
     level = level >= 0x8000 ? level - 0x10000 : level;
     level = level < lowest ? lowest : level;
     return (int8_t)(level > highest ? highest : level);
+}
+
+/* The stored value of a sum by a fixed-point factor, whose multiplier and shift stand in a stream; fixed: 1 rounds twice, 2 once. */
+AIDGE_KIT_INLINE int8_t aidge_helium_fixed(int32_t sum, const int8_t *multiplier, const int8_t *shift, int32_t fixed,
+                                           aidge_kit_levels levels)
+{
+    const int32_t left = aidge_helium_word(shift);
+    int32_t factor[2];
+    factor[0] = aidge_helium_word(multiplier);
+    factor[1] = fixed == 2 ? AIDGE_KIT_ONCE + 31 - left : left;
+    return (int8_t)(aidge_kit_level_fixed(sum, factor, levels.lowest, levels.highest) + levels.zero_point);
 }

@@ -3,7 +3,7 @@
 
 /* What a generated product computes; product.py explains the fields. Steps in bytes. */
 typedef struct {
-    int32_t pixels, pixel_step, rows, row_step, taps, tap_step, vectors, channels, tail, clamps, adds, bits;
+    int32_t pixels, pixel_step, rows, row_step, taps, tap_step, vectors, channels, tail, clamps, adds, bits, fixed;
 } aidge_helium_product_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
@@ -17,6 +17,7 @@ typedef struct {
  *   step 0; with an odd number of channels it repeats one channel of the pair before. With `adds` the number of rounding.py
  *   takes the place of step and zero point. Where the first multiplier is negative, they are the numbers of a fused
  *   multiplication: int32 {bits, bits}, float {multiplier, multiplier}, uint16 {constant, constant}; rounding.py.
+ *   With `fixed` (rounding.py) multipliers are int32, and int32 {shift, shift} follow the rest.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_product(const int8_t *x, int8_t *const *rows, int8_t *y, const int8_t *stream, int32_t blocks,
@@ -49,7 +50,7 @@ static void aidge_helium_product(const int8_t *x, int8_t *const *rows, int8_t *y
                     }
                 }
                 sum = (sum << shape->bits) + (uint32_t)aidge_helium_word(numbers + 4 * channel);
-                if (aidge_helium_word(numbers + 8) < 0) {
+                if ((shape->fixed == 0) && (aidge_helium_word(numbers + 8) < 0)) {
                     y[channel] = aidge_helium_fused(sum, aidge_helium_word(numbers + 8 + 4 * channel),
                                                     (aidge_helium_word(numbers + 16) >> (16 * channel)) & 0xFFFF,
                                                     shape->clamps != 0 ? aidge_helium_word(numbers + 20) : -128,
@@ -59,15 +60,18 @@ static void aidge_helium_product(const int8_t *x, int8_t *const *rows, int8_t *y
                 levels.zero_point = (int16_t)(aidge_helium_word(numbers + 16) & 0xFFFF);
                 levels.lowest = (shape->clamps != 0 ? aidge_helium_word(numbers + 20) : -128) - levels.zero_point;
                 levels.highest = (shape->clamps != 0 ? aidge_helium_word(numbers + 24) : 127) - levels.zero_point;
-                y[channel] = aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers + 8 + 4 * channel), levels);
+                y[channel] = shape->fixed == 0
+                    ? aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers + 8 + 4 * channel), levels)
+                    : aidge_helium_fixed((int32_t)sum, numbers + 8 + 4 * channel,
+                                         numbers + (shape->clamps != 0 ? 28 : 20) + 4 * channel, shape->fixed, levels);
             }
             step = aidge_helium_word(numbers + 16) >> 16;
             step = shape->adds == 0 ? step : (step & 0x40) != 0 ? 2 : 0;
-            if (aidge_helium_word(numbers + 8) < 0) {
+            if ((shape->fixed == 0) && (aidge_helium_word(numbers + 8) < 0)) {
                 step = aidge_helium_word(numbers + 12) < 0 ? 2 : 0;
             }
             y += step;
-            pair = numbers + (shape->clamps != 0 ? 28 : 20);
+            pair = numbers + (shape->clamps != 0 ? 28 : 20) + (shape->fixed != 0 ? 8 : 0);
         } while (step != 0);
         y += shape->channels > 1 ? 2 : 1;
         x += shape->pixel_step;

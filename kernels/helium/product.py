@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from .assembly import BYTE_REACH, WORD_REACH, Access, Assembler, function, loop, walk
-from .rounding import CONSTANT_BITS, way_of
+from .rounding import CONSTANT_BITS, Fixed, emit_fixed, emit_levels_of_8, fixed_in_c, way_of
 
 LANES = 16
 HEAD_BYTES = 20  # of a stream: offsets of the eight stores, input zero point
@@ -32,7 +32,7 @@ class Product:
     Outputs of neighbouring pixels lie `channels` and `gap` bytes apart. `aligned`: all addresses are multiples of four.
     `adds`: levels are rounded as in rounding.py, and pairs of channels follow each other. `ring`: `x` points to pointers to the
     rows, in which the first window begins after `begin` bytes. `fused`: levels come from one fused multiplication (rounding.py),
-    with `mixed` except for some pairs of channels."""
+    with `mixed` except for some pairs of channels. `fixed`: or by fixed-point factors (rounding.py)."""
 
     pixels: int
     pixel_step: int
@@ -52,6 +52,7 @@ class Product:
     begin: int = 0
     fused: bool = False
     mixed: bool = False
+    fixed: Fixed | None = None
 
     @property
     def name(self) -> str:
@@ -87,7 +88,7 @@ class Product:
 
     @property
     def parameter_words(self) -> int:
-        return 7 if self.clamps else 5
+        return (7 if self.clamps else 5) + (2 if self.fixed else 0)
 
     @property
     def columns(self) -> int:
@@ -136,6 +137,7 @@ class Product:
             int(self.clamps),
             int(self.goes_by_twos),
             self.bits,
+            fixed_in_c(self.fixed),
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
         if self.ring:
@@ -367,7 +369,7 @@ class _Printer:
             first = ACCUMULATORS[channel]
             emit(f"vmov {register}[2], {register}[0], {first[0]}, {first[1]}")
             emit(f"vmov {register}[3], {register}[1], {first[2]}, {first[3]}")
-        levels = ", r10, r12" if shape.clamps else ""
+        levels = ", r10, r12" if shape.clamps or shape.fixed else ""
         emit(f"ldm r3!, {{r0, r2, r4, r6, r8{levels}}}", why="biases, multipliers, zero point and step")
         if not self.offsets_stay:
             emit("vldrw.u32 q7, [sp, #16]")
@@ -403,6 +405,13 @@ class _Printer:
     def _round_twice(self) -> None:
         """Sums with their bias in q0 and q1 become levels in q2."""
         emit = self.emit
+        if self.shape.fixed:
+            shifts = ("r0", "r2") if self.shape.clamps else ("r10", "r12")
+            emit(*(["ldrd r0, r2, [r3], #8"] if self.shape.clamps else []))
+            emit_fixed(emit, self.shape.fixed, ("q0", "q1"), ("r4", "r6"), "q2")
+            emit(*(f"vrshl.s32 {register}, {shift}" for register, shift in zip(("q0", "q1"), shifts)))
+            emit_levels_of_8(emit, self.shape.fixed, "q0", "q1", "q2", "r8")
+            return
         emit("vcvt.f32.s32 q0, q0", "vcvt.f32.s32 q1, q1", "vmul.f32 q0, q0, r4", "vmul.f32 q1, q1, r6")
         if self.shape.adds:
             emit("vadd.f32 q2, q0, r8", "vadd.f32 q1, q1, r8", "vmovnt.i32 q2, q1", why="rounded by the addition")

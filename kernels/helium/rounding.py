@@ -9,17 +9,25 @@ Or by one fused multiplication, with the form of arithmetic/fused.py, for channe
 number then, and the multiplier of the second channel of a pair is negative where another pair follows. The first one is negative
 in each such pair, which tells it from others. The numbers of a negative channel are those of a positive one with both signs
 changed.
+
+Factors of the contract `double` are multiplied and shifted in the lanes as arithmetic/fixed_multiplier.py says: that is exact for
+every sum, and nothing needs a proof.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy
 
+from aidge_build.arithmetic.contracts import FixedFactors
 from aidge_build.arithmetic.fused import CONSTANT_BITS, FLOAT_BITS, FusedForm, fused_form
 from aidge_build.arithmetic.thresholds import staircase
 from aidge_build.kernel_kit.linear import LinearConstants
+
+from .assembly import Assembler
 
 SMALLEST = 0x4B000000  # the bits of 2^23
 GOES_ON, ENDS = 0x60, 0x20  # what stands in bits 16 to 22: bit 22 says whether another pair of channels follows
@@ -28,11 +36,14 @@ MOST_LEVELS = 2**15 - 256
 
 def rounds_by_addition(numbers: LinearConstants, bits: int = 0) -> bool:
     """Whether the zero point is even and every level that a sum, shifted by so many bits, can give fits 16 bits."""
-    if numbers.zero_point % 2:
-        return False
+    is_float = not isinstance(numbers.requantization, FixedFactors)
+    return is_float and numbers.zero_point % 2 == 0 and _fits_16_bits(numbers, bits)
+
+
+def _fits_16_bits(numbers: LinearConstants, bits: int) -> bool:
     rows = numbers.weights.reshape(len(numbers.weights), -1).astype(numpy.int64)
     largest = (128 * numpy.abs(rows).sum(axis=1) << bits) + numpy.abs(numbers.bias)
-    return bool((largest * numbers.multipliers.astype(numpy.float64) < MOST_LEVELS).all())
+    return bool((largest * numbers.requantization.slopes < MOST_LEVELS).all())
 
 
 def large_number(zero_point: int, mark: int = GOES_ON) -> int:
@@ -54,11 +65,72 @@ class Rounded(Protocol):
     def fused(self) -> bool: ...
     @property
     def mixed(self) -> bool: ...
+    @property
+    def fixed(self) -> Fixed | None: ...
 
 
 def way_of(form: Rounded) -> str:
     """The part of a function's name that says how it rounds."""
-    return "_mixed" if form.mixed else "_fused" if form.fused else "_adding" if form.adds else ""
+    if form.mixed or form.fused:
+        return "_mixed" if form.mixed else "_fused"
+    return "_adding" if form.adds else form.fixed.way if form.fixed else ""
+
+
+def emit_levels_of_8(emit: Assembler, fixed: Fixed, even: str, odd: str, target: str, zero_point: str) -> None:
+    """Shifted high words of both registers become levels with the zero point in 16 bits."""
+    if fixed.is_short:
+        emit(f"vmovnt.i32 {even}, {odd}", f"vqadd.s16 {target}, {even}, {zero_point}")
+    else:
+        emit(f"vqmovnb.s32 {target}, {even}", f"vqmovnt.s32 {target}, {odd}", f"vqadd.s16 {target}, {target}, {zero_point}")
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """How fixed-point factors round: products `once`, or high words and these once more. `has_below`: values below the zero point
+    are stored, where halves go the other way. `is_short`: every level fits 16 bits."""
+
+    once: bool
+    has_below: bool
+    is_short: bool
+
+    @property
+    def way(self) -> str:
+        """The part of a function's name that says how it rounds."""
+        return f"{'_once' if self.once else '_twice' if self.has_below else '_above'}{'_short' * self.is_short}"
+
+
+def fixed_of(numbers: LinearConstants, bits: int = 0) -> Fixed | None:
+    """Of the layer's factors; None where they are floats."""
+    factors = numbers.requantization
+    if not isinstance(factors, FixedFactors):
+        return None
+    return Fixed(factors.once, numbers.low < numbers.zero_point, _fits_16_bits(numbers, bits))
+
+
+def fixed_in_c(fixed: Fixed | None) -> int:
+    """As the portable forms know it: 1 rounds twice, 2 once."""
+    return 1 + fixed.once if fixed else 0
+
+
+def multiplier_words(numbers: LinearConstants) -> numpy.ndarray:
+    """The multipliers of all channels, floats or fixed-point ones, as int32."""
+    factors = numbers.requantization
+    return factors.factors[:, 0].astype("<i4") if isinstance(factors, FixedFactors) else numbers.multipliers.view("<i4")
+
+
+def shift_words(numbers: LinearConstants) -> numpy.ndarray:
+    """The shifts of fixed-point factors, to the left, as int32; none of floats."""
+    factors = numbers.requantization
+    return factors.factors[:, 1].astype("<i4") if isinstance(factors, FixedFactors) else numpy.zeros(0, "<i4")
+
+
+def emit_fixed(emit: Assembler, fixed: Fixed, sums: Sequence[str], multipliers: Sequence[str], spare: str) -> None:
+    """Sums become the high words of twice their products, which the shift is still to come to."""
+    operation = "vqdmulh" if fixed.once else "vqrdmulh"
+    emit(*(f"{operation}.s32 {register}, {register}, {multiplier}" for register, multiplier in zip(sums, multipliers)))
+    if fixed.has_below and not fixed.once:
+        for register in sums:
+            emit(f"vshr.s32 {spare}, {register}, #31", f"vadd.i32 {register}, {register}, {spare}")
 
 
 def fused_numbers(numbers: LinearConstants, bits: int = 0) -> FusedForm:
@@ -79,11 +151,18 @@ def fused_words(form: FusedForm, numbers: LinearConstants, channel: int, is_nega
 __all__ = [
     "CONSTANT_BITS",
     "FusedForm",
+    "Fixed",
     "Rounded",
+    "emit_fixed",
+    "emit_levels_of_8",
+    "fixed_in_c",
+    "fixed_of",
     "fused_numbers",
     "fused_words",
     "large_number",
+    "multiplier_words",
     "rounds_by_addition",
+    "shift_words",
     "way_of",
     "zero_point_word",
 ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from .assembly import BYTE_REACH, WORD_REACH, Assembler, function, loop
 from .product import HEAD_BYTES, PARAMETERS, Product
-from .rounding import CONSTANT_BITS
+from .rounding import CONSTANT_BITS, emit_fixed, emit_levels_of_8
 
 SUMS = (("r0", "r2"), ("r4", "r6"))  # of the two channels, by pixel of the two that are at work
 MOST_VECTORS = 2
@@ -78,6 +78,8 @@ class Stationary:
                 emit(*(f"vshlc q{register}, r0, #{part}" for part in (min(bits, 32), bits - 32) if part > 0))
         emit("ldrd r5, r7, [r12], #8", "ldrd r8, r3, [r12], #8", why="biases, multipliers")
         emit("ldr r9, [r12], #4", why="constants" if shape.fused else "zero point and step")
+        if shape.fixed:
+            emit("adds r12, #8", why="shifts: read again for each block")
         if shape.mixed:
             emit("cmp r8, #0", "bpl 4f", why="a pair of channels that is not fused")
         if shape.fused:
@@ -145,6 +147,11 @@ class Stationary:
             emit("vfmas.f32 q5, q2, r9", "vfmas.f32 q6, q3, r11", "vmovnt.i32 q5, q6")
         elif fused:
             emit("vdup.32 q4, r8", "vfmas.f32 q5, q4, r9", "vdup.32 q4, r3", "vfmas.f32 q6, q4, r11", "vmovnt.i32 q5, q6")
+        elif shape.fixed:
+            emit("ldrd r0, r2, [r12, #-8]")
+            emit_fixed(emit, shape.fixed, ("q5", "q6"), ("r8", "r3"), "q4")
+            emit("vrshl.s32 q5, r0", "vrshl.s32 q6, r2")
+            emit_levels_of_8(emit, shape.fixed, "q5", "q6", "q5", "r9")
         else:
             emit("vcvt.f32.s32 q5, q5", "vcvt.f32.s32 q6, q6", "vmul.f32 q5, q5, r8", "vmul.f32 q6, q6, r3")
             if shape.adds:

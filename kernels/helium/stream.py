@@ -8,7 +8,7 @@ import numpy
 from aidge_build.kernel_kit.linear import LinearConstants
 
 from .product import LANE_PIXELS, LANES, Product
-from .rounding import ENDS, GOES_ON, FusedForm, fused_words, large_number
+from .rounding import ENDS, GOES_ON, FusedForm, fused_words, large_number, multiplier_words, shift_words
 
 WIDEST = 21_844  # output channels: offsets of four pixels fit 16 bits
 
@@ -32,12 +32,13 @@ def product_stream(
             parts.append(_fused_numbers(fused, numbers, pair, following != first))
         else:
             parts.append(numbers.bias[pair].astype("<i4").tobytes())
-            parts.append(numbers.multipliers[pair].astype("<f4").tobytes())
+            parts.append(multiplier_words(numbers)[pair].tobytes())
             step = (following - first) << 16 | numbers.zero_point & 0xFFFF
             if shape.goes_by_twos:
                 step = large_number(numbers.zero_point, GOES_ON if following != first else ENDS)
             parts.append(numpy.array([step], "<i4").tobytes())
         parts.append(numpy.array([numbers.low, numbers.high] if shape.clamps else [], "<i4").tobytes())
+        parts.append(shift_words(numbers)[pair].tobytes() if shape.fixed else b"")
     return numpy.frombuffer(b"".join(parts), numpy.int8)
 
 

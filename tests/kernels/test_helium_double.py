@@ -5,20 +5,37 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 
+import test_helium_convolution
+import test_helium_depthwise
 import test_helium_others
 from harness import under_double
-from helium_harness import Case, case, needs_emulator, run
+from helium_harness import Case, case, convolution, needs_emulator, run
 from test_cortexm_double import averages
+from test_helium_depthwise import depthwise
+from test_helium_others import fully_connected
+from test_ref_double import with_scale
 
+WAYS = re.compile("_(?:once|twice|above)(?:_short)?")
 STRESS = "AIDGE_STRESS" in os.environ
 WARNINGS = ("-std=c99", "-O1", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror")
+
+
+def far_cases():
+    """Levels beyond 16 bits: convolutions whose weights stay in registers and others, channels in lanes, fully connected."""
+    edges = ((1, 16, (3, 7), 6, (1, 1), 1, 1, (0, 0)), (1, 24, (6, 5), 4, (3, 3), 1, 1, (1, 1)))
+    layers = [convolution(seed, *edge) for seed, edge in enumerate(edges)]
+    layers += [depthwise(3, 1, 17, (5, 4), (3, 3), 1, 1, (1, 1)), fully_connected(5, 1, 200, 9)]
+    return [with_scale(entry, scale) for entry in layers for scale in (0.0015, 0.004)]
 
 
 @functools.cache
 def candidates():
     """Layers of every kernel that keeps this contract, too."""
-    every = [under_double(entry) for entry in test_helium_others.candidates()[:: 1 if STRESS else 8]]
+    others = (test_helium_others, test_helium_convolution, test_helium_depthwise)
+    every = [under_double(entry) for module in others for entry in module.candidates()[:: 1 if STRESS else 7]]
+    every += far_cases()
     return tuple(entry for entry in [*every, *averages(case)] if has_kernel(entry))
 
 
@@ -32,9 +49,16 @@ def has_kernel(entry: Case) -> bool:
 
 @needs_emulator
 def test_layers_equal_the_meaning_on_the_emulated_core():
-    found = {entry.call.function for entry in candidates()}
-    assert len(candidates()) > 10 and "aidge_helium_average_int8" in found
+    assert len(candidates()) > 60
     assert run(candidates()) == []
+
+
+def test_every_way_of_rounding_is_among_them():
+    found = {(re.sub(r"\d+", "", way), entry.kernel.name) for entry in candidates() for way in WAYS.findall(entry.call.function)}
+    for kernel in ("conv2d_int8", "conv2d_grouped_int8", "depthwise_int8"):
+        assert {("_twice_short", kernel), ("_above_short", kernel)} <= found
+    assert {("_twice", "conv2d_int8"), ("_twice", "depthwise_int8"), ("_once", "fc_int8"), ("_once_short", "fc_int8")} <= found
+    assert {entry.kernel.name for entry in candidates()} >= {"average_int8", "add_int8"}
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():

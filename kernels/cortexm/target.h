@@ -51,8 +51,10 @@
 /* Parts of functions that without an FPU call what needs much of the stack. */
 #if AIDGE_CORTEXM_FPU
 #define AIDGE_CORTEXM_APART AIDGE_CORTEXM_INLINE
+#elif defined(__GNUC__)
+#define AIDGE_CORTEXM_APART static __attribute__((noinline, unused))
 #else
-#define AIDGE_CORTEXM_APART AIDGE_CORTEXM_NOINLINE
+#define AIDGE_CORTEXM_APART static
 #endif
 
 #if defined(__ARM_FEATURE_DSP) && !defined(AIDGE_CORTEXM_PORTABLE)

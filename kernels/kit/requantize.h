@@ -11,6 +11,7 @@
  * roundings to 24 bits are done in integers. Both give the same result for every accumulator and multiplier.
  */
 #if defined(__GNUC__) && defined(__arm__) && defined(__ARM_FP) && (__ARM_FP & 4)
+__attribute__((unused)) /* where assembly scales by itself */
 static inline int32_t aidge_kit_scale(int32_t accumulator, float multiplier)
 {
     int32_t result;

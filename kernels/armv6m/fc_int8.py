@@ -11,12 +11,17 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import ROW_MAJOR, Demands, NodeView, Predicate
 from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
+from aidge_build.kernel_kit.window2d import rows_as_image
 
+from .columns import column_bytes, dense_call
 from .conditions import linear_spec
+from .dense import PIXELS
 from .fc import TOGETHER, texts
 from .fc_layout import HALF, UNITS, Layout, blocks_of, layout
 from .packing import GENERAL, GENERAL_KIND, Kinds, as_words, filled, head, kinds_of
 
+MOST_ROWS = 4  # six pixels cost as much as one
+MOST_COLUMN_BYTES = 4096  # of rows that are computed as pixels
 MOST_INDEX = 32767  # of an output or a tap in a list of halfwords
 
 
@@ -43,10 +48,23 @@ INDEXED = Predicate("inputs and outputs have numbers of 16 bits", _too_wide)
 class FcInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return fc_demands(view, view.inputs[0].dims[0])
+        rows, features = view.inputs[0].dims
+        if not _are_pixels(view):
+            return fc_demands(view, rows)
+        done = [min(row + PIXELS, rows) for row in range(0, rows, PIXELS)]
+        steps = [(row * view.outputs[0].dims[1], row * features) for row in done]
+        return following(steps, view.outputs[0], column_bytes(features))
 
     def call(self) -> Call:
-        return fc_call(self, self.inputs[0].dims[0])
+        if not _are_pixels(self.view):
+            return fc_call(self, self.inputs[0].dims[0])
+        return dense_call(self, self.inputs[1].data, rows_as_image(self.inputs[0].dims, self.outputs[0].dims), False)
+
+
+def _are_pixels(view: NodeView) -> bool:
+    """Whether rows cost less as the pixels of a convolution, in not much more memory."""
+    rows, features = view.inputs[0].dims
+    return rows > MOST_ROWS and column_bytes(features) <= MOST_COLUMN_BYTES
 
 
 def fc_call(node: LinearNode, rows: int) -> Call:

@@ -107,12 +107,12 @@ def crowded_cases():
         signs[:4] = [[1], [-1], [1], [-1]]
         more = random.numbers.random((14, features)) < [[1 / features], [0], [0.1], [0.5]] * 3 + [[0.9], [0]]
         weights = numpy.clip(signs * (size + more), -128, 127).astype(numpy.int8)
-        highest = numpy.where(weights > 0, 127, -128)[random.numbers.permutation(14)[:5]]
-        rows = numpy.concatenate([highest, ~highest, random.int8(2, features)]).astype(numpy.int8)
-        data = random.data(*rows.shape)
-        tensors = [data, constant("w", weights, per_tensor(0.01, 0)), random.bias(14)]
+        highest = numpy.where(weights > 0, 127, -128).astype(numpy.int8)[random.numbers.permutation(14)]
+        tensors = [random.data(4, features), constant("w", weights, per_tensor(0.01, 0)), random.bias(14)]
         result = random.quantization(0.05 * 0.01 * size * numpy.sqrt(features) * 8)
-        yield taken(test_cortexm_linear.case(FC(), tensors, [rows], quantization=result))
+        for first in (0, 2, 4):
+            rows = numpy.concatenate([highest[first : first + 2], ~highest[first : first + 2]])
+            yield taken(test_cortexm_linear.case(FC(), tensors, [rows], quantization=result))
 
 
 def mixed_cases():
@@ -147,6 +147,10 @@ def sample():
     return accepted(candidates())
 
 
+def fully_connected_forms():
+    return {entry.call.function.removeprefix("aidge_armv6m_") for entry in sample() if entry.kernel.type == "FC"}
+
+
 def test_weights_that_are_multiples_of_bytes_are_bytes_in_flash():
     wide = [entry for entry in sample() if entry.view.inputs[1].dtype is DType.int16]
     assert {entry.view.node.type for entry in wide} >= {"Conv2D", "ConvDepthWise2D"} and len(wide) > 5
@@ -160,6 +164,7 @@ def test_the_cases_reach_every_form():
     parts = [set(name.split("_")) for name in forms if name.startswith("fc_")]
     assert {"n2", "n4", "n8", "n16", "singles2", "singles4", "singles8", "outliers", "marks"} <= set().union(*parts)
     assert any({"n2", "n4", "n8", "n16", "outliers", "marks"} <= each for each in parts)
+    assert {"_".join(name.split("_")[:2]) for name in forms if name in fully_connected_forms()} == {"fc_int8", "dense_int8"}
     assert any(not each & {"n2", "n4", "n8", "n16"} for each in parts) and any("singles" not in "".join(each) for each in parts)
 
 

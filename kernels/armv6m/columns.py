@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""The call of the dense core over the pixels of an image, and the memory that its columns take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy
+
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.kernel_kit.linear_int8 import LinearNode
+
+from .dense import texts, words_in_turn
+from .packing import Stream, pack
+
+TAP_BYTES = 16  # of the column of 6 pixels
+
+
+def column_bytes(taps: int) -> int:
+    """Room for the column, whatever the chunks of the layer's taps."""
+    step = 4 * words_in_turn(-(-taps // 4))
+    return TAP_BYTES * (-(-taps // step) * step)
+
+
+def runs(shape: Mapping[str, int]) -> tuple[int, int]:
+    """Taps that lie side by side in the input, and how many such runs a row of the window has."""
+    channels, width = shape["in_channels"], shape["kernel_width"]
+    return (width * channels, 1) if shape["dilation_width"] == 1 else (channels, width)
+
+
+def dense_call(node: LinearNode, rows: numpy.ndarray, image: Struct, has_pads: bool) -> Call:
+    """The call for weights [outputs, taps] over an image, the struct of kit/window2d.h."""
+    stream = pack(node.linear(rows), words_in_turn(-(-rows.shape[1] // 4)))
+    function, functions = texts(stream)
+    return Call(
+        function,
+        ("dense.h",),
+        (Input(0), Output(0), Constant("stream", stream.words), Scratch(), _dense(image.fields, stream, has_pads), image),
+        note=stream.note,
+        texts=functions,
+        facts=stream.facts(),
+    )
+
+
+def _dense(shape: Mapping[str, int], stream: Stream, has_pads: bool) -> Struct:
+    run, count = runs(shape)
+    last_top, last_left = (
+        shape[f"in_{axis}"] - (shape[f"kernel_{axis}"] - 1) * shape[f"dilation_{axis}"] - 1 for axis in ("height", "width")
+    )
+    return Struct(
+        "aidge_armv6m_dense",
+        {
+            "channels": shape["out_channels"],
+            "chunk_bytes": TAP_BYTES * stream.chunk_taps,
+            "column_bytes": TAP_BYTES * stream.taps,
+            "run": run,
+            "runs": count,
+            "has_pads": int(has_pads),
+            "last_top": last_top,
+            "last_left": last_left,
+        },
+    )

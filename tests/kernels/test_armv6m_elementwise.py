@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sums of `armv6m` against their numpy meaning, bit for bit."""
+"""Sums and products of `armv6m` against their numpy meaning, bit for bit."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ def candidates():
 
 @needs_compiler
 @pytest.mark.parametrize("flags", [(), ("-Os", "-flto"), PORTABLE], ids=lambda flags: " ".join(flags) or "usual")
-def test_sums_equal_the_meaning_on_the_emulated_core(flags):
+def test_sums_and_products_equal_the_meaning_on_the_emulated_core(flags):
     cases = candidates()
-    assert len(cases) >= 12 and len({entry.call.function for entry in cases}) >= 2
+    assert len(cases) >= 20 and len({entry.call.function for entry in cases}) >= 4
+    products = [entry.call.function for entry in cases if entry.view.node.type == "Mul"]
+    assert len(products) >= 8 and any(function.endswith("_rows") for function in products)
     assert run(cases, *flags, board=BOARD) == []
 
 

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""int8 multiplication of two tensors."""
+
+from __future__ import annotations
+
+import numpy
+
+from aidge_build.arithmetic.thresholds import LowForm, low_form
+from aidge_build.contract.call import Call, Constant, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
+from aidge_build.kernel_kit.linear_int8 import INT8, SHIFTS
+from aidge_build.kernel_kit.proved_products import ProvedProducts
+from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
+
+from .assembly import Code
+from .conditions import FEATURES
+
+TOGETHER = 4  # values of a turn
+NAME = "aidge_armv7m_mul_int8"
+PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, int32_t count"
+
+
+def _form(stairs, bounds):
+    if bounds != INT8:
+        return None
+    found = ((low_form(stairs, shift), shift) for shift in SHIFTS)
+    form, shift = next(((form, shift) for form, shift in found if form.multipliers[0]), (None, 0))
+    return None if form is None else ((form, shift), lambda products: form.apply(0, products, shift))
+
+
+PRODUCTS: ProvedProducts[tuple[LowForm, int]] = ProvedProducts(_form)
+
+
+@kernel("Mul", rows_spec(FEATURES, SAME, PRODUCTS.condition))
+class MulInt8(RowsInt8):
+    def call(self) -> Call:
+        form, shift = PRODUCTS.of(self.view)
+        points = [-tensor.quantization.zero_point for tensor in self.inputs]
+        numbers = numpy.array([*points, form.extras[0], form.multipliers[0], form.constants[0]], numpy.int32)
+        return self.by_rows(
+            f"{NAME}_{shift}",
+            "mul_int8.h",
+            Constant("numbers", numbers),
+            _text(shift),
+            note="proved equal on all 65,536 pairs of values",
+            facts=computed(f"{TOGETHER} values", 1),
+        )
+
+
+@kernel("Mul", rows_spec(FEATURES, CHANNELS_LAST, PRODUCTS.condition))
+class MulPixelsInt8(MulInt8):
+    """One factor repeats, pixel by pixel."""
+
+
+@kernel("Mul", rows_spec(FEATURES, ROW_MAJOR, PRODUCTS.condition))
+class MulRowsInt8(MulInt8):
+    """One factor repeats, row by row."""
+
+
+def _text(shift: int) -> str:
+    """The function of a row; its output may take the place of an input."""
+    code = Code({"first": "r0", "second": "r1", "output": "r2", "count": "r3", "a": "r9", "b": "r12"})
+    code("push {{r4-r9}}")
+    code("ldm r3, {{r4-r8}}", "zero points, extra, multiplier, constant")
+    code("ldr {count}, [sp, #24]")
+    code(f"subs {{count}}, {{count}}, #{TOGETHER}")
+    code("blt 2f")
+    code.label(1)
+    for _ in range(TOGETHER):
+        _value(code, shift)
+    code(f"subs {{count}}, {{count}}, #{TOGETHER}")
+    code("bge 1b")
+    code.label(2)
+    code(f"adds {{count}}, {{count}}, #{TOGETHER}")
+    code("beq 4f")
+    code.label(3)
+    _value(code, shift)
+    code("subs {count}, {count}, #1")
+    code("bne 3b")
+    code.label(4)
+    code("pop {{r4-r9}}")
+    code("bx lr")
+    portable = f"""for (; count > 0; count--) {{
+        const int32_t product = (*first++ + numbers[0]) * (*second++ + numbers[1]) + numbers[2];
+        const int32_t level = ((int32_t)(((int64_t)product * numbers[3]) >> 32) + numbers[4]) >> {shift};
+        *output++ = (int8_t)(level < -128 ? -128 : level > 127 ? 127 : level);
+    }}"""
+    return code.function(f"{NAME}_{shift}", PARAMETERS, "Products of two rows.", portable)
+
+
+def _value(code: Code, shift: int) -> None:
+    code("ldrsb {a}, [{first}], #1")
+    code("ldrsb {b}, [{second}], #1")
+    code("add {a}, {a}, r4")
+    code("add {b}, {b}, r5")
+    code("mla {a}, {a}, {b}, r6")
+    code("smull {b}, {a}, {a}, r7")
+    code("add {a}, {a}, r8")
+    code(f"ssat {{a}}, #8, {{a}}{f', asr #{shift}' if shift else ''}")
+    code("strb {a}, [{output}], #1")

@@ -19,14 +19,30 @@ static void aidge_ref_quantize_by_keys(const float *input, int8_t *output, const
         } else {
             const int32_t *reached = keys;
             key ^= key < 0 ? 0x7FFFFFFF : 0;
-            reached += key >= reached[128] ? 128 : 0;
-            reached += key >= reached[64] ? 64 : 0;
-            reached += key >= reached[32] ? 32 : 0;
-            reached += key >= reached[16] ? 16 : 0;
-            reached += key >= reached[8] ? 8 : 0;
-            reached += key >= reached[4] ? 4 : 0;
-            reached += key >= reached[2] ? 2 : 0;
-            reached += key >= reached[1] ? 1 : 0;
+            if (key >= reached[128]) {
+                reached += 128;
+            }
+            if (key >= reached[64]) {
+                reached += 64;
+            }
+            if (key >= reached[32]) {
+                reached += 32;
+            }
+            if (key >= reached[16]) {
+                reached += 16;
+            }
+            if (key >= reached[8]) {
+                reached += 8;
+            }
+            if (key >= reached[4]) {
+                reached += 4;
+            }
+            if (key >= reached[2]) {
+                reached += 2;
+            }
+            if (key >= reached[1]) {
+                reached += 1;
+            }
             *output++ = (int8_t)(reached - keys - 128);
         }
     }

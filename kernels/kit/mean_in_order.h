@@ -28,7 +28,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_mean_in_order(const int8_t *first, const ai
 AIDGE_KIT_INLINE int8_t aidge_kit_stored_mean(int32_t sum, const int8_t *first, const aidge_kit_values *values, int32_t count,
                                               const int32_t *numbers, int32_t order)
 {
-    const int64_t product = aidge_kit_multiply_s64(sum * AIDGE_KIT_MEAN_FACTOR, numbers[0]);
+    const int64_t product = aidge_kit_product_s32(sum * AIDGE_KIT_MEAN_FACTOR, numbers[0]);
     const uint32_t fraction = (uint32_t)product;
     return aidge_kit_stored_level(aidge_kit_is_decided(fraction, numbers)
                                       ? (int32_t)((uint64_t)product >> 32) + (int32_t)(fraction >> 31)

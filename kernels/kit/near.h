@@ -18,7 +18,7 @@ AIDGE_KIT_NOINLINE int32_t aidge_kit_scale_exactly(int32_t sum, float multiplier
  */
 AIDGE_KIT_INLINE int32_t aidge_kit_scale_near(int32_t sum, int32_t factor, float multiplier)
 {
-    const int64_t product = aidge_kit_multiply_s64(sum, factor) + AIDGE_KIT_NEAR_START;
+    const int64_t product = aidge_kit_product_s32(sum, factor) + AIDGE_KIT_NEAR_START;
     return (uint32_t)product < AIDGE_KIT_NEAR_BAND ? aidge_kit_scale_exactly(sum, multiplier)
                                                    : (int32_t)aidge_kit_shift_right_s64(product, 32);
 }

@@ -127,6 +127,22 @@ AIDGE_KIT_INLINE uint64_t aidge_kit_product(uint32_t a, uint32_t b)
 #endif
 }
 
+/* The same of numbers with signs. */
+AIDGE_KIT_INLINE int64_t aidge_kit_product_s32(int32_t a, int32_t b)
+{
+#if AIDGE_KIT_NARROW
+    const int32_t a_low = (int32_t)((uint32_t)a & 0xFFFFu);
+    const int32_t b_low = (int32_t)((uint32_t)b & 0xFFFFu);
+    const uint32_t low = (uint32_t)a_low * (uint32_t)b_low;
+    const int32_t middle = (a >> 16) * b_low + (int32_t)(low >> 16);
+    const int32_t other = a_low * (b >> 16) + (int32_t)((uint32_t)middle & 0xFFFFu);
+    const int32_t high = (a >> 16) * (b >> 16) + (middle >> 16) + (other >> 16);
+    return (int64_t)(((uint64_t)(uint32_t)high << 32) | (((uint32_t)other << 16) | (low & 0xFFFFu)));
+#else
+    return (int64_t)a * b;
+#endif
+}
+
 /* a * b modulo 2^64. */
 AIDGE_KIT_INLINE uint64_t aidge_kit_multiply(uint64_t a, uint64_t b)
 {

@@ -2,6 +2,46 @@
 #include "kit/mean_in_order.h"
 #include "kit/window2d.h"
 
+enum { AIDGE_REF_MEAN_TAPS = 16 }; /* of a window whose places are looked up */
+
+/* The sum of the values at one place behind each of these. */
+AIDGE_KIT_INLINE int32_t aidge_ref_sum_at(const int8_t *const *taps, int32_t count, int32_t place, int32_t sum)
+{
+    for (; count > 0; count--) {
+        sum += (*taps++)[place];
+    }
+    return sum;
+}
+
+/* Where the values of a window begin. */
+AIDGE_KIT_NOINLINE void aidge_ref_mean_taps(const int8_t *source, const aidge_kit_values *window, const int8_t **taps)
+{
+    int32_t row, column;
+    for (row = window->rows; row > 0; row--) {
+        const int8_t *tap = source;
+        for (column = window->columns; column > 0; column--) {
+            *taps++ = tap;
+            tap += window->column_step;
+        }
+        source += window->row_step;
+    }
+}
+
+/* The sum of all values of a window. */
+AIDGE_KIT_INLINE int32_t aidge_ref_sum_of_window(const int8_t *source, const aidge_kit_values *window, int32_t sum)
+{
+    int32_t row, column;
+    for (row = window->rows; row > 0; row--) {
+        const int8_t *tap = source;
+        for (column = window->columns; column > 0; column--) {
+            sum += *tap;
+            tap += window->column_step;
+        }
+        source += window->row_step;
+    }
+    return sum;
+}
+
 /*
  * The mean of each window, int8, channels last, as in mean.h, plus the zero point, clamped.
  *
@@ -16,7 +56,8 @@ static void aidge_ref_avgpool2d_int8(const int8_t *input, int8_t *output, const 
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
     aidge_kit_values window;
-    int32_t batch, y, x, channel, row, column;
+    const int8_t *places[AIDGE_REF_MEAN_TAPS];
+    int32_t batch, y, x, channel;
     window.row_step = shape->dilation_height * in_row;
     window.column_step = shape->dilation_width * channels;
     for (batch = 0; batch < shape->batches; batch++) {
@@ -30,20 +71,19 @@ static void aidge_ref_avgpool2d_int8(const int8_t *input, int8_t *output, const 
                 const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
                                        + (left + first_x * shape->dilation_width) * channels;
                 const int32_t *mean;
-                int32_t taps, count;
+                int32_t taps, count, zero, is_small;
                 window.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
                 taps = window.rows * window.columns;
                 count = aidge_kit_count_of_taps(taps, top, left, counted_height, counted_width, shape);
                 mean = numbers + AIDGE_KIT_MEAN_NUMBERS * aidge_kit_kind_of_count(count, counts, count_kinds);
+                zero = -taps * AIDGE_KIT_MEAN_INPUT_ZERO(mean);
+                is_small = (window.rows > 1) && (taps <= AIDGE_REF_MEAN_TAPS);
+                if (is_small != 0) {
+                    aidge_ref_mean_taps(source, &window, places);
+                }
                 for (channel = 0; channel < channels; channel++) {
-                    int32_t sum = -taps * AIDGE_KIT_MEAN_INPUT_ZERO(mean);
-                    for (row = 0; row < window.rows; row++) {
-                        const int8_t *tap = source + row * window.row_step + channel;
-                        for (column = window.columns; column > 0; column--) {
-                            sum += *tap;
-                            tap += window.column_step;
-                        }
-                    }
+                    const int32_t sum = is_small != 0 ? aidge_ref_sum_at(places, taps, channel, zero)
+                                                      : aidge_ref_sum_of_window(source + channel, &window, zero);
                     *output++ = aidge_kit_stored_mean(sum, source + channel, &window, count, mean, order);
                 }
             }

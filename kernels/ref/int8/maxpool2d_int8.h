@@ -5,7 +5,8 @@
 
 #define AIDGE_REF_TAPS 4 /* of a window that are compared at once */
 
-/* The largest of four values at each place; the output may be one of them. From the end: place and what is left are one number. */
+/* The largest of four values at each place; the output may be one of them. From the end: one number
+ * is the place and what is left. */
 AIDGE_KIT_NOINLINE void aidge_ref_largest_int8(int8_t *output, const int8_t *const *taps, int32_t count)
 {
     const int8_t *const first = taps[0];

@@ -63,13 +63,20 @@ def real_rows(node: KernelNode, section: Section, direction: int) -> tuple[numpy
 
 
 def recurrent_call(
-    node: KernelNode, driver: Driver, stream: Callable[[Section, int], numpy.ndarray], source: str, texts: Sequence[str], **more
+    node: KernelNode,
+    driver: Driver,
+    stream: Callable[[Section, int], numpy.ndarray],
+    source: str,
+    texts: Sequence[str],
+    others: Sequence[float] = (),
+    **more,
 ) -> Call:
-    """The call of a layer: `stream` gives the weights of a section in a direction; `texts` are of the functions it calls."""
+    """The call of a layer: `stream` gives the weights of a section in a direction; `texts` are of the functions it calls;
+    `others` are the library's own numbers behind the limit."""
     operator, states = node.operator, (4, 5, 6) if node.node.type == "LSTM" else (4, 5)
     streams = [[stream(part, direction) for part in sections(operator)] for direction in range(operator.directions)]
     ends = [sum(map(len, streams[0][:count])) for count in range(4)]
-    numbers = [numpy.array([-math.inf, math.inf]), curve(TANH), curve(LOGISTIC), numpy.array([operator.limit])]
+    numbers = [numpy.array([-math.inf, math.inf]), curve(TANH), curve(LOGISTIC), numpy.array([operator.limit, *others])]
     return Call(
         driver.name(operator),
         (source,),

@@ -43,6 +43,8 @@ class Operator:
     `empties` is true for operators that may read and write tensors without elements at run time: their kernels then do nothing.
     `overwrites` lists (output, input): the output is the next value of that parameter, which training stores there.
     `straight_through` is true where `backward` is no derivative: rounding has none, so gradients pass as if it did not round.
+    `widens` is true where a float result is computed from quantized inputs, too: they mean the reals they stand for, and kernels
+    widen them as they go (the weights of a recurrent layer).
     `by_steps` is true where `forward` takes the basic operations (+ - * / min max) in the order of onnxruntime's kernel: on
     float32 each of them then rounds, as there, and not only the result.
     `features` is the type to which the importer casts inputs of any other: operators of ai.onnx.ml read numbers of all types.
@@ -55,6 +57,7 @@ class Operator:
     empties: ClassVar[bool] = False
     overwrites: ClassVar[tuple[tuple[int, int], ...]] = ()
     straight_through: ClassVar[bool] = False
+    widens: ClassVar[bool] = False
     by_steps: ClassVar[bool] = False
     features: ClassVar[DType | None] = None
 

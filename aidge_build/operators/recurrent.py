@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy
 
+from aidge_build.graph.dtype import DType
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.recurrent_gradient import VALUES as FUNCTIONS
 from aidge_build.operators.recurrent_gradient import Cell, GRUCell, LSTMCell, ResetAfterCell, RNNCell, through_time
@@ -26,6 +27,7 @@ class Recurrent(Operator):
     `functions` are the activations of each direction, one direction after another; `limit` clips what goes into them, unless 0.
     """
 
+    widens: ClassVar[bool] = True
     gates: ClassVar[int] = 1
     states: ClassVar[int] = 1
     default_functions: ClassVar[tuple[str, ...]] = ("tanh",)
@@ -80,18 +82,21 @@ class Recurrent(Operator):
     def infer(self, inputs):
         data, weights, recurrence, *rest = inputs
         require(data.rank == 3, f"the input has rank {data.rank}, wants 3")
+        wanted = len(self.default_functions) * self.directions
+        require(len(self.functions) == wanted, f"{len(self.functions)} activations, wants {wanted}")
         steps, batch = data.dims[:2][::-1] if self.batch_first else data.dims[:2]
         rows, many, hidden = self.gates * self.hidden, self.directions, self.hidden
         states = (batch, many, hidden) if self.batch_first else (many, batch, hidden)
-        wanted = [(weights, (many, rows, data.dims[2])), (recurrence, (many, rows, hidden))]
-        wanted += zip(rest, ((many, 2 * rows), (batch,), states, states, (many, 3 * hidden)))
-        for tensor, dims in wanted:
+        sizes = [(weights, (many, rows, data.dims[2])), (recurrence, (many, rows, hidden))]
+        sizes += zip(rest, ((many, 2 * rows), (batch,), states, states, (many, 3 * hidden)))
+        for tensor, dims in sizes:
             require(
                 tensor is None or tensor.dims == dims,
                 f"an input has the dims {list(tensor.dims) if tensor else ''}, wants {list(dims)}",
             )
         whole = (batch, steps, many, hidden) if self.batch_first else (steps, many, batch, hidden)
-        return TensorType(whole, data.dtype), *(TensorType(states, data.dtype),) * self.states
+        dtype = data.dtype if data.dtype.is_float else DType.float32
+        return TensorType(whole, dtype), *(TensorType(states, dtype),) * self.states
 
     def forward(self, data, weights, recurrence, bias=None, lengths=None, *initial):
         peepholes = initial[2] if len(initial) > 2 else None

@@ -20,6 +20,7 @@ from aidge_build.recipes.fuse_scalings import fuse_scalings
 from aidge_build.recipes.move_views import move_views
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
+from aidge_build.recipes.read_stored import read_stored
 from aidge_build.recipes.recipe import Recipe
 from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.restate import restate
@@ -46,6 +47,7 @@ RECIPES: tuple[Recipe, ...] = (
     fuse_activations,
     split_transposed,
     quantize_islands,
+    read_stored,
     fuse_activations,
     signed_tensors,
     dequantize_constants,

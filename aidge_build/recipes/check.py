@@ -28,7 +28,7 @@ from aidge_build.recipes.meaning import require_same_meaning
 from aidge_build.recipes.quantize_constants import linear_quantization
 from aidge_build.recipes.quantize_islands import accepts_linear, selects
 from aidge_build.recipes.recipe import Recipe
-from aidge_build.reference.evaluate import is_quantized
+from aidge_build.reference.evaluate import is_quantized, reads_reals
 
 FORWARD = 5  # the level of AIDGE_DEBUG from which on both graphs are computed, too
 
@@ -105,7 +105,7 @@ def _check_types(view: GraphView, node: Node, step: str) -> None:
     wanted = [TensorType(tensor.dims, tensor.dtype) for tensor in outputs]
     ways: list[Callable[[Tensor], Tensor]] = [lambda tensor: tensor]
     if any(tensor is not None and tensor.quantization is not None for tensor in (*inputs, *outputs)):
-        ways.insert(0, _real if is_quantized(inputs, outputs) else _real_constant)
+        ways.insert(0, _real if reads_reals(node.operator, inputs, outputs) else _real_constant)
     reason = ""
     for way in ways:
         try:

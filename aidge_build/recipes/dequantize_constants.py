@@ -9,19 +9,24 @@ from aidge_build.graph.tensor import constant
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.recipes.recipe import recipe
 
+WIDENED = 3  # inputs: data, weights, weights of the state
+
 
 @recipe(exact=False)
 def dequantize_constants(view: GraphView) -> GraphView:
-    """float32(q - zero point) * scale, as DequantizeLinear says, for readers that compute in float."""
+    """float32(q - zero point) * scale, as DequantizeLinear says, for readers that compute in float.
+
+    The data and the two matrices of weights of an operator that widens them stay bytes.
+    """
     rewrite = Rewrite(view)
     made: dict[str, str] = {}
     for node in view.nodes:
         if not _computes_in_float(view, node):
             continue
         names = []
-        for name in node.inputs:
+        for place, name in enumerate(node.inputs):
             tensor = view.tensor(name) if name else None
-            if tensor is not None and tensor.is_constant and tensor.quantization is not None:
+            if tensor is not None and tensor.is_constant and tensor.quantization is not None and not _widened(node, place):
                 if name not in made:
                     made[name] = rewrite.add_tensor(constant(f"{name}_real", dequantize_linear(tensor.data, tensor.quantization)))
                 name = made[name]
@@ -29,6 +34,10 @@ def dequantize_constants(view: GraphView) -> GraphView:
         if tuple(names) != node.inputs:
             rewrite.replace_node(node, node.with_(inputs=tuple(names)))
     return rewrite.finish()
+
+
+def _widened(node: Node, place: int) -> bool:
+    return node.operator.widens and place < WIDENED
 
 
 def _computes_in_float(view: GraphView, node: Node) -> bool:

@@ -22,7 +22,7 @@ def evaluate(
     with numpy.errstate(all="ignore"):  # overflow to infinity and NaN are results, not accidents
         if any(tensor.quantization is not None and tensor.quantization.rounding == DOUBLE for tensor in outputs):
             results = meaning(operator)(operator, values, inputs, outputs)
-        elif is_quantized(inputs, outputs):
+        elif reads_reals(operator, inputs, outputs):
             results = operator.forward_quantized(values, inputs, outputs)
         else:
             results = operator.evaluated(*values)
@@ -36,6 +36,12 @@ def is_quantized(inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> 
     """
     given = [tensor for tensor in inputs if tensor is not None]
     return any(tensor.quantization is not None for tensor in outputs) and bool(given) and given[0].quantization is not None
+
+
+def reads_reals(operator: Operator, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> bool:
+    """Whether quantized inputs of the node mean the reals that they stand for."""
+    stored = any(tensor is not None and tensor.quantization is not None for tensor in inputs)
+    return is_quantized(inputs, outputs) or stored and operator.widens
 
 
 def _own(result: numpy.ndarray, values: Sequence[numpy.ndarray | None]) -> numpy.ndarray:

@@ -15,7 +15,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.reference.context import Context
-from aidge_build.reference.evaluate import evaluate, is_quantized
+from aidge_build.reference.evaluate import evaluate, reads_reals
 
 
 class Implementation(Protocol):
@@ -57,7 +57,7 @@ class Step:
         """The gradients of the inputs, given those of the outputs."""
         if self.impl is not None:
             return self.impl.backward(values, gradients)
-        if is_quantized(self.seen.inputs, self.seen.outputs):
+        if reads_reals(self.seen.operator, self.seen.inputs, self.seen.outputs):
             raise AidgeError(
                 "it computes on quantized tensors, which have no gradients", code="TRAINING", hint="train the float model"
             )

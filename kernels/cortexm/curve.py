@@ -3,48 +3,75 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from .assembly import Routine
 
 NAME = "aidge_cortexm_curve"
+_INFINITY = 0xFF000000  # patterns are compared without their sign, one bit to the left
 
 
 def curve_text() -> str:
-    """20 instructions for each value: one load gives the coefficients, which the sums then overwrite."""
+    """15 instructions for each value, 4 at a time: one load gives the coefficients, which the sums then overwrite."""
     code = Routine({})
     code("cmp r1, #0")
-    code("ble 3f")
-    code("add r1, r0, r1, lsl #2", "end")
-    code("push {{r4-r6}}")
+    code("ble 7f")
+    code("push {{r4-r7}}")
     code("vldr s11, [r2, #36]", "shift")
-    code("ldr r4, [r2, #40]", "limit")
-    code("movs r5, #0")
-    code("movt r5, #0x7f80", "infinity")
-    code.label(1, "a value")
-    code("ldr r3, [r0]")
-    code("vmov s9, r3")
-    code("bic r6, r3, #0x80000000")
-    code("cmp r6, r4")
-    code("bhi 4f")
+    code("ldr r3, [r2, #40]", "limit")
+    code("lsl r3, r3, #1")
+    code("subs r1, r1, #4")
+    code("blt 4f")
+    code.label(1, "4 values")
+    code("ldm r0, {{r4-r7}}")
+    code("vldm r0, {{s12-s15}}")
+    code("cmp r3, r4, lsl #1")
+    code("ittt hs")
+    for value in (5, 6, 7):
+        code(f"cmphs r3, r{value}, lsl #1")
+    code("blo 8f")
     code.label(2)
-    code("vmul.f32 s10, s9, s9")
-    code("vldm r2, {{s0-s8}}")
-    for power in (1, 2, 3, 4, 6, 7, 8):
-        code(f"vfma.f32 s{power}, s{power - 1}, s10")
-    code("vmul.f32 s4, s4, s9")
-    code("vdiv.f32 s4, s4, s8")
-    code("vadd.f32 s4, s4, s11")
-    code("vstmia r0!, {{s4}}")
-    code("cmp r0, r1")
-    code("bne 1b")
-    code("pop {{r4-r6}}")
-    code.label(3)
+    _values(code, range(12, 16))
+    code("vstmia r0!, {{s12-s15}}")
+    code("subs r1, r1, #4")
+    code("bge 1b")
+    code.label(4, "values left over")
+    code("adds r1, r1, #4")
+    code("beq 6f")
+    code.label(5)
+    code("mov r12, #1")
+    code("b 9f")
+    code.label(3, "a value within the limit")
+    code("vldr s12, [r0]")
+    _values(code, (12,))
+    code("vstmia r0!, {{s12}}")
+    code("subs r1, r1, #1")
+    code("bne 5b")
+    code.label(6)
+    code("pop {{r4-r7}}")
+    code.label(7)
     code("bx lr")
-    code.label(4, "beyond the limit: the limit with its sign, or NaN")
-    code("cmp r6, r5")
-    code("bhi 2b")
-    code("and r3, r3, #0x80000000")
-    code("orr r3, r3, r4")
-    code("vmov s9, r3")
+    code.label(8, "beyond the limit")
+    code("mov r12, #4")
+    code.label(9, "each of r12 values becomes the limit with its sign, unless it is within it or NaN")
+    code.constant("r5", _INFINITY)
+    code("mov r6, r12")
+    code.label(10)
+    code("ldr r4, [r0]")
+    code("cmp r3, r4, lsl #1")
+    code("bhs 11f")
+    code("cmp r5, r4, lsl #1")
+    code("blo 11f")
+    code("and r4, r4, #0x80000000")
+    code("orr r4, r4, r3, lsr #1")
+    code.label(11)
+    code("str r4, [r0], #4")
+    code("subs r12, r12, #1")
+    code("bne 10b")
+    code("sub r0, r0, r6, lsl #2")
+    code("cmp r6, #1")
+    code("beq 3b")
+    code("vldm r0, {{s12-s15}}")
     code("b 2b")
     return code.function(
         NAME,
@@ -52,3 +79,14 @@ def curve_text() -> str:
         "tanh or the logistic function, as kit/cells.h says.",
         "aidge_kit_curve_c(values, count, numbers);",
     )
+
+
+def _values(code: Routine, registers: Sequence[int]) -> None:
+    for value in registers:
+        code(f"vmul.f32 s10, s{value}, s{value}")
+        code("vldm r2, {{s0-s8}}")
+        for power in (1, 2, 3, 4, 6, 7, 8):
+            code(f"vfma.f32 s{power}, s{power - 1}, s10")
+        code(f"vmul.f32 s4, s4, s{value}")
+        code(f"vdiv.f32 s{value}, s4, s8")
+        code(f"vadd.f32 s{value}, s{value}, s11")

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Recurrent layers of the libraries for cores against their numpy meaning, within 1e-5 of the largest value."""
+"""Recurrent layers of the libraries against their numpy meaning, within 1e-5 of the largest value."""
 
 from __future__ import annotations
 
 import os
 
 import cortexm_harness
+import harness
 import helium_harness
 import numpy
 import pytest
 from cortexm_harness import BOARD, PORTABLE
 from helium_harness import needs_emulator
-from recurrent_cases import EDGES, recurrent
+from recurrent_cases import EDGES, recurrent, with_bytes
 
+from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.curves import LOGISTIC, TANH, curve
 
 STRESS = bool(os.environ.get("AIDGE_STRESS"))
@@ -22,9 +24,14 @@ def layers(case):
     return [entry for seed in range(len(EDGES) if STRESS else 4) for entry in recurrent(case, seed)]
 
 
+def layers_of_bytes(case):
+    """With weights of int8, and data of int8 or float32."""
+    return [entry for seed in (range(24) if STRESS else (1, 3, 7)) for entry in recurrent(case, seed, with_bytes)]
+
+
 def candidates():
     """For the tests of all kernels."""
-    return [*layers(cortexm_harness.case), *layers(helium_harness.case)]
+    return [entry for form in (layers, layers_of_bytes) for of in (cortexm_harness, helium_harness) for entry in form(of.case)]
 
 
 @needs_emulator
@@ -37,6 +44,40 @@ def test_cortexm_recurrent_layers_are_within_tolerance(flags):
 @pytest.mark.parametrize("flags", [("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",), ("-O0",), ()][: 1 + 3 * STRESS], ids=str)
 def test_helium_recurrent_layers_are_within_tolerance(flags):
     assert helium_harness.run(layers(helium_harness.case), "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), PORTABLE, ("-O0",), ("-Os", "-flto")][: 2 + 2 * STRESS], ids=str)
+def test_cortexm_recurrent_layers_with_weights_of_int8_are_within_tolerance(flags):
+    cases = layers_of_bytes(cortexm_harness.case)
+    assert {entry.kernel.name for entry in cases} == {"recurrent_int8"}
+    assert cortexm_harness.run(cases, *flags, board=BOARD) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [("-Os",), ("-DAIDGE_HELIUM_PLAIN_C",), ("-O0",), ()][: 2 + 2 * STRESS], ids=str)
+def test_helium_recurrent_layers_with_weights_of_int8_are_within_tolerance(flags):
+    cases = layers_of_bytes(helium_harness.case)
+    assert {entry.kernel.name for entry in cases} == {"recurrent_int8"}
+    assert helium_harness.run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+def test_ref_recurrent_layers_with_weights_of_int8_are_within_tolerance():
+    cases = layers_of_bytes(harness.case)
+    assert {entry.kernel.name for entry in cases} == {"recurrent_int8"}
+    assert harness.far(cases, harness.run(cases)) == []
+
+
+@pytest.mark.parametrize("wrong", [numpy.nan, numpy.inf])
+def test_data_that_is_no_number_gives_none(wrong):
+    """And no number that only looks right: integers with a common exponent cannot hold it."""
+    cases = [entry for entry in layers_of_bytes(harness.case) if entry.view.inputs[0].dtype is DType.float32]
+    assert cases
+    for entry in cases:
+        entry.values[0][...] = wrong
+    for entry, results in zip(cases, harness.run(cases), strict=True):
+        computed = numpy.isfinite(entry.expected[0]) == (entry.expected[0] == 0)  # behind the end of a sequence it is 0
+        assert numpy.isnan(results[0]).any() and computed.any()
 
 
 def test_a_curve_is_within_five_ten_millionths_of_its_function():

@@ -134,6 +134,10 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
     "signed_tensors": lambda: sample(
         CONVOLUTION, "uint8[1,3,6,6] x", "uint8[1,4,?,?] y", **{**QDQ, **UNSIGNED, "w": QDQ["w"].view(numpy.uint8)}
     ),
+    "read_stored": lambda: sample(
+        "d = DequantizeLinear(x, sx, zx) y = RNN<hidden_size=4>(d, w, r)", "int8[2,1,3] x", "float[2,1,1,4] y",
+        w=floats(1, 4, 3), r=floats(1, 4, 4), sx=QDQ["sx"], zx=QDQ["zx"],
+    ),
     "dequantize_constants": lambda: sample(
         "d = DequantizeLinear(k, sx, zx) a = Sub(x, d) y = Sin(a)", "float[2,3] x", "float[2,3] y",
         k=int8(2, 3), sx=QDQ["sx"], zx=QDQ["zx"],

@@ -63,7 +63,7 @@ class Resample(KernelNode):
     def call(self) -> Call:
         (source,), (target,), shares = self.inputs, self.outputs, _shares(self.view)
         order, run = list(target.storage.order), 1
-        while order and _whole(shares[order[-1]], source.dims[order[-1]]):
+        while order and is_whole(shares[order[-1]], source.dims[order[-1]]):
             run *= target.dims[order.pop()]
         missing = AXES - len(order)
         offsets = [
@@ -107,6 +107,6 @@ class Resample(KernelNode):
         return numpy.array([start, low - zero_point, high - zero_point, zero_point, factor, int(fill)], numpy.int32)
 
 
-def _whole(shares: Shares, size: int) -> bool:
+def is_whole(shares: Shares, size: int) -> bool:
     """Whether the axis is copied as it is."""
     return shares.whole == 1 and numpy.array_equal(shares.indices, numpy.arange(size)[:, None])

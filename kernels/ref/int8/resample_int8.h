@@ -23,10 +23,11 @@ AIDGE_KIT_NOINLINE void aidge_ref_resample_int8_four(const int8_t *input, int8_t
     const int8_t *const b = input + list[2];
     const int8_t *const c = input + list[4];
     const int8_t *const d = input + list[6];
+    const int32_t start = levels[0], of_a = list[1], of_b = list[3], of_c = list[5], of_d = list[7]; /* what output may overlap */
     int32_t i;
     AIDGE_KIT_ROLLED
     for (i = 0; i < run; i++) {
-        const int32_t sum = levels[0] + a[i] * list[1] + b[i] * list[3] + c[i] * list[5] + d[i] * list[7];
+        const int32_t sum = start + a[i] * of_a + b[i] * of_b + c[i] * of_c + d[i] * of_d;
         output[i] = aidge_ref_resample_int8_level(sum, multiplier, levels, bounds, near);
     }
 }

@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: 0BSD */
+#include "target.h"
+#include "kit/resample_lanes.h"

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: MIT
+"""int8 Resize, linear along two neighbouring axes: four values at a time, two sums in a register."""
+
+from __future__ import annotations
+
+from aidge_build.contract.call import Call, computed
+from aidge_build.contract.node import kernel
+from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.kernel_kit.resample import resample_spec
+from aidge_build.kernel_kit.resample_lanes import LANES, Levels, ResampleLanes, run_of
+
+from .assembly import Routine
+from .conditions import FEATURES
+
+_EVEN, _CLAMPED = 1, 2  # forms of the C version
+_UPPER, _ABOVE, _END, _RUN = 0, 8, 16, 20  # in the row
+_COLUMNS, _LEVELS, _RUN_END, _FRAME = 0, 8, 16, 24  # on the stack; behind the columns the row
+PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const aidge_kit_lanes_levels *levels"
+
+
+def _odd_run(view: NodeView) -> str:
+    run = run_of(view)
+    return f"{run} elements side by side, wants a multiple of 4" if run % 4 else ""
+
+
+def _sums(code: Routine) -> None:
+    """Of bytes 0 and 2 of four words in r11, of bytes 1 and 3 in r12."""
+    for place in range(4):
+        code(f"ldr r10, [r{place}], #4")
+        code("eor r10, r10, #0x80808080")
+        code("uxtb16 r9, r10")
+        code("uxtb16 r10, r10, ror #8")
+        for total, value in (("r11", "r9"), ("r12", "r10")):
+            code(f"mla {total}, {value}, r{4 + place}, {total}" if place else f"mul {total}, {value}, r{4 + place}")
+
+
+def _even(code: Routine, levels: Levels) -> None:
+    for total in ("r11", "r12"):
+        code(f"mvn r9, {total}, lsr #{levels.shift}" if levels.ties == 3 else f"lsr r9, {total}, #{levels.shift}")
+        code("and r9, r9, #0x00010001")
+        code(f"add {total}, {total}, r9")
+        if levels.start:
+            code(f"add {total}, {total}, #{levels.start * 0x00010001:#010x}")
+        code(f"lsr {total}, {total}, #{levels.shift}")
+        code(f"uxtb16 {total}, {total}")
+    code("orr r11, r11, r12, lsl #8")
+    code("eor r11, r11, #0x80808080")
+
+
+def _scaled(code: Routine, levels: Levels) -> None:
+    code(f"ldrd r10, lr, [sp, #{_LEVELS}]", "multiplier, start")
+    for total in ("r11", "r12"):
+        code(f"uxth r9, {total}")
+        code(f"lsr {total}, {total}, #16")
+        for half in ("r9", total):
+            code(f"mla {half}, {half}, r10, lr")
+        for half in ("r9", total):
+            code(f"ssat {half}, #8, {half}, asr #{levels.shift}")
+        code(f"pkhbt {total}, r9, {total}, lsl #16")
+        code(f"uxtb16 {total}, {total}")
+    code("orr r11, r11, r12, lsl #8")
+
+
+def row_text(levels: Levels) -> tuple[str, str]:
+    """Name and text of a row of outputs. A clamp costs nothing here."""
+    kind = f"even_{levels.ties}" if levels.ties else "scaled"
+    name, code = f"aidge_cortexm_lanes_{kind}_{levels.shift}", Routine({})
+    code("push {{r4-r11, lr}}")
+    code(f"sub sp, sp, #{_FRAME}")
+    code("ldrd r4, r5, [r3]")
+    code(f"strd r4, r5, [sp, #{_LEVELS}]")
+    code("mov lr, r0")
+    code("mov r8, r1")
+    code.label(1, "a column")
+    code("ldm r2!, {{r4-r7}}", "offset, share, offset, share")
+    code(f"strd r2, lr, [sp, #{_COLUMNS}]")
+    code(f"ldrd r10, r11, [lr, #{_UPPER}]", "both rows")
+    code("add r0, r10, r4")
+    code("add r1, r10, r6")
+    code("add r2, r11, r4")
+    code("add r3, r11, r6")
+    code(f"ldrd r10, r11, [lr, #{_ABOVE}]", "their shares")
+    code("mul r4, r5, r10")
+    code("mul r6, r5, r11")
+    code("mul r5, r7, r10")
+    code("mul r7, r7, r11")
+    code(f"ldr r9, [lr, #{_RUN}]")
+    code("add lr, r8, r9", "the end of the run")
+    if not levels.ties:
+        code(f"str lr, [sp, #{_RUN_END}]")
+    code.label(2, "4 values")
+    _sums(code)
+    (_even if levels.ties else _scaled)(code, levels)
+    code("str r11, [r8], #4")
+    if not levels.ties:
+        code(f"ldr lr, [sp, #{_RUN_END}]")
+    code("cmp r8, lr")
+    code("bne 2b")
+    code(f"ldrd r2, lr, [sp, #{_COLUMNS}]")
+    code(f"ldr r3, [lr, #{_END}]")
+    code("cmp r2, r3")
+    code("bne 1b")
+    code(f"add sp, sp, #{_FRAME}")
+    code("pop {{r4-r11, pc}}")
+    portable = f"aidge_kit_lanes_columns(row, output, columns, levels, {_EVEN if levels.ties else _CLAMPED});"
+    return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.", portable)
+
+
+@kernel("Resize", resample_spec(LANES, Predicate("runs are multiples of 4", _odd_run), features=FEATURES))
+class ResampleLanesInt8(ResampleLanes):
+    def call(self) -> Call:
+        row, text = row_text(self.levels)
+        name = row.replace("lanes", "resample_lanes", 1)
+        layer = f"""/* Resizing along rows and columns with two taps each. */
+static void {name}(
+    const int8_t *input, int8_t *output, const int32_t *rows, const int32_t *columns, const aidge_kit_lanes_levels *levels,
+    const aidge_kit_lanes_shape *shape)
+{{
+    int32_t image, row;
+    for (image = 0; image < shape->images; image++) {{
+        for (row = 0; row < shape->rows; row++) {{
+            const aidge_kit_lanes_row place = aidge_kit_lanes_row_of(input, rows, row, columns, shape);
+            {row}(&place, output, columns, levels);
+            output += shape->columns * shape->run;
+        }}
+        input += shape->step;
+    }}
+}}"""
+        source = "resample_lanes_int8.h"
+        return Call(name, (source,), self.arguments(), texts=(text, layer), facts=computed("4 values", 1))

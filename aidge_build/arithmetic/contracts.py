@@ -14,6 +14,7 @@ from aidge_build.arithmetic.requantize import multipliers, requantize
 from aidge_build.errors import AidgeError
 
 ONCE = 64  # above every shift
+HALFWORD_BITS = 15  # of multipliers of int16 layers
 
 
 class Requantization(Protocol):
@@ -110,6 +111,27 @@ class FixedFactors(Requantization):
         return replace(self, factors=numpy.where(channels[:, None], fixed_multipliers([factor]), self.factors))
 
 
+@dataclass(frozen=True, eq=False)
+class HalfwordFactors(FixedFactors):
+    """The contract `double` of int16 data: sums of 64 bits times 15 bits of the multiplier, rounded once, ties upwards."""
+
+    @property
+    def is_finite(self) -> bool:
+        return bool((self.factors[:, 1] < HALFWORD_BITS).all())
+
+    @property
+    def numbers(self) -> numpy.ndarray:
+        """Multiplier of 15 bits, and how far its product is shifted to the right."""
+        multiplier, shift = self.factors.T
+        short = numpy.where(multiplier < 0x7FFF0000, (multiplier + (1 << 15)) >> 16, 0x7FFF)
+        return numpy.stack([short, HALFWORD_BITS - shift], axis=1).astype(numpy.int32)
+
+    def levels(self, sums: numpy.ndarray, axis: int, zero_point: int, low: int, high: int) -> numpy.ndarray:
+        short, right = (_along(column, sums.ndim, axis) for column in self.numbers.astype(numpy.int64).T)
+        rounded = (numpy.asarray(sums, numpy.int64) * short + (numpy.int64(1) << (right - 1))) >> right
+        return numpy.clip(rounded + zero_point, low, high)
+
+
 def _along(values: numpy.ndarray, rank: int, axis: int) -> numpy.ndarray:
     return values.reshape([-1 if index == axis else 1 for index in range(rank)])
 
@@ -123,12 +145,15 @@ class Contract(Protocol):
     def of_product(self, input_scale: float, weight_scales: Sequence[float], output_scale: float) -> Requantization:
         """Of fully connected layers."""
 
+    def of_halfwords(self, input_scale: float, weight_scales: Sequence[float], output_scale: float) -> Requantization:
+        """Of sums over windows of int16 data."""
+
 
 class _Onnx(Contract):
     def of_convolution(self, input_scale: float, weight_scales: Sequence[float], output_scale: float) -> Requantization:
         return FloatFactors(multipliers(numpy.float32(input_scale), weight_scales, numpy.float32(output_scale)))
 
-    of_product = of_convolution
+    of_product = of_halfwords = of_convolution
 
 
 class _Double(Contract):
@@ -144,6 +169,10 @@ class _Double(Contract):
             else [float(input_scale) * scale for scale in weight_scales]
         )
         return FixedFactors(fixed_multipliers(scale / float(output_scale) for scale in scales), once=True)
+
+    def of_halfwords(self, input_scale: float, weight_scales: Sequence[float], output_scale: float) -> Requantization:
+        """Real factors in float64."""
+        return HalfwordFactors(fixed_multipliers(float(input_scale) * scale / float(output_scale) for scale in weight_scales))
 
 
 CONTRACTS: dict[str, Contract] = {"double": _Double(), "onnx": _Onnx()}

@@ -9,7 +9,7 @@ import numpy
 
 from aidge_build.arithmetic.fixed_multiplier import fixed_multiplier, scaled
 
-LEFT_SHIFT = 20  # of both addends, before their scales are made one
+LEFT_SHIFT, LEFT_SHIFT_HALFWORDS = 20, 15  # of both addends, before their scales are made one
 
 
 @dataclass(frozen=True)
@@ -19,21 +19,23 @@ class FixedSum:
     first: tuple[int, int]
     second: tuple[int, int]
     total: tuple[int, int]
+    left: int = LEFT_SHIFT
 
     def levels(self, first: numpy.ndarray, second: numpy.ndarray) -> numpy.ndarray:
         """Of stored values less their zero points, the stored sum less its own; int64, before the clamp."""
-        addends = (scaled(value << LEFT_SHIFT, *factor) for value, factor in ((first, self.first), (second, self.second)))
+        addends = (scaled(value << self.left, *factor) for value, factor in ((first, self.first), (second, self.second)))
         return scaled(sum(addends), *self.total)
 
 
-def fixed_sum(first_scale: float, second_scale: float, output_scale: float) -> FixedSum:
+def fixed_sum(first_scale: float, second_scale: float, output_scale: float, left: int = LEFT_SHIFT) -> FixedSum:
     """The factors of a sum of tensors with these scales, all computed in float64 from float32 scales."""
     first, second, output = float(first_scale), float(second_scale), float(output_scale)
     twice = 2 * max(first, second)
     return FixedSum(
         fixed_multiplier(first / twice),
         fixed_multiplier(second / twice),
-        fixed_multiplier(twice / ((1 << LEFT_SHIFT) * output)),
+        fixed_multiplier(twice / ((1 << left) * output)),
+        left,
     )
 
 
@@ -56,3 +58,9 @@ def rounded_quotients(sums: numpy.ndarray, counts: numpy.ndarray | int) -> numpy
     """sum / count, rounded to nearest, ties away from zero; int64."""
     sums, counts = numpy.asarray(sums, numpy.int64), numpy.asarray(counts, numpy.int64)
     return numpy.sign(sums) * ((numpy.abs(sums) + counts // 2) // counts)
+
+
+def quotients_half_up(sums: numpy.ndarray, counts: numpy.ndarray | int) -> numpy.ndarray:
+    """sum / count, rounded to nearest, ties upwards; int64."""
+    sums, counts = numpy.asarray(sums, numpy.int64), numpy.asarray(counts, numpy.int64)
+    return (sums + counts // 2) // counts

@@ -48,6 +48,11 @@ def _weight_types(view: NodeView) -> str:
     return "" if found in (DType.int8, DType.int16) else f"the weights are {found.name}, wants int8 or int16"
 
 
+def _stored_types(view: NodeView) -> str:
+    other = next((tensor.dtype.name for _, tensor in _tensors(view) if tensor.dtype not in (DType.int8, DType.int16)), "")
+    return f"a tensor is {other}, wants int8 or int16" if other else ""
+
+
 def _computed_parameters(view: NodeView) -> str:
     computed = [index for index, tensor in enumerate(view.inputs[1:], 1) if tensor is not None and not tensor.is_constant]
     return f"input {computed[0]} is computed at run time, wants a constant" if computed else ""
@@ -71,6 +76,7 @@ QUANTIZED = Predicate("input 0 and output have one scale", _unquantized)
 ALL_QUANTIZED = Predicate("every input and output has one scale", _not_all_quantized)
 SAME_QUANTIZATION = Predicate("input 0 and output have the same quantization", _quantizations_differ)
 BYTES_OR_HALFWORDS = Predicate("int8 or int16 weights", _weight_types)
+STORED_BYTES_OR_HALFWORDS = Predicate("int8 or int16 tensors", _stored_types)
 SYMMETRIC_WEIGHTS = Predicate("weights have zero point 0", _weights_unfit)
 REAL = Predicate("no tensor is quantized", _quantized_anywhere)
 ONE_GROUP = Predicate("one group", _groups)

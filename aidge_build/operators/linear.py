@@ -9,14 +9,15 @@ import numpy
 
 from aidge_build.arithmetic.contracts import Contract, Requantization, contract
 from aidge_build.arithmetic.requantize import centred, clamp_levels
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 
 
 class LinearQuantized:
     """`forward_quantized` of operators with inputs (data, weights, optional bias) and `accumulate`.
 
-    The bias is int32 with scale sx * sw and zero point 0 (the recipe that makes such nodes sees to it). The channel
-    axis of the output is 1 when the weights are quantized per channel.
+    The bias is int32 (beside int16 data also int64) with scale sx * sw and zero point 0: the recipe that makes such nodes sees to
+    it. The channel axis of the output is 1 when the weights are quantized per channel.
     """
 
     minimum: float  # of the clamp behind it, in real numbers
@@ -29,12 +30,12 @@ class LinearQuantized:
     def requantization(self, inputs: Sequence[Tensor | None], output: Tensor) -> Requantization:
         """By the contract of the output."""
         scales = inputs[0].quantization.scale, inputs[1].quantization.scales, output.quantization.scale
-        return self.requantized_by(contract(output.quantization.rounding), *scales)
+        return self.requantized_by(contract(output.quantization.rounding), inputs[0].dtype is DType.int16, *scales)
 
     @staticmethod
-    def requantized_by(contract: Contract, *scales) -> Requantization:
-        """What the contract says of this kind of layer."""
-        return contract.of_convolution(*scales)
+    def requantized_by(contract: Contract, halfwords: bool, *scales) -> Requantization:
+        """What the contract says of this kind of layer; `halfwords`: of int16 data."""
+        return contract.of_halfwords(*scales) if halfwords else contract.of_convolution(*scales)
 
     def forward_quantized(
         self, values: Sequence[numpy.ndarray | None], inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]

@@ -151,7 +151,7 @@ class FC(LinearQuantized, Activated):
     """
 
     @staticmethod
-    def requantized_by(contract, *scales):
+    def requantized_by(contract, halfwords, *scales):
         return contract.of_product(*scales)
 
     def infer(self, inputs):

@@ -221,6 +221,15 @@ class AvgPooling(Pool):
 
 
 @dataclass(frozen=True)
+class AvgPoolingHalvesUp(AvgPooling):
+    """AvgPooling of tensors that a file stores as uint8: of stored values halves go up under the contract `double`."""
+
+    @property
+    def type(self) -> str:
+        return f"AvgPoolingHalvesUp{self.window.rank}D"
+
+
+@dataclass(frozen=True)
 class GlobalPooling(Activated):
     """Base of the pools over all spatial axes: input [N, C, spatial...], output [N, C, 1...]."""
 

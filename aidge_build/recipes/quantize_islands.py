@@ -183,6 +183,7 @@ def accepts_linear(inputs: list[Tensor | None]) -> bool:
     bias = rest[0] if rest else None
     if not _has_integer_products(inputs) or bias is None:
         return bias is None and _has_integer_products(inputs)
-    if not bias.is_constant or bias.dtype is not DType.int32 or bias.quantization is None or any(bias.quantization.zero_points):
+    wanted = (DType.int32, DType.int64) if data.dtype is DType.int16 else (DType.int32,)
+    if not bias.is_constant or bias.dtype not in wanted or bias.quantization is None or any(bias.quantization.zero_points):
         return False
     return in_same_units(data.quantization, weights.quantization, bias.quantization)

@@ -50,20 +50,9 @@ OTHER_MEANING = ("NEG int8", "SUM int8 False", "SUM int8 True")
 
 # Under `--rounding double` these have no meaning yet, or a rule of their own.
 WITHOUT_CONTRACT = (
-    "AVERAGE_POOL_2D uint8",
-    "CONV_2D dilated int16",
-    "CONV_2D same int16",
-    "DEPTHWISE_CONV_2D int16",
-    "DEPTHWISE_CONV_2D plain int16",
-    "FULLY_CONNECTED int16",
-    "L2_NORMALIZATION int8",
-    "RESIZE_BILINEAR int8 asymmetric",
-    "RESIZE_BILINEAR int8 corners",
-    "RESIZE_BILINEAR int8 half",
     "SUM int8 False",
     "SUM int8 True",
     "TRANSPOSE_CONV int16",
-    "TRANSPOSE_CONV int8",
 )
 
 
@@ -172,7 +161,7 @@ def test_a_whole_model_stays_near_litert(name, furthest, same_class, stored):
     content = shared(MLPERF_TINY / f"{name}_int8.tflite").read_bytes()
     view = simplify(import_tflite(content, name)[0])
     (given,) = (view.tensor(one) for one in view.inputs)
-    wanted = stored[f"model|{name}_int8"]
+    wanted = stored[f"model|{name}_int8"][:20]
     rows = model_inputs(name, given.layout.stored_dims, given.dtype.numpy, len(wanted))
     found = numpy.array([values for _, values in results(view, [[row] for row in rows])])
     assert numpy.abs(found.astype(numpy.int64) - wanted.astype(numpy.int64)).max() <= furthest

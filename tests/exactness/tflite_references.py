@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`python -m tests.exactness.tflite_references`: what LiteRT's reference kernels give, stored in `tflite.npz` beside this file.
+"""`python -m tests.exactness.tflite_references`: what LiteRT's reference kernels give, stored in two files beside this one.
 
 It needs the packages ai-edge-litert, flatbuffers, numpy and pytest, in an environment of its own: nothing else here imports
 LiteRT. Operators that its reference resolver lacks come from its other kernels, without delegates.
@@ -14,12 +14,13 @@ from pathlib import Path
 import numpy
 
 from aidge_build.tflite_format import read_tflite
+from tests import tflite_random
 from tests.shared import FLOAT_MODELS, MLPERF_TINY, MODELS
 from tests.tflite_cases import CASES, inputs_of
 
-STORED = Path(__file__).with_name("tflite.npz")
+STORED, STORED_RANDOM = (Path(__file__).with_name(name) for name in ("tflite.npz", "tflite_random.npz"))
 LAYERS_OF = ("kws_dscnn", "sww_dscnn1d")  # models of which every layer is stored, for one input
-COUNTS = {"int8": 20, "float": 2}
+COUNTS = {"int8": 200, "float": 2}
 HYBRID = ("kws_dscnn",)  # float models with int8 weights: LiteRT quantizes their data while it runs
 
 
@@ -48,6 +49,11 @@ def unpacked(data: numpy.ndarray, likes: list[numpy.ndarray]) -> Iterator[numpy.
 def stored_case(name: str) -> str:
     """The key of a case: with its file's checksum, so that a changed case has no reference."""
     return f"{name}|{zlib.crc32(CASES[name]()):08x}"
+
+
+def stored_random(name: str, content: bytes) -> str:
+    """The same of a random case."""
+    return f"{name}|{zlib.crc32(content):08x}"
 
 
 def _interpreter(content: bytes, preserve: bool = False):
@@ -82,6 +88,16 @@ def _cases() -> Iterator[tuple[str, numpy.ndarray]]:
         yield stored_case(name), packed([value for row in inputs_of(name, types) for value in _run(interpreter, row)])
 
 
+def _random_cases() -> Iterator[tuple[str, numpy.ndarray]]:
+    for name in tflite_random.GRAPHS:
+        if tflite_random.family_of(name) not in tflite_random.REFUSED:
+            content = tflite_random.file_of(name)
+            interpreter = _interpreter(content)
+            types = [(tuple(one["shape"]), numpy.dtype(one["dtype"]).name) for one in interpreter.get_input_details()]
+            rows = tflite_random.inputs_of(name, types)
+            yield stored_random(name, content), packed([value for row in rows for value in _run(interpreter, row)])
+
+
 def _models() -> Iterator[tuple[str, numpy.ndarray]]:
     for kind, names in (("int8", MODELS), ("float", tuple(one for one in FLOAT_MODELS if one not in HYBRID))):
         for name in names:
@@ -107,12 +123,13 @@ def layers(name: str, count: int = 1) -> Iterator[dict[str, numpy.ndarray]]:
 
 
 def main() -> None:
-    """Write the file."""
+    """Write the files."""
     found = {**dict(_cases()), **dict(_models())}
     for name in LAYERS_OF:
         for tensor, values in next(layers(name)).items():
             found[f"layer|{name}|{tensor}"] = values
     numpy.savez_compressed(STORED, **found)
+    numpy.savez_compressed(STORED_RANDOM, **dict(_random_cases()))
 
 
 if __name__ == "__main__":

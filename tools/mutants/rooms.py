@@ -34,6 +34,7 @@ ROOMS = (
             "tests/unit/test_undefined.py",
             "tests/unit/test_word_forms.py",
             "tests/exactness/test_tflite.py",
+            "tests/exactness/test_tflite_random.py",
             "tests/kernels/test_resize*.py",
             "tests/kernels/test_ref_requantize.py",
             "tests/kernels/test_cortexm_linear.py",

@@ -35,9 +35,11 @@ class Form(enum.Enum):
     REAL = "in float32, between DequantizeLinear and QuantizeLinear where the file has integers"
 
 
-def form_of(data: Value, weights: Value, output: Value) -> Form:
-    """Integers where data and output are bytes of one scale each and the weights are constant bytes; else float32."""
-    stored = data.dtype in _BYTES and output.dtype in _BYTES and weights.dtype in _BYTES and weights.is_constant
+def form_of(data: Value, weights: Value, output: Value, halfwords: bool = False) -> Form:
+    """Integers where data and output are bytes (or `halfwords`) of one scale each and the weights are constant bytes; else
+    float32."""
+    types = (DType.int16,) if halfwords and data.dtype is DType.int16 else _BYTES
+    stored = data.dtype in types and output.dtype in types and weights.dtype in _BYTES and weights.is_constant
     scaled = all(value.quantization is not None for value in (data, weights, output))
     if stored and scaled and data.quantization.per_tensor and output.quantization.per_tensor:
         return Form.INTEGERS
@@ -106,7 +108,8 @@ def units_of(data: Quantization, weights: Quantization) -> Quantization:
 
 def _integer_bias(source: TfliteNode, bias: Value, weights: Quantization) -> str:
     """A bias counts in units of the sums; what scale the file states is only checked, as TensorFlow Lite does."""
-    require(bias.is_constant and bias.dtype is DType.int32, f"its bias is {bias}, wants constant int32")
+    wanted = DType.int64 if source.input(0).dtype is DType.int16 else DType.int32
+    require(bias.is_constant and bias.dtype is wanted, f"its bias is {bias}, wants constant {wanted.name}")
     units = units_of(source.input(0).quantization, weights)
     if bias.stated:
         require(

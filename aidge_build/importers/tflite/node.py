@@ -66,6 +66,11 @@ class TfliteNode:
             self._rounding == "onnx" or not unsigned, f"{self.operator.type} of uint8 has a rule of its own", "--rounding onnx"
         )
 
+    @property
+    def on_stored(self) -> bool:
+        """Whether the contract says by itself what operators do with stored values: they are then no detour through float32."""
+        return self._rounding != "onnx" and self.output().quantization is not None
+
     # What it reads.
 
     @property
@@ -262,17 +267,24 @@ class TfliteNode:
             return self.add_constant(f"{value.name}_real", dequantize(value.data, units).astype(numpy.float32))
         return self._dequantized(self.read(index), value, units)
 
-    def write_real(self, operator: Operator, inputs: Sequence[str], order: Order | None = None) -> None:
-        """The node in float32, and what its output stores of the result."""
+    def write_real(self, operator: Operator, inputs: Sequence[str], order: Order | None = None, exact: bool = False) -> None:
+        """The node in float32, and what its output stores of the result (`write_stored`)."""
         if self.output().quantization is None:
             self.write(operator, inputs, order)
         else:
-            self.write_stored(self.step(operator, inputs), order)
+            self.write_stored(self.step(operator, inputs), order, exact)
 
-    def write_stored(self, real: str, order: Order | None = None) -> None:
-        """What the quantized output stores of these real numbers."""
+    def write_function(self, operator: Operator, index: int = 0) -> None:
+        """The operator on one input: in real numbers, or on stored values where the contract has a meaning of its own."""
+        if self.on_stored:
+            self.write(operator, [self.read(index)])
+        else:
+            self.write_real(operator, [self.read_real(index)])
+
+    def write_stored(self, real: str, order: Order | None = None, exact: bool = False) -> None:
+        """What the quantized output stores of these real numbers; `exact`: a recipe makes one operator on integers of all."""
         require(
-            self._rounding == "onnx" or self.operator.type == "QUANTIZE",
+            self._rounding == "onnx" or self.operator.type == "QUANTIZE" or exact,
             f"it is computed in real numbers, which the contract '{self._rounding}' does not say",
             "--rounding onnx computes it",
         )

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Averages of windows: the sum of stored values divided by their number, rounded half away from zero."""
+"""Averages of windows: the sum of stored values divided by their number, rounded half away from zero (of uint8: up)."""
 
 from __future__ import annotations
 
 import numpy
 
 from aidge_build.arithmetic.fixed_multiplier import scaled
-from aidge_build.arithmetic.fixed_sums import fixed_mean, rounded_quotients
+from aidge_build.arithmetic.fixed_sums import fixed_mean, quotients_half_up, rounded_quotients
 from aidge_build.arithmetic.requantize import centred, clamp_levels
 from aidge_build.errors import AidgeError
 from aidge_build.operators.meanings import means
-from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling
+from aidge_build.operators.pool import AvgPooling, AvgPoolingHalvesUp, GlobalAveragePooling
 from aidge_build.operators.reduce import ReduceMean
 from aidge_build.operators.window import windows
 
@@ -25,7 +25,8 @@ def _average(operator, values, inputs, outputs):
         )
     if getattr(operator, "count_include_pad", False):
         raise AidgeError(f"{operator.type} that counts pads has no meaning under the contract 'double'", code="ROUNDING")
-    levels = rounded_quotients(*_sums_and_counts(operator, data.astype(numpy.int64)))
+    rounded = quotients_half_up if isinstance(operator, AvgPoolingHalvesUp) else rounded_quotients
+    levels = rounded(*_sums_and_counts(operator, data.astype(numpy.int64)))
     low, high = clamp_levels(operator.minimum, operator.maximum, output.quantization, output.dtype)
     return (numpy.clip(levels, low, high).astype(output.dtype.numpy),)
 

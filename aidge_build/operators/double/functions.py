@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions of one 8-bit value: a factor, another one below zero, or a table that is filled in float32."""
+"""Functions of one stored value: a factor, another one below zero, or a table that is filled in float32."""
 
 from __future__ import annotations
 
@@ -10,14 +10,25 @@ import numpy
 
 from aidge_build.arithmetic.fixed_hard_swish import hard_swish
 from aidge_build.arithmetic.fixed_multiplier import fixed_multiplier, scaled
+from aidge_build.arithmetic.fixed_root import inverse_root
+from aidge_build.arithmetic.halfword_functions import fixed_sigmoid, fixed_tanh, sigmoid_factor, tanh_factor
+from aidge_build.arithmetic.ranges import INT32_LIMIT
 from aidge_build.arithmetic.requantize import centred, clamp_levels, dequantize_linear, quantize_away
-from aidge_build.operators.activation import Clip, Elu, HardSwish, LeakyReLU, ReLU, Sigmoid, Tanh
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.operators.activation import Clip, Elu, HardSwish, LeakyReLU, PReLU, ReLU, Sigmoid, Tanh
 from aidge_build.operators.meanings import means
-from aidge_build.operators.unary import Abs, Neg
+from aidge_build.operators.normalize import LpNormalization
+from aidge_build.operators.smooth import Gelu
+from aidge_build.operators.unary import Abs, Exp, Neg
+
+NORM_BITS = 7
+NORM_SCALE = 2.0**-NORM_BITS  # of the output of an L2 normalization
 
 
 def _ratio(inputs, outputs, alpha: float = 1.0) -> float:
-    return float(inputs[0].quantization.scale) * alpha / float(outputs[0].quantization.scale)
+    """Each step in float32, as the file's scales are."""
+    return float(inputs[0].quantization.scale * numpy.float32(alpha) / outputs[0].quantization.scale)
 
 
 def _stored(levels: numpy.ndarray, output, low: int | None = None, high: int | None = None) -> tuple[numpy.ndarray]:
@@ -28,26 +39,38 @@ def _stored(levels: numpy.ndarray, output, low: int | None = None, high: int | N
 
 @means(ReLU)
 def _relu(operator, values, inputs, outputs):
-    return _clamped(values, inputs, outputs, 0.0, math.inf)
+    return _clamped(operator, values, inputs, outputs, 0.0, math.inf)
 
 
 @means(Clip)
 def _clip(operator, values, inputs, outputs):
-    return _clamped(values, inputs, outputs, operator.minimum, operator.maximum)
+    return _clamped(operator, values, inputs, outputs, operator.minimum, operator.maximum)
 
 
-def _clamped(values, inputs, outputs, minimum: float, maximum: float) -> tuple[numpy.ndarray]:
-    levels = scaled(centred(values[0], inputs[0].quantization), *fixed_multiplier(_ratio(inputs, outputs)))
+def _clamped(operator, values, inputs, outputs, minimum: float, maximum: float) -> tuple[numpy.ndarray]:
+    levels = scaled(centred(values[0], inputs[0].quantization), *rescaling(operator, inputs, outputs))
     return _stored(levels, outputs[0], *clamp_levels(minimum, maximum, outputs[0].quantization, outputs[0].dtype))
+
+
+def rescaling(operator, inputs, outputs) -> tuple[int, int]:
+    """(multiplier, shift) of a clamp; without bounds it is QUANTIZE of stored values, whose ratio is one of float64."""
+    if isinstance(operator, Clip) and not operator.clamps:
+        return fixed_multiplier(float(inputs[0].quantization.scale) / float(outputs[0].quantization.scale))
+    return fixed_multiplier(_ratio(inputs, outputs))
 
 
 @means(LeakyReLU)
 def _leaky_relu(operator, values, inputs, outputs):
     """Values below zero have a factor of their own."""
     data = centred(values[0], inputs[0].quantization)
-    alpha = float(numpy.float32(operator.alpha))
-    above, below = (scaled(data, *fixed_multiplier(_ratio(inputs, outputs, one))) for one in (1.0, alpha))
+    above, below = (scaled(data, *factor) for factor in leaky_factors(operator, inputs, outputs))
     return _stored(numpy.where(data >= 0, above, below), outputs[0])
+
+
+def leaky_factors(operator, inputs, outputs) -> tuple[tuple[int, int], tuple[int, int]]:
+    """(multiplier, shift) of values from zero on, and of those below; an operator without alpha has the same."""
+    above, below = (fixed_multiplier(_ratio(inputs, outputs, one)) for one in (1.0, getattr(operator, "alpha", 1.0)))
+    return above, below
 
 
 @means(HardSwish)
@@ -64,6 +87,33 @@ def _absolute(operator, values, inputs, outputs):
     return _stored(data, outputs[0])
 
 
+@means(PReLU)
+def _prelu(operator, values, inputs, outputs):
+    """Values below zero are multiplied by the stored slope."""
+    data, slope = (centred(value, tensor.quantization) for value, tensor in zip(values, inputs, strict=True))
+    above, below = (scaled(levels, *factor) for levels, factor in zip((data, data * slope), prelu_factors(inputs, outputs[0])))
+    return _stored(numpy.where(data >= 0, above, below), outputs[0])
+
+
+def prelu_factors(inputs, output) -> tuple[tuple[int, int], tuple[int, int]]:
+    """(multiplier, shift) of values from zero on, and of products with the slope."""
+    above, below = (fixed_multiplier(_ratio(inputs, (output,), one)) for one in (1.0, inputs[1].quantization.scale))
+    return above, below
+
+
+@means(LpNormalization)
+def _normalized(operator, values, inputs, outputs):
+    """Rows of length one, in units of 1 / 128: each value times the inverse root of the sum of squares."""
+    if operator.order != 2 or outputs[0].quantization.scale != NORM_SCALE or outputs[0].quantization.zero_point:
+        raise AidgeError(f"{operator} to this scale has no meaning under the contract 'double'", code="ROUNDING")
+    data = centred(values[0], inputs[0].quantization)
+    sums = (data * data).sum(axis=operator.axis, keepdims=True)
+    if sums.size and sums.max() >= INT32_LIMIT:
+        raise AidgeError("the sum of squares could leave int32", code="RANGE")
+    factors = numpy.array([inverse_root(int(one)) for one in sums.flat], numpy.int64).reshape(*sums.shape, 2)
+    return _stored(scaled(data, factors[..., 0], factors[..., 1] + NORM_BITS), outputs[0])
+
+
 @means(Neg)
 def _negative(operator, values, inputs, outputs):
     """Stored values change their sign, whatever the zero point is."""
@@ -74,6 +124,8 @@ def _table(function: Callable[[numpy.ndarray], numpy.ndarray]):
     """The function of the real number in float32, rounded to the nearest stored value."""
 
     def computed(operator, values, inputs, outputs):
+        if inputs[0].dtype is DType.int16:
+            raise AidgeError(f"{operator.type} of int16 has no meaning under the contract 'double'", code="ROUNDING")
         reals = dequantize_linear(values[0], inputs[0].quantization)
         results = function(reals.astype(numpy.float64)).astype(numpy.float32)
         return (quantize_away(results, outputs[0].quantization, outputs[0].dtype),)
@@ -81,6 +133,25 @@ def _table(function: Callable[[numpy.ndarray], numpy.ndarray]):
     return computed
 
 
-_sigmoid = means(Sigmoid)(_table(lambda data: 1 / (1 + numpy.exp(-data))))
-_tanh = means(Tanh)(_table(numpy.tanh))
+def _saturating(bytes_by, halfwords_by, factor_of):
+    """int16 values in units of 2^-15 have a table of their own, of which each value takes two entries."""
+
+    def computed(operator, values, inputs, outputs):
+        if inputs[0].dtype is not DType.int16:
+            return _table(bytes_by)(operator, values, inputs, outputs)
+        if any(tensor.quantization.zero_point for tensor in (*inputs, *outputs)) or outputs[0].quantization.scale != 2.0**-15:
+            raise AidgeError(f"{operator.type} to this scale has no meaning under the contract 'double'", code="ROUNDING")
+        return (halfwords_by(values[0], factor_of(inputs[0].quantization.scale)).astype(numpy.int16),)
+
+    return computed
+
+
+_sigmoid = means(Sigmoid)(_saturating(lambda data: 1 / (1 + numpy.exp(-data)), fixed_sigmoid, sigmoid_factor))
+_tanh = means(Tanh)(_saturating(numpy.tanh, fixed_tanh, tanh_factor))
 _elu = means(Elu)(_table(lambda data: numpy.where(data < 0, numpy.expm1(data), data)))
+_exp = means(Exp)(_table(numpy.exp))
+
+
+@means(Gelu)
+def _gelu(operator, values, inputs, outputs):
+    return _table(operator.forward)(operator, values, inputs, outputs)

@@ -4,21 +4,20 @@
 from __future__ import annotations
 
 from aidge_build.errors import AidgeError
-from aidge_build.operators.binary import Max, Min
+from aidge_build.operators.binary import Max, Min, Where
 from aidge_build.operators.flip_sign import FlipSign
 from aidge_build.operators.kinds import Moved
 from aidge_build.operators.meanings import means
 from aidge_build.operators.pool import GlobalMaxPooling, MaxPooling
 from aidge_build.operators.reduce import ReduceMax, ReduceMin
 from aidge_build.operators.reformat import Reformat
-from aidge_build.operators.resize import Resize
 from aidge_build.operators.restated import Restated
 from aidge_build.operators.table import Table
 from aidge_build.operators.view import View
 
 
-@means(View, Moved, MaxPooling, GlobalMaxPooling, Max, Min, ReduceMax, ReduceMin)
-def _moved(operator, values, inputs, outputs):
+@means(View, Moved, MaxPooling, GlobalMaxPooling, Max, Min, ReduceMax, ReduceMin, Where)
+def moved(operator, values, inputs, outputs):
     """Order is kept, too: the largest stored value is the largest number."""
     quantizations = {tensor.quantization for tensor in (*inputs, *outputs) if tensor is not None and not tensor.is_constant}
     if len(quantizations - {None}) > 1:
@@ -27,13 +26,6 @@ def _moved(operator, values, inputs, outputs):
             code="ROUNDING",
         )
     return operator.forward_quantized(values, inputs, outputs)
-
-
-@means(Resize)
-def _resized(operator, values, inputs, outputs):
-    if not operator.selects:
-        raise AidgeError("Resize by weights has no meaning under the contract 'double'", code="ROUNDING")
-    return _moved(operator, values, inputs, outputs)
 
 
 @means(Reformat, FlipSign, Restated, Table)

@@ -1,18 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""Softmax of 8-bit values: a table of 256 exponentials in float32, their sum in order, one product for each value."""
+"""Softmax of bytes: a table of 256 exponentials in float32, their sum in order, one product for each value. int16: two tables."""
 
 from __future__ import annotations
 
 import numpy
 
 from aidge_build.arithmetic.float_softmax import float_softmax
+from aidge_build.arithmetic.halfword_softmax import difference_factor, halfword_softmax
+from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
 from aidge_build.operators.meanings import means
-from aidge_build.operators.softmax import Softmax
+from aidge_build.operators.softmax import LogSoftmax, Softmax
 
 
 @means(Softmax)
 def _softmax(operator, values, inputs, outputs):
     (data,), (tensor,), (output,) = values, inputs, outputs
+    if tensor.dtype is DType.int16:
+        rows = halfword_softmax(operator.rows(data), difference_factor(tensor.quantization.scale))
+        return (operator.from_rows(rows, data.shape).astype(numpy.int16),)
     levels = float_softmax(operator.rows(data), tensor.quantization.scale, output.quantization.scale)
     levels = numpy.clip(levels + output.quantization.zero_point, *output.dtype.range)
     return (operator.from_rows(levels, data.shape).astype(output.dtype.numpy),)
+
+
+@means(LogSoftmax)
+def _others(operator, values, inputs, outputs):
+    raise AidgeError(f"{operator.type} on quantized tensors has no meaning under the contract 'double'", code="ROUNDING")

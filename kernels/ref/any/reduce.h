@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include <math.h>
 #include <stdint.h>
+#include "kit/wide.h"
 
 /* A tensor as `outputs` groups of `count` elements: up to 4 kept and 4 reduced axes, slowest first; steps in elements. */
 typedef struct {
@@ -14,8 +15,8 @@ static inline int32_t aidge_ref_axes_at(const int32_t *dims, const int32_t *step
     int32_t place = 0;
     int32_t axis;
     for (axis = 3; (axis > 0) && (dims[axis - 1] != 1); axis--) {
-        place += index % dims[axis] * steps[axis];
-        index /= dims[axis];
+        place += aidge_kit_modulo(index, dims[axis]) * steps[axis];
+        index = aidge_kit_divide(index, dims[axis]);
     }
     return place + index * steps[axis];
 }

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "kit/fixed.h"
+#include "any/reduce.h"
+#include "double/elements.h"
 
 /*
- * The mean of rows, int8: sums less their zero points, requantized by one factor.
+ * The mean over any axes, int8 or int16 if wide: sums less their zero points, requantized by one factor.
  *
- * outer blocks of `inner` rows, whose `length` values lie `inner` apart;
- * numbers: {zero point of the input times length, multiplier, shift, zero point of the output}.
+ * numbers: {zero point of the input times the count, multiplier, shift, zero point, lowest, highest of the output}.
  */
-static void aidge_ref_mean_double_int8(const int8_t *input, int8_t *output, const int32_t *numbers, int32_t outer,
-                                       int32_t length, int32_t inner)
+static void aidge_ref_mean_double(const void *input, void *output, const int32_t *numbers, int32_t wide,
+                                  const aidge_ref_reduce_shape *shape)
 {
-    int32_t block, row, i;
-    for (block = 0; block < outer; block++) {
-        for (row = 0; row < inner; row++) {
-            const int8_t *x = input + row;
-            int32_t sum = -numbers[0];
-            for (i = length; i > 0; i--) {
-                sum += *x;
-                x += inner;
-            }
-            sum = aidge_kit_scale_fixed(sum, numbers[1], numbers[2]) + numbers[3];
-            sum = sum < -128 ? -128 : sum;
-            *output++ = (int8_t)(sum > 127 ? 127 : sum);
+    int32_t o, i;
+    for (o = 0; o < shape->outputs; o++) {
+        const int32_t first = aidge_ref_kept_at(shape, o);
+        int32_t sum = -numbers[0];
+        for (i = 0; i < shape->count; i++) {
+            const int32_t at = first + aidge_ref_reduced_at(shape, i);
+            sum += wide != 0 ? ((const int16_t *)input)[at] : ((const int8_t *)input)[at];
         }
-        input += length * inner;
+        sum = aidge_kit_scale_fixed(sum, numbers[1], numbers[2]) + numbers[3];
+        sum = aidge_ref_between_double(sum, numbers[4], numbers[5]);
+        if (wide != 0) {
+            ((int16_t *)output)[o] = (int16_t)sum;
+        } else {
+            ((int8_t *)output)[o] = (int8_t)sum;
+        }
     }
 }

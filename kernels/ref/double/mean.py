@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""ReduceMean of int8 tensors under the contract `double`, over axes that lie next to each other."""
+"""ReduceMean of int8 and int16 tensors under the contract `double`, over any axes."""
 
 from __future__ import annotations
 
@@ -9,61 +9,52 @@ import numpy
 
 from aidge_build.arithmetic.fixed_sums import fixed_mean
 from aidge_build.arithmetic.ranges import INT32_LIMIT
-from aidge_build.contract.call import Call, Constant, Input, Literal, Output
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.kernel_kit.conditions import ALL_QUANTIZED, STORED_BYTES_OR_HALFWORDS
 
-MOST_DIFFERENCE = 255  # of a stored value and its zero point
-
-
-def _places(view: NodeView) -> list[int]:
-    """Where the reduced axes lie in the storage order."""
-    tensor = view.inputs[0]
-    return sorted(tensor.storage.position(axis) for axis in view.operator.axes)
+from ..any.reduce import reduce_shape
 
 
-def _neighbours(view: NodeView) -> str:
-    places = _places(view)
-    apart = any(second - first > 1 for first, second in zip(places, places[1:]))
-    kept = view.outputs[0].rank == view.inputs[0].rank
-    if apart or not places or not (kept or view.outputs[0].rank <= 2):
-        return "the axes do not lie next to each other"
-    return ""
+def _factor(view: NodeView) -> tuple[int, tuple[int, int]]:
+    """How many elements a mean has, and the factor of their sum."""
+    (data,), (output,) = view.inputs, view.outputs
+    count = math.prod(data.dims[axis] for axis in view.operator.axes)
+    return count, fixed_mean(data.quantization.scale, output.quantization.scale, count)
 
 
 def _fits_shifted(view: NodeView) -> str:
-    (data,), (output,) = view.inputs, view.outputs
-    length = math.prod(data.dims[axis] for axis in view.operator.axes)
-    shift = fixed_mean(data.quantization.scale, output.quantization.scale, length)[1]
-    fits = (MOST_DIFFERENCE * length) << max(shift, 0) < INT32_LIMIT - MOST_DIFFERENCE
+    count, (_, shift) = _factor(view)
+    low, high = view.inputs[0].dtype.range
+    fits = (count * (high - low)) << max(shift, 0) < INT32_LIMIT - (high - low)
     return "" if fits else f"a sum shifted to the left by {shift} bits could leave int32"
 
 
-FITS = Predicate("sums that int32 holds, also shifted to the left", _fits_shifted)
-
-
-@kernel(
-    "ReduceMean",
-    ImplSpec(
-        inputs=(IOSpec(DType.int8, SAME),),
-        outputs=(IOSpec(DType.int8, SAME),),
-        predicates=(ALL_QUANTIZED, Predicate("axes next to each other", _neighbours), FITS),
-        rounding="double",
-    ),
+_SIDE = (IOSpec(DType.any_1, ROW_MAJOR),)
+_PREDICATES = (
+    STORED_BYTES_OR_HALFWORDS,
+    ALL_QUANTIZED,
+    Predicate("sums that int32 holds, also shifted to the left", _fits_shifted),
 )
+
+
+@kernel("ReduceMean", ImplSpec(_SIDE, _SIDE, predicates=_PREDICATES, rounding="double"))
 class MeanDouble(KernelNode):
     def call(self) -> Call:
         (data,), (output,) = self.inputs, self.outputs
-        places, dims = _places(self.view), data.layout.stored_dims
-        outer, length, inner = (
-            math.prod(part) for part in (dims[: places[0]], dims[places[0] : places[-1] + 1], dims[places[-1] + 1 :])
-        )
-        factor = fixed_mean(data.quantization.scale, output.quantization.scale, length)
-        numbers = [data.quantization.zero_point * length, *factor, output.quantization.zero_point]
+        count, factor = _factor(self.view)
+        made = output.quantization.zero_point, *output.dtype.range
+        numbers = numpy.array([data.quantization.zero_point * count, *factor, *made], numpy.int32)
         return Call(
-            "aidge_ref_mean_double_int8",
+            "aidge_ref_mean_double",
             ("double/mean.h",),
-            (Input(0), Output(0), Constant("numbers", numpy.array(numbers, numpy.int32)), *map(Literal, (outer, length, inner))),
+            (
+                Input(0),
+                Output(0),
+                Constant("numbers", numbers),
+                Literal(int(data.dtype is DType.int16)),
+                Struct("aidge_ref_reduce_shape", reduce_shape(data, self.operator.axes)),
+            ),
         )

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Softmax of int8 tensors under the contract `double`."""
+"""Softmax of int8 and int16 tensors under the contract `double`."""
 
 from __future__ import annotations
 
 import numpy
 
 from aidge_build.arithmetic.float_softmax import exponential_table
+from aidge_build.arithmetic.halfword_softmax import difference_factor, exponentials, reciprocals
 from aidge_build.contract.call import Call, Constant, Input, Output
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
@@ -42,6 +43,43 @@ class SoftmaxDouble(KernelNode):
                 Constant("terms", exponential_table(data.quantization.scale)),
                 Constant("scale", numpy.array([output.quantization.scale], numpy.float32)),
                 Constant("zero_point", numpy.array([output.quantization.zero_point], numpy.int32)),
+                softmax_shape(self.operator, output),
+            ),
+        )
+
+
+MOST_LENGTH = 1 << 15  # of a row, whose exponentials of 15 bits are added up in 31
+DIFFERENCE_BITS = 16
+
+
+def _halfwords_fit(view: NodeView) -> str:
+    shift = difference_factor(view.inputs[0].quantization.scale)[1]
+    if shift + DIFFERENCE_BITS > 30:
+        return f"a difference shifted to the left by {shift} bits could leave int32"
+    return "" if view.operator.row_length(view.inputs[0].dims) < MOST_LENGTH else "the sum of such a long row could leave int32"
+
+
+@kernel(
+    "Softmax",
+    ImplSpec(
+        inputs=(IOSpec(DType.int16, SAME),),
+        outputs=(IOSpec(DType.int16, SAME),),
+        predicates=(ALL_QUANTIZED, ALONG_ONE_AXIS, Predicate("sums and differences that int32 holds", _halfwords_fit)),
+        rounding="double",
+    ),
+)
+class SoftmaxHalfwords(KernelNode):
+    def call(self) -> Call:
+        (data,), (output,) = self.inputs, self.outputs
+        return Call(
+            "aidge_ref_softmax_double_int16",
+            ("double/softmax_int16.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("exponentials", numpy.array(exponentials(), numpy.int16)),
+                Constant("reciprocals", numpy.array(reciprocals(), numpy.int16)),
+                Constant("factor", numpy.array(difference_factor(data.quantization.scale), numpy.int32)),
                 softmax_shape(self.operator, output),
             ),
         )

@@ -20,7 +20,8 @@ LETTERS = "abcdefghijklmnopqrstuvw"
 
 @dataclass(frozen=True)
 class Expression:
-    """What one element is: `value` over the operands a, b, c, ... and the parameters p[0], p[1], ...; `steps` go before it.
+    """What one element is: `value` over the operands a, b, c, ..., the parameters p[0], p[1], ... of their type, and the
+    `integers` k[0], k[1], ... of 32 bits; `steps` go before it.
 
     `name` tells it from every other expression over the same types. `sources` are files of this library.
     """
@@ -30,6 +31,7 @@ class Expression:
     steps: tuple[str, ...] = ()
     parameters: tuple[float, ...] = ()
     sources: tuple[str, ...] = ()
+    integers: tuple[int, ...] = ()
 
 
 def each(expression: Expression, tensors: Sequence[Tensor], positions: Sequence[int], output: Tensor) -> Call:
@@ -43,6 +45,8 @@ def each(expression: Expression, tensors: Sequence[Tensor], positions: Sequence[
     parameters = []
     if expression.parameters:
         parameters = [Constant("parameters", numpy.array(expression.parameters, _parameter_type(tensors[0]).numpy))]
+    if expression.integers:
+        parameters.append(Constant("integers", numpy.array(expression.integers, numpy.int32)))
     shape = Struct(f"{kind}_shape", _shape(tensors, output))
     return Call(
         function,
@@ -84,6 +88,7 @@ def _text(function: str, kind: str, expression: Expression, tensors: Sequence[Te
     parameters = [f"const {tensor.dtype.c_type} *x{letter}" for tensor, letter in zip(tensors, letters)]
     parameters.append(f"{output.dtype.c_type} *output")
     parameters += [f"const {_parameter_type(tensors[0]).c_type} *p"] if expression.parameters else []
+    parameters += ["const int32_t *k"] if expression.integers else []
     parameters.append(f"const {kind}_shape *shape")
     lines = [
         f"static void {function}({', '.join(parameters)})",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from aidge_build.arithmetic.halfword_functions import power_of_two
 from aidge_build.graph.dtype import DType
 from aidge_build.importers.tflite.linear import activation
 from aidge_build.importers.tflite.node import TfliteNode
@@ -15,6 +16,7 @@ from aidge_build.operators.unary import Floor
 from aidge_build.tflite_format import Field
 
 _CLAMP = Field(0, "int8")
+_POWERS = Field(1, "bool", True)  # of two: of an older rule for int16 sums
 
 
 def operands(source: TfliteNode) -> list[str]:
@@ -23,15 +25,26 @@ def operands(source: TfliteNode) -> list[str]:
     return [source.read_wide(index, rank) for index in (0, 1)]
 
 
-@reads("ADD", wants=Wants.SAME, kind=11, fused_activation_function=_CLAMP)
+def _refuse_powers_of_two(source: TfliteNode) -> None:
+    """Sums of int16 tensors whose scales are powers of two shift one addend: an older rule, which newer files switch off."""
+    values = (source.input(0), source.input(1), source.output())
+    if source.on_stored and source.output().dtype is DType.int16 and source.options["pot_scale_int16"]:
+        scales = [value.quantization.scale for value in values if value.quantization is not None]
+        older = all(power_of_two(float(scale)) is not None for scale in scales)
+        require(not older, "int16 sums of scales that are powers of two have a rule of their own", "--rounding onnx")
+
+
+@reads("ADD", wants=Wants.SAME, kind=11, fused_activation_function=_CLAMP, pot_scale_int16=_POWERS)
 def add(source: TfliteNode) -> None:
     """a + b"""
+    _refuse_powers_of_two(source)
     source.write(Add(**activation(source)), operands(source))
 
 
-@reads("SUB", wants=Wants.SAME, kind=28, fused_activation_function=_CLAMP)
+@reads("SUB", wants=Wants.SAME, kind=28, fused_activation_function=_CLAMP, pot_scale_int16=_POWERS)
 def sub(source: TfliteNode) -> None:
     """a - b"""
+    _refuse_powers_of_two(source)
     source.write(Sub(**activation(source)), operands(source))
 
 

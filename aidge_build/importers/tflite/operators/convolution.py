@@ -35,7 +35,7 @@ def _convolution(source: TfliteNode, channel_axis: int, order: tuple[int, ...], 
         window = replace(window, dilations=spread.dilations, pads_begin=spread.pads_begin, pads_end=spread.pads_end)
     depthwise = groups > 1 and groups == dims[3] == weights.shape[0]
     operator = Conv(window=window, groups=groups, depthwise=depthwise, **activation(source))
-    form = form_of(data, source.input(1), source.output())
+    form = form_of(data, source.input(1), source.output(), source.on_stored)
     write_layer(source, form, operator, [read_data(source, form), *parameters(source, form, weights, channel_axis)])
 
 

@@ -39,6 +39,7 @@ def _coordinates(source: TfliteNode) -> str:
 @reads("RESIZE_BILINEAR", wants=Wants.CHANNELS, kind=15, align_corners=Field(2, "bool"), half_pixel_centers=Field(3, "bool"))
 def resize_bilinear(source: TfliteNode) -> None:
     """Weighted means of four pixels."""
+    source.refuse_unsigned()
     _resized(source, "linear", "floor", _coordinates(source))
 
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from aidge_build.graph.dtype import DType
 from aidge_build.importers.tflite.linear import activation
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
 from aidge_build.importers.tflite.windows import PADDING, window_of
 from aidge_build.operators.base import require
-from aidge_build.operators.pool import AvgPooling, MaxPooling, Pool
+from aidge_build.operators.pool import AvgPooling, AvgPoolingHalvesUp, MaxPooling, Pool
 from aidge_build.tflite_format import Field
 
 _OPTIONS = {
@@ -40,5 +41,5 @@ def max_pool_2d(source: TfliteNode) -> None:
 @reads("AVERAGE_POOL_2D", wants=Wants.CHANNELS, kind=5, **_OPTIONS)
 def average_pool_2d(source: TfliteNode) -> None:
     """The mean of what lies inside the input: pads do not count."""
-    source.refuse_unsigned()
-    _pool(source, AvgPooling)
+    unsigned = source.on_stored and source.input(0).dtype is DType.uint8
+    _pool(source, AvgPoolingHalvesUp if unsigned else AvgPooling)

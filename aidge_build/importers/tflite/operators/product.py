@@ -66,11 +66,14 @@ def transpose_conv(source: TfliteNode) -> None:
     if source.optional_input(3) is not None:
         whole = data.quantization is not None and weights.quantization is not None
         inputs.append(source.bias_real(3, units_of(data.quantization, weights.quantization) if whole else None))
-    source.write_real(replace(operator, **activation(source)), inputs)
+    sizes = zip(operator.pads_begin, spatial, strides, data.dims[1:3])
+    splits = all(-(-(pad + size) // stride) >= given for pad, size, stride, given in sizes)
+    source.write_real(replace(operator, **activation(source)), inputs, exact=integers and splits)
 
 
 @reads("L2_NORMALIZATION", wants=Wants.SAME, kind=12, fused_activation_function=Field(0, "int8"))
 def l2_normalization(source: TfliteNode) -> None:
     """x / |x| along the last axis."""
     require(source.options["fused_activation_function"] == 0, "a fused activation is not supported")
-    source.write_real(LpNormalization(axis=source.axis(-1, source.input(0).rank)), [source.read_real(0)])
+    source.refuse_unsigned()
+    source.write_function(LpNormalization(axis=source.axis(-1, source.input(0).rank)))

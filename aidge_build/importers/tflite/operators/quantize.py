@@ -18,7 +18,8 @@ def quantize(source: TfliteNode) -> None:
     """Real numbers, or those that other stored values stand for, in the scale of the output."""
     require(source.output().quantization is not None, f"its output is {source.output()} without scale")
     given, made = source.input(0), source.output()
-    if given.quantization is not None and given.dtype is made.dtype and given.quantization.per_tensor:
+    stored = given.quantization is not None and given.quantization.per_tensor
+    if stored and (given.dtype is made.dtype or source.on_stored):
         source.write(Clip(), [source.read(0)])  # without bounds: the same numbers in another scale
     else:
         source.write_stored(source.read_real(0))

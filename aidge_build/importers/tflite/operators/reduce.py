@@ -19,6 +19,8 @@ from aidge_build.tflite_format import Field
 
 _REDUCTIONS: dict[str, type[Reduce]] = {
     "MEAN": ReduceMean,
+    "REDUCE_ALL": ReduceMin,
+    "REDUCE_ANY": ReduceMax,
     "REDUCE_MAX": ReduceMax,
     "REDUCE_MIN": ReduceMin,
     "REDUCE_PROD": ReduceProd,

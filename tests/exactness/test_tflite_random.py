@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Random operators under the contract of TensorFlow Lite, against what its reference kernels gave."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from aidge_build.errors import AidgeError
+from aidge_build.graph.view import GraphView
+from aidge_build.importers.tflite.importer import import_tflite
+from aidge_build.recipes import simplify
+from tests.exactness.test_tflite import FLOAT_TOLERANCE, results
+from tests.exactness.tflite_references import STORED_RANDOM, stored_random, unpacked
+from tests.tflite_random import GRAPHS, REFUSED, family_of, file_of, inputs_of
+
+
+@pytest.fixture(scope="module")
+def stored() -> dict[str, numpy.ndarray]:
+    with numpy.load(STORED_RANDOM) as archive:
+        return {key: archive[key] for key in archive.files}
+
+
+def rows_of(name: str, view: GraphView) -> list[list[numpy.ndarray]]:
+    """The seeded inputs of a case."""
+    given = [view.tensor(one) for one in view.inputs]
+    return inputs_of(name, [(tensor.layout.stored_dims, tensor.dtype.name) for tensor in given])
+
+
+@pytest.mark.parametrize("family", sorted({family_of(name) for name in GRAPHS} - {*REFUSED}))
+def test_no_integer_differs_from_litert_and_floats_hardly(family, stored):
+    for name in (name for name in GRAPHS if family_of(name) == family):
+        content = file_of(name)
+        view = simplify(import_tflite(content, "case.tflite", rounding="double")[0], "double")
+        found = [values for _, values in results(view, rows_of(name, view))]
+        for got, wanted in zip(found, unpacked(stored[stored_random(name, content)], found), strict=True):
+            if got.dtype.kind == "f":
+                allowed = FLOAT_TOLERANCE * max(float(numpy.nan_to_num(numpy.abs(wanted)).max()), 1e-9)
+                assert numpy.allclose(got, wanted, rtol=0, atol=allowed, equal_nan=True), name
+            else:
+                assert numpy.array_equal(got, wanted), name
+
+
+@pytest.mark.parametrize("family", REFUSED)
+def test_what_the_contract_does_not_say_is_refused(family):
+    for name in (name for name in GRAPHS if family_of(name) == family):
+        with pytest.raises(AidgeError, match="contract 'double'|a rule of its own"):
+            view = simplify(import_tflite(file_of(name), "case.tflite", rounding="double")[0], "double")
+            list(results(view, rows_of(name, view)))

@@ -77,9 +77,18 @@ class Graph:
         self.outputs.append(self.tensor(dims, dtype, **more))
         return self.outputs[-1]
 
-    def node(self, kind: str, inputs: Sequence[int], outputs: Sequence[int], options_kind: int = 0, *options) -> None:
+    def node(
+        self,
+        kind: str,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        options_kind: int = 0,
+        *options,
+        intermediates: Sequence[int] = (),
+    ) -> None:
         """`options` are (number of the field, type, value); a type in brackets is a vector, text a string."""
-        self.nodes.append({"kind": kind, "inputs": inputs, "outputs": outputs, "options_kind": options_kind, "options": options})
+        given = {"kind": kind, "inputs": inputs, "outputs": outputs, "options_kind": options_kind, "options": options}
+        self.nodes.append({**given, "intermediates": intermediates})
 
 
 def write(graphs: Graph | Sequence[Graph], signatures: Sequence[Mapping[str, Any]] = (), version: int = 3) -> bytes:
@@ -148,6 +157,8 @@ class _Writer:
         fields = [(0, "uint32", code), (1, "[int32]", node["inputs"]), (2, "[int32]", node["outputs"])]
         if node["options_kind"]:
             fields += [(3, "uint8", node["options_kind"]), (4, "offset", self._table(*node["options"]))]
+        if node.get("intermediates"):
+            fields.append((8, "[int32]", node["intermediates"]))
         return self._table(*fields)
 
     def _code(self, name: str) -> int:

@@ -422,6 +422,67 @@ def _resize(draw: Draw, kind: str, variety: str) -> Graph:
     return one(kind, [(dims, how)], [((dims[0], *sizes, dims[3]), how)], [numpy.array(sizes, numpy.int32)], options)
 
 
+# What remembers: the seeded inputs are frames of one stream.
+
+
+@family("SVDF", varieties=("float", "int8"))
+def _svdf(draw: Draw, kind: str, variety: str) -> Graph:
+    batch, inputs, units, rank, memory = (draw.integer(1, most) for most in (2, 8, 5, 3, 6))
+    filters, graph, given, made = units * rank, Graph(), draw.type(variety), draw.type(variety)
+    x = graph.input((batch, inputs), **given)
+    if variety == "float":
+        names = [x, *(graph.constant(draw.values(dims, "float32")) for dims in ((filters, inputs), (filters, memory), (units,)))]
+        state = {"dtype": "float32"}
+    else:
+        scales = [draw.scale(0.002, 0.02), draw.scale(1e-5, 1e-4)]
+        state = {"dtype": "int16", "scale": given["scale"] * scales[0] * numpy.float32(inputs**0.5 * 0.2), "zero_point": 0}
+        sums = state["scale"] * scales[1]
+        made = {**made, "scale": sums * numpy.float32(8e5 * (memory * rank) ** 0.5)}
+        features = graph.constant(draw.values((filters, inputs), "int8"), scale=scales[0])
+        times = graph.constant(draw.values((filters, memory), "int16", -32768, 32767), scale=scales[1])
+        names = [x, features, times, graph.constant(draw.values((units,), "int32", -90000, 90000), scale=sums)]
+    names.append(graph.tensor((batch, filters * memory), is_variable=True, **state))
+    fused = draw.choice(0, 1, 3) if variety == "float" else 1
+    options = (0, "int32", rank), (1, "int8", fused)
+    if draw.integer(0, 3) == 0:
+        names[3] = -1
+    graph.node(kind, names, [graph.output((batch, units), **made)], 6, *options)
+    return graph
+
+
+@family("UNIDIRECTIONAL_SEQUENCE_LSTM", varieties=("float", "int8"))
+def _lstm(draw: Draw, kind: str, variety: str) -> Graph:
+    batch, steps, inputs, units, major = (draw.integer(low, most) for low, most in ((1, 2), (1, 4), (1, 7), (1, 6), (0, 1)))
+    graph, real = Graph(), variety == "float"
+    dims = [(steps, batch, size) if major else (batch, steps, size) for size in (inputs, units)]
+    given = draw.type(variety)
+    x = graph.input(dims[0], **given)
+    made = (
+        draw.type(variety) if real else {"dtype": "int8", "scale": draw.scale(0.004, 0.009), "zero_point": draw.integer(-20, 20)}
+    )
+    cell = draw.type(variety) if real else {"dtype": "int16", "scale": 2.0 ** -draw.integer(10, 13), "zero_point": 0}
+
+    def gates(columns: int) -> list[int]:
+        found = []
+        for _ in range(4):
+            scale = {} if real else {"scale": draw.scale(0.002, 0.02)}
+            shape = (units, columns) if columns else (units,)
+            kind_of = "float32" if real else "int8" if columns else "int32"
+            found.append(
+                graph.constant(draw.values(shape, kind_of, *(() if columns else (-3000, 3000)[: 2 * (not real)])), **scale)
+            )
+        return found
+
+    weights, recurrence, bias = gates(inputs), gates(units), gates(0)
+    states = [graph.tensor((batch, units), is_variable=True, **how) for how in (made, cell)]
+    inside = [] if real else [*(graph.tensor((), "int16", scale=2.0**-12) for _ in range(4)), graph.tensor((), **made)]
+    clip = 0.0 if real else draw.choice(0.0, 0.0, 1.5)
+    names = [x, *weights, *recurrence, -1, -1, -1, *bias, -1, -1, *states, -1, -1, -1, -1]
+    options = (0, "int8", 4), (1, "float32", clip), (2, "float32", 0.0), (3, "bool", bool(major))
+    graph.node(kind, names, [graph.output(dims[1], **made)], 71, *options, intermediates=inside)
+    return graph
+
+
 # Moves.
 
 

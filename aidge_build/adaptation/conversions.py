@@ -98,8 +98,16 @@ def _adaptation(
                 steps += found
                 tensors[index] = (found[-1].written if side == INPUT else found[0].read) if found else tensor
     adapted = NodeView(view.node, tuple(inputs), tuple(outputs))
-    reason = spec.rejection(adapted, features, rounding)
+    reason = _other_numbers(view, adapted, rounding) or spec.rejection(adapted, features, rounding)
     return reason or Adaptation(spec, adapted, tuple(steps))
+
+
+def _other_numbers(view: NodeView, adapted: NodeView, rounding: str) -> str:
+    """Why float32 between Dequantize and Quantize is not what the operator means: contracts but `onnx` have their own rules."""
+    real = any(one.quantization is not None and other.quantization is None for one, other in zip(view.outputs, adapted.outputs))
+    if real and rounding not in ("onnx", "any") and view.operator.rounds(view.inputs, view.outputs):
+        return f"in float32 it would not give what the contract '{rounding}' says"
+    return ""
 
 
 def _as_required(tensor: Tensor, required: IOSpec | None) -> Tensor:

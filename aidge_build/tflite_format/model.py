@@ -42,7 +42,8 @@ class TfliteTensor:
 class TfliteOperator:
     """One node of the file: indices of tensors (-1 where an optional input is not given).
 
-    `type` is the name in the schema (CONV_2D), or CUSTOM and the custom operator's own name.
+    `type` is the name in the schema (CONV_2D), or CUSTOM and the custom operator's own name. `intermediates` are tensors that
+    only say how values inside are quantized.
     """
 
     index: int
@@ -52,6 +53,7 @@ class TfliteOperator:
     outputs: tuple[int, ...]
     options_kind: int
     options_table: Table | None
+    intermediates: tuple[int, ...] = ()
 
     def options(self, kind: int, fields: Mapping[str, Field]) -> Mapping[str, Any]:
         """The values of its options, which must be those that the schema numbers `kind`; absent ones have their default."""

@@ -37,6 +37,7 @@ _TENSOR = {"name": 3, "quantization": 4, "sparsity": 6}
 _VERSION = Field(0, "uint32")
 _OLD_CODE, _CUSTOM_CODE, _OPERATOR_VERSION, _CODE = Field(0, "int8"), 1, Field(2, "int32", 1), Field(3, "int32")
 _INPUTS, _OUTPUTS = Field(1, "int32", several=True), Field(2, "int32", several=True)
+_INTERMEDIATES = Field(8, "int32", several=True)
 _OPCODE, _OPTIONS_KIND, _OPTIONS = Field(0, "uint32"), Field(3, "uint8"), 4
 _DIMS, _SIGNATURE_DIMS = Field(0, "int32", several=True), Field(7, "int32", several=True)
 _TYPE, _BUFFER, _IS_VARIABLE = Field(1, "int8"), Field(2, "uint32"), Field(5, "bool")
@@ -101,14 +102,14 @@ def _subgraph(table: Table, codes: Sequence[tuple[str, int]], buffers: _Buffers)
     operators = [
         _operator(index, one, codes) for index, one in enumerate(table.tables(_SUBGRAPH["operators"], MOST_NODES, "nodes"))
     ]
-    wires = sum(len(one.inputs) + len(one.outputs) for one in operators)
+    wires = sum(len(one.inputs) + len(one.outputs) + len(one.intermediates) for one in operators)
     if wires > MOST_WIRES:
         raise AidgeError(f"the model has {wires:,} inputs and outputs of nodes, the limit is {MOST_WIRES:,}", code="MODEL")
     inputs, outputs = table.value(_INPUTS), table.value(_OUTPUTS)
     for where, least, indices in (
         ("the graph's inputs and outputs", 0, (*inputs, *outputs)),
         *((one.where(), -1, one.inputs) for one in operators),
-        *((one.where(), 0, one.outputs) for one in operators),
+        *((one.where(), 0, (*one.outputs, *one.intermediates)) for one in operators),
     ):
         for index in indices:
             if not least <= index < len(tensors):
@@ -163,7 +164,9 @@ def _operator(index: int, table: Table, codes: Sequence[tuple[str, int]]) -> Tfl
     name, version = codes[code]
     kind = table.value(_OPTIONS_KIND)
     options = table.table(_OPTIONS) if kind else None
-    return TfliteOperator(index, name, version, table.value(_INPUTS), table.value(_OUTPUTS), kind, options)
+    return TfliteOperator(
+        index, name, version, table.value(_INPUTS), table.value(_OUTPUTS), kind, options, table.value(_INTERMEDIATES)
+    )
 
 
 def _signature(table: Table, subgraphs: Sequence[TfliteSubgraph]) -> TfliteSignature:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from harness import Case, differing, run
+from harness import Case, differing, far, run
 
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
@@ -18,17 +18,19 @@ STORED = ("int8", "uint8", "int16", "tensor")  # how the names of types end that
 
 
 def nodes_of(name: str) -> Iterator[Case]:
-    """The nodes that compute stored values, with the values of the first seeded inputs."""
+    """The nodes that compute stored values, and filters over time, with the values of the first seeded inputs."""
     view = simplify(import_tflite(file_of(name), name, rounding="double")[0], "double")
-    given = [view.tensor(one) for one in view.inputs]
+    given = [view.tensor(one) for one in view.given]
     row = inputs_of(name, [(tensor.layout.stored_dims, tensor.dtype.name) for tensor in given], 1)[0]
     execution = prepare(view)
     inputs = {tensor.name: tensor.from_stored(values) for tensor, values in zip(given, row, strict=True)}
+    inputs |= {state.read: state.initial for state in view.states}
     context = execution.forward(execution.context(), inputs)
     for node in view.nodes:
         tensors = view.input_tensors(node)
         copies = node.operator.views or node.operator.moves
-        if not copies and view.tensor(node.outputs[0]).quantization is not None:
+        stored = view.tensor(node.outputs[0]).quantization is not None
+        if not copies and (stored or node.type == "Svdf"):
             values = (None if one is None else one.data if one.is_constant else context[one.name] for one in tensors)
             yield Case(NodeView.of(view, node), tuple(values))
 
@@ -39,3 +41,10 @@ def test_kernels_give_every_integer_of_the_meaning():
     halfwords = [case for case in cases if any(tensor.dtype is DType.int16 for tensor in case.view.outputs)]
     assert len(cases) > 90 and len(halfwords) > 25
     assert differing(cases, run(cases)) == []
+
+
+def test_filters_over_time_give_the_floats_of_the_meaning():
+    cases = [case for name in GRAPHS if family_of(name) == "SVDF float" for case in nodes_of(name)]
+    results = run(cases)
+    assert len(cases) >= 2 and far(cases, results) == []
+    assert far(cases, run(cases, overwritten=4)) == []

@@ -99,6 +99,8 @@ class _Import:
         names, orders = self._names(), self._orders()
         inputs = []
         touched = {*self._graph.inputs, *self._graph.outputs, *(index for one in self._operators for index in _touched(one))}
+        for index in sorted({index for one in self._operators for index in one.intermediates} - touched):
+            self._values[index] = value_of(self._graph.tensors[index], names[index], orders[index])
         for index in sorted(touched):
             value = value_of(self._graph.tensors[index], names[index], orders[index])
             self._tensors[index] = value
@@ -161,7 +163,7 @@ class _Import:
         for operator in self._graph.operators:
             if operator.type not in known:
                 reasons.setdefault(f"operator {operator.type}", []).append(operator.where())
-            for index in _touched(operator):
+            for index in (*_touched(operator), *operator.intermediates):
                 reason = self._refused_tensor(self._graph.tensors[index])
                 if reason:
                     reasons.setdefault(reason, []).append(operator.where())

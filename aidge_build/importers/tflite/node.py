@@ -111,6 +111,13 @@ class TfliteNode:
         require(values.dtype.kind in "iu" and values.ndim <= 1, f"input {index} must be a list of integers")
         return tuple(int(number) for number in values.reshape(-1))
 
+    def intermediate(self, index: int) -> Quantization:
+        """How a value inside the node is quantized."""
+        require(index < len(self.operator.intermediates), f"intermediate {index} is not given")
+        found = self._values[self.operator.intermediates[index]].quantization
+        require(found is not None and found.per_tensor, f"intermediate {index} has no scale, or several")
+        return found
+
     @property
     def output_count(self) -> int:
         """How many outputs it has."""
@@ -196,6 +203,17 @@ class TfliteNode:
         name = self._draft.free_name(f"{self.name}_{operator.type.lower()}")
         self._draft.add_node(self.name, operator, inputs, [Result(name, dtype, quantization)], self.name)
         return name
+
+    def steps(self, operator: Operator, inputs: Sequence[str], likes: Sequence[Value | None]) -> list[str]:
+        """`step` of an operator with as many results as there are `likes`."""
+        results = [
+            Result(self._draft.free_name(f"{self.name}_{operator.type.lower()}_{place}"), DType.float32, None)
+            if like is None
+            else Result(self._draft.free_name(f"{self.name}_{operator.type.lower()}_{place}"), like.dtype, like.quantization)
+            for place, like in enumerate(likes)
+        ]
+        self._draft.add_node(self.name, operator, inputs, results, self.name)
+        return [result.name for result in results]
 
     def write(self, operator: Operator, inputs: Sequence[str], order: Order | None = None, only: int | None = None) -> None:
         """The node whose results are the outputs of the file's node (`only`: one of them), in this order of axes, by default that

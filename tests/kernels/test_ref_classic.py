@@ -9,6 +9,7 @@ from harness import case, run
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.class_scores import Transform
+from aidge_build.operators.distances import CDist
 from aidge_build.operators.features import Binarizer, Imputer, Normalizer, Scaler
 from aidge_build.operators.linear_models import LinearClassifier, LinearRegressor
 from aidge_build.operators.listed import Listed
@@ -117,6 +118,18 @@ def lookups():
     yield of(OneHotEncoder((0, -2, 8)), numpy.array([[0.75, -2.5], [8.0, 9.0]], numpy.float32))
     yield of(ArrayFeatureExtractor(), whole, numpy.array([[2, 0]]))
     yield of(ArrayFeatureExtractor(), reals, numpy.array([4, 2, 0]))
+
+
+def distances():
+    random = RANDOM(4)
+    for rows, others, length in ((1, 1, 1), (3, 5, 4), (1, 40, 7)):
+        pair = [random.normal(size=(count, length)).astype(numpy.float32) for count in (rows, others)]
+        for metric in ("sqeuclidean", "euclidean"):
+            yield of(CDist(metric), *pair)
+
+
+def test_distances_between_rows():
+    assert wrong(list(distances())) == []
 
 
 def test_linear_models_give_labels_and_scores_of_every_transform():

@@ -26,6 +26,7 @@ from aidge_build.recipes.remove_identities import remove_identities
 from aidge_build.recipes.restate import restate
 from aidge_build.recipes.signed_tensors import signed_tensors
 from aidge_build.recipes.split_transposed import split_transposed
+from aidge_build.recipes.square_powers import square_powers
 from aidge_build.recipes.tabulate import tabulate
 from aidge_build.recipes.under_contract import under_contract
 
@@ -51,6 +52,7 @@ RECIPES: tuple[Recipe, ...] = (
     fuse_activations,
     signed_tensors,
     dequantize_constants,
+    square_powers,
     tabulate,
 )
 

@@ -17,6 +17,7 @@ from aidge_build.recipes.fuse_scalings import fuse_scalings
 from aidge_build.recipes.quantize_constants import quantize_constants
 from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.remove_identities import remove_identities
+from aidge_build.recipes.square_powers import square_powers
 from tests.models import graph, same_meaning, types
 
 RANDOM = numpy.random.default_rng(1)
@@ -418,3 +419,30 @@ def test_a_computed_value_that_is_quantized_again_is_no_constant():
         constants={"s": numpy.float32(0.5), "z": numpy.int8(1), "t": numpy.float32(0.25), "u": numpy.int8(-2)},
     )
     assert types(fold_quantize(before)) == ["DequantizeLinear", "QuantizeLinear", "DequantizeLinear"]
+
+
+def power(exponent: numpy.ndarray, inputs: str = "float[2,3] x", outputs: str = "float[2,3] y"):
+    """x ^ exponent."""
+    return graph("y = Pow(x, e)", inputs=inputs, outputs=outputs, constants={"e": exponent})
+
+
+@pytest.mark.parametrize("exponent", [numpy.float32(2), numpy.int64([2]), numpy.full((2, 3), 2, numpy.float32)])
+def test_a_square_is_a_product(exponent):
+    view = power(exponent)
+    squared = square_powers(view)
+    assert types(squared) == ["Mul"] and squared.nodes[0].inputs == ("x", "x")
+    assert same_meaning(view, squared, relative=0)
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        power(numpy.float32(3)),
+        power(numpy.array([2, 2, 0.5], numpy.float32)),
+        power(numpy.full((4, 2, 3), 2, numpy.float32), outputs="float[4,2,3] y"),
+        power(numpy.int64(2), "int32[2,3] x", "int32[2,3] y"),
+        graph("y = Pow(x, e)", inputs="float[2] x, float[2] e", outputs="float[2] y"),
+    ],
+)
+def test_other_powers_stay(view):
+    assert types(square_powers(view)) == ["Pow"]

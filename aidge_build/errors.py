@@ -23,7 +23,7 @@ _EXPORT_API = "docs/export-api.md says what each call of the export API wants"
 # What helps against refusals of a kind, where the place that refuses knows nothing better.
 HINTS = {
     "BENCH": "docs/benchmarks.md says what is measured, and with what",
-    "BIND": "--bind DIM=NUMBER names a symbolic dimension of an input, and how large it is",
+    "BIND": "--bind NAME=NUMBER says how large a symbolic dimension is, or which value an input always has",
     "BOARD": "the files in boards/ are examples of every key",
     "CALIBRATION": "docs/quantization.md says what calibration data is",
     "COMPILE": "the compiler's own words say what it lacks; aidge-build doctor lists the tools that were found",

@@ -16,6 +16,7 @@ from aidge_build.boards import Board, load_board
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
 from aidge_build.cores import NO_FPU, core_features, possible_features, with_implied
 from aidge_build.errors import AidgeError
+from aidge_build.importers.dims import Bound
 from aidge_build.importers.formats import files_beside, refuse_other_models
 from aidge_build.installed import kernel_folder
 from aidge_build.naming import check_model_name
@@ -140,7 +141,7 @@ def quantized_file(
     scheme: Scheme,
     *,
     operators: Mapping[str, type[Operator]],
-    bind: Mapping[str, int],
+    bind: Mapping[str, Bound],
     external: Mapping[str, bytes],
 ) -> Quantized:
     """A float model quantized by the samples of an NPZ file, with the progress on stderr."""
@@ -228,14 +229,16 @@ def _features(board: Board | None, arguments: argparse.Namespace) -> frozenset[s
     return core_features(arguments.cpu, arguments.fpu or "") if arguments.cpu else frozenset()
 
 
-def bindings(texts: Sequence[str]) -> dict[str, int]:
-    """The numbers of symbolic dims, from words DIM=VALUE."""
-    bound = {}
+def bindings(texts: Sequence[str]) -> dict[str, Bound]:
+    """The numbers of symbolic dims and the values of inputs, from words NAME=VALUE or NAME=VALUE,VALUE."""
+    bound: dict[str, Bound] = {}
     for text in texts:
-        dim, _, value = text.rpartition("=")
-        if not dim or not value.isdecimal() or int(value) < 1:
-            raise AidgeError(f"wants DIM=VALUE with a positive number, got {text!r}", where="--bind", code="USAGE")
-        bound[dim] = int(value)
+        name, _, value = text.rpartition("=")
+        items = [_bound_number(item) for item in value.split(",")]
+        numbers = tuple(item for item in items if item is not None)
+        if not name or len(numbers) < len(items):
+            raise AidgeError(f"wants NAME=NUMBER or NAME=NUMBER,NUMBER, got {text!r}", where="--bind", code="USAGE")
+        bound[name] = numbers if len(numbers) > 1 else numbers[0]
     return bound
 
 
@@ -248,6 +251,16 @@ def states(texts: Sequence[str]) -> dict[str, str]:
             raise AidgeError(f"wants OUTPUT=INPUT, each output once, got {text!r}", where="--state", code="USAGE")
         found[output] = source
     return found
+
+
+def _bound_number(text: str) -> int | float | bool | None:
+    """The number that a word writes; None where it writes none."""
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return int(text) if text.lstrip("-").isdecimal() else float(text)
+    except ValueError:
+        return None
 
 
 def find_libraries(folders: Iterable[Path]) -> dict[str, Path]:

@@ -18,7 +18,7 @@ import numpy
 
 from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor, constant
-from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.importers.onnx_importer import import_onnx, refuse_unknown_operators
 from aidge_build.importers.onnx_node import NotConstant, OnnxNode
 from aidge_build.onnx_format import OnnxModel, check_node, read_model, read_node, specialised
 from aidge_build.operators import builtin_operators
@@ -90,11 +90,7 @@ def prepare(model, device: str = "CPU", **_) -> BackendRep:
     _require(device)
     data = model.SerializeToString()
     read = read_model(data, "model", {})
-    unknown = sorted({node.full_type for node in read.nodes} - builtin_operators().keys())
-    if unknown:
-        raise AidgeError(
-            f"unsupported operator {', '.join(unknown)}", code="OPERATOR", hint="'aidge-build ops' lists the supported ones"
-        )
+    refuse_unknown_operators(read, "model", builtin_operators())
     return BackendRep(data, read)
 
 

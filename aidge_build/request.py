@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from aidge_build.adaptation.match import Target
 from aidge_build.boards import Board
 from aidge_build.contract.library import Library
+from aidge_build.importers.dims import Bound
 from aidge_build.operators.base import Operator
 from aidge_build.program import Options
 
@@ -31,7 +32,7 @@ class CompileRequest:
     board: Board | None = None
     cpu: str = ""  # gcc's -mcpu name, "host" for this machine, "" where code for any core was asked for
     external: Mapping[str, bytes] = field(default_factory=dict)
-    bind: Mapping[str, int] = field(default_factory=dict)
+    bind: Mapping[str, Bound] = field(default_factory=dict)
     signature: str = ""  # of a .tflite file: whose graph is compiled; "" for the first
     state: Mapping[str, str] = field(default_factory=dict)  # output -> the input whose next value it is
     options: Options = Options()

@@ -15,6 +15,7 @@ from aidge_build.compile import import_model
 from aidge_build.contract.library import Library
 from aidge_build.errors import printable
 from aidge_build.graph.view import GraphView
+from aidge_build.importers.dims import Bound
 from aidge_build.inputs import operators_of, read_model_file
 from aidge_build.request import CompileRequest
 
@@ -22,7 +23,7 @@ from aidge_build.request import CompileRequest
 def load_onnx(
     path: str | os.PathLike,
     *,
-    bind: Mapping[str, int] | None = None,
+    bind: Mapping[str, Bound] | None = None,
     libraries: type[ExportLib] | Library | str | Sequence = (),
     target: Target = Target(),
 ) -> GraphView:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView
+from aidge_build.importers.dims import Bound
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.importers.state import with_states
 from aidge_build.importers.tflite.importer import import_tflite
@@ -30,7 +31,7 @@ def import_file(
     data: bytes,
     name: str,
     operators: Mapping[str, type[Operator]],
-    bind: Mapping[str, int],
+    bind: Mapping[str, Bound],
     external: Mapping[str, bytes],
     signature: str = "",
     rounding: str = "onnx",

@@ -26,7 +26,7 @@ def left_out(data: bytes, name: str, external: Mapping[str, bytes], origins: Col
             yield f"left out: {node.where()}: no output needs it"
         elif (node.name or names[node.index]) not in origins:
             yield f"left out: {node.where()}: evaluated while generating, or only another name for its input"
-    read = {tensor for node in model.nodes if node.index in needed for tensor in node.inputs}
+    read = {tensor for node in model.nodes if node.index in needed for tensor in node.reads}
     read |= {value.name for value in model.outputs}
     for tensor in sorted(set(model.initializers) - read):
         yield f"left out: initialiser '{tensor}': nothing that is needed reads it"
@@ -48,5 +48,5 @@ def _needed(model: OnnxModel) -> set[int]:
         node = producers.get(waiting.pop())
         if node is not None and node.index not in found:
             found.add(node.index)
-            waiting += node.inputs
+            waiting += node.reads
     return found

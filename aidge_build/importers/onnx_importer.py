@@ -4,36 +4,43 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 
 from aidge_build.errors import AidgeError, located, plugged_in
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.graph.view import GraphView, Node, graph_view, topological
 from aidge_build.importers import old_opset
-from aidge_build.importers.dims import Binding, check_elements
+from aidge_build.importers.dims import Binding, Bound, check_elements
+from aidge_build.importers.expansion import Draft, Value, expansions
 from aidge_build.importers.folding import Folding, strange_numbers
-from aidge_build.importers.onnx_node import OnnxNode
+from aidge_build.importers.frame import Frame, Names
+from aidge_build.importers.onnx_node import NotConstant, OnnxNode
 from aidge_build.importers.state import with_states
-from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo, check_node, read_model
+from aidge_build.onnx_format import Function, ModelNode, OnnxModel, SubGraph, ValueInfo, body_of, check_node, has_body, read_model
 from aidge_build.operators.base import Operator, TensorType
 from aidge_build.operators.cast import Cast
+
+MOST_WRITTEN = 20_000  # nodes that loops, functions and expansions may become
+_LISTED = "'aidge-build ops' lists the supported ones"
+MOST_BOUND = 64  # elements of an input whose value may be bound
 
 
 def import_onnx(
     data: bytes,
     name: str,
     operators: Mapping[str, type[Operator]],
-    bind: Mapping[str, int],
+    bind: Mapping[str, Bound],
     external: Mapping[str, bytes],
     state: Mapping[str, str] | None = None,
 ) -> tuple[GraphView, tuple[str, ...]]:
     """The graph of a model file, and notices: decisions that the user should read, one line each.
 
-    `name` names the file in messages, and the graph; `operators` maps ONNX names to classes; `bind` gives numbers to
-    symbolic dims; `external` holds the external data (`onnx_format.read_external`); `state` names the outputs that are the next
-    inference's inputs: an input that has an initialiser, too, begins with its value.
+    `name` names the file in messages, and the graph; `operators` maps ONNX names to classes; `bind` gives numbers to symbolic
+    dims, and inputs that never change their values; `external` holds the external data (`onnx_format.read_external`); `state`
+    names the outputs that are the next inference's inputs: an input that has an initialiser, too, begins with its value.
     """
     model = read_model(data, name, external)
     try:
@@ -62,7 +69,7 @@ class Imported:
 
 
 def import_with_sources(
-    data: bytes, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, int], external: Mapping[str, bytes]
+    data: bytes, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, Bound], external: Mapping[str, bytes]
 ) -> Imported:
     """As `import_onnx`, with the nodes of the file."""
     model = read_model(data, name, external)
@@ -72,42 +79,77 @@ def import_with_sources(
         raise error.within(name)
 
 
-class _Import:
-    """One import in progress: the tensors that are known so far, and the nodes that stay."""
+def refuse_unknown_operators(model: OnnxModel, name: str, operators: Mapping[str, type[Operator]]) -> None:
+    """Refuse a model that holds an operator which nothing reads."""
+    _Import(model, name, operators, {}).refuse_unknown_operators()
 
-    def __init__(self, model: OnnxModel, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, int]):
+
+class _Import:
+    """One import in progress: the tensors that are known so far, and the nodes that stay.
+
+    Nodes of sub-graphs and functions, and those that expansions write, are imported like those of the file, each when what it
+    reads is known.
+    """
+
+    def __init__(self, model: OnnxModel, name: str, operators: Mapping[str, type[Operator]], bind: Mapping[str, Bound]):
         self._model = model
         self._name = name
         self._operators = operators
-        self._binding = Binding(bind)
-        self._tensors: dict[str, Tensor] = {}
+        self._binding = Binding(bind, [value for value in model.inputs if value.name not in model.initializers])
+        self.tensors: dict[str, Tensor] = {}
+        self.values: dict[str, Value] = {}
         self._nodes: list[Node] = []
+        self._sources: dict[str, ModelNode] = {}
         self._folding = Folding()
         self._declared = {value.name: value.dims for value in model.outputs}
-        self._read = {value.name for value in model.outputs}.union(*(node.inputs for node in model.nodes))
+        self._read = {value.name for value in model.outputs}.union(*(node.reads for node in model.nodes))
+        self._whole = Frame(model.opsets)
+        self._names = Names(name for node in model.nodes for name in (*node.inputs, *node.outputs))
+        self._node_names = Names(node.name for node in model.nodes)
+        self._written = len(model.nodes)  # nodes so far
+
+    def refuse_unknown_operators(self) -> None:
+        self._refuse_unknown_operators(self._model.nodes, self._whole)
 
     def imported(self) -> Imported:
-        self._refuse_unknown_operators()
+        self.refuse_unknown_operators()
         self._refuse_two_producers()
         inputs = self._add_inputs()
         for name, values in self._model.initializers.items():
-            self._tensors[name] = constant(name, values)
+            self.tensors[name] = constant(name, values)
         names = unique_names(self._model.nodes)
+        for name in names:
+            self._node_names.take(name)
         for node in _sorted(self._model.nodes, names):
-            with located(node.where()), self._around(node):
-                self._add_node(node, names[node.index])
+            with located(node.where()), self._around(node), self._telling_what_to_bind():
+                self._import(node, self._whole, names[node.index], node.name or names[node.index])
         self._check_outputs()
-        view = graph_view(self._name, self._nodes, self._tensors, inputs, [value.name for value in self._model.outputs])
+        view = graph_view(self._name, self._nodes, self.tensors, inputs, [value.name for value in self._model.outputs])
         notices = (*self._binding.notices(), *strange_numbers(view))
-        return Imported(view, notices, self._model, {names[node.index]: node for node in self._model.nodes}, self._tensors)
+        return Imported(view, notices, self._model, self._sources, self.tensors)
+
+    @contextmanager
+    def _telling_what_to_bind(self) -> Iterator[None]:
+        """Where a small input stands behind what must be constant, its value helps."""
+        try:
+            yield
+        except NotConstant as error:
+            small = [one.name for one in self.inputs_behind(error.tensor) if one.elements <= MOST_BOUND]
+            if small:
+                values = " ".join(f"--bind {name}=VALUE" for name in small)
+                error.hint = f"if the input never changes, give it its value: {values}"
+            raise
 
     def _around(self, node: ModelNode) -> AbstractContextManager[None]:
         """What an operator of a library raises is its author's fault; what one of ours raises is ours."""
-        own = self._operators[node.full_type].__module__.startswith(f"{Operator.__module__.partition('.')[0]}.")
-        return nullcontext() if own else plugged_in(f"the operator {node.full_type}", code="OPERATOR")
+        return plugged_in(f"the operator {node.full_type}", code="OPERATOR") if self._is_plugged_in(node) else nullcontext()
 
-    def _refuse_unknown_operators(self) -> None:
-        unknown = [node for node in self._model.nodes if node.full_type not in self._operators]
+    def _is_plugged_in(self, node: ModelNode) -> bool:
+        found = self._operators.get(node.full_type)
+        return found is not None and not found.__module__.startswith(f"{Operator.__module__.partition('.')[0]}.")
+
+    def _refuse_unknown_operators(self, nodes: Iterable[ModelNode], frame: Frame) -> None:
+        unknown = [node for node in nodes if not self._is_known(node, frame)]
         if not unknown:
             return
         where: dict[str, list[ModelNode]] = {}
@@ -117,13 +159,22 @@ class _Import:
             f"{kind} at {nodes[0].where()}" + (f" and {len(nodes) - 1} more" if len(nodes) > 1 else "")
             for kind, nodes in sorted(where.items())
         )
-        near = sorted({match for kind in where for match in difflib.get_close_matches(kind, self._operators, n=2, cutoff=0.6)})
-        hint = f"nearest supported: {', '.join(near)}" if near else "'aidge-build ops' lists the supported ones"
+        known = [*self._operators, *expansions()]
+        near = sorted({match for kind in where for match in difflib.get_close_matches(kind, known, n=2, cutoff=0.6)})
+        hint = f"nearest supported: {', '.join(near)}" if near else _LISTED
         kinds = f"unsupported operator{'s' if len(where) > 1 else ''} {', '.join(sorted(where))}"
         raise AidgeError(
             f"{kinds}: {found}",
             code="OPERATOR",
             hint=f"{hint}; a new operator is one file in a library of your own (--kernel-path DIR --lib NAME,...)",
+        )
+
+    def _is_known(self, node: ModelNode, frame: Frame) -> bool:
+        return (
+            (node.full_type, node.overload) in self._model.functions
+            or node.full_type in self._operators
+            or node.full_type in expansions()
+            or has_body(node.full_type, node.opset if node.opset is not None else frame.opsets.get(node.domain, 0))
         )
 
     def _refuse_two_producers(self) -> None:
@@ -138,57 +189,178 @@ class _Import:
                 producer[name] = node.where()
 
     def _add_inputs(self) -> list[str]:
-        """The inputs of the signature: those that no initialiser replaces (IR version 3 lists both)."""
+        """The inputs of the signature: those that no initialiser replaces (IR version 3 lists both), and no bound value."""
         values = [value for value in self._model.inputs if value.name not in self._model.initializers]
+        self._binding.refuse_open(values)
         for value in values:
-            self._tensors[value.name] = Tensor(value.name, self._binding.dims(value), value.dtype, names=value.names)
-        return [value.name for value in values]
+            self.tensors[value.name] = self._binding.tensor(value).with_(names=value.names)
+        return [value.name for value in values if not self.tensors[value.name].is_constant]
 
-    def _add_node(self, node: ModelNode, name: str) -> None:
+    def add(self, node: ModelNode, origin: str) -> None:
+        """Import a node that an expansion writes, whose names are those of the whole."""
+        self._read.update(filter(None, node.outputs))
+        self._refuse_unknown_operators([node], self._whole)
+        with located(node.where()), self._around(node):
+            self._import(node, self._whole, self._node_names.free(node.name), origin)
+
+    def name(self, wanted: str) -> str:
+        """A name that no tensor has."""
+        return self._names.free(wanted)
+
+    def number(self) -> int:
+        """The number of the next node that the file does not hold."""
+        self._written += 1
+        if self._written - len(self._model.nodes) > MOST_WRITTEN:
+            raise AidgeError(
+                f"more than {MOST_WRITTEN:,} nodes come from loops and functions",
+                code="MODEL",
+                hint="export it with shorter inputs",
+            )
+        return self._written - 1
+
+    def run(
+        self, frame: Frame, graph: SubGraph, arguments: Sequence[str], prefix: str, shared: dict[str, str], origin: str
+    ) -> tuple[str, ...]:
+        """Import a sub-graph with these tensors as its inputs; the names of its outputs. `shared` are its constants."""
+        if len(arguments) != len(graph.inputs):
+            raise AidgeError(f"a sub-graph has {len(graph.inputs)} inputs, wants {len(arguments)}", code="GRAPH")
+        inner = frame.within(frame.opsets, frame, attributes=frame.attributes, prefix=f"{prefix}/")
+        assert inner.names is not None
+        for name, values in graph.initializers.items():
+            if name not in shared:
+                shared[name] = self.name(f"{prefix}/{name}")
+                self.tensors[shared[name]] = constant(shared[name], values)
+        inner.names |= {**shared, **dict(zip(graph.inputs, arguments))}
+        self._import_all(graph.nodes, graph.outputs, inner, shared, origin)
+        return tuple(map(inner.outside, graph.outputs))
+
+    def _call(self, function: Function, node: ModelNode, frame: Frame, origin: str) -> tuple[str, ...]:
+        """Import the nodes of a function in the place of the node that calls it; the names of its outputs."""
+        if len(node.inputs) > len(function.inputs) or len(node.outputs) > len(function.outputs):
+            raise AidgeError(
+                f"the function {function.full_type} has {len(function.inputs)} inputs and {len(function.outputs)} outputs"
+            )
+        prefix = node.name or f"{node.op_type}_{node.index}"
+        attributes = {**function.defaults, **node.attributes}
+        inner = frame.within({**frame.opsets, **function.opsets}, None, attributes=attributes, prefix=f"{prefix}/")
+        assert inner.names is not None
+        inner.names |= dict(zip(function.inputs, (*node.inputs, *("",) * (len(function.inputs) - len(node.inputs)))))
+        self._import_all(function.nodes, function.outputs, inner, {}, origin)
+        return tuple(inner.outside(output) if wanted else "" for output, wanted in zip(function.outputs, node.outputs))
+
+    def _import_all(
+        self, nodes: tuple[ModelNode, ...], outputs: Iterable[str], frame: Frame, shared: dict[str, str], origin: str
+    ) -> None:
+        self._refuse_unknown_operators(nodes, frame)
+        wanted = {name for node in nodes for name in node.reads}.union(outputs)
+
+        def name_of(name: str) -> str:
+            made = self.name(f"{frame.prefix}{name}")
+            self._read |= {made} if name in wanted else set()
+            return made
+
+        for node in _sorted(tuple(replace(node, index=index) for index, node in enumerate(nodes)), unique_names(nodes)):
+            if node.op_type == "Constant" and node.outputs and node.outputs[0] in shared:
+                continue
+            with located(node.where()), self._around(node):
+                resolved = replace(frame.resolved(node, name_of), index=self.number())
+                self._import(resolved, frame, self._node_names.free(resolved.name), origin)
+            if node.op_type == "Constant" and not node.domain:
+                shared.update(zip(node.outputs, resolved.outputs))
+
+    def _import(self, node: ModelNode, frame: Frame, name: str, origin: str) -> None:
         for read in filter(None, node.inputs):
-            if read not in self._tensors:
+            if read not in self.tensors and read not in self.values:
                 raise AidgeError(f"nothing produces its input '{read}'", code="GRAPH")
-        types = [self._tensors[read].dtype if read else None for read in node.inputs]
-        opset = self._opset(node)
-        check_node(node, opset, types)
+        found = self._expanded(frame.resolved(node, str) if frame.is_whole else node, frame, origin)
+        if found is None:
+            self._add_node(node, frame, name, origin)
+            return
+        for output, result in zip(node.outputs, found):
+            if output and result in self.values:
+                self.values[output] = self.values[result]
+            elif output:
+                number = self.number()
+                self.add(ModelNode(number, "Identity", "", f"{name}_{number}", (result,), (output,), {}, 13), origin)
+
+    def _expanded(self, node: ModelNode, frame: Frame, origin: str) -> Sequence[str] | None:
+        """The names of what the node's outputs are, where other nodes take its place; None where it is an operator."""
+        function = self._model.functions.get((node.full_type, node.overload))
+        if self._is_plugged_in(node) or (function is None and node.full_type in self._operators):
+            return None
+        if function is not None:
+            return self._call(function, node, frame, origin)
+        opset = self._opset(node, frame)
+        check_node(node, opset, self._types(node))
+        if node.full_type in expansions():
+            source = OnnxNode(node, opset, self.tensors, self._read, self._declared)
+            return expansions()[node.full_type](Draft(self, frame, source, origin))
+        body = body_of(node, opset, [self.tensors[read] if read else None for read in node.inputs])
+        if body is None:
+            raise AidgeError(f"unsupported form of the operator {node.full_type}", code="OPERATOR", hint=_LISTED)
+        return self._call(body, node, frame, origin)
+
+    def inputs_behind(self, name: str) -> tuple[Tensor, ...]:
+        """The graph inputs from which a tensor is computed, in order."""
+        producer = {output: node for node in self._nodes for output in node.outputs}
+        waiting, seen = [name], {name}
+        while waiting:
+            node = producer.get(waiting.pop())
+            more = {read for read in node.inputs if read} - seen if node is not None else set()
+            seen |= more
+            waiting += sorted(more)
+        given = (value.name for value in self._model.inputs if value.name in seen)
+        return tuple(self.tensors[one] for one in given if not self.tensors[one].is_constant)
+
+    def _types(self, node: ModelNode) -> list[DType | None]:
+        return [self.tensors[read].dtype if read in self.tensors else None for read in node.inputs]
+
+    def _add_node(self, node: ModelNode, frame: Frame, name: str, origin: str) -> None:
+        for read in filter(None, node.inputs):
+            if read in self.values:
+                raise AidgeError(f"its input '{read}' is a sequence or an optional value, wants a tensor", code="OPERATOR")
+        node = frame.resolved(node, str) if frame.is_whole else node
+        opset = self._opset(node, frame)
+        check_node(node, opset, self._types(node))
         if opset <= old_opset.OLD and not node.domain:
-            node, made = old_opset.modern(node, self._tensors)
+            node, made = old_opset.modern(node, self.tensors)
             opset = old_opset.NEW
-            self._tensors |= {} if made is None else {made.name: made}
-        node = self._with_features(node, name)
-        found = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self._tensors, self._read, self._declared))
+            self.tensors |= {} if made is None else {made.name: made}
+        node = self._with_features(node, name, origin)
+        found = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self.tensors, self._read, self._declared))
         operator, reads = found if isinstance(found, tuple) else (found, _trimmed(node.inputs))
-        inputs = [self._tensors[read] if read else None for read in reads]
+        inputs = [self.tensors[read] if read else None for read in reads]
         results = operator.infer(inputs)
         outputs = self._outputs(node, len(results))
         if operator.folds and all(tensor is None or tensor.is_constant for tensor in inputs):
             self._fold(operator, inputs, outputs, results)
         else:
-            self._keep(Node(name, operator, tuple(reads), outputs, (node.name or name,)), results)
+            self._keep(Node(name, operator, tuple(reads), outputs, (origin,)), results)
+            self._sources[name] = replace(node, opset=opset if frame.opsets is not self._model.opsets else node.opset)
 
-    def _with_features(self, node: ModelNode, name: str) -> ModelNode:
+    def _with_features(self, node: ModelNode, name: str, origin: str) -> ModelNode:
         """The node behind casts of what it reads to the type in which it computes."""
         wanted = self._operators[node.full_type].features
         if wanted is None:
             return node
         names = dict[str, str]()
         for read in dict.fromkeys(filter(None, node.inputs)):
-            tensor, operator = self._tensors[read], Cast(wanted)
+            tensor, operator = self.tensors[read], Cast(wanted)
             if tensor.dtype is not wanted:
-                names[read] = self._free_name(f"{read}_{wanted.name}")
+                names[read] = self.name(f"{read}_{wanted.name}")
                 results = operator.infer([tensor])
                 if tensor.is_constant:
                     self._fold(operator, [tensor], (names[read],), results)
                 else:
-                    self._keep(Node(f"{name}_{names[read]}", operator, (read,), (names[read],), (node.name or name,)), results)
+                    self._keep(Node(f"{name}_{names[read]}", operator, (read,), (names[read],), (origin,)), results)
         return replace(node, inputs=tuple(names.get(read, read) for read in node.inputs))
 
-    def _opset(self, node: ModelNode) -> int:
+    def _opset(self, node: ModelNode, frame: Frame) -> int:
         if node.opset is not None:
             return node.opset
-        if node.domain not in self._model.opsets:
+        if node.domain not in frame.opsets:
             raise AidgeError(f"the model imports no opset of the domain '{node.domain or 'ai.onnx'}'", code="VERSION")
-        return self._model.opsets[node.domain]
+        return frame.opsets[node.domain]
 
     def _outputs(self, node: ModelNode, count: int) -> tuple[str, ...]:
         """The names of the outputs that the operator computes; an output that is not given gets a name of its own."""
@@ -196,40 +368,35 @@ class _Import:
             if output and output in self._read:
                 raise AidgeError(f"its output {index} ('{output}') is not supported", code="OPERATOR")
         given = (*node.outputs[:count], *("",) * (count - len(node.outputs)))
-        return tuple(
-            output or self._free_name(f"{node.op_type}_{node.index}_unused_{index}") for index, output in enumerate(given)
-        )
-
-    def _free_name(self, name: str) -> str:
-        while name in self._tensors:
-            name += "_"
-        return name
+        return tuple(output or self.name(f"{node.op_type}_{node.index}_unused_{index}") for index, output in enumerate(given))
 
     def _fold(
         self, operator: Operator, inputs: list[Tensor | None], outputs: tuple[str, ...], results: Iterable[TensorType]
     ) -> None:
         types = [Tensor(output, result.dims, result.dtype) for output, result in zip(outputs, results)]
         for tensor in self._folding.values(operator, inputs, types):
-            self._tensors[tensor.name] = tensor
+            self.tensors[tensor.name] = tensor
 
     def _keep(self, node: Node, results: Iterable[TensorType]) -> None:
         for name in filter(None, node.inputs):
-            if not self._tensors[name].is_constant:
-                check_elements(f"its input '{name}'", self._tensors[name].dims, node.operator.empties)
+            if not self.tensors[name].is_constant:
+                check_elements(f"its input '{name}'", self.tensors[name].dims, node.operator.empties)
         for output, result in zip(node.outputs, results):
             check_elements(f"its output '{output}'", result.dims, node.operator.empties)
-            self._tensors[output] = Tensor(output, result.dims, result.dtype)
+            self.tensors[output] = Tensor(output, result.dims, result.dtype)
         self._nodes.append(node)
 
     def _check_outputs(self) -> None:
         if not self._model.outputs:
             raise AidgeError("the graph has no output", code="GRAPH")
         for value in self._model.outputs:
-            if value.name not in self._tensors:
+            if value.name in self.values:
+                raise AidgeError(f"graph output '{value.name}' is a sequence or an optional value, only tensors are supported")
+            if value.name not in self.tensors:
                 raise AidgeError(f"nothing produces the graph output '{value.name}'", code="GRAPH")
-            _check_output(value, self._tensors[value.name])
+            _check_output(value, self.tensors[value.name])
             if value.names:
-                self._tensors[value.name] = self._tensors[value.name].with_(names=value.names)
+                self.tensors[value.name] = self.tensors[value.name].with_(names=value.names)
 
 
 def _check_output(value: ValueInfo, tensor: Tensor) -> None:
@@ -268,9 +435,7 @@ def unique_names(nodes: Iterable[ModelNode]) -> list[str]:
 
 
 def _sorted(nodes: tuple[ModelNode, ...], names: list[str]) -> list[ModelNode]:
-    light = tuple(
-        Node(names[node.index], node, tuple(filter(None, node.inputs)), tuple(filter(None, node.outputs))) for node in nodes
-    )
+    light = tuple(Node(names[node.index], node, node.reads, tuple(filter(None, node.outputs))) for node in nodes)
     return [node.operator for node in topological(light)]
 
 

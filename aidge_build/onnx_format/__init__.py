@@ -3,25 +3,32 @@
 
 from aidge_build.onnx_format.converter import in_opset
 from aidge_build.onnx_format.external import read_external
+from aidge_build.onnx_format.functions import body_of, has_body
 from aidge_build.onnx_format.kinds import refuse_other_files
 from aidge_build.onnx_format.mapping import mapping_of
-from aidge_build.onnx_format.model import ModelNode, OnnxModel, ValueInfo
-from aidge_build.onnx_format.reader import external_locations, read_model, read_node
+from aidge_build.onnx_format.model import AttributeReference, Function, ModelNode, OnnxModel, SubGraph, ValueInfo
+from aidge_build.onnx_format.nodes import read_node
+from aidge_build.onnx_format.reader import external_locations, read_model
 from aidge_build.onnx_format.schema import check_node, means_the_same
 from aidge_build.onnx_format.signature import AttributeRule, NodeSignature, Parameter, signature_of
 from aidge_build.onnx_format.types import dtype_of, number_of
 from aidge_build.onnx_format.writer import ir_version_of, specialised, write_model
 
 __all__ = [
+    "AttributeReference",
     "AttributeRule",
+    "Function",
     "ModelNode",
     "NodeSignature",
     "OnnxModel",
     "Parameter",
+    "SubGraph",
     "ValueInfo",
+    "body_of",
     "check_node",
     "dtype_of",
     "external_locations",
+    "has_body",
     "in_opset",
     "ir_version_of",
     "mapping_of",

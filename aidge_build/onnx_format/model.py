@@ -3,20 +3,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Union
 
 import numpy
 
 from aidge_build.graph.dtype import DType
 
 ML = "ai.onnx.ml"  # the domain of classic machine learning
-AttributeValue = int | float | str | numpy.ndarray | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]
+AttributeValue = Union[
+    int, float, str, numpy.ndarray, tuple[int, ...], tuple[float, ...], tuple[str, ...], "SubGraph", "AttributeReference"
+]
+
+
+@dataclass(frozen=True)
+class AttributeReference:
+    """In a function's body: the attribute of this name of the node that calls the function."""
+
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
 class ModelNode:
-    """One node of the file; `index` is its place there, names are as written ("" where there is none)."""
+    """One node of the file; `index` is its place there, names are as written ("" where there is none).
+
+    `opset` is the version of its domain in which it is written; None: that which the graph around it states. `overload` tells
+    functions of one name apart.
+    """
 
     index: int
     op_type: str
@@ -25,7 +40,14 @@ class ModelNode:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     attributes: Mapping[str, AttributeValue]
-    opset: int | None = None  # the version of its domain that it is written in; None: the one that the model imports
+    opset: int | None = None
+    overload: str = ""
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """The tensors that it needs: its inputs, and what its sub-graphs read of the graphs around them."""
+        captured = (name for graph in graphs_of(self) for name in graph.captured)
+        return tuple(dict.fromkeys((*filter(None, self.inputs), *captured)))
 
     @property
     def full_type(self) -> str:
@@ -37,6 +59,47 @@ class ModelNode:
         first_output = next((name for name in self.outputs if name), "")
         name = f"'{self.name}'" if self.name else f"{self.index} with output '{first_output}'"
         return f"node {name} ({self.full_type})" if not self.name else f"node {name} ({self.full_type}, number {self.index})"
+
+
+@dataclass(frozen=True, eq=False)
+class SubGraph:
+    """A graph that is an attribute of a node: a branch of If, the body of Loop or Scan."""
+
+    nodes: tuple[ModelNode, ...]
+    initializers: Mapping[str, numpy.ndarray]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @cached_property
+    def captured(self) -> tuple[str, ...]:
+        """The names that it reads of the graphs around it."""
+        own = {*self.inputs, *self.initializers, *(name for node in self.nodes for name in node.outputs)}
+        wanted = (*(name for node in self.nodes for name in node.reads), *self.outputs)
+        return tuple(dict.fromkeys(name for name in wanted if name and name not in own))
+
+    @cached_property
+    def node_count(self) -> int:
+        """Its nodes and those of the graphs in them."""
+        return sum(1 + sum(graph.node_count for graph in graphs_of(node)) for node in self.nodes)
+
+
+def graphs_of(node: ModelNode) -> Iterator[SubGraph]:
+    """The sub-graphs of a node, by the name of their attribute."""
+    return (value for _, value in sorted(node.attributes.items()) if isinstance(value, SubGraph))
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """An operator that is defined by nodes; `defaults` are values of attributes that a call need not give."""
+
+    full_type: str
+    overload: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    attributes: tuple[str, ...]
+    defaults: Mapping[str, AttributeValue]
+    nodes: tuple[ModelNode, ...]
+    opsets: Mapping[str, int]
 
 
 @dataclass(frozen=True)
@@ -56,7 +119,7 @@ class ValueInfo:
 
 @dataclass(frozen=True, eq=False)
 class OnnxModel:
-    """A model file: `opsets` by domain ("" is the default domain)."""
+    """A model file: `opsets` by domain ("" is the default domain), `functions` by type and overload."""
 
     ir_version: int
     opsets: Mapping[str, int]
@@ -65,3 +128,4 @@ class OnnxModel:
     initializers: Mapping[str, numpy.ndarray]
     inputs: tuple[ValueInfo, ...]
     outputs: tuple[ValueInfo, ...]
+    functions: Mapping[tuple[str, str], Function] = field(default_factory=dict)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-import numpy
 import onnx
 from google.protobuf.message import DecodeError
 
@@ -13,9 +12,10 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.onnx_format.kinds import TAIL_BYTES, refuse_other_files
 from aidge_build.onnx_format.maps import without_maps
-from aidge_build.onnx_format.model import AttributeValue, ModelNode, OnnxModel, ValueInfo
+from aidge_build.onnx_format.model import Function, OnnxModel, ValueInfo
+from aidge_build.onnx_format.nodes import function_of, initializers_of, nested_graphs, node_of, plain_domain
 from aidge_build.onnx_format.schema import means_the_same
-from aidge_build.onnx_format.tensors import external_location, read_tensor
+from aidge_build.onnx_format.tensors import external_location
 from aidge_build.onnx_format.text import text_of
 from aidge_build.onnx_format.types import dtype_of
 from aidge_build.onnx_format.wire import check_wire
@@ -26,8 +26,6 @@ MOST_WIRES = 500_000
 OLDEST_IR = 3
 OLDEST_OPSET = 6
 NEWEST_OPSET = onnx.defs.onnx_opset_version()
-_CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
-_Kind = onnx.AttributeProto.AttributeType
 
 
 def read_model(data: bytes, where: str, external: Mapping[str, bytes]) -> OnnxModel:
@@ -41,8 +39,13 @@ def read_model(data: bytes, where: str, external: Mapping[str, bytes]) -> OnnxMo
 def external_locations(data: bytes, where: str = "") -> tuple[str, ...]:
     """The relative paths of the files that hold weights of this model, sorted, each once."""
     try:
-        graph = _parse(data).graph
-        tensors = [*graph.initializer, *(attribute.t for node in graph.node for attribute in node.attribute)]
+        model = _parse(data)
+        graph = model.graph
+        functions = [node for function in model.functions for node in function.node]
+        graphs = [graph, *nested_graphs([*graph.node, *functions])]
+        nodes = [*functions, *(node for one in graphs for node in one.node)]
+        tensors = [tensor for one in graphs for tensor in one.initializer]
+        tensors += [attribute.t for node in nodes for attribute in node.attribute]
         found = {external_location(tensor) for tensor in tensors}
         return tuple(sorted(location for location in found if location is not None))
     except AidgeError as error:
@@ -64,28 +67,32 @@ def _model(model: onnx.ModelProto, external: Mapping[str, bytes]) -> OnnxModel:
     if not model.HasField("graph"):
         raise AidgeError("not an ONNX model (it has no graph)", code="MODEL_FILE")
     opsets = _versions(model)
-    if len(model.functions):
-        names = ", ".join(sorted(text_of(function.name) for function in model.functions)[:5])
-        raise AidgeError(
-            f"the model defines functions of its own ({names})",
-            code="MODEL",
-            hint="inline them first: onnx.inliner.inline_local_functions",
-        )
     graph = model.graph
-    _refuse_too_many(len(graph.node), "nodes", MOST_NODES)
-    _refuse_too_many(sum(len(node.input) + len(node.output) for node in graph.node), "inputs and outputs of nodes", MOST_WIRES)
-    if len(graph.sparse_initializer):
-        name = text_of(graph.sparse_initializer[0].values.name)
-        raise AidgeError(f"sparse initialiser '{name}': sparse tensors are not supported", code="MODEL", hint="store it dense")
+    nodes = [*graph.node, *(node for function in model.functions for node in function.node)]
+    nodes += [node for nested in nested_graphs(nodes) for node in nested.node]
+    _refuse_too_many(len(nodes), "nodes", MOST_NODES)
+    _refuse_too_many(sum(len(node.input) + len(node.output) for node in nodes), "inputs and outputs of nodes", MOST_WIRES)
     return OnnxModel(
         model.ir_version,
         opsets,
         text_of(graph.name),
-        tuple(_node(index, node, external) for index, node in enumerate(graph.node)),
-        _initializers(graph, external),
+        tuple(node_of(index, node, external) for index, node in enumerate(graph.node)),
+        initializers_of(graph, external),
         tuple(_values("input", graph.input)),
         tuple(_values("output", graph.output)),
+        _functions(model, external),
     )
+
+
+def _functions(model: onnx.ModelProto, external: Mapping[str, bytes]) -> dict[tuple[str, str], Function]:
+    found: dict[tuple[str, str], Function] = {}
+    for proto in model.functions:
+        function = function_of(proto, external)
+        key = (function.full_type, function.overload)
+        if key in found:
+            raise AidgeError(f"two functions are named '{function.full_type}'", code="MODEL")
+        found[key] = function
+    return found
 
 
 def _refuse_too_many(count: int, what: str, limit: int) -> None:
@@ -126,97 +133,11 @@ def _versions(model: onnx.ModelProto) -> dict[str, int]:
 def _unchanged(model: onnx.ModelProto, version: int) -> bool:
     """Whether every operator of the model means the same in this old opset and in the oldest one that is supported."""
     return all(
-        means_the_same(node.op_type, version, OLDEST_OPSET) for node in model.graph.node if not plain_domain(text_of(node.domain))
+        means_the_same(node.op_type, version, OLDEST_OPSET)
+        for graph in (model.graph, *nested_graphs(model.graph.node))
+        for node in graph.node
+        if not plain_domain(text_of(node.domain))
     )
-
-
-def plain_domain(domain: str) -> str:
-    """Both spellings of the default domain as ""."""
-    return "" if domain == "ai.onnx" else domain
-
-
-def _node(index: int, node: onnx.NodeProto, external: Mapping[str, bytes]) -> ModelNode:
-    read = ModelNode(
-        index,
-        text_of(node.op_type),
-        plain_domain(text_of(node.domain)),
-        text_of(node.name),
-        tuple(map(text_of, node.input)),
-        tuple(map(text_of, node.output)),
-        attributes := {},
-    )
-    try:
-        if not read.op_type:
-            raise AidgeError("the node has no operator type", code="MODEL")
-        if read.op_type in _CONTROL_FLOW and not read.domain:
-            raise _no_subgraphs(read.op_type)
-        for attribute in node.attribute:
-            name = text_of(attribute.name)
-            if name in attributes:
-                raise AidgeError(f"the attribute '{name}' is given twice", code="MODEL")
-            attributes[name] = _attribute(name, attribute, external)
-    except AidgeError as error:
-        raise error.within(read.where())
-    return read
-
-
-def read_node(data: bytes) -> ModelNode:
-    """A node by itself, from the bytes of a NodeProto."""
-    try:
-        return _node(0, onnx.NodeProto.FromString(data), {})
-    except DecodeError:
-        raise AidgeError("not an ONNX node (the protobuf message is damaged)", code="MODEL") from None
-
-
-def _no_subgraphs(what: str) -> AidgeError:
-    return AidgeError(
-        f"{what}: nodes with sub-graphs (If, Loop, Scan) are not supported",
-        code="MODEL",
-        hint="export the model without control flow that depends on data",
-    )
-
-
-def _attribute(name: str, attribute: onnx.AttributeProto, external: Mapping[str, bytes]) -> AttributeValue:
-    if attribute.ref_attr_name:
-        raise AidgeError(f"attribute '{name}' refers to an attribute of a function", code="MODEL")
-    kind = attribute.type
-    if kind == _Kind.INT:
-        return attribute.i
-    if kind == _Kind.FLOAT:
-        return attribute.f
-    if kind == _Kind.STRING:
-        return text_of(attribute.s)
-    if kind == _Kind.INTS:
-        return tuple(attribute.ints)
-    if kind == _Kind.FLOATS:
-        return tuple(attribute.floats)
-    if kind == _Kind.STRINGS:
-        return tuple(map(text_of, attribute.strings))
-    if kind == _Kind.TENSOR:
-        return _within(f"attribute '{name}'", attribute.t, external)
-    if kind in (_Kind.GRAPH, _Kind.GRAPHS):
-        raise _no_subgraphs(f"attribute '{name}'")
-    known = {value: key for key, value in _Kind.items()}
-    raise AidgeError(f"attribute '{name}' has the type {known.get(kind, kind)}, which is not supported", code="MODEL")
-
-
-def _within(where: str, tensor: onnx.TensorProto, external: Mapping[str, bytes]) -> numpy.ndarray:
-    try:
-        return read_tensor(tensor, external)
-    except AidgeError as error:
-        raise error.within(where)
-
-
-def _initializers(graph: onnx.GraphProto, external: Mapping[str, bytes]) -> dict[str, numpy.ndarray]:
-    read: dict[str, numpy.ndarray] = {}
-    for index, tensor in enumerate(graph.initializer):
-        name = text_of(tensor.name)
-        if not name:
-            raise AidgeError(f"initialiser {index} has no name", code="MODEL")
-        if name in read:
-            raise AidgeError(f"two initialisers are named '{name}'", code="MODEL")
-        read[name] = _within(f"initialiser '{name}'", tensor, external)
-    return read
 
 
 def _values(role: str, infos: Iterable[onnx.ValueInfoProto]) -> Iterator[ValueInfo]:
@@ -264,5 +185,5 @@ def _map(described: onnx.TypeProto) -> tuple[DType, None]:
 def _dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
     kind = dim.WhichOneof("value")
     if kind == "dim_value":
-        return dim.dim_value
+        return dim.dim_value if dim.dim_value != -1 else None  # what older exporters write where it is not known
     return (text_of(dim.dim_param) or None) if kind == "dim_param" else None

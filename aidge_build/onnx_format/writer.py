@@ -47,6 +47,11 @@ def ir_version_of(opset: int) -> int:
     return onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", opset)])
 
 
+def node_bytes(node: ModelNode) -> bytes:
+    """A node without sub-graphs by itself, as the bytes of a NodeProto."""
+    return _node(node).SerializeToString(deterministic=True)
+
+
 def _node(node: ModelNode) -> onnx.NodeProto:
     made = onnx.helper.make_node(
         node.op_type, list(node.inputs), list(node.outputs), node.name or None, domain=node.domain or None

@@ -29,7 +29,10 @@ class Concat(Moved):
     def from_onnx(cls, source):
         source.expect_attributes("axis")
         require(all(source.input_names), "an input is not given")
-        return cls(source.axis("axis", 1, source.input(0).rank))
+        axis = source.axis("axis", 1, source.input(0).rank)
+        names = source.input_names
+        given = tuple(name for name in names if not _is_nothing(source.tensors[name], axis))
+        return cls(axis), given or names
 
     def infer(self, inputs):
         first = inputs[0]
@@ -51,6 +54,11 @@ class Concat(Moved):
             Sample(cls(1), (numbers(2, 3), numbers(2, 1, seed=1), numbers(2, 2, seed=2))),
             Sample(cls(0), (numbers(3), numbers(4, seed=1))),
         )
+
+
+def _is_nothing(tensor, axis: int) -> bool:
+    """Whether a tensor adds nothing along the axis."""
+    return tensor.rank > axis and tensor.dims[axis] == 0
 
 
 @operator("Split")

@@ -163,7 +163,12 @@ MODEL = Group(
         Option("io", "where graph inputs and outputs live", values=("caller", "arena"), default="caller"),
         Option("arena", "who owns the arena", values=("static", "caller"), default="static"),
         Option("weights", "weights as C arrays or as an included binary", values=("c", "incbin"), default="c"),
-        Option("bind", "a number for a symbolic dimension", "pairs", metavar="DIM=VALUE"),
+        Option(
+            "bind",
+            "a number for a symbolic dimension, or the value of an input that never changes",
+            "pairs",
+            metavar="NAME=VALUE",
+        ),
         Option(
             "state",
             "an output that is an input of the next inference: the model remembers it (docs/c-api.md)",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.errors import AidgeError
+from aidge_build.importers.dims import Bound
 from aidge_build.importers.onnx_importer import import_with_sources
 from aidge_build.onnx_format import in_opset, write_model
 from aidge_build.operators import builtin_operators
@@ -37,7 +38,7 @@ def quantize(
     *,
     name: str = "model.onnx",
     operators: Mapping[str, type[Operator]] | None = None,
-    bind: Mapping[str, int] | None = None,
+    bind: Mapping[str, Bound] | None = None,
     external: Mapping[str, bytes] | None = None,
 ) -> bytes:
     """The file of `quantized`, which says what the arguments mean."""
@@ -60,7 +61,7 @@ def quantized(
     *,
     name: str = "model.onnx",
     operators: Mapping[str, type[Operator]] | None = None,
-    bind: Mapping[str, int] | None = None,
+    bind: Mapping[str, Bound] | None = None,
     external: Mapping[str, bytes] | None = None,
 ) -> Quantized:
     """The quantized model as an ONNX file in QDQ form; equal arguments give equal bytes.
@@ -82,7 +83,7 @@ def _quantized(
     progress: Progress | None,
     name: str,
     operators: Mapping[str, type[Operator]],
-    bind: Mapping[str, int],
+    bind: Mapping[str, Bound],
     external: Mapping[str, bytes],
 ) -> Quantized:
     wide = "int16" in scheme.layers.values()

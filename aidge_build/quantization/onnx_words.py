@@ -11,7 +11,7 @@ import numpy
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.onnx_importer import Imported
-from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo
+from aidge_build.onnx_format import ModelNode, OnnxModel, ValueInfo, means_the_same
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
 from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling
@@ -40,6 +40,15 @@ def words_of(node: Node, imported: Imported) -> tuple[ModelNode, dict[str, numpy
 
 def _as_it_was(node: Node, before: Node, imported: Imported) -> tuple[ModelNode, dict[str, numpy.ndarray]]:
     source = imported.sources[node.name]
+    version = imported.model.opsets.get(source.domain, 0)
+    written = version if source.opset is None else source.opset
+    if written != version and not (source.domain == "" and means_the_same(source.op_type, written, version)):
+        raise AidgeError(
+            f"{source.op_type} as opset {written} writes it has no place in a file of opset {version}",
+            where=node.where(),
+            code="VERSION",
+            hint=f"convert the model: onnx.version_converter.convert_version(model, {written})",
+        )
     renamed = dict(zip(before.inputs, node.inputs)) | dict(zip(before.outputs, node.outputs))
     inputs = tuple(renamed.get(name, name) for name in source.inputs)
     outputs = tuple(renamed.get(name, name) for name in source.outputs)

@@ -20,9 +20,10 @@ from aidge_build import onnx_backend
 from aidge_build.errors import AidgeError
 
 EVERY = 1 if os.environ.get("AIDGE_ONNX_BACKEND") == "all" else 16
-ONE_UNIT_APART = ("test_attention_4d_causal_fp16_expanded_cpu",)  # of float16, after many steps of which we round each once
+# Of float16, after many steps of which we round each once.
+ONE_UNIT_APART = ("test_attention_4d_causal_fp16_cpu", "test_attention_4d_causal_fp16_expanded_cpu")
 # The share that passes, at least; the rest is refused.
-LEAST = {"Node": 0.6, "PyTorchConverted": 1.0, "PyTorchOperator": 1.0, "Simple": 0.3}
+LEAST = {"Node": 0.7, "PyTorchConverted": 1.0, "PyTorchOperator": 1.0, "Simple": 0.3}
 
 
 def runner_tests(kind: str) -> list[unittest.TestCase]:
@@ -74,12 +75,12 @@ def test_a_node_runs_by_itself():
 
 def test_what_is_not_supported_is_said():
     assert onnx_backend.supports_device("CPU") and not onnx_backend.supports_device("CUDA")
-    strings = model("g (float[1] x) => (float[1] y) { y = Bernoulli(x) }")
-    assert not onnx_backend.is_compatible(strings)
-    with pytest.raises(AidgeError, match="^unsupported operator Bernoulli"):
-        onnx_backend.prepare(strings)
+    random = model("g (float[1] x) => (float[1] y) { y = RandomUniformLike(x) }")
+    assert not onnx_backend.is_compatible(random)
+    with pytest.raises(AidgeError, match="^unsupported operator RandomUniformLike"):
+        onnx_backend.prepare(random)
     with pytest.raises(AidgeError, match="the device CUDA is not supported"):
-        onnx_backend.prepare(strings, "CUDA")
+        onnx_backend.prepare(random, "CUDA")
     rep = onnx_backend.prepare(model("g (float[2] x) => (float[2] y) { y = Neg(x) }"))
     for inputs, message in (
         ([], "0 inputs are given, the model has 1"),

@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy
 import pytest
 
 from aidge_build.errors import AidgeError
+from aidge_build.importers.expansion import expansions
 from tests.command import aidge_build
 from tests.models import graph, types
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "kit.md"
-OPERATOR, _, GRAPH, RECIPE, TRAINING, *_ = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
+OPERATOR, _, EXPANSION, GRAPH, RECIPE, TRAINING, *_ = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.M | re.S)
 
 
 @pytest.fixture
@@ -47,6 +49,15 @@ def test_a_folder_that_is_no_library_is_refused_with_what_it_lacks(library):
     refused = aidge_build("ops", "Scaled", "--check", "--kernel-path", library)
     assert refused.exit_code == 2
     assert "the kernel folder holds no library. Hint: a file library.toml with the line 'name = \"mine\"'" in refused.stderr
+
+
+def test_the_expansion_of_the_page_is_the_one_that_is_registered():
+    made: dict = {}
+    exec(EXPANSION, made)
+    draft = Mock(
+        **{"one.side_effect": lambda *words, **_: f"{words[0]}({','.join(words[1:])})", "input.side_effect": "xb".__getitem__}
+    )
+    assert made["bias_gelu"](draft) == ("Gelu(Add(x,b))",) == expansions()["com.microsoft::BiasGelu"](draft)
 
 
 def test_the_graph_and_the_training_of_the_page_run_one_after_the_other(tmp_path, monkeypatch):

@@ -136,7 +136,7 @@ def test_more_nodes_than_there_is_room_for_are_refused_before_they_are_read(monk
     ):
         with monkeypatch.context() as patched, pytest.raises(AidgeError, match=words):
             patched.setattr(reader, name, limit)
-            patched.setattr(reader, "_node", None)
+            patched.setattr(reader, "node_of", None)
             read_model(chain(10), "m.onnx", {})
     assert reader.MOST_NODES > 20_000 and reader.MOST_WIRES > 100_000
 

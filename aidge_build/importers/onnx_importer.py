@@ -19,11 +19,23 @@ from aidge_build.importers.folding import Folding, strange_numbers
 from aidge_build.importers.frame import Frame, Names
 from aidge_build.importers.onnx_node import NotConstant, OnnxNode
 from aidge_build.importers.state import with_states
-from aidge_build.onnx_format import Function, ModelNode, OnnxModel, SubGraph, ValueInfo, body_of, check_node, has_body, read_model
+from aidge_build.onnx_format import (
+    Function,
+    ModelNode,
+    OnnxModel,
+    SubGraph,
+    ValueInfo,
+    body_of,
+    check_node,
+    has_body,
+    has_schema,
+    read_model,
+)
 from aidge_build.operators.base import Operator, TensorType
 from aidge_build.operators.cast import Cast
 
 MOST_WRITTEN = 20_000  # nodes that loops, functions and expansions may become
+_EARLY = {"LayerNormalization": 17}  # operators that onnxruntime writes before the opset that has them
 _LISTED = "'aidge-build ops' lists the supported ones"
 MOST_BOUND = 64  # elements of an input whose value may be bound
 
@@ -279,7 +291,7 @@ class _Import:
         for output, result in zip(node.outputs, found):
             if output and result in self.values:
                 self.values[output] = self.values[result]
-            elif output:
+            elif output and result:
                 number = self.number()
                 self.add(ModelNode(number, "Identity", "", f"{name}_{number}", (result,), (output,), {}, 13), origin)
 
@@ -291,7 +303,8 @@ class _Import:
         if function is not None:
             return self._call(function, node, frame, origin)
         opset = self._opset(node, frame)
-        check_node(node, opset, self._types(node))
+        if node.full_type not in expansions() or has_schema(node.full_type, opset):
+            check_node(node, opset, self._types(node))
         if node.full_type in expansions():
             source = OnnxNode(node, opset, self.tensors, self._read, self._declared)
             return expansions()[node.full_type](Draft(self, frame, source, origin))
@@ -358,6 +371,8 @@ class _Import:
     def _opset(self, node: ModelNode, frame: Frame) -> int:
         if node.opset is not None:
             return node.opset
+        if not node.domain and node.op_type in _EARLY:
+            return max(_EARLY[node.op_type], frame.opsets.get("", 0))
         if node.domain not in frame.opsets:
             raise AidgeError(f"the model imports no opset of the domain '{node.domain or 'ai.onnx'}'", code="VERSION")
         return frame.opsets[node.domain]

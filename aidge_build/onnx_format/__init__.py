@@ -9,7 +9,7 @@ from aidge_build.onnx_format.mapping import mapping_of
 from aidge_build.onnx_format.model import AttributeReference, Function, ModelNode, OnnxModel, SubGraph, ValueInfo
 from aidge_build.onnx_format.nodes import read_node
 from aidge_build.onnx_format.reader import external_locations, read_model
-from aidge_build.onnx_format.schema import check_node, means_the_same
+from aidge_build.onnx_format.schema import check_node, has_schema, means_the_same
 from aidge_build.onnx_format.signature import AttributeRule, NodeSignature, Parameter, signature_of
 from aidge_build.onnx_format.types import dtype_of, number_of
 from aidge_build.onnx_format.writer import ir_version_of, specialised, write_model
@@ -29,6 +29,7 @@ __all__ = [
     "dtype_of",
     "external_locations",
     "has_body",
+    "has_schema",
     "in_opset",
     "ir_version_of",
     "mapping_of",

@@ -53,6 +53,14 @@ def check_node(node: ModelNode, opset: int, types: Sequence[DType | None]) -> No
     _check_types(node, schema, types)
 
 
+def has_schema(full_type: str, opset: int) -> bool:
+    """Whether the standard has the operator in this opset."""
+    domain, _, name = full_type.rpartition("::")
+    return (
+        onnx.defs.has(name, domain) and opset >= onnx.defs.get_schema(name, onnx.defs.onnx_opset_version(), domain).since_version
+    )
+
+
 def means_the_same(operator: str, opset: int, other: int) -> bool:
     """Whether the operator of the default domain has one definition in both opsets."""
     try:

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: MIT
+"""QONNX quantizers of any bit width have the values of the package qonnx (stored, see measure_qonnx.py), and compute in int8."""
+
+from __future__ import annotations
+
+import numpy
+import pytest
+
+from aidge_build.boards import load_board
+from aidge_build.graph.dtype import DType
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.operators import builtin_operators
+from aidge_build.recipes import simplify
+from aidge_build.reference import cpu
+from aidge_build.verify.firmware import execute
+from tests.compiled import program_of
+from tests.exactness.qonnx_cases import FILE, network, quantizers
+
+CASES = {name: (model, x) for name, model, x in quantizers()}
+WANTED = dict(numpy.load(FILE))
+
+
+def imported(model):
+    return import_onnx(model.SerializeToString(), "m", builtin_operators(), {}, {})[0]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_quantizer_has_the_values_of_qonnx(name):
+    model, x = CASES[name]
+    view = imported(model)
+    for graph in (view, simplify(view)):
+        assert cpu.run(graph, {"x": x})["y"].tolist() == WANTED[name].tolist()
+
+
+def test_every_case_is_stored():
+    assert set(WANTED) == {*CASES, "network"}
+
+
+def test_a_network_of_few_bits_computes_in_int8_and_is_exact_in_numpy_and_in_c(tmp_path):
+    model, samples = network()
+    view = simplify(imported(model))
+    layers = [node for node in view.nodes if node.type not in ("QuantizeLinear", "DequantizeLinear")]
+    assert {"Conv2D", "ConvDepthWise2D"} <= {node.type for node in layers}
+    assert all(tensor.dtype is DType.int8 for node in layers for tensor in view.output_tensors(node)), [
+        str(n.operator) for n in layers
+    ]
+    found = numpy.stack([cpu.run(view, {"x": sample})["y"] for sample in samples])
+    assert found.tolist() == WANTED["network"].tolist()
+    board = load_board("host")
+    program = program_of(model.SerializeToString(), "qonnx.onnx", board)
+    ours = execute(program, board, {"x": samples}, tmp_path).outputs["y"]
+    assert ours.tolist() == WANTED["network"].tolist()

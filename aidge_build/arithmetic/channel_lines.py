@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+"""A function of int8 for each channel as y = sat8((multiplier * x + start) >> shift), proved on all 256 values of every channel.
+
+Each value of a staircase that does not saturate bounds the line at its x from below and from above. Without the start these are
+bounds of the multiplier alone, one for each pair of values (Fourier and Motzkin): a multiplier is found wherever there is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy
+
+SHIFTS = (20, 16, 12)  # tried in this order
+VALUES = numpy.arange(-128, 128, dtype=numpy.int64)
+_LOWEST, _HIGHEST = -128, 127
+_DISTANCE = VALUES[:, None] - VALUES[None, :]  # from the value that bounds from below to the one that bounds from above
+_NEAR = 1 << 30  # a multiplier is smaller, and so is what is added
+
+
+@dataclass(frozen=True, eq=False)
+class ChannelLines:
+    """Per channel a multiplier and a start, int64; products, sums and starts fit int32."""
+
+    multipliers: numpy.ndarray
+    starts: numpy.ndarray
+    shift: int
+
+    def apply(self) -> numpy.ndarray:
+        """The results [channels, 256] for every value."""
+        sums = self.multipliers[:, None] * VALUES + self.starts[:, None]
+        return numpy.clip(sums >> self.shift, _LOWEST, _HIGHEST)
+
+
+def channel_lines(results: numpy.ndarray) -> ChannelLines | None:
+    """Lines that give `results` [channels, 256], the stored results of -128..127; None where one channel has none."""
+    for shift in SHIFTS:
+        found = [_line(levels.astype(numpy.int64), shift) for levels in results]
+        lines = [line for line in found if line is not None]
+        if len(lines) < len(found):
+            continue
+        multipliers, starts = numpy.array(lines, numpy.int64).T
+        made = ChannelLines(multipliers, starts, shift)
+        if numpy.array_equal(made.apply(), results):
+            return made
+    return None
+
+
+def _line(levels: numpy.ndarray, shift: int) -> tuple[int, int] | None:
+    """The multiplier and the start in the middle of those that give these levels."""
+    low, high = levels << shift, (levels + 1 << shift) - 1
+    from_below, from_above = levels > _LOWEST, levels < _HIGHEST
+    lowest, highest = _multipliers(low, high, from_below[None, :] & from_above[:, None])
+    if lowest > highest:
+        return None
+    multiplier = lowest + (highest - lowest) // 2
+    least = int((low - multiplier * VALUES)[from_below].max(initial=-_NEAR))
+    most = int((high - multiplier * VALUES)[from_above].min(initial=_NEAR))
+    start = least + (most - least) // 2
+    ends = [multiplier * int(x) + start for x in (VALUES[0], VALUES[-1])]
+    return (multiplier, start) if least <= most and max(map(abs, (start, *ends))) < 1 << 31 else None
+
+
+def _multipliers(low: numpy.ndarray, high: numpy.ndarray, pairs: numpy.ndarray) -> tuple[int, int]:
+    """The least and the greatest multiplier; `pairs` [above, below] are the values that bound."""
+    room = high[:, None] - low[None, :]
+    ahead, behind = pairs & (_DISTANCE > 0), pairs & (_DISTANCE < 0)
+    highest = int((room[ahead] // _DISTANCE[ahead]).min(initial=_NEAR))
+    lowest = int((-(room[behind] // -_DISTANCE[behind])).max(initial=-_NEAR))
+    return lowest, highest

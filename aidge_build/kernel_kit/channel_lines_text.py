@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Two lines for each channel in Thumb-2: 7 instructions for a value, 4 pixels in a turn, one channel after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from aidge_build.kernel_kit.routine import Routine
+
+TOGETHER = 4  # pixels in a turn
+PARAMETERS = "const int8_t *input, int8_t *output, const int32_t *lines, int32_t channels, int32_t pixels"
+_REGISTERS = {
+    "input": "r0",
+    "output": "r1",
+    "lines": "r2",
+    "channels": "r3",
+    "left": "r4",
+    "a": "r5",
+    "b": "r6",
+    "c": "r7",
+    "d": "r8",
+    "read": "r9",
+    "written": "r10",
+    "x": "r11",
+    "y": "r12",
+    "thrice": "lr",
+}
+_PLACES = ("", ", {channels}", ", {channels}, lsl #1", ", {thrice}")  # of the pixels of a turn
+
+
+def channel_lines_text(make: Callable[[Mapping[str, str]], Routine], name: str, shifts: tuple[int, int]) -> str:
+    """The function; `make` makes the library's emitter. A value is read before the one at its place is written."""
+    code = make(_REGISTERS)
+    code("push {{r4-r11, lr}}")
+    code("add {left}, {input}, {channels}")
+    code("push {{{left}}}", "where the channels end")
+    code("add {thrice}, {channels}, {channels}, lsl #1")
+    code.label(1, "a channel")
+    code("ldm {lines}!, {{{a}, {b}, {c}, {d}}}")
+    code("mov {read}, {input}")
+    code("mov {written}, {output}")
+    code("ldr {left}, [sp, #40]", "pixels")
+    code(f"subs {{left}}, {{left}}, #{TOGETHER}")
+    code("blt 3f")
+    code.label(2, f"{TOGETHER} pixels")
+    for first, second in (_PLACES[:2], _PLACES[2:]):
+        _values(code, shifts, {"x": first, "y": second})
+    for pointer in ("read", "written"):
+        code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}, lsl #2")
+    code(f"subs {{left}}, {{left}}, #{TOGETHER}")
+    code("bge 2b")
+    code.label(3)
+    code(f"adds {{left}}, {{left}}, #{TOGETHER}")
+    code("beq 5f")
+    code.label(4, "the pixels left over")
+    _values(code, shifts, {"x": ""})
+    for pointer in ("read", "written"):
+        code(f"add {{{pointer}}}, {{{pointer}}}, {{channels}}")
+    code("subs {left}, {left}, #1")
+    code("bne 4b")
+    code.label(5)
+    code("ldr {left}, [sp]")
+    code("add {input}, {input}, #1")
+    code("add {output}, {output}, #1")
+    code("cmp {input}, {left}")
+    code("bne 1b")
+    code("add sp, sp, #4")
+    code("pop {{r4-r11, pc}}")
+    return code.function(name, PARAMETERS, "Two lines for each channel, channels last.", _portable(shifts))
+
+
+def _values(code: Routine, shifts: tuple[int, int], places: Mapping[str, str]) -> None:
+    for register, place in places.items():
+        code(f"ldrsb {{{register}}}, [{{read}}{place}]")
+    for (slope, start), shift in zip((("a", "b"), ("c", "d")), shifts):
+        for register in places:
+            code(f"mla {{{register}}}, {{{register}}}, {{{slope}}}, {{{start}}}")
+        for register in places:
+            code(f"ssat {{{register}}}, #8, {{{register}}}, asr #{shift}")
+    for register, place in places.items():
+        code(f"strb {{{register}}}, [{{written}}{place}]")
+
+
+def _portable(shifts: tuple[int, int]) -> str:
+    first, second = shifts
+    return f"""int32_t channel, place, value;
+    for (channel = 0; channel < channels; channel++, lines += 4) {{
+        for (place = channel; place < channels * pixels; place += channels) {{
+            value = (input[place] * lines[0] + lines[1]) >> {first};
+            value = value < -128 ? -128 : value > 127 ? 127 : value;
+            value = (value * lines[2] + lines[3]) >> {second};
+            output[place] = (int8_t)(value < -128 ? -128 : value > 127 ? 127 : value);
+        }}
+    }}"""

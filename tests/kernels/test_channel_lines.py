@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Two sums or products with constants of each channel, as exporters write batch normalization: bit for bit what both give."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import armv7m_harness
+import cortexm_harness
+import harness
+import pytest
+from armv7m_harness import of_this_library
+from helium_harness import needs_emulator, run
+from random_tensors import Randomness
+
+from aidge_build.adaptation.meta_operator import MetaOperator
+from aidge_build.graph.tensor import constant
+from aidge_build.graph.view import Node, graph_view
+from aidge_build.kernel_kit.channel_lines import CHANNEL_LINES_TYPE
+from aidge_build.operators.binary import Add, Mul, Sub
+
+STRESS = "AIDGE_STRESS" in os.environ
+DIMS = [(1, 1), (1, 5), (2, 3), (1, 4, 1), (1, 3, 4), (2, 3, 5, 1), (1, 7, 3, 3), (2, 4, 2, 3), (1, 9, 2, 2, 2), (1, 16, 5, 5)]
+
+
+def chain(make, seed: int, dims: tuple[int, ...], *, axis: int = 1):
+    """Data through two operators, each with a constant on either side, of one number or one for each channel."""
+    random = Randomness(seed)
+    data, nodes = random.data(*dims), []
+    tensors, name = {"x": data}, "x"
+    for place in ("first", "second"):
+        operator = random.choice(Mul, Mul, Add, Sub)
+        sizes = (random.choice(1, dims[axis]), *(1,) * (len(dims) - 1 - axis))
+        sizes = random.choice(sizes, (1,) * (len(dims) - len(sizes)) + sizes)
+        tensors[f"c{place}"] = constant(f"c{place}", random.int8(*sizes), random.quantization(0.012))
+        names = (name, f"c{place}") if random.choice(True, False) else (f"c{place}", name)
+        low = random.choice(-math.inf, -math.inf, 0.0)
+        name, around = place, 0.07 if operator is not Mul else 0.03
+        tensors[place] = data.with_(name=place, quantization=random.quantization(around))
+        nodes.append(Node(place, operator(minimum=low), names, (place,)))
+    outer = ["x", "cfirst", "csecond"]
+    graph = graph_view(CHANNEL_LINES_TYPE, nodes, tensors, outer, ["second"])
+    inputs = [tensors[one] for one in outer]
+    return make(
+        MetaOperator(CHANNEL_LINES_TYPE, graph), inputs, [random.int8(*dims)], quantization=tensors["second"].quantization
+    )
+
+
+def chains(make, count: int = 60):
+    return [chain(make, seed, DIMS[seed % len(DIMS)]) for seed in range(count)]
+
+
+def candidates():
+    """For the tests of all kernels."""
+    return [*chains(cortexm_harness.case), *of_this_library(chains(cortexm_harness.case))]
+
+
+def proved(cases):
+    found = cortexm_harness.accepted(cases)
+    assert len(found) > len(cases) // 3 and {entry.call.function[-5:] for entry in found}
+    return found
+
+
+def test_the_c_equals_both_operators_one_after_the_other_also_in_place():
+    cases = proved(chains(harness.case, 200 if STRESS else 60))
+    for flags in ((), ("-std=c99", "-O3")):
+        assert harness.differing(cases, harness.run(cases, *flags)) == []
+    assert all(entry.kernel.node_class.demands(entry.stored).in_place[0] == 0 for entry in cases)
+    assert harness.differing(cases, harness.run(cases, overwritten=0)) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [("-O2",), ("-Os",)])
+def test_the_assembly_equals_both_operators_on_cores_with_and_without_dsp(flags):
+    cases = proved(chains(cortexm_harness.case))
+    assert run(cases, *flags, board=cortexm_harness.BOARD) == []
+    mine = of_this_library(cases)
+    assert all(entry.call.function.startswith("aidge_armv7m_channel_lines") for entry in mine)
+    assert run(mine, *flags, board=armv7m_harness.BOARD) == []
+
+
+@needs_emulator
+def test_the_c_beside_the_assembly_is_the_same():
+    cases = proved(chains(cortexm_harness.case))
+    assert run(cases, *cortexm_harness.PORTABLE, board=cortexm_harness.BOARD) == []
+
+
+def test_constants_along_another_axis_and_bounds_that_no_line_keeps_are_left_to_both_operators():
+    refused = [chain(harness.case, seed, (1, 3, 4, 5), axis=2) for seed in range(40)]
+    along = [entry for entry in refused if any(tensor.elements > 1 for tensor in entry.view.inputs[1:])]
+    for entry in along:
+        with pytest.raises(AssertionError, match="has no constant of one number, or of one for each channel"):
+            _ = entry.kernel
+    reasons = set()
+    for entry in chains(harness.case, 200):
+        try:
+            _ = entry.kernel
+        except AssertionError as reason:
+            reasons |= {"no line in int32" in str(reason)}
+    assert len(along) > 10 and reasons == {True}

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""What the leaves of a forest say, and the shortest way to add it up.
+
+1. counts: every leaf says the same number for one target, or nothing: trees are counted, and a table has the sum of so many.
+2. values: all leaves of a tree speak of one target: one number for each leaf.
+3. rows: a leaf has a number for each target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy
+
+from aidge_build.operators.forest import Aggregate, Forest
+from aidge_build.operators.tree_ensemble import TreeEnsembleClassifier
+
+Said = tuple[tuple[int, float], ...]  # (target, weight) pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Ballot:
+    """The leaves of a forest that differ: `kinds` has the number of each leaf, `said` what leaves of this number say.
+
+    Zeros that would be added are left out: a sum is never -0.0, so they change nothing.
+    """
+
+    forest: Forest
+    targets: int
+    aggregate: Aggregate
+    kinds: tuple[int, ...]
+    said: tuple[Said, ...]
+
+    @cached_property
+    def _of_trees(self) -> list[list[Said]]:
+        """What the leaves of each tree say."""
+        forest = self.forest
+        below: dict[int, frozenset[int]] = {}
+        for node in reversed(forest.order):
+            children = int(forest.true[node]), int(forest.false[node])
+            below[node] = frozenset().union(*(below[one] if one >= 0 else {self.kinds[~one]} for one in children))
+        found = (below[root] if root >= 0 else {self.kinds[~root]} for root in forest.roots.tolist())
+        return [[self.said[kind] for kind in sorted(kinds)] for kinds in found]
+
+    @cached_property
+    def counted_weight(self) -> float | None:
+        """The one number that leaves say, each for at most one target; None where they say more."""
+        said = [one for tree in self._of_trees for one in tree]
+        weights = {weight for one in said for _, weight in one}
+        adds = self.aggregate in (Aggregate.SUM, Aggregate.AVERAGE) and self.forest.weights.dtype == numpy.float32
+        return weights.pop() if adds and len(weights) == 1 and max(map(len, said)) == 1 else None
+
+    def cell(self, leaf: int) -> int:
+        """The target that a leaf speaks for where votes are counted; `targets` for none."""
+        return self.said[leaf][0][0] if self.said[leaf] else self.targets
+
+    @cached_property
+    def sums(self) -> numpy.ndarray:
+        """What 0, 1, 2... votes come to, added up one after the other."""
+        dtype = self.forest.weights.dtype
+        found = numpy.zeros(len(self.forest.roots) + 1, dtype)
+        for count in range(len(found) - 1):
+            found[count + 1] = found[count] + dtype.type(self.counted_weight)
+        return found
+
+    @cached_property
+    def target_of_tree(self) -> tuple[int, ...] | None:
+        """The target of which each tree speaks; None where one speaks of several, or one leaf says two numbers."""
+        found = []
+        for tree in self._of_trees:
+            targets = {target for said in tree for target, _ in said}
+            if len(targets) > 1 or max(map(len, tree)) > 1:
+                return None
+            found.append(targets.pop() if targets else 0)
+        return tuple(found)
+
+    def values(self, leaves: Sequence[int]) -> numpy.ndarray:
+        """The number of each of these leaves."""
+        return numpy.array([self.said[leaf][0][1] if self.said[leaf] else 0 for leaf in leaves], self.forest.weights.dtype)
+
+    def rows(self, leaves: Sequence[int]) -> numpy.ndarray:
+        """The numbers of these leaves for all targets."""
+        found = numpy.zeros((len(leaves), self.targets), self.forest.weights.dtype)
+        for row, leaf in zip(found, leaves):
+            for target, weight in self.said[leaf]:
+                row[target] = weight
+        return found
+
+    @property
+    def refusal(self) -> str:
+        """Why no kernel adds this up; "" where one does."""
+        if any(len({target for target, _ in said}) < len(said) for said in self.said):
+            return "a leaf votes twice for a target"
+        if self.aggregate in (Aggregate.MIN, Aggregate.MAX) and not self.forest.certain(self.targets)[0].all():
+            return f"{self.aggregate.name} of a target for which some rows have no vote"
+        return ""
+
+
+@lru_cache(maxsize=64)
+def ballot_of(operator) -> Ballot:
+    """What the leaves of an ensemble say."""
+    is_classifier = isinstance(operator, TreeEnsembleClassifier)
+    aggregate = Aggregate.SUM if is_classifier else operator.aggregate
+    forest, adds = operator.forest, aggregate in (Aggregate.SUM, Aggregate.AVERAGE)
+    numbers: dict[Said, int] = {}
+    kinds = []
+    starts, targets, weights = forest.starts.tolist(), forest.targets.tolist(), forest.weights.tolist()
+    for first, end in zip(starts, starts[1:]):
+        said = tuple((targets[vote], weights[vote]) for vote in range(first, end) if not adds or weights[vote] != 0)
+        kinds.append(numbers.setdefault(said, len(numbers)))
+    count = len(operator.labels) if is_classifier else operator.targets
+    return Ballot(forest, count, aggregate, tuple(kinds), tuple(numbers))
+
+
+def undecided(operator) -> str:
+    """Why the best class, or where a base value counts, cannot be known without knowing who has votes; "" where it can."""
+    is_classifier = isinstance(operator, TreeEnsembleClassifier)
+    count = len(operator.labels) if is_classifier else operator.targets
+    if count == 1 or (is_classifier and (count == 2 or operator.base)) or (not is_classifier and not operator.base):
+        return ""
+    always, ever = operator.forest.certain(count)
+    if (always == ever).all() or (is_classifier and _has_positive_sum(operator.forest)):
+        return ""
+    return "it depends on the data which targets have votes, and weights may be negative"
+
+
+def _has_positive_sum(forest: Forest) -> bool:
+    """Whether no weight is negative, and every leaf has a positive one: then the largest sum is of a target with votes."""
+    largest = numpy.zeros(len(forest.starts) - 1)
+    numpy.maximum.at(largest, numpy.repeat(numpy.arange(len(largest)), numpy.diff(forest.starts)), forest.weights)
+    return bool((forest.weights >= 0).all() and (largest > 0).all())

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: MIT
+"""C that adds up what the leaves say, tree after tree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy
+
+from aidge_build.contract.call import Constant
+from aidge_build.graph.dtype import DType
+from aidge_build.operators.forest import Aggregate
+from aidge_build.operators.tree_ensemble import TreeEnsembleClassifier
+
+from .ballots import Ballot, ballot_of
+from .finish import Votes
+from .plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """How the votes of a forest are added up; `bytes` of scratch. Counts have a cell for each target and one for no target."""
+
+    ballot: Ballot
+    is_single: bool  # whether one sum says it all
+    votes: Votes
+    bytes: int
+    locals: tuple[str, ...]
+    start: tuple[str, ...]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether trees are counted."""
+        return self.ballot.counted_weight is not None
+
+    def add(self, tree: str) -> list[str]:
+        """What follows a tree; `leaf` is the number of its leaf in its part of the table."""
+        if self.is_counted:
+            return ["votes[leaf]++;"]
+        if self.ballot.target_of_tree is not None:
+            where = "sum" if self.is_single else f"{self.votes.sum_of(self._target(tree))}"
+            return self._with(where, "at[leaf]")
+        lines = self._with(self.votes.sum_of("i"), self._weight(f"leaf * {self.ballot.targets}u + (uint32_t)i"))
+        return [f"for (i = 0; i < {self.ballot.targets}; i++) {{", *(f"    {line}" for line in lines), "}"]
+
+    def advance(self, leaves: str) -> str:
+        """On to the part of the table that belongs to the next tree; "" where all trees share one."""
+        if self.is_counted:
+            return ""
+        return f"at += {'' if self.ballot.target_of_tree is not None else f'{self.ballot.targets} * '}{leaves};"
+
+    def leaf_numbers(self, plan: Plan) -> list[Mapping[int, int]]:
+        """For each tree of a plan the number by which its code calls a leaf."""
+        if self.is_counted:
+            return [{leaf: leaf for leaf in plan.diagram.leaves(root)} for root in plan.diagram.roots]
+        return [{leaf: place for place, leaf in enumerate(plan.diagram.leaves(root))} for root in plan.diagram.roots]
+
+    def constants(self, plan: Plan) -> list[Constant]:
+        """What the statements read of the flash."""
+        if self.is_counted:
+            return [Constant("counted", self.ballot.sums)]
+        leaves = plan.layout.table if plan.layout else [leaf for numbers in self.leaf_numbers(plan) for leaf in numbers]
+        if self.ballot.target_of_tree is not None:
+            found = [Constant("weights", self.ballot.values(leaves))]
+            if plan.layout and not self.is_single:
+                kind = numpy.uint8 if self.ballot.targets <= 256 else numpy.uint16
+                found.append(Constant("targets", numpy.array(self.ballot.target_of_tree, kind)))
+            return found
+        rows = self.ballot.rows(leaves)
+        if self._index is None:
+            return [Constant("weights", rows)]
+        table, places = numpy.unique(self.ballot.rows(range(len(self.ballot.said))), return_inverse=True)
+        places = numpy.searchsorted(table, rows)
+        return [Constant("weights", table), Constant("index", places.astype(self._index.numpy))]
+
+    def pointer(self, constants: Sequence[Constant]) -> list[str]:
+        """The declaration of where the table of the trees begins."""
+        if self.is_counted:
+            return []
+        table = next(one for one in reversed(constants) if one.name in ("weights", "index"))
+        return [f"const {DType(table.values.dtype.name).c_type} *at = {table.name};"]
+
+    @property
+    def _index(self) -> DType | None:
+        """The type of a place in the table of the weights that differ; None where the weights themselves are shorter."""
+        rows = self.ballot.rows(range(len(self.ballot.said)))
+        different = len(numpy.unique(rows))
+        kind = DType.uint8 if different <= 256 else DType.uint16
+        shorter = different <= 1 << 16 and different * rows.itemsize + rows.size * kind.size_bytes < rows.nbytes
+        return kind if shorter else None
+
+    def _weight(self, place: str) -> str:
+        return f"at[{place}]" if self._index is None else f"weights[at[{place}]]"
+
+    def _target(self, tree: str) -> str:
+        if tree.isdigit():
+            return str(self.ballot.target_of_tree[int(tree)])
+        return "targets[tree]"
+
+    def _with(self, where: str, weight: str) -> list[str]:
+        if self.ballot.aggregate in (Aggregate.SUM, Aggregate.AVERAGE):
+            return [f"{where} += {weight};"]
+        sign = "<" if self.ballot.aggregate is Aggregate.MIN else ">"
+        return [f"{where} = {weight} {sign} {where} ? {weight} : {where};"]
+
+
+@lru_cache(maxsize=64)
+def tally_of(operator) -> Tally:
+    """How the votes of an ensemble are added up."""
+    ballot = ballot_of(operator)
+    is_classifier = isinstance(operator, TreeEnsembleClassifier)
+    is_double = ballot.forest.weights.dtype == numpy.float64
+    real, targets = "double" if is_double else "float", ballot.targets
+    if ballot.counted_weight is not None:
+        cell = "uint8_t" if len(ballot.forest.roots) < 256 else "uint16_t"
+        size = 8 * -(-(targets + 1) * (1 if cell == "uint8_t" else 2) // 8)
+        grows = bool((numpy.diff(ballot.sums) > 0).all())
+        votes = Votes(real, False, "counted[votes[{}]]", "votes[{}]" if grows else "counted[votes[{}]]")
+        names = (f"{cell} *const votes = ({cell} *)scratch;",)
+        return Tally(ballot, False, votes, size, names, (f"memset(votes, 0, {targets + 1} * sizeof *votes);",))
+    of_trees = ballot.target_of_tree
+    ever = {target for said in ballot.said for target, _ in said}
+    is_single = of_trees is not None and (targets == 1 or (is_classifier and targets == 2)) and len(ever) == 1
+    first = {Aggregate.MIN: "INFINITY", Aggregate.MAX: "-INFINITY"}.get(ballot.aggregate, "0.0" + ("" if is_double else "f"))
+    if is_single:
+        return Tally(ballot, True, Votes(real, False, "sum", "sum"), 0, (f"{real} sum = {first};",), ())
+    name = "sums" if is_double else "scores"
+    votes = Votes(real, not is_double, f"{name}[{{}}]", f"{name}[{{}}]")
+    names = ("double *const sums = (double *)scratch;",) if is_double else ()
+    start = (f"for (i = 0; i < {targets}; i++) {{", f"    {name}[i] = {first};", "}")
+    return Tally(ballot, False, votes, 8 * targets if is_double else 0, names, start)

@@ -136,6 +136,10 @@ class Slice(Moved):
 
     def infer(self, inputs):
         (data,) = inputs
+        for axis, (start, count, step, size) in enumerate(zip(self.starts, self.counts, self.steps, data.dims)):
+            ends = (start, start + (count - 1) * step)
+            inside = step != 0 and (count == 0 or 0 <= min(ends) <= max(ends) < size)
+            require(inside, f"axis {axis} of {size} elements is cut beyond its ends, or by steps of 0")
         return (TensorType(self.counts, data.dtype),)
 
     def forward(self, data):

@@ -7,6 +7,7 @@ from aidge_build.debug import show
 from aidge_build.graph.view import GraphView
 from aidge_build.recipes.check import checked
 from aidge_build.recipes.clip_stored import clip_stored
+from aidge_build.recipes.convolve_transposed import convolve_transposed
 from aidge_build.recipes.dequantize_constants import dequantize_constants
 from aidge_build.recipes.expand_qlinear import expand_qlinear
 from aidge_build.recipes.flatten_products import flatten_products
@@ -23,6 +24,7 @@ from aidge_build.recipes.quantize_islands import quantize_islands
 from aidge_build.recipes.read_stored import read_stored
 from aidge_build.recipes.recipe import Recipe
 from aidge_build.recipes.remove_identities import remove_identities
+from aidge_build.recipes.replace_blocks import replace_blocks
 from aidge_build.recipes.restate import restate
 from aidge_build.recipes.signed_tensors import signed_tensors
 from aidge_build.recipes.split_transposed import split_transposed
@@ -41,6 +43,7 @@ RECIPES: tuple[Recipe, ...] = (
     move_views,
     flatten_products,
     move_views,
+    convolve_transposed,
     fuse_pad,
     fuse_fully_connected,
     fuse_batch_norm,
@@ -53,6 +56,7 @@ RECIPES: tuple[Recipe, ...] = (
     signed_tensors,
     dequantize_constants,
     square_powers,
+    replace_blocks,
     tabulate,
 )
 

@@ -110,6 +110,15 @@ SAMPLES: dict[str, Callable[[], GraphView]] = {
         "p = Pad(x, pads) a = Conv<strides=[1,2]>(p, w) q = Pad(a, pads) y = AveragePool<kernel_shape=[2,3]>(q)",
         "float[1,3,6,6] x", "float[1,4,?,?] y", w=floats(4, 3, 3, 2), pads=numpy.array([0, 0, 1, 1, 0, 0, 2, 2]),
     ),
+    "convolve_transposed": lambda: sample(
+        "y = ConvTranspose<pads=[1,0,2,1], dilations=[2,1], group=3>(x, w)", "float[1,6,6,6] x", "float[1,3,?,?] y",
+        w=floats(6, 1, 3, 2),
+    ),
+    "replace_blocks": lambda: sample(
+        "a = ScatterND(x, i, u) b = Gather<axis=1>(a, j) c = Gather<axis=0>(b, k) y = Neg(c)",
+        "float[3,4] x, float[1,2,2] u", "float[2] y",
+        i=numpy.array([[[[1, 1], [1, 2]], [[2, 1], [2, 2]]]]), j=numpy.array([0, 2]), k=numpy.array(-1),
+    ),
     "fuse_fully_connected": lambda: sample(
         "a = MatMul(x, w) b = Add(c, a) d = Relu(b) y = Gemm<alpha=0.5, beta=2.0>(d, v, e)",
         "float[2,5] x", "float[2,4] y", w=floats(5, 5), c=floats(5), v=floats(5, 4), e=floats(4),

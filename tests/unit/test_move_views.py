@@ -143,7 +143,7 @@ def test_a_view_of_plain_integers_stays_one_on_both_of_its_sides():
 
 SELECTIONS = {
     "DepthToSpace": ("t = DepthToSpace<blocksize=2>(r)", "[1,8,2,3]", "[1,2,4,6]"),
-    "Gather": ("t = Gather<axis=1>(r, vector)", "[1,6,3]", "[1,2,3]"),
+    "Gather": ("t = Gather<axis=1>(r, vector)", "[1,6,3]", "[1,3,3]"),
     "GatherElements": ("t = GatherElements<axis=1>(r, places)", "[2,4]", "[2,2]"),
     "GatherND": ("t = GatherND(r, places)", "[3,4]", "[2]"),
     "Resize": ("t = Resize<mode='nearest'>(r, , scales)", "[1,2,3,3]", "[1,2,6,6]"),
@@ -157,7 +157,7 @@ PLACES = {"places": numpy.array([[0, 1], [2, 3]]), "scales": numpy.float32([1, 1
 def selection(name: str, scale: str, zero_point: str):
     nodes, inputs, outputs = SELECTIONS[name]
     text = f"r = DequantizeLinear(x, s, z) {nodes} y = QuantizeLinear(t, {scale}, {zero_point})".replace("'", '"')
-    known = NUMBERS | PLACES | {"vector": numpy.array([4, -1])}
+    known = NUMBERS | PLACES | {"vector": numpy.array([4, 0, -1])}
     names = {word.strip("(),") for word in text.replace("(", " ").split()}
     used = {one: value for one, value in known.items() if one in names}
     return graph(text, inputs=f"int8{inputs} x", outputs=f"int8{outputs} y", constants=used)

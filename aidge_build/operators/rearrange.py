@@ -136,6 +136,8 @@ class Slice(Moved):
 
     def infer(self, inputs):
         (data,) = inputs
+        lengths = {len(self.starts), len(self.counts), len(self.steps)}
+        require(lengths == {data.rank}, f"it cuts {len(self.starts)} axes of {data.rank}")
         for axis, (start, count, step, size) in enumerate(zip(self.starts, self.counts, self.steps, data.dims)):
             ends = (start, start + (count - 1) * step)
             inside = step != 0 and (count == 0 or 0 <= min(ends) <= max(ends) < size)

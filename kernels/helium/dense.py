@@ -86,7 +86,8 @@ class Dense:
             f"{self.inputs} inputs to {self.outputs} outputs, eight at a time.",
             PARAMETERS,
             self._lines(),
-            f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs}, {self.bits}, {self.apart}, {fixed_in_c(self.fixed)});",
+            f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs}, {self.bits}, {self.apart}, "
+            f"{fixed_in_c(self.fixed)});",
         )
 
     def _lines(self):

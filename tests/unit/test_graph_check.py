@@ -29,6 +29,7 @@ from aidge_build.operators import builtin_operators
 from aidge_build.operators.activation import Clip
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
+from aidge_build.operators.rearrange import Slice
 from aidge_build.operators.view import Transpose
 from aidge_build.recipes import RECIPES
 from aidge_build.recipes.check import check_graph, check_rewrite, checked
@@ -214,6 +215,9 @@ def damaged_nodes(view: GraphView, node: Node) -> Iterator[Node]:
     for operator in damaged_fields(node.operator):
         if isinstance(operator, Conv) and operator.window.ceil_mode:
             continue  # ONNX's Conv has none: another last window would lie in the pads alone
+        if isinstance(operator, Slice) and (operator.starts, operator.counts) == (node.operator.starts, node.operator.counts):
+            if all(count == 1 or one == other for count, one, other in zip(operator.counts, operator.steps, node.operator.steps)):
+                continue  # the step from one element to no other
         if isinstance(operator, QuantizeLinear | DequantizeLinear) and view.tensor(node.inputs[1]).rank == 0:
             operator = dataclasses.replace(operator, axis=node.operator.axis)  # of one scale: the axis means nothing
         if operator != node.operator:

@@ -90,7 +90,7 @@ def tall(random: numpy.random.Generator, features: int, trees: int, depth: int) 
 
 @pytest.mark.parametrize(
     "features, trees, depth, node",
-    [(3, 3, 6, "uint8"), (9, 2, 10, "uint16_packed"), (300, 60, 5, "uint16")],
+    [(3, 3, 6, "uint8"), (9, 2, 10, "uint8"), (300, 60, 5, "uint16")],
 )
 def test_nodes_are_as_small_as_the_forest_allows(features, trees, depth, node):
     random = numpy.random.default_rng(features + depth)

@@ -3,7 +3,7 @@
 
 1. counts: every leaf says the same number for one target, or nothing: trees are counted, and a table has the sum of so many.
 2. values: all leaves of a tree speak of one target: one number for each leaf.
-3. rows: a leaf has a number for each target.
+3. pairs: a leaf has numbers for several targets, one after the other.
 """
 
 from __future__ import annotations
@@ -80,19 +80,42 @@ class Ballot:
         """The number of each of these leaves."""
         return numpy.array([self.said[leaf][0][1] if self.said[leaf] else 0 for leaf in leaves], self.forest.weights.dtype)
 
-    def rows(self, leaves: Sequence[int]) -> numpy.ndarray:
-        """The numbers of these leaves for all targets."""
-        found = numpy.zeros((len(leaves), self.targets), self.forest.weights.dtype)
-        for row, leaf in zip(found, leaves):
-            for target, weight in self.said[leaf]:
-                row[target] = weight
-        return found
+    def width(self, leaf: int) -> int:
+        """How many entries a leaf has in the table: one, or a pair for each target, at least one."""
+        return 1 if self.target_of_tree is not None else max(1, len(self.said[leaf]))
+
+    @property
+    def entry_bytes(self) -> int:
+        """The bytes of an entry of the table."""
+        return self.forest.weights.itemsize if self.target_of_tree is not None else 2 * self.pair_type.itemsize
+
+    @cached_property
+    def different_weights(self) -> numpy.ndarray:
+        """The numbers of pairs, each once; zero is among them where a leaf says nothing."""
+        said = [weight for one in self.said for _, weight in one or ((0, 0.0),)]
+        return numpy.unique(numpy.array(said, self.forest.weights.dtype))
+
+    @cached_property
+    def pair_type(self) -> numpy.dtype:
+        """The unsigned type of both parts of a pair: 2 * target + 1 if it is the leaf's last, and a place among the weights."""
+        largest = max(2 * self.targets - 1, len(self.different_weights) - 1)
+        return numpy.dtype(numpy.uint8 if largest < 256 else numpy.uint16 if largest < 1 << 16 else numpy.uint32)
+
+    def pairs(self, leaves: Sequence[int]) -> numpy.ndarray:
+        """The pairs of these leaves."""
+        found = []
+        for leaf in leaves:
+            said = self.said[leaf] or ((0, 0.0),)
+            for place, (target, weight) in enumerate(said):
+                number = int(numpy.searchsorted(self.different_weights, self.different_weights.dtype.type(weight)))
+                found.append((2 * target + (place == len(said) - 1), number))
+        return numpy.array(found, self.pair_type)
 
     @property
     def refusal(self) -> str:
         """Why no kernel adds this up; "" where one does."""
-        if any(len({target for target, _ in said}) < len(said) for said in self.said):
-            return "a leaf votes twice for a target"
+        if not numpy.isfinite(self.forest.weights).all():
+            return "a weight is not finite"
         if self.aggregate in (Aggregate.MIN, Aggregate.MAX) and not self.forest.certain(self.targets)[0].all():
             return f"{self.aggregate.name} of a target for which some rows have no vote"
         return ""

@@ -19,8 +19,8 @@ _WALK = (11, 14)  # instructions: a node, a tree
 _WALK_BYTES = 150
 _IF = (3.3, 4)  # a node, the end of a tree
 _IF_BYTES = {1: (6.5, 4.5), 2: (8, 4.5), 4: (11, 4.5), 8: (22, 4.5)}  # a node, a leaf; by the bytes of a slot
-_RANK = (12, 8)  # a slot, a halving
-_RANK_BYTES = 90
+_RANK = (27, 4)  # a slot, a halving
+_RANK_BYTES = 150
 _KEY = 8
 _KEY_BYTES = 50
 
@@ -44,7 +44,7 @@ def cost_of_slots(slots: Slots) -> Cost:
     if not limits:
         return Cost(slots.count + _KEY_BYTES, slots.count * _KEY)
     halvings = sum(math.log2(count + 1) for count in limits)
-    return Cost(4 * sum(limits) + 2 * len(limits) + _RANK_BYTES, len(limits) * _RANK[0] + halvings * _RANK[1])
+    return Cost(4 * sum(limits) + 3 * len(limits) + _RANK_BYTES, len(limits) * _RANK[0] + halvings * _RANK[1])
 
 
 def cost_of_walk(diagram: Diagram, layout: Layout) -> Cost:

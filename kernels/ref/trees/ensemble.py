@@ -63,7 +63,7 @@ class TreeEnsemble(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         plan = chosen(view.operator, view.inputs[0].dtype, view.objective)
-        return Demands(tally_of(view.operator).bytes + plan.slots.count * plan.slots.type.size_bytes, 8)
+        return Demands(plan.slots.bytes + tally_of(view.operator).bytes, 8)
 
     def call(self) -> Call:
         dtype = self.inputs[0].dtype
@@ -98,10 +98,10 @@ def _walked(plan: Plan, tally: Tally) -> tuple[tuple[str, ...], list[str], list[
 
 def _branched(plan: Plan, tally: Tally) -> tuple[tuple[str, ...], list[str], list[Constant]]:
     lines: list[str] = []
-    for number, (root, numbers) in enumerate(zip(plan.diagram.roots, tally.leaf_numbers(plan))):
+    for number, (root, numbers) in enumerate(zip(plan.diagram.roots, tally.leaf_places(plan))):
         lines += tree_lines(plan.diagram, root, plan.slots, numbers, lambda limit: _literal(plan, limit))
         lines += tally.add(str(number))
-        step = tally.advance(str(len(numbers)))
+        step = tally.advance(str(tally.entries(numbers)))
         lines += [step] if step and number + 1 < len(plan.diagram.roots) else []
     return (), lines, []
 
@@ -118,16 +118,15 @@ def _function(
 ) -> str:
     rows, value = outputs[-1].dims[0], plan.keys.dtype.c_type
     given = [f"const {value} *input", *(["int64_t *labels"] if is_classifier else []), f"{outputs[-1].dtype.c_type} *scores"]
-    scratch = tally.bytes + plan.slots.count
-    given += ["void *scratch"] if scratch else []
+    given += ["void *scratch"] if tally.bytes + plan.slots.bytes else []
     given += [f"const {DType(one.values.dtype.name).c_type} *{one.name}" for one in parameters]
-    slots = f"{plan.slots.type.c_type} *const slots = ({plan.slots.type.c_type} *)((uint8_t *)scratch + {tally.bytes})"
+    slots = f"{plan.slots.type.c_type} *const slots = ({plan.slots.type.c_type} *)scratch"
     text = "\n".join(body)
     locals_ = [
         *([f"{slots};"] if plan.slots.count else []),
-        *tally.locals,
+        *tally.locals(plan.slots.bytes),
         *tally.pointer(parameters),
-        *(["const " + plan.layout.form.unit.c_type + " *node;", "int32_t tree;"] if plan.layout else ["uint32_t leaf;"]),
+        *(["const " + plan.layout.form.unit.c_type + " *item;", "int32_t tree;"] if plan.layout else ["uint32_t leaf;"]),
         *(["int32_t best;"] if "best = 0;" in text else []),
         *(["int32_t i;"] if "(i = " in text else []),
     ]

@@ -46,7 +46,7 @@ def plans(operator, dtype: DType) -> tuple[Plan, ...]:
     ways.append(of_keys(keys, nodes) if keys.is_float else direct(keys, nodes))
     found = []
     for slots in ways:
-        layout = laid_out(diagram, slots, ballot.targets + 1 if is_counted else 0)
+        layout = laid_out(diagram, slots, ballot.width, ballot.entry_bytes, is_counted)
         if layout is not None:
             found.append(Plan(keys, diagram, slots, layout, cost_of_slots(slots) + cost_of_walk(diagram, layout)))
         if branches.fits(diagram):

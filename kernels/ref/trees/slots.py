@@ -34,6 +34,11 @@ class Slots:
         """How many slots are computed for each row."""
         return len(self.questions)
 
+    @property
+    def bytes(self) -> int:
+        """What computed slots take of the scratch bytes: whole double-words, so that anything may follow."""
+        return -(-self.count * self.type.size_bytes // 8) * 8
+
 
 def _limits(nodes: Iterable[Node]) -> tuple[Counter[Question], dict[Question, list[int]]]:
     """How often each question is asked, the most frequent ones first among those with NaN at one end; and its limits."""

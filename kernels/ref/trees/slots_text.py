@@ -22,26 +22,31 @@ static {key} aidge_ref_tree_key_{name}(const {real} *value, {key} nan)
     return bits ^ (bits < 0 ? {largest} : 0);
 }}"""
 
-_RANKS = """/* ranks[slot] = how many limits of the slot lie below the key of its feature; slots are pairs (feature, limits). */
+_STEP = """        case {number}:
+            first += first[{last}] < key ? {half} : 0;
+            /* fall through */
+"""
+_STEPS = "".join(_STEP.format(number=step + 2, last=(1 << step) - 1, half=1 << step) for step in range(5, -1, -1))
+# The first question leaves a number of limits that is one less than a power of two; each further one halves it.
+_RANKS = """/* ranks[slot] = how many limits of the slot lie below the key of its feature; a slot: feature, limits, questions. */
 static void {function}(const {real} *input, uint8_t *ranks, const {limit} *limits, const {slot} *slots, int32_t count{nan})
 {{
     int32_t i;
     for (i = 0; i < count; i++) {{
         const {key} key = {read};
-        uint32_t left = slots[1];
         const {limit} *first = limits;
-        while (left > 0u) {{
-            const uint32_t half = left >> 1;
-            if (first[half] < key) {{
-                first += half + 1u;
-                left -= half + 1u;
-            }} else {{
-                left = half;
-            }}
+        const uint32_t part = slots[1] + 1u - ((1u << slots[2]) >> 1);
+        first += first[part - 1u] < key ? part : 0u;
+        switch (slots[2]) {{
+        default:
+            first += first[63] < key ? 64 : 0;
+            /* fall through */
+{steps}        case 1:
+            break;
         }}
         ranks[i] = (uint8_t)(first - limits);
         limits += slots[1];
-        slots += 2;
+        slots += 3;
     }}
 }}"""
 
@@ -98,15 +103,15 @@ def filled(keys: Keys, slots: Slots) -> tuple[tuple[str, ...], list[str], list[C
 
 def _ranked(keys: Keys, slots: Slots, index: DType) -> tuple[tuple[str, ...], list[str], list[Constant]]:
     limits = Constant("limits", numpy.array([limit for part in slots.limits for limit in part], keys.type.numpy))
-    pairs = [(one.feature, len(part)) for one, part in zip(slots.questions, slots.limits)]
-    features = Constant("features", numpy.array(pairs, index.numpy))
+    rows = [(one.feature, len(part), len(part).bit_length()) for one, part in zip(slots.questions, slots.limits)]
+    features = Constant("features", numpy.array(rows, index.numpy))
     function = f"aidge_ref_tree_ranks_{keys.dtype.name}_{index.name}"
     nan = f", {keys.type.c_type} nan" if keys.is_float else ""
     fields = {"real": keys.dtype.c_type, "limit": keys.type.c_type, "key": keys.type.c_type, "slot": index.c_type}
-    text = _RANKS.format(function=function, nan=nan, read=_read(keys, "nan"), **fields)
+    text = _RANKS.format(function=function, nan=nan, read=_read(keys, "nan"), steps=_STEPS, **fields)
     lines = []
     for first, end, side in _parts(slots):
         before = sum(map(len, slots.limits[:first]))
         last = f", {_NAN[keys.type][side]}" if keys.is_float else ""
-        lines.append(f"{function}(input, slots + {first}, limits + {before}, features + {2 * first}, {end - first}{last});")
+        lines.append(f"{function}(input, slots + {first}, limits + {before}, features + {3 * first}, {end - first}{last});")
     return (*_key_text(keys), text), lines, [features, limits]

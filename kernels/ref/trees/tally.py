@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -17,6 +17,7 @@ from aidge_build.operators.tree_ensemble import TreeEnsembleClassifier
 from .ballots import Ballot, ballot_of
 from .finish import Votes
 from .plan import Plan
+from .walk import places_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,13 +28,18 @@ class Tally:
     is_single: bool  # whether one sum says it all
     votes: Votes
     bytes: int
-    locals: tuple[str, ...]
+    _locals: tuple[str, ...]
     start: tuple[str, ...]
 
     @property
     def is_counted(self) -> bool:
         """Whether trees are counted."""
         return self.ballot.counted_weight is not None
+
+    def locals(self, offset: int) -> list[str]:
+        """Declarations, given where in the scratch bytes those of the tally begin."""
+        place = f"(void *)((uint8_t *)scratch + {offset})" if offset else "scratch"
+        return [f"{one}{place};" if one.endswith("*)") else one for one in self._locals]
 
     def add(self, tree: str) -> list[str]:
         """What follows a tree; `leaf` is the number of its leaf in its part of the table."""
@@ -42,57 +48,55 @@ class Tally:
         if self.ballot.target_of_tree is not None:
             where = "sum" if self.is_single else f"{self.votes.sum_of(self._target(tree))}"
             return self._with(where, "at[leaf]")
-        lines = self._with(self.votes.sum_of("i"), self._weight(f"leaf * {self.ballot.targets}u + (uint32_t)i"))
-        return [f"for (i = 0; i < {self.ballot.targets}; i++) {{", *(f"    {line}" for line in lines), "}"]
+        lines = self._with(self.votes.sum_of("pair[0] >> 1"), "weights[pair[1]]")
+        kind = DType(self.ballot.pair_type.name).c_type
+        return [
+            "{",
+            f"    const {kind} *pair = at + 2u * leaf;",
+            *(f"    {line}" for line in lines),
+            "    while ((pair[0] & 1u) == 0u) {",
+            "        pair += 2;",
+            *(f"        {line}" for line in lines),
+            "    }",
+            "}",
+        ]
 
     def advance(self, leaves: str) -> str:
         """On to the part of the table that belongs to the next tree; "" where all trees share one."""
         if self.is_counted:
             return ""
-        return f"at += {'' if self.ballot.target_of_tree is not None else f'{self.ballot.targets} * '}{leaves};"
+        return f"at += {leaves};" if self.ballot.target_of_tree is not None else f"at += 2 * {leaves};"
 
-    def leaf_numbers(self, plan: Plan) -> list[Mapping[int, int]]:
-        """For each tree of a plan the number by which its code calls a leaf."""
+    def leaf_places(self, plan: Plan) -> list[Mapping[int, int]]:
+        """For each tree of a plan as code the place of a leaf in its part of the table."""
+        trees = [plan.diagram.leaves(root) for root in plan.diagram.roots]
         if self.is_counted:
-            return [{leaf: leaf for leaf in plan.diagram.leaves(root)} for root in plan.diagram.roots]
-        return [{leaf: place for place, leaf in enumerate(plan.diagram.leaves(root))} for root in plan.diagram.roots]
+            return [{leaf: leaf for leaf in leaves} for leaves in trees]
+        return [places_of(leaves, self.ballot.width) for leaves in trees]
+
+    def entries(self, leaves: Iterable[int]) -> int:
+        """How many entries these leaves have."""
+        return sum(map(self.ballot.width, leaves))
 
     def constants(self, plan: Plan) -> list[Constant]:
         """What the statements read of the flash."""
         if self.is_counted:
             return [Constant("counted", self.ballot.sums)]
-        leaves = plan.layout.table if plan.layout else [leaf for numbers in self.leaf_numbers(plan) for leaf in numbers]
-        if self.ballot.target_of_tree is not None:
-            found = [Constant("weights", self.ballot.values(leaves))]
-            if plan.layout and not self.is_single:
-                kind = numpy.uint8 if self.ballot.targets <= 256 else numpy.uint16
-                found.append(Constant("targets", numpy.array(self.ballot.target_of_tree, kind)))
-            return found
-        rows = self.ballot.rows(leaves)
-        if self._index is None:
-            return [Constant("weights", rows)]
-        table, places = numpy.unique(self.ballot.rows(range(len(self.ballot.said))), return_inverse=True)
-        places = numpy.searchsorted(table, rows)
-        return [Constant("weights", table), Constant("index", places.astype(self._index.numpy))]
+        leaves = plan.layout.table if plan.layout else [leaf for places in self.leaf_places(plan) for leaf in places]
+        if self.ballot.target_of_tree is None:
+            return [Constant("weights", self.ballot.different_weights), Constant("pairs", self.ballot.pairs(leaves))]
+        found = [Constant("weights", self.ballot.values(leaves))]
+        if plan.layout and not self.is_single:
+            kind = numpy.uint8 if self.ballot.targets <= 256 else numpy.uint16
+            found.append(Constant("targets", numpy.array(self.ballot.target_of_tree, kind)))
+        return found
 
     def pointer(self, constants: Sequence[Constant]) -> list[str]:
         """The declaration of where the table of the trees begins."""
         if self.is_counted:
             return []
-        table = next(one for one in reversed(constants) if one.name in ("weights", "index"))
+        table = next(one for one in reversed(constants) if one.name in ("weights", "pairs"))
         return [f"const {DType(table.values.dtype.name).c_type} *at = {table.name};"]
-
-    @property
-    def _index(self) -> DType | None:
-        """The type of a place in the table of the weights that differ; None where the weights themselves are shorter."""
-        rows = self.ballot.rows(range(len(self.ballot.said)))
-        different = len(numpy.unique(rows))
-        kind = DType.uint8 if different <= 256 else DType.uint16
-        shorter = different <= 1 << 16 and different * rows.itemsize + rows.size * kind.size_bytes < rows.nbytes
-        return kind if shorter else None
-
-    def _weight(self, place: str) -> str:
-        return f"at[{place}]" if self._index is None else f"weights[at[{place}]]"
 
     def _target(self, tree: str) -> str:
         if tree.isdigit():
@@ -118,7 +122,7 @@ def tally_of(operator) -> Tally:
         size = 8 * -(-(targets + 1) * (1 if cell == "uint8_t" else 2) // 8)
         grows = bool((numpy.diff(ballot.sums) > 0).all())
         votes = Votes(real, False, "counted[votes[{}]]", "votes[{}]" if grows else "counted[votes[{}]]")
-        names = (f"{cell} *const votes = ({cell} *)scratch;",)
+        names = (f"{cell} *const votes = ({cell} *)",)
         return Tally(ballot, False, votes, size, names, (f"memset(votes, 0, {targets + 1} * sizeof *votes);",))
     of_trees = ballot.target_of_tree
     ever = {target for said in ballot.said for target, _ in said}
@@ -128,6 +132,6 @@ def tally_of(operator) -> Tally:
         return Tally(ballot, True, Votes(real, False, "sum", "sum"), 0, (f"{real} sum = {first};",), ())
     name = "sums" if is_double else "scores"
     votes = Votes(real, not is_double, f"{name}[{{}}]", f"{name}[{{}}]")
-    names = ("double *const sums = (double *)scratch;",) if is_double else ()
+    names = ("double *const sums = (double *)",) if is_double else ()
     start = (f"for (i = 0; i < {targets}; i++) {{", f"    {name}[i] = {first};", "}")
     return Tally(ballot, False, votes, 8 * targets if is_double else 0, names, start)

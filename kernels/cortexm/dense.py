@@ -420,7 +420,7 @@ def load_head(code: Routine, stream: Stream) -> None:
             code.get("{x0}", "zero")
             code(f"movt {{x0}}, #{ROUNDING >> 16}", "a sum with this float is an integer, in its low half")
             code.put("zero", "{x0}")
-    elif stream.form != INTEGER and stream.fixed:
+    elif stream.fixed_form:
         code("ldrd {x0}, {x1}, [{stream}], #8", "zero point, limits")
         if stream.is_clamped:
             code.put("limits", "{x1}")

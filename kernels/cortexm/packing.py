@@ -68,11 +68,16 @@ class Stream:
         return self.form < 0
 
     @property
+    def fixed_form(self) -> str:
+        """How factors round where the text has them: not where every group is proved."""
+        return "" if self.form == INTEGER else self.fixed
+
+    @property
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
         form = {STATED: "", EVEN: "_even", INTEGER: "_integer", ROUNDED: "_float"}[self.form]
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
-        core += f"_{self.fixed}" if self.fixed and self.form != INTEGER else ""
+        core += f"_{self.fixed_form}" if self.fixed_form else ""
         weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}"
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}"
         return f"{weights}_s{self.shift}{'_clamped' if self.is_clamped else ''}{form}{core}"
@@ -87,7 +92,7 @@ class Stream:
     @property
     def numbers(self) -> str:
         """The last arguments of the C versions."""
-        flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed == "once")
+        flags = self.is_packed + 2 * self.has_fractions + 4 * self.leaves_words + 8 * (self.fixed_form == "once")
         return f"{flags}, {self.shift}, {self.form_in_c}"
 
     @property

@@ -41,7 +41,8 @@ static void aidge_helium_dense(const int8_t *x, int8_t *y, const int8_t *stream,
             group += 32;
         }
         y[output] = fixed == 0 ? aidge_kit_requantize((int32_t)sum, aidge_helium_float(group), levels)
-                               : aidge_helium_fixed((int32_t)sum, group, group + 32, fixed, levels);
+                               : aidge_helium_fixed((int32_t)sum, aidge_helium_word(group), aidge_helium_word(group + 32),
+                                                    fixed, levels);
     }
 }
 #endif

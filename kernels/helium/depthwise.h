@@ -46,7 +46,8 @@ static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const i
                 numbers += 16;
             }
             *y++ = shape->fixed == 0 ? aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers), levels)
-                                     : aidge_helium_fixed((int32_t)sum, numbers, numbers + 16, shape->fixed, levels);
+                                     : aidge_helium_fixed((int32_t)sum, aidge_helium_word(numbers),
+                                                          aidge_helium_word(numbers + 16), shape->fixed, levels);
         }
     }
 }

@@ -65,9 +65,7 @@ class ConvDepthwise2dInt8(KernelNode):
 
     @classmethod
     def planes(cls, view: NodeView) -> Planes | Series | None:
-        """One channel at a time where that takes fewer instructions than channels in lanes. Only in float."""
-        if view.outputs[0].quantization.rounding == "double":
-            return None
+        """One channel at a time where that takes fewer instructions than channels in lanes."""
         shape, clamps = cls.geometry(view), _clamps(view)
         forms = [form for form in (Planes.best(shape, clamps), Strips.best(shape, clamps), Series.of(shape, clamps)) if form]
         form = min(forms, key=lambda form: form.instructions, default=None)
@@ -93,7 +91,7 @@ class ConvDepthwise2dInt8(KernelNode):
         taps, planes = coarse(taps), self.planes(self.view)
         if planes is None:
             return self._by_lanes(shape, taps, numbers, bits)
-        form = replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits)
+        form = replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits, fixed=fixed_of(numbers, bits))
         if isinstance(form, Strips):
             form, fused = form.rounded(numbers)
             return self._by_planes(form, form.stream(taps, numbers, fused))
@@ -107,7 +105,7 @@ class ConvDepthwise2dInt8(KernelNode):
             (Input(0), Output(0), Constant("stream", stream), Scratch()),
             form.description,
             texts,
-            facts=computed("8 pixels x 1 channel", 0),
+            facts=computed("8 pixels x 1 channel", 0, otherwise="fixed point" if form.fixed else "float"),
         )
 
     def _by_lanes(self, shape: Geometry, taps: numpy.ndarray, numbers: LinearConstants, bits: int) -> Call:

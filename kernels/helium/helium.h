@@ -60,13 +60,11 @@ AIDGE_KIT_INLINE int8_t aidge_helium_fused(uint32_t sum, int32_t multiplier, int
     return (int8_t)(level > highest ? highest : level);
 }
 
-/* The stored value of a sum by a fixed-point factor, whose multiplier and shift stand in a stream; fixed: 1 rounds twice, 2 once. */
-AIDGE_KIT_INLINE int8_t aidge_helium_fixed(int32_t sum, const int8_t *multiplier, const int8_t *shift, int32_t fixed,
-                                           aidge_kit_levels levels)
+/* The stored value of a sum by a fixed-point factor; fixed: 1 rounds twice, 2 once. */
+AIDGE_KIT_INLINE int8_t aidge_helium_fixed(int32_t sum, int32_t multiplier, int32_t shift, int32_t fixed, aidge_kit_levels levels)
 {
-    const int32_t left = aidge_helium_word(shift);
     int32_t factor[2];
-    factor[0] = aidge_helium_word(multiplier);
-    factor[1] = fixed == 2 ? AIDGE_KIT_ONCE + 31 - left : left;
+    factor[0] = multiplier;
+    factor[1] = fixed == 2 ? AIDGE_KIT_ONCE + 31 - shift : shift;
     return (int8_t)(aidge_kit_level_fixed(sum, factor, levels.lowest, levels.highest) + levels.zero_point);
 }

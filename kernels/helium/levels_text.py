@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from .assembly import Assembler
 from .planes import Planes
+from .rounding import emit_fixed, emit_levels_of_8
 from .series import Series
 
 HEAD_BYTES = 16  # of a stream: zero points, lowest, highest
@@ -20,11 +21,26 @@ def plane_text(fields: Sequence[int], plane: str) -> str:
     )
 
 
+def load_numbers(emit: Assembler, form: Planes | Series) -> None:
+    """Of the next channel into r7, r8, and r9 where the zero point has a shift above it."""
+    if form.fixed:
+        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, shift and zero point")
+    else:
+        emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
+
+
 def emit_levels(emit: Assembler, form: Planes | Series, used: Sequence[str]) -> None:
     """The sums in q5, and q7 where it is used, become int8 in the halfwords of q5. r7, r8, r9: bias, multiplier, zero point;
     r0 and r2 are changed; at sp + 16: lowest and highest."""
     rounding = "vadd.f32 {0}, {0}, r9" if form.adds else "vcvtn.s32.f32 {0}, {0}"
     emit(*(f"vshl.i32 {register}, {register}, #{form.bits}" for register in used if form.bits))
+    if form.fixed:
+        emit(*(f"vadd.i32 {register}, {register}, r7" for register in used))
+        emit_fixed(emit, form.fixed, used, ["r8"] * len(used), "r0")
+        emit("lsr r0, r9, #16", *(f"vrshl.s32 {register}, r0" for register in used))
+        emit_levels_of_8(emit, form.fixed, "q5", "q7" if len(used) > 1 else "q5", "q5", "r9")
+        _narrow(emit, form)
+        return
     for texts in ("vadd.i32 {0}, {0}, r7", "vcvt.f32.s32 {0}, {0}", "vmul.f32 {0}, {0}, r8", rounding):
         emit(*(texts.format(register) for register in used))
     if not form.adds:

@@ -9,6 +9,7 @@ typedef struct {
     int32_t kernel_height, kernel_width;
     int32_t bits; /* by which sums are shifted before the bias is added */
     int32_t numbers; /* bytes of those of a channel */
+    int32_t fixed;   /* rounding.py */
 } aidge_helium_planes_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
@@ -18,7 +19,8 @@ typedef struct {
  *
  * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each channel
  *   int32 bias, float multiplier; the taps of all channels. With 12 bytes a third number follows: where the multiplier is
- *   negative, they are those of a fused multiplication (rounding.py).
+ *   negative, they are those of a fused multiplication (rounding.py); with `fixed` multipliers are int32, and the third one is
+ *   int32 shift << 16 | zero point.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane,
@@ -50,7 +52,10 @@ static void aidge_helium_planes(const int8_t *x, int8_t *y, const int8_t *stream
                 }
                 sum = (sum << shape->bits) + (uint32_t)aidge_helium_word(numbers);
                 y[(out_y * shape->out_width + out_x) * channels + channel] =
-                    aidge_helium_word(numbers + 4) < 0
+                    shape->fixed != 0
+                        ? aidge_helium_fixed((int32_t)sum, aidge_helium_word(numbers + 4), aidge_helium_word(numbers + 8) >> 16,
+                                             shape->fixed, levels)
+                    : aidge_helium_word(numbers + 4) < 0
                         ? aidge_helium_fused(sum, aidge_helium_word(numbers + 4), aidge_helium_word(numbers + 8) & 0xFFFF,
                                              levels.lowest + levels.zero_point, levels.highest + levels.zero_point)
                         : aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers + 4), levels);

@@ -16,7 +16,7 @@ import numpy
 from aidge_build.kernel_kit.linear import LinearConstants
 
 from .geometry import Geometry
-from .rounding import way_of, zero_point_word
+from .rounding import Fixed, fixed_of, fixed_words, multiplier_words, way_of, zero_point_word
 
 LARGEST_WINDOW = 3  # rows, and columns
 MOST_PERIODS = 16  # vectors after which the places of copied pixels repeat
@@ -37,17 +37,18 @@ def head_bytes(numbers: LinearConstants, bits: int) -> bytes:
 
 
 def channel_stream(taps: numpy.ndarray, numbers: LinearConstants, bits: int) -> numpy.ndarray:
-    """`taps` [channels, ...]: the head, bias and multiplier of each channel, all taps."""
-    parts = [head_bytes(numbers, bits)]
-    for bias, multiplier in zip(numbers.bias, numbers.multipliers):
-        parts += [numpy.array([bias], "<i4").tobytes(), numpy.array([multiplier], "<f4").tobytes()]
+    """`taps` [channels, ...]: the head; bias and multiplier of each channel, with fixed-point factors shift and zero point; all
+    taps."""
+    columns = [numbers.bias.astype("<i4"), multiplier_words(numbers)]
+    columns += [fixed_words(numbers)] if fixed_of(numbers) else []
+    parts = [head_bytes(numbers, bits), numpy.stack(columns, axis=1).tobytes()]
     return numpy.frombuffer(b"".join([*parts, numpy.ascontiguousarray(taps).tobytes()]), numpy.int8)
 
 
 @dataclass(frozen=True)
 class Planes:
     """All channels of one image. `tall`: tiles of 4 x 2 outputs; `down`: one tile below the other, then those to the right;
-    `adds`, `fused`, `mixed`: levels are rounded as in rounding.py; only strips.py has the last two."""
+    `adds`, `fixed`, `fused`, `mixed`: levels are rounded as in rounding.py; only strips.py has the last two."""
 
     shape: Geometry
     clamps: bool = False
@@ -57,6 +58,7 @@ class Planes:
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
     fused: bool = False
     mixed: bool = False
+    fixed: Fixed | None = None
 
     @classmethod
     def best(cls, shape: Geometry, clamps: bool) -> Planes | None:
@@ -152,7 +154,13 @@ class Planes:
 
     @property
     def description(self) -> str:
-        return f"one channel at a time, {self.tile[0]} x {self.tile[1]} outputs, requantized in float"
+        way = "by one fused multiplication" if self.fused else "in fixed point" if self.fixed else "in float"
+        return f"one channel at a time, {self.tile[0]} x {self.tile[1]} outputs, requantized {way}"
+
+    @property
+    def numbers_bytes(self) -> int:
+        """Of a channel's numbers."""
+        return 12 if self.fused or self.fixed else 8
 
     @property
     def axes(self) -> tuple[int, int]:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from .assembly import SAVED_BYTES, Assembler, function
-from .levels_text import HEAD_BYTES, emit_levels, plane_text
+from .levels_text import HEAD_BYTES, emit_levels, load_numbers, plane_text
 from .planes import Planes
+from .rounding import fixed_in_c
 
 STORES, PIXELS, TAPS, COPIES = 16, 32, 48, 64  # bytes of the places behind those in a patch
 FRAME_BYTES = 24
@@ -19,7 +20,6 @@ class PlanesPrinter:
     def __init__(self, form: Planes):
         self.form, self.shape, self.emit = form, form.shape, Assembler()
 
-    numbers_bytes = 8  # of a channel
     stores, pixels, taps, copies = STORES, PIXELS, TAPS, COPIES
 
     @property
@@ -38,7 +38,7 @@ class PlanesPrinter:
             emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
         emit("mov r10, r1", "mov r11, r0")
         emit.add("r12", "r2", HEAD_BYTES)
-        emit.add("r4", "r12", self.numbers_bytes * shape.channels)
+        emit.add("r4", "r12", self.form.numbers_bytes * shape.channels)
         emit("str r4, [sp, #4]", "str r4, [sp, #12]", why="the numbers' end is where the taps begin")
         emit.label(1)
         self._copy()
@@ -55,7 +55,7 @@ class PlanesPrinter:
 
     def _channel(self) -> None:
         """The tiles of a channel, of which r12 has the numbers."""
-        self.emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
+        load_numbers(self.emit, self.form)
         self._tiles()
 
     def _levels(self, used: list[str]) -> None:
@@ -239,7 +239,8 @@ def text_of(form: Planes, printer: PlanesPrinter | None = None) -> str:
         shape.kernel_height,
         shape.kernel_width,
         form.bits,
-        printer.numbers_bytes,
+        form.numbers_bytes,
+        fixed_in_c(form.fixed),
     )
     plain = "    (void)places;\n" + plane_text(fields, "plane")
     purpose = f"{shape.channels} channels of {shape.out_height} x {shape.out_width} outputs, one after the other."

@@ -62,8 +62,9 @@ static void aidge_helium_product(const int8_t *x, int8_t *const *rows, int8_t *y
                 levels.highest = (shape->clamps != 0 ? aidge_helium_word(numbers + 24) : 127) - levels.zero_point;
                 y[channel] = shape->fixed == 0
                     ? aidge_kit_requantize((int32_t)sum, aidge_helium_float(numbers + 8 + 4 * channel), levels)
-                    : aidge_helium_fixed((int32_t)sum, numbers + 8 + 4 * channel,
-                                         numbers + (shape->clamps != 0 ? 28 : 20) + 4 * channel, shape->fixed, levels);
+                    : aidge_helium_fixed((int32_t)sum, aidge_helium_word(numbers + 8 + 4 * channel),
+                                         aidge_helium_word(numbers + (shape->clamps != 0 ? 28 : 20) + 4 * channel),
+                                         shape->fixed, levels);
             }
             step = aidge_helium_word(numbers + 16) >> 16;
             step = shape->adds == 0 ? step : (step & 0x40) != 0 ? 2 : 0;

@@ -408,7 +408,7 @@ class _Printer:
         if self.shape.fixed:
             shifts = ("r0", "r2") if self.shape.clamps else ("r10", "r12")
             emit(*(["ldrd r0, r2, [r3], #8"] if self.shape.clamps else []))
-            emit_fixed(emit, self.shape.fixed, ("q0", "q1"), ("r4", "r6"), "q2")
+            emit_fixed(emit, self.shape.fixed, ("q0", "q1"), ("r4", "r6"), "r4")
             emit(*(f"vrshl.s32 {register}, {shift}" for register, shift in zip(("q0", "q1"), shifts)))
             emit_levels_of_8(emit, self.shape.fixed, "q0", "q1", "q2", "r8")
             return

@@ -76,6 +76,11 @@ def way_of(form: Rounded) -> str:
     return "_adding" if form.adds else form.fixed.way if form.fixed else ""
 
 
+def fixed_words(numbers: LinearConstants) -> numpy.ndarray:
+    """Of each channel the shift of its fixed-point factor above the zero point, as int32; none of floats."""
+    return (shift_words(numbers).astype(numpy.int64) << 16 | numbers.zero_point & 0xFFFF).astype("<u4").view("<i4")
+
+
 def emit_levels_of_8(emit: Assembler, fixed: Fixed, even: str, odd: str, target: str, zero_point: str) -> None:
     """Shifted high words of both registers become levels with the zero point in 16 bits."""
     if fixed.is_short:
@@ -125,10 +130,14 @@ def shift_words(numbers: LinearConstants) -> numpy.ndarray:
 
 
 def emit_fixed(emit: Assembler, fixed: Fixed, sums: Sequence[str], multipliers: Sequence[str], spare: str) -> None:
-    """Sums become the high words of twice their products, which the shift is still to come to."""
+    """Sums become the high words of twice their products, which are still to be shifted; `spare` is a vector or a number."""
     operation = "vqdmulh" if fixed.once else "vqrdmulh"
     emit(*(f"{operation}.s32 {register}, {register}, {multiplier}" for register, multiplier in zip(sums, multipliers)))
-    if fixed.has_below and not fixed.once:
+    if not fixed.has_below or fixed.once:
+        return
+    if spare.startswith("r"):
+        emit(f"movs {spare}, #1", *(f"vqdmlah.s32 {register}, {register}, {spare}" for register in sums), why="halves below zero")
+    else:
         for register in sums:
             emit(f"vshr.s32 {spare}, {register}, #31", f"vadd.i32 {register}, {register}, {spare}")
 
@@ -157,6 +166,7 @@ __all__ = [
     "emit_levels_of_8",
     "fixed_in_c",
     "fixed_of",
+    "fixed_words",
     "fused_numbers",
     "fused_words",
     "large_number",

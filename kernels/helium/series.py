@@ -16,6 +16,7 @@ from aidge_build.kernel_kit.linear import LinearConstants
 
 from .geometry import Geometry
 from .planes import LARGEST_OFFSET, LARGEST_PLANE, channel_stream
+from .rounding import Fixed
 
 LANES = 16  # channels that are turned at once, and values that one product sees
 GROUP = 4  # values whose bytes of a channel lie side by side
@@ -26,12 +27,13 @@ MOST_UNROLLED = 6  # gathers of a channel: beyond, tiles are a loop, whose code 
 
 @dataclass(frozen=True)
 class Series:
-    """All channels of one image of height 1. `adds`: levels are rounded as in rounding.py."""
+    """All channels of one image of height 1. `adds`, `fixed`: levels are rounded as in rounding.py."""
 
     shape: Geometry
     clamps: bool = False
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the bias is added: finer.py
+    fixed: Fixed | None = None
 
     @classmethod
     def of(cls, shape: Geometry, clamps: bool) -> Series | None:
@@ -132,12 +134,18 @@ class Series:
 
     @property
     def name(self) -> str:
-        ways = f"{'_clamped' * self.clamps}{'_adding' * self.adds}" + (f"_finer_{self.bits}" if self.bits else "")
+        way = "_adding" if self.adds else self.fixed.way if self.fixed else ""
+        ways = f"{'_clamped' * self.clamps}{way}" + (f"_finer_{self.bits}" if self.bits else "")
         return f"aidge_helium_series_{self.shape.name}{ways}"
 
     @property
     def description(self) -> str:
-        return f"one channel at a time, {TILE} outputs of one axis, requantized in float"
+        return f"one channel at a time, {TILE} outputs of one axis, requantized in {'fixed point' if self.fixed else 'float'}"
+
+    @property
+    def numbers_bytes(self) -> int:
+        """Of a channel's numbers."""
+        return 12 if self.fixed else 8
 
     @property
     def instructions(self) -> int:

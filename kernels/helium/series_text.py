@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from .assembly import Assembler, function
-from .levels_text import HEAD_BYTES, emit_levels, plane_text
+from .levels_text import HEAD_BYTES, emit_levels, load_numbers, plane_text
+from .rounding import fixed_in_c
 from .series import GROUP, GROUP_BYTES, LANES, TILE, Series
 
 FRAME_BYTES, SHORT_FRAME = 24, 8  # plane, channels that are left, those of a block, input zero point, lowest, highest
@@ -34,7 +35,7 @@ class SeriesPrinter:
             emit("ldr r4, [r2]", "str r4, [sp, #12]", why="that of the input")
             emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
         emit.add("r12", "r2", HEAD_BYTES)
-        emit.add("r3", "r12", 8 * shape.channels)
+        emit.add("r3", "r12", self.form.numbers_bytes * shape.channels)
         if self.last:
             emit(f"movw r1, #{self._mask()}")
         emit.label(1)
@@ -119,7 +120,7 @@ class SeriesPrinter:
             emit("movs r0, #0")
         for window in range(1, form.windows):
             emit(f"vmov q{window}, q{window - 1}", f"vshlc q{window}, r0, #{8 * form.stride}")
-        emit("ldrd r7, r8, [r12], #8", why="bias, multiplier")
+        load_numbers(emit, form)
         emit("mov r5, r10", "add r10, r10, #1")
         if form.has_runs:
             self._run()
@@ -176,4 +177,5 @@ def text_of(form: Series) -> str:
     fields = (shape.channels, shape.in_width, 1, form.copied, 1, shape.out_width, 0, shape.left, form.width, form.stride)
     purpose = f"{shape.channels} channels of {shape.out_width} outputs, one after the other."
     lines = SeriesPrinter(form).lines()
-    return function(form.name, purpose, PARAMETERS, lines, plane_text((*fields, 1, form.taps, form.bits, 8), "(int8_t *)scratch"))
+    numbers = 1, form.taps, form.bits, form.numbers_bytes, fixed_in_c(form.fixed)
+    return function(form.name, purpose, PARAMETERS, lines, plane_text((*fields, *numbers), "(int8_t *)scratch"))

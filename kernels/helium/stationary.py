@@ -149,7 +149,7 @@ class Stationary:
             emit("vdup.32 q4, r8", "vfmas.f32 q5, q4, r9", "vdup.32 q4, r3", "vfmas.f32 q6, q4, r11", "vmovnt.i32 q5, q6")
         elif shape.fixed:
             emit("ldrd r0, r2, [r12, #-8]")
-            emit_fixed(emit, shape.fixed, ("q5", "q6"), ("r8", "r3"), "q4")
+            emit_fixed(emit, shape.fixed, ("q5", "q6"), ("r8", "r3"), "r4")
             emit("vrshl.s32 q5, r0", "vrshl.s32 q6, r2")
             emit_levels_of_8(emit, shape.fixed, "q5", "q6", "q5", "r9")
         else:

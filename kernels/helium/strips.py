@@ -96,11 +96,6 @@ class Strips(Planes):
     def name(self) -> str:
         return super().name.replace("_planes_", "_strips_", 1)
 
-    @property
-    def description(self) -> str:
-        way = "by one fused multiplication" if self.fused else "in float"
-        return f"one channel at a time, {self.tile[0]} x {self.tile[1]} outputs, requantized {way}"
-
     def steps(self, axis: int) -> tuple[int, int]:
         count = self.tile[axis]
         if axis == 0:
@@ -151,11 +146,11 @@ class Strips(Planes):
 
     def rounded(self, numbers: LinearConstants) -> tuple[Strips, FusedForm | None]:
         """The form with fused multiplications where they are proved and pay for what they take of flash, and their numbers."""
-        if self.tiles_of_channel < FEWEST_TILES:
+        if self.tiles_of_channel < FEWEST_TILES and not self.fixed:
             return self, None
         fused = fused_numbers(numbers, self.bits)
         if fused.is_proved.all():
-            return replace(self, fused=True), fused
+            return replace(self, fused=True, fixed=None), fused
         if self.adds and 4 * self.tiles_of_channel * fused.is_proved.sum() > LEAST_SAVED:
             return replace(self, fused=True, mixed=True), fused
         return self, None

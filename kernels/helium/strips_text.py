@@ -20,10 +20,6 @@ class StripsPrinter(PlanesPrinter):
         self.strips, self.fuses = form, form.fused
 
     @property
-    def numbers_bytes(self) -> int:
-        return 12 if self.strips.fused else 8
-
-    @property
     def shifts(self) -> tuple[tuple[int, ...], int]:
         return ((32,), 8) if self.form.stride == 1 else ((32, 16), 0)
 

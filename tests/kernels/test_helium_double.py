@@ -59,6 +59,17 @@ def test_every_way_of_rounding_is_among_them():
         assert {("_twice_short", kernel), ("_above_short", kernel)} <= found
     assert {("_twice", "conv2d_int8"), ("_twice", "depthwise_int8"), ("_once", "fc_int8"), ("_once_short", "fc_int8")} <= found
     assert {entry.kernel.name for entry in candidates()} >= {"average_int8", "add_int8"}
+    names = " ".join(entry.call.function for entry in candidates())
+    for way in (
+        "planes.*twice",
+        "strips.*twice",
+        "strips.*above",
+        "strips.*fused",
+        "series.*above",
+        "lanes.*twice",
+        "lanes.*above",
+    ):
+        assert re.search(f"helium_{way}", names), way
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():

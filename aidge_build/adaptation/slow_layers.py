@@ -20,12 +20,13 @@ def slow_layers(assignment: Assignment, features: Iterable[str]) -> tuple[str, .
 
     What a kernel takes it says itself (`KernelNode.instructions_per_mac`); any with floats is slow where the core has no FPU.
     """
-    has_fpu, found = "fpu" in features, dict[str, list[str]]()
+    has_fpu, is_narrow, found = "fpu" in features, "narrow" in features, dict[str, list[str]]()
     for node in assignment.view.nodes:
         choice, seen = assignment.choices[node.name], assignment.node_view(node)
         if choice.kernel is None or not seen.multiply_accumulates:
             continue
-        if choice.kernel.node_class.instructions_per_mac > MOST_PER_MAC:
+        taken = choice.kernel.node_class
+        if max(taken.instructions_per_mac, taken.narrow_instructions_per_mac * is_narrow) > MOST_PER_MAC:
             reason = _reason(choice)
         elif not has_fpu and _computes_in_float(seen):
             reason = "float32 on a core without an FPU"

@@ -25,6 +25,8 @@ class KernelNode:
 
     # About what a multiply-accumulate takes on a core with DSP instructions and an FPU, where that is much; the build says so.
     instructions_per_mac: ClassVar[float] = 0.0
+    # The same on a core of 16-bit instructions (feature `narrow`).
+    narrow_instructions_per_mac: ClassVar[float] = 0.0
 
     def __init__(self, node: NodeView, mem_info: Sequence[MemInfo] | None = None):
         self.view = node

@@ -49,7 +49,7 @@ def test_int16_weights_that_the_kernels_of_a_core_do_not_take_are_named():
     nodes = "r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, zw) a = Conv(r, v) y = QuantizeLinear(a, s, z)"
     made = model(nodes, inputs="int8[1,8,9,9] x", outputs="int8[1,8,7,7] y", constants=constants)
     for board, named in (("mps2-an386", False), ("mps3-an547", True), ("mps2-an385", True), ("microbit", True)):
-        lines = [line for line in program_of(made, "net.onnx", load_board(board)).notices if "int16 weights" in line]
+        lines = [line for line in program_of(made, "net.onnx", load_board(board)).notices if "layer has int16 weights" in line]
         assert len(lines) == named and all("Conv_2" in line for line in lines)
 
 
@@ -58,3 +58,14 @@ def test_a_fast_layer_of_bytes_is_not_named():
     nodes = "r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) a = Conv(r, v) y = QuantizeLinear(a, s, z)"
     for board in ("mps2-an386", "mps2-an385"):
         assert notices(board, nodes, "int8[1,3,5,5] x", "int8[1,4,4,4] y", constants) == []
+
+
+def test_what_takes_many_16_bit_instructions_is_named_on_cores_that_have_no_others():
+    constants = {"s": F(0.1), "z": numpy.int8(0), "w": numpy.ones((4, 1, 7, 7), numpy.int8)}
+    nodes = "r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) a = Conv<group=4>(r, v) y = QuantizeLinear(a, s, z)"
+    assert notices("mps2-an385", nodes, "int8[1,4,9,9] x", "int8[1,4,3,3] y", constants) == []
+    (line,) = notices("microbit", nodes, "int8[1,4,9,9] x", "int8[1,4,3,3] y", constants)
+    assert (
+        line.startswith("1 layer takes more than 6")
+        and "ref depthwise_int8: armv6m depthwise_int8: 49 taps, wants at most 25" in line
+    )

@@ -33,6 +33,8 @@ SPEC = ImplSpec(
 
 @kernel(RESIDUAL_TYPE, SPEC, RESIDUAL)
 class Conv2dAddInt8(KernelNode):
+    narrow_instructions_per_mac = 10
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         """The output takes the residual's place, or follows the input as that of the convolution alone."""

@@ -18,6 +18,8 @@ from .linear_int8 import LinearInt8, linear_spec
 
 @kernel(("Conv1D", "Conv2D"), linear_spec())
 class Conv2dInt8(LinearInt8):
+    narrow_instructions_per_mac = 10
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return replace(convolution_demands(view), output_stride=True)

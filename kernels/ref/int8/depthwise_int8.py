@@ -15,6 +15,8 @@ from .linear_int8 import LinearInt8, linear_spec
 
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())
 class ConvDepthwise2dInt8(LinearInt8):
+    narrow_instructions_per_mac = 17
+
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         return convolution_demands(view)

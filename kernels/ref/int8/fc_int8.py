@@ -13,6 +13,8 @@ from .linear_int8 import LinearInt8, linear_spec
 
 @kernel("FC", linear_spec(ROW_MAJOR))
 class FcInt8(LinearInt8):
+    narrow_instructions_per_mac = 7
+
     def call(self) -> Call:
         rows = self.inputs[1].data
         arguments = self.arguments(rows, blocked(rows), False)

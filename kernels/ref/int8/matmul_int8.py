@@ -14,6 +14,7 @@ from aidge_build.kernel_kit.products import operand, product_multiplier, product
 @kernel("MatMul", product_spec())
 class MatmulInt8(KernelNode):
     instructions_per_mac = 4.5
+    narrow_instructions_per_mac = 10
 
     def call(self) -> Call:
         output = self.outputs[0]

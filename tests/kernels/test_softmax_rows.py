@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""int8 softmax of long rows of `cortexm` and `helium` against its numpy meaning, bit for bit, ties included."""
+"""int8 softmax of long rows in every library that has it against its numpy meaning, bit for bit, ties included."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 
+import armv6m_harness
+import armv7m_harness
 import cortexm_harness
 import helium_harness
 import numpy
@@ -39,7 +41,8 @@ def rows(case):
 
 def candidates():
     """For the tests of all kernels."""
-    return [*rows(cortexm_harness.case), *rows(helium_harness.case)]
+    small = [*armv7m_harness.of_this_library(list(rows(cortexm_harness.case))), *rows(armv6m_harness.case)]
+    return [*rows(cortexm_harness.case), *rows(helium_harness.case), *small]
 
 
 @needs_emulator
@@ -52,6 +55,16 @@ def test_cortexm_gives_the_exact_levels(flags):
 def test_cortexm_gives_them_without_an_fpu():
     cases = cortexm_harness.without_fpu(list(rows(cortexm_harness.case)))
     assert len(cases) == 36 and cortexm_harness.run(cases, board=BOARD_WITHOUT_FPU) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-Os",)][: 1 + STRESS], ids=str)
+def test_cores_without_dsp_instructions_give_the_exact_levels(flags):
+    step = 1 if STRESS else 3
+    wide = armv7m_harness.of_this_library(list(rows(cortexm_harness.case)))[::step]
+    assert cortexm_harness.run(wide, "-Wall", "-Wextra", "-Werror", *flags, board=armv7m_harness.BOARD) == []
+    narrow = list(rows(armv6m_harness.case))[::step]
+    assert armv6m_harness.run(narrow, "-Wall", "-Wextra", "-Werror", *flags, board=armv6m_harness.BOARD) == []
 
 
 @needs_emulator

@@ -3,9 +3,9 @@
 #include "target.h"
 
 #if !AIDGE_CORTEXM_FPU
-/* The C version of the generated functions: bytes of either type. */
-AIDGE_CORTEXM_C void aidge_cortexm_quantize_portable(const float *input, uint8_t *output, float scale, int32_t zero_point, int32_t count,
-                                            int32_t lowest, int32_t highest)
+/* The C version of the generated functions: bytes of either type, or where these are 0 int16. */
+AIDGE_CORTEXM_C void aidge_cortexm_quantize_portable(const float *input, uint8_t *output, int16_t *wide, float scale,
+                                                     int32_t zero_point, int32_t count, int32_t lowest, int32_t highest)
 {
     int32_t i;
     for (i = 0; i < count; i++) {
@@ -14,7 +14,12 @@ AIDGE_CORTEXM_C void aidge_cortexm_quantize_portable(const float *input, uint8_t
         level = level >= -65536.0f ? level : (level < -65536.0f ? -65536.0f : 0.0f);
         value = (int32_t)(level > 65536.0f ? 65536.0f : level) + zero_point;
         value = value < lowest ? lowest : value;
-        output[i] = (uint8_t)(value > highest ? highest : value);
+        value = value > highest ? highest : value;
+        if (wide) {
+            wide[i] = (int16_t)value;
+        } else {
+            output[i] = (uint8_t)value;
+        }
     }
 }
 #endif

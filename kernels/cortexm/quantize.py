@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""float32 to bytes in assembly: the division that QuantizeLinear means, rounded by the FPU."""
+"""float32 to bytes, or to int16, in assembly: the division that QuantizeLinear means, rounded by the FPU."""
 
 from __future__ import annotations
+
+from aidge_build.graph.dtype import DType
 
 from .assembly import Routine
 
@@ -11,9 +13,8 @@ VALUES = ("r2", "r4", "r5", "r6")
 TOGETHER = len(VALUES)
 
 
-def routine(is_signed: bool) -> tuple[str, str]:
-    """Name and text. A quotient beyond int32 saturates there and NaN gives 0, as QuantizeLinear has it."""
-    kind = "int8" if is_signed else "uint8"
+def routine(kind: str) -> tuple[str, str]:
+    """Name and text for int8, uint8 or int16. A quotient beyond int32 saturates there, NaN gives 0: as QuantizeLinear has it."""
     name = f"aidge_cortexm_quantize_{kind}"
     code = Routine(REGISTERS)
     code("ldr {count}, [sp]")
@@ -22,29 +23,26 @@ def routine(is_signed: bool) -> tuple[str, str]:
     code(f"subs {{count}}, {{count}}, #{TOGETHER}")
     code("blt 2f")
     code.label(1, f"{TOGETHER} values")
-    _values(code, TOGETHER, is_signed)
+    _values(code, TOGETHER, kind)
     code(f"subs {{count}}, {{count}}, #{TOGETHER}")
     code("bge 1b")
     code.label(2)
     code(f"adds {{count}}, {{count}}, #{TOGETHER}")
     code("beq 4f")
     code.label(3, "the values that are left")
-    _values(code, 1, is_signed)
+    _values(code, 1, kind)
     code("subs {count}, {count}, #1")
     code("bne 3b")
     code.label(4)
     code("pop {{r4-r6}}")
     code("bx lr")
-    portable = f"aidge_cortexm_quantize_portable(input, output, *scale, zero_point, count, {', '.join(_limits(is_signed))});"
-    portable = portable.replace("output,", "(uint8_t *)output,")
+    limits = ", ".join(map(str, DType[kind].range))
+    output = "0, output" if kind == "int16" else "(uint8_t *)output, 0"
+    portable = f"aidge_cortexm_quantize_portable(input, {output}, *scale, zero_point, count, {limits});"
     return name, code.function(name, PARAMETERS.format(type=f"{kind}_t"), f"float32 to {kind}, by one scale.", portable)
 
 
-def _limits(is_signed: bool) -> tuple[str, str]:
-    return ("-128", "127") if is_signed else ("0", "255")
-
-
-def _values(code: Routine, count: int, is_signed: bool) -> None:
+def _values(code: Routine, count: int, kind: str) -> None:
     code(f"vldmia {{input}}!, {{{{s0-s{count - 1}}}}}" if count > 1 else "vldmia {input}!, {{s0}}")
     for operation in ("vdiv.f32 s{0}, s{0}, s15", "vcvtr.s32.f32 s{0}, s{0}"):
         for index in range(count):
@@ -57,6 +55,6 @@ def _values(code: Routine, count: int, is_signed: bool) -> None:
     for value in VALUES[:count]:
         code(f"qadd {value}, {value}, {{zero}}")
     for value in VALUES[:count]:
-        code(f"{'ssat' if is_signed else 'usat'} {value}, #8, {value}")
+        code(f"{'usat' if kind == 'uint8' else 'ssat'} {value}, #{16 if kind == 'int16' else 8}, {value}")
     for value in VALUES[:count]:
-        code(f"strb {value}, [{{output}}], #1")
+        code(f"strh {value}, [{{output}}], #2" if kind == "int16" else f"strb {value}, [{{output}}], #1")

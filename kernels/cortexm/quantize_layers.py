@@ -19,29 +19,42 @@ def _many_scales(view: NodeView) -> str:
     return "" if view.inputs[1].elements == 1 else "several scales"
 
 
-@kernel(
-    "QuantizeLinear",
-    ImplSpec(
-        inputs=(IOSpec(DType.float32, SAME), IOSpec(DType.float32, ANY), IOSpec(DType.int8, ANY)),
-        outputs=(IOSpec(DType.int8, SAME),),
+def _spec(result: DType) -> ImplSpec:
+    return ImplSpec(
+        inputs=(IOSpec(DType.float32, SAME), IOSpec(DType.float32, ANY), IOSpec(result, ANY)),
+        outputs=(IOSpec(result, SAME),),
         features=FEATURES | {"fpu"},
         predicates=(CONSTANT_PARAMETERS, Predicate("one scale", _many_scales)),
-    ),
-)
-class QuantizeFloat32Int8(KernelNode):
+    )
+
+
+class Quantize(KernelNode):
+    """Base of both."""
+
     def call(self) -> Call:
-        name, text = routine(is_signed=True)
+        kind = self.outputs[0].dtype.name
+        name, text = routine(kind)
         scale = Constant("scale", numpy.ascontiguousarray(self.inputs[1].data.reshape(1)))
         given = self.inputs[2] if len(self.inputs) > 2 else None
         zero_point = 0 if given is None else int(given.data.reshape(()))
         numbers = Constant("zero_point", numpy.array([zero_point], numpy.int32))
         driver = f"""/* Both numbers come from the weights. */
-static void {name}_by_one(const float *input, int8_t *output, const float *scale, const int32_t *zero_point, int32_t count)
+static void {name}_by_one(const float *input, {kind}_t *output, const float *scale, const int32_t *zero_point, int32_t count)
 {{
     {name}(input, output, scale, zero_point[0], count);
 }}"""
         arguments = (Input(0), Output(0), scale, numbers, Literal(self.outputs[0].elements))
         return Call(f"{name}_by_one", ("quantize.h",), arguments, texts=(text, driver))
+
+
+@kernel("QuantizeLinear", _spec(DType.int8))
+class QuantizeFloat32Int8(Quantize):
+    pass
+
+
+@kernel("QuantizeLinear", _spec(DType.int16))
+class QuantizeFloat32Int16(Quantize):
+    pass
 
 
 @kernel(
@@ -54,7 +67,7 @@ static void {name}_by_one(const float *input, int8_t *output, const float *scale
 )
 class DynamicQuantize(KernelNode):
     def call(self) -> Call:
-        name, text = routine(is_signed=False)
+        name, text = routine("uint8")
         driver = f"""/* The range, then the values. */
 static void {name}_dynamic(const float *input, uint8_t *output, float *scale, uint8_t *zero_point, int32_t count)
 {{

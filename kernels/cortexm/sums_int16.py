@@ -121,20 +121,30 @@ class Sums:
                         code(f"smlad r{channel + 4}, r3, {weights}, r{channel + 4}")
 
     def _store(self, code: Routine, sums: list[str], place: str) -> None:
-        code(f"vmov s4, s5, {sums[0]}, {sums[1]}")
-        code(f"vmov s6, s7, {sums[2]}, {sums[3]}")
-        for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vcvtr.s32.f32 s{0}, s{0}"):
-            for channel in range(4):
-                code(operation.format(4 + channel, channel))
-        code(f"vmov {sums[0]}, {sums[1]}, s4, s5")
-        code(f"vmov {sums[2]}, {sums[3]}, s6, s7")
-        self.levels.prepare(code)
-        if self.levels.zero_point:
-            code.constant("r2", self.levels.zero_point)
-        for total in sums:
-            self.levels.apply(code, total)
+        requantize(code, sums, self.levels)
         code(f"vmov r2, {place}")
-        for low, high in (sums[:2], sums[2:]):
-            code(f"pkhbt {low}, {low}, {high}, lsl #16")
-            code(f"str {low}, [r2], #4")
+        store(code, sums, "r2")
         code(f"vmov {place}, r2")
+
+
+def requantize(code: Routine, sums: list[str], levels: Levels) -> None:
+    """Four sums times the multipliers in s0-s3 become levels. r2, r12 and lr are lost, and s4-s7."""
+    code(f"vmov s4, s5, {sums[0]}, {sums[1]}")
+    code(f"vmov s6, s7, {sums[2]}, {sums[3]}")
+    for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vcvtr.s32.f32 s{0}, s{0}"):
+        for channel in range(4):
+            code(operation.format(4 + channel, channel))
+    code(f"vmov {sums[0]}, {sums[1]}, s4, s5")
+    code(f"vmov {sums[2]}, {sums[3]}, s6, s7")
+    levels.prepare(code)
+    if levels.zero_point:
+        code.constant("r2", levels.zero_point)
+    for total in sums:
+        levels.apply(code, total)
+
+
+def store(code: Routine, levels: list[str], pointer: str) -> None:
+    """Four levels to any address."""
+    for low, high in (levels[:2], levels[2:]):
+        code(f"pkhbt {low}, {low}, {high}, lsl #16")
+        code(f"str {low}, [{pointer}], #4")

@@ -14,9 +14,11 @@ from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
-from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
+from aidge_build.operators.quantize import QuantizeLinear
 from aidge_build.operators.window import Window
 
 STRESS = bool(os.environ.get("AIDGE_STRESS"))
@@ -87,9 +89,30 @@ def depthwise(count: int):
     return accepted(list(convolutions(count, depthwise=True)))
 
 
+def elementwise(count: int):
+    for seed in range(count):
+        random = Randomness(700 + seed)
+        dims = random.choice((1, 1), (1, 7), (2, 3, 4), (1, 4, 3, 3))
+        low, high = bounds(random)
+        terms = [Tensor(name, dims, DType.int16, quantization=per_tensor(random.scale(1e-4), 0)) for name in ("a", "b")]
+        operator = (Add, Sub, Mul)[seed % 3](low, high)
+        scale = random.scale(1e-4 if seed % 3 < 2 else 1e-4 * random.choice(1, 0.3))
+        yield case(operator, terms, [int16(random, *dims) for _ in range(2)], quantization=per_tensor(scale, 0))
+
+
+def quantizations(count: int):
+    for seed in range(count):
+        random = Randomness(800 + seed)
+        scale, point = numpy.float32(random.scale(1e-3)), numpy.int16(random.choice(0, -200, 32767))
+        data = random.real(1, random.choice(1, 4, 9))
+        values = 20 * random.float32(*data.dims)
+        values[0, 0] = random.choice(numpy.nan, numpy.inf, -numpy.inf, 1e9, 0.0)
+        yield case(QuantizeLinear(0, DType.int16), [data, constant("s", scale), constant("z", point)], [values])
+
+
 def candidates():
     """For the tests of all kernels."""
-    return [*convolutions(8), *products(6), *depthwise(8)]
+    return [*convolutions(8), *products(6), *depthwise(8), *elementwise(6), *quantizations(2)]
 
 
 @needs_emulator
@@ -99,6 +122,14 @@ def test_int16_layers_equal_the_meaning(flags):
     assert {entry.kernel.name for entry in found} == {"linear_int16"}
     found += depthwise(60 if STRESS else 14)
     assert {entry.kernel.name for entry in found} == {"linear_int16", "depthwise_int16"}
+    assert run(found, *flags, board=BOARD) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), PORTABLE], ids=str)
+def test_sums_products_and_quantizations_to_int16_equal_the_meaning(flags):
+    found = [*elementwise(90 if STRESS else 24), *quantizations(30 if STRESS else 8)]
+    assert {entry.kernel.name for entry in found} == {"binary_int16", "quantize_layers"}
     assert run(found, *flags, board=BOARD) == []
 
 

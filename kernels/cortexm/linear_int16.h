@@ -50,7 +50,8 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_column_int16(uint32_t *column, int32_t
 
 /* The C version of sums_int16.py. */
 AIDGE_CORTEXM_NOINLINE void aidge_cortexm_sums_int16_c(const uint32_t *column, const int32_t *stream, int16_t *first,
-    int16_t *second, const int32_t *end, int32_t pairs, int32_t pixels, int32_t low, int32_t high, int32_t zero_point)
+    int16_t *second, const int32_t *end, int32_t pairs, int32_t pixels, int32_t apart, int32_t low, int32_t high,
+    int32_t zero_point)
 {
     for (; stream != end; stream += 8 + 2 * pairs) {
         int32_t channel, pixel, pair;
@@ -63,7 +64,8 @@ AIDGE_CORTEXM_NOINLINE void aidge_cortexm_sums_int16_c(const uint32_t *column, c
                 for (pair = 0; pair < pairs; pair++) {
                     const uint32_t word = (uint32_t)stream[4 + 2 * pair + channel / 2];
                     const uint32_t weights = channel % 2 != 0 ? aidge_cortexm_odd_bytes(word) : aidge_cortexm_even_bytes(word);
-                    sum = aidge_cortexm_dot(weights, column[pixels * pair + pixel], sum);
+                    const uint32_t *const at = apart != 0 ? column + pair + apart * pixel : column + pixels * pair + pixel;
+                    sum = aidge_cortexm_dot(weights, aidge_cortexm_load(at), sum);
                 }
                 level = aidge_kit_scale((int32_t)sum, multiplier);
                 level = level < low - zero_point ? low - zero_point : level;

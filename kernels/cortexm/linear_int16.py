@@ -12,11 +12,13 @@ from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, Demands, DF
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, ONE_GROUP, QUANTIZED, SYMMETRIC_WEIGHTS
 from aidge_build.kernel_kit.linear import linear_constants
-from aidge_build.kernel_kit.window2d import rows_as_image, window2d
+from aidge_build.kernel_kit.window2d import is_pointwise, rows_as_image, window2d
 
 from .conditions import GROUP
 from .packing import group_starts, taps_last_channels
 from .sums_int16 import Levels, Sums
+
+FARTHEST = 4095  # of an immediate offset
 
 
 def _weights(view: NodeView) -> str:
@@ -58,17 +60,20 @@ class LinearInt16(KernelNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=8 * _pairs(view))
+        return Demands(scratch_bytes=0 if _reads_in_place(view) else 8 * _pairs(view))
 
     def call_for(self, shape: Struct) -> Call:
         rows = taps_last_channels(self.inputs[1].data)
         numbers = linear_constants(self.operator, self.inputs, self.outputs[0], rows)
-        pixels = 1 if shape.fields["out_height"] * shape.fields["out_width"] == 1 else 2
-        sums = Sums(_pairs(self.view), pixels, Levels(numbers.low, numbers.high, numbers.zero_point))
+        places = shape.fields["out_height"] * shape.fields["out_width"]
+        is_direct = _reads_in_place(self.view)
+        pixels = 1 if places * (shape.fields["batches"] if is_direct else 1) == 1 else 2
+        apart = 2 * rows.shape[1] if is_direct else 0
+        sums = Sums(_pairs(self.view), pixels, Levels(numbers.low, numbers.high, numbers.zero_point), apart)
         starts = group_starts(len(rows))
         words = [_group(rows, numbers.bias, numbers.multipliers, first) for first in starts]
         name = sums.name.replace("sums", "layer", 1)
-        text = _ONE if pixels == 1 else _TWO
+        text = _DIRECT if is_direct else _ONE if pixels == 1 else _TWO
         return Call(
             name,
             ("linear_int16.h",),
@@ -76,14 +81,20 @@ class LinearInt16(KernelNode):
                 Input(0),
                 Output(0),
                 Constant("stream", numpy.concatenate(words)),
-                Scratch(),
+                *([] if is_direct else [Scratch()]),
                 shape,
                 Literal(len(words[0])),
                 Literal(numbers.input_zero_point),
             ),
-            texts=(sums.text(), text.format(name=name, function=sums.name)),
+            texts=(sums.text(), text.format(name=name, function=sums.name, pixels=pixels)),
             facts=computed(f"{pixels} pixel{'s' * (pixels > 1)} x {GROUP} channels"),
         )
+
+
+def _reads_in_place(view: NodeView) -> bool:
+    """Whether pixels lie one behind the other as the products read them: pointwise, an even number of channels."""
+    window, channels = getattr(view.operator, "window", None), view.inputs[1].dims[1]
+    return (window is None or is_pointwise(window)) and channels % 2 == 0 and 2 * channels <= FARTHEST
 
 
 def _pairs(view: NodeView) -> int:
@@ -99,6 +110,26 @@ def _group(rows: numpy.ndarray, bias: numpy.ndarray, multipliers: numpy.ndarray,
     return numpy.concatenate([*parts, multipliers[block].view(numpy.int32)])
 
 
+_DIRECT = """/* A pointwise layer of int16, {pixels} pixels at a time; an odd last one with the one before it once more. */
+static void {name}(const int16_t *input, int16_t *output, const int32_t *stream, const aidge_kit_window2d *shape, int32_t words,
+    int32_t fill)
+{{
+    const int32_t channels = shape->out_channels;
+    const int32_t whole = channels / 4;
+    const int32_t *const end = stream + whole * words;
+    const int32_t pixels = shape->batches * shape->out_height * shape->out_width;
+    int32_t pixel;
+    (void)fill;
+    for (pixel = 0; pixel < pixels; pixel += {pixels}) {{
+        const int32_t place = pixel + {pixels} <= pixels ? pixel : pixels - {pixels};
+        const uint32_t *const column = (const uint32_t *)(const void *)(input + place * shape->in_channels);
+        int16_t *const first = output + place * channels;
+        {function}(column, stream, first, first + channels, end);
+        if (4 * whole < channels) {{
+            {function}(column, end, first + channels - 4, first + 2 * channels - 4, end + words);
+        }}
+    }}
+}}"""
 _HEAD = """/* A layer of int16. Where channels are no multiple of 4, the last group overlaps the one before. */
 static void {name}(const int16_t *input, int16_t *output, const int32_t *stream, void *scratch, const aidge_kit_window2d *shape,
     int32_t words, int32_t fill)

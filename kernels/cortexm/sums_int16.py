@@ -59,10 +59,11 @@ class Sums:
     pairs: int
     pixels: int
     levels: Levels
+    apart: int = 0  # bytes from a pixel to the next where data are read as they lie; 0: from a column
 
     @property
     def name(self) -> str:
-        return f"aidge_cortexm_sums_int16_{self.pairs}x{self.pixels}{self.levels.name}"
+        return f"aidge_cortexm_sums_int16_{self.pairs}x{self.pixels}{'_apart' * bool(self.apart)}{self.levels.name}"
 
     def text(self) -> str:
         """The C text."""
@@ -74,7 +75,7 @@ class Sums:
         code("vmov s18, s19, r2, r3", "where the levels go")
         turns = self.pairs // MOST_PAIRS
         if turns > 1:
-            code.constant("r5", 4 * self.pixels * MOST_PAIRS * turns)
+            code.constant("r5", 4 * (1 if self.apart else self.pixels) * MOST_PAIRS * turns)
             code("add r5, r5, r0")
             code("vmov s20, r5")
         code.label(1, "a group of 4 channels")
@@ -104,13 +105,15 @@ class Sums:
             self.name,
             PARAMETERS,
             f"{2 * self.pairs} taps of int16.",
-            f"aidge_cortexm_sums_int16_c(column, stream, first, second, end, {self.pairs}, {self.pixels}, {levels.low}, "
-            f"{levels.high}, {levels.zero_point});",
+            f"aidge_cortexm_sums_int16_c(column, stream, first, second, end, {self.pairs}, {self.pixels}, "
+            f"{self.apart // 4}, {levels.low}, {levels.high}, {levels.zero_point});",
         )
 
     def _pairs(self, code: Routine, count: int) -> None:
         for _ in range(count):
-            code("ldmia r0!, {{r2, r3}}" if self.pixels == 2 else "ldr r2, [r0], #4")
+            code("ldmia r0!, {{r2, r3}}" if self.pixels == 2 and not self.apart else "ldr r2, [r0], #4")
+            if self.apart and self.pixels == 2:
+                code(f"ldr r3, [r0, #{self.apart - 4}]")
             for first in (4, 6):
                 code("ldr r12, [r1], #4")
                 code("sxtb16 lr, r12")

@@ -583,6 +583,55 @@ def _gather(draw: Draw, kind: str, variety: str) -> Graph:
     return one(kind, [(dims, how)], [((*dims[:axis], count, *dims[axis + 1 :]), how)], [indices], (23, (0, "int32", axis)))
 
 
+@family("TOPK_V2", varieties=("float", "int32"))
+def _top_k(draw: Draw, kind: str, variety: str) -> Graph:
+    dims, how = draw.dims(draw.integer(1, 3)), draw.type(variety)
+    count = draw.integer(1, dims[-1])
+    made = [((*dims[:-1], count), how), ((*dims[:-1], count), INT32)]
+    return one(kind, [(dims, how)], made, [numpy.array(count, numpy.int32)], (34,))
+
+
+@family("ONE_HOT", varieties=("float", "int32"))
+def _one_hot(draw: Draw, kind: str, variety: str) -> Graph:
+    rank, depth, dtype = draw.integer(1, 3), draw.integer(1, 6), "float32" if variety == "float" else variety
+    dims, axis = draw.dims(rank, 4), draw.integer(0, rank)
+    constants = [numpy.array(depth, numpy.int32), *(draw.values((), dtype) for _ in range(2))]
+    made = (*dims[:axis], depth, *dims[axis:])
+    options = (61, (0, "int32", -1 if axis == rank else axis))
+    return one(kind, [(dims, INT32)], [(made, draw.type(variety))], constants, options)
+
+
+@family("GATHER_ND", varieties=("float", "int8", "int16", "int32"))
+@family("SCATTER_ND", varieties=("float", "int32"))
+def _tuples(draw: Draw, kind: str, variety: str) -> Graph:
+    rank, how, count = draw.integer(1, 4), draw.type(variety), draw.integer(1, 5)
+    dims, depth = draw.dims(rank, 4), draw.integer(1, rank)
+    indices = numpy.stack([draw.random.integers(0, size, count) for size in dims[:depth]], axis=-1).astype(numpy.int32)
+    slices = (count, *dims[depth:])
+    if kind == "GATHER_ND":
+        return one(kind, [(dims, how)], [(slices, how)], [indices], (83,))
+    graph = Graph()
+    names = [graph.constant(indices), graph.input(slices, **how), graph.constant(numpy.array(dims, numpy.int32))]
+    graph.node(kind, names, [graph.output(dims, **how)], 97)
+    return graph
+
+
+@family("EMBEDDING_LOOKUP", varieties=("float",))
+def _embedding(draw: Draw, kind: str, variety: str) -> Graph:
+    graph, rows, count, width = Graph(), draw.integer(1, 9), draw.integer(1, 5), draw.integer(1, 9)
+    indices = graph.constant(draw.random.integers(0, rows, count).astype(numpy.int32))
+    graph.node(kind, [indices, graph.input((rows, width))], [graph.output((count, width))])
+    return graph
+
+
+@family("CUMSUM", varieties=("float", "int32"))
+def _cumulative(draw: Draw, kind: str, variety: str) -> Graph:
+    rank, how = draw.integer(1, 4), draw.type(variety)
+    dims, axis = draw.dims(rank), numpy.array(draw.integer(-rank, rank - 1), numpy.int32)
+    options = (102, (0, "bool", bool(draw.integer(0, 1))), (1, "bool", bool(draw.integer(0, 1))))
+    return one(kind, [(dims, how)], [(dims, how)], [axis], options)
+
+
 @family("TILE", varieties=("float", "int8", "int32"))
 def _tile(draw: Draw, kind: str, variety: str) -> Graph:
     dims, how = draw.dims(draw.integer(1, 4), 4), draw.type(variety)

@@ -28,7 +28,7 @@ def nodes_of(name: str) -> Iterator[Case]:
     context = execution.forward(execution.context(), inputs)
     for node in view.nodes:
         tensors = view.input_tensors(node)
-        copies = node.operator.views or node.operator.moves
+        copies = node.operator.views or node.operator.moves or "Moved" in node.operator.kinds()
         stored = view.tensor(node.outputs[0]).quantization is not None
         if not copies and (stored or node.type == "Svdf"):
             values = (None if one is None else one.data if one.is_constant else context[one.name] for one in tensors)

@@ -17,10 +17,13 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy
 
 from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.importers.onnx_importer import import_onnx, refuse_unknown_operators
 from aidge_build.importers.onnx_node import NotConstant, OnnxNode
 from aidge_build.onnx_format import OnnxModel, check_node, read_model, read_node, specialised
+from aidge_build.onnx_format.tables import as_places
+from aidge_build.onnx_format.tensors import text_array
 from aidge_build.operators import builtin_operators
 from aidge_build.reference.evaluate import evaluate
 from aidge_build.reference.execution import Execution
@@ -35,6 +38,7 @@ class BackendRep:
         self._data = data
         self._inputs = [value for value in model.inputs if value.name not in model.initializers]
         self._outputs = [value.name for value in model.outputs]
+        self._words = {value.name: value.names for value in (*model.inputs, *model.outputs) if value.dtype is DType.int64}
         self._executions: dict[tuple, Execution] = {}
 
     def run(self, inputs: Sequence[numpy.ndarray] | Mapping[str, numpy.ndarray], **_) -> tuple[numpy.ndarray, ...]:
@@ -52,7 +56,15 @@ class BackendRep:
                 constants |= more
         context = execution.forward(execution.context({}), {name: values[name] for name in execution.view.inputs})
         tensors = (execution.view.tensor(name) for name in self._outputs)
-        return tuple(numpy.array(tensor.data) if tensor.is_constant else context[tensor.name] for tensor in tensors)
+        return tuple(
+            self._in_words(tensor.name, numpy.array(tensor.data) if tensor.is_constant else context[tensor.name])
+            for tensor in tensors
+        )
+
+    def _in_words(self, name: str, values: numpy.ndarray) -> numpy.ndarray:
+        """Places in a table as the words of the model."""
+        table = self._words.get(name)
+        return text_array(table[place] for place in values.reshape(-1)).reshape(values.shape) if table else values
 
     def _named(self, inputs) -> dict[str, numpy.ndarray]:
         names = [value.name for value in self._inputs]
@@ -63,7 +75,7 @@ class BackendRep:
             inputs = dict(zip(names, inputs))
         if any(not isinstance(value, numpy.ndarray | numpy.generic) for value in inputs.values()):
             raise AidgeError("an input is no tensor; sequences and optional values are not supported")
-        return {name: numpy.asarray(value) for name, value in inputs.items()}
+        return {name: as_places(numpy.asarray(value), self._words.get(name, ())) for name, value in inputs.items()}
 
     def _specialised(self, values: Mapping[str, numpy.ndarray], constants: Collection[str]) -> Execution:
         key = tuple(

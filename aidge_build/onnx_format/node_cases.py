@@ -12,6 +12,10 @@ from pathlib import Path
 import numpy
 import onnx
 
+from aidge_build.errors import AidgeError
+from aidge_build.onnx_format.reader import read_model
+from aidge_build.onnx_format.tables import as_places
+
 
 @dataclass(frozen=True, eq=False)
 class NodeCase:
@@ -79,15 +83,26 @@ def _case(case, model: onnx.ModelProto, inputs, expected) -> NodeCase:
     reads = tuple(
         (node.op_type, position, name) for node in graph.node for position, name in enumerate(node.input) if name in given
     )
+    tables = _tables(model)
+    outputs = [value.name for value in graph.output]
     return NodeCase(
         case.name,
         model.SerializeToString(),
-        dict(zip(given, map(_array, inputs))),
-        tuple(map(_array, expected)),
+        {name: as_places(_array(value), tables.get(name, ())) for name, value in zip(given, inputs)},
+        tuple(as_places(_array(value), tables.get(name, ())) for name, value in zip(outputs, expected)),
         case.rtol,
         case.atol,
         reads,
     )
+
+
+def _tables(model: onnx.ModelProto) -> dict[str, tuple[str, ...]]:
+    """The words of the inputs and outputs that are text; nothing where the model is refused."""
+    try:
+        read = read_model(model.SerializeToString(), "model", {})
+    except AidgeError:
+        return {}
+    return {value.name: value.names for value in (*read.inputs, *read.outputs)}
 
 
 def _array(value) -> numpy.ndarray:

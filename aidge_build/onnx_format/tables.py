@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy
 
@@ -45,3 +45,12 @@ class Tables:
         """The places of words that were entered, int64."""
         table = self._words.get(self.root(tensor), {})
         return numpy.array([table[word] for word in words], numpy.int64)
+
+
+def as_places(values: numpy.ndarray, table: Sequence[str]) -> numpy.ndarray:
+    """Words as their places in the table, -1 for one that is not there; anything else, and words without a table, as it is."""
+    if values.dtype.kind not in "OU" or not table:
+        return values
+    places = {word: place for place, word in enumerate(table)}
+    found = [places.get(str(word), -1) for word in values.reshape(-1)]
+    return numpy.array(found, numpy.int64).reshape(values.shape)

@@ -14,6 +14,7 @@ import onnx
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView
 from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.onnx_format.tables import as_places
 from aidge_build.operators import builtin_operators
 from aidge_build.reference.cpu import run
 
@@ -58,10 +59,11 @@ def check(name: str, model: onnx.ModelProto, inputs, expected, rtol: float, atol
     initialised = {tensor.name for tensor in model.graph.initializer}
     named = dict(zip((value.name for value in model.graph.input if value.name not in initialised), inputs))
     view, bound = _imported(name, model, named)
-    values = run(view, {tensor: numpy.asarray(named[tensor]) for tensor in view.inputs})
+    given = {tensor: as_places(numpy.asarray(named[tensor]), view.tensor(tensor).names) for tensor in view.inputs}
+    values = run(view, given)
     assert len(view.outputs) == len(expected)
     for tensor, wanted in zip(view.outputs, expected):
-        found = values[tensor]
+        found, wanted = values[tensor], as_places(wanted, view.tensor(tensor).names)
         assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
         numpy.testing.assert_allclose(found, wanted, rtol=rtol, atol=atol)
     return bound

@@ -93,3 +93,11 @@ def test_what_is_not_supported_is_said():
     ):
         with pytest.raises(AidgeError, match=message):
             rep.run(inputs)
+
+
+def test_words_go_in_and_come_out_as_words():
+    text = """g (string[3] x) => (string[3] y) {
+        y = ai.onnx.ml.LabelEncoder<keys_strings = ["a", "b"], values_strings = ["one", "two"], default_string = "none">(x) }"""
+    rep = onnx_backend.prepare(parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]> {text}'))
+    (y,) = rep.run([numpy.array(["b", "c", "a"], object)])
+    assert y.tolist() == ["two", "none", "one"]

@@ -38,11 +38,11 @@ def mapping_of(node: ModelNode, opset: int, of_text: bool) -> Mapping:
     """
     given = node.attributes
     if node.op_type == "CategoryMapper" or "classes_strings" in given:
-        words = _array("string", given.get("cats_strings" if node.op_type == "CategoryMapper" else "classes_strings", ()))
-        numbers = _array("int64", given.get("cats_int64s", tuple(range(len(words)))))
+        words = _listed(given, "cats_strings" if node.op_type == "CategoryMapper" else "classes_strings", "string")
+        numbers = _listed(given, "cats_int64s", "int64") if "cats_int64s" in given else numpy.arange(len(words))
         keys, values = (words, numbers) if of_text else (numbers, words)
         kind = "int64" if of_text else "string"
-        default = _array(kind, (given.get(f"default_{kind}", _DEFAULTS[kind]),))
+        default = _array(f"default_{kind}", kind, (given.get(f"default_{kind}", _DEFAULTS[kind]),))
     else:
         keys, _ = _side(given, "keys")
         values, kind = _side(given, "values")
@@ -64,21 +64,34 @@ def mapping_node(node: ModelNode, mapping: Mapping) -> ModelNode:
 
 def _side(given, side: str) -> tuple[numpy.ndarray, str]:
     for kind in ("int64", "float", "string"):
-        if given.get(f"{side}_{kind}s"):
-            return _array(kind, given[f"{side}_{kind}s"]), kind
-    if hasattr(given.get(f"{side}_tensor"), "dtype"):
-        return given[f"{side}_tensor"].reshape(-1), "tensor"
+        listed = given.get(f"{side}_{kind}s", ())
+        if not isinstance(listed, tuple) or listed:
+            return _array(f"{side}_{kind}s", kind, listed), kind
+    found = given.get(f"{side}_tensor")
+    if isinstance(found, numpy.ndarray):
+        return found.reshape(-1), "tensor"
     raise AidgeError(f"it has no {side}", code="MODEL")
 
 
 def _default(given, kind: str, values: numpy.ndarray) -> numpy.ndarray:
     if kind == "tensor":
-        if "default_tensor" in given:
-            return given["default_tensor"].reshape(-1)
+        found = given.get("default_tensor")
+        if isinstance(found, numpy.ndarray):
+            if is_text(found) != is_text(values):
+                raise AidgeError("default_tensor and values are of different kinds", code="MODEL")
+            return found.reshape(-1)
         kind = "string" if is_text(values) else "float" if values.dtype.kind == "f" else "int64"
-    default = _array(kind, (given.get(f"default_{kind}", _DEFAULTS[kind]),))
+    default = _array(f"default_{kind}", kind, (given.get(f"default_{kind}", _DEFAULTS[kind]),))
     return default if is_text(values) else default.astype(values.dtype)
 
 
-def _array(kind: str, values) -> numpy.ndarray:
+def _listed(given, name: str, kind: str) -> numpy.ndarray:
+    """The attribute of this name, a list."""
+    return _array(name, kind, given.get(name, ()))
+
+
+def _array(name: str, kind: str, values) -> numpy.ndarray:
+    wanted = {"string": str, "float": float, "int64": int}[kind]
+    if not isinstance(values, tuple) or not all(type(value) is wanted for value in values):
+        raise AidgeError(f"attribute '{name}' is {str(values)[:60]!r}, wants {kind}s", code="MODEL")
     return text_array(values) if kind == "string" else numpy.array(values, _TYPES[kind])

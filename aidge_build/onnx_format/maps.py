@@ -51,7 +51,7 @@ def _map(names: tuple[str, ...], values: Mapping[str, ValueInfo], node: ModelNod
 
 
 def _keys(node: ModelNode, words: str, integers: str) -> tuple[str, ...]:
-    found = node.attributes.get(words) or node.attributes.get(integers)
-    if not isinstance(found, tuple):
+    found = node.attributes.get(words, node.attributes.get(integers))
+    if not isinstance(found, tuple) or not found:
         raise AidgeError(f"it has neither {words} nor {integers}", where=node.where(), code="MODEL")
     return tuple(map(str, found))

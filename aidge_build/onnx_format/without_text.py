@@ -38,6 +38,9 @@ _CLASSES = {  # classifiers: their attribute of integer labels
 }
 
 
+_SHAPED = (*_HANDED_ON, *_JOINED, *_CLASSES, *MAPPINGS, _ONE_HOT, "Equal", "Cast")  # of one input and one output at least
+
+
 def without_text(model: OnnxModel) -> OnnxModel:
     """The model in which every tensor holds numbers; AidgeError where text is more than looked up."""
     return _Texts(model).numbered() if _has_text(model) else model
@@ -53,7 +56,7 @@ def _has_text(model: OnnxModel) -> bool:
 
 def _constant(node: ModelNode) -> numpy.ndarray | None:
     """The value of a Constant that holds text."""
-    if node.full_type != "Constant":
+    if node.full_type != "Constant" or not node.outputs:
         return None
     word, words, value = (node.attributes.get(kind) for kind in ("value_string", "value_strings", "value"))
     if isinstance(word, str):
@@ -99,6 +102,8 @@ class _Texts:
                 self._follow(node)
             except AidgeError as error:
                 raise error.within(node.where()) from None
+        for name, values in self._constants.items():
+            self._tables.enter(name, values.reshape(-1))  # also of those that no node reads
         self._refuse_unknown_words()
         initializers = {
             name: self._numbers(name, values) if is_text(values) else values for name, values in self._model.initializers.items()
@@ -113,6 +118,8 @@ class _Texts:
 
     def _follow(self, node: ModelNode) -> None:
         """Notes which outputs are text, enters the words of the node, and joins the tables of what meets there."""
+        if node.full_type in _SHAPED and not (node.inputs and node.outputs):
+            raise _refusal(f"it has {len(node.inputs)} inputs and {len(node.outputs)} outputs")
         read = [name for name in node.inputs if name in self._text]
         for name in read:
             self._tables.enter(name, self._constants.get(name, text_array(())).reshape(-1))

@@ -73,7 +73,7 @@ class LinearRegressor(LinearModel):
     def from_onnx(cls, source):
         source.expect_attributes("coefficients", "intercepts", "post_transform", "targets")
         targets = source.integer("targets", 1)
-        require(targets > 0, f"targets is {targets}")
+        require(0 < targets <= len(source.reals("coefficients")), f"targets is {targets}")
         intercepts = source.reals("intercepts", ())
         return cls(
             Listed(source.reals("coefficients")),

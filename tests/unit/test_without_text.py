@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import numpy
+import onnx
 import pytest
 from onnx import TensorProto, helper, parser
 
@@ -210,3 +211,62 @@ def test_an_operator_of_the_domain_is_checked_against_its_schema():
         view_of("(int64[1] x) => (float[1,1] y) { y = ai.onnx.ml.OneHotEncoder<cats_int64s = [1], sharp = 2>(x) }")
     with pytest.raises(AidgeError, match="of ai.onnx.ml has no operator|unsupported operator"):
         view_of("(int64[1] x) => (float[1,1] y) { y = ai.onnx.ml.Nothing(x) }")
+
+
+def damaged(change, text: str, **words) -> bytes:
+    """A model of which `change` damages the first node."""
+    model = onnx.ModelProto.FromString(serialised(text, **words))
+    change(model.graph.node[0])
+    return model.SerializeToString()
+
+
+ENCODER = '(string[1] x) => (int64[1] y) { y = ai.onnx.ml.LabelEncoder<keys_strings = ["a"], values_int64s = [1]>(x) }'
+
+
+def without(field: str):
+    return lambda node: node.ClearField(field)
+
+
+def with_attribute(name: str, value):
+    def change(node) -> None:
+        kept = [one for one in node.attribute if one.name != name]
+        node.ClearField("attribute")
+        node.attribute.extend([*kept, helper.make_attribute(name, value)])
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without("input"), "it has 0 inputs and 1 outputs"),
+        (without("output"), "it has 1 inputs and 0 outputs"),
+        (with_attribute("keys_strings", 3), "attribute 'keys_strings' is '3', wants strings"),
+        (with_attribute("values_int64s", [1.5]), "wants int64s"),
+        (with_attribute("default_int64", "none"), "attribute 'default_int64' is .*, wants int64s"),
+        (with_attribute("keys_strings", helper.make_tensor("t", TensorProto.STRING, [1], [b"a"])), "wants strings"),
+    ],
+)
+def test_a_mapping_that_lies_is_refused(change, message):
+    with pytest.raises(AidgeError, match=message):
+        import_onnx(damaged(change, ENCODER), "toy", builtin_operators(), {}, {})
+
+
+def test_defaults_of_another_kind_than_the_values_are_refused():
+    words, numbers = (
+        helper.make_tensor("t", TensorProto.STRING, [1], [b"a"]),
+        helper.make_tensor("t", TensorProto.INT64, [1], [1]),
+    )
+    model = onnx.ModelProto.FromString(serialised(ENCODER))
+    node = model.graph.node[0]
+    node.ClearField("attribute")
+    for name, value in (("keys_tensor", words), ("values_tensor", numbers), ("default_tensor", words)):
+        node.attribute.append(helper.make_attribute(name, value))
+    model.opset_import[1].version = 4
+    with pytest.raises(AidgeError, match="default_tensor and values are of different kinds"):
+        import_onnx(model.SerializeToString(), "toy", builtin_operators(), {}, {})
+
+
+def test_text_that_nobody_reads_is_left_alone():
+    view = view_of("(string[1] x) => (bool[1] y) { y = Equal(x, one) }", one=["a"], unread=["b", "c"])
+    assert view.tensor("x").names == ("a",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
-from aidge_build.importers.onnx_importer import unique_names
+from aidge_build.importers.order import unique_names
 from aidge_build.onnx_format import ModelNode, OnnxModel, read_model
 from aidge_build.tflite_format import is_tflite, read_tflite
 

@@ -11,20 +11,21 @@ from dataclasses import dataclass, replace
 from aidge_build.errors import AidgeError, located, plugged_in
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor, constant
-from aidge_build.graph.view import GraphView, Node, graph_view, topological
+from aidge_build.graph.view import GraphView, Node, graph_view
 from aidge_build.importers import old_opset
 from aidge_build.importers.dims import Binding, Bound, check_elements
 from aidge_build.importers.expansion import Draft, Value, expansions
 from aidge_build.importers.folding import Folding, strange_numbers
 from aidge_build.importers.frame import Frame, Names
+from aidge_build.importers.narrow import clamped, saturates_narrowly, stays_narrow
 from aidge_build.importers.onnx_node import NotConstant, OnnxNode
+from aidge_build.importers.order import check_output, in_order, trimmed, unique_names
 from aidge_build.importers.state import with_states
 from aidge_build.onnx_format import (
     Function,
     ModelNode,
     OnnxModel,
     SubGraph,
-    ValueInfo,
     body_of,
     check_node,
     has_body,
@@ -119,6 +120,7 @@ class _Import:
         self._names = Names(name for node in model.nodes for name in (*node.inputs, *node.outputs))
         self._node_names = Names(node.name for node in model.nodes)
         self._written = len(model.nodes)  # nodes so far
+        self._narrow = dict(model.narrow)
 
     def refuse_unknown_operators(self) -> None:
         self._refuse_unknown_operators(self._model.nodes, self._whole)
@@ -132,7 +134,7 @@ class _Import:
         names = unique_names(self._model.nodes)
         for name in names:
             self._node_names.take(name)
-        for node in _sorted(self._model.nodes, names):
+        for node in in_order(self._model.nodes, names):
             with located(node.where()), self._around(node), self._telling_what_to_bind():
                 self._import(node, self._whole, names[node.index], node.name or names[node.index])
         self._check_outputs()
@@ -271,7 +273,7 @@ class _Import:
             self._read |= {made} if name in wanted else set()
             return made
 
-        for node in _sorted(tuple(replace(node, index=index) for index, node in enumerate(nodes)), unique_names(nodes)):
+        for node in in_order(tuple(replace(node, index=index) for index, node in enumerate(nodes)), unique_names(nodes)):
             if node.op_type == "Constant" and node.outputs and node.outputs[0] in shared:
                 continue
             with located(node.where()), self._around(node):
@@ -284,6 +286,7 @@ class _Import:
         for read in filter(None, node.inputs):
             if read not in self.tensors and read not in self.values:
                 raise AidgeError(f"nothing produces its input '{read}'", code="GRAPH")
+        node = self._saturated(node, origin)
         found = self._expanded(frame.resolved(node, str) if frame.is_whole else node, frame, origin)
         if found is None:
             self._add_node(node, frame, name, origin)
@@ -294,6 +297,17 @@ class _Import:
             elif output and result:
                 number = self.number()
                 self.add(ModelNode(number, "Identity", "", f"{name}_{number}", (result,), (output,), {}, 13), origin)
+
+    def _saturated(self, node: ModelNode, origin: str) -> ModelNode:
+        """The node; one that quantizes to 2 or 4 bits reads what is clamped to their range."""
+        if not stays_narrow(node, self._narrow):
+            return node
+        limits = self._narrow[next(name for name in node.inputs if name in self._narrow)]
+        self._narrow |= dict.fromkeys(node.outputs, limits)
+        if not saturates_narrowly(node, self._narrow):
+            return node
+        draft = Draft(self, self._whole, OnnxNode(node, 13, self.tensors), origin)
+        return replace(node, inputs=(clamped(draft, limits), *node.inputs[1:]))
 
     def _expanded(self, node: ModelNode, frame: Frame, origin: str) -> Sequence[str] | None:
         """The names of what the node's outputs are, where other nodes take its place; None where it is an operator."""
@@ -341,7 +355,7 @@ class _Import:
             self.tensors |= {} if made is None else {made.name: made}
         node = self._with_features(node, name, origin)
         found = self._operators[node.full_type].from_onnx(OnnxNode(node, opset, self.tensors, self._read, self._declared))
-        operator, reads = found if isinstance(found, tuple) else (found, _trimmed(node.inputs))
+        operator, reads = found if isinstance(found, tuple) else (found, trimmed(node.inputs))
         inputs = [self.tensors[read] if read else None for read in reads]
         results = operator.infer(inputs)
         outputs = self._outputs(node, len(results))
@@ -409,52 +423,6 @@ class _Import:
                 raise AidgeError(f"graph output '{value.name}' is a sequence or an optional value, only tensors are supported")
             if value.name not in self.tensors:
                 raise AidgeError(f"nothing produces the graph output '{value.name}'", code="GRAPH")
-            _check_output(value, self.tensors[value.name])
+            check_output(value, self.tensors[value.name])
             if value.names:
                 self.tensors[value.name] = self.tensors[value.name].with_(names=value.names)
-
-
-def _check_output(value: ValueInfo, tensor: Tensor) -> None:
-    if value.dtype is not tensor.dtype:
-        raise AidgeError(f"graph output '{value.name}' is declared {value.dtype.name}, but is {tensor.dtype.name}", code="GRAPH")
-    fits = value.dims is None or (
-        len(value.dims) == tensor.rank
-        and all(not isinstance(declared, int) or declared == size for declared, size in zip(value.dims, tensor.dims))
-    )
-    if not fits:
-        shown = ", ".join(str(dim) if dim is not None else "?" for dim in value.dims)
-        raise AidgeError(
-            f"graph output '{value.name}' is declared [{shown}], but has the dims {list(tensor.dims)}",
-            code="GRAPH",
-            hint="a batch that the file fixes in its outputs must be fixed in its inputs, too",
-        )
-
-
-def unique_names(nodes: Iterable[ModelNode]) -> list[str]:
-    """A name for each node, by its index: the file's own where there is one, else operator type and index."""
-    nodes = list(nodes)
-    taken = {node.name for node in nodes}
-    seen: set[str] = set()
-    names = []
-    for node in nodes:
-        name = node.name
-        if not name or name in seen:
-            name = base = f"{node.name or node.op_type}_{node.index}"
-            count = 1
-            while name in taken or name in seen:
-                count += 1
-                name = f"{base}_{count}"
-        seen.add(name)
-        names.append(name)
-    return names
-
-
-def _sorted(nodes: tuple[ModelNode, ...], names: list[str]) -> list[ModelNode]:
-    light = tuple(Node(names[node.index], node, node.reads, tuple(filter(None, node.outputs))) for node in nodes)
-    return [node.operator for node in topological(light)]
-
-
-def _trimmed(names: tuple[str, ...]) -> tuple[str, ...]:
-    """The names without those at the end that are not given."""
-    last = max((index for index, name in enumerate(names) if name), default=-1)
-    return names[: last + 1]

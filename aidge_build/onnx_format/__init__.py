@@ -11,7 +11,8 @@ from aidge_build.onnx_format.nodes import read_node
 from aidge_build.onnx_format.reader import external_locations, read_model
 from aidge_build.onnx_format.schema import check_node, has_schema, means_the_same
 from aidge_build.onnx_format.signature import AttributeRule, NodeSignature, Parameter, signature_of
-from aidge_build.onnx_format.types import dtype_of, number_of
+from aidge_build.onnx_format.tensors import unpacked
+from aidge_build.onnx_format.types import Narrow, dtype_of, number_of
 from aidge_build.onnx_format.writer import ir_version_of, specialised, write_model
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "AttributeRule",
     "Function",
     "ModelNode",
+    "Narrow",
     "NodeSignature",
     "OnnxModel",
     "Parameter",
@@ -41,5 +43,6 @@ __all__ = [
     "refuse_other_files",
     "signature_of",
     "specialised",
+    "unpacked",
     "write_model",
 ]

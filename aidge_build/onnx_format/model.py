@@ -119,7 +119,10 @@ class ValueInfo:
 
 @dataclass(frozen=True, eq=False)
 class OnnxModel:
-    """A model file: `opsets` by domain ("" is the default domain), `functions` by type and overload."""
+    """A model file: `opsets` by domain ("" is the default domain), `functions` by type and overload.
+
+    `narrow` are the ranges of initialisers whose elements the file stores in 2 or 4 bits.
+    """
 
     ir_version: int
     opsets: Mapping[str, int]
@@ -129,3 +132,4 @@ class OnnxModel:
     inputs: tuple[ValueInfo, ...]
     outputs: tuple[ValueInfo, ...]
     functions: Mapping[tuple[str, str], Function] = field(default_factory=dict)
+    narrow: Mapping[str, tuple[int, int]] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from aidge_build.onnx_format.mapping import is_text
 from aidge_build.onnx_format.model import AttributeReference, AttributeValue, Function, ModelNode, SubGraph
 from aidge_build.onnx_format.tensors import read_tensor
 from aidge_build.onnx_format.text import text_of
+from aidge_build.onnx_format.types import NARROW
 
 _Kind = onnx.AttributeProto.AttributeType
 
@@ -91,8 +92,13 @@ def nested_graphs(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
         waiting += [attribute.g for node in graph.node for attribute in node.attribute if attribute.type == _Kind.GRAPH]
 
 
-def initializers_of(graph: onnx.GraphProto, external: Mapping[str, bytes]) -> dict[str, numpy.ndarray]:
-    """The constants of a graph by name."""
+def narrow_of(graph: onnx.GraphProto) -> dict[str, tuple[int, int]]:
+    """The ranges of the constants whose elements are less than a byte, by name."""
+    return {text_of(one.name): NARROW[one.data_type].range for one in graph.initializer if one.data_type in NARROW}
+
+
+def initializers_of(graph: onnx.GraphProto, external: Mapping[str, bytes], narrow: bool = False) -> dict[str, numpy.ndarray]:
+    """The constants of a graph by name; with `narrow` elements of 2 and 4 bits as bytes."""
     if len(graph.sparse_initializer):
         name = text_of(graph.sparse_initializer[0].values.name)
         raise AidgeError(f"sparse initialiser '{name}': sparse tensors are not supported", code="MODEL", hint="store it dense")
@@ -103,7 +109,7 @@ def initializers_of(graph: onnx.GraphProto, external: Mapping[str, bytes]) -> di
             raise AidgeError(f"initialiser {index} has no name", code="MODEL")
         if name in read:
             raise AidgeError(f"two initialisers are named '{name}'", code="MODEL")
-        read[name] = _within(f"initialiser '{name}'", tensor, external)
+        read[name] = _within(f"initialiser '{name}'", tensor, external, narrow)
     return read
 
 
@@ -165,8 +171,8 @@ def _refuse_text(initializers: Mapping[str, numpy.ndarray], nodes: Iterable[Mode
         raise AidgeError("text within a function or a sub-graph is not supported", code="TYPE")
 
 
-def _within(where: str, tensor: onnx.TensorProto, external: Mapping[str, bytes]) -> numpy.ndarray:
+def _within(where: str, tensor: onnx.TensorProto, external: Mapping[str, bytes], narrow: bool = False) -> numpy.ndarray:
     try:
-        return read_tensor(tensor, external)
+        return read_tensor(tensor, external, narrow)
     except AidgeError as error:
         raise error.within(where)

@@ -13,7 +13,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.onnx_format.kinds import TAIL_BYTES, refuse_other_files
 from aidge_build.onnx_format.maps import without_maps
 from aidge_build.onnx_format.model import Function, OnnxModel, ValueInfo
-from aidge_build.onnx_format.nodes import function_of, initializers_of, nested_graphs, node_of, plain_domain
+from aidge_build.onnx_format.nodes import function_of, initializers_of, narrow_of, nested_graphs, node_of, plain_domain
 from aidge_build.onnx_format.schema import means_the_same
 from aidge_build.onnx_format.tensors import external_location
 from aidge_build.onnx_format.text import text_of
@@ -77,10 +77,11 @@ def _model(model: onnx.ModelProto, external: Mapping[str, bytes]) -> OnnxModel:
         opsets,
         text_of(graph.name),
         tuple(node_of(index, node, external) for index, node in enumerate(graph.node)),
-        initializers_of(graph, external),
+        initializers_of(graph, external, narrow=True),
         tuple(_values("input", graph.input)),
         tuple(_values("output", graph.output)),
         _functions(model, external),
+        narrow_of(graph),
     )
 
 

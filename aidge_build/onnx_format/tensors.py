@@ -12,7 +12,7 @@ import onnx
 from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.onnx_format.text import text_of
-from aidge_build.onnx_format.types import dtype_of
+from aidge_build.onnx_format.types import NARROW, Narrow, dtype_of
 
 _FIELDS = {
     DType.float32: "float_data",
@@ -24,8 +24,8 @@ _FIELDS = {
 _EXTERNAL_KEYS = ("location", "offset", "length", "checksum", "basepath")
 
 
-def read_tensor(proto: onnx.TensorProto, external: Mapping[str, bytes]) -> numpy.ndarray:
-    """The values as a read-only array; text as an array of numpy's text type."""
+def read_tensor(proto: onnx.TensorProto, external: Mapping[str, bytes], narrow: bool = False) -> numpy.ndarray:
+    """The values as a read-only array; text as an array of numpy's text type; with `narrow` elements of 2 and 4 bits as bytes."""
     dims = tuple(proto.dims)
     if any(size < 0 for size in dims):
         raise AidgeError(f"the dims {list(dims)} hold a negative number", code="TENSOR")
@@ -34,6 +34,8 @@ def read_tensor(proto: onnx.TensorProto, external: Mapping[str, bytes]) -> numpy
     elements = math.prod(dims)
     if proto.data_type == onnx.TensorProto.STRING:
         return _text(proto, elements, dims)
+    if narrow and proto.data_type in NARROW:
+        return _unpacked(proto, NARROW[proto.data_type], elements, dims, external)
     dtype = dtype_of(proto.data_type)
     field = _FIELDS.get(dtype, "int32_data")
     if proto.data_location == onnx.TensorProto.EXTERNAL:
@@ -46,6 +48,29 @@ def read_tensor(proto: onnx.TensorProto, external: Mapping[str, bytes]) -> numpy
         return _from_bytes(proto.raw_data, dtype, dims)
     _expect_size(len(typed), elements, dims, dtype, f"values in {field}")
     return _from_numbers(typed, dtype, dims)
+
+
+def _unpacked(
+    proto: onnx.TensorProto, narrow: Narrow, elements: int, dims: tuple[int, ...], external: Mapping[str, bytes]
+) -> numpy.ndarray:
+    """Elements that share bytes, the first one in the lowest bits."""
+    count = -(-elements * narrow.bits // 8)
+    if proto.data_location == onnx.TensorProto.EXTERNAL:
+        content = _external_bytes(proto, count, external)
+    elif proto.HasField("raw_data"):
+        content = proto.raw_data
+    else:
+        content = _in_range(proto.int32_data, DType.uint8).astype(numpy.uint8).tobytes()
+    _expect_size(len(content), count, dims, narrow.dtype, f"bytes of {narrow.bits} bits for each element")
+    return _frozen(unpacked(numpy.frombuffer(content, numpy.uint8), narrow)[:elements].reshape(dims))
+
+
+def unpacked(content: numpy.ndarray, narrow: Narrow) -> numpy.ndarray:
+    """The elements along the last axis of packed bytes, which may be more than there are elements."""
+    parts = [content >> shift & (1 << narrow.bits) - 1 for shift in range(0, 8, narrow.bits)]
+    values = numpy.stack(parts, axis=-1).reshape(*content.shape[:-1], -1).astype(numpy.int16)
+    low, high = narrow.range
+    return numpy.where(values > high, values + 2 * low, values).astype(narrow.dtype.numpy)
 
 
 def _text(proto: onnx.TensorProto, elements: int, dims: tuple[int, ...]) -> numpy.ndarray:

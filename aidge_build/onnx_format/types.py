@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import onnx
 
 from aidge_build.errors import AidgeError
@@ -28,6 +30,27 @@ ONNX_TYPE_NAMES: dict[DType, str] = {
     **{
         dtype: f"tensor({dtype.name})" for dtype in DType if not dtype.is_wildcard and dtype not in (DType.float32, DType.float64)
     },
+}
+
+
+@dataclass(frozen=True)
+class Narrow:
+    """An element type of less than a byte: `bits` of them, read as the whole type `dtype`."""
+
+    bits: int
+    dtype: DType
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The lowest and the highest value."""
+        return (-(1 << self.bits - 1), (1 << self.bits - 1) - 1) if self.dtype is DType.int8 else (0, (1 << self.bits) - 1)
+
+
+NARROW: dict[int, Narrow] = {
+    onnx.TensorProto.INT4: Narrow(4, DType.int8),
+    onnx.TensorProto.UINT4: Narrow(4, DType.uint8),
+    onnx.TensorProto.INT2: Narrow(2, DType.int8),
+    onnx.TensorProto.UINT2: Narrow(2, DType.uint8),
 }
 
 

@@ -424,7 +424,8 @@ def _tensor(**fields):
         (_tensor(data_type=TensorProto.STRING), "text[4] wants 4 values, the file holds 0"),
         (_tensor(data_type=TensorProto.COMPLEX64), "the element type COMPLEX64 is not supported"),
         (_tensor(data_type=TensorProto.FLOAT8E4M3FN), "the element type FLOAT8E4M3FN is not supported"),
-        (_tensor(data_type=TensorProto.INT4), "the element type INT4 is not supported"),
+        (_tensor(data_type=TensorProto.INT4), "int8[4] wants 2 bytes of 4 bits for each element, the file holds 0"),
+        (_tensor(data_type=TensorProto.FLOAT4E2M1), "the element type FLOAT4E2M1 is not supported"),
     ],
 )
 def test_an_initialiser_that_lies_is_refused_before_allocation(tensor, message):

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""Names and order of a file's nodes, and what it declares about its outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from aidge_build.errors import AidgeError
+from aidge_build.graph.tensor import Tensor
+from aidge_build.graph.view import Node, topological
+from aidge_build.onnx_format import ModelNode, ValueInfo
+
+
+def check_output(value: ValueInfo, tensor: Tensor) -> None:
+    """Refuse an output that is not what the file declares."""
+    if value.dtype is not tensor.dtype:
+        raise AidgeError(f"graph output '{value.name}' is declared {value.dtype.name}, but is {tensor.dtype.name}", code="GRAPH")
+    fits = value.dims is None or (
+        len(value.dims) == tensor.rank
+        and all(not isinstance(declared, int) or declared == size for declared, size in zip(value.dims, tensor.dims))
+    )
+    if not fits:
+        shown = ", ".join(str(dim) if dim is not None else "?" for dim in value.dims)
+        raise AidgeError(
+            f"graph output '{value.name}' is declared [{shown}], but has the dims {list(tensor.dims)}",
+            code="GRAPH",
+            hint="a batch that the file fixes in its outputs must be fixed in its inputs, too",
+        )
+
+
+def unique_names(nodes: Iterable[ModelNode]) -> list[str]:
+    """A name for each node, by its index: the file's own where there is one, else operator type and index."""
+    nodes = list(nodes)
+    taken = {node.name for node in nodes}
+    seen: set[str] = set()
+    names = []
+    for node in nodes:
+        name = node.name
+        if not name or name in seen:
+            name = base = f"{node.name or node.op_type}_{node.index}"
+            count = 1
+            while name in taken or name in seen:
+                count += 1
+                name = f"{base}_{count}"
+        seen.add(name)
+        names.append(name)
+    return names
+
+
+def in_order(nodes: tuple[ModelNode, ...], names: list[str]) -> list[ModelNode]:
+    """The nodes so that each comes behind those that write what it, or a graph in it, reads."""
+    light = tuple(Node(names[node.index], node, node.reads, tuple(filter(None, node.outputs))) for node in nodes)
+    return [node.operator for node in topological(light)]
+
+
+def trimmed(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names without those at the end that are not given."""
+    last = max((index for index, name in enumerate(names) if name), default=-1)
+    return names[: last + 1]

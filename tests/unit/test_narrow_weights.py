@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Weights of 2 and 4 bits are read as the integers that they are, and saturate where their type does."""
+
+from __future__ import annotations
+
+import numpy
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from aidge_build.errors import AidgeError
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.operators import builtin_operators
+from aidge_build.recipes import simplify
+from aidge_build.reference import cpu
+
+KINDS = {"INT4": (-8, 7), "UINT4": (0, 15), "INT2": (-2, 1), "UINT2": (0, 3)}
+
+
+def packed(values: numpy.ndarray, kind: str, name: str = "w", raw: bool = True) -> TensorProto:
+    bits = int(kind[-1])
+    flat = values.reshape(-1).astype(int) & (1 << bits) - 1
+    together = 8 // bits
+    flat = numpy.pad(flat, (0, -flat.size % together)).reshape(-1, together)
+    content = (flat << numpy.arange(0, 8, bits)).sum(1).astype(numpy.uint8)
+    made = TensorProto(name=name, data_type=getattr(TensorProto, kind), dims=values.shape)
+    if raw:
+        made.raw_data = content.tobytes()
+    else:
+        made.int32_data.extend(content.tolist())
+    return made
+
+
+def model(nodes, constants, dims=(2, 6), out=None) -> bytes:
+    tensors = [one if isinstance(one, TensorProto) else onnx.numpy_helper.from_array(one[1], one[0]) for one in constants]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, dims)]
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_tensor_value_info("y", TensorProto.FLOAT, out)], tensors)
+    return helper.make_model(
+        graph, ir_version=10, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    ).SerializeToString()
+
+
+def imported(data: bytes):
+    return import_onnx(data, "m", builtin_operators(), {}, {})[0]
+
+
+X = numpy.random.default_rng(0).normal(size=(2, 6)).astype("f4")
+NODE = helper.make_node
+
+
+@pytest.mark.parametrize("raw", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_of_a_few_bits_are_the_integers_that_they_are(kind, raw):
+    low, high = KINDS[kind]
+    weights = numpy.arange(18).reshape(3, 6) % (high - low + 1) + low
+    nodes = [
+        NODE("Transpose", ["w"], ["t"]),
+        NODE("DequantizeLinear", ["t", "s", "z"], ["f"], axis=1),
+        NODE("MatMul", ["x", "f"], ["y"]),
+    ]
+    scales, zeros = numpy.array([0.5, 0.25, 2], "f4"), numpy.array([0, low, high])
+    view = imported(model(nodes, [packed(weights, kind, raw=raw), ("s", scales), packed(zeros, kind, "z", raw)]))
+    wanted = X @ ((weights.T - zeros) * scales)
+    for graph in (view, simplify(view)):
+        assert numpy.allclose(cpu.run(graph, {"x": X})["y"], wanted, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("channels", [1, 6])
+def test_quantizing_to_a_few_bits_saturates_where_they_end(kind, channels):
+    (low, high), zero = KINDS[kind], 1
+    scales = numpy.linspace(0.1, 0.4, channels).astype("f4")
+    zeros = numpy.full(channels, zero)
+    constants = [("s", scales if channels > 1 else scales[0]), packed(zeros if channels > 1 else numpy.array(zero), kind, "z")]
+    nodes = [NODE("QuantizeLinear", ["x", "s", "z"], ["q"], axis=1), NODE("DequantizeLinear", ["q", "s", "z"], ["y"], axis=1)]
+    view = imported(model(nodes, constants, out=(2, 6)))
+    around = (numpy.arange(-20, 20, 0.25).reshape(-1, 1, 1) * numpy.ones((1, 2, 6))).astype("f4") * scales
+    for x in around:
+        levels = numpy.clip(numpy.rint(x / scales) + zero, low, high)
+        for graph in (view, simplify(view)):
+            assert cpu.run(graph, {"x": x})["y"].tolist() == ((levels - zero).astype("f4") * scales).tolist()
+
+
+def test_who_would_see_bytes_is_refused_and_so_are_files_of_another_size():
+    weights = numpy.zeros((2, 6), int)
+    nodes = [NODE("Concat", ["w", "w"], ["c"], axis=0), NODE("DequantizeLinear", ["c", "s"], ["y"])]
+    with pytest.raises(AidgeError, match=r"its input 0 \('w'\) has elements of less than a byte"):
+        imported(model(nodes, [packed(weights, "INT4"), ("s", numpy.float32(1))]))
+    damaged = packed(weights, "INT4")
+    damaged.raw_data = damaged.raw_data[1:]
+    with pytest.raises(AidgeError, match=r"int8\[2, 6\] wants 6 bytes of 4 bits for each element, the file holds 5"):
+        imported(model([NODE("Relu", ["x"], ["y"])], [damaged]))
+
+
+@pytest.mark.parametrize("bits, depth, with_points", [(4, 64, True), (4, 64, False), (4, 40, True), (8, 32, True), (2, 32, True)])
+def test_products_with_packed_blocks_are_those_of_onnxruntime(bits, depth, with_points):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    random, count, size = numpy.random.default_rng(bits), 5, 16
+    blocks = -(-depth // size)
+    constants = [("w", random.integers(0, 256, (count, blocks, size * bits // 8)).astype(numpy.uint8)),
+                 ("s", random.uniform(0.01, 0.1, (count, blocks)).astype("f4"))]  # fmt: skip
+    if with_points:
+        constants.append(("z", random.integers(0, 256, (count, -(-blocks * bits // 8))).astype(numpy.uint8)))
+    node = NODE("MatMulNBits", ["x", *(name for name, _ in constants)], ["y"], domain="com.microsoft",
+                K=depth, N=count, bits=bits, block_size=size)  # fmt: skip
+    data = model([node], constants, (3, depth))
+    x = random.normal(size=(3, depth)).astype("f4")
+    try:
+        (theirs,) = onnxruntime.InferenceSession(data, providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    except Exception as error:  # a width that its build lacks
+        pytest.skip(str(error)[:80])
+    view = imported(data)
+    for graph in (view, simplify(view)):
+        assert numpy.allclose(cpu.run(graph, {"x": x})["y"], theirs, atol=1e-4)

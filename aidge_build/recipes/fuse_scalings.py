@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A factor or summand of each channel behind a convolution or FC with float constants is folded into weights and bias."""
+"""A factor or summand of each channel behind a convolution or FC with constant weights is folded into weights and bias."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.graph.rewrite import Rewrite
-from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.operators.binary import Add, Div, Mul, Sub
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.matmul import FC
 from aidge_build.recipes.recipe import recipe
+from aidge_build.recipes.scaled_layer import real_values, scaled_layer
 
 Scaling = tuple[numpy.ndarray, numpy.ndarray]  # y = x * factors + summands, one each for every channel
 
@@ -31,24 +32,23 @@ def fuse_scalings(view: GraphView) -> GraphView:
             if behind is None or behind.name in taken:
                 continue
             scaling = _scaling(view, node, behind)
-            if scaling is not None:
+            made = scaled_layer(view, behind, *scaling) if scaling is not None else None
+            if made is not None:
                 taken |= {behind.name, node.name}
-                _fold(view, rewrite, behind, node, scaling)
+                _fold(view, rewrite, behind, node, made)
         changed, view = rewrite.changed, rewrite.finish()
     return view
 
 
 def _layer_before(view: GraphView, node: Node) -> Node | None:
-    """The convolution or FC with float constants whose result the node alone reads, once."""
+    """The convolution or FC whose result the node alone reads, once."""
     if not isinstance(node.operator, Mul | Div | Add | Sub):
         return None
     for name in node.inputs:
         found = view.producer(name)
         if found is None or not isinstance(found.operator, Conv | FC) or found.operator.clamps:
             continue
-        constants = [view.tensor(name) for name in found.inputs[1:] if name]
-        plain = all(tensor.is_constant and tensor.quantization is None and tensor.dtype.is_float for tensor in constants)
-        if plain and view.only_consumer(name) is node and node.inputs.count(name) == 1:
+        if view.only_consumer(name) is node and node.inputs.count(name) == 1:
             return found
     return None
 
@@ -71,25 +71,20 @@ def _scaling(view: GraphView, node: Node, behind: Node) -> Scaling | None:
 
 
 def _along_channels(tensor: Tensor, result: Tensor) -> numpy.ndarray | None:
-    """A float constant as one number for each channel (axis 1) of the result; None where it differs along another axis."""
-    if tensor.data is None or not tensor.dtype.is_float or tensor.quantization is not None or tensor.rank > result.rank:
+    """A constant as one real number for each channel (axis 1) of the result; None where it differs along another axis."""
+    if tensor.data is None or tensor.rank > result.rank or not tensor.dtype.is_float and tensor.quantization is None:
         return None
     dims = (1,) * (result.rank - tensor.rank) + tensor.dims
     if any(size != 1 for axis, size in enumerate(dims) if axis != 1):
         return None
-    return numpy.broadcast_to(tensor.data.astype(numpy.float64).reshape(-1), (result.dims[1],))
+    return numpy.broadcast_to(real_values(tensor).reshape(-1), (result.dims[1],))
 
 
-def _fold(view: GraphView, rewrite: Rewrite, behind: Node, node: Node, scaling: Scaling) -> None:
-    factors, summands = scaling
-    weights = view.tensor(behind.inputs[1])
-    bias = view.tensor(behind.inputs[2]) if len(behind.inputs) > 2 and behind.inputs[2] else None
-    known = 0.0 if bias is None else numpy.asarray(bias.data, numpy.float64)
-    scaled = numpy.asarray(weights.data, numpy.float64) * factors.reshape(-1, *(1,) * (weights.rank - 1))
-    plain = bool((factors == 1).all())
+def _fold(view: GraphView, rewrite: Rewrite, behind: Node, node: Node, made: tuple[Tensor, Tensor]) -> None:
+    weights, bias = made
     names = (
-        weights.name if plain else rewrite.add_tensor(constant(f"{weights.name}_scaled", scaled.astype(weights.dtype.numpy))),
-        rewrite.add_tensor(constant(f"{node.outputs[0]}_bias", (known * factors + summands).astype(weights.dtype.numpy))),
+        weights.name if weights is view.tensor(behind.inputs[1]) else rewrite.add_tensor(weights),
+        rewrite.add_tensor(bias.with_(name=f"{node.outputs[0]}_bias")),
     )
     operator = replace(behind.operator, minimum=node.operator.minimum, maximum=node.operator.maximum)
     origin = (*(behind.origin or (behind.name,)), *(node.origin or (node.name,)))

@@ -244,12 +244,9 @@ def test_what_is_no_factor_or_summand_of_each_channel_stays(nodes, kept):
     assert types(fuse_scalings(view)) == kept
 
 
-def test_a_factor_behind_a_clamp_or_behind_quantized_weights_stays():
+def test_a_factor_behind_a_clamp_stays():
     before = graph("a = Conv(x, w) d = Relu(a) y = Mul(d, g)", **IMAGE, constants={"w": WEIGHTS, "g": CHANNELS})
     assert types(fuse_scalings(fuse_activations(before))) == ["Conv2D", "Mul"]
-    constants = {"w": (WEIGHTS * 9).astype(numpy.int8), "s": numpy.float32(0.1), "g": CHANNELS}
-    quantized = quantize_constants(graph("d = DequantizeLinear(w, s) a = Conv(x, d) y = Mul(a, g)", **IMAGE, constants=constants))
-    assert types(fuse_scalings(quantized)) == ["Conv2D", "Mul"]
 
 
 def test_activations_become_clamps():

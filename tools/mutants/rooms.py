@@ -78,6 +78,7 @@ ROOMS = (
             "tests/unit/test_fit_bias.py",
             "tests/unit/test_move_views.py",
             "tests/unit/test_restate.py",
+            "tests/unit/test_scaled_layer.py",
             "tests/unit/test_signed_tensors.py",
             "tests/unit/test_split_transposed.py",
             "tests/unit/test_tabulate.py",

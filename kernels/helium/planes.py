@@ -127,6 +127,13 @@ class Planes:
         shape = self.shape
         return min(shape.in_height, self.height - shape.top), min(shape.in_width, self.width - shape.left)
 
+    begins = 0  # where the first patch lies
+
+    @property
+    def first_place(self) -> int:
+        """Where the first byte of the image lies."""
+        return self.shape.top * self.width + self.shape.left
+
     @property
     def together(self) -> int:
         """Pixels that one gather copies."""

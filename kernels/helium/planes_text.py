@@ -14,7 +14,8 @@ PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream, int8_t *plane, c
 
 
 class PlanesPrinter:
-    """r1: plane, r5: outputs of a tile, r7, r8, r9: bias, multiplier, zero point, r10: outputs, r11: input, r12: stream;
+    """r1: plane, r5: outputs, r7, r8, r9: bias, multiplier, zero point, r10: taps, r11: input, r12: numbers, r2: places, but not
+    while tiles are computed;
     q0 to q3: the window at its four places, q4 and q6: offsets in patches and of stores."""
 
     def __init__(self, form: Planes):
@@ -28,26 +29,43 @@ class PlanesPrinter:
         return ((8,), 32) if self.form.stride == 1 else ((16,), 0)
 
     def lines(self):
-        emit, shape = self.emit, self.shape
+        emit, shape, form = self.emit, self.shape, self.form
         emit.enter(FRAME_BYTES)
-        emit("str r3, [sp]", why="plane")
-        emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "str r4, [sp, #8]", why="places")
+        emit.add("r3", "r3", form.first_place)
+        emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "strd r3, r4, [sp]", why="where a channel is copied to, places")
         self._offsets()
         emit("ldr r9, [r2, #4]", why="zero point")
-        if self.form.clamps:
+        if form.clamps:
             emit("ldrd r4, r5, [r2, #8]", "strd r4, r5, [sp, #16]", why="lowest and highest")
-        emit("mov r10, r1", "mov r11, r0")
+        emit("mov r5, r1", "mov r11, r0")
         emit.add("r12", "r2", HEAD_BYTES)
-        emit.add("r4", "r12", self.form.numbers_bytes * shape.channels)
-        emit("str r4, [sp, #4]", "str r4, [sp, #12]", why="the numbers' end is where the taps begin")
+        emit.add("r10", "r12", self.form.numbers_bytes * shape.channels)
+        emit("str r10, [sp, #8]", why="the numbers' end is where the taps begin")
         emit.label(1)
         self._copy()
         self._window()
         self._channel()
-        emit("add r11, r11, #1", "add r10, r10, #1", why="the next channel")
-        emit("ldr r0, [sp, #4]", "cmp r12, r0", "bne 1b")
+        emit.add("r11", "r11", 1 - self._copied_bytes)
+        emit.add("r5", "r5", 1 - self._passed_bytes)
+        emit("ldr r0, [sp, #8]", "cmp r12, r0", "bne 1b")
         emit.leave(FRAME_BYTES)
         return emit.lines
+
+    @property
+    def _copied_bytes(self) -> int:
+        """By which r11 moves while a channel is copied."""
+        (rows, columns), channels = self.form.copied, self.shape.channels
+        return rows * columns // 8 * 8 * channels if self.form.periods else rows * self.shape.in_width * channels
+
+    @property
+    def _passed_bytes(self) -> int:
+        """By which r5 moves while a channel's tiles are stored."""
+        form = self.form
+        inner, outer = form.axes
+        whole, left = divmod((self.shape.out_height, self.shape.out_width)[outer], form.tile[outer])
+        line = form.tiles[inner] * form.steps(inner)[1]
+        moves_on = whole > 1 or left > 0  # after each line
+        return (whole * form.steps(outer)[1] if moves_on else 0) + (line if left or not moves_on else 0)
 
     def _offsets(self) -> None:
         """Those that stay in registers, from the places at r4."""
@@ -66,13 +84,7 @@ class PlanesPrinter:
         """The channel's bytes into the middle of the plane, 8 or 16 pixels at a time."""
         emit, shape, form = self.emit, self.shape, self.form
         together = form.together
-        emit(
-            "ldr r1, [sp]",
-            "ldr r2, [sp, #8]",
-            f"vldr{'h.u16' if together == 8 else 'b.u8'} q5, [r2, #{self.pixels}]",
-            "mov r0, r11",
-        )
-        emit.add("r1", "r1", shape.top * form.width + shape.left)
+        emit("ldrd r1, r2, [sp]", f"vldr{'h.u16' if together == 8 else 'b.u8'} q5, [r2, #{self.pixels}]")
         if form.periods:
             self._copy_image()
             return
@@ -80,16 +92,16 @@ class PlanesPrinter:
         lanes = "16" if together == 8 else "8"
         whole, left = divmod(columns, together)
         if left:
-            emit(f"movs r2, #{left}", f"vctp.{lanes} r2")
-        emit(f"movw r2, #{rows}", "dls lr, r2")
+            emit(f"movs r0, #{left}", f"vctp.{lanes} r0")
+        emit(f"movw r0, #{rows}", "dls lr, r0")
         emit.label(2)
         for index in range(whole):
-            emit(f"vldrb.u{lanes} q7, [r0, q5]", f"vstrb.{lanes} q7, [r1, #{together * index}]")
+            emit(f"vldrb.u{lanes} q7, [r11, q5]", f"vstrb.{lanes} q7, [r1, #{together * index}]")
             last = index + 1 == whole and not left
-            emit.add("r0", "r0", (shape.in_width - together * index if last else together) * shape.channels)
+            emit.add("r11", "r11", (shape.in_width - together * index if last else together) * shape.channels)
         if left:
-            emit("vpstt", f"vldrbt.u{lanes} q7, [r0, q5]", f"vstrbt.{lanes} q7, [r1, #{together * whole}]")
-            emit.add("r0", "r0", (shape.in_width - together * whole) * shape.channels)
+            emit("vpstt", f"vldrbt.u{lanes} q7, [r11, q5]", f"vstrbt.{lanes} q7, [r1, #{together * whole}]")
+            emit.add("r11", "r11", (shape.in_width - together * whole) * shape.channels)
         emit.add("r1", "r1", form.width)
         emit("le lr, 2b")
 
@@ -99,7 +111,7 @@ class PlanesPrinter:
         rows, columns = form.copied
         whole, left = divmod(rows * columns, 8)
         turns = whole // periods
-        emit.add("r2", "r2", self.copies)
+        emit.add("r0", "r2", self.copies)
         if turns > 1:
             emit(f"movs r3, #{turns}", "dls lr, r3")
             emit.label(2)
@@ -107,34 +119,33 @@ class PlanesPrinter:
             self._copy_eight()
         if turns:
             emit.add("r1", "r1", 8 * periods // columns * form.width)
-            emit.add("r2", "r2", -16 * periods)
+            emit.add("r0", "r0", -16 * periods)
         if turns > 1:
             emit("le lr, 2b")
         for _ in range(whole - turns * periods):
             self._copy_eight()
         if left:
             emit(f"movs r3, #{left}", "vctp.16 r3")
-            emit("vldrh.u16 q6, [r2]", "vpstt", "vldrbt.u16 q7, [r0, q5]", "vstrbt.16 q7, [r1, q6]")
+            emit("vldrh.u16 q6, [r0]", "vpstt", "vldrbt.u16 q7, [r11, q5]", "vstrbt.16 q7, [r1, q6]")
 
     def _copy_eight(self) -> None:
         emit = self.emit
-        emit("vldrh.u16 q6, [r2], #16", "vldrb.u16 q7, [r0, q5]", "vstrb.16 q7, [r1, q6]")
-        emit.add("r0", "r0", 8 * self.shape.channels)
+        emit("vldrh.u16 q6, [r0], #16", "vldrb.u16 q7, [r11, q5]", "vstrb.16 q7, [r1, q6]")
+        emit.add("r11", "r11", 8 * self.shape.channels)
 
     def _window(self) -> None:
         """The window at its places in a patch."""
         emit, shape = self.emit, self.shape
         mask = sum(1 << lane for lane, tap in enumerate(self.form.taps_of_patch) if tap >= 0)
         emit(
-            "ldrd r2, r0, [sp, #8]",
             f"movw r1, #{mask}",
             "vmsr p0, r1",
             f"vldrb.u8 q5, [r2, #{self.taps}]",
             "vpst",
-            "vldrbt.u8 q0, [r0, q5]",
+            "vldrbt.u8 q0, [r10, q5]",
         )
-        emit.add("r0", "r0", shape.kernel_height * shape.kernel_width)
-        emit("str r0, [sp, #12]", *([f"vldrh.u16 q6, [r2, #{self.stores}]"] if self.form.periods else []))
+        emit.add("r10", "r10", shape.kernel_height * shape.kernel_width)
+        emit(*([f"vldrh.u16 q6, [r2, #{self.stores}]"] if self.form.periods else []))
         beside, below = self.shifts
         emit("movs r0, #0", "vmov q1, q0", *(f"vshlc q1, r0, #{bits}" for bits in beside), why="what is shifted out is 0")
         if self.form.stride == 1:
@@ -143,7 +154,6 @@ class PlanesPrinter:
     def _tiles(self) -> None:
         emit, shape, form = self.emit, self.shape, self.form
         self._begin()
-        emit("mov r5, r10")
         inner, outer = form.axes
         outputs = (shape.out_height, shape.out_width)
         whole, left = divmod(outputs[outer], form.tile[outer])
@@ -162,6 +172,7 @@ class PlanesPrinter:
     def _begin(self) -> None:
         """r1 points to the first patch."""
         self.emit("ldr r1, [sp]")
+        self.emit.add("r1", "r1", self.form.begins - self.form.first_place)
 
     def _line(self, stored: int) -> None:
         """Tiles one after the other, of which so many rows or columns are stored."""

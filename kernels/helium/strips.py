@@ -69,6 +69,13 @@ class Strips(Planes):
         return -(-self.copied[1] // self.together)
 
     @property
+    def gathers(self) -> int:
+        """Vectors of a copied row whose pixels have places of their own, in registers that those of a strip leave."""
+        largest = LARGEST_NARROW_OFFSET if self.together == 16 else LARGEST_OFFSET
+        reached = [(self.together * (number + 1) - 1) * self.shape.channels <= largest for number in range(self.chunks)]
+        return max(1, min(reached.index(False) if False in reached else self.chunks, MOST_CHUNKS + 2 - self.chunks))
+
+    @property
     def fits(self) -> bool:
         shape = self.shape
         rows, columns = self.tile
@@ -119,7 +126,8 @@ class Strips(Planes):
         rows, columns = self.copied
         if self.periods:
             return 5 * -(-rows * columns // 8) + 8
-        return rows * (4 * self.chunks + 4 + (columns % self.together > 0)) + 2 * self.chunks
+        moves = -(-self.chunks // self.gathers)
+        return rows * (3 * self.chunks + moves + 4 + (columns % self.together > 0)) + 2 * self.chunks + self.gathers
 
     def instructions_of_tile(self, outputs: tuple[int, int]) -> int:
         parts = [part for part in self.parts_of(outputs) if part]

@@ -8,6 +8,8 @@ from .levels_text import emit_fused_levels
 from .planes_text import PlanesPrinter
 from .strips import REACH, Strips
 
+GATHERS = ("q5", "q4", "q3", "q2")  # places of the pixels of vectors side by side
+
 
 class StripsPrinter(PlanesPrinter):
     """As the base, but q4: the multiplier; while copying r3: where rows are stored once more, r4: the step to the next row,
@@ -28,9 +30,7 @@ class StripsPrinter(PlanesPrinter):
 
     def _copy(self) -> None:
         emit, form = self.emit, self.strips
-        emit("ldr r1, [sp]", "ldr r2, [sp, #8]", f"vldr{'h.u16' if form.together == 8 else 'b.u8'} q5, [r2, #{self.pixels}]")
-        emit("mov r0, r11")
-        emit.add("r1", "r1", form.first_place)
+        emit("ldrd r1, r2, [sp]", f"vldr{'h.u16' if form.together == 8 else 'b.u8'} q5, [r2, #{self.pixels}]")
         is_stored_twice = form.stride == 1 or form.shape.top % 2 == 0
         emit.add("r3", "r1", 2 - form.strip_bytes if is_stored_twice else 0)
         if form.periods:
@@ -42,22 +42,25 @@ class StripsPrinter(PlanesPrinter):
         emit, shape, form = self.emit, self.shape, self.strips
         (rows, columns), together, size = form.copied, form.together, form.strip_bytes
         bits = 128 // together
-        emit("movs r2, #0", *([] if form.stride == 1 else ["movs r4, #3"]))
+        emit("movs r0, #0", *([] if form.stride == 1 else ["movs r4, #3"]))
         for chunk in range(form.chunks):
-            emit(f"vidup.u{bits} q{chunk}, r2, #{4 if form.stride == 1 else 1}")
+            emit(f"vidup.u{bits} q{chunk}, r0, #{4 if form.stride == 1 else 1}")
             emit(*([] if form.stride == 1 else [f"vmul.i{bits} q{chunk}, q{chunk}, r4"]))
+        step = together * shape.channels
+        emit(*([f"movw r0, #{step}"] if form.gathers > 1 else []))
+        emit(*(f"vadd.i{bits} {GATHERS[number]}, {GATHERS[number - 1]}, r0" for number in range(1, form.gathers)))
         whole, left = divmod(columns, together)
         if left:
-            emit(f"movs r2, #{left}", f"vctp.{bits} r2")
-        emit(f"movw r6, #{size}", f"movw r4, #{size - 1 if shape.top % 2 else 1}", f"movw r2, #{rows}", "dls lr, r2")
+            emit(f"movs r0, #{left}", f"vctp.{bits} r0")
+        emit(f"movw r6, #{size}", f"movw r4, #{size - 1 if shape.top % 2 else 1}", f"movw r0, #{rows}", "dls lr, r0")
         emit.label(2)
         for chunk in range(form.chunks):
             is_masked = chunk == whole
-            mark = "t" if is_masked else ""
-            emit(*(["vpsttt"] if is_masked else []), f"vldrb{mark}.u{bits} q7, [r0, q5]")
+            mark, number = "t" if is_masked else "", chunk % form.gathers
+            emit.add("r11", "r11", form.gathers * step if chunk and number == 0 else 0)
+            emit(*(["vpsttt"] if is_masked else []), f"vldrb{mark}.u{bits} q7, [r11, {GATHERS[number]}]")
             emit(*(f"vstrb{mark}.{bits} q7, [{register}, q{chunk}]" for register in ("r1", "r3")))
-            is_last = chunk + 1 == form.chunks
-            emit.add("r0", "r0", (shape.in_width - together * chunk if is_last else together) * shape.channels)
+        emit.add("r11", "r11", shape.in_width * shape.channels - (form.chunks - 1) // form.gathers * form.gathers * step)
         steps = ["add r1, r1, r4", "add r3, r3, r4", "sub r4, r6, r4"]
         emit(*(steps if form.stride == 1 else [steps[0], steps[2], steps[1]]), "le lr, 2b")
 
@@ -67,7 +70,7 @@ class StripsPrinter(PlanesPrinter):
         rows, columns = form.copied
         whole, left = divmod(rows * columns, 8)
         turns = whole // periods
-        emit.add("r2", "r2", self.copies)
+        emit.add("r0", "r2", self.copies)
         if turns > 1:
             emit(f"movs r4, #{turns}", "dls lr, r4")
             emit.label(2)
@@ -76,19 +79,19 @@ class StripsPrinter(PlanesPrinter):
         if turns:
             for register in ("r1", "r3"):
                 emit.add(register, register, 4 * periods // columns * form.strip_bytes)
-            emit.add("r2", "r2", -16 * periods)
+            emit.add("r0", "r0", -16 * periods)
         if turns > 1:
             emit("le lr, 2b")
         for _ in range(whole - turns * periods):
             self._copy_eight()
         if left:
-            emit(f"movs r4, #{left}", "vctp.16 r4", "vldrh.u16 q6, [r2]", "vpsttt", "vldrbt.u16 q7, [r0, q5]")
+            emit(f"movs r4, #{left}", "vctp.16 r4", "vldrh.u16 q6, [r0]", "vpsttt", "vldrbt.u16 q7, [r11, q5]")
             emit("vstrbt.16 q7, [r1, q6]", "vstrbt.16 q7, [r3, q6]")
 
     def _copy_eight(self) -> None:
         emit = self.emit
-        emit("vldrh.u16 q6, [r2], #16", "vldrb.u16 q7, [r0, q5]", "vstrb.16 q7, [r1, q6]", "vstrb.16 q7, [r3, q6]")
-        emit.add("r0", "r0", 8 * self.shape.channels)
+        emit("vldrh.u16 q6, [r0], #16", "vldrb.u16 q7, [r11, q5]", "vstrb.16 q7, [r1, q6]", "vstrb.16 q7, [r3, q6]")
+        emit.add("r11", "r11", 8 * self.shape.channels)
 
     def _channel(self) -> None:
         emit, form = self.emit, self.strips
@@ -113,10 +116,6 @@ class StripsPrinter(PlanesPrinter):
             emit_fused_levels(self.emit, self.strips, used)
         else:
             super()._levels(used)
-
-    def _begin(self) -> None:
-        self.emit("ldr r1, [sp]")
-        self.emit.add("r1", "r1", self.strips.begins)
 
     def _patch(self, register: str, products: list[str], step: int) -> None:
         is_near = 0 < abs(step) <= REACH

@@ -23,7 +23,7 @@ from .product import Product
 from .rounding import FusedForm, fixed_of, fused_numbers, rounds_by_addition
 from .stream import product_stream
 
-LEAST_SAVED = 3000  # instructions that pay for the text of both roundings
+LEAST_SAVED = 1500  # instructions that pay for the text of both roundings
 
 
 def _grouped(view: NodeView) -> str:

@@ -22,6 +22,7 @@ from .rounding import CONSTANT_BITS, FusedForm, fused_numbers, fused_words, zero
 LARGEST_STRIPS = 6144
 MOST_CHUNKS = 4  # of a copied row: each has a register for its places
 FEWEST_TILES = 32  # of a channel that pay for the four bytes of its third number
+FEW_CHANNELS, FEWEST_OF_FEW = 32, 16  # where that is not much for a layer
 LEAST_SAVED = 2000  # instructions that pay for the text of both roundings
 REACH = 508  # of the steps that loads of a patch make
 
@@ -154,7 +155,8 @@ class Strips(Planes):
 
     def rounded(self, numbers: LinearConstants) -> tuple[Strips, FusedForm | None]:
         """The form with fused multiplications where they are proved and pay for what they take of flash, and their numbers."""
-        if self.tiles_of_channel < FEWEST_TILES and not self.fixed:
+        fewest = FEWEST_TILES if self.shape.channels > FEW_CHANNELS else FEWEST_OF_FEW
+        if self.tiles_of_channel < fewest and not self.fixed:
             return self, None
         fused = fused_numbers(numbers, self.bits)
         if fused.is_proved.all():

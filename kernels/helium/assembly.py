@@ -11,7 +11,13 @@ from aidge_build.kernel_kit.asm_statements import asm_statements
 LONGEST_SIGNATURE = 100
 SAVED_BYTES = 36 + 64  # r4-r11, lr and d8-d15 on the stack: arguments lie behind them
 LOW_REGISTERS = tuple(f"r{number}" for number in range(8))
+SAVED_BY_AN_INSTRUCTION = 40  # at least, of one more instruction of a text
 WORD_REACH, BYTE_REACH = 508, 127  # of the immediate offsets of VLDRW and VLDRB
+
+
+def pays_for_text(saved: int, length: int) -> bool:
+    """Whether so many instructions that are not executed any more pay for so many that stand in the text."""
+    return saved >= SAVED_BY_AN_INSTRUCTION * length
 
 
 @dataclass(frozen=True)

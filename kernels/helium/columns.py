@@ -98,46 +98,54 @@ class Columns:
     def instructions(self) -> int:
         """Of the columns of one row of the output, nearly."""
         turns, rest = divmod(self._before_last, self.together)
-        return self.geometry.kernel_height * (turns * (2 * self.together + 2) + 3 * rest + 24)
+        return self.geometry.kernel_height * (turns * (2 * self.together + 2) + 2 * rest + 24)
 
     def text(self) -> str:
-        """The C text: `x` is a row of the input, `y` where its first byte goes, `places` are those of a vector."""
+        """The C text: `x` are the rows of the input that a row of the output sees, `y` where the first byte goes, `places` are
+        those of a vector."""
         shape = self.geometry
         plain = "\n".join(
             (
-                "    int32_t column, channel;",
+                "    int32_t line, column, channel;",
                 "    (void)places;",
-                f"    for (column = 0; column < {self.copied}; column++) {{",
-                f"        for (channel = 0; channel < {shape.channels}; channel++) {{",
-                f"            y[column * {self.column_bytes} + channel] = *x++;",
+                f"    for (line = 0; line < {shape.kernel_height}; line++) {{",
+                f"        for (column = 0; column < {self.copied}; column++) {{",
+                f"            for (channel = 0; channel < {shape.channels}; channel++) {{",
+                f"                y[column * {self.column_bytes} + line * {shape.channels} + channel] =",
+                f"                    x[line][column * {shape.channels} + channel];",
+                "            }",
                 "        }",
                 "    }",
             )
         )
-        purpose = f"A row of {self.copied} x {shape.channels} bytes to columns of {self.column_bytes}."
-        parameters = "const int8_t *x, int8_t *y, const uint8_t *places"
+        purpose = f"{shape.kernel_height} rows of {self.copied} x {shape.channels} bytes to columns of {self.column_bytes}."
+        parameters = "const int8_t *const *x, int8_t *y, const uint8_t *places"
         return function(self.name, purpose, parameters, self._lines(), plain)
 
     def _lines(self):
         emit, shape = Assembler(), self.geometry
         read, step = self.whole * shape.channels, self.whole * self.column_bytes
         turns, rest = divmod(self._before_last, self.together)
-        emit("push {r4, lr}")
+        emit("push {r4-r6, lr}")
         emit("vldrb.u8 q1, [r2]", *([f"movs r2, #{step}"] if self.together > 1 else []))
         emit(*(f"vadd.i8 q{2 + vector}, q{1 + vector}, r2" for vector in range(self.together - 1)))
+        left = (self.copied - self._before_last * self.whole) * shape.channels
+        emit(f"movs r3, #{left}", "vctp.8 r3", why="what lies behind the input must not be read")
+        emit(f"movs r4, #{shape.kernel_height}")
+        emit.label(1)
+        emit("ldr r3, [r0], #4", why="a row")
         if turns > 1:
-            emit(f"movw r3, #{turns}", "dls lr, r3")
-            emit.label(1)
+            emit(f"movw r5, #{turns}", "dls lr, r5")
+            emit.label(2)
         for vector in range(self.together if turns else 0):
-            emit(f"vldrb.u8 q0, [r0], #{read}", f"vstrb.8 q0, [r1, q{1 + vector}]")
+            emit(f"vldrb.u8 q0, [r3], #{read}", f"vstrb.8 q0, [r1, q{1 + vector}]")
         if turns:
             emit.move("r1", self.together * step)
         if turns > 1:
-            emit("le lr, 1b")
-        for _ in range(rest):
-            emit(f"vldrb.u8 q0, [r0], #{read}", "vstrb.8 q0, [r1, q1]")
-            emit.move("r1", step)
-        left = (self.copied - self._before_last * self.whole) * shape.channels
-        emit(f"movs r3, #{left}", "vctp.8 r3", why="what lies behind the input must not be read")
-        emit("vpstt", "vldrbt.u8 q0, [r0]", "vstrbt.8 q0, [r1, q1]", "pop {r4, pc}")
+            emit("le lr, 2b")
+        for vector in range(rest):
+            emit(f"vldrb.u8 q0, [r3], #{read}", f"vstrb.8 q0, [r1, q{1 + vector}]")
+        emit("vpstt", "vldrbt.u8 q0, [r3]", f"vstrbt.8 q0, [r1, q{1 + rest}]")
+        emit.move("r1", shape.channels - turns * self.together * step)
+        emit("subs r4, #1", "bne 1b", "pop {r4-r6, pc}")
         return emit.lines

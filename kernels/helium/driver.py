@@ -83,10 +83,11 @@ class Driver:
     def _blocks(self, form: Product, x: str, y: str, first: int, count: int) -> list[str]:
         if count == 0:
             return []
-        block = Stationary(form, self.plan.is_paired) if is_stationary(form, count) else form
+        parts, lines = parts_of(form, count), []
+        twice = self.plan.pays_twice and all(size % 2 == 0 for _, size in parts)
+        block = Stationary(form, self.plan.is_paired, twice=twice) if is_stationary(form, count) else form
         self.functions[block.name] = block.text()
-        lines = []
-        for start, size in parts_of(form, count):
+        for start, size in parts:
             pixel = first + PIXELS * start
             source = x if form.ring else _at(x, pixel * form.pixel_step)
             target = _at(y, pixel * form.distance)
@@ -152,6 +153,7 @@ class Driver:
         return [
             f"static const uint8_t places[] = {{{', '.join(map(str, columns.places))}}};",
             "int8_t *const rows = (int8_t *)scratch;",
+            f"const int8_t *lines[{self.shape.kernel_height}];",
             "int32_t line;",
             f"aidge_helium_fill(rows, stream[16], {columns.bytes});",
         ]
@@ -163,10 +165,9 @@ class Driver:
         body = [
             f"const int32_t place = row * {shape.stride_height} + line * {shape.dilation_height} - {shape.top};",
             f"const int is_inside = (place >= 0) && (place < {shape.in_height});",
-            f"const int8_t *const from = is_inside ? x + place * {in_row} : rows + {columns.row_bytes};",
-            f"{columns.name}(from, rows + {first} + line * {shape.channels}, places);",
+            f"lines[line] = is_inside ? x + place * {in_row} : rows + {columns.row_bytes};",
         ]
-        return loop("line", shape.kernel_height, body)
+        return [*loop("line", shape.kernel_height, body), f"{columns.name}(lines, rows + {first}, places);"]
 
     def _groups(self) -> list[str]:
         """Windows of several output rows side by side: blocks of pixels go across the ends of rows."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from aidge_build.kernel_kit.following import Steps
 
+from .assembly import pays_for_text
 from .columns import Columns
 from .geometry import Geometry
 from .patches import Patches
@@ -20,7 +21,7 @@ MOST_TAPS = 3  # whose weights stay in registers together
 FEWEST_STATIONARY = 3  # blocks of pixels that pay for loading a pair's weights beforehand
 MOST_TOGETHER = 8  # rows of the output: while they are written, the input that they see is still needed
 CALL_OF_A_PAIR = 20  # instructions, of a row, where weights stay in registers
-FEWEST_OF_A_PART = 128  # blocks of pixels beside which loading them once more is nothing
+FEWEST_OF_A_PART = 96  # blocks of pixels beside which loading them once more is nothing
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,13 @@ class Plan:
     @property
     def whole_blocks(self) -> int:
         """Of a pointwise layer: blocks of pixels before those behind which the input ends."""
-        masked = min(self.pixels, -(-(-self.geometry.channels % LANES) // self.geometry.channels))
+        pairs = self._blocks_before_end(2)
+        return pairs if self.is_paired and is_stationary(self.product, pairs) else self._blocks_before_end(1)
+
+    def _blocks_before_end(self, pixels: int) -> int:
+        """Of those that read so many pixels at once."""
+        channels = self.geometry.channels
+        masked = min(self.pixels, -(-(-pixels * channels % LANES) // channels))
         return (self.pixels - masked) // PIXELS
 
     @property
@@ -67,11 +74,22 @@ class Plan:
         return self.geometry.is_pointwise and 2 * self.product.pixel_step <= LANES
 
     @property
+    def pays_twice(self) -> bool:
+        """Whether loops of a pointwise layer run so often that two blocks in a turn pay for their text."""
+        saved = self.whole_blocks * self.product.pairs // 2 if self.geometry.is_pointwise else 0
+        return pays_for_text(saved, instructions_of(self.product) - (self._fusing_saves if self.product.fused else 0))
+
+    @property
+    def _fusing_saves(self) -> int:
+        """Instructions of a block."""
+        return 2 if self.is_paired or self.product.vectors > 1 else 4
+
+    @property
     def saved_by_fusing(self) -> int:
         """Instructions of a pair of channels that fused multiplications save where weights stay in registers."""
         shape = self.geometry
         blocks = self.whole_blocks if shape.is_pointwise else shape.batches * shape.out_height * (shape.out_width // PIXELS)
-        return blocks * (2 if self.is_paired or self.product.vectors > 1 else 4)
+        return blocks * self._fusing_saves
 
     @property
     def crosses_rows(self) -> bool:

@@ -15,6 +15,7 @@ import numpy
 
 from aidge_build.kernel_kit.linear import LinearConstants
 
+from .assembly import pays_for_text
 from .geometry import Geometry
 from .rounding import Fixed, fixed_of, fixed_words, multiplier_words, way_of, zero_point_word
 
@@ -154,8 +155,16 @@ class Planes:
         return shape.batches == 1 or shape.out_height * shape.out_width <= shape.in_height * shape.in_width
 
     @property
+    def pays_twice(self) -> bool:
+        """Whether lines have so many whole tiles that two in a turn of their loop pay for their text."""
+        inner, outer = self.axes
+        whole = (self.shape.out_height, self.shape.out_width)[inner] // self.tile[inner]
+        saved = self.shape.channels * self.tiles[outer] * whole // 2
+        return whole > 0 and whole % 2 == 0 and pays_for_text(saved, self.instructions_of_tile(self.tile))
+
+    @property
     def name(self) -> str:
-        ways = f"{'_tall' * self.tall}{'_down' * self.down}{'_clamped' * self.clamps}{way_of(self)}"
+        ways = f"{'_twice' * self.pays_twice}{'_tall' * self.tall}{'_down' * self.down}{'_clamped' * self.clamps}{way_of(self)}"
         ways += f"_finer_{self.bits}" if self.bits else ""
         return f"aidge_helium_planes_{self.shape.name}{ways}"
 

@@ -183,11 +183,13 @@ class PlanesPrinter:
             stored_outputs = self._along(size[inner], stored)
             if stored < size[outer]:
                 self._mask(stored_outputs)
-            if whole > 1:
-                emit(f"movw r0, #{whole}", "dls lr, r0")
+            together = 2 if self.form.pays_twice else 1
+            if whole > together:
+                emit(f"movw r0, #{whole // together}", "dls lr, r0")
                 emit.label(4)
-            self._tile(stored_outputs)
-            if whole > 1:
+            for _ in range(together):
+                self._tile(stored_outputs)
+            if whole > together:
                 emit("le lr, 4b")
         if left:
             self._mask(self._along(left, stored))

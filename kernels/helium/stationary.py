@@ -27,6 +27,7 @@ class Stationary:
     rows: int = 1
     jumps: tuple[int, int] = (0, 0)
     blocks: int = 0  # of each of several rows
+    twice: bool = False  # whether a turn of the loop has two blocks
 
     @classmethod
     def fits(cls, shape: Product) -> bool:
@@ -44,7 +45,7 @@ class Stationary:
     @property
     def name(self) -> str:
         rows = f"_rows_{self.rows}_by_{self.jumps[0]}_{self.jumps[1]}" if self.rows > 1 else ""
-        return self.product.name.replace("product", f"stationary{'_pairs' * self.paired}{rows}")
+        return self.product.name.replace("product", f"stationary{'_pairs' * self.paired}{'_twice' * self.twice}{rows}")
 
     def text(self) -> str:
         """The C text."""
@@ -121,9 +122,11 @@ class Stationary:
             emit.label(3)
         else:
             emit("ldr r1, [sp, #8]" if self.x_waits else "mov r1, r11", "str r10, [sp, #4]")
-        emit("ldr r0, [sp]", "dls lr, r0")
+        is_twice = self.twice and fused == shape.fused
+        emit("ldr r0, [sp]", *(["lsr r0, r0, #1"] if is_twice else []), "dls lr, r0")
         emit.label(2)
-        self._block(emit, fused)
+        for _ in range(2 if is_twice else 1):
+            self._block(emit, fused)
         emit("le lr, 2b")
         if self.rows > 1:
             for register, jump in zip(("r1", "r10"), self.jumps):

@@ -165,9 +165,28 @@ def fused_cases():
     all_of_them = [fused(edge, zero_point) for edge in FUSED for zero_point in (-128, 5)]
     mixed = [fused(edge, -128, odd) for edge, odd in zip(FUSED, itertools.cycle(((0,), (3,), (0, 3))))]
     for entry in mixed:
-        with patch.object(sys.modules[entry.kernel.node_class.__module__], "LEAST_SAVED", 0):
+        with patch.object(sys.modules[entry.kernel.node_class.__module__], "LEAST_SAVED", 0), two_in_a_turn(entry):
             assert entry.call  # made, and kept
     return all_of_them, mixed
+
+
+def two_in_a_turn(entry):
+    """Loops have two blocks in a turn wherever their number is even."""
+    folder = entry.kernel.node_class.__module__.rpartition(".")[0]
+    return patch.object(sys.modules[f"{folder}.assembly"], "SAVED_BY_AN_INSTRUCTION", 0)
+
+
+def test_two_blocks_in_a_turn_of_a_loop_pay_where_there_are_very_many():
+    _, mixed = fused_cases()
+    assert sum("_twice" in text for entry in mixed for text in entry.call.texts[:1]) >= 2
+    many = fused((1, 8, (48, 48), 16, (1, 1), 1, 1, (0, 0)), -128)
+    few = fused((1, 8, (24, 24), 16, (1, 1), 1, 1, (0, 0)), -128)
+    assert ["_twice" in "".join(entry.call.texts) for entry in (many, few)] == [True, False]
+
+
+def test_pairs_of_pixels_that_end_with_the_input_need_no_mask():
+    texts = ["".join(fused((1, channels, (4, 8), 8, (1, 1), 1, 1, (0, 0)), -128).call.texts) for channels in (8, 7)]
+    assert ["vctp" in text for text in texts] == [False, True]
 
 
 def candidates():

@@ -82,10 +82,11 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_gather(const int8_t *source, uint32
 
 /* Where the C version finds things: sizes in words; `places` [kernel_height * kernel_width]: 2 * word + half of each weight. Where
  * weights are bytes, `scale` is theirs in channels that are not proved, else it is 0. Of each channel `head` words stand before its
- * weights: bias and multiplier; 4 where what is not proved has a fixed-point factor, whose constant and shift follow. */
+ * weights: bias and multiplier; 4 where what is not proved has a fixed-point factor, whose constant and shift follow. Weights and
+ * bias of such channels are `doubled`, or not. */
 typedef struct {
     int32_t channels, out_width, kernel_height, kernel_width, stride_height, stride_width, dilation_height;
-    int32_t row_words, pairs, weights, scale, head;
+    int32_t row_words, pairs, weights, scale, head, doubled;
     const int16_t *places;
 } aidge_cortexm_depthwise_geometry;
 
@@ -134,8 +135,9 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t 
                 }
                 output[(y * geometry->out_width + x) * geometry->channels + channel] =
                     form != 0 ? aidge_cortexm_proved((int32_t)sum, factor, 0, shift + 8)
-                              : geometry->head > 2 ? aidge_cortexm_depthwise_fixed((int32_t)sum, constants + 1, head)
-                                                   : aidge_cortexm_rounded((int32_t)sum, factor, head);
+                    : geometry->head > 2
+                        ? aidge_cortexm_depthwise_fixed((int32_t)sum >> geometry->doubled, constants + 1, head)
+                        : aidge_cortexm_rounded((int32_t)sum, factor, head);
             }
         }
         constants += geometry->head + geometry->weights;

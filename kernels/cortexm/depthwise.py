@@ -190,6 +190,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         layer.stream_words,
         (NARROW_SCALE if form.in_float else 1) if layer.is_narrow else 0,
         layer.head_words,
+        int(layer.is_doubled),
     )
     portable = (
         f"static const int16_t places[] = {{{table}}};\n"

@@ -83,12 +83,17 @@ class DepthwiseInt8(LinearNode):
         )
         is_proved, fpu = form.high.multipliers > 0, has_fpu(self.view)
         is_fixed, proved = linear.fixed_form() is not None, int(is_proved.sum())
+        if is_fixed and proved < len(linear.rows) // 2:  # a text for both is the longer one
+            is_proved, proved = numpy.zeros_like(is_proved), 0
+            form = replace(form, high=replace(form.high, multipliers=numpy.zeros_like(form.high.multipliers)))
         in_float, has_fixed = fpu and not is_fixed, is_fixed and proved < len(linear.rows)
-        scales = channel_scales(linear, is_proved, in_float)
+        is_doubled = has_fixed and not layer.is_narrow and int(numpy.abs(linear.rows).max(initial=0)) < 1 << 14
+        scales = channel_scales(linear, is_proved, in_float, is_doubled)
         layer = replace(
             layer,
             is_narrow=layer.is_narrow and _are_bytes(linear.rows, scales, is_proved | in_float),
             head_words=FIXED_HEAD_WORDS if has_fixed else layer.head_words,
+            is_doubled=is_doubled,
         )
         stream = pack(linear, layer, form, in_float)
         largest = scales * linear.largest + scales - 1
@@ -105,6 +110,7 @@ class DepthwiseInt8(LinearNode):
                 is_near=is_near,
                 is_narrow=layer.is_narrow,
                 is_fixed=is_fixed,
+                is_doubled=layer.is_doubled,
             ),
         )
         return Call(

@@ -33,6 +33,7 @@ class Depthwise:
     band: int  # output rows at once
     is_narrow: bool = False  # weights stand in the stream as bytes, which become halfwords for each channel
     head_words: int = HEAD_WORDS  # of a channel in the stream, before its weights
+    is_doubled: bool = False  # weights of channels with fixed-point factors are twice as large
 
     @property
     def row_words(self) -> int:
@@ -176,10 +177,10 @@ def weights_scale(linear: Linear) -> int:
     return next(scale for scale in (256, 128, 64, 32, 16, 8, 4, 2, 1) if widest * scale < 1 << 15 or scale == 1)
 
 
-def channel_scales(linear: Linear, proved: numpy.ndarray, in_float: bool) -> numpy.ndarray:
+def channel_scales(linear: Linear, proved: numpy.ndarray, in_float: bool, is_doubled: bool = False) -> numpy.ndarray:
     """By what the weights of each channel are multiplied; `in_float`: those that are not proved go through the FPU."""
     scale = weights_scale(linear)
-    return numpy.where(fits_fraction(linear, scale) & (proved | in_float), scale, linear.unit)
+    return numpy.where(fits_fraction(linear, scale) & (proved | in_float), scale, 2 if is_doubled else linear.unit)
 
 
 def pack(linear: Linear, layer: Depthwise, form: IntegerForm, in_float: bool) -> numpy.ndarray:
@@ -197,7 +198,7 @@ def pack(linear: Linear, layer: Depthwise, form: IntegerForm, in_float: bool) ->
     ]
     starts = group_starts(len(linear.rows))
     proved = form.high.multipliers > 0
-    scales, fixed = channel_scales(linear, proved, in_float), linear.fixed_form()
+    scales, fixed = channel_scales(linear, proved, in_float, layer.is_doubled), linear.fixed_form()
     floats = (linear.factors / scales.astype(numpy.float32)).astype(numpy.float32).view(numpy.uint32)
     for first in starts:
         words.append(first)

@@ -25,6 +25,7 @@ class Form:
     is_near: bool
     is_narrow: bool = False  # weights stand in the stream as bytes
     is_fixed: bool = False  # what is not proved has a fixed-point factor that rounds twice, and goes not through floats
+    is_doubled: bool = False  # its sums are twice as large
 
     @property
     def is_mixed(self) -> bool:
@@ -40,7 +41,7 @@ class Form:
         """What the text depends on, for its name."""
         kind = "" if self.is_mixed else "_integer" if self.has_integers else "_float"
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
-        core += "_twice" * (self.is_fixed and self.has_floats)
+        core += f"_twice{'_doubled' * self.is_doubled}" if self.is_fixed and self.has_floats else ""
         weights = "_bytes" * self.is_narrow
         return f"_s{self.shift}{'_clamped' if self.is_clamped else ''}{kind}{core}{weights}_u{self.together}"
 
@@ -91,20 +92,21 @@ class FixedLevels:
     """Sums become outputs by a fixed-point factor that rounds twice: arithmetic/fixed_form.py."""
 
     def __init__(self, code: Routine, form: Form):
-        self.code, self.is_clamped = code, form.is_clamped
+        self.code, self.form = code, form
 
     def __call__(self, two: bool, place: int | None, channels: int) -> None:
         """Of two outputs, or of the first."""
         code, sums = self.code, ("sum0", "sum1")[: 1 + two]
         code.get("{x0}, {x1}", "multiplier", "constant, shift")
         for name in (f"{{{name}}}" for name in sums):
-            code(f"lsl {name}, {name}, #1")
+            if not self.form.is_doubled:
+                code(f"lsl {name}, {name}, #1")
             code(f"smmulr {name}, {name}, {{factor}}")
             code(f"add {name}, {name}, {name}, asr #31")
             code(f"add {name}, {name}, {{x0}}")
             code(f"asr {name}, {name}, {{x1}}")
             code(f"ssat {name}, #8, {name}")
-        if self.is_clamped:
+        if self.form.is_clamped:
             _clamp(code, sums)
         store(code, sums, place, channels)
 

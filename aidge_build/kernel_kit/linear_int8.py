@@ -15,6 +15,7 @@ from aidge_build.arithmetic.thresholds import HighForm, LowForm, Staircase, high
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
 from aidge_build.kernel_kit.linear import linear_constants
 
 INT8 = (-128, 127)
@@ -122,7 +123,10 @@ class LinearNode(KernelNode):
 
 
 def _no_fixed_form(view: NodeView) -> str:
-    factors = view.operator.requantization(view.inputs, view.outputs[0])
+    (output,) = view.outputs
+    if output.quantization.rounding == Quantization.rounding:  # the default: quick, as every layer is asked this
+        return ""
+    factors = view.operator.requantization(view.inputs, output)
     if not isinstance(factors, FixedFactors):
         return ""
     weights = view.inputs[1].data

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
 import numpy
 
-from aidge_build.arithmetic.float_thresholds import quantize_keys
+from aidge_build.arithmetic.float_thresholds import key_guess, quantize_keys
 from aidge_build.arithmetic.requantize import dequantize_linear
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output
 from aidge_build.contract.node import kernel
@@ -23,7 +25,21 @@ _REAL, _STORED = IOSpec(DType.float32, SAME), IOSpec(DType.int8, SAME)
 @kernel("QuantizeLinear", ImplSpec((_REAL, *_PARAMETERS), (_STORED,), predicates=(CONSTANT_PARAMETERS, *TABLE_PAYS)))
 class QuantizeByKeys(LinearConversion):
     def call(self) -> Call:
-        keys = numpy.append(numpy.int32([0]), quantize_keys(self.quantization(), DType.int8))
+        steps = quantize_keys(self.quantization(), DType.int8)
+        keys = numpy.append(numpy.int32([0]), steps)
+        guess = key_guess(self.quantization(), steps)
+        if guess is not None:
+            return Call(
+                "aidge_ref_quantize_by_guess",
+                ("int8/quantize_by_keys.h",),
+                (
+                    Input(0),
+                    Output(0),
+                    Constant("keys", keys),
+                    Constant("guess", numpy.array(astuple(guess), numpy.int64).astype(numpy.uint32).view(numpy.int32)),
+                    Literal(self.outputs[0].elements),
+                ),
+            )
         of_nan = numpy.array([self.quantization().zero_point], numpy.int8)
         return Call(
             "aidge_ref_quantize_by_keys",

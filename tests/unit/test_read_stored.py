@@ -6,6 +6,8 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import per_tensor
+from aidge_build.graph.rewrite import Rewrite
 from aidge_build.recipes import simplify
 from aidge_build.recipes.meaning import require_same_meaning
 from aidge_build.recipes.read_stored import read_stored
@@ -70,6 +72,28 @@ def test_data_with_a_scale_for_each_channel_or_from_elsewhere_are_left_alone():
         data = after.tensor(next(node for node in after.nodes if node.type == "LSTM").inputs[0])
         assert data.dtype is DType.float32 and len(after.nodes) > 1
         require_same_meaning(before, after, "simplify", exact=False)
+
+
+def test_float_data_of_the_graph_stay_float():
+    view = graph(
+        f"{PARAMETERS} y = LSTM<hidden_size=4>(x, wf, rf, bf)",
+        inputs="float[5,1,3] x",
+        outputs="float[5,1,1,4] y",
+        constants={name: values for name, values in WEIGHTS.items() if name != "zy"},
+    )
+    after = simplify(view)
+    assert [after.tensor(name).dtype for name in after.nodes[0].inputs[:2]] == [DType.float32, DType.int8]
+
+
+def test_data_that_the_node_reads_by_another_scale_than_it_was_written_with_keep_their_node():
+    """A view whose tensor says something else: the recipe believes the tensor only where both agree."""
+    view = layer("xf = DequantizeLinear(x, sx, zx)")
+    rewrite = Rewrite(view)
+    rewrite.update_tensor("x", quantization=per_tensor(0.5, 0))
+    assert "DequantizeLinear" in types(read_stored(rewrite.finish()))
+    rewrite.update_tensor("x", quantization=per_tensor(0.03, -7))
+    view = rewrite.finish()
+    assert types(read_stored(view)).count("DequantizeLinear") == types(view).count("DequantizeLinear") - 1
 
 
 def test_what_others_read_stays_dequantized():

@@ -77,6 +77,7 @@ ROOMS = (
             "tests/golden/test_recipe_texts.py",
             "tests/unit/test_fit_bias.py",
             "tests/unit/test_move_views.py",
+            "tests/unit/test_read_stored.py",
             "tests/unit/test_restate.py",
             "tests/unit/test_scaled_layer.py",
             "tests/unit/test_signed_tensors.py",

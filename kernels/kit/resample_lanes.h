@@ -132,6 +132,20 @@ AIDGE_KIT_INLINE aidge_kit_lanes_row aidge_kit_lanes_row_of(const int8_t *input,
     return found;
 }
 
+/* Where the elements of an output position lie, and their shares. */
+AIDGE_KIT_INLINE void aidge_kit_lanes_position(const int8_t **from, uint32_t *shares, const aidge_kit_lanes_row *row,
+                                               const int32_t *column)
+{
+    from[0] = row->upper + column[0];
+    from[1] = row->upper + column[2];
+    from[2] = row->lower + column[0];
+    from[3] = row->lower + column[2];
+    shares[0] = row->above * (uint32_t)column[1];
+    shares[1] = row->above * (uint32_t)column[3];
+    shares[2] = row->below * (uint32_t)column[1];
+    shares[3] = row->below * (uint32_t)column[3];
+}
+
 /* A row of outputs. form: 0 scaled, 1 even, 2 clamped. */
 AIDGE_KIT_INLINE void aidge_kit_lanes_columns(const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns,
                                               const aidge_kit_lanes_levels *levels, int32_t form)
@@ -139,14 +153,7 @@ AIDGE_KIT_INLINE void aidge_kit_lanes_columns(const aidge_kit_lanes_row *row, in
     for (; columns != row->end; columns += 4) {
         const int8_t *from[4];
         uint32_t shares[4];
-        from[0] = row->upper + columns[0];
-        from[1] = row->upper + columns[2];
-        from[2] = row->lower + columns[0];
-        from[3] = row->lower + columns[2];
-        shares[0] = row->above * (uint32_t)columns[1];
-        shares[1] = row->above * (uint32_t)columns[3];
-        shares[2] = row->below * (uint32_t)columns[1];
-        shares[3] = row->below * (uint32_t)columns[3];
+        aidge_kit_lanes_position(from, shares, row, columns);
         if (form == 1) {
             aidge_kit_lanes_run_even(from, shares, output, row->run, levels);
         } else if (form == 2) {

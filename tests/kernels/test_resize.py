@@ -108,6 +108,18 @@ def test_cortexm_gives_the_same(flags):
     assert cortexm_harness.run(found, *flags, board=BOARD) == []
 
 
+def helium_images():
+    return list(linear_images(160 if STRESS else 30, helium_harness.case))
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",), ("-Os",)][: 2 + STRESS], ids=str)
+def test_helium_images_are_the_same(flags):
+    found = helium_images()
+    assert {entry.kernel.name for entry in found} == {"resample_int8", "resample_lanes_int8"}
+    assert helium_harness.run(found, "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
 def test_levels_are_found_for_every_zero_point_of_one_scale():
     """Ties go to the even level of the output, which the bits of the sum tell or the other way round."""
     found = set()
@@ -120,7 +132,7 @@ def test_levels_are_found_for_every_zero_point_of_one_scale():
 
 def candidates():
     """For the tests of all kernels."""
-    return [*cases(40, helium_harness.case), *cortexm_images(), *linear_images(12, helium_harness.case)]
+    return [*cases(40, helium_harness.case), *cortexm_images(), *helium_images()[:12]]
 
 
 @needs_emulator

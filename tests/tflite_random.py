@@ -223,7 +223,7 @@ def _reduction(draw: Draw, kind: str, variety: str) -> Graph:
     dims, keep = draw.dims(rank), bool(draw.integer(0, 1))
     axes = sorted({draw.integer(0, rank - 1) for _ in range(draw.integer(1, rank - 1))})
     if rank == 4 and draw.integer(0, 1):
-        axes = [1, 2]
+        axes, dims = [1, 2], (dims[0], draw.integer(1, 11), draw.integer(1, 11), dims[3])
     given = draw.type(variety)
     made = draw.type(variety) if kind == "MEAN" or (kind == "SUM" and variety == "int8") else given
     if kind == "MEAN" and draw.integer(0, 1):
@@ -476,7 +476,7 @@ def _lstm(draw: Draw, kind: str, variety: str) -> Graph:
     weights, recurrence, bias = gates(inputs), gates(units), gates(0)
     states = [graph.tensor((batch, units), is_variable=True, **how) for how in (made, cell)]
     inside = [] if real else [*(graph.tensor((), "int16", scale=2.0**-12) for _ in range(4)), graph.tensor((), **made)]
-    clip = 0.0 if real else draw.choice(0.0, 0.0, 1.5)
+    clip = draw.choice(0.0, 0.3) if real else draw.choice(0.0, 0.0, 1.5)
     names = [x, *weights, *recurrence, -1, -1, -1, *bias, -1, -1, *states, -1, -1, -1, -1]
     options = (0, "int8", 4), (1, "float32", clip), (2, "float32", 0.0), (3, "bool", bool(major))
     graph.node(kind, names, [graph.output(dims[1], **made)], 71, *options, intermediates=inside)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An LSTM on stored values: int8 data, hidden values and weights, a cell of int16."""
+"""An LSTM whose states are inputs and outputs and whose cell may have a bound: float32, or int8 with a cell of int16."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class StoredLstm(Operator):
 
     Inputs: data [N, T, I] (`time_first`: [T, N, I]), W [4 C, I], R [4 C, C], bias [4 C], hidden [N, C], cell [N, C]. Outputs: the
     next cell, y [N, T, C] (or [T, N, C]), whose last step is the next hidden value. `clip` bounds the cell where it is not 0;
-    products o tanh(c) are stored with `scale` and `zero_point`. Source: TensorFlow Lite's UNIDIRECTIONAL_SEQUENCE_LSTM.
+    of stored values products o tanh(c) have `scale` and `zero_point`. Source: TensorFlow Lite's UNIDIRECTIONAL_SEQUENCE_LSTM.
     """
 
     time_first: bool = False

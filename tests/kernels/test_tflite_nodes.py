@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
 from harness import Case, differing, far, run
 
 from aidge_build.contract.spec import NodeView
@@ -18,7 +19,7 @@ STORED = ("int8", "uint8", "int16", "tensor")  # how the names of types end that
 
 
 def nodes_of(name: str) -> Iterator[Case]:
-    """The nodes that compute stored values, and filters over time, with the values of the first seeded inputs."""
+    """The nodes that compute stored values, and what remembers, with the values of the first seeded inputs."""
     view = simplify(import_tflite(file_of(name), name, rounding="double")[0], "double")
     given = [view.tensor(one) for one in view.given]
     row = inputs_of(name, [(tensor.layout.stored_dims, tensor.dtype.name) for tensor in given], 1)[0]
@@ -30,7 +31,7 @@ def nodes_of(name: str) -> Iterator[Case]:
         tensors = view.input_tensors(node)
         copies = node.operator.views or node.operator.moves or "Moved" in node.operator.kinds()
         stored = view.tensor(node.outputs[0]).quantization is not None
-        if not copies and (stored or node.type == "Svdf"):
+        if not copies and (stored or node.type in ("StoredLstm", "Svdf")):
             values = (None if one is None else one.data if one.is_constant else context[one.name] for one in tensors)
             yield Case(NodeView.of(view, node), tuple(values))
 
@@ -43,8 +44,8 @@ def test_kernels_give_every_integer_of_the_meaning():
     assert differing(cases, run(cases)) == []
 
 
-def test_filters_over_time_give_the_floats_of_the_meaning():
-    cases = [case for name in GRAPHS if family_of(name) == "SVDF float" for case in nodes_of(name)]
-    results = run(cases)
-    assert len(cases) >= 2 and far(cases, results) == []
-    assert far(cases, run(cases, overwritten=4)) == []
+@pytest.mark.parametrize(("family", "state"), [("SVDF float", 4), ("UNIDIRECTIONAL_SEQUENCE_LSTM float", 5)])
+def test_what_remembers_gives_the_floats_of_the_meaning_in_the_states_own_bytes_too(family, state):
+    cases = [case for name in GRAPHS if family_of(name) == family for case in nodes_of(name)]
+    assert cases and far(cases, run(cases)) == []
+    assert far(cases, run(cases, overwritten=state)) == []

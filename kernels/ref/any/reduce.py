@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from aidge_build.contract.call import Call, Input, Output, Struct
@@ -131,10 +131,14 @@ class ReduceExtreme(Reduce):
 
 def reduce_shape(source: Tensor, axes: tuple[int, ...]) -> dict[str, int | tuple[int, ...]]:
     """The kept and the reduced axes of a row-major tensor, slowest first; neighbours of one kind are merged."""
-    merged: list[tuple[bool, int, int]] = []  # (reduced, size, step)
     strides = source.layout.strides if source.elements else (0,) * source.rank  # nothing is read, and no pointer leaves its array
-    for axis, (size, step) in enumerate(zip(source.dims, strides)):
-        reduced = axis in axes
+    return merged_shape([(axis in axes, size, step) for axis, (size, step) in enumerate(zip(source.dims, strides))])
+
+
+def merged_shape(places: Sequence[tuple[bool, int, int]]) -> dict[str, int | tuple[int, ...]]:
+    """The same of (reduced, size, step) of each axis, those of a kind slowest first."""
+    merged: list[tuple[bool, int, int]] = []
+    for reduced, size, step in places:
         if size == 1:
             continue
         if merged and merged[-1][0] == reduced and merged[-1][2] == size * step:

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "double/elements.h"
+#include "shared/lstm_shape.h"
 
 /* Sigmoid and tanh in 16-bit fixed point (arithmetic/fixed_activations.py); k integer bits: in units of 2^(k - 15). */
 
@@ -68,12 +69,6 @@ static int32_t aidge_ref_tanh_q15(int32_t value, int32_t integer_bits)
     return value > 0 ? above : value < 0 ? -above : 0;
 }
 
-/* Steps in elements: of the data and of the output, from one step in time to the next and from one sequence to the next. */
-typedef struct {
-    int32_t batches, steps, inputs, units;
-    int32_t in_time, in_batch, out_time, out_batch;
-} aidge_ref_lstm_double_shape;
-
 /* bias + sum of x * w, requantized by factor {multiplier, shift}. */
 static int32_t aidge_ref_gate_double(const int8_t *x, const int8_t *w, int32_t count, int32_t bias, const int32_t *factor)
 {
@@ -96,7 +91,7 @@ static int32_t aidge_ref_gate_double(const int8_t *x, const int8_t *w, int32_t c
  */
 static void aidge_ref_lstm_double(const int8_t *input, const int8_t *hidden, const int16_t *cell, int16_t *next, int8_t *output,
                                   const int8_t *weights, const int8_t *recurrence, const int32_t *biases, const int32_t *numbers,
-                                  const aidge_ref_lstm_double_shape *shape)
+                                  const aidge_ref_lstm_shape *shape)
 {
     const int32_t units = shape->units;
     int32_t batch, step, unit, gate;

@@ -11,11 +11,11 @@ from aidge_build.arithmetic.fixed_sums import fixed_mean
 from aidge_build.arithmetic.ranges import INT32_LIMIT
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Struct
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import ROW_MAJOR, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED, STORED_BYTES_OR_HALFWORDS
 
-from ..any.reduce import reduce_shape
+from ..any.reduce import merged_shape
 
 
 def _factor(view: NodeView) -> tuple[int, tuple[int, int]]:
@@ -32,7 +32,20 @@ def _fits_shifted(view: NodeView) -> str:
     return "" if fits else f"a sum shifted to the left by {shift} bits could leave int32"
 
 
-_SIDE = (IOSpec(DType.any_1, ROW_MAJOR),)
+def _places(view: NodeView) -> list[tuple[bool, int, int]]:
+    """(reduced, size, step in the input) of each axis: those that stay in the output's storage order, slowest first."""
+    (data,), (output,), operator = view.inputs, view.outputs, view.operator
+    steps = data.layout.strides
+    stay = range(data.rank) if operator.keep else [axis for axis in range(data.rank) if axis not in operator.axes]
+    kept = [stay[axis] for axis in output.storage.order if stay[axis] not in operator.axes]
+    reduced = sorted(operator.axes, key=lambda axis: -steps[axis])
+    return [
+        *((False, data.dims[axis], steps[axis]) for axis in kept),
+        *((True, data.dims[axis], steps[axis]) for axis in reduced),
+    ]
+
+
+_SIDE = (IOSpec(DType.any_1, SAME),)
 _PREDICATES = (
     STORED_BYTES_OR_HALFWORDS,
     ALL_QUANTIZED,
@@ -55,6 +68,6 @@ class MeanDouble(KernelNode):
                 Output(0),
                 Constant("numbers", numbers),
                 Literal(int(data.dtype is DType.int16)),
-                Struct("aidge_ref_reduce_shape", reduce_shape(data, self.operator.axes)),
+                Struct("aidge_ref_reduce_shape", merged_shape(_places(self.view))),
             ),
         )

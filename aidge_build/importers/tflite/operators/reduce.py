@@ -30,14 +30,15 @@ _REDUCTIONS: dict[str, type[Reduce]] = {
 
 @reads(*_REDUCTIONS, wants=Wants.SAME, kind=27, keep_dims=Field(0, "bool"))
 def reduction(source: TfliteNode) -> None:
-    """The axes become one element; the mean of whole maps is a pool."""
+    """The axes become one element; the mean of whole maps is a pool, but where the contract rounds a pool in another way."""
     value, made = source.input(0), source.output()
     axes = source.constant(1).reshape(-1)
     require(axes.dtype.kind in "iu", "its axes are no integers")
     reduced = counted_axes(tuple(dict.fromkeys(int(axis) % max(value.rank, 1) for axis in axes)), value.rank)
     kept = tuple(1 if axis in reduced else size for axis, size in enumerate(value.dims))
     operator: Operator = _REDUCTIONS[source.operator.type](axes=source.axes(reduced, value.rank), keep=True)
-    if isinstance(operator, ReduceMean) and sorted(reduced) == [1, 2] and value.order == channels_first(4):
+    whole_map = sorted(reduced) == [1, 2] and value.order == channels_first(4)
+    if isinstance(operator, ReduceMean) and whole_map and not source.on_stored:
         operator = GlobalAveragePooling()
     data = source.as_output(source.read(0)) if isinstance(operator, ReduceMax | ReduceMin) else source.read(0)
     if source.options["keep_dims"]:

@@ -7,6 +7,7 @@ from aidge_build.debug import show
 from aidge_build.graph.view import GraphView
 from aidge_build.recipes.check import checked
 from aidge_build.recipes.clip_stored import clip_stored
+from aidge_build.recipes.compare_stored import compare_stored
 from aidge_build.recipes.convolve_transposed import convolve_transposed
 from aidge_build.recipes.dequantize_constants import dequantize_constants
 from aidge_build.recipes.expand_qlinear import expand_qlinear
@@ -34,6 +35,7 @@ from aidge_build.recipes.under_contract import under_contract
 
 RECIPES: tuple[Recipe, ...] = (
     remove_identities,
+    compare_stored,
     fuse_dynamic,
     fold_quantize,
     clip_stored,

@@ -61,9 +61,7 @@ class LinearClassifier(_Linear):
         applied = operator.applied
         if operator.adds_second and operator.transform.name == "LOGISTIC":
             applied = operator.transform
-            after = (
-                "scores[1] = scores[0];\n        scores[0] = -scores[1];\n        aidge_ref_scores_logistic_float32(scores, 2);"
-            )
+            after = "scores[1] = scores[0];\n        scores[0] = -scores[1];\n        aidge_ref_scores_logistic(scores, 2);"
             kind, step = "two_logistic", "2"
         elif operator.adds_second:
             after, step, kind = "scores[1] = scores[0];\n        scores[0] = 1.0f - scores[1];", "2", "two"

@@ -161,7 +161,7 @@ static void {function}(const float *input, int64_t *label, float *scores, const 
         if kind == "pairs":
             return transform_text(operator.transform, "scores", "pairs")
         if operator.transform.name == "LOGISTIC":
-            return "scores[0] = -scores[1];\n        aidge_ref_scores_logistic_float32(scores, 2);"
+            return "scores[0] = -scores[1];\n        aidge_ref_scores_logistic(scores, 2);"
         return "scores[0] = -scores[1];" if operator.transform.name == "NONE" else "scores[0] = 1.0f - scores[1];"
 
     def _linear(self) -> Call:

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdint.h>
 #include "dot_float32.h"
-#include "logistic_float32.h"
+#include "trees/score_logistic.h"
 
 /*
  * The probabilities of classes from decisions between pairs (Platt): numbers are prob_a and prob_b, one after the other.
@@ -20,7 +20,7 @@ static void aidge_ref_svm_probabilities_float32(const float *decisions, float *f
     }
     for (i = 0; i < classes - 1; i++) {
         for (j = i + 1; j < classes; j++) {
-            float p = 1.0f - aidge_ref_logistic_float32(*decisions++ * *prob_a++ + *prob_b++);
+            float p = 1.0f - aidge_ref_score_logistic(*decisions++ * *prob_a++ + *prob_b++);
             float q;
             p = p > 1e-7f ? p : 1e-7f;
             p = p < 1.0f - 1e-7f ? p : 1.0f - 1e-7f;

@@ -22,12 +22,12 @@ def transform_text(transform, scores: str, count: str) -> str:
     """The statement that transforms a row of scores; none for NONE."""
     if transform.name == "NONE":
         return ""
-    return f"aidge_ref_scores_{transform_name(transform)}_float32({scores}, {count});"
+    return f"aidge_ref_scores_{transform_name(transform)}({scores}, {count});"
 
 
 def transform_headers(transform) -> tuple[str, ...]:
     """The header of that statement."""
-    return () if transform.name == "NONE" else (f"float32/scores_{transform_name(transform)}_float32.h",)
+    return () if transform.name == "NONE" else (f"trees/scores_{transform_name(transform)}.h",)
 
 
 class LabelTable:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from aidge_build.contract.call import Call, Output
+from aidge_build.contract.call import Call, Literal, Output
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import SAME, ImplSpec, IOSpec
 from aidge_build.graph.dtype import DType
@@ -19,16 +19,11 @@ from .linear_float32 import bounds
 )
 class BinaryFloat32(ElementWise):
     def call(self) -> Call:
-        name = f"{self.node.type.lower()}_float32"
+        kind = self.node.type.lower()
         (first, second), (output,) = self.inputs, self.outputs
-        return Call(
-            f"aidge_ref_{name}",
-            (f"float32/{name}.h",),
-            (
-                operand(0, "first", first, output),
-                operand(1, "second", second, output),
-                Output(0),
-                bounds(self.operator),
-                broadcast(first, second, output),
-            ),
-        )
+        pointers = (operand(0, "first", first, output), operand(1, "second", second, output), Output(0), bounds(self.operator))
+        shape = broadcast(first, second, output)
+        if shape.fields["runs"] > 1:
+            return Call(f"aidge_ref_{kind}_float32", (f"float32/{kind}_float32.h",), (*pointers, shape))
+        run = (Literal(shape.fields[name]) for name in ("length", "first_step", "second_step"))
+        return Call(f"aidge_ref_{kind}_run_float32", (f"float32/{kind}_run_float32.h",), (*pointers, *run))

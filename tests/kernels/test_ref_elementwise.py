@@ -14,7 +14,7 @@ from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor, constant
 from aidge_build.operators.activation import Clip, Elu, HardSigmoid, HardSwish, LeakyReLU, PReLU, ReLU, Sigmoid, Tanh
 from aidge_build.operators.batchnorm import BatchNormalization
-from aidge_build.operators.binary import Add, Div, Mul, Sub
+from aidge_build.operators.binary import Add, Div, Less, Mul, Sub
 from aidge_build.operators.quantize import DequantizeLinear, QuantizeLinear
 from aidge_build.operators.unary import Abs, Ceil, Erf, Exp, Floor, Log, Neg, Reciprocal, Round, Sqrt
 
@@ -183,3 +183,15 @@ def test_dequantize_is_exact():
         data = Tensor("x", (2, 3, 4, 5), DType.int8)
         cases.append(case(DequantizeLinear(1), [data, *parameters], [random.int8(*data.dims)]))
     assert differing(cases, run(cases)) == []
+
+
+def test_operands_that_lie_in_one_run_need_no_loop_around_it():
+    random = Randomness(3)
+    whole, row = (Tensor(name, dims, DType.float32) for name, dims in (("a", (2, 3, 4)), ("b", (1, 3, 1))))
+    values = {tensor: random.float32(*tensor.dims) for tensor in (whole, row)}
+    for operator, generated in ((Add(), "add_float32"), (Less(), "each_less_float32_float32_bool")):
+        for second in (whole, row):
+            one = case(operator, [whole, second], [values[whole], values[second]])
+            plain = generated if second is row else generated.replace("each_", "each_run_").replace("add_", "add_run_")
+            assert one.call.function == f"aidge_ref_{plain}"
+            assert far([one], run([one])) == [] if operator.type == "Add" else differing([one], run([one])) == []

@@ -443,3 +443,13 @@ def test_a_square_is_a_product(exponent):
 )
 def test_other_powers_stay(view):
     assert types(square_powers(view)) == ["Pow"]
+
+
+def test_a_power_between_quantized_tensors_stays():
+    view = graph(
+        "xf = DequantizeLinear(x, s, z) a = Pow(xf, e) y = QuantizeLinear(a, s, z)",
+        inputs="int8[1,3] x",
+        outputs="int8[1,3] y",
+        constants={"s": numpy.float32(0.1), "z": numpy.int8(3), "e": numpy.float32(2)},
+    )
+    assert "Mul" not in types(simplify(view))

@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy
 
-from aidge_build.contract.call import Argument, Call, Constant, Output, Struct
+from aidge_build.contract.call import Argument, Call, Constant, Literal, Output, Struct
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.broadcast import merged_loops, operand
@@ -47,11 +48,16 @@ def each(expression: Expression, tensors: Sequence[Tensor], positions: Sequence[
         parameters = [Constant("parameters", numpy.array(expression.parameters, _parameter_type(tensors[0]).numpy))]
     if expression.integers:
         parameters.append(Constant("integers", numpy.array(expression.integers, numpy.int32)))
-    shape = Struct(f"{kind}_shape", _shape(tensors, output))
+    arguments, shape = (*pointers, Output(0), *parameters), _shape(tensors, output)
+    if shape["runs"] == 1:
+        function = f"aidge_ref_each_run_{expression.name}_{types}"
+        sizes = map(Literal, (shape["length"], *shape["steps"]))
+        text = _run_text(function, expression, tensors, output)
+        return Call(function, ("shared/each.h", *expression.sources), (*arguments, *sizes), texts=(text,))
     return Call(
         function,
         ("shared/each.h", *expression.sources),
-        (*pointers, Output(0), *parameters, shape),
+        (*arguments, Struct(f"{kind}_shape", shape)),
         texts=(_shape_text(kind, len(tensors)), _text(function, kind, expression, tensors, output)),
     )
 
@@ -60,7 +66,7 @@ def _parameter_type(tensor: Tensor) -> DType:
     return tensor.dtype
 
 
-def _shape(tensors: Sequence[Tensor], output: Tensor) -> dict[str, int | tuple[int, ...]]:
+def _shape(tensors: Sequence[Tensor], output: Tensor) -> dict[str, Any]:
     """Runs along the fastest axis of the output, then the outer axes; neighbouring axes are merged where all operands allow
     it."""
     *outer, inner = merged_loops(tensors, output, OUTER_AXES)
@@ -83,12 +89,35 @@ def _shape_text(kind: str, count: int) -> str:
     )
 
 
+def _parameters(expression: Expression, tensors: Sequence[Tensor], output: Tensor) -> list[str]:
+    """The parameters that every form of the function has."""
+    found = [f"const {tensor.dtype.c_type} *x{letter}" for tensor, letter in zip(tensors, LETTERS)]
+    found.append(f"{output.dtype.c_type} *output")
+    found += [f"const {_parameter_type(tensors[0]).c_type} *p"] if expression.parameters else []
+    return found + (["const int32_t *k"] if expression.integers else [])
+
+
+def _run_text(function: str, expression: Expression, tensors: Sequence[Tensor], output: Tensor) -> str:
+    """One run of elements: nothing but the loop."""
+    letters = LETTERS[: len(tensors)]
+    parameters = [*_parameters(expression, tensors, output), "int32_t length", *(f"int32_t step_{letter}" for letter in letters)]
+    lines = [
+        f"static void {function}({', '.join(parameters)})",
+        "{",
+        "    for (; length > 0; length--) {",
+        *(f"        const {tensor.dtype.c_type} {letter} = *x{letter};" for tensor, letter in zip(tensors, letters)),
+        *(f"        {step}" for step in expression.steps),
+        f"        *output++ = {expression.value};",
+        *(f"        x{letter} += step_{letter};" for letter in letters),
+        "    }",
+        "}",
+    ]
+    return "\n".join(lines)
+
+
 def _text(function: str, kind: str, expression: Expression, tensors: Sequence[Tensor], output: Tensor) -> str:
     letters = LETTERS[: len(tensors)]
-    parameters = [f"const {tensor.dtype.c_type} *x{letter}" for tensor, letter in zip(tensors, letters)]
-    parameters.append(f"{output.dtype.c_type} *output")
-    parameters += [f"const {_parameter_type(tensors[0]).c_type} *p"] if expression.parameters else []
-    parameters += ["const int32_t *k"] if expression.integers else []
+    parameters = _parameters(expression, tensors, output)
     parameters.append(f"const {kind}_shape *shape")
     lines = [
         f"static void {function}({', '.join(parameters)})",

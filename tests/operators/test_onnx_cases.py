@@ -22,7 +22,6 @@ REFUSED = (
     (r"test_.*(bfloat16|bf16).*", "the element type BFLOAT16 is not supported"),
     (r"test_equal_string.*", "two texts that are both known at run time"),
     (r"test_identity_(sequence|opt)", "only tensors (and maps of numbers )?are supported"),
-    (r"test_rotary_embedding(?!.*rotary_dim).*_expanded", "no element"),
     (r"test_center_crop_pad.*_expanded|test_(blackman|hamming|hann)window_.*expanded", "must be constant"),
 )
 

@@ -50,13 +50,14 @@ class Binding:
                 raise AidgeError(f"--bind {name}={shown(bound)}: a dimension must be a positive integer", code="BIND")
 
     def refuse_open(self, inputs: Sequence[ValueInfo]) -> None:
-        """One refusal that asks for every size that is missing."""
+        """One refusal that asks for every size that is missing; a name that the batch of an input has is a batch everywhere."""
+        batches = {name for value in inputs for axis, (name, _) in _by_axis(value) if axis == 0}
         missing = {
             name: (value, axis)
             for value in inputs
             if value.name not in self._values
             for axis, (name, _) in _by_axis(value)
-            if axis and name not in self._values
+            if name not in batches and name not in self._values
         }
         if not missing:
             return

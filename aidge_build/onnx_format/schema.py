@@ -17,6 +17,7 @@ from aidge_build.onnx_format.types import ONNX_TYPE_NAMES
 
 _VARIADIC = onnx.defs.OpSchema.FormalParameterOption.Variadic
 _SINGLE = onnx.defs.OpSchema.FormalParameterOption.Single
+_NOT_NEEDED = (("Resize", 1), ("Resize", 2))  # opset 11 asks for roi and scales, which not every form reads
 _KIND = {
     "INT": int,
     "FLOAT": float,
@@ -48,7 +49,8 @@ def check_node(node: ModelNode, opset: int, types: Sequence[DType | None]) -> No
         if not least <= len(names) <= most:
             raise _refusal(f"{len(names)} {what}; {node.op_type} has {least}" + ("" if least == most else f" to {most}"))
         for index, parameter in enumerate(formal):
-            if parameter.option == _SINGLE and index < len(names) and not names[index] and what == "inputs":
+            is_needed = parameter.option == _SINGLE and (node.op_type, index) not in _NOT_NEEDED
+            if is_needed and index < len(names) and not names[index] and what == "inputs":
                 raise _refusal(f"input {index} ({parameter.name}) is not given")
     _check_types(node, schema, types)
 

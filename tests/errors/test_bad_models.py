@@ -371,6 +371,13 @@ def test_a_symbolic_batch_becomes_one_and_says_so():
     assert notices == ("symbolic batch 'N' becomes 1",)
 
 
+def test_the_name_of_a_batch_is_one_wherever_it_stands():
+    data = model([relu()], [value("x", ("N", 4)), value("state", (2, "N", 3))])
+    view, notices = accepted(data)
+    assert view.tensor("state").dims == (2, 1, 3) and notices == ("symbolic batch 'N' becomes 1",)
+    assert accepted(data, {"N": 5})[0].tensor("state").dims == (2, 5, 3)
+
+
 def test_a_bound_dimension_gets_its_number():
     data = model([relu()], [value("x", ("N", "height", None))])
     view, notices = accepted(data, {"N": 2, "height": 5, "x.2": 3})

@@ -127,6 +127,19 @@ def test_bounds_of_clip_are_attributes_and_later_inputs(opset, clip):
     assert run(view, {"x": numpy.array([-5, 0.5, 5], numpy.float32)})["y"].tolist() == [-1, 0.5, 2]
 
 
+@pytest.mark.parametrize("given", ["x, , , sizes", "x, , scales"])
+def test_resize_of_opset_11_may_lack_what_it_does_not_read(given):
+    constants = {"sizes": INT64([1, 1, 4, 6]), "scales": numpy.array([1, 1, 2, 2], numpy.float32)}
+    view = graph(
+        f'y = Resize<mode = "nearest">({given})',
+        opset=11,
+        inputs="float[1,1,2,3] x",
+        outputs="float[1,1,4,6] y",
+        constants={name: value for name, value in constants.items() if name in given},
+    )
+    assert view.tensor("y").dims == (1, 1, 4, 6)
+
+
 def test_damaged_weights_are_noticed():
     data = model(
         "y = Add(x, w)", inputs="float[1] x", outputs="float[1] y", constants={"w": numpy.array([numpy.nan], numpy.float32)}

@@ -14,6 +14,7 @@ from aidge_build.graph.format import Format, channels_last, row_major
 from aidge_build.kernel_kit.binary_int8 import BinaryInt8
 from aidge_build.kernel_kit.broadcast import broadcast
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.operators.double.products import product_factor
 
 SHORTEST = 4  # values of a row that is worth a call
 REPEATS = "repeats.h"  # of the library: includes kit/broadcast.h
@@ -73,11 +74,11 @@ def _rows_in(formats: Callable[[int], Format]) -> Callable[[NodeView], str]:
     return no_rows
 
 
-def rows_spec(features: frozenset[str], form: DFormat, *predicates: Predicate) -> ImplSpec:
+def rows_spec(features: frozenset[str], form: DFormat, *predicates: Predicate, rounding: str = "any") -> ImplSpec:
     """int8 operations in this format: SAME for tensors of the same dims, CHANNELS_LAST or ROW_MAJOR for those that repeat. Their
     numbers are proved on all pairs of stored values, and so under every contract."""
     sides = (IOSpec(DType.int8, form), IOSpec(DType.int8, form)), (IOSpec(DType.int8, form),)
-    return ImplSpec(*sides, features=features, predicates=(ALL_QUANTIZED, _SHAPES[form], *predicates), rounding="any")
+    return ImplSpec(*sides, features=features, predicates=(ALL_QUANTIZED, _SHAPES[form], *predicates), rounding=rounding)
 
 
 _SHAPES = {
@@ -97,8 +98,14 @@ class ProductInt8(RowsInt8):
         return float_product(*quantizations, (low, high), self.meaning())
 
 
+def _shifts_little(view: NodeView) -> str:
+    shift = product_factor(view.inputs, view.outputs[0])[1]
+    return "" if shift < 0 else "the factor is 0.5 or more"
+
+
 def _unproved(view: NodeView) -> str:
     return "" if ProductInt8(view).multiplier() is not None else "no float32 multiplier is proved for all pairs of values"
 
 
+SMALL_FACTOR = Predicate("a factor below 0.5", _shifts_little)  # levels then fit 16 bits
 PROVED_PRODUCT = Predicate("the product in float32 is proved on all 65,536 pairs", _unproved)

@@ -8,13 +8,14 @@ import numpy
 from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
-from aidge_build.kernel_kit.rows_int8 import PROVED_PRODUCT, ProductInt8, rows_spec
+from aidge_build.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, RowsInt8, rows_spec
+from aidge_build.operators.double.products import product_factor
 
 from .assembly import Routine
 from .conditions import FEATURES
 
 PARAMETERS = "const int8_t *first, const int8_t *second, int8_t *output, const int32_t *numbers, int32_t count"
-NAME = "aidge_cortexm_mul_int8"
+NAME, FIXED_NAME = "aidge_cortexm_mul_int8", "aidge_cortexm_mul_fixed_int8"
 
 
 def _pair(value: int) -> int:
@@ -52,7 +53,36 @@ class MulRowsInt8(MulInt8):
     """One factor repeats, row by row."""
 
 
-def _text() -> str:
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, SAME, SMALL_FACTOR, rounding="double"))
+class MulFixedInt8(RowsInt8):
+    """By a fixed-point factor that rounds twice."""
+
+    def call(self) -> Call:
+        low, high, zero_point = self.bounds()
+        first, second = (tensor.quantization.zero_point for tensor in self.inputs)
+        multiplier, shift = product_factor(self.inputs, self.outputs[0])
+        words = [_pair(-first), _pair(-second), _pair(zero_point), _bytes(low), _bytes(high), multiplier, -shift]
+        return self.by_rows(
+            FIXED_NAME,
+            "mul_int8.h",
+            Constant("numbers", numpy.array(words, numpy.uint32).view(numpy.int32)),
+            _text(FIXED_NAME, is_fixed=True),
+            note="fixed point that rounds twice",
+            facts=computed("4 values"),
+        )
+
+
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, CHANNELS_LAST, SMALL_FACTOR, rounding="double"))
+class MulFixedPixelsInt8(MulFixedInt8):
+    """One factor repeats, pixel by pixel."""
+
+
+@kernel("Mul", rows_spec(FEATURES | {"fpu"}, ROW_MAJOR, SMALL_FACTOR, rounding="double"))
+class MulFixedRowsInt8(MulFixedInt8):
+    """One factor repeats, row by row."""
+
+
+def _text(name: str = NAME, is_fixed: bool = False) -> str:
     code = Routine(
         {
             "first": "r0",
@@ -72,10 +102,10 @@ def _text() -> str:
         }
     )
     code("push {{r4-r11, lr}}")
-    code("ldm r3, {{r4-r9}}", "zero points, lowest, highest, multiplier")
+    code("ldm r3, {{r4-r10}}" if is_fixed else "ldm r3, {{r4-r9}}", "zero points, lowest, highest, multiplier")
     code("mov {low}, r7")
     code("mov {high}, r8")
-    code("vmov s0, r9")
+    code("vmov s0, s1, r9, r10" if is_fixed else "vmov s0, r9")
     code("ldr {end}, [sp, #36]", "count")
     code("and {a}, {end}, #3")
     code("vmov s5, {a}")
@@ -94,12 +124,15 @@ def _text() -> str:
     code("smultt {c}, {c}, {d}")
     code("smulbb {d}, {a}, {b}")
     code("smultt {a}, {a}, {b}")
-    code("vmov s1, s2, {e}, {c}")
-    code("vmov s3, s4, {d}, {a}")
-    for register in range(1, 5):
-        _scale(code, register)
-    code("vmov {e}, {c}, s1, s2")
-    code("vmov {d}, {a}, s3, s4")
+    if is_fixed:
+        _scale_fixed(code, "ecda")
+    else:
+        code("vmov s1, s2, {e}, {c}")
+        code("vmov s3, s4, {d}, {a}")
+        for register in range(1, 5):
+            _scale(code, register)
+        code("vmov {e}, {c}, s1, s2")
+        code("vmov {d}, {a}, s3, s4")
     code("pkhbt {c}, {e}, {c}, lsl #16")
     code("pkhbt {a}, {d}, {a}, lsl #16")
     for pair in ("c", "a"):
@@ -120,9 +153,12 @@ def _text() -> str:
     code("sxtab16 {a}, {zero_a}, {a}")
     code("sxtab16 {b}, {zero_b}, {b}")
     code("smulbb {a}, {a}, {b}")
-    code("vmov s1, {a}")
-    _scale(code, 1)
-    code("vmov {a}, s1")
+    if is_fixed:
+        _scale_fixed(code, "a")
+    else:
+        code("vmov s1, {a}")
+        _scale(code, 1)
+        code("vmov {a}, s1")
     code("sadd16 {a}, {a}, {zero}")
     code("ssat16 {a}, #8, {a}")
     _limit(code)
@@ -132,10 +168,10 @@ def _text() -> str:
     code.label(4)
     code("pop {{r4-r11, pc}}")
     return code.function(
-        NAME,
+        name,
         PARAMETERS,
-        "Products of int8 values, requantized in float32.",
-        "aidge_cortexm_mul_int8_c(first, second, output, numbers, count);",
+        f"Products of int8 values, requantized {'by a fixed-point factor' if is_fixed else 'in float32'}.",
+        f"{name}_c(first, second, output, numbers, count);",
     )
 
 
@@ -143,6 +179,19 @@ def _scale(code: Routine, register: int) -> None:
     code(f"vcvt.f32.s32 s{register}, s{register}")
     code(f"vmul.f32 s{register}, s{register}, s0")
     code(f"vcvtr.s32.f32 s{register}, s{register}")
+
+
+def _scale_fixed(code: Routine, values: str) -> None:
+    """Products become levels; what a shift shifts out last is added, which rounds halves up."""
+    code("vmov {b}, s0", "multiplier")
+    for value in values:
+        code(f"lsl {{{value}}}, {{{value}}}, #1")
+        code(f"smmulr {{{value}}}, {{{value}}}, {{b}}")
+        code(f"add {{{value}}}, {{{value}}}, {{{value}}}, asr #31", "below zero they go down")
+    code("vmov {b}, s1", "shift")
+    for value in values:
+        code(f"asrs {{{value}}}, {{{value}}}, {{b}}")
+        code(f"adc {{{value}}}, {{{value}}}, #0")
 
 
 def _limit(code: Routine) -> None:

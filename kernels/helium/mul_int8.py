@@ -9,10 +9,12 @@ from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.rows_int8 import PROVED_PRODUCT, ProductInt8, rows_spec
+from aidge_build.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, RowsInt8, rows_spec
+from aidge_build.operators.double.products import product_factor
 
 from .assembly import Assembler, function
 from .conditions import MVE
+from .rounding import Fixed, emit_fixed
 
 PARAMETERS = "const int8_t *a, const int8_t *b, int8_t *y, const int32_t *numbers, int32_t count"
 PLAIN = """    int32_t i;
@@ -23,6 +25,15 @@ PLAIN = """    int32_t i;
         level = level < numbers[4] ? numbers[4] : level;
         y[i] = (int8_t)(level > numbers[5] ? numbers[5] : level);
     }"""
+
+
+PLAIN_FIXED = """    int32_t i;
+    for (i = 0; i < count; i++) {
+        int32_t level = aidge_kit_scale_fixed((a[i] + numbers[0]) * (b[i] + numbers[1]), numbers[3], numbers[6]) + numbers[2];
+        level = level < numbers[4] ? numbers[4] : level;
+        y[i] = (int8_t)(level > numbers[5] ? numbers[5] : level);
+    }"""
+ROUNDS_TWICE = Fixed(once=False, has_below=True, is_short=True)
 
 
 @kernel("Mul", rows_spec(MVE, SAME, PROVED_PRODUCT))
@@ -54,26 +65,58 @@ class MulRowsInt8(MulInt8):
     """One factor repeats, row by row."""
 
 
-def _text(name: str, clamps: bool) -> str:
+@kernel("Mul", rows_spec(MVE, SAME, SMALL_FACTOR, rounding="double"))
+class MulFixedInt8(RowsInt8):
+    """By a fixed-point factor that rounds twice."""
+
+    def call(self) -> Call:
+        low, high, zero_point = self.bounds()
+        first, second = (tensor.quantization.zero_point for tensor in self.inputs)
+        clamps = (low, high) != DType.int8.range
+        name = f"aidge_helium_mul_fixed_int8{'_clamped' if clamps else ''}"
+        multiplier, shift = product_factor(self.inputs, self.outputs[0])
+        numbers = Constant("numbers", numpy.array([-first, -second, zero_point, multiplier, low, high, shift], numpy.int32))
+        return self.by_rows(
+            name,
+            "helium.h",
+            numbers,
+            _text(name, clamps, is_fixed=True),
+            note="fixed point that rounds twice",
+            facts=computed("8 values"),
+        )
+
+
+@kernel("Mul", rows_spec(MVE, CHANNELS_LAST, SMALL_FACTOR, rounding="double"))
+class MulFixedPixelsInt8(MulFixedInt8):
+    """One factor repeats, pixel by pixel."""
+
+
+@kernel("Mul", rows_spec(MVE, ROW_MAJOR, SMALL_FACTOR, rounding="double"))
+class MulFixedRowsInt8(MulFixedInt8):
+    """One factor repeats, row by row."""
+
+
+def _text(name: str, clamps: bool, is_fixed: bool = False) -> str:
     emit = Assembler()
     emit("push {r4-r9, lr}", *(["vpush {d8-d11}"] if clamps else []))
     emit("ldm r3, {r4-r9}", why="zero points, multiplier, lowest and highest")
-    emit(f"ldr r3, [sp, #{28 + 32 * clamps}]", why="count")
+    emit(*(["ldr r12, [r3, #24]"] if is_fixed else []), f"ldr r3, [sp, #{28 + 32 * clamps}]", why="count")
     if clamps:
         emit("vdup.8 q4, r8", "vdup.8 q5, r9")
     emit("lsrs r8, r3, #3", "wls lr, r8, 2f")
     emit.label(1)
-    _eight(emit, "", clamps)
+    _eight(emit, "", clamps, is_fixed)
     emit("le lr, 1b")
     emit.label(2)
     emit("ands r3, r3, #7", "beq 3f", "vctp.16 r3", why="the values left over")
-    _eight(emit, "t", clamps)
+    _eight(emit, "t", clamps, is_fixed)
     emit.label(3)
     emit(*(["vpop {d8-d11}"] if clamps else []), "pop {r4-r9, pc}")
-    return function(name, "Products of int8 values, requantized in float32.", PARAMETERS, emit.lines, PLAIN)
+    way, plain = ("by a fixed-point factor", PLAIN_FIXED) if is_fixed else ("in float32", PLAIN)
+    return function(name, f"Products of int8 values, requantized {way}.", PARAMETERS, emit.lines, plain)
 
 
-def _eight(emit: Assembler, then: str, clamps: bool) -> None:
+def _eight(emit: Assembler, then: str, clamps: bool, is_fixed: bool) -> None:
     """8 values; with `then` only those of the predicate are read and written, and what becomes of the others is no matter."""
     if then:
         emit("vpstt")
@@ -85,7 +128,10 @@ def _eight(emit: Assembler, then: str, clamps: bool) -> None:
         "vmullt.s16 q3, q0, q1",
         why="products of both zero-centred values",
     )
-    for step in ("vcvt.f32.s32 q{0}, q{0}", "vmul.f32 q{0}, q{0}, r7", "vcvtn.s32.f32 q{0}, q{0}"):
+    if is_fixed:
+        emit_fixed(emit, ROUNDS_TWICE, ("q2", "q3"), ("r7", "r7"), "r8")
+        emit("vrshl.s32 q2, r12", "vrshl.s32 q3, r12")
+    for step in () if is_fixed else ("vcvt.f32.s32 q{0}, q{0}", "vmul.f32 q{0}, q{0}, r7", "vcvtn.s32.f32 q{0}, q{0}"):
         emit(step.format(2), step.format(3))
     emit("vqmovnb.s32 q0, q2", "vqmovnt.s32 q0, q3", "vqadd.s16 q0, q0, r6", "vqmovnb.s16 q0, q0")
     if clamps:

@@ -52,7 +52,7 @@ def candidates():
         *test_cortexm_linear.narrow_cases()[::3],
         *test_cortexm_grouped.candidates()[:: 1 if STRESS else 12],
         *mixed_cases(),
-        *test_cortexm_elementwise.sums_and_products()[:: 1 if STRESS else 9],
+        *test_cortexm_elementwise.sums_and_products()[:: 1 if STRESS else 7],
         *averages(case),
     ]
     return tuple(accepted([under_double(entry) for entry in every]))

@@ -25,8 +25,9 @@ def _least_flash(view: NodeView) -> str:
     return "" if view.objective != "size" else "it needs a table of 1 KB (--optimize size)"
 
 
+NO_FPU = Predicate("no FPU", _has_fpu)
 TABLE_PAYS = (
-    Predicate("no FPU", _has_fpu),
+    NO_FPU,
     Predicate("one scale", _several_scales),
     Predicate(f"at least {FEWEST_VALUES} values", _few),
     Predicate("room for a table", _least_flash),

@@ -46,13 +46,14 @@ class Recurrent(KernelNode):
         bits = self._bits
         words = self.words(self.inputs[0].dims[2])
         state = f"{INTEGERS} + {words}"
+        data = "bytes" if self.are_bytes else f"reals_{self._data_bits}"
         bounded, bounded_definition = bounded_text(bits)
         keep = f"{bounded}({HEAD}, {state}, {{state}}, hidden);"
         if not self.is_bounded:
             keep = f"aidge_cortexm_recurrent_state({HEAD}, {state}, {{state}}, hidden, {bits});"
         driver = Driver(
             prefix="aidge_cortexm",
-            form=f"int8_{self.inputs[0].dims[2]}_{'bytes' if self.are_bytes else 'reals'}_{self.operator.hidden}_{bits}",
+            form=f"int8_{self.inputs[0].dims[2]}_{data}_{self.operator.hidden}_{'bounded_' * self.is_bounded}{bits}",
             element="int8_t" if self.are_bytes else "float",
             stream="int32_t",
             take=self._take(),
@@ -77,6 +78,11 @@ class Recurrent(KernelNode):
         return min(most_bits(rows.recurrence) for rows in self._rows)
 
     @cached_property
+    def _data_bits(self) -> int:
+        """Of those that stand for float data."""
+        return min(most_bits(rows.weights) for rows in self._rows)
+
+    @cached_property
     def is_bounded(self) -> bool:
         """Whether the state stays within +-1: o f(c), or a mean of what is within it."""
         operator, given = self.operator, self.inputs[STATE] if len(self.inputs) > STATE else None
@@ -90,8 +96,7 @@ class Recurrent(KernelNode):
         return Sums(data, self.are_bytes and data > 0, state, self.is_bounded and state > 0)
 
     def _take(self) -> str:
-        bits = min(most_bits(rows.weights) for rows in self._rows)
-        return f"aidge_cortexm_recurrent_data({HEAD}, {INTEGERS}, {PLACE}, shape->inputs, {bits});"
+        return f"aidge_cortexm_recurrent_data({HEAD}, {INTEGERS}, {PLACE}, shape->inputs, {self._data_bits});"
 
     def _product(self, number: int, section: Section, state: str) -> str:
         return (

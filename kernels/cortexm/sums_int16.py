@@ -31,20 +31,28 @@ class Levels:
             return ""
         return "_" + "_".join(str(level).replace("-", "m") for level in (self.low, self.high, self.zero_point))
 
+    @property
+    def _compared(self) -> tuple[tuple[str, str, int], ...]:
+        """Condition, register and bound of what no saturating instruction does."""
+        low, high = ("lt", "r12", self.low - self.zero_point), ("gt", "lr", self.high - self.zero_point)
+        if self._saturates:
+            return (high,) if self.high < LIMITS[1] else ()
+        return low, high
+
+    @property
+    def _saturates(self) -> bool:
+        return self.zero_point == 0 and self.low in (0, LIMITS[0])
+
     def prepare(self, code: Routine) -> None:
         """What `apply` wants in r12 and lr."""
-        for register, bound, extreme in (("r12", self.low, LIMITS[0]), ("lr", self.high, LIMITS[1])):
-            if self.zero_point or bound != extreme and (bound or register == "lr"):
-                code.constant(register, bound - self.zero_point)
+        for _, register, bound in self._compared:
+            code.constant(register, bound)
 
     def apply(self, code: Routine, register: str) -> None:
-        """Clamp first, as what is added might not fit."""
-        if self.zero_point == 0 and self.low in (0, LIMITS[0]):
+        """Clamp first, as what is added might not fit. r2 holds a zero point other than 0."""
+        if self._saturates:
             code(f"ssat {register}, #16, {register}" if self.low else f"usat {register}, #15, {register}")
-            bounds = [("gt", "lr")] if self.high < LIMITS[1] else []
-        else:
-            bounds = [("lt", "r12"), ("gt", "lr")]
-        for condition, bound in bounds:
+        for condition, bound, _ in self._compared:
             code(f"cmp {register}, {bound}")
             code(f"it {condition}")
             code(f"mov{condition} {register}, {bound}")

@@ -33,11 +33,11 @@ AIDGE_KIT_INLINE float *aidge_kit_again(float *pointer)
     return pointer;
 }
 
-/* Negative values become 0. */
+/* Negative values become 0; NaN stays it. */
 AIDGE_KIT_NOINLINE void aidge_kit_gate_rectify(float *values, int32_t count)
 {
     for (; count > 0; count--) {
-        *values = *values > 0.0f ? *values : 0.0f;
+        *values = *values < 0.0f ? 0.0f : *values;
         values++;
     }
 }

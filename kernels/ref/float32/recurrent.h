@@ -17,7 +17,7 @@ static inline float aidge_ref_recurrent_function(int32_t function, float x, floa
     if (function == 0) {
         return tanhf(x);
     }
-    return function == 1 ? 1.0f / (1.0f + expf(-x)) : x > 0.0f ? x : 0.0f;
+    return function == 1 ? 1.0f / (1.0f + expf(-x)) : x < 0.0f ? 0.0f : x;
 }
 
 /* The sum of products of two vectors. */

@@ -27,9 +27,9 @@ class Model:
     features: int
     extra: dict[str, object] = field(default_factory=dict)
 
-    def file(self, rows: int, element: int = FLOAT) -> bytes:
+    def file(self, rows: int, element: int = FLOAT, version: int = 3) -> bytes:
         """The model of this node alone."""
-        return node_file(self.node(), rows, self.features, self.count, element)
+        return node_file(self.node(), rows, self.features, self.count, element, version)
 
     def node(self) -> onnx.NodeProto:
         kind, outputs = ("Classifier", ["y", "z"]) if self.votes == "class" else ("Regressor", ["z"])

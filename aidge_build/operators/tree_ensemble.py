@@ -122,30 +122,28 @@ class TreeEnsembleRegressor(Ensemble):
 class TreeEnsembleClassifier(Ensemble):
     """The label of the class with the highest score, and the scores: votes of trees in float32, in their order, transformed.
 
-    Source: ONNX operator TreeEnsembleClassifier (ai.onnx.ml), as onnxruntime computes it. Labels that are texts become their
-    positions. With two classes the score decides against 0, or against 0.5 where all weights are positive and name one class;
-    if the weights name both classes, the label is 1 or 0, whatever the labels are.
+    Source: ONNX operator TreeEnsembleClassifier (ai.onnx.ml), as onnxruntime computes it. With two classes the score decides
+    against 0, or against 0.5 where all weights are positive and name one class; if the weights name both classes, the label is
+    1 or 0, whatever the labels are.
     """
 
     forest: Forest
     labels: tuple[int, ...] = (0, 1)
     transform: Transform = Transform.NONE
     base: tuple[float, ...] = ()
-    label_names: tuple[str, ...] = ()
 
     @classmethod
     def from_onnx(cls, source):
         names = ("class_ids", "class_nodeids", "class_treeids", "class_weights", "class_weights_as_tensor")
-        source.expect_attributes(*NODE_ATTRIBUTES, *names, "classlabels_int64s", "classlabels_strings")
-        texts, numbers = source.node.attributes.get("classlabels_strings", ()), source.integers("classlabels_int64s", ())
-        require(bool(texts) != bool(numbers), "one of classlabels_strings and classlabels_int64s must be given")
-        labels = numbers or tuple(range(len(texts)))
+        source.expect_attributes(*NODE_ATTRIBUTES, *names, "classlabels_int64s")
+        labels = source.integers("classlabels_int64s", ())  # words are numbers when they come here
+        require(len(labels) > 0, "it has no class labels")
         require(len(labels) > 1, "there is one class", hint="train with at least two classes")
         base = read_numbers(source, "base_values", compared_type(source.input(0).dtype))
         known = (0, 1, 2) if len(labels) == 2 else (0, len(labels))
         require(len(base) in known, f"base_values has {len(base)} entries, wants {' or '.join(map(str, known))}")
         transform = _named(Transform, source.text("post_transform", "NONE"))
-        found = cls(read_nodes(source, "class"), labels, transform, tuple(base.tolist()), texts)
+        found = cls(read_nodes(source, "class"), labels, transform, tuple(base.tolist()))
         found.forest.check(len(labels))
         found.check_two_classes()
         return found

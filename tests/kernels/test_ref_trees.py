@@ -49,7 +49,7 @@ def random_case(seed: int, objective: str) -> Case:
 
 
 def test_data_and_code_give_the_values_of_the_numpy_meaning():
-    count = 400 if STRESS else 32
+    count = 400 if STRESS else 24
     cases = [random_case(seed, objective) for seed in range(count) for objective in ("size", "speed")]
     notes = " ".join(entry.call.note for entry in cases)
     for form in ("data, ranks of uint8", "code, keys of int32", "code, keys of int64", "code, features of int32"):

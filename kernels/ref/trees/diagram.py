@@ -44,6 +44,7 @@ class Diagram:
         self._keys = keys
         self._made: dict[int, int] = {}
         self._leaf_kinds = leaf_kinds
+        self._orders: dict[int, list[int]] = {}
         for node in reversed(forest.order):
             self._made[node] = self._node(forest, node)
         self.roots = [self._pruned(self._child(root)) for root in forest.roots.tolist()]
@@ -55,6 +56,11 @@ class Diagram:
 
     def tree(self, root: int) -> list[int]:
         """The nodes below and with a root, each before its children; of two subtrees the smaller one comes first."""
+        if root not in self._orders:
+            self._orders[root] = self._ordered(root)
+        return self._orders[root]
+
+    def _ordered(self, root: int) -> list[int]:
         sizes: dict[int, int] = {}
         order: list[int] = []
         waiting = [(root, False)] if root >= 0 else []

@@ -24,7 +24,9 @@ TYPES = {
 }
 
 
-def behind(before: str, element: int, modes=MODES, rows: int = 40, scale=0.013, grid=(), nan: bool = False) -> bytes:
+def behind(
+    before: str, element: int, modes=MODES, to: int = TensorProto.FLOAT, rows: int = 40, scale=0.013, grid=(), nan: bool = False
+) -> bytes:
     """Trees behind a Cast or a DequantizeLinear of this element type; `nan`: with a threshold that is NaN."""
     random = numpy.random.default_rng(element)
     model = random_model(
@@ -37,7 +39,7 @@ def behind(before: str, element: int, modes=MODES, rows: int = 40, scale=0.013, 
     trees.input[0] = "real"
     constants = []
     if before == "Cast":
-        node = helper.make_node("Cast", ["x"], ["real"], to=TensorProto.FLOAT)
+        node = helper.make_node("Cast", ["x"], ["real"], to=to)
     else:
         node = helper.make_node("DequantizeLinear", ["x", "scale", "zero"], ["real"], axis=1)
         scales = numpy.float32(scale)
@@ -92,3 +94,9 @@ def test_nothing_is_below_or_above_nan():
 def test_what_does_not_keep_the_order_of_one_scale_stays(modes, scale):
     kinds, is_same = both(behind("DequantizeLinear", TensorProto.INT8, modes, scale=scale), numpy.int8)
     assert is_same and "DequantizeLinear" in kinds
+
+
+@pytest.mark.parametrize("element, to", [(TensorProto.INT64, TensorProto.INT32), (TensorProto.DOUBLE, TensorProto.FLOAT)])
+def test_a_cast_that_is_not_from_integers_to_float32_stays(element, to):
+    simple = simplify(import_onnx(behind("Cast", element, to=to), "forest", builtin_operators(), {}, {})[0])
+    assert [node.type for node in simple.nodes] == ["Cast", "TreeEnsembleRegressor"]

@@ -73,6 +73,7 @@ ROOMS = (
             "tests/unit/test_recipes*.py",
             "tests/unit/test_graph_check.py",
             "tests/unit/test_clip_stored.py",
+            "tests/unit/test_compare_stored.py",
             "tests/unit/test_constant_channels.py",
             "tests/golden/test_recipe_texts.py",
             "tests/unit/test_fit_bias.py",

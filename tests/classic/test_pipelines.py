@@ -28,7 +28,7 @@ STRESS = bool(os.environ.get("AIDGE_STRESS"))
 CLOSE = 1e-5
 SANITIZED = ("-fsanitize=address,undefined", "-fno-sanitize-recover")
 NAMES = tuple(stored())
-ON_HOST = NAMES if STRESS else NAMES[3::14]
+ON_HOST = NAMES if STRESS else NAMES[3::24]
 ON_BOARD = NAMES if STRESS else NAMES[4::40]
 
 

@@ -12,6 +12,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.npz import read_npz
+from aidge_build.onnx_format.tables import as_places
 
 __all__ = ["Vectors", "model_inputs", "perturbed", "random_vectors", "read_npz", "reference_outputs"]
 
@@ -20,7 +21,7 @@ Vectors = dict[str, numpy.ndarray]  # tensor name -> [vector, dims...]
 
 def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vectors:
     """`x`, or `x_<input>` for each input. int8 vectors feed a float32 input through x_scale and x_zero_point, float vectors an
-    integer input through its quantization.
+    integer input through its quantization; words are their places in the input's table.
     """
     found = {}
     for name in view.given:
@@ -42,6 +43,7 @@ def model_inputs(arrays: Mapping[str, numpy.ndarray], view: GraphView) -> Vector
 
 
 def _fitted(values: numpy.ndarray, arrays: Mapping[str, numpy.ndarray], tensor: Tensor, key: str) -> numpy.ndarray:
+    values = as_places(values, tensor.names)
     if values.dtype != tensor.dtype.numpy and tensor.dtype.is_float and values.dtype.kind in "iu" and "x_scale" in arrays:
         real = (values.astype(numpy.float32) - numpy.float32(arrays["x_zero_point"])) * numpy.float32(arrays["x_scale"])
         values = real.astype(tensor.dtype.numpy)
@@ -70,7 +72,7 @@ def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: Graph
         tensor, chosen = view.tensor(name), f"{key}_{name}" if f"{key}_{name}" in arrays else key
         if chosen not in arrays:
             raise AidgeError(f"there is no array '{chosen}'", tried=sorted(arrays), code="VECTORS")
-        values = arrays[chosen]
+        values = as_places(arrays[chosen], tensor.names)
         if len(values) != count or values.size != count * tensor.elements:
             stored = ", ".join(map(str, tensor.layout.stored_dims))
             raise AidgeError(f"array {chosen} has dims {values.shape}, wants ({count}, {stored})", code="VECTORS")
@@ -79,13 +81,16 @@ def reference_outputs(arrays: Mapping[str, numpy.ndarray], key: str, view: Graph
 
 
 def random_vectors(view: GraphView, count: int, seed: int) -> Vectors:
-    """Seeded inputs, the same ones everywhere: integers over their type's whole range, floats between -1 and 1."""
+    """Seeded inputs, the same ones everywhere: integers over their type's whole range, or of the words that the model knows and
+    one more; floats between -1 and 1."""
     random = numpy.random.Generator(numpy.random.PCG64(seed))
     made = {}
     for name in view.given:
         tensor = view.tensor(name)
         kind, dims = tensor.dtype.numpy, (count, *tensor.dims)
-        if kind.kind in "iu":
+        if kind.kind in "iu" and tensor.names:
+            made[name] = random.integers(-1, len(tensor.names), dims, dtype=kind)  # -1: a word that is not in the table
+        elif kind.kind in "iu":
             limits = numpy.iinfo(kind)
             made[name] = random.integers(limits.min, limits.max, dims, dtype=kind, endpoint=True)
         else:

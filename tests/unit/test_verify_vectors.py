@@ -7,9 +7,12 @@ import io
 import zipfile
 
 import numpy
+import onnx
 import pytest
 
 from aidge_build.errors import AidgeError
+from aidge_build.importers.onnx_importer import import_onnx
+from aidge_build.operators import builtin_operators
 from aidge_build.verify.compare import Difference, compare, top1_equal
 from aidge_build.verify.vectors import model_inputs, perturbed, random_vectors, read_npz, reference_outputs
 from tests.models import graph
@@ -159,3 +162,25 @@ def test_a_difference_as_json_says_everything_but_the_verdict():
     found = compare("y", numpy.array([[1, 5]], numpy.int8), numpy.array([[1, 2]], numpy.int8))
     assert found == Difference("y", "level", 2, 1, 3, False)
     assert found.as_json() == {"name": "y", "unit": "level", "values": 2, "differing_values": 1, "max_difference": 3}
+
+
+def words_view():
+    """The graph of a model from three colours to two kinds."""
+    text = """g (string[2] colour) => (string[2] kind) { kind = ai.onnx.ml.LabelEncoder<
+        keys_strings = ["red", "green", "blue"], values_strings = ["warm", "cold", "cold"], default_string = "cold">(colour) }"""
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]> {text}')
+    return import_onnx(model.SerializeToString(), "words", builtin_operators(), {}, {})[0]
+
+
+def test_words_are_places_in_the_tables_of_inputs_and_outputs():
+    view = words_view()
+    colours = numpy.array([["blue", "violet"], ["red", "green"]])
+    assert model_inputs({"x": colours}, view)["colour"].tolist() == [[2, -1], [0, 1]]
+    kinds = numpy.array([["cold", "cold"], ["warm", "cold"]])
+    assert reference_outputs({"y": kinds}, "y", view, 2)["kind"].tolist() == [[1, 1], [0, 1]]
+    assert refusal({"x": numpy.array([["blue"]])}, ONE).startswith("array x is <U4")
+
+
+def test_random_words_are_all_that_the_model_knows_and_one_that_it_does_not():
+    drawn = random_vectors(words_view(), 200, 3)["colour"]
+    assert drawn.dtype == numpy.int64 and set(drawn.reshape(-1).tolist()) == {-1, 0, 1, 2}

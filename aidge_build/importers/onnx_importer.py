@@ -17,7 +17,7 @@ from aidge_build.importers.dims import Binding, Bound, check_elements
 from aidge_build.importers.expansion import Draft, Value, expansions
 from aidge_build.importers.folding import Folding, strange_numbers
 from aidge_build.importers.frame import Frame, Names
-from aidge_build.importers.narrow import clamped, saturates_narrowly, stays_narrow
+from aidge_build.importers.narrow import MICROSOFT, clamped, is_blocked, packed_product, saturates_narrowly, stays_narrow
 from aidge_build.importers.onnx_node import NotConstant, OnnxNode
 from aidge_build.importers.order import check_output, in_order, trimmed, unique_names
 from aidge_build.importers.state import with_states
@@ -121,6 +121,7 @@ class _Import:
         self._node_names = Names(node.name for node in model.nodes)
         self._written = len(model.nodes)  # nodes so far
         self._narrow = dict(model.narrow)
+        self._blocked: dict[str, ModelNode] = {}  # what dequantizes a tensor block by block
 
     def refuse_unknown_operators(self) -> None:
         self._refuse_unknown_operators(self._model.nodes, self._whole)
@@ -286,7 +287,7 @@ class _Import:
         for read in filter(None, node.inputs):
             if read not in self.tensors and read not in self.values:
                 raise AidgeError(f"nothing produces its input '{read}'", code="GRAPH")
-        node = self._saturated(node, origin)
+        node = self._narrowed(node, origin)
         found = self._expanded(frame.resolved(node, str) if frame.is_whole else node, frame, origin)
         if found is None:
             self._add_node(node, frame, name, origin)
@@ -298,8 +299,14 @@ class _Import:
                 number = self.number()
                 self.add(ModelNode(number, "Identity", "", f"{name}_{number}", (result,), (output,), {}, 13), origin)
 
-    def _saturated(self, node: ModelNode, origin: str) -> ModelNode:
-        """The node; one that quantizes to 2 or 4 bits reads what is clamped to their range."""
+    def _narrowed(self, node: ModelNode, origin: str) -> ModelNode:
+        """The node; one that quantizes to 2 or 4 bits reads what is clamped to them, a product leaves its weights packed."""
+        if is_blocked(node, self._narrow):
+            self._blocked[node.outputs[0]] = node
+        writer = self._blocked.get(node.inputs[1]) if node.full_type in ("MatMul", "Gemm") else None
+        if writer is not None and f"{MICROSOFT}::MatMulNBits" in self._operators:
+            draft = Draft(self, self._whole, OnnxNode(writer, 21, self.tensors), origin)
+            return packed_product(node, writer, draft, self._narrow[writer.inputs[0]]) or node
         if not stays_narrow(node, self._narrow):
             return node
         limits = self._narrow[next(name for name in node.inputs if name in self._narrow)]

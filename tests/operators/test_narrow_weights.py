@@ -8,11 +8,14 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from aidge_build.boards import load_board
 from aidge_build.errors import AidgeError
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
 from aidge_build.recipes import simplify
 from aidge_build.reference import cpu
+from aidge_build.verify.firmware import execute
+from tests.compiled import program_of
 
 KINDS = {"INT4": (-8, 7), "UINT4": (0, 15), "INT2": (-2, 1), "UINT2": (0, 3)}
 
@@ -112,3 +115,54 @@ def test_products_with_packed_blocks_are_those_of_onnxruntime(bits, depth, with_
     view = imported(data)
     for graph in (view, simplify(view)):
         assert numpy.allclose(cpu.run(graph, {"x": x})["y"], theirs, atol=1e-4)
+
+
+@pytest.mark.parametrize("form", ["MatMul", "Gemm", "Gemm without bias", "MatMul along the other axis"])
+@pytest.mark.parametrize("kind", ["INT4", "UINT2"])
+def test_products_with_blocks_of_a_few_bits_leave_them_packed(form, kind):
+    (low, high), random = KINDS[kind], numpy.random.default_rng(3)
+    gemm, along = form.startswith("Gemm"), 1 if "axis" in form or form.startswith("Gemm") else 0
+    dims = (5, 32) if gemm else (32, 16)
+    blocks = tuple(size // 8 if axis == along else size for axis, size in enumerate(dims))
+    weights, zeros = random.integers(low, high + 1, dims), random.integers(low, high + 1, blocks)
+    scales = random.uniform(0.01, 0.1, blocks).astype("f4")
+    nodes = [NODE("DequantizeLinear", ["w", "s", "z"], ["f"], axis=along, block_size=8)]
+    nodes.append(
+        NODE("Gemm", ["x", "f", *(["b"] if form == "Gemm" else [])], ["y"], transB=1)
+        if gemm
+        else NODE("MatMul", ["x", "f"], ["y"])
+    )
+    bias = numpy.arange(5, dtype="f4")
+    constants = [packed(weights, kind), ("s", scales), packed(zeros, kind, "z"), ("b", bias)]
+    view = imported(model(nodes, constants, (3, 32)))
+    assert ("MatMulNBits" in [node.type for node in view.nodes]) == ("axis" not in form)
+    x = random.normal(size=(3, 32)).astype("f4")
+    real = (weights - zeros.repeat(8, along)) * scales.repeat(8, along)
+    wanted = x @ (real.T if gemm else real) + (bias if form == "Gemm" else 0)
+    for graph in (view, simplify(view)):
+        assert numpy.allclose(cpu.run(graph, {"x": x})["y"], wanted, atol=1e-4)
+
+
+def test_generated_code_reads_packed_weights(tmp_path):
+    random, constants, nodes = numpy.random.default_rng(5), [], []
+    for bits, depth, block in ((4, 40, 16), (2, 64, 32), (8, 24, 8)):
+        blocks, name = -(-depth // block), f"n{bits}"
+        constants += [
+            (f"w{name}", random.integers(0, 256, (3, blocks, block * bits // 8)).astype(numpy.uint8)),
+            (f"s{name}", random.uniform(0.01, 0.1, (3, blocks)).astype("f4")),
+            (f"z{name}", random.integers(0, 256, (3, -(-blocks * bits // 8))).astype(numpy.uint8)),
+            (f"e{name}", numpy.array([depth])),
+        ]
+        nodes.append(NODE("Slice", ["x", "zero", f"e{name}", "one"], [f"x{name}"]))
+        words = {"K": depth, "N": 3, "bits": bits, "block_size": block}
+        inputs = [f"{letter}{name}" for letter in "xwsz"]
+        nodes.append(NODE("MatMulNBits", [*inputs, "", "b"], [f"y{name}"], domain="com.microsoft", **words))
+    nodes.append(NODE("Concat", ["yn4", "yn2", "yn8"], ["y"], axis=1))
+    more = [("zero", numpy.array([0])), ("one", numpy.array([1])), ("b", numpy.arange(3, dtype="f4"))]
+    data = model(nodes, [*constants, *more], (2, 64))
+    board, x = load_board("host"), random.normal(size=(4, 2, 64)).astype("f4")
+    program = program_of(data, "packed.onnx", board)
+    found = execute(program, board, {"x": x}, tmp_path).outputs["y"]
+    assert {layer.kernel.name for layer in program.layers} >= {"matmul_nbits_float32"}
+    wanted = [cpu.run(program.view, {"x": one})["y"] for one in x]
+    assert found.shape == (4, 2, 9) and numpy.allclose(found, wanted, atol=1e-4)

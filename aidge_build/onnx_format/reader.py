@@ -13,6 +13,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.onnx_format.kinds import TAIL_BYTES, refuse_other_files
 from aidge_build.onnx_format.maps import without_maps
 from aidge_build.onnx_format.model import Function, OnnxModel, ValueInfo
+from aidge_build.onnx_format.names import KEY, with_names
 from aidge_build.onnx_format.nodes import function_of, initializers_of, narrow_of, nested_graphs, node_of, plain_domain
 from aidge_build.onnx_format.schema import means_the_same
 from aidge_build.onnx_format.tensors import external_location
@@ -72,7 +73,7 @@ def _model(model: onnx.ModelProto, external: Mapping[str, bytes]) -> OnnxModel:
     nodes += [node for nested in nested_graphs(nodes) for node in nested.node]
     _refuse_too_many(len(nodes), "nodes", MOST_NODES)
     _refuse_too_many(sum(len(node.input) + len(node.output) for node in nodes), "inputs and outputs of nodes", MOST_WIRES)
-    return OnnxModel(
+    read = OnnxModel(
         model.ir_version,
         opsets,
         text_of(graph.name),
@@ -83,6 +84,8 @@ def _model(model: onnx.ModelProto, external: Mapping[str, bytes]) -> OnnxModel:
         _functions(model, external),
         narrow_of(graph),
     )
+    names = next((entry.value for entry in model.metadata_props if entry.key == KEY), "")
+    return with_names(read, names) if names else read
 
 
 def _functions(model: onnx.ModelProto, external: Mapping[str, bytes]) -> dict[tuple[str, str], Function]:

@@ -9,6 +9,7 @@ import numpy
 import onnx
 
 from aidge_build.onnx_format.model import ModelNode, OnnxModel, ValueInfo
+from aidge_build.onnx_format.names import KEY, names_text
 from aidge_build.onnx_format.types import number_of
 
 
@@ -24,6 +25,9 @@ def write_model(model: OnnxModel) -> bytes:
     opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in sorted(model.opsets.items())]
     made = onnx.helper.make_model(graph, opset_imports=opsets, producer_name="aidge-build")
     made.ir_version = model.ir_version
+    names = names_text(model)
+    if names:
+        made.metadata_props.add(key=KEY, value=names)
     return made.SerializeToString(deterministic=True)
 
 

@@ -27,8 +27,10 @@ def require_columns(dims: tuple[int, ...], **lists: Sequence) -> None:
 
 
 @operator("ai.onnx.ml::Scaler")
-class Scaler(ElementWise):
+class Scaler(Unary):
     """y = (x - offset) * scale, with one number or one for each feature. Source: ONNX operator Scaler of ai.onnx.ml."""
+
+    # Not element-wise: what becomes of an element depends on its column, so there is no table of its values.
 
     features: ClassVar[DType] = DType.float32
 
@@ -47,8 +49,11 @@ class Scaler(ElementWise):
     def forward(self, data):
         return (data - self.offset.array()) * self.scale.array()
 
-    def derivative(self, data, result):
-        return numpy.broadcast_to(self.scale.array(), data.shape)
+    def backward(self, gradients, inputs, outputs):
+        return (gradients[0] * self.scale.array(),)
+
+    def takes_over(self, inputs, outputs):
+        return (0,)
 
     @classmethod
     def samples(cls):
@@ -93,7 +98,7 @@ class Normalizer(Unary):
 
 
 @operator("ai.onnx.ml::Imputer")
-class Imputer(ElementWise):
+class Imputer(Unary):
     """An element that equals `replaced` (NaN equals NaN) becomes `imputed`: one number or one for each feature.
 
     Source: ONNX operator Imputer of ai.onnx.ml.
@@ -116,6 +121,9 @@ class Imputer(ElementWise):
     def forward(self, data):
         gaps = numpy.isnan(data) if self.replaced != self.replaced else data == self.replaced
         return numpy.where(gaps, numpy.array(self.imputed, data.dtype), data)
+
+    def takes_over(self, inputs, outputs):
+        return (0,)
 
     @classmethod
     def samples(cls):

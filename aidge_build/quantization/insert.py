@@ -40,7 +40,7 @@ class _File:
         inputs = [self._input(name) for name in self._view.inputs]
         for layer in self._layers.layers:
             self._layer(layer)
-        outputs = [ValueInfo(name, self._border_type(name), self._view.tensor(name).dims) for name in self._view.outputs]
+        outputs = [self._border(name) for name in self._view.outputs]
         read = {name for node in self._nodes for name in node.inputs} | {value.name for value in outputs}
         values = {name: values for name, values in self._values.items() if name in read}
         model = self._imported.model
@@ -58,7 +58,11 @@ class _File:
         elif dtype is not None:
             self._real[name] = name
             self._real[name] = self._in_type(name, dtype)
-        return ValueInfo(name, self._border_type(name), self._view.tensor(name).dims)
+        return self._border(name)
+
+    def _border(self, name: str) -> ValueInfo:
+        tensor = self._view.tensor(name)
+        return ValueInfo(name, self._border_type(name), tensor.dims, names=tensor.names)
 
     def _layer(self, layer: Layer) -> None:
         for node in layer.nodes:

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 
 import numpy
 import pytest
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, parser
 
+from aidge_build.boards import load_board
 from aidge_build.errors import AidgeError
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.onnx_format.node_cases import NodeCase, node_cases
 from aidge_build.operators import builtin_operators
+from aidge_build.recipes import simplify
 from aidge_build.reference.cpu import run
+from tests.compiled import program_of
 
 TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 TYPES = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE, "int64": TensorProto.INT64, "int32": TensorProto.INT32}
@@ -220,3 +223,21 @@ def test_there_are_cases_of_the_onnx_project():
 def test_attributes_that_do_not_fit_are_refused(case, message):
     with pytest.raises(AidgeError, match=message):
         import_onnx(case.model, "case", builtin_operators(), {}, {})
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        "Scaler<offset = [0.5, -1.0, 2.0], scale = [2.0, 0.25, -1.0]>",
+        "Imputer<imputed_value_floats = [0.5, -1.0, 2.0], replaced_value_float = 0.0>",
+    ],
+)
+def test_what_depends_on_the_column_is_no_table_of_quantized_values(node):
+    text = f"""<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]> g (int8[4,3] x) => (int8[4,3] y)
+        <float s = {{0.1}}, int8 z = {{3}}> {{
+        real = DequantizeLinear(x, s, z)  made = ai.onnx.ml.{node}(real)  y = QuantizeLinear(made, s, z) }}"""
+    model = parser.parse_model(text).SerializeToString()
+    view, _ = import_onnx(model, "quantized", builtin_operators(), {}, {})
+    x = numpy.array([[3, 3, 3], [-128, 0, 127], [3, 40, -7], [9, 3, 3]], numpy.int8)
+    assert run(simplify(view), {"x": x})["y"].tolist() == run(view, {"x": x})["y"].tolist()
+    assert program_of(model, "quantized.onnx", load_board("host")).layers

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 import onnx
 import pytest
@@ -10,7 +12,7 @@ from onnx import TensorProto, helper, parser
 
 from aidge_build.errors import AidgeError
 from aidge_build.importers.onnx_importer import import_onnx
-from aidge_build.onnx_format import read_model
+from aidge_build.onnx_format import read_model, write_model
 from aidge_build.operators import builtin_operators
 from aidge_build.reference.cpu import run
 
@@ -270,3 +272,18 @@ def test_defaults_of_another_kind_than_the_values_are_refused():
 def test_text_that_nobody_reads_is_left_alone():
     view = view_of("(string[1] x) => (bool[1] y) { y = Equal(x, one) }", one=["a"], unread=["b", "c"])
     assert view.tensor("x").names == ("a",)
+
+
+def test_names_survive_in_files_that_are_written():
+    names = ("no", "yes")
+    model = read_model(serialised("(float[1] x) => (float[1] y) { y = Neg(x) }"), "toy", {})
+    named = replace(model, outputs=(replace(model.outputs[0], names=names),))
+    assert read_model(write_model(named), "toy", {}).outputs[0].names == names
+    assert b"aidge_build.names" not in write_model(model)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"y": "no"}', '{"y": [1]}', '{"z": ["a"]}', "[" * 100000])
+def test_metadata_of_others_is_no_names(text):
+    model = onnx.ModelProto.FromString(serialised("(float[1] x) => (float[1] y) { y = Neg(x) }"))
+    model.metadata_props.add(key="aidge_build.names", value=text)
+    assert read_model(model.SerializeToString(), "toy", {}).outputs[0].names == ()

@@ -7,6 +7,7 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.errors import AidgeError
 from aidge_build.graph.dtype import DType
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
@@ -14,7 +15,7 @@ from aidge_build.recipes import simplify
 from aidge_build.reference import cpu
 from aidge_build.verify.firmware import execute
 from tests.compiled import program_of
-from tests.exactness.qonnx_cases import FILE, network, quantizers
+from tests.exactness.qonnx_cases import FILE, network, quantizer, quantizers
 
 CASES = {name: (model, x) for name, model, x in quantizers()}
 WANTED = dict(numpy.load(FILE))
@@ -50,3 +51,17 @@ def test_a_network_of_few_bits_computes_in_int8_and_is_exact_in_numpy_and_in_c(t
     program = program_of(model.SerializeToString(), "qonnx.onnx", board)
     ours = execute(program, board, {"x": samples}, tmp_path).outputs["y"]
     assert ours.tolist() == WANTED["network"].tolist()
+
+
+@pytest.mark.parametrize(
+    "constants, words",
+    [
+        ({"s": 0.0, "z": 0, "b": 4}, "its scale holds what is no positive finite number"),
+        ({"s": [0.1, 0.2], "z": 0, "b": 4}, r"a scale or zero point with the dims \[2\] for data with \[1, 4, 16\]"),
+        ({"s": 0.1, "z": 0, "b": 40}, r"a bit width of 40 is not supported \(1 to 24 are\)"),
+        ({"s": 0.1, "z": 0, "b": 4.5}, "its bit width must be one whole number"),
+    ],
+)
+def test_quantizers_that_mean_nothing_are_refused(constants, words):
+    with pytest.raises(AidgeError, match=words):
+        imported(quantizer("Quant", constants, signed=1, narrow=0, rounding_mode="ROUND"))

@@ -8,6 +8,7 @@ import onnx
 import pytest
 from onnx import helper, numpy_helper
 
+from aidge_build.errors import AidgeError
 from aidge_build.importers.onnx_importer import import_onnx
 from aidge_build.operators import builtin_operators
 from aidge_build.recipes import simplify
@@ -148,6 +149,30 @@ def made(case: str) -> onnx.ModelProto:
     graph = helper.make_graph([node], "g", moving, [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)], constants)
     opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     return helper.make_model(graph, ir_version=8, opset_imports=opsets)
+
+
+@pytest.mark.parametrize(
+    "case, attributes, words",
+    [
+        ("Attention", {"num_heads": 0}, "8 columns for 0 heads"),
+        ("Attention", {"num_heads": 3}, "8 columns for 3 heads"),
+        ("Attention", {"num_heads": 2, "qkv_hidden_sizes": [8, 8, 9]}, "the projection has 24 columns"),
+        ("Attention", {"num_heads": 2, "do_rotary": 1}, "rotary embeddings in it are not supported"),
+        (
+            "FusedConv leaky",
+            {"activation": "Clip", "activation_params": [1.0]},
+            "the activation 'Clip' with 1 numbers is not supported",
+        ),
+        ("FusedGemm", {"transB": 1, "activation": "Swirl"}, "the activation 'Swirl' with 0 numbers is not supported"),
+        ("QuickGelu", {"beta": 1.0}, "unknown attribute 'beta'"),
+    ],
+)
+def test_forms_that_are_not_known_are_refused(case, attributes, words):
+    model = made(case)
+    del model.graph.node[0].attribute[:]
+    model.graph.node[0].attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
+    with pytest.raises(AidgeError, match=words):
+        import_onnx(model.SerializeToString(), "m", builtin_operators(), {}, {})
 
 
 def random_inputs(view) -> dict[str, numpy.ndarray]:

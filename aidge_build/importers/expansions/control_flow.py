@@ -107,9 +107,9 @@ def _always(body: SubGraph, conditional: bool) -> bool:
     if not conditional:
         return True
     name = body.outputs[0]
-    producers = {output: node for node in body.nodes for output in node.outputs}
-    while name in producers and producers[name].op_type == "Identity":
-        name = producers[name].inputs[0]
+    same = {node.outputs[0]: node.inputs[0] for node in body.nodes if node.op_type == "Identity" and node.inputs and node.outputs}
+    for _ in same:
+        name = same.get(name, name)
     return name == body.inputs[1]
 
 

@@ -86,6 +86,7 @@ def embed_layer_normalization(draft: Draft) -> Sequence[str]:
     source.expect_attributes("epsilon", "mask_index_type")
     require(not source.is_read(1), "the mask as an output is not supported")
     words, segments, table, places, kinds, scale, bias = (draft.input(index) for index in range(7))
+    require(draft.tensor(words).rank == 2, f"the words have the dims {list(draft.tensor(words).dims)}, wants two axes")
     length = draft.tensor(words).dims[1]
     positions = draft.input(8) or draft.constant(numpy.arange(length)[None], numpy.int64)
     total = draft.one("Add", draft.one("Gather", table, words, axis=0), draft.one("Gather", places, positions, axis=0))

@@ -77,6 +77,9 @@ def _number(draft: Draft, name: str) -> str:
 
 def _attended(draft: Draft, projected: str, mask: str, addend: str) -> str:
     """Attention of query, key and value that lie one after the other along the last axis."""
+    require(
+        draft.tensor(projected).rank == 3, f"the projection has the dims {list(draft.tensor(projected).dims)}, wants three axes"
+    )
     width = draft.tensor(projected).dims[2]
     sizes = draft.source.integers("qkv_hidden_sizes", (width // 3,) * 3)
     require(len(sizes) == 3 and sum(sizes) == width, f"qkv_hidden_sizes {list(sizes)}, the projection has {width} columns")
@@ -110,7 +113,7 @@ def _heads_attended(draft: Draft, parts: Sequence[str], mask: str, addend: str) 
 def _heads(draft: Draft, name: str, heads: int) -> str:
     """[batch, length, heads * width] as [batch, heads, length, width]."""
     batch, length, width = draft.tensor(name).dims
-    require(width % heads == 0, f"{width} columns for {heads} heads")
+    require(heads > 0 and width % heads == 0, f"{width} columns for {heads} heads")
     apart = draft.one("Reshape", name, draft.constant([batch, length, heads, width // heads], numpy.int64))
     return draft.one("Transpose", apart, perm=(0, 2, 1, 3))
 

@@ -77,14 +77,14 @@ def quant(draft: Draft) -> Sequence[str]:
         low, high, rounding = -1, 1, "BIPOLAR"
     else:
         low, high = _bounds(bits, signed, bool(source.integer("narrow", 0)))
-    return (_quantized(draft, _Grid(_reals(draft, 1, "its scale"), _reals(draft, 2, "its zero point"), low, high, rounding)),)
+    return (_quantized(draft, _Grid(_scale(draft, 1), _along_scale(draft, 2), low, high, rounding)),)
 
 
 @expands(*_names("BipolarQuant"))
 def bipolar_quant(draft: Draft) -> Sequence[str]:
     """scale where x is not negative, else -scale."""
     draft.source.expect_attributes()
-    scale = _reals(draft, 1, "its scale")
+    scale = _scale(draft, 1)
     return (_quantized(draft, _Grid(scale, numpy.zeros((), numpy.float32), -1, 1, "BIPOLAR")),)
 
 
@@ -93,7 +93,7 @@ def trunc(draft: Draft) -> Sequence[str]:
     """Fewer bits of integers: with five inputs of the first version, with six of the second, which clamps and has a new scale."""
     source = draft.source
     source.expect_attributes("narrow", "rounding_mode", "signed")
-    scale, zero = _reals(draft, 1, "its scale"), _reals(draft, 2, "its zero point")
+    scale, zero = _scale(draft, 1), _along_scale(draft, 2)
     clamps = bool(draft.input(5))
     levels = _levels(draft, draft.input(0), scale, zero)
     levels = draft.one("Round", levels)
@@ -102,7 +102,7 @@ def trunc(draft: Draft) -> Sequence[str]:
         step = 2.0 ** (_whole(draft, 3, "its bit width") - _whole(draft, 4, "its new bit width"))
         levels = _rounded(draft, draft.one("Div", levels, like(draft, levels, step)), rounding)
         return (_spread(draft, levels, scale, zero),)
-    target = _reals(draft, 4, "its new scale")
+    target = _scale(draft, 4)
     steps = (2 ** numpy.round(numpy.log2(target / scale))).astype(numpy.float32)
     low, high = _bounds(
         _whole(draft, 5, "its new bit width"), bool(source.integer("signed", 1)), bool(source.integer("narrow", 0))
@@ -145,6 +145,7 @@ def _in_reals(draft: Draft, grid: _Grid) -> str:
 
 def _constant(draft: Draft, grid: _Grid, values: numpy.ndarray, axis: int) -> str:
     """Weights: the stored integers, and what they mean."""
+    require(bool(numpy.isfinite(values).all()), "its data holds what is no finite number")
     stored, kind = grid.stored(values), grid.dtype()
     zero = grid.zero_point
     if zero.any() and not (
@@ -231,8 +232,22 @@ def _listed(values: numpy.ndarray) -> numpy.ndarray:
     return values.reshape(()) if values.size == 1 else values.reshape(-1)
 
 
-def _reals(draft: Draft, index: int, what: str) -> numpy.ndarray:
-    return draft.known(draft.input(index), what).astype(numpy.float32)
+def _scale(draft: Draft, index: int) -> numpy.ndarray:
+    """A scale, which broadcasts to the data."""
+    scale = _along_scale(draft, index)
+    require(bool((numpy.isfinite(scale) & (scale > 0)).all()), "its scale holds what is no positive finite number")
+    return scale
+
+
+def _along_scale(draft: Draft, index: int) -> numpy.ndarray:
+    values, dims = (
+        draft.known(draft.input(index), "its scale or zero point").astype(numpy.float32),
+        draft.tensor(draft.input(0)).dims,
+    )
+    spread = (1,) * (len(dims) - values.ndim) + values.shape
+    fits = len(spread) == len(dims) and all(size in (1, whole) for size, whole in zip(spread, dims))
+    require(values.size == 1 or fits, f"a scale or zero point with the dims {list(values.shape)} for data with {list(dims)}")
+    return values if fits else values.reshape(())
 
 
 def _whole(draft: Draft, index: int, what: str) -> int:

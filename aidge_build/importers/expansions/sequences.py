@@ -107,6 +107,8 @@ def sequence_map(draft: Draft) -> Sequence[str]:
     """The body for each member; other inputs are members at the same place, or tensors that every step reads."""
     body, (first, *others) = draft.graph("body"), draft.source.input_names
     results = []
+    lengths = {len(draft.items(name)) for name in draft.source.input_names if not draft.is_tensor(name)}
+    require(len(lengths) == 1, f"its sequences have {sorted(lengths)} members")
     for step, item in enumerate(draft.items(first)):
         more = [name if draft.is_tensor(name) else draft.items(name)[step] for name in others]
         results.append(draft.run(body, (item, *more), f"step_{step}"))

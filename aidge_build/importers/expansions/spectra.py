@@ -45,7 +45,8 @@ def stft(draft: Draft) -> Sequence[str]:
     """Windows of a real signal, each transformed: a convolution with a constant. Source: ONNX operator STFT."""
     source = draft.source
     signal = source.input(0)
-    require(signal.rank == 2 or signal.dims[2] == 1, "a complex signal is not supported")
+    real = signal.rank == 2 or signal.rank == 3 and signal.dims[2] == 1
+    require(real, f"a signal with the dims {list(signal.dims)} is not supported: [batch, length] or [batch, length, 1] is")
     step = _number(draft, 1, "its step")
     if draft.input(2):
         window = draft.known(draft.input(2), "its window").astype(numpy.float64)

@@ -14,6 +14,8 @@ from collections.abc import Iterable
 import numpy
 from numpy.typing import ArrayLike
 
+from aidge_build.errors import AidgeError
+
 BITS = 31
 LEAST_SHIFT = -31  # a factor below 2^-32 is none
 _INT32 = numpy.iinfo(numpy.int32)
@@ -21,6 +23,8 @@ _INT32 = numpy.iinfo(numpy.int32)
 
 def fixed_multiplier(factor: float) -> tuple[int, int]:
     """(m, shift) of a real factor >= 0: m * 2^(shift - 31), m rounded half away from zero; (0, 0) of factors below 2^-32."""
+    if not math.isfinite(factor):
+        raise AidgeError("the ratio of scales is beyond all numbers", code="RANGE", hint="an output scale is far too small")
     mantissa, shift = math.frexp(factor)
     multiplier = math.floor(mantissa * (1 << BITS) + 0.5)
     if multiplier == 1 << BITS:

@@ -15,6 +15,8 @@ from aidge_build.recipes import simplify
 from aidge_build.reference.execution import prepare
 from tests.exactness.test_tflite import FLOAT_TOLERANCE
 from tests.exactness.tflite_references import STORED_RANDOM, stored_random, unpacked
+from tests.tflite_cases import one
+from tests.tflite_files import write
 from tests.tflite_random import GRAPHS, REFUSED, family_of, file_of, inputs_of
 
 
@@ -61,3 +63,30 @@ def test_what_the_contract_does_not_say_is_refused(family):
         with pytest.raises(AidgeError, match="contract 'double'|a rule of its own"):
             view = simplify(import_tflite(file_of(name), "case.tflite", rounding="double")[0], "double")
             list(stream(view, rows_of(name, view)))
+
+
+BYTES, REAL, HALFWORDS = (
+    {"dtype": "int8", "scale": 0.05, "zero_point": 3},
+    {"dtype": "float32"},
+    {"dtype": "int16", "scale": 2.0**-15},
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "made", "reason"),
+    [
+        ("TANH", [{"dtype": "uint16"}], BYTES, "uint16 without scale, its output has one"),
+        ("TANH", [REAL], BYTES, "float32 without scale, its output has one"),
+        ("SOFTMAX", [BYTES], HALFWORDS, "from int8 to int16 has no meaning"),
+        ("LOGISTIC", [HALFWORDS], {**HALFWORDS, "scale": 0.1}, "to this scale has no meaning"),
+        ("LEAKY_RELU", [BYTES], {**BYTES, "scale": 1e-38}, "could leave int32"),
+        ("MUL", [BYTES, BYTES], {**BYTES, "scale": 1e-45}, "beyond all numbers"),
+        ("ADD", [HALFWORDS, HALFWORDS], HALFWORDS, "a rule of their own"),
+    ],
+)
+def test_what_litert_would_compute_from_other_bytes_is_refused(kind, given, made, reason):
+    options = {"SOFTMAX": (9, (0, "float32", 1.0)), "LEAKY_RELU": (75, (0, "float32", 0.2))}.get(kind, (0,))
+    content = write(one(kind, [((2, 3), how) for how in given], [((2, 3), made)], options=options))
+    with pytest.raises(AidgeError, match=reason):
+        view = simplify(import_tflite(content, "case.tflite", rounding="double")[0], "double")
+        list(stream(view, [[numpy.zeros((2, 3), how["dtype"]) for how in given]]))

@@ -19,6 +19,7 @@ GROWING = {
 BY_IDENTITY = {
     "aidge_build.arithmetic.contracts.FixedFactors",
     "aidge_build.arithmetic.contracts.FloatFactors",
+    "aidge_build.arithmetic.contracts.HalfwordFactors",
     "aidge_build.arithmetic.lines.Line",
     "aidge_build.arithmetic.narrow_products.NarrowForm",
     "aidge_build.arithmetic.thresholds.HighForm",

@@ -9,11 +9,12 @@ from random import Random
 import numpy
 
 from aidge_build.tflite_format.names import TYPES
-from tests.tflite_cases import GRAPHS
+from tests import tflite_cases, tflite_random
 from tests.tflite_files import CODES, Graph, write
 from tools.fuzz.mutations import FLOATS, INTEGERS, TEXTS, damaged_bytes
 
 _NETWORK = "small network"
+GRAPHS = {**tflite_cases.GRAPHS, **tflite_random.GRAPHS}
 
 
 def damaged_tflite(chance: Random) -> bytes:

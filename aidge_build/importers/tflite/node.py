@@ -219,6 +219,8 @@ class TfliteNode:
         """The node whose results are the outputs of the file's node (`only`: one of them), in this order of axes, by default that
         of the node."""
         results, after = [], []
+        if self.on_stored and not isinstance(operator, QuantizeLinear):
+            self._refuse_real(inputs, isinstance(operator, Cast))
         for number in self._written(only):
             value = self._values[number]
             meant = value.quantization is not None or value.dtype not in QUANTIZED or isinstance(operator, _ON_INTEGERS)
@@ -232,6 +234,13 @@ class TfliteNode:
         self._draft.add_node(self.name, operator, inputs, results, self.name)
         for name, value, made in after:
             self._add_reordered(name, value.name, made, value.order)
+
+    def _refuse_real(self, inputs: Sequence[str], first_is_plain: bool) -> None:
+        """Refuse numbers without a scale where stored values are written; indices and conditions have none."""
+        for place, tensor in enumerate(self._draft.tensors[name] for name in inputs if name):
+            counts = tensor.dtype in (DType.float32, *QUANTIZED) or (place == 0 and not first_is_plain)
+            plain = tensor.quantization is None and tensor.dtype is not DType.bool and counts
+            require(not plain, f"'{tensor.name}' is {tensor.dtype.name} without scale, its output has one")
 
     def move(self, operator: Operator, inputs: Sequence[str], order: Order | None = None, only: int | None = None) -> None:
         """`write` of an operator that hands on stored values: what they mean behind it is what the outputs' quantization says."""

@@ -31,6 +31,13 @@ def _ratio(inputs, outputs, alpha: float = 1.0) -> float:
     return float(inputs[0].quantization.scale * numpy.float32(alpha) / outputs[0].quantization.scale)
 
 
+def _require_room(inputs, *factors: tuple[int, int], count: int = 1) -> None:
+    """Of products of `count` stored values less their zero points: shifted to the left they stay within int32."""
+    shift = max(shift for _, shift in factors)
+    if shift + count * (8 * inputs[0].dtype.size_bytes + 1) > 31:
+        raise AidgeError(f"a value shifted to the left by {shift} bits could leave int32", code="RANGE")
+
+
 def _stored(levels: numpy.ndarray, output, low: int | None = None, high: int | None = None) -> tuple[numpy.ndarray]:
     least, most = output.dtype.range
     levels = levels + output.quantization.zero_point
@@ -48,7 +55,9 @@ def _clip(operator, values, inputs, outputs):
 
 
 def _clamped(operator, values, inputs, outputs, minimum: float, maximum: float) -> tuple[numpy.ndarray]:
-    levels = scaled(centred(values[0], inputs[0].quantization), *rescaling(operator, inputs, outputs))
+    factor = rescaling(operator, inputs, outputs)
+    _require_room(inputs, factor)
+    levels = scaled(centred(values[0], inputs[0].quantization), *factor)
     return _stored(levels, outputs[0], *clamp_levels(minimum, maximum, outputs[0].quantization, outputs[0].dtype))
 
 
@@ -63,7 +72,9 @@ def rescaling(operator, inputs, outputs) -> tuple[int, int]:
 def _leaky_relu(operator, values, inputs, outputs):
     """Values below zero have a factor of their own."""
     data = centred(values[0], inputs[0].quantization)
-    above, below = (scaled(data, *factor) for factor in leaky_factors(operator, inputs, outputs))
+    factors = leaky_factors(operator, inputs, outputs)
+    _require_room(inputs, *factors)
+    above, below = (scaled(data, *factor) for factor in factors)
     return _stored(numpy.where(data >= 0, above, below), outputs[0])
 
 
@@ -83,7 +94,9 @@ def _hard_swish(operator, values, inputs, outputs):
 def _absolute(operator, values, inputs, outputs):
     data = numpy.abs(centred(values[0], inputs[0].quantization))
     if inputs[0].quantization != outputs[0].quantization:
-        data = scaled(data, *fixed_multiplier(_ratio(inputs, outputs)))
+        factor = fixed_multiplier(_ratio(inputs, outputs))
+        _require_room(inputs, factor)
+        data = scaled(data, *factor)
     return _stored(data, outputs[0])
 
 
@@ -91,7 +104,10 @@ def _absolute(operator, values, inputs, outputs):
 def _prelu(operator, values, inputs, outputs):
     """Values below zero are multiplied by the stored slope."""
     data, slope = (centred(value, tensor.quantization) for value, tensor in zip(values, inputs, strict=True))
-    above, below = (scaled(levels, *factor) for levels, factor in zip((data, data * slope), prelu_factors(inputs, outputs[0])))
+    factors = prelu_factors(inputs, outputs[0])
+    _require_room(inputs, factors[0])
+    _require_room(inputs, factors[1], count=2)
+    above, below = (scaled(levels, *factor) for levels, factor in zip((data, data * slope), factors))
     return _stored(numpy.where(data >= 0, above, below), outputs[0])
 
 

@@ -16,6 +16,10 @@ from aidge_build.operators.softmax import LogSoftmax, Softmax
 @means(Softmax)
 def _softmax(operator, values, inputs, outputs):
     (data,), (tensor,), (output,) = values, inputs, outputs
+    if tensor.dtype is not output.dtype:
+        raise AidgeError(
+            f"Softmax from {tensor.dtype.name} to {output.dtype.name} has no meaning under the contract 'double'", code="ROUNDING"
+        )
     if tensor.dtype is DType.int16:
         rows = halfword_softmax(operator.rows(data), difference_factor(tensor.quantization.scale))
         return (operator.from_rows(rows, data.shape).astype(numpy.int16),)

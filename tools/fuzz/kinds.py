@@ -80,7 +80,7 @@ class TfliteModels:
     def damaged(self, chance: Random) -> list[str]:
         self.path.write_bytes(damaged_tflite(chance))
         verb = chance.choice((["compile", "--name", "m", "--out", str(self.path.parent / "out"), "-v"], ["explain"], ["plan"]))
-        return [*verb, str(self.path), *chance.choice(TARGETS)]
+        return [*verb, str(self.path), *chance.choice(TARGETS), *chance.choice(([], ["--rounding", "tflite"]))]
 
     def keep(self, place: Path) -> None:
         shutil.copyfile(self.path, place.with_suffix(".tflite"))

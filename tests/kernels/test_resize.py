@@ -116,7 +116,8 @@ def helium_images():
 @pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",), ("-Os",)][: 2 + STRESS], ids=str)
 def test_helium_images_are_the_same(flags):
     found = helium_images()
-    assert {entry.kernel.name for entry in found} == {"resample_int8", "resample_lanes_int8"}
+    names = [entry.call.function.rpartition("_")[2] for entry in found if "_lanes_" in entry.call.function]
+    assert names.count("even") > 5 and names.count("scaled") > 5
     assert helium_harness.run(found, "-Wall", "-Wextra", "-Werror", *flags) == []
 
 

@@ -28,16 +28,15 @@ class FixedForm:
 
     def apply(self, channel: int, accumulators: numpy.ndarray) -> numpy.ndarray:
         """The formula, for int64 accumulators of one channel; before it is limited."""
-        doubled = 2 * accumulators
-        products = doubled * int(self.multipliers[channel])
-        high = products >> 32 if self.once else ((products + _WORD) >> 32) + (doubled >> 63)
+        products = 2 * accumulators * int(self.multipliers[channel])
+        high = products >> 32 if self.once else ((products + _WORD) >> 32) - (accumulators < 0)
         return (high + int(self.constants[channel])) >> int(self.shifts[channel])
 
 
 def fixed_form(factors: FixedFactors, zero_point: int, low: numpy.ndarray, high: numpy.ndarray) -> FixedForm:
     """The form of accumulators low..high of each channel."""
     multipliers, shifts = factors.factors.T
-    right = numpy.clip(-shifts, 1, 31)
+    right = numpy.maximum(-shifts, 1)
     constants = (2 * zero_point + 1) << (right - 1)
     doubled = 2 * numpy.maximum(numpy.abs(low), numpy.abs(high))
     within = (doubled < _WORD) & (doubled // 2 + numpy.abs(constants) + 2 < _WORD)

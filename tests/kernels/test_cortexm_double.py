@@ -46,13 +46,13 @@ def mixed_cases():
 def candidates():
     """Layers of every kernel; outputs that reach far below the zero point, where halves go the other way."""
     every = [
-        *test_cortexm_linear.candidates()[:: 1 if STRESS else 6],
+        *test_cortexm_linear.candidates()[:: 1 if STRESS else 9],
         *test_cortexm_linear.extreme_cases(),
-        *test_cortexm_linear.fc_cases(),
+        *list(test_cortexm_linear.fc_cases())[:: 1 if STRESS else 2],
         *test_cortexm_linear.narrow_cases()[::3],
-        *test_cortexm_grouped.candidates()[:: 1 if STRESS else 12],
+        *test_cortexm_grouped.candidates()[:: 1 if STRESS else 18],
         *mixed_cases(),
-        *test_cortexm_elementwise.sums_and_products()[:: 1 if STRESS else 7],
+        *test_cortexm_elementwise.sums_and_products()[:: 1 if STRESS else 11],
         *averages(case),
     ]
     return tuple(accepted([under_double(entry) for entry in every]))
@@ -60,19 +60,19 @@ def candidates():
 
 @needs_compiler
 def test_layers_equal_the_meaning_on_the_emulated_core():
-    assert len(candidates()) > 80 and sum(entry.call.function == "aidge_cortexm_average_int8" for entry in candidates()) == 6
+    assert len(candidates()) > 50 and sum(entry.call.function == "aidge_cortexm_average_int8" for entry in candidates()) == 6
     assert run(candidates(), board=BOARD) == []
 
 
 @needs_compiler
 def test_layers_equal_the_meaning_without_an_fpu():
-    soft = accepted([CaseWithoutFpu(entry.view, entry.values) for entry in candidates()[:: 1 if STRESS else 3]])
+    soft = accepted([CaseWithoutFpu(entry.view, entry.values) for entry in candidates()[:: 1 if STRESS else 4]])
     assert any("_soft_twice" in entry.call.function for entry in soft)
     assert run(soft, board=BOARD_WITHOUT_FPU) == []
 
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():
-    assert run(candidates(), *WARNINGS, board="host") == []
+    assert run(candidates()[:: 1 if STRESS else 2], *WARNINGS, board="host") == []
 
 
 def test_every_way_of_rounding_is_among_them():

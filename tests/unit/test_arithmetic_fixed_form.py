@@ -44,6 +44,7 @@ def test_the_form_equals_the_contract_on_sums_around_every_tie(once, zero_point)
         (0, 0, -1, 1, False),  # nothing is shifted, so that nothing is rounded by a shift
         (1, 0, -1, 1, False),
         (-22, 127, -1, 1, True),
+        (-31, 0, -1, 1, True),
         (-24, 255, -1, 1, False),  # the constant leaves int32
         (-24, -128, -1, 1, True),
         (-25, -128, -1, 1, False),

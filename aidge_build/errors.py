@@ -66,6 +66,7 @@ HINTS = {
     "TOOLCHAIN": "aidge-build doctor lists what this machine lacks",
     "TRAINING": "docs/kit.md describes training",
     "TYPE": "cast it to a type that is supported before the model is exported",
+    "TEXT": "docs/classic.md says which words of a model can be numbers in firmware",
     "USAGE": "aidge-build VERB --help lists the words of a verb",
     "VECTORS": "numpy.savez(file, x=inputs, y=outputs) writes such a file: one array for each, the vectors first",
     "VERSION": "export the model for a version in that range",

@@ -37,7 +37,8 @@ def test_only_the_terminals_own_file_reaches_the_terminal():
     files = sorted(PACKAGE.rglob("*.py"))
     assert len(files) > 250 and _calls_that_write(PACKAGE / "terminal.py")
     others = [line for path in files if path.name != "terminal.py" for line in _calls_that_write(path)]
-    assert others == ["load_onnx.py:50: warnings.warn"]  # of the Python API: its text is `printable`
+    (only,) = others  # of the Python API: its text is `printable`
+    assert only.startswith("load_onnx.py:") and only.endswith(": warnings.warn")
 
 
 def is_harmless(text: str) -> bool:

@@ -17,9 +17,12 @@ GROWING = {
     "aidge_build.elf.stack._Begun",  # a walk that waits for an answer
 }
 BY_IDENTITY = {
+    "aidge_build.arithmetic.channel_lines.ChannelLines",
     "aidge_build.arithmetic.contracts.FixedFactors",
     "aidge_build.arithmetic.contracts.FloatFactors",
     "aidge_build.arithmetic.contracts.HalfwordFactors",
+    "aidge_build.arithmetic.fixed_form.FixedForm",
+    "aidge_build.arithmetic.fused.FusedForm",
     "aidge_build.arithmetic.lines.Line",
     "aidge_build.arithmetic.narrow_products.NarrowForm",
     "aidge_build.arithmetic.thresholds.HighForm",

@@ -24,18 +24,21 @@ def column_bytes(taps: int) -> int:
 
 def runs(shape: Mapping[str, int]) -> tuple[int, int]:
     """Taps that lie side by side in the input, and how many such runs a row of the window has."""
-    channels, width = shape["in_channels"], shape["kernel_width"]
-    return (width * channels, 1) if shape["dilation_width"] == 1 else (channels, width)
+    channels, width = shape["in_channels"] // shape["groups"], shape["kernel_width"]
+    return (width * channels, 1) if shape["dilation_width"] == shape["groups"] == 1 else (channels, width)
 
 
 def dense_call(node: LinearNode, rows: numpy.ndarray, image: Struct, has_pads: bool) -> Call:
     """The call for weights [outputs, taps] over an image, the struct of kit/window2d.h."""
-    stream = pack(node.linear(rows), words_in_turn(-(-rows.shape[1] // 4)))
-    function, functions = texts(stream)
+    groups = image.fields["groups"]
+    stream = pack(node.linear(rows), words_in_turn(-(-rows.shape[1] // 4)), groups)
+    function, functions = texts(stream, groups > 1)
+    starts = (Constant("starts", numpy.array(stream.starts, numpy.int32)),) if groups > 1 else ()
+    dense = _dense(image.fields, stream, has_pads)
     return Call(
         function,
         ("dense.h",),
-        (Input(0), Output(0), Constant("stream", stream.words), Scratch(), _dense(image.fields, stream, has_pads), image),
+        (Input(0), Output(0), Constant("stream", stream.words), *starts, Scratch(), dense, image),
         note=stream.note,
         texts=functions,
         facts=stream.facts(),
@@ -50,7 +53,7 @@ def _dense(shape: Mapping[str, int], stream: Stream, has_pads: bool) -> Struct:
     return Struct(
         "aidge_armv6m_dense",
         {
-            "channels": shape["out_channels"],
+            "channels": shape["out_channels"] // shape["groups"],
             "chunk_bytes": TAP_BYTES * stream.chunk_taps,
             "column_bytes": TAP_BYTES * stream.taps,
             "run": run,

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.contract.call import Call
+from aidge_build.contract.call import Call, Struct
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import convolution_demands
@@ -33,21 +33,46 @@ def _are_rows(view: NodeView) -> bool:
     return is_pointwise(view.operator.window) and _pixels(view) <= MOST_ROWS
 
 
+def _one_group(view: NodeView) -> str:
+    return "" if view.operator.groups > 1 else "one group"
+
+
+SEVERAL_GROUPS = Predicate("several groups", _one_group)
+
+
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP))
 class Conv2dInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         if _are_rows(view):
             return fc_demands(view, _pixels(view))
-        window = view.operator.window
-        run = runs(window2d(view.inputs[0], view.outputs[0], window).fields)[0]
-        edges = (1 + TOGETHER) * run if window.has_pads else 0
-        scratch_bytes = column_bytes(math.prod(view.inputs[1].dims[1:])) + edges
-        return replace(convolution_demands(view, PIXELS), scratch_bytes=scratch_bytes)
+        return replace(convolution_demands(view, PIXELS), scratch_bytes=_scratch_bytes(view))
 
     def call(self) -> Call:
-        if _are_rows(self.view):
-            return fc_call(self, _pixels(self.view))
-        window = self.operator.window
-        rows = numpy.moveaxis(self.inputs[1].data, 1, -1).reshape(self.outputs[0].dims[1], -1)
-        return dense_call(self, rows, window2d(self.inputs[0], self.outputs[0], window), window.has_pads)
+        return fc_call(self, _pixels(self.view)) if _are_rows(self.view) else _dense_call(self)
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec(SEVERAL_GROUPS))
+class Conv2dGroupedInt8(LinearNode):
+    """Group by group, so that the output is written before all of the input is read."""
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=_scratch_bytes(view))
+
+    def call(self) -> Call:
+        return _dense_call(self)
+
+
+def _image(view: NodeView) -> Struct:
+    return window2d(view.inputs[0], view.outputs[0], view.operator.window, view.operator.groups)
+
+
+def _scratch_bytes(view: NodeView) -> int:
+    edges = (1 + TOGETHER) * runs(_image(view).fields)[0] if view.operator.window.has_pads else 0
+    return column_bytes(math.prod(view.inputs[1].dims[1:])) + edges
+
+
+def _dense_call(node: LinearNode) -> Call:
+    rows = numpy.moveaxis(node.inputs[1].data, 1, -1).reshape(node.outputs[0].dims[1], -1)
+    return dense_call(node, rows, _image(node.view), node.operator.window.has_pads)

@@ -35,10 +35,11 @@ def words_in_turn(words: int) -> int:
     return min((1, 2), key=lambda size: (-(-words // size) * (size * WORD_INSTRUCTIONS + TURN), -size))
 
 
-def texts(stream: Stream) -> tuple[str, tuple[str, ...]]:
-    """Name and texts of a layer: the channels of 6 pixels in assembly, and the C function around them."""
+def texts(stream: Stream, has_groups: bool) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of a layer: the channels of 6 pixels in assembly, and the C function around them; one around all groups."""
     name = f"aidge_armv6m_dense_int8_{stream.variant}"
-    return name, (_sums(name, stream) if stream.form is Form.sums else _block(name, stream), _layer(name, stream))
+    found = (_sums(name, stream) if stream.form is Form.sums else _block(name, stream), _layer(name, stream))
+    return (f"{name}_groups", (*found, _groups(name))) if has_groups else (name, found)
 
 
 def _block(name: str, stream: Stream) -> str:
@@ -272,5 +273,20 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, v
             {call}
         }}
         aidge_armv6m_next_image(&window);
+    }}
+}}"""
+
+
+def _groups(name: str) -> str:
+    """Each group of channels as a layer of its own, whose pixels lie as far apart as those of all."""
+    return f"""/* Group by group; their streams begin at `starts`. */
+static void {name}_groups(const int8_t *input, int8_t *output, const int32_t *stream, const int32_t *starts, void *scratch,
+                          const aidge_armv6m_dense *dense, const aidge_kit_window2d *shape)
+{{
+    int32_t group;
+    for (group = 0; group < shape->groups; group++) {{
+        {name}(input, output, stream + starts[group], scratch, dense, shape);
+        input += dense->run;
+        output += dense->channels;
     }}
 }}"""

@@ -31,10 +31,11 @@ class Form(enum.Enum):
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """`words` as in dense.h; `taps` are filled up to whole turns, the last chunk may be
-    shorter than `chunk_taps`; `turn_words` of 4 taps stand in a loop."""
+    """`words` as in dense.h, those of each group of channels from `starts` on; `taps` are filled up to whole turns, the last
+    chunk may be shorter than `chunk_taps`; `turn_words` of 4 taps stand in a loop."""
 
     words: numpy.ndarray
+    starts: tuple[int, ...]
     form: Form
     has_corrections: bool  # whether the weights of each channel are followed by corrections
     turn_words: int
@@ -59,8 +60,8 @@ class Stream:
         return computed("6 pixels x 1 channel", self.channels if self.form is not Form.sums else 0, self.channels, "channel")
 
 
-def pack(linear: Linear, turn_words: int) -> Stream:
-    """The stream of a layer, whose taps are in the order of its columns."""
+def pack(linear: Linear, turn_words: int, groups: int = 1) -> Stream:
+    """The stream of a layer, whose taps are in the order of its columns; groups of channels one after another."""
     step = 4 * turn_words
     whole = -(-linear.rows.shape[1] // step) * step
     rows = filled(linear.rows, whole)
@@ -72,16 +73,23 @@ def pack(linear: Linear, turn_words: int) -> Stream:
         (form.proved & (reach < 1 << 31) & (form.widths < 1 << WIDTH_BITS)).all()
     ) and corrections <= MOST_CORRECTIONS * len(rows)
     if is_proved and fits_sums(linear.low - form.starts, linear.high - form.starts).all():
-        return _stream(linear, form, rows, offsets, Form.single, turn_words, whole)
+        return _stream(linear, form, rows, offsets, Form.single, turn_words, whole, groups)
     chunks = next(count for count in range(1, whole // step + 1) if _chunk_fits(rows, count, step))
     taps = -(-whole // (chunks * step)) * step
     if is_proved:
-        return _stream(linear, form, rows, offsets, Form.chunked, turn_words, taps)
-    return _stream(linear, form, rows, linear.bias, Form.sums, turn_words, taps)
+        return _stream(linear, form, rows, offsets, Form.chunked, turn_words, taps, groups)
+    return _stream(linear, form, rows, linear.bias, Form.sums, turn_words, taps, groups)
 
 
 def _stream(
-    linear: Linear, form: NarrowForm, rows: numpy.ndarray, offsets: numpy.ndarray, kind: Form, turn_words: int, chunk_taps: int
+    linear: Linear,
+    form: NarrowForm,
+    rows: numpy.ndarray,
+    offsets: numpy.ndarray,
+    kind: Form,
+    turn_words: int,
+    chunk_taps: int,
+    groups: int,
 ) -> Stream:
     has_corrections = kind is not Form.sums and any(form.corrections)
     counts = numpy.array(list(map(len, form.corrections))) * has_corrections
@@ -89,12 +97,16 @@ def _stream(
     if kind is Form.sums:
         numbers = numpy.stack([offsets, *(numpy.zeros_like(offsets),) * 2, linear.factors.view(numpy.uint32)], axis=1)
     weights = numpy.ascontiguousarray(rows.astype(numpy.int8)).view("<i4")
-    words = head(linear, form)
+    words: list[int] = []
+    starts = []
     for channel in range(len(rows)):
+        if channel % (len(rows) // groups) == 0:
+            starts.append(len(words))
+            words += head(linear, form)
         words += [*numbers[channel].tolist(), *weights[channel].tolist()]
         if has_corrections:
             words += [number for each in form.corrections[channel] for number in (each.value, each.shift, each.delta)]
-    return Stream(as_words(words), kind, has_corrections, turn_words, rows.shape[1], chunk_taps, len(rows))
+    return Stream(as_words(words), tuple(starts), kind, has_corrections, turn_words, rows.shape[1], chunk_taps, len(rows))
 
 
 def head(linear: Linear, form: NarrowForm) -> list[int]:

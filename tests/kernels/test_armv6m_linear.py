@@ -40,6 +40,12 @@ EDGES = [
     (1, 2, (7, 9), 2, (3, 7), 1, 1, (3, 3), 2),
     (1, 4, (50,), 4, (25,), 1, 2, (20, 20), 4),
     (1, 4, (50,), 4, (26,), 1, 1, (20, 20), 4),
+    (2, 6, (5, 4), 4, (3, 3), 1, 1, (1, 1), 2),
+    (1, 12, (4, 5), 6, (1, 1), 1, 1, (0, 0), 3),
+    (1, 8, (7, 6), 12, (3, 2), 2, 1, (1, 0), 4),
+    (1, 4, (6, 7), 6, (3, 3), 1, 2, (2, 2), 2),
+    (1, 80, (4, 4), 4, (3, 3), 1, 1, (1, 1), 2),
+    (1, 10, (9,), 15, (3,), 1, 2, (2, 2), 5),
 ]
 
 
@@ -160,6 +166,8 @@ def test_the_cases_reach_every_form():
     forms = {entry.call.function.removeprefix("aidge_armv6m_") for entry in sample()}
     dense = {"single_u1", "single_u2", "single_corrected_u2", "chunked_u2", "chunked_corrected_u2", "sums_u2"}
     assert {f"dense_int8_{form}" for form in dense} <= forms
+    assert {"dense_int8_single_u1_groups", "dense_int8_chunked_u2_groups"} <= forms
+    assert any("corrected" in name or "sums" in name for name in forms if name.endswith("_groups"))
     assert {"depthwise_int8_3x3_d1_layer", "depthwise_int8_3x3_d1_layer_corrected", "depthwise_int8_2x2_d2_layer"} <= forms
     parts = [set(name.split("_")) for name in forms if name.startswith("fc_")]
     assert {"n2", "n4", "n8", "n16", "singles2", "singles4", "singles8", "outliers", "marks"} <= set().union(*parts)

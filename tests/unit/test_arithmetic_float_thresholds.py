@@ -57,7 +57,7 @@ def samples(found: KeyGuess, keys: numpy.ndarray) -> numpy.ndarray:
     return all_of_them[(sizes >= ends[0]) & (sizes <= ends[1])]
 
 
-@pytest.mark.parametrize("zero_point", [-128, -127, 0, 5, 127])
+@pytest.mark.parametrize("zero_point", [-128, 5, 127])
 @pytest.mark.parametrize("scale", ORDINARY)
 def test_a_guess_misses_one_step_at_most_and_none_outside_of_its_numbers(scale, zero_point):
     keys = quantize_keys(per_tensor(scale, zero_point), DType.int8)

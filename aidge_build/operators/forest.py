@@ -57,7 +57,8 @@ class Forest:
 
     A child of at least 0 is a node, any other is the leaf ~child. Leaf l votes with `weights[starts[l] : starts[l + 1]]` for
     `targets` at the same places. NaN goes the way `true` where `missing` says so, else the way that the comparison gives.
-    `members` are the values of the nodes of mode MEMBER by their numbers. Subtrees may be shared, but no way leads in a circle.
+    `members` are the values of the nodes of mode MEMBER by their numbers. A tree may lead to a node on several ways, but on none
+    in a circle.
     """
 
     modes: numpy.ndarray
@@ -86,16 +87,28 @@ class Forest:
         require(len(self.order) == len(self._reached), "the branches of a tree lead in a circle")
 
     @cached_property
-    def _reached(self) -> frozenset[int]:
-        seen: set[int] = set()
-        waiting = [root for root in self.roots.tolist() if root >= 0]
+    def _reached(self) -> Mapping[int, int]:
+        """The tree of each node that a tree reaches; AidgeError where two trees reach the same one."""
+        trees: dict[int, int] = {}
         true, false = self.true.tolist(), self.false.tolist()
-        while waiting:
-            node = waiting.pop()
-            if node not in seen:
-                seen.add(node)
-                waiting += [child for child in (true[node], false[node]) if child >= 0]
-        return frozenset(seen)
+        for tree, root in enumerate(self.roots.tolist()):
+            waiting = [root] if root >= 0 else []
+            while waiting:
+                node = waiting.pop()
+                require(trees.get(node, tree) == tree, f"trees {trees.get(node)} and {tree} share node {node}")
+                if node not in trees:
+                    trees[node] = tree
+                    waiting += [child for child in (true[node], false[node]) if child >= 0]
+        return trees
+
+    @cached_property
+    def leaves_of_trees(self) -> tuple[tuple[int, ...], ...]:
+        """The leaves that each tree reaches, sorted."""
+        found: list[set[int]] = [{~root} if root < 0 else set() for root in self.roots.tolist()]
+        true, false = self.true.tolist(), self.false.tolist()
+        for node, tree in self._reached.items():
+            found[tree].update(~child for child in (true[node], false[node]) if child < 0)
+        return tuple(tuple(sorted(leaves)) for leaves in found)
 
     @cached_property
     def order(self) -> tuple[int, ...]:

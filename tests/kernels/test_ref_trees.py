@@ -137,6 +137,33 @@ def test_what_the_questions_above_decide_is_not_asked():
     assert [result[0].reshape(-1).tolist() for result in run([integers, reals])] == [[2.0, 1.0], [2.0, 4.0, 1.0]]
 
 
+def chain(length: int) -> Model:
+    """x in {0, 1, 2, ...}, as a chain of equalities whose true branches lead to one node, which compares another feature."""
+    count = length + 4
+    inner, ends = list(range(length)), [length + 1, length + 2, length + 3]  # node `length` is the shared one
+    nodes = {
+        "treeids": [0] * count,
+        "nodeids": list(range(count)),
+        "featureids": [0] * length + [1] + [0] * 3,
+        "modes": ["BRANCH_EQ"] * length + ["BRANCH_LEQ"] + ["LEAF"] * 3,
+        "values": [float(value) for value in inner] + [0.5] + [0.0] * 3,
+        "truenodeids": [length] * length + [ends[0]] + [0] * 3,
+        "falsenodeids": [*inner[1:], ends[2], ends[1], 0, 0, 0],
+    }
+    votes = {"treeids": [0] * 3, "nodeids": ends, "ids": [0] * 3, "weights": [1.0, 2.0, 4.0]}
+    attributes = {f"nodes_{name}": given for name, given in nodes.items()} | {f"target_{name}": v for name, v in votes.items()}
+    return Model(attributes, "target", 1, 2)
+
+
+@pytest.mark.parametrize("length", [40, 90, 2000])
+def test_a_node_that_several_nodes_lead_to_is_stored_once(length):
+    rows = numpy.float32([[0, 0], [0, 1], [length - 1, 0], [length, 0], [1.5, 0], [2, numpy.nan]])
+    cases = [case_of(chain(length), rows, objective=objective) for objective in ("size", "speed")]
+    assert [result[0].reshape(-1).tolist() for result in run(cases)] == [[1.0, 2.0, 1.0, 4.0, 4.0, 2.0]] * 2
+    stream = next(one for one in cases[0].call.constants if one.name == "stream").values
+    assert len(stream) < 17 * length + 20
+
+
 def refusal(entry: Case) -> str:
     (kernel,) = libraries("ref")[0].kernels_for(entry.view.node.type)
     return kernel.spec.rejection(entry.view, frozenset(), "onnx")

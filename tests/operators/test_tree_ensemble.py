@@ -175,6 +175,7 @@ def test_a_node_asks_whether_a_value_is_in_a_set():
         ({"tree_roots": None}, "the required attribute 'tree_roots' is missing"),
         ({"leaf_weights": helper.make_tensor("t", FLOAT, [1], [1])}, "leaf_weights has 1 entries, leaf_targetids has 2"),
         ({"leaf_weights": helper.make_tensor("t", TensorProto.DOUBLE, [2], [1, 2])}, "leaf_weights is float64"),
+        ({"tree_roots": [0, 0]}, "trees 0 and 1 share node 0"),
         ({"post_transform": 9}, "transform 9 is unknown"),
         ({"aggregate_function": 4}, "aggregate 4 is unknown"),
     ],

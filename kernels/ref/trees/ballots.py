@@ -36,13 +36,8 @@ class Ballot:
     @cached_property
     def _of_trees(self) -> list[list[Said]]:
         """What the leaves of each tree say."""
-        forest = self.forest
-        below: dict[int, frozenset[int]] = {}
-        for node in reversed(forest.order):
-            children = int(forest.true[node]), int(forest.false[node])
-            below[node] = frozenset().union(*(below[one] if one >= 0 else {self.kinds[~one]} for one in children))
-        found = (below[root] if root >= 0 else {self.kinds[~root]} for root in forest.roots.tolist())
-        return [[self.said[kind] for kind in sorted(kinds)] for kinds in found]
+        kinds = ({self.kinds[leaf] for leaf in leaves} for leaves in self.forest.leaves_of_trees)
+        return [[self.said[kind] for kind in sorted(one)] for one in kinds]
 
     @cached_property
     def counted_weight(self) -> float | None:

@@ -156,13 +156,17 @@ def _write(
     jump = 1 + len(form.distance(0))
     mask = 0xFF if slots.type.size_bytes == 1 else 0xFFFF
     most = _sizes(diagram, root, form, jump)
-    waiting: list[tuple[str, int]] = [("write", root)]
-    while waiting:
-        task, at = waiting.pop()
+    waiting: list[tuple[str, int, int]] = [("write", root, 0)]
+    end = len(stream) + MOST_UNITS
+    while waiting and len(stream) <= end:
+        task, at, place = waiting.pop()
         if task == "skip":
-            stream[at] = len(stream) - at + 2
+            stream[place] = len(stream) - place + 2
         elif task == "jump":
-            stream[at + 1 : at + jump] = form.distance(len(stream) - at)
+            is_near = at in known and abs(known[at] - place) <= _FARTHEST
+            target = known[at] if is_near else len(stream)
+            stream[place + 1 : place + jump] = form.distance(target - place)
+            waiting += [] if is_near else [("write", at, 0)]
         elif at < 0:
             stream += form.leaf(places[~at])
         elif at in known and len(stream) - known[at] <= _FARTHEST and most[at] > jump:
@@ -173,11 +177,11 @@ def _write(
             low, high = diagram.nodes[at].low, diagram.nodes[at].high
             stream += [slot, limit & mask, 0]
             if _most(most, low) + 3 < 2 * form.flag:
-                waiting += [("write", high), ("skip", len(stream) - 1), ("write", low)]
+                waiting += [("write", high, 0), ("skip", low, len(stream) - 1), ("write", low, 0)]
             else:  # the rest follows, and a jump leads over it
                 stream[-1] = 3 + jump
                 stream += [form.jump] * jump
-                waiting += [("write", low), ("jump", len(stream) - jump), ("write", high)]
+                waiting += [("jump", low, len(stream) - jump), ("write", high, 0)]
 
 
 def _most(most: Mapping[int, int], child: int) -> int:

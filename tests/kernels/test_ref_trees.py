@@ -164,6 +164,17 @@ def test_a_node_that_several_nodes_lead_to_is_stored_once(length):
     assert len(stream) < 17 * length + 20
 
 
+def test_equal_trees_are_code_of_their_own():
+    """Labels belong to a tree: both have the node that several lead to."""
+    once = chain(10).attributes
+    twice = {name: values * 2 for name, values in once.items()}
+    for name in ("nodes_treeids", "target_treeids"):
+        twice[name] = [tree for tree in (0, 1) for _ in once[name]]
+    entry = case_of(Model(twice, "target", 1, 2), numpy.float32([[3, 0], [3, 1], [11, 0]]), objective="speed")
+    assert "trees as code" in entry.call.note and "goto " in entry.call.texts[-1]
+    assert run([entry])[0][0].reshape(-1).tolist() == [2.0, 4.0, 8.0]
+
+
 def refusal(entry: Case) -> str:
     (kernel,) = libraries("ref")[0].kernels_for(entry.view.node.type)
     return kernel.spec.rejection(entry.view, frozenset(), "onnx")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 
 from .diagram import Diagram
 from .slots import Slots
@@ -17,8 +18,9 @@ def fits(diagram: Diagram) -> bool:
     return len(diagram.reached) <= MOST_NODES and max(map(diagram.depth, diagram.roots)) <= DEEPEST
 
 
-def tree_lines(diagram: Diagram, root: int, slots: Slots, leaves: dict[int, int], literal) -> list[str]:
+def tree_lines(diagram: Diagram, tree: int, slots: Slots, leaves: Mapping[int, int], literal: Callable[[int], str]) -> list[str]:
     """Statements that set `leaf`; a subtree that several nodes lead to stands once, with a label."""
+    root = diagram.roots[tree]
     parents = Counter(
         child for at in diagram.tree(root) for child in (diagram.nodes[at].low, diagram.nodes[at].high) if child >= 0
     )
@@ -28,11 +30,11 @@ def tree_lines(diagram: Diagram, root: int, slots: Slots, leaves: dict[int, int]
         if at < 0:
             return [f"leaf = {leaves[~at]};"]
         if at in written:
-            return [f"goto node_{at};"]
+            return [f"goto tree_{tree}_node_{at};"]
         written.add(at)
         node = diagram.nodes[at]
         slot, limit = slots.place(node)
-        label = [f"node_{at}:"] if parents[at] > 1 else []
+        label = [f"tree_{tree}_node_{at}:"] if parents[at] > 1 else []
         low, high = ([f"    {line}" for line in lines_of(child)] for child in (node.low, node.high))
         return [*label, f"if (slots[{slot}] <= {literal(limit)}) {{", *low, "} else {", *high, "}"]
 

@@ -98,8 +98,8 @@ def _walked(plan: Plan, tally: Tally) -> tuple[tuple[str, ...], list[str], list[
 
 def _branched(plan: Plan, tally: Tally) -> tuple[tuple[str, ...], list[str], list[Constant]]:
     lines: list[str] = []
-    for number, (root, numbers) in enumerate(zip(plan.diagram.roots, tally.leaf_places(plan))):
-        lines += tree_lines(plan.diagram, root, plan.slots, numbers, lambda limit: _literal(plan, limit))
+    for number, numbers in enumerate(tally.leaf_places(plan)):
+        lines += tree_lines(plan.diagram, number, plan.slots, numbers, lambda limit: _literal(plan, limit))
         lines += tally.add(str(number))
         step = tally.advance(str(tally.entries(numbers)))
         lines += [step] if step and number + 1 < len(plan.diagram.roots) else []

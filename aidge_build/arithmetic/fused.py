@@ -20,7 +20,8 @@ FLOAT_BITS = 0x4B000000  # of 2^23
 CONSTANT_BITS = 0x4B010000  # of the constants: their low 16 bits are free
 WORD = 1 << 16
 MANTISSA_BITS = 24
-FEWEST_FRACTION_BITS, MOST_FRACTION_BITS = 25, 46  # of multipliers; products with levels then fit 63 bits
+FEWEST_FRACTION_BITS = 26  # of multipliers: products then leave room for the constant below 2^24
+MOST_FRACTION_BITS = 46  # products with levels then fit 63 bits
 MOST_LEVELS = (1 << 15) - 256
 
 
@@ -73,7 +74,7 @@ def fused_form(stairs: Staircase) -> FusedForm:
 def _search(stairs: Staircase, form: FusedForm, channels: numpy.ndarray) -> None:
     """Prove what can be proved of `channels` with the multipliers that `form` has."""
     factors, bits = integers_of(form.multipliers[channels])
-    is_usual = (factors > 0) & (bits >= FEWEST_FRACTION_BITS) & (bits <= MOST_FRACTION_BITS)
+    is_usual = (factors != 0) & (bits >= FEWEST_FRACTION_BITS) & (bits <= MOST_FRACTION_BITS)
     channels, factors, bits = channels[is_usual], factors[is_usual], bits[is_usual]
     lowest, highest = _room(stairs.of(channels), factors, bits)
     for channel, factor, scale, least, most in zip(
@@ -89,8 +90,6 @@ def _search(stairs: Staircase, form: FusedForm, channels: numpy.ndarray) -> None
         product = (first + more) * factor
         whole = (product - least) // scale  # of the levels by which the line is moved
         constant = (stairs.zero_point - whole) % WORD
-        if CONSTANT_BITS - FLOAT_BITS + constant + whole > INTEGERS - WORD:
-            continue
         form.offsets[channel], form.constants[channel], form.is_proved[channel] = first + more - INTEGERS, constant, True
 
 

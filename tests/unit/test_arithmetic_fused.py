@@ -80,12 +80,12 @@ def test_a_slope_beside_the_multiplier_serves_where_the_multiplier_does_not():
 
 
 def test_multipliers_beyond_the_limits_are_not_claimed():
-    form, _, _ = forms([0.5, 0.49, 2.0**-23, 2.0**-24, 0.0], 0, -100, 100)
+    form, _, _ = forms([0.25, 0.249, 2.0**-23, 2.0**-24, 0.0], 0, -100, 100)
     assert form.is_proved.tolist() == [False, True, True, False, False]
 
 
 def test_levels_that_leave_sixteen_bits_are_not_claimed():
-    form, _, _ = forms([0.25] * 4, 0, [-130_051, -130_052, -100, -100], [100, 100, 130_051, 130_052])
+    form, _, _ = forms([0.125] * 4, 0, [-260_103, -260_104, -100, -100], [100, 100, 260_103, 260_104])
     assert form.is_proved.tolist() == [True, False, True, False]
 
 

@@ -58,6 +58,15 @@ def test_data_and_code_give_the_values_of_the_numpy_meaning():
         assert differing(cases, run(cases, *flags)) == []
 
 
+def test_zeros_of_both_signs_are_equal():
+    random = numpy.random.default_rng(8)
+    model = random_model(random, trees=12, depth=2, features=2, grid=[0.0, -0.0])
+    assert {str(value) for value in model.attributes["nodes_values"]} == {"0.0", "-0.0"}
+    rows = numpy.float32([[a, b] for a in (0.0, -0.0, 1e-45, -1e-45) for b in (0.0, -0.0, numpy.nan, -numpy.nan)])
+    cases = [case_of(model, rows, objective=objective) for objective in ("size", "speed")]
+    assert differing(cases, run(cases)) == []
+
+
 @pytest.mark.parametrize("aggregate", ["MIN", "MAX"])
 def test_the_smallest_and_the_largest_vote(aggregate):
     random = numpy.random.default_rng(1)

@@ -62,6 +62,8 @@ def _cut(view: GraphView, rewrite: Rewrite, node: Node) -> list[Node] | None:
     data, indices = (view.tensor(name) for name in node.inputs)
     if indices.data is None or data.is_constant or not indices.data.size or indices.rank > 1:
         return None
+    if data.quantization != view.tensor(node.outputs[0]).quantization:
+        return None
     axis, places = node.operator.axis % data.rank, indices.data.reshape(-1)
     places = numpy.where(places < 0, places + data.dims[axis], places)
     step = int(places[1] - places[0]) if len(places) > 1 else 1

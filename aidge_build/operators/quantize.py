@@ -87,6 +87,10 @@ class QuantizeLinear(QuantizationNode):
 
     dtype: DType = DType.uint8
 
+    def rounds(self, inputs, outputs):
+        """Always: its scale is an input, whether or not the output states it, too."""
+        return True
+
     @classmethod
     def from_onnx(cls, source):
         source.expect_attributes("axis", "block_size", "output_dtype", "precision", "saturate")

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "shared/float_model.h"
+
 #include <stdint.h>
 
 typedef struct {

@@ -31,7 +31,7 @@ class QuantizeByKeys(LinearConversion):
         if guess is not None:
             return Call(
                 "aidge_ref_quantize_by_guess",
-                ("int8/quantize_by_keys.h",),
+                ("int8/quantize_by_guess.h",),
                 (
                     Input(0),
                     Output(0),

@@ -27,6 +27,7 @@ class Convolution(LinearQuantized, Activated):
     window: Window = Window((1,), (1,), (1,), (0,), (0,))
     groups: int = 1
     depthwise: bool = False  # groups == C == M
+    single_product: bool = False  # see LinearQuantized: only importers say so
 
     def infer(self, inputs: Sequence[Tensor | None]) -> tuple[TensorType, ...]:
         data, weights, *bias = inputs

@@ -27,6 +27,7 @@ class ConvTranspose(Activated):
     pads_begin: tuple[int, ...] = ()
     spatial: tuple[int, ...] = ()
     groups: int = 1
+    single_product: bool = False  # of the convolutions that recipes make of it: see LinearQuantized
 
     @classmethod
     def from_onnx(cls, source):

@@ -22,6 +22,7 @@ class LinearQuantized:
 
     minimum: float  # of the clamp behind it, in real numbers
     maximum: float
+    single_product: bool = False  # the product of both scales is a float32, as LiteRT has it for convolutions of uint8
 
     def accumulate(self, data, weights, bias=None):
         """The sum of products plus bias, without clamp; float64 holds integers below 2^53 exactly."""
@@ -29,7 +30,10 @@ class LinearQuantized:
 
     def requantization(self, inputs: Sequence[Tensor | None], output: Tensor) -> Requantization:
         """By the contract of the output."""
-        scales = inputs[0].quantization.scale, inputs[1].quantization.scales, output.quantization.scale
+        given, weights = inputs[0].quantization.scale, inputs[1].quantization.scales
+        if self.single_product:
+            given, weights = numpy.float32(given) * numpy.float32(weights[0]), (1.0,)
+        scales = given, weights, output.quantization.scale
         return self.requantized_by(contract(output.quantization.rounding), inputs[0].dtype is DType.int16, *scales)
 
     @staticmethod

@@ -72,7 +72,7 @@ def _split(view: GraphView, rewrite: Rewrite, node: Node, reader: Node) -> None:
     dims = (data.dims[0], weights.dims[1] * phases, *_blocks(operator))
     sums = rewrite.add_tensor(Tensor(f"{node.outputs[0]}_blocks", dims, view.tensor(node.outputs[0]).dtype))
     stored = rewrite.add_tensor(Tensor(f"{result.name}_blocks", dims, result.dtype))
-    convolution = Conv(minimum=operator.minimum, maximum=operator.maximum, window=window)
+    convolution = Conv(minimum=operator.minimum, maximum=operator.maximum, window=window, single_product=operator.single_product)
     steps = [
         Node(f"{node.name}_blocks", convolution, tuple(inputs), (sums,), node.origin),
         reader.with_(inputs=(sums, *reader.inputs[1:]), outputs=(stored,)),

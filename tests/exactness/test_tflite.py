@@ -8,10 +8,15 @@ from collections.abc import Iterator
 import numpy
 import pytest
 
+from aidge_build.arithmetic.fixed_multiplier import fixed_multipliers
 from aidge_build.errors import AidgeError
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.quantization import Quantization
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView
 from aidge_build.importers.tflite.importer import import_tflite
+from aidge_build.operators.conv import Conv
+from aidge_build.operators.window import Window
 from aidge_build.recipes import simplify
 from aidge_build.recipes.check import check_graph
 from aidge_build.reference.evaluate import evaluate
@@ -179,3 +184,35 @@ def test_a_float_model_agrees_with_litert(name, stored):
     rows = model_inputs(name, given.layout.stored_dims, given.dtype.numpy, len(wanted))
     for (_, values), reference in zip(results(view, [[row] for row in rows]), wanted, strict=True):
         assert numpy.abs(values - reference).max() <= FLOAT_TOLERANCE * numpy.abs(reference).max()
+
+
+@pytest.mark.parametrize(
+    "name, is_single",
+    [
+        ("CONV_2D same uint8", True),
+        ("DEPTHWISE_CONV_2D uint8", True),
+        ("CONV_2D same int8", False),
+        ("TRANSPOSE_CONV int8", False),
+    ],
+)
+def test_convolutions_of_uint8_multiply_their_scales_in_float32_under_litert_and_no_others_do(name, is_single):
+    """Source: GetQuantizedConvolutionMultipler in TensorFlow Lite's kernel_util.cc."""
+    for rounding, wanted in (("double", is_single), ("onnx", False)):
+        view, _ = import_tflite(CASES[name](), name, rounding=rounding)
+        found = [node.operator.single_product for node in simplify(view, rounding).nodes if isinstance(node.operator, Conv)]
+        assert found and set(found) == {wanted}
+
+
+def test_the_product_of_scales_in_float32_gives_another_factor_than_in_float64():
+    scales = numpy.float32([0.18911026, 0.0014702979, 0.023528477])
+    data, weights, output = (
+        Tensor(name, (1, 1, 1, 1), DType.int8, quantization=Quantization((float(scale),), (0,), rounding="double"))
+        for name, scale in zip("xwy", scales)
+    )
+    window = Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0))
+    single, double = (
+        Conv(window=window, single_product=is_single).requantization([data, weights], output) for is_single in (True, False)
+    )
+    wanted = fixed_multipliers([float(scales[0] * scales[1]) / float(scales[2])])
+    assert numpy.array_equal(single.factors, wanted)
+    assert not numpy.array_equal(single.factors, double.factors)

@@ -46,6 +46,11 @@ def form_of(data: Value, weights: Value, output: Value, halfwords: bool = False)
     return Form.REAL
 
 
+def single_product(source: TfliteNode, data: Value) -> bool:
+    """Whether LiteRT multiplies the scales of data and weights in float32: it does for uint8, and in float64 for int8."""
+    return source.rounding == "double" and data.dtype is DType.uint8
+
+
 class Clamp(TypedDict):
     """Bounds of a result in real numbers, as operators take them."""
 

@@ -50,6 +50,11 @@ class TfliteNode:
         self._piece, self._values, self._draft, self._rounding = piece, values, draft, rounding
         self._remembered = {} if remembered is None else remembered
 
+    @property
+    def rounding(self) -> str:
+        """The numerical contract of the build."""
+        return self._rounding
+
     def add(self) -> None:
         """Add what it means to the graph."""
         self._piece.meaning(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aidge_build.importers.tflite.linear import activation, form_of, parameters, read_data, write_layer
+from aidge_build.importers.tflite.linear import activation, form_of, parameters, read_data, single_product, write_layer
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
@@ -34,7 +34,9 @@ def _convolution(source: TfliteNode, channel_axis: int, order: tuple[int, ...], 
         spread = source.spread
         window = replace(window, dilations=spread.dilations, pads_begin=spread.pads_begin, pads_end=spread.pads_end)
     depthwise = groups > 1 and groups == dims[3] == weights.shape[0]
-    operator = Conv(window=window, groups=groups, depthwise=depthwise, **activation(source))
+    operator = Conv(
+        window=window, groups=groups, depthwise=depthwise, single_product=single_product(source, data), **activation(source)
+    )
     form = form_of(data, source.input(1), source.output(), source.on_stored)
     write_layer(source, form, operator, [read_data(source, form), *parameters(source, form, weights, channel_axis)])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from aidge_build.importers.tflite.linear import Form, activation, form_of, units_of
+from aidge_build.importers.tflite.linear import Form, activation, form_of, single_product, units_of
 from aidge_build.importers.tflite.node import TfliteNode
 from aidge_build.importers.tflite.order import Wants
 from aidge_build.importers.tflite.registry import reads
@@ -60,6 +60,7 @@ def transpose_conv(source: TfliteNode) -> None:
         dilations=(1, 1),
         pads_begin=same_pads(source, spatial, kernel, strides),
         spatial=spatial,
+        single_product=single_product(source, data),
     )
     integers = form_of(data, weights, source.output()) is Form.INTEGERS
     inputs = [source.read_real(2), (source.constant_real if integers else source.read_real)(1, (3, 0, 1, 2))]

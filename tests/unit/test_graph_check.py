@@ -215,7 +215,7 @@ def damaged_nodes(view: GraphView, node: Node) -> Iterator[Node]:
     for operator in damaged_fields(node.operator):
         if isinstance(operator, Conv) and operator.window.ceil_mode:
             continue  # ONNX's Conv has none: another last window would lie in the pads alone
-        if hasattr(operator, "single_product"):  # which means something under the contract `double` alone
+        if "single_product" in vars(operator):  # which means something under the contract `double` alone
             operator = dataclasses.replace(operator, single_product=node.operator.single_product)
         if isinstance(operator, Slice) and (operator.starts, operator.counts) == (node.operator.starts, node.operator.counts):
             if all(count == 1 or one == other for count, one, other in zip(operator.counts, operator.steps, node.operator.steps)):

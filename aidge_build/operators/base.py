@@ -33,6 +33,15 @@ class TensorType:
 
 
 @dataclass(frozen=True)
+class Band:
+    """Some rows of a layer as a layer of its own, on a smaller image: `operator` computes them from the rows `reads[i]`,
+    (first, last), of input i. None: from all of that input, whichever rows are computed."""
+
+    operator: Operator
+    reads: tuple[tuple[int, int] | None, ...]
+
+
+@dataclass(frozen=True)
 class Operator:
     """Base of all operators. Subclasses are frozen dataclasses: their fields are the attributes.
 
@@ -137,6 +146,20 @@ class Operator:
         return as_tuple(
             self.forward(*(value if value is None or value.dtype == kept else as_evaluated(value) for value in inputs))
         )
+
+    def band(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], first: int, last: int) -> Band | None:
+        """What computes only the rows `[first, last)`, positions on axis 2, of every output: bit by bit the same rows.
+
+        Nothing is computed twice, and later rows never need earlier rows of an input than earlier ones. None: it cannot be
+        computed row by row.
+        """
+        return None
+
+    def part(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor], first: int, last: int) -> Band | None:
+        """What takes in the rows `[first, last)` of input 0, positions on axis 2, of an operator that reduces all of them to
+        outputs of one row. Its kernels keep what they have added up in their scratch from part to part. None: it has no parts.
+        """
+        return None
 
     def multiply_accumulates(self, inputs: Sequence[Tensor | None], outputs: Sequence[Tensor]) -> int:
         """Multiply-accumulate operations of one evaluation (0 where the term does not apply)."""

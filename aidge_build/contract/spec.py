@@ -340,6 +340,8 @@ class Demands:
     A memory manager of `scheduler_export` may also give planes with gaps to outputs of such kernels, and planes that wrap
     around to those of kernels with `output_wrap`, where every kernel that reads the tensor lists it in `input_planes`: inputs
     that it reads with gaps and around the end, as `in_mem_info` of its node says.
+
+    `keeps_scratch`: of a layer that takes in its input part by part, the scratch keeps its bytes from one part to the next.
     """
 
     scratch_bytes: int = 0
@@ -349,6 +351,7 @@ class Demands:
     output_stride: bool = False
     output_wrap: bool = False
     input_planes: tuple[int, ...] = ()
+    keeps_scratch: bool = False
 
 
 def in_place_demands(view: NodeView) -> Demands:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy
 
@@ -60,6 +61,7 @@ class Planes:
     fused: bool = False
     mixed: bool = False
     fixed: Fixed | None = None
+    largest_plane: ClassVar[int] = LARGEST_PLANE
 
     @classmethod
     def best(cls, shape: Geometry, clamps: bool) -> Planes | None:
@@ -75,22 +77,19 @@ class Planes:
         rows, columns = self.tile
         farthest = (rows - 1) * shape.out_width + columns - 1
         return (
-            self._window_fits
-            and self.plane_bytes <= LARGEST_PLANE
-            and max(farthest * shape.channels, 7 * shape.channels) <= LARGEST_OFFSET
-            and (self.stride == 1 or max(self.patch) <= LARGEST_NARROW_OFFSET)
-            and self.copied[1] <= LARGEST_IMMEDIATE
-            and min(self.copied) > 0
-        )
-
-    @property
-    def _window_fits(self) -> bool:
-        shape = self.shape
-        return (
             shape.stride_height == shape.stride_width <= 2
             and shape.dilation_height == shape.dilation_width == 1
             and max(shape.kernel_height, shape.kernel_width) <= LARGEST_WINDOW
+            and self.plane_bytes <= self.largest_plane
+            and max(farthest * shape.channels, 7 * shape.channels) <= LARGEST_OFFSET
+            and min(self.copied) > 0
+            and self._copies_fit
         )
+
+    @property
+    def _copies_fit(self) -> bool:
+        """Whether the places of patches and of copied rows are in reach."""
+        return (self.stride == 1 or max(self.patch) <= LARGEST_NARROW_OFFSET) and self.copied[1] <= LARGEST_IMMEDIATE
 
     @property
     def stride(self) -> int:
@@ -135,6 +134,10 @@ class Planes:
         """Where the first byte of the image lies."""
         return self.shape.top * self.width + self.shape.left
 
+    def place_of(self, row: int, column: int) -> int:
+        """Of a byte of the image, behind that of its first byte."""
+        return row * self.width + column
+
     @property
     def together(self) -> int:
         """Pixels that one gather copies."""
@@ -146,6 +149,11 @@ class Planes:
         if self.stride == 1:
             return [row * self.width + 2 * half for row in range(4) for half in (0, 1)]
         return [*(row * self.width + column for row in range(3) for column in range(5)), 0]
+
+    @property
+    def patch_bytes(self) -> bytes:
+        """What the places have of a patch."""
+        return numpy.array(self.patch, "<u2" if self.stride == 1 else "<u1").tobytes()
 
     @property
     def works_in_place(self) -> bool:
@@ -253,29 +261,32 @@ class Planes:
 
     @property
     def places(self) -> list[int]:
-        """Offsets, as halfwords: of the lanes of a patch, of stores, of pixels, of the taps of a patch, of copied pixels."""
+        """Offsets, as halfwords: of a patch, of stores, of pixels, of the taps of a patch, of copied pixels."""
         shape = self.shape
         stores = [(row * shape.out_width + column) * shape.channels for row, column, _ in self.lanes]
         pixels = [pixel * shape.channels for pixel in range(self.together)]
         copies = [divmod(position, shape.in_width) for position in range(8 * self.periods)]
         parts = [
-            numpy.array(self.patch, "<u2" if self.stride == 1 else "<u1").tobytes(),
+            self.patch_bytes,
             numpy.array(stores, "<u2").tobytes(),
             numpy.array(pixels, "<u2" if self.together == 8 else "<u1").tobytes(),
             numpy.array([max(tap, 0) for tap in self.taps_of_patch], "<u1").tobytes(),
-            numpy.array([row * self.width + column for row, column in copies], "<u2").tobytes(),
+            numpy.array([self.place_of(row, column) for row, column in copies], "<u2").tobytes(),
         ]
         return numpy.frombuffer(b"".join(parts), "<u2").tolist()
 
     @property
     def taps_of_patch(self) -> list[int]:
         """For each byte of a patch the tap that meets it; -1: none."""
-        shape, row_bytes = self.shape, 4 if self.stride == 1 else 5
-        places = [divmod(lane, row_bytes) for lane in range(16)]
+        shape = self.shape
         return [
             row * shape.kernel_width + column if row < shape.kernel_height and column < shape.kernel_width else -1
-            for row, column in places
+            for row, column in map(self._in_patch, range(16))
         ]
+
+    def _in_patch(self, lane: int) -> tuple[int, int]:
+        """Row and column in a patch."""
+        return divmod(lane, 4 if self.stride == 1 else 5)
 
     @property
     def lanes(self) -> list[tuple[int, int, int]]:

@@ -22,6 +22,7 @@ class PlanesPrinter:
         self.form, self.shape, self.emit = form, form.shape, Assembler()
 
     stores, pixels, taps, copies = STORES, PIXELS, TAPS, COPIES
+    targets, counter = ("r1",), "r3"  # where pixels are copied to
 
     @property
     def shifts(self) -> tuple[tuple[int, ...], int]:
@@ -113,24 +114,27 @@ class PlanesPrinter:
         turns = whole // periods
         emit.add("r0", "r2", self.copies)
         if turns > 1:
-            emit(f"movs r3, #{turns}", "dls lr, r3")
+            emit(f"movs {self.counter}, #{turns}", f"dls lr, {self.counter}")
             emit.label(2)
         for _ in range(periods if turns else 0):
             self._copy_eight()
         if turns:
-            emit.add("r1", "r1", 8 * periods // columns * form.width)
+            for register in self.targets:
+                emit.add(register, register, form.place_of(8 * periods // columns, 0))
             emit.add("r0", "r0", -16 * periods)
         if turns > 1:
             emit("le lr, 2b")
         for _ in range(whole - turns * periods):
             self._copy_eight()
         if left:
-            emit(f"movs r3, #{left}", "vctp.16 r3")
-            emit("vldrh.u16 q6, [r0]", "vpstt", "vldrbt.u16 q7, [r11, q5]", "vstrbt.16 q7, [r1, q6]")
+            emit(f"movs {self.counter}, #{left}", f"vctp.16 {self.counter}", "vldrh.u16 q6, [r0]")
+            emit(f"vpst{'t' * len(self.targets)}", "vldrbt.u16 q7, [r11, q5]")
+            emit(*(f"vstrbt.16 q7, [{register}, q6]" for register in self.targets))
 
     def _copy_eight(self) -> None:
         emit = self.emit
-        emit("vldrh.u16 q6, [r0], #16", "vldrb.u16 q7, [r11, q5]", "vstrb.16 q7, [r1, q6]")
+        emit("vldrh.u16 q6, [r0], #16", "vldrb.u16 q7, [r11, q5]")
+        emit(*(f"vstrb.16 q7, [{register}, q6]" for register in self.targets))
         emit.add("r11", "r11", 8 * self.shape.channels)
 
     def _window(self) -> None:

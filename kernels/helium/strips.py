@@ -31,6 +31,8 @@ REACH = 508  # of the steps that loads of a patch make
 class Strips(Planes):
     """All channels of one image."""
 
+    largest_plane = LARGEST_STRIPS
+
     @property
     def rows_of_strip(self) -> int:
         return 4 if self.stride == 1 else 3
@@ -77,17 +79,8 @@ class Strips(Planes):
         return max(1, min(reached.index(False) if False in reached else self.chunks, MOST_CHUNKS + 2 - self.chunks))
 
     @property
-    def fits(self) -> bool:
-        shape = self.shape
-        rows, columns = self.tile
-        farthest = (rows - 1) * shape.out_width + columns - 1
-        return (
-            self._window_fits
-            and self.plane_bytes <= LARGEST_STRIPS
-            and max(farthest * shape.channels, 7 * shape.channels) <= LARGEST_OFFSET
-            and min(self.copied) > 0
-            and (self.chunks <= MOST_CHUNKS or self.periods > 0)
-        )
+    def _copies_fit(self) -> bool:
+        return self.chunks <= MOST_CHUNKS or self.periods > 0
 
     @property
     def periods(self) -> int:
@@ -111,7 +104,6 @@ class Strips(Planes):
         return count * self.stride * self.rows_of_strip, count * self.shape.channels
 
     def place_of(self, row: int, column: int) -> int:
-        """Of the first copy of a byte of the image, behind that of its first byte."""
         top = self.shape.top
         strips = (top + row) // 2 - top // 2
         return strips * self.strip_bytes + (top + row) % 2 - top % 2 + self.rows_of_strip * column
@@ -185,26 +177,8 @@ class Strips(Planes):
         parts = [head_bytes(numbers, self.bits), numpy.array(words, "<u4").tobytes(), numpy.ascontiguousarray(taps).tobytes()]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
 
-    @property
-    def places(self) -> list[int]:
-        """Offsets, as halfwords: of stores, of pixels, of the taps of a patch, of copied pixels."""
-        shape = self.shape
-        stores = [(row * shape.out_width + column) * shape.channels for row, column, _ in self.lanes]
-        pixels = [pixel * shape.channels for pixel in range(self.together)]
-        copies = [divmod(position, shape.in_width) for position in range(8 * self.periods)]
-        parts = [
-            numpy.array(stores, "<u2").tobytes(),
-            numpy.array(pixels, "<u2" if self.together == 8 else "<u1").tobytes(),
-            numpy.array([max(tap, 0) for tap in self.taps_of_patch], "<u1").tobytes(),
-            numpy.array([self.place_of(row, column) for row, column in copies], "<u2").tobytes(),
-        ]
-        return numpy.frombuffer(b"".join(parts), "<u2").tolist()
+    patch_bytes = b""  # patches are runs
 
-    @property
-    def taps_of_patch(self) -> list[int]:
-        shape = self.shape
-        places = [divmod(lane, self.rows_of_strip) for lane in range(16)]
-        return [
-            row * shape.kernel_width + column if row < shape.kernel_height and column < shape.kernel_width else -1
-            for column, row in places
-        ]
+    def _in_patch(self, lane: int) -> tuple[int, int]:
+        column, row = divmod(lane, self.rows_of_strip)
+        return row, column

@@ -16,6 +16,7 @@ class StripsPrinter(PlanesPrinter):
     r6: bytes of a strip, q0 to q3: places of pixels in a row of a strip."""
 
     stores, pixels, taps, copies = 0, 16, 32, 48
+    targets, counter = ("r1", "r3"), "r4"
 
     def __init__(self, form: Strips):
         super().__init__(form)
@@ -63,35 +64,6 @@ class StripsPrinter(PlanesPrinter):
         emit.add("r11", "r11", shape.in_width * shape.channels - (form.chunks - 1) // form.gathers * form.gathers * step)
         steps = ["add r1, r1, r4", "add r3, r3, r4", "sub r4, r6, r4"]
         emit(*(steps if form.stride == 1 else [steps[0], steps[2], steps[1]]), "le lr, 2b")
-
-    def _copy_image(self) -> None:
-        """All pixels one after the other; where eight of them go repeats after some vectors, which are pairs of whole rows."""
-        emit, form, periods = self.emit, self.strips, self.form.periods
-        rows, columns = form.copied
-        whole, left = divmod(rows * columns, 8)
-        turns = whole // periods
-        emit.add("r0", "r2", self.copies)
-        if turns > 1:
-            emit(f"movs r4, #{turns}", "dls lr, r4")
-            emit.label(2)
-        for _ in range(periods if turns else 0):
-            self._copy_eight()
-        if turns:
-            for register in ("r1", "r3"):
-                emit.add(register, register, 4 * periods // columns * form.strip_bytes)
-            emit.add("r0", "r0", -16 * periods)
-        if turns > 1:
-            emit("le lr, 2b")
-        for _ in range(whole - turns * periods):
-            self._copy_eight()
-        if left:
-            emit(f"movs r4, #{left}", "vctp.16 r4", "vldrh.u16 q6, [r0]", "vpsttt", "vldrbt.u16 q7, [r11, q5]")
-            emit("vstrbt.16 q7, [r1, q6]", "vstrbt.16 q7, [r3, q6]")
-
-    def _copy_eight(self) -> None:
-        emit = self.emit
-        emit("vldrh.u16 q6, [r0], #16", "vldrb.u16 q7, [r11, q5]", "vstrb.16 q7, [r1, q6]", "vstrb.16 q7, [r3, q6]")
-        emit.add("r11", "r11", 8 * self.shape.channels)
 
     def _channel(self) -> None:
         emit, form = self.emit, self.strips

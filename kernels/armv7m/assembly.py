@@ -19,3 +19,21 @@ class Code(Routine):
             self("cmp lr, r12")
             self(f"it {condition}")
             self(f"mov{condition} lr, r12")
+
+    def values(self, value: Callable[[], None], together: int) -> None:
+        """As many values as {count} says, any number: turns of `together`, then what is left one by one; labels 1 to 4."""
+        self(f"subs {{count}}, {{count}}, #{together}")
+        self("blt 2f")
+        self.label(1)
+        for _ in range(together):
+            value()
+        self(f"subs {{count}}, {{count}}, #{together}")
+        self("bge 1b")
+        self.label(2)
+        self(f"adds {{count}}, {{count}}, #{together}")
+        self("beq 4f")
+        self.label(3)
+        value()
+        self("subs {count}, {count}, #1")
+        self("bne 3b")
+        self.label(4)

@@ -12,6 +12,7 @@ from binary_cases import binaries
 from helium_harness import FEATURES, RANDOM_CASES, case, finer, library, needs_emulator, run
 from pool_cases import CLAMPS, edge_pools, random_pool
 from random_tensors import Randomness
+from test_overlaps import promised_lead, sharing
 
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
@@ -100,6 +101,13 @@ def test_the_kernels_equal_numpy_on_the_emulated_core(flags):
     cases = accepted(candidates())
     assert len(cases) > len(candidates()) // 2
     assert run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+@needs_emulator
+def test_pools_may_follow_their_input_as_closely_as_they_promise():
+    pools = [entry for entry in accepted(edge_pools(case) + [random_pool(case, seed) for seed in range(40)]) if sharing([entry])]
+    assert len(pools) > 20
+    assert run(pools, lead=promised_lead) == []
 
 
 @needs_emulator

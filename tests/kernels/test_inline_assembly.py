@@ -51,6 +51,7 @@ CALLS = {
         ),
         "table_int8.h": ("aidge_helium_table_int8((const int8_t *)q, (int8_t *)p, (const int8_t *)m, j);",),
         "avgpool2d.h": ("aidge_helium_avgpool2d((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),
+        "maxpool2d.h": ("aidge_helium_maxpool2d((const int8_t *)q, (int8_t *)p, (int8_t *)m, (const int8_t *)m, s);",),
         "mean_int8.h": ("j = aidge_helium_int8(i);",),
         "pixel_sums.h": ("vstrbq_s16((int8_t *)p, aidge_helium_add_8((const int8_t *)q, i, j));",),
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
@@ -58,7 +59,7 @@ CALLS = {
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 9, "helium": 15}
+STATEMENTS = {"cortexm": 9, "helium": 16}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import enum
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -59,7 +59,7 @@ class NodeView:
     `graph` leads to its neighbours; `symbol` is a C identifier that no other layer has ("" before layers are named), `symbols`
     are those of all layers by the node's name. `objective` is the build's --optimize: a kernel may unroll more for "speed", and
     share code between layers for "size"; `features` are those of the core. `in_mem_info` says where each input lies (None:
-    outside of the arena), once that is known.
+    outside of the arena), once that is known. `layer` is given where the node is a band: some rows of that layer (`band`).
     """
 
     node: Node
@@ -71,6 +71,7 @@ class NodeView:
     features: frozenset[str] = frozenset()
     symbols: Mapping[str, str] = field(default_factory=dict, compare=False)
     in_mem_info: tuple[MemInfo | None, ...] = ()
+    layer: BandedLayer | None = None
 
     @classmethod
     def of(cls, view: GraphView, node: Node) -> NodeView:
@@ -86,6 +87,32 @@ class NodeView:
     def multiply_accumulates(self) -> int:
         """How many the node computes."""
         return self.operator.multiply_accumulates(self.inputs, self.outputs)
+
+    def band(self, first: int, last: int, rows: int) -> NodeView | None:
+        """The rows `[first, last)` of the outputs as a node of their own, where the largest band has `rows`; None where the
+        operator cannot be computed row by row."""
+        band = self.operator.band(self.inputs, self.outputs, first, last)
+        if band is None:
+            return None
+        return replace(
+            self,
+            node=self.node.with_(operator=band.operator),
+            inputs=tuple(some_rows(tensor, read) for tensor, read in zip(self.inputs, band.reads, strict=True)),
+            outputs=tuple(some_rows(tensor, (first, last)) for tensor in self.outputs),
+            layer=BandedLayer(self, rows),
+        )
+
+
+@dataclass(frozen=True)
+class BandedLayer:
+    """A layer that is computed band by band: the whole of it, and how many rows of the outputs the largest band has.
+
+    The calls of all its bands are one C function with other structs and literals. So functions, texts and constants follow from
+    this, and never from the rows and the vertical pads of the band itself.
+    """
+
+    whole: NodeView
+    rows: int
 
 
 class Extent(NamedTuple):
@@ -109,6 +136,15 @@ class Extent(NamedTuple):
         if self.multiple == 1:
             return text
         return f"multiple of {self.multiple}" + (f" in {text}" if text != ".." else "")
+
+
+def some_rows(tensor: Tensor | None, rows: tuple[int, int] | None) -> Tensor | None:
+    """The rows `[first, last)` of a tensor, positions on axis 2, as a tensor; all of it with None."""
+    if tensor is None or rows is None:
+        return tensor
+    first, last = rows
+    data = None if tensor.data is None else tensor.data[:, :, first:last]
+    return tensor.with_(dims=(*tensor.dims[:2], last - first, *tensor.dims[3:]), data=data)
 
 
 def multiple_of(number: int) -> Extent:
@@ -336,6 +372,8 @@ class Demands:
     begins), wherever the input is read here for the last time. `overlap` allows more with (input, lead_bytes): output 0 may
     overlap that input as long as it begins at least `lead_bytes` before it. `output_stride` says that the kernel can write
     output 0 with gaps between its positions (pixels), as a member of a concatenation: its `mem_info` then says so (`gap_bytes`).
+    `bands` is false where the kernel cannot be given some rows of the layer as a smaller image (`NodeView.band`): the calls of
+    all bands must be one function, with the same texts and constants.
 
     A memory manager of `scheduler_export` may also give planes with gaps to outputs of such kernels, and planes that wrap
     around to those of kernels with `output_wrap`, where every kernel that reads the tensor lists it in `input_planes`: inputs
@@ -352,6 +390,7 @@ class Demands:
     output_wrap: bool = False
     input_planes: tuple[int, ...] = ()
     keeps_scratch: bool = False
+    bands: bool = True
 
 
 def in_place_demands(view: NodeView) -> Demands:

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 import numpy
 
+from aidge_build.operators.bands import same_rows
 from aidge_build.operators.base import Activated, Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims, summed_to
 from aidge_build.operators.kinds import ElementWise
@@ -49,6 +50,9 @@ class Clip(Activated):
         (data,) = inputs
         return (TensorType(data.dims, data.dtype),)
 
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last)
+
     def forward(self, data):
         if data.dtype.kind == "f":
             return self.clamp(data)
@@ -73,6 +77,9 @@ class ClipBetween(Operator):
         for name, tensor in zip(("low", "high"), bounds):
             require(tensor is None or tensor.elements == 1, f"the bound {name} has several values, wants one")
         return (TensorType(data.dims, data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last)
 
     def forward(self, data, low=None, high=None):
         result = data if low is None else numpy.maximum(data, low.reshape(()))
@@ -125,6 +132,9 @@ class PReLU(Operator):
         data, slope = inputs
         require(broadcast_dims(data.dims, slope.dims) == data.dims, f"the slope {slope.dims} does not broadcast to {data.dims}")
         return (TensorType(data.dims, data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last, len(inputs))
 
     def forward(self, data, slope):
         return numpy.where(data < 0, data * slope, data)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.operators.axes import counted_axis
+from aidge_build.operators.bands import ROWS, same_rows
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.kinds import Moved
 from aidge_build.operators.register import operator
@@ -40,6 +41,9 @@ class CumSum(Operator):
     def infer(self, inputs):
         (data,) = inputs
         return (TensorType(data.dims, data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        return None if self.axis == ROWS else same_rows(self, inputs, outputs, first, last)
 
     def forward(self, data):
         turned = numpy.flip(data, self.axis) if self.reverse else data

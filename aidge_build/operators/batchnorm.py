@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy
 
+from aidge_build.operators.bands import same_rows
 from aidge_build.operators.base import Activated, TensorType, require
 from aidge_build.operators.normalize import BatchNormalizationTraining
 from aidge_build.operators.register import operator
@@ -41,6 +42,9 @@ class BatchNormalization(Activated):
         along = (1, -1, *(1,) * (data.ndim - 2)) if data.ndim > 1 else (-1,)
         scale, bias, mean, variance = (values.reshape(along) for values in (scale, bias, mean, variance))
         return self.clamp((data - mean) / numpy.sqrt(variance + self.epsilon) * scale + bias)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last)
 
     def backward(self, gradients, inputs, outputs):
         data, scale, _, mean, variance = inputs

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.bands import same_rows
 from aidge_build.operators.base import Activated, Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims, summed_to
 from aidge_build.operators.kinds import Broadcast
@@ -93,6 +94,9 @@ class Pow(Operator):
     def infer(self, inputs):
         base, exponent = inputs
         return (TensorType(broadcast_dims(base.dims, exponent.dims), base.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last, len(inputs))
 
     def forward(self, base, exponent):
         exact = base.dtype.kind in "iu" and exponent.dtype.kind in "iu" and bool((exponent >= 0).all())
@@ -224,6 +228,9 @@ class Variadic(Operator):
         require(all(tensor is not None for tensor in inputs), "an input in the middle is not given")
         return (TensorType(broadcast_dims(*(tensor.dims for tensor in inputs)), inputs[0].dtype),)
 
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last, len(inputs))
+
     def forward(self, *inputs):
         result = inputs[0]
         for other in inputs[1:]:
@@ -314,6 +321,9 @@ class Where(Operator):
     def infer(self, inputs):
         condition, first, second = inputs
         return (TensorType(broadcast_dims(condition.dims, first.dims, second.dims), first.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last, len(inputs))
 
     def forward(self, condition, first, second):
         return numpy.where(condition, first, second)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy
 
+from aidge_build.operators.bands import band_of_rows
 from aidge_build.operators.base import TensorType, require
 from aidge_build.operators.kinds import Moved
 from aidge_build.operators.register import operator
@@ -40,6 +41,10 @@ class DepthToSpace(Blocks):
         require(channels % self.size**2 == 0, f"{channels} channels do not divide into blocks of {self.size} x {self.size}")
         return (TensorType((batch, channels // self.size**2, height * self.size, width * self.size), data.dtype),)
 
+    def band(self, inputs, outputs, first, last):
+        whole = first % self.size == last % self.size == 0
+        return band_of_rows(self, inputs, outputs, (first // self.size, last // self.size)) if whole else None
+
     def forward(self, data):
         batch, channels, height, width = data.shape
         size, rest = self.size, channels // self.size**2
@@ -64,6 +69,9 @@ class SpaceToDepth(Blocks):
         batch, channels, height, width = data.dims
         require(height % self.size == width % self.size == 0, f"{height} x {width} does not divide into blocks of {self.size}")
         return (TensorType((batch, channels * self.size**2, height // self.size, width // self.size), data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        return band_of_rows(self, inputs, outputs, (first * self.size, last * self.size))
 
     def forward(self, data):
         batch, channels, height, width = data.shape

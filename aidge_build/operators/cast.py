@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.bands import same_rows
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
@@ -25,6 +26,9 @@ class Cast(Operator):
     def infer(self, inputs):
         (data,) = inputs
         return (TensorType(data.dims, self.to),)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last)
 
     def forward(self, data):
         if self.to.is_float:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.bands import windowed_rows
 from aidge_build.operators.base import Activated, TensorType, require
 from aidge_build.operators.linear import LinearQuantized
 from aidge_build.operators.register import operator
@@ -106,6 +107,9 @@ class Convolution(LinearQuantized, Activated):
             Sample(cls(window=wide, groups=4, depthwise=True), (data, numbers(4, 1, 3, 2, seed=1), bias)),
             Sample(cls(window=long), (numbers(1, 2, 7), numbers(3, 2, 3, seed=1), None)),
         )
+
+    def band(self, inputs, outputs, first, last):
+        return windowed_rows(self, inputs, outputs, first, last)
 
     def multiply_accumulates(self, inputs, outputs):
         return outputs[0].elements * math.prod(inputs[1].dims[1:])

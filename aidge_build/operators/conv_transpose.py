@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy
 
+from aidge_build.operators.bands import band_of_rows
 from aidge_build.operators.base import Activated, TensorType, require
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
@@ -88,6 +90,16 @@ class ConvTranspose(Activated):
         if bias and bias[0] is not None:
             require(bias[0].dims == (outputs,), f"the bias has dims {bias[0].dims}, wants ({outputs},)")
         return (TensorType((data.dims[0], outputs, *self.spatial), data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        """Where the rows are those of whole rows of the input: their windows do not overlap, and begin and end there."""
+        size, stride, shift = inputs[0].dims[2], self.strides[0], self.pads_begin[0]
+        low, high = (0 if first == 0 else first + shift), (size * stride if last == self.spatial[0] else last + shift)
+        apart = (self.kernel[0] - 1) * self.dilations[0] < stride and low % stride == high % stride == 0
+        if not apart or not low < high <= size * stride:
+            return None
+        changes = {"spatial": (last - first, *self.spatial[1:]), "pads_begin": (first + shift - low, *self.pads_begin[1:])}
+        return band_of_rows(replace(self, **changes), inputs, outputs, (low // stride, high // stride))
 
     def forward(self, data, weights, bias=None):
         inner, outer = weights.shape[0] // self.groups, weights.shape[1]

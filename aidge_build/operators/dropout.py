@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.bands import same_rows
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
@@ -50,6 +51,9 @@ class DropoutWithMask(Operator):
     def infer(self, inputs):
         (data,) = inputs
         return TensorType(data.dims, data.dtype), TensorType(data.dims, self.mask)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last)
 
     def forward(self, data):
         return data, numpy.ones(data.shape, self.mask.numpy)

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.bands import windowed_rows
 from aidge_build.operators.base import Activated, TensorType, require
 from aidge_build.operators.conv import Conv
 from aidge_build.operators.window import Window
@@ -70,6 +71,9 @@ class DynamicConv(DynamicLayer):
     def dims(self, inputs):
         (result,) = self._conv().infer(inputs[:2])
         return result.dims
+
+    def band(self, inputs, outputs, first, last):
+        return windowed_rows(self, inputs, outputs, first, last)
 
     def _conv(self) -> Conv:
         return Conv(window=self.window, groups=self.groups)

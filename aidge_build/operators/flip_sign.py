@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy
 
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.bands import same_rows
 from aidge_build.operators.base import Operator, TensorType, require
 
 SHIFT = 128  # by which the zero point of uint8 is above that of int8
@@ -25,6 +26,9 @@ class FlipSign(Operator):
         (data,) = inputs
         require(data.dtype in FLIPPED, f"the input is {data.dtype.name}, wants int8 or uint8")
         return (TensorType(data.dims, FLIPPED[data.dtype]),)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last)
 
     def forward(self, data):
         return flipped(data)

@@ -11,6 +11,7 @@ import numpy
 
 from aidge_build.arithmetic.requantize import requantize
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.bands import windowed_rows
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims
 from aidge_build.operators.conv import Conv
@@ -67,6 +68,9 @@ class ConvInteger(Operator):
 
     def forward(self, data, weights, data_zero=None, weights_zero=None):
         return self.sums(data, weights, data_zero, weights_zero).astype(numpy.int64).astype(numpy.int32)
+
+    def band(self, inputs, outputs, first, last):
+        return windowed_rows(self, inputs, outputs, first, last)
 
     def multiply_accumulates(self, inputs, outputs):
         return outputs[0].elements * (inputs[1].elements // inputs[1].dims[0])
@@ -161,6 +165,9 @@ class QLinearConv(Operator):
 
     def forward_quantized(self, values, inputs, outputs):
         return (self.forward(*values),)
+
+    def band(self, inputs, outputs, first, last):
+        return windowed_rows(self, inputs, outputs, first, last)
 
     def multiply_accumulates(self, inputs, outputs):
         return outputs[0].elements * (inputs[3].elements // inputs[3].dims[0])

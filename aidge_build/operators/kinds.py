@@ -25,6 +25,7 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.attributes import attribute
 from aidge_build.operators.axes import counted_axes, counted_axis
+from aidge_build.operators.bands import ROWS, band_of_rows, same_rows
 from aidge_build.operators.base import Operator, TensorType, as_tuple, require
 from aidge_build.operators.broadcasting import broadcast_dims, summed_to
 from aidge_build.operators.sample import Sample, numbers
@@ -85,6 +86,9 @@ class ElementWise(Unary):
     def takes_over(self, inputs, outputs):
         return (0,)
 
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last)
+
 
 @dataclass(frozen=True)
 class ForAxis(Unary):
@@ -121,6 +125,11 @@ class ForAxis(Unary):
     @classmethod
     def has_backward(cls):
         return _own(cls, ForAxis, "rows_backward", "backward")
+
+    def band(self, inputs, outputs, first, last):
+        axis = counted_axis(self.axis, inputs[0].rank, beyond=1)
+        apart = axis > ROWS or axis < ROWS and not self.until_end
+        return same_rows(self, inputs, outputs, first, last) if apart else None
 
     def row_length(self, dims: tuple[int, ...]) -> int:
         """How many elements one row has."""
@@ -174,6 +183,11 @@ class ReduceAxis(Unary):
         kept = tuple(1 if axis in reduced else size for axis, size in enumerate(data.shape))
         derivative = self.derivative(data, outputs[0].reshape(kept))
         return (numpy.broadcast_to(gradients[0].reshape(kept) * derivative, data.shape),)
+
+    def band(self, inputs, outputs, first, last):
+        reduced = counted_axes(self.axes, inputs[0].rank)
+        apart = all(axis > ROWS or self.keep and axis < ROWS for axis in reduced)
+        return band_of_rows(self, inputs, outputs, (first, last)) if apart else None
 
     @classmethod
     def has_backward(cls):
@@ -288,6 +302,9 @@ class ElementWiseBinary(Binary):
 
     def takes_over(self, inputs, outputs):
         return tuple(index for index, tensor in enumerate(inputs) if tensor.dims == outputs[0].dims)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last, len(inputs))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.graph.dtype import DType
-from aidge_build.operators.axes import counted_axes
+from aidge_build.operators.axes import counted_axes, counted_axis
+from aidge_build.operators.bands import ROWS, same_rows
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
@@ -49,6 +50,9 @@ class RMSNormalization(Operator):
                 f"scale and bias must have the dims {list(data.dims[self.axis :])}, not {list(tensor.dims) if tensor else ''}",
             )
         return (TensorType(data.dims, data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last) if self.axis > ROWS else None
 
     def forward(self, data, scale):
         axes = tuple(range(self.axis, data.ndim))
@@ -223,6 +227,9 @@ class MeanVarianceNormalization(Operator):
         (data,) = inputs
         return (TensorType(data.dims, data.dtype),)
 
+    def band(self, inputs, outputs, first, last):
+        return None if ROWS in self.axes else same_rows(self, inputs, outputs, first, last)
+
     def forward(self, data):
         return (data - data.mean(self.axes, keepdims=True)) / (data.std(self.axes, keepdims=True) + 1e-9)
 
@@ -256,6 +263,10 @@ class LpNormalization(Operator):
     def infer(self, inputs):
         (data,) = inputs
         return (TensorType(data.dims, data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        axis = counted_axis(self.axis, inputs[0].rank)
+        return None if axis == ROWS else same_rows(self, inputs, outputs, first, last)
 
     def forward(self, data):
         norm = numpy.linalg.norm(data, self.order, self.axis, keepdims=True)
@@ -293,6 +304,9 @@ class LRN(Operator):
         (data,) = inputs
         require(data.rank >= 2, f"the input has rank {data.rank}, wants at least 2")
         return (TensorType(data.dims, data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last)
 
     def forward(self, data):
         channels = data.shape[1]

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.operators.axes import counted_axes
+from aidge_build.operators.bands import ROWS, band_of_rows, resized
 from aidge_build.operators.base import TensorType, require
 from aidge_build.operators.kinds import Moved
 from aidge_build.operators.register import operator
@@ -65,6 +66,16 @@ class Pad(Moved):
             )
             require(self.mode == "constant" or max(pads) <= 0 or left > 0, f"mode {self.mode}: the axis has no element")
         return (TensorType(dims, data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        if len(self.pads_begin) <= ROWS or self.mode != "constant" and (self.pads_begin[ROWS] > 0 or self.pads_end[ROWS] > 0):
+            return None
+        begin, end = first - self.pads_begin[ROWS], last - self.pads_begin[ROWS]
+        low, high = max(0, begin), min(inputs[0].dims[ROWS], end)
+        if low >= high:  # nothing but pads
+            return None
+        pads = resized(self.pads_begin, low - begin), resized(self.pads_end, end - high)
+        return band_of_rows(replace(self, pads_begin=pads[0], pads_end=pads[1]), inputs, outputs, (low, high))
 
     def forward(self, data):
         cut = tuple(

@@ -11,7 +11,8 @@ import numpy
 
 from aidge_build.arithmetic.means import Order, added_up
 from aidge_build.graph.dtype import DType
-from aidge_build.operators.base import Activated, TensorType, require
+from aidge_build.operators.bands import windowed_rows
+from aidge_build.operators.base import Activated, Operator, TensorType, require
 from aidge_build.operators.reduce import first_in_rows
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
@@ -41,6 +42,9 @@ class Pool(Activated):
         gradient, shown = self.unclamp(gradients[0], outputs[0]), windows(inputs[0], self.window, 0)
         wide = (..., *(None,) * self.window.rank)
         return (overlaid(gradient[wide] * self.shares(shown, inputs[0], outputs[0][wide]), self.window, inputs[0].shape),)
+
+    def band(self, inputs, outputs, first, last):
+        return windowed_rows(self, inputs, outputs, first, last)
 
     @classmethod
     def has_backward(cls):
@@ -114,6 +118,8 @@ class MaxPoolingIndices(MaxPooling):
 
     With `columns_first` the spatial axes are counted with the last one slowest. Source: ONNX operator MaxPool.
     """
+
+    band = Operator.band  # it counts the places of the whole input
 
     columns_first: bool = False
 
@@ -199,6 +205,15 @@ class AvgPooling(Pool):
             positions = starts + numpy.arange(window.kernel[axis]) * window.dilations[axis]
             result = result[..., None] * ((first <= positions) & (positions < last)).sum(1)
         return result
+
+    def band(self, inputs, outputs, first, last):
+        found = super().band(inputs, outputs, first, last)
+        if found is None:
+            return None
+        ((low, high),), spatial = found.reads, inputs[0].dims[2:]
+        beyond = self.count_include_pad and found.operator.window.pads_end[0] > self.window.pads_end[0]
+        same_order = found.operator.order((high - low, *spatial[1:])) is self.order(spatial)
+        return found if same_order and not beyond else None
 
     def order(self, spatial: tuple[int, ...]) -> Order:
         """In which order onnxruntime adds up the values of a window [all kernel axes but the last, the last]."""

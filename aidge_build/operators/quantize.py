@@ -11,6 +11,7 @@ import numpy
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.operators.axes import counted_axis
+from aidge_build.operators.bands import ROWS, same_rows
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
 
@@ -63,6 +64,10 @@ class QuantizationNode(Operator):
     def forward_quantized(self, values, inputs, outputs):
         """The node itself says how: its scale and zero point are inputs, whatever the tensors carry."""
         return (self.forward(*values),)
+
+    def band(self, inputs, outputs, first, last):
+        each = inputs[1].elements > 1 and self.axis == ROWS
+        return None if each else same_rows(self, inputs, outputs, first, last)
 
     def quantization(self, scale, zero_point) -> Quantization:
         """What the constant tensors say, as the property of a tensor."""
@@ -198,6 +203,10 @@ class ByInput(Operator):
             return dims, (1,) * len(dims)
         require(scale == (dims[axis],), f"the scale has the dims {list(scale)}, wants [{dims[axis]}]")
         return dims, tuple(size if place == axis else 1 for place, size in enumerate(dims))
+
+    def band(self, inputs, outputs, first, last):
+        each = inputs[1].elements > 1 and (self.axis == ROWS or self.block)
+        return None if each else same_rows(self, inputs, outputs, first, last)
 
     def forward_quantized(self, values, inputs, outputs):
         """The node itself says how, whatever the tensors carry."""

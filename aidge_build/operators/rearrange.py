@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.axes import counted_axes
+from aidge_build.operators.bands import ROWS, band_of_rows, resized, same_rows
 from aidge_build.operators.base import TensorType, require
 from aidge_build.operators.broadcasting import broadcast_dims
 from aidge_build.operators.kinds import Moved
@@ -44,6 +46,10 @@ class Concat(Moved):
         dims = list(first.dims)
         dims[self.axis] = sum(tensor.dims[self.axis] for tensor in inputs)
         return (TensorType(tuple(dims), first.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        apart = self.axis not in (0, ROWS)
+        return band_of_rows(self, inputs, outputs, (first, last), len(inputs)) if apart else None
 
     def forward(self, *inputs):
         return numpy.concatenate(inputs, self.axis)
@@ -95,6 +101,9 @@ class Split(Moved):
         )
         return tuple(TensorType((*data.dims[: self.axis], size, *data.dims[self.axis + 1 :]), data.dtype) for size in self.sizes)
 
+    def band(self, inputs, outputs, first, last):
+        return None if self.axis == ROWS else band_of_rows(self, inputs, outputs, (first, last))
+
     def forward(self, data):
         return tuple(numpy.split(data, numpy.cumsum(self.sizes)[:-1], self.axis))
 
@@ -144,6 +153,14 @@ class Slice(Moved):
             require(inside, f"axis {axis} of {size} elements is cut beyond its ends, or by steps of 0")
         return (TensorType(self.counts, data.dtype),)
 
+    def band(self, inputs, outputs, first, last):
+        start, step = self.starts[ROWS : ROWS + 1], self.steps[ROWS : ROWS + 1]
+        if not start or step[0] < 0:
+            return None
+        rows = (start[0] + first * step[0], start[0] + (last - 1) * step[0] + 1)
+        fewer = replace(self, starts=resized(self.starts, 0), counts=resized(self.counts, last - first))
+        return band_of_rows(fewer, inputs, outputs, rows)
+
     def forward(self, data):
         cuts = []
         for start, count, step in zip(self.starts, self.counts, self.steps):
@@ -188,6 +205,10 @@ class Gather(Moved):
             )
         return (TensorType((*data.dims[: self.axis], *indices.dims, *data.dims[self.axis + 1 :]), data.dtype),)
 
+    def band(self, inputs, outputs, first, last):
+        apart = self.axis > ROWS or self.axis < ROWS and inputs[1].rank == 1
+        return band_of_rows(self, inputs, outputs, (first, last)) if apart else None
+
     def forward(self, data, indices):
         size = data.shape[self.axis]
         require(
@@ -222,6 +243,9 @@ class Expand(Moved):
         (data,) = inputs
         return (TensorType(self.dims, data.dtype),)
 
+    def band(self, inputs, outputs, first, last):
+        return same_rows(replace(self, dims=resized(self.dims, last - first)), inputs, outputs, first, last)
+
     def forward(self, data):
         return numpy.broadcast_to(data, self.dims)
 
@@ -250,6 +274,10 @@ class Tile(Moved):
             f"the repeats {list(self.repeats)} do not fit {list(data.dims)}",
         )
         return (TensorType(tuple(size * count for size, count in zip(data.dims, self.repeats)), data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        apart = self.repeats[ROWS : ROWS + 1] == (1,)
+        return band_of_rows(self, inputs, outputs, (first, last)) if apart else None
 
     def forward(self, data):
         return numpy.tile(data, self.repeats)

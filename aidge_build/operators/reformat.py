@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aidge_build.operators.bands import same_rows
 from aidge_build.operators.base import Operator, TensorType
 
 
@@ -17,6 +18,9 @@ class Reformat(Operator):
 
     def infer(self, inputs):
         return (TensorType(inputs[0].dims, inputs[0].dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last)
 
     def forward(self, data):
         return data

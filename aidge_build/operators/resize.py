@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import numpy
@@ -14,6 +14,7 @@ import numpy
 from aidge_build.arithmetic.requantize import centred, quantize, requantize
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.axes import counted_axes
+from aidge_build.operators.bands import ROWS, band_of_rows, resized
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
 from aidge_build.operators.resampling import Shares, multiplier, shares_of, weighted_sums
@@ -132,6 +133,23 @@ class Resize(Operator):
         require(not self.antialias or self.mode != "nearest", "antialias with mode nearest")
         require(all(0 < size <= LARGEST for size in self.dims), f"the result has the dims {list(self.dims)}")
         return (TensorType(self.dims, data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        """Where a Resize of fewer rows by the same factor weights the same elements by the same numbers."""
+        data, (result,) = inputs[0], outputs
+        if data.rank <= ROWS:
+            return None
+        indices, weights = (values[first:last] for values in self.taps(ROWS, data.dims[ROWS]))
+        read = indices[weights != 0]
+        low, high = int(read.min()), int(read.max()) + 1
+        fewer, part = replace(self, dims=resized(self.dims, last - first)), data.with_(dims=resized(data.dims, high - low))
+        there, same = fewer.taps(ROWS, high - low)
+        if low < 0 or not numpy.array_equal(weights, same) or (indices - low != there)[weights != 0].any():
+            return None
+        shares, fewer_shares = self.in_integers(data, result), fewer.in_integers(part, result)
+        if [one.whole for one in shares or ()] != [one.whole for one in fewer_shares or ()]:
+            return None
+        return band_of_rows(fewer, inputs, outputs, (low, high))
 
     def changes(self, axis: int, size: int) -> bool:
         """Whether the axis, which has `size` elements, is not just copied."""
@@ -284,6 +302,7 @@ class CropAndResize(Resize):
 
     roi_axes: tuple[int, ...] = ()
 
+    band = Operator.band  # which rows it reads is not known before
     backward = Operator.backward  # the roi has a gradient, too, and nobody trains it
     forward_quantized = Operator.forward_quantized  # its weights are not known before
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aidge_build.operators.bands import same_rows
 from aidge_build.operators.base import TensorType
 from aidge_build.operators.view import View
 
@@ -16,6 +17,9 @@ class Restated(View):
     def infer(self, inputs):
         (data,) = inputs
         return (TensorType(data.dims, data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        return same_rows(self, inputs, outputs, first, last)
 
     def forward(self, data):
         return data

@@ -6,6 +6,7 @@ from __future__ import annotations
 import numpy
 
 from aidge_build.graph.dtype import DType
+from aidge_build.operators.bands import ROWS, band_of_rows
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
@@ -33,6 +34,10 @@ class ArgMax(Operator):
         require(data.dims[self.axis] > 0, f"axis {self.axis} of {list(data.dims)} has no element")
         middle = (1,) if self.keep else ()
         return (TensorType((*data.dims[: self.axis], *middle, *data.dims[self.axis + 1 :]), DType.int64),)
+
+    def band(self, inputs, outputs, first, last):
+        apart = self.axis > ROWS or self.keep and self.axis < ROWS
+        return band_of_rows(self, inputs, outputs, (first, last)) if apart else None
 
     def forward(self, data):
         found = self._index(numpy.flip(data, self.axis) if self.last else data)

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy
 
 from aidge_build.operators.axes import counted_axes
+from aidge_build.operators.bands import ROWS, band_of_rows, resized
 from aidge_build.operators.base import Operator, TensorType, require
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
@@ -55,6 +56,11 @@ class Reshape(View):
             f"{list(data.dims)} has {math.prod(data.dims)} elements, {list(self.dims)} has {math.prod(self.dims)}",
         )
         return (TensorType(self.dims, data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        if self.dims[: ROWS + 1] != inputs[0].dims[: ROWS + 1]:
+            return None
+        return band_of_rows(replace(self, dims=resized(self.dims, last - first)), inputs, outputs, (first, last))
 
     def forward(self, data):
         return data.reshape(self.dims)
@@ -138,6 +144,10 @@ class Squeeze(View):
             require(data.dims[axis] == 1, f"axis {axis} of {list(data.dims)} has length {data.dims[axis]}, wants 1")
         return (TensorType(tuple(size for axis, size in enumerate(data.dims) if axis not in self.axes), data.dtype),)
 
+    def band(self, inputs, outputs, first, last):
+        apart = all(axis > ROWS for axis in self.axes)
+        return band_of_rows(self, inputs, outputs, (first, last)) if apart else None
+
     def forward(self, data):
         return numpy.squeeze(data, self.axes)
 
@@ -165,6 +175,10 @@ class Unsqueeze(View):
             dims.insert(axis, 1)
         return (TensorType(tuple(dims), data.dtype),)
 
+    def band(self, inputs, outputs, first, last):
+        apart = all(axis > ROWS for axis in self.axes)
+        return band_of_rows(self, inputs, outputs, (first, last)) if apart else None
+
     def forward(self, data):
         return numpy.expand_dims(data, self.axes)
 
@@ -191,6 +205,10 @@ class Transpose(View):
         (data,) = inputs
         return (TensorType(tuple(data.dims[axis] for axis in self.permutation), data.dtype),)
 
+    def band(self, inputs, outputs, first, last):
+        apart = self.permutation[ROWS : ROWS + 1] == (ROWS,)
+        return band_of_rows(self, inputs, outputs, (first, last)) if apart else None
+
     def forward(self, data):
         return numpy.transpose(data, self.permutation)
 
@@ -209,6 +227,9 @@ class Identity(View):
     def infer(self, inputs):
         (data,) = inputs
         return (TensorType(data.dims, data.dtype),)
+
+    def band(self, inputs, outputs, first, last):
+        return band_of_rows(self, inputs, outputs, (first, last))
 
     def forward(self, data):
         return data

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
@@ -94,6 +94,19 @@ class Window:
                 count -= 1
             dims.append(count)
         return tuple(dims)
+
+    def band(self, size: int, first: int, last: int) -> tuple[Window, tuple[int, int]] | None:
+        """What computes only the positions `[first, last)` of axis 0, and the rows of an input of `size` rows that it sees.
+
+        Pads are what these windows see beyond it, even what only ceil_mode adds. None where these see no row.
+        """
+        stride, shift = self.strides[0], self.pads_begin[0]
+        begin, end = first * stride - shift, (last - 1) * stride - shift + self.extents[0]
+        low, high = max(0, begin), min(size, end)
+        if low >= high:
+            return None
+        pads = (low - begin, *self.pads_begin[1:]), (end - high, *self.pads_end[1:])
+        return replace(self, pads_begin=pads[0], pads_end=pads[1]), (low, high)
 
 
 def windows(data: numpy.ndarray, window: Window, fill: float) -> numpy.ndarray:

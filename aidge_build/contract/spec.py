@@ -88,9 +88,9 @@ class NodeView:
         """How many the node computes."""
         return self.operator.multiply_accumulates(self.inputs, self.outputs)
 
-    def band(self, first: int, last: int, rows: int) -> NodeView | None:
-        """The rows `[first, last)` of the outputs as a node of their own, where the largest band has `rows`; None where the
-        operator cannot be computed row by row."""
+    def band(self, first: int, last: int, rows: int, fewest: int = 1) -> NodeView | None:
+        """The rows `[first, last)` of the outputs as a node of their own, where the largest band has `rows` and the smallest has
+        `fewest` or more; None where the operator cannot be computed row by row."""
         band = self.operator.band(self.inputs, self.outputs, first, last)
         if band is None:
             return None
@@ -99,13 +99,14 @@ class NodeView:
             node=self.node.with_(operator=band.operator),
             inputs=tuple(some_rows(tensor, read) for tensor, read in zip(self.inputs, band.reads, strict=True)),
             outputs=tuple(some_rows(tensor, (first, last)) for tensor in self.outputs),
-            layer=BandedLayer(self, rows),
+            layer=BandedLayer(self, rows, fewest),
         )
 
 
 @dataclass(frozen=True)
 class BandedLayer:
-    """A layer that is computed band by band: the whole of it, and how many rows of the outputs the largest band has.
+    """A layer that is computed band by band: the whole of it, and how many rows of the outputs the largest band and at least
+    every band has.
 
     The calls of all its bands are one C function with other structs and literals. So functions, texts and constants follow from
     this, and never from the rows and the vertical pads of the band itself.
@@ -113,6 +114,7 @@ class BandedLayer:
 
     whole: NodeView
     rows: int
+    fewest: int = 1
 
 
 class Extent(NamedTuple):

@@ -17,6 +17,7 @@ from aidge_build.kernel_kit.pooling import PoolNode
 
 def partial_window(view: NodeView) -> str:
     """Why a mean is not that of the whole map: a window as large as the map, once, without pads."""
+    view = view.layer.whole if view.layer else view
     window = getattr(view.operator, "window", None)
     if (
         window is None
@@ -36,7 +37,8 @@ class MeanPool(PoolNode):
 
     def order(self) -> Order:
         """In which order the values of a window are added up."""
-        return self.operator.order(self.inputs[0].dims[2:])
+        view = self.view.layer.whole if self.view.layer else self.view
+        return view.operator.order(view.inputs[0].dims[2:])
 
     def means(self) -> list[IntegerMean | None]:
         """One for each of `counts`; None where there is none."""

@@ -47,10 +47,11 @@ class PoolNode(KernelNode):
 
     def counts(self) -> tuple[int, ...]:
         """The numbers of positions that the windows of a mean count, each once."""
-        spatial = self.inputs[0].dims[2:]
+        view = self.view.layer.whole if self.view.layer else self.view
+        spatial = view.inputs[0].dims[2:]
         if not hasattr(self.operator, "counts"):
             return (math.prod(spatial),)
-        counts = tuple(int(count) for count in numpy.unique(self.operator.counts(spatial)))
+        counts = tuple(int(count) for count in numpy.unique(view.operator.counts(spatial)))
         if counts[0] == 0:
             raise AidgeError("a window lies in the pads alone, its mean is not defined", code="KERNEL")
         return counts

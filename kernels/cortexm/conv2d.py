@@ -63,7 +63,7 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     plane = buffer.plane
     planes, span = plane.kernel[0] * plane.in_channels // 2, 4 * buffer.span
     ahead, body = (planes, 0) if planes <= unroll else dense.split_steps(planes, looped)
-    second = 4 * plane.strides[1] if plane.out_size[1] > 1 else 0
+    second = 4 * plane.strides[1] if plane.made_for[1] > 1 else 0
     taps = [plane.dilations[1] * tap for tap in tap_order(plane)]
     name = (
         f"aidge_cortexm_conv2d_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
@@ -286,9 +286,11 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     """Name and texts of a layer that gathers the taps of two pixels into a column."""
     plane = buffer.plane
     shape = f"{plane.kernel[0]}x{plane.kernel[1]}x{plane.in_channels}{'of_more' * (plane.in_gap > 0)}_r{buffer.row_words}"
-    second = buffer.second_input if buffer.lines == 2 or plane.out_size[1] > 1 else 0
+    is_either = plane.largest is not None and buffer.lines == 2  # bands of one row have their pairs side by side
+    second = buffer.second_input if buffer.lines == 2 or plane.made_for[1] > 1 else 0
     dilations = f"d{plane.dilations[0]}x{plane.dilations[1]}"
-    name = f"aidge_cortexm_conv2d_int8_{shape}{dilations}_n{second}_{stream.variant}_u{unroll}"
+    distance = f"either_of_{buffer.rows}" if is_either else second
+    name = f"aidge_cortexm_conv2d_int8_{shape}{dilations}_n{distance}_{stream.variant}_u{unroll}"
     code = dense.routine_of(stream)
     begin_row(code, stream, "x0")
     code.constant("r4", buffer.size_bytes)
@@ -298,7 +300,7 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     code("add r4, r4, r5")
     code.put("column_end", "r4")
     code.label(1, "two pixels")
-    if second <= LARGEST_OFFSET:
+    if second <= LARGEST_OFFSET and not is_either:
         code(f"addw {{x1}}, {{x0}}, #{second}")
     else:
         code.get("{x1}", "second_input")

@@ -76,7 +76,7 @@ class Blocks:
 
 def blocks_of(view: NodeView) -> Blocks:
     """As few groups in a block as give it 4 outputs."""
-    plane, groups = plane_of_view(view), view.operator.groups
+    plane, groups = plane_of_view(view, is_upright=True), view.operator.groups
     channels, outputs = plane.in_channels // groups, plane.out_channels // groups
     together = -(-GROUP // outputs)
     block = replace(

@@ -28,7 +28,7 @@ def no_lines(plane: Plane) -> str:
 
 
 def _no_lines(view: NodeView) -> str:
-    return no_lines(plane_of_view(view))
+    return no_lines(plane_of_view(view, is_upright=True))
 
 
 @kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("few taps that lie close together", _no_lines)))
@@ -37,11 +37,11 @@ class Conv2dLinesInt8(LinearNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        buffer = line_buffer(plane_of_view(view))
+        buffer = line_buffer(plane_of_view(view, is_upright=True))
         return buffer.demands(view.outputs[0], 4 * len(line_taps(buffer.plane, buffer)[0]))
 
     def call(self) -> Call:
-        buffer = line_buffer(plane_of_view(self.view))
+        buffer = line_buffer(plane_of_view(self.view, is_upright=True))
         order, places = line_taps(buffer.plane, buffer)
         linear, may_pack = self.linear(taps_last_channels(self.inputs[1].data)), not are_halfwords(self.view)
         stream = pack(linear, order, has_fpu(self.view), may_pack=may_pack)

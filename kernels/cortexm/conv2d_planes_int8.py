@@ -23,8 +23,13 @@ def no_planes(plane: Plane) -> str:
     return "" if 4 * (plane.extent(1, 2) + 1) <= LARGEST_OFFSET else "a window is too wide"
 
 
+def _plane(view: NodeView) -> Plane:
+    """Where each row is a pixel, a band of a single one would have no pair."""
+    return plane_of_view(view, is_upright=view.layer is not None and view.layer.fewest == 1)
+
+
 def _no_planes(view: NodeView) -> str:
-    return no_planes(plane_of_view(view))
+    return no_planes(_plane(view))
 
 
 @kernel(
@@ -42,10 +47,10 @@ class Conv2dPlanesInt8(LinearNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return plane_buffer(plane_of_view(view)).demands(view.outputs[0])
+        return plane_buffer(_plane(view)).demands(view.outputs[0])
 
     def call(self) -> Call:
-        buffer = plane_buffer(plane_of_view(self.view))
+        buffer = plane_buffer(_plane(self.view))
         linear, may_pack = self.linear(taps_last_channels(self.inputs[1].data)), not are_halfwords(self.view)
         stream = pack(linear, plane_taps(buffer.plane), has_fpu(self.view), may_pack=may_pack)
         function, texts = planes_texts(stream, buffer, in_text(self.unroll, self.view), in_text(self.looped, self.view))

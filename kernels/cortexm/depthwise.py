@@ -48,7 +48,7 @@ def texts(layer: Depthwise, form: Form) -> tuple[str, tuple[str, ...]]:
     band = (
         f"aidge_cortexm_depthwise_band_{plane.in_channels}x{plane.out_size[1]}_k{height}x{width}"
         f"_s{plane.strides[0]}x{plane.strides[1]}d{plane.dilations[0]}_w{layer.pairs}{form.variant}"
-        f"{'_single' if plane.out_size[0] == 1 else ''}"
+        f"{'_single' if plane.made_for[0] == 1 else ''}"
     )
     name = band.replace("_band_", "_int8_") + f"_i{plane.in_size[1]}p{pads[1]}{'' if layer.is_one_band else '_bands'}"
     return name, (
@@ -221,7 +221,7 @@ class _Rows:
         self.code, self.layer = code, layer
         self.together = form.together
         self.rounded_together = 1 if form.is_mixed or not (form.has_fpu or form.is_fixed) else form.together
-        self.is_single = layer.plane.out_size[0] == 1
+        self.is_single = layer.plane.made_for[0] == 1
         self.pairs, self.is_odd = divmod(layer.plane.out_size[1], 2)
         forms = [self.together] * form.has_integers + [self.rounded_together] * form.has_floats
         self.stay = self.is_single and not any(self._split(together)[1] for together in forms)  # what words and output are

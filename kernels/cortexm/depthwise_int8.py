@@ -38,7 +38,7 @@ FEWEST_NARROW_CHANNELS = 16  # whose weights are more than the text that unpacks
 
 def unfit(view: NodeView) -> str:
     """Why a layer cannot be gathered into pairs of pixels, or nothing."""
-    plane = plane_of_view(view)
+    plane = plane_of_view(view, is_upright=True)
     layer = depthwise_of(plane)
     if plane.strides[1] > 2 or (plane.dilations[1] > 1 and plane.kernel[1] > 1):
         return f"steps {plane.strides[1]} columns, {plane.dilations[1]} between taps; wants at most 2, and 1"
@@ -65,7 +65,7 @@ class DepthwiseInt8(LinearNode):
     @classmethod
     def layer(cls, view: NodeView) -> Depthwise:
         """The geometry; with weights as bytes where they may be."""
-        plane = plane_of_view(view)
+        plane = plane_of_view(view, is_upright=True)
         layer = depthwise_of(plane, bool(in_text(cls.narrow, view)) and plane.in_channels >= FEWEST_NARROW_CHANNELS)
         return layer if layer.weight_words <= MOST_NARROW_WORDS else depthwise_of(plane)
 

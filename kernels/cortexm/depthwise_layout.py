@@ -57,7 +57,9 @@ class Depthwise:
     @property
     def is_one_band(self) -> bool:
         """Whether the buffer holds all rows, some of them inside the image."""
-        return self.band == self.plane.out_size[0] and -self.plane.pads[0] + self.plane.extent(0, self.band) > 0
+        plane = self.plane
+        sees_image = -plane.pads[0] + plane.extent(0, self.band) > 0 if plane.largest is None else not plane.is_outside
+        return self.band == plane.made_for[0] and sees_image
 
     @property
     def works_in_place(self) -> bool:
@@ -123,7 +125,7 @@ def depthwise_of(plane: Plane, is_narrow: bool = False) -> Depthwise:
     """The layer with bands as large as the scratch allows."""
     positions = max(plane.extent(1, plane.out_size[1]), plane.pads[1] + plane.in_size[1])
     pairs = (positions + 1) // 2
-    bands = [Depthwise(plane, pairs, band, is_narrow) for band in range(1, plane.out_size[0] + 1)]
+    bands = [Depthwise(plane, pairs, band, is_narrow) for band in range(1, plane.made_for[0] + 1)]
     return max((layer for layer in bands if layer.scratch_bytes <= SCRATCH_BYTES), key=lambda layer: layer.band, default=bands[0])
 
 

@@ -59,7 +59,7 @@ def _texts(stream: Stream, buffer: Buffer) -> tuple[str, tuple[str, str]]:
     plane = buffer.plane
     (height, width), (down, right) = plane.kernel, plane.dilations
     places = [row * down * buffer.row_words + tap * right for row in range(height) for tap in range(width)]
-    second = 4 * plane.strides[1] if plane.out_size[1] > 1 else 0
+    second = 4 * plane.strides[1] if plane.made_for[1] > 1 else 0
     name = (
         f"aidge_cortexm_depthwise_taps_int8_{height}x{width}_r{buffer.row_words}d{down}x{right}"
         f"{f's{plane.strides[1]}' if second else '_alone'}{'_last2' * buffer.leaves_one}{'_of_more' * (plane.in_gap > 0)}"

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aidge_build.contract.call import Struct
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.following import following, row_steps
-from aidge_build.operators.window import Window
 
 from . import dense
 from .assembly import Routine
@@ -35,26 +34,42 @@ class Plane:
     pads: tuple[int, int]  # top, left
     in_gap: int = 0  # channels of other groups between the pixels of the input, which are not computed with
     out_gap: int = 0
+    largest: tuple[int, int] | None = None  # of a band of rows: the output of the largest one, which texts are made for
+    is_outside: bool = False  # of a band of rows: whether one of them may see nothing but pads
+
+    @property
+    def made_for(self) -> tuple[int, int]:
+        """The output's size that texts are made for: bands of one layer share them."""
+        return self.largest or self.out_size
 
     def extent(self, axis: int, outputs: int) -> int:
         """Input positions that `outputs` neighbouring output positions see."""
         return (outputs - 1) * self.strides[axis] + (self.kernel[axis] - 1) * self.dilations[axis] + 1
 
 
-def plane_of(data: Tensor, output: Tensor, window: Window) -> Plane:
-    """Axes of length 1 with a kernel of 1 that sees no pad go first, so that the inner loop runs over the axis that has taps."""
+def _axes(view: NodeView) -> list[int | None]:
+    """The axes of the image. Those of length 1 with a kernel of 1 that sees no pad go first, so that the inner loop runs over the
+    axis that has taps."""
+    data, output, window = view.inputs[0], view.outputs[0], view.operator.window
     axes = [
         index
         for index in range(window.rank)
         if (data.dims[2 + index], output.dims[2 + index], window.kernel[index], window.pads_begin[index]) != (1, 1, 1, 0)
     ]
-    order = [None] * (2 - len(axes)) + axes
+    return [None] * (2 - len(axes)) + axes
+
+
+def plane_of_view(view: NodeView, is_upright: bool = False) -> Plane:
+    """The window of a convolution node. `is_upright`: rows of a band are rows of the image, whatever its width."""
+    data, output, window = view.inputs[0], view.outputs[0], view.operator.window
+    layer = view.layer
+    order = [0, *range(1, window.rank), None][:2] if layer and is_upright else _axes(layer.whole if layer else view)
 
     def pair(numbers, missing: int) -> tuple[int, int]:
         first, second = (missing if axis is None else numbers[axis] for axis in order)
         return first, second
 
-    return Plane(
+    plane = Plane(
         data.dims[0],
         pair(data.dims[2:], 1),
         pair(output.dims[2:], 1),
@@ -65,11 +80,11 @@ def plane_of(data: Tensor, output: Tensor, window: Window) -> Plane:
         pair(window.dilations, 1),
         pair(window.pads_begin, 0),
     )
-
-
-def plane_of_view(view: NodeView) -> Plane:
-    """The window of a convolution node."""
-    return plane_of(view.inputs[0], view.outputs[0], view.operator.window)
+    if layer is None:
+        return plane
+    pads = max(layer.whole.operator.window.pads_begin[0], layer.whole.operator.window.pads_end[0])
+    largest = pair((layer.rows, *output.dims[3:]), 1)
+    return replace(plane, largest=largest, is_outside=pads >= window.extents[0])
 
 
 @dataclass(frozen=True)
@@ -92,12 +107,20 @@ class Buffer:
     @property
     def leaves_one(self) -> bool:
         """Whether the last of several tiles would have a single column."""
-        return self.tile < self.plane.out_size[1] and self.plane.out_size[1] % self.tile == 1
+        return self.tile < self.plane.made_for[1] and self.plane.made_for[1] % self.tile == 1
+
+    @property
+    def beside(self) -> Buffer:
+        """The same, with pairs side by side in a band of a single row."""
+        if self.lines <= self.plane.out_size[0]:
+            return self
+        step = self.plane.strides[1] * self.plane.in_channels
+        return replace(self, rows=self.plane.extent(0, 1), lines=1, second_input=step, input_step=2 * step)
 
     def demands(self, output: Tensor, column_bytes: int = 0) -> Demands:
         """The scratch; one tile reads rows into the buffer before it writes the rows that see them."""
         plane, steps = self.plane, ()
-        if self.tile >= plane.out_size[1]:
+        if self.tile >= plane.out_size[1] and self.beside is self:
             lines = [min(line, plane.out_size[0] - self.lines) for line in range(0, plane.out_size[0], self.lines)]
             steps = row_steps(
                 plane.batches,
@@ -110,7 +133,7 @@ class Buffer:
 
     def struct(self, stream: Stream) -> Struct:
         """The struct of window.h."""
-        plane = self.plane
+        plane, pairs = self.plane, self.beside
         return Struct(
             "aidge_cortexm_window",
             {
@@ -125,13 +148,13 @@ class Buffer:
                 "stride_width": plane.strides[1],
                 "pad_top": plane.pads[0],
                 "pad_left": plane.pads[1],
-                "rows": self.rows,
+                "rows": pairs.rows,
                 "row_words": self.row_words,
                 "span": self.span,
                 "tile": self.tile,
-                "lines": self.lines,
-                "second_input": self.second_input,
-                "input_step": self.input_step,
+                "lines": pairs.lines,
+                "second_input": pairs.second_input,
+                "input_step": pairs.input_step,
                 "advanced": 0 if stream.is_stated else plane.out_channels,
                 "stream_bytes": stream.words.nbytes,
             },
@@ -146,10 +169,10 @@ def plane_buffer(plane: Plane) -> Buffer:
         span = plane.extent(1, tile)
         return Buffer(plane, rows, span * plane.in_channels // 2, span, tile, 1, 4 * plane.strides[1], 8 * plane.strides[1])
 
-    whole = buffer(plane.out_size[1])
+    whole = buffer(plane.made_for[1])
     if whole.size_bytes <= SCRATCH_BYTES:
         return whole
-    tiles = [buffer(tile) for tile in range(2, plane.out_size[1], 2)]
+    tiles = [buffer(tile) for tile in range(2, plane.made_for[1], 2)]
     return max(
         (tile for tile in tiles if tile.size_bytes <= SCRATCH_BYTES), key=lambda tile: tile.tile, default=(tiles or [whole])[0]
     )
@@ -157,7 +180,7 @@ def plane_buffer(plane: Plane) -> Buffer:
 
 def line_buffer(plane: Plane) -> Buffer:
     """Rows of int8 as they are; pairs of pixels one below the other where the width is odd."""
-    channels, (height, width) = plane.in_channels, plane.out_size
+    channels, (height, width) = plane.in_channels, plane.made_for
     lines = 2 if width % 2 and height > 1 and (height % 2 == 0 or height > width) else 1
     span, rows = plane.extent(1, width), plane.extent(0, lines)
     row_words = -(-span * channels // 4)

@@ -15,25 +15,29 @@ def is_pointwise(window: Window) -> bool:
     return set(window.kernel) == set(window.strides) == {1} and not window.has_pads
 
 
-def two_axes(data: Tensor, output: Tensor, window: Window, numbers: tuple[int, ...], missing: int) -> tuple[int, int]:
+def two_axes(
+    data: Tensor, output: Tensor, window: Window, numbers: tuple[int, ...], missing: int, is_upright: bool = False
+) -> tuple[int, int]:
     """The number of each of the two axes of the struct; `missing` where the window has fewer.
 
-    Axes of length 1 go first: the inner loops then run over the axis that has taps. The stored bytes are the same.
+    Axes of length 1 go first, unless `is_upright`: the inner loops then run over the axis that has taps. The stored bytes are the
+    same.
     """
     axes = [
         index
         for index in range(window.rank)
         if (data.dims[2 + index], output.dims[2 + index], window.kernel[index], window.pads_begin[index]) != (1, 1, 1, 0)
     ]
-    first, second = (missing if axis is None else numbers[axis] for axis in [None] * (2 - len(axes)) + axes)
+    order = [0, *range(1, window.rank), None][:2] if is_upright else [None] * (2 - len(axes)) + axes
+    first, second = (missing if axis is None else numbers[axis] for axis in order)
     return first, second
 
 
-def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1) -> Struct:
-    """The shape of a sliding window over `data` [N, C, (H,) W]."""
+def window2d(data: Tensor, output: Tensor, window: Window, groups: int = 1, is_upright: bool = False) -> Struct:
+    """The shape of a sliding window over `data` [N, C, (H,) W]; `is_upright`: axis 2 is the height, whatever the width."""
 
     def pair(numbers: tuple[int, ...], missing: int) -> tuple[int, int]:
-        return two_axes(data, output, window, numbers, missing)
+        return two_axes(data, output, window, numbers, missing, is_upright)
 
     in_dims, out_dims = pair(data.dims[2:], 1), pair(output.dims[2:], 1)
     kernel, strides = pair(window.kernel, 1), pair(window.strides, 1)

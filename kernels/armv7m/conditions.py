@@ -20,7 +20,7 @@ def _fitting(view: NodeView) -> str:
 
 
 def _few_products(view: NodeView) -> str:
-    count = view.multiply_accumulates
+    count = (view.layer.whole if view.layer else view).multiply_accumulates
     return "" if count >= FEWEST_PRODUCTS else f"{count} multiply-accumulates, wants at least {FEWEST_PRODUCTS}"
 
 

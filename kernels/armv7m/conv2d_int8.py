@@ -29,6 +29,8 @@ BLOCK_BYTES = 92  # of aidge_armv7m_block
 def shape_of(view: NodeView, shapes: tuple[Shape, ...] = SHAPES) -> Shape | None:
     """The first shape whose scratch is small enough; None where none is."""
     outputs, pixels = view.outputs[0].dims[1], _images_and_pixels(view)[1]
+    if view.layer:
+        pixels = view.layer.fewest * math.prod(view.outputs[0].dims[3:])
     return next(
         (
             shape

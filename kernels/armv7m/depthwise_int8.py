@@ -9,11 +9,10 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import LinearNode
-from aidge_build.kernel_kit.window2d import window2d
 
 from .conditions import FITTING_SUMS, linear_spec
 from .depthwise import layer_texts
-from .depthwise_layout import layout_of
+from .depthwise_layout import layout_of, window_of
 from .packing import form_of, head, taps_last_channels
 
 MOST_TAPS = 128  # of the text
@@ -38,7 +37,6 @@ class DepthwiseInt8(LinearNode):
         linear = self.linear(taps_last_channels(self.inputs[1].data))
         form = form_of(linear)
         name, texts = layer_texts(layout, form)
-        window = window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups)
         return Call(
             name,
             ("depthwise.h",),
@@ -49,7 +47,7 @@ class DepthwiseInt8(LinearNode):
                 Constant("numbers", numpy.concatenate([head(linear), form.channels.ravel()])),
                 Scratch(),
                 layout.struct,
-                window,
+                window_of(self.view),
             ),
             note=form.note,
             texts=texts,

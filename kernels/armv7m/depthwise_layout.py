@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import groupby
 
@@ -127,18 +127,34 @@ class Layout:
         )
 
 
+def window_of(view: NodeView) -> Struct:
+    """The window of the layer, or of a band of its rows, which stay rows."""
+    operator = view.operator
+    return window2d(view.inputs[0], view.outputs[0], operator.window, operator.groups, is_upright=view.layer is not None)
+
+
 def layout_of(view: NodeView) -> Layout | None:
-    """The cheapest layout whose plane is small enough; None where there is none."""
-    return min(filter(_is_offered, _layouts(view)), key=lambda layout: (layout.cost, layout.scratch_bytes), default=None)
+    """The cheapest layout whose plane is small enough; None where there is none. Bands have that of the largest of them."""
+    fields = window_of(view).fields
+    if view.layer is None:
+        return _cheapest(_layouts(fields))
+    of_largest = _layouts({**fields, "out_height": view.layer.rows})
+    largest = _cheapest(layout for layout in of_largest if layout.apart[0] == 0 or view.layer.fewest > 1)
+    if largest is None:
+        return None
+    return next((layout for layout in _layouts(fields) if (layout.apart[0] == 0) == (largest.apart[0] == 0)), None)
+
+
+def _cheapest(layouts: Iterable[Layout]) -> Layout | None:
+    return min(filter(_is_offered, layouts), key=lambda layout: (layout.cost, layout.scratch_bytes), default=None)
 
 
 def _is_offered(layout: Layout) -> bool:
     return layout.scratch_bytes <= MOST_SCRATCH_BYTES and layout.fills is not None
 
 
-def _layouts(view: NodeView) -> Iterator[Layout]:
+def _layouts(fields: Mapping[str, int]) -> Iterator[Layout]:
     """Pairs one above the other, with a plane of the whole image; and pairs beside each other, in bands."""
-    fields = window2d(view.inputs[0], view.outputs[0], view.operator.window).fields
 
     def pair(name: str) -> tuple[int, int]:
         return fields[f"{name}_height"], fields[f"{name}_width"]

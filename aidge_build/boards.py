@@ -59,6 +59,12 @@ _FILE_KEYS = ("sources", "link_script")
 _ROLES = ("vectors", "code", "constants", "data", "stack")
 
 
+def size_of(text: str) -> int | None:
+    """The bytes that "4096", "64K" or "1M" stands for; None where it is no size."""
+    match = _SIZE.fullmatch(text)
+    return int(match[1]) * _UNIT[match[2]] if match else None
+
+
 @dataclass(frozen=True)
 class Region:
     """A memory of the board: `length_bytes` from `origin`; `roles` says what the linker script puts there.
@@ -292,10 +298,10 @@ class _Reader:
     def _size(self, key: str, value: int | str) -> int:
         if isinstance(value, int):
             return value
-        match = _SIZE.fullmatch(value)
-        if not match:
+        size = size_of(value)
+        if size is None:
             raise self._error(f"key '{key}': '{value}' is not a size in bytes", hint='write 4096, "64K" or "1M"')
-        return int(match[1]) * _UNIT[match[2]]
+        return size
 
     def _libs(self) -> tuple[str, ...]:
         libs = tuple(self._get("libs"))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 
@@ -14,6 +14,8 @@ from aidge_build.adaptation.fuse_meta import fuse_meta
 from aidge_build.adaptation.slow_layers import slow_layers, wide_layers
 from aidge_build.adaptation.slower import slower_notices
 from aidge_build.adaptation.undefined import undefined_notices
+from aidge_build.cascade.calls import calls_of
+from aidge_build.cascade.kernels import BandKernels
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import CPP_ENDINGS, Kernel, Library
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
@@ -28,7 +30,7 @@ from aidge_build.importers.formats import import_file
 from aidge_build.importers.state import require_same_quantization
 from aidge_build.naming import layer_symbols
 from aidge_build.placement import Placed, check_memory, plan_memory
-from aidge_build.program import Layer, Options, Place, Program
+from aidge_build.program import BandCalls, Layer, Options, Place, Program
 from aidge_build.recipes import simplify
 from aidge_build.recipes.check import check_rewrite, checked
 from aidge_build.recipes.remove_constant_channels import remove_constant_channels
@@ -58,7 +60,7 @@ def build_program(request: CompileRequest) -> Program:
             *undefined_notices(assignment),
         )
         demands = cache(partial(demands_of, assignment))
-        assignment, schedule, placed = plan_memory(assignment, demands, request.options, request.board)
+        assignment, schedule, placed = plan_memory(assignment, demands, request.options, request.board, bands_of(request))
         show(3, "schedule", schedule)
         check_memory(schedule, placed, assignment, demands)
         program = make_program(request, assignment, schedule, placed, notices, macs)
@@ -106,6 +108,11 @@ def _reduced(view: GraphView, options: Options) -> GraphView:
 def model_sha256(request: CompileRequest) -> str:
     """The digest of the model's file and its external data, by which a linked program says what it was made from."""
     return hashlib.sha256(request.model + b"".join(request.external[key] for key in sorted(request.external))).hexdigest()
+
+
+def bands_of(request: CompileRequest) -> Callable[[Assignment], BandKernels]:
+    """What computes layers row by row, for an assignment."""
+    return lambda assignment: BandKernels(assignment, request.libraries, request.target)
 
 
 def demands_of(assignment: Assignment, node: Node) -> Demands:
@@ -162,6 +169,7 @@ def make_program(
     """The calls of all layers, and everything else that `emit` prints."""
     symbols = layer_symbols(request.name, [(node.name, node.type) for node in schedule.steps])
     named = {node.name: symbol for node, symbol in zip(schedule.steps, symbols)}
+    kernels = bands_of(request)(assignment)
     language = "c++" if any(library.language == "c++" for library in request.libraries) else "c"
     layers = []
     for node, symbol in zip(schedule.steps, symbols):
@@ -169,15 +177,22 @@ def make_program(
         seen = replace(
             assignment.node_view(node), objective=request.target.objective, features=request.target.features, symbols=named
         )
-        call = kernel_call(choice.kernel, seen, symbol, placed.places)
-        _require_language(choice.kernel, call, language, node)
+        cascade = next((each for each in schedule.cascades if node.name in each.nodes), None)
+        kernel, bands = choice.kernel, None
+        if cascade is None:
+            call = kernel_call(choice.kernel, seen, symbol, placed.places)
+        else:
+            found = calls_of(kernels, node, cascade, replace(seen, symbol=symbol))
+            kernel, call = found.kernel, found.calls[found.largest]
+            bands = BandCalls(found.calls, found.number_of, found.rows_read)
+        _require_language(kernel, call, language, node)
         show(4, node.name, call)
         scratch = schedule.scratch_of.get(node.name)
         layers.append(
             Layer(
                 symbol,
                 node,
-                choice.kernel,
+                kernel,
                 call,
                 seen.inputs,
                 seen.outputs,
@@ -185,6 +200,7 @@ def make_program(
                 None if scratch is None else placed.arena.offset_of(scratch),
                 choice.rejected,
                 choice.rule,
+                bands,
             )
         )
     return Program(
@@ -214,4 +230,5 @@ def make_program(
         formats_proved=assignment.formats_proved,
         buffer_of=schedule.buffer_of,
         states=placed.states,
+        cascades=schedule.cascades,
     )

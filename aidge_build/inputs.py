@@ -12,7 +12,7 @@ from pathlib import Path
 from aidge_build.adaptation.adapt import NoKernel
 from aidge_build.adaptation.cost import CostTable, read_cost_table
 from aidge_build.adaptation.match import Target, match
-from aidge_build.boards import Board, load_board
+from aidge_build.boards import Board, load_board, size_of
 from aidge_build.contract.library import MANIFEST, Library, default_features, load_library, manifest_name
 from aidge_build.cores import NO_FPU, core_features, possible_features, with_implied
 from aidge_build.errors import AidgeError
@@ -96,11 +96,22 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
         signature=arguments.signature or "",
         state=states(arguments.state),
         options=replace(
-            Options(**{name: getattr(arguments, name) for name in CHOICES}), rounding=rounding, cost_table=str(table or "")
+            Options(**{name: getattr(arguments, name) for name in CHOICES}),
+            rounding=rounding,
+            cost_table=str(table or ""),
+            ram_budget=_budget(arguments.ram_budget),
         ),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
     return _quantized(request, arguments)
+
+
+def _budget(text: str | None) -> int:
+    """The bytes of --ram-budget; 0 where nobody gave one."""
+    size = size_of(text) if text else 0
+    if size is None or text and not size:
+        raise AidgeError(f"'{text}' is not a size in bytes", where="--ram-budget", code="USAGE", hint="20480, 20K or 1M")
+    return size
 
 
 def _quantized(request: CompileRequest, arguments: argparse.Namespace) -> CompileRequest:

@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from aidge_build.adaptation.assignment import Assignment
+from aidge_build.banding import banded
 from aidge_build.boards import Board, Region
+from aidge_build.cascade.cascade import Line
+from aidge_build.cascade.kernels import BandKernels
+from aidge_build.cascade.moves import RowMoves
+from aidge_build.cascade.row_layer import ROW_AXIS
+from aidge_build.cascade.search import Found
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError
@@ -46,7 +52,11 @@ class Placed:
 
 
 def plan_memory(
-    assignment: Assignment, demands: Callable[[Node], Demands], options: Options, board: Board | None
+    assignment: Assignment,
+    demands: Callable[[Node], Demands],
+    options: Options,
+    board: Board | None,
+    bands: Callable[[Assignment], BandKernels],
 ) -> tuple[Assignment, Schedule, Placed]:
     """The schedule and its places with the smaller peak: with what kernels allow to share, unless that makes it worse. In the
     assignment next values of states that are computed in the states' bytes are not copied there."""
@@ -54,15 +64,18 @@ def plan_memory(
     assignment = without_stores(assignment, demands, buffers_of(assignment))
     outside = options.io == "caller"
     plain = make_schedule(assignment, demands, "plain", io_outside=outside)
-    shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model == "default" else plain
+    shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model != "plain" else plain
     peaks = [
         (schedule, plan(schedule.buffers, overlaps=schedule.overlaps))
         for schedule in ((shared, plain) if shared.in_place or shared.overlaps else (plain,))
     ]
     schedule, peak = min(peaks, key=lambda entry: entry[1].peak_bytes)
-    if options.memory_model == "default":
-        schedule, peak = _join(assignment, demands, outside, schedule, peak)
-    return assignment, schedule, place(schedule, peak, assignment.view, options, board)
+    joined = (schedule, peak) if options.memory_model == "plain" else _join(assignment, demands, outside, schedule, peak)
+    if options.memory_model == "cascade" or options.ram_budget:
+        plans = banded(assignment, demands, options, Found(schedule, peak), bands(assignment))
+        best = plans.within(options.ram_budget, Found(*joined)) if options.ram_budget else plans.smallest(Found(*joined))
+        joined = best.schedule, best.peak
+    return assignment, joined[0], place(*joined, assignment.view, options, board)
 
 
 def _refuse_giants(view: GraphView, board: Board | None) -> None:
@@ -145,6 +158,8 @@ def _replay(
 ) -> None:
     moving = {name: tensor for name, tensor in view.tensors.items() if not tensor.is_constant}
     io = {schedule.buffer_of[name] for name in (*view.given, *view.handed_out)} if outside else set()
+    lines = lines_of(schedule)
+    heights = {name: tensor.dims[ROW_AXIS] for name, tensor in moving.items() if tensor.rank > ROW_AXIS}
     spans = {}
     for name, tensor in moving.items():
         buffer, part = schedule.buffer_of[name], schedule.parts.get(name, Part("", 0, tensor.size_bytes))
@@ -152,13 +167,22 @@ def _replay(
             memory, start = "the state", states.offsets[buffer]
         else:
             memory, start = (buffer, 0) if buffer in io else ("the arena", arena.offset_of(buffer))
-        spans[name] = Span(memory, start + part.offset_bytes, tensor.size_bytes, part.rows, part.stride_bytes)
+        size = lines[name].size_bytes if name in lines else tensor.size_bytes
+        spans[name] = Span(memory, start + part.offset_bytes, size, part.rows, part.stride_bytes)
         if name in planes:
             spans[name] = _span(planes[name], tensor.size_bytes)
     memories = {"the arena": arena.peak_bytes, **{name: view.tensor(name).size_bytes for name in sorted(io)}}
     memories["the state"] = states.size_bytes
     moves = []
+    inside = {name: cascade for cascade in schedule.cascades for name in cascade.nodes}
     for node in schedule.steps:
+        cascade = inside.get(node.name)
+        if cascade is not None:
+            if node.name == cascade.nodes[0]:
+                rows = RowMoves(cascade, {each.name: each for each in schedule.steps}, spans, heights, _scratch(schedule, arena))
+                moves += rows.moves
+                spans, unwritten = {**spans, **rows.rows}, {**unwritten, **rows.unwritten}
+            continue
         wanted, scratch = demands(node), schedule.scratch_of.get(node.name)
         read = [index for index, name in enumerate(node.inputs) if name in moving]
         positions = {index: position for position, index in enumerate(read)}  # a tensor that is read twice has two
@@ -173,6 +197,12 @@ def _replay(
             )
         )
     replay(moves, spans, memories, unwritten, view.inputs, view.outputs)
+
+
+def _scratch(schedule: Schedule, arena: MemoryPlan) -> dict[str, Span]:
+    """The scratch of each layer as bytes of the arena."""
+    sizes = {buffer.name: buffer.size_bytes for buffer in schedule.buffers}
+    return {node: Span("the arena", arena.offset_of(name), sizes[name]) for node, name in schedule.scratch_of.items()}
 
 
 def _span(plane: MemInfo, size_bytes: int) -> Span:
@@ -205,6 +235,11 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     )
 
 
+def lines_of(schedule: Schedule) -> dict[str, Line]:
+    """The tensors of which only some rows are kept."""
+    return {name: line for cascade in schedule.cascades for name, line in cascade.lines.items()}
+
+
 def places_of(
     schedule: Schedule, view: GraphView, arena: MemoryPlan, outside: bool, states: StateMemory = NO_STATE
 ) -> dict[str, Place]:
@@ -212,6 +247,7 @@ def places_of(
     tensor."""
     io = {name: Place("input", index) for index, name in enumerate(view.given)}
     io |= {name: Place("output", index) for index, name in enumerate(view.handed_out)}
+    lines = lines_of(schedule)
     places = {}
     for name, tensor in view.tensors.items():
         if tensor.is_constant:
@@ -223,7 +259,10 @@ def places_of(
         else:
             part = schedule.parts.get(name, Part("", 0, tensor.size_bytes))
             offset = arena.offset_of(schedule.buffer_of[name]) + part.offset_bytes
-            places[name] = Place("arena", 0, offset, part.rows, part.stride_bytes)
+            line = lines.get(name)
+            places[name] = Place(
+                "arena", 0, offset, part.rows, part.stride_bytes, line_bytes=0 if line is None else line.size_bytes
+            )
     return places
 
 

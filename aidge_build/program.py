@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy
 
 from aidge_build.boards import Region
+from aidge_build.cascade.cascade import Cascade
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.mem_info import MemInfo
@@ -29,7 +30,8 @@ class Options:
     weights: str = "c"  # c: arrays; incbin: N_weights.bin included by the assembler
     optimize: str = "balanced"
     rounding: str = "onnx"
-    memory_model: str = "default"  # plain: no buffer takes over another one's bytes while it lives
+    memory_model: str = "default"  # plain: no buffer takes over another one's bytes while it lives; cascade: layers by rows
+    ram_budget: int = 0  # bytes that the arena, inputs and outputs may take; 0: as they come
     constant_channels: str = "on"  # off: channels that always have the same value are kept
     select: str = "library"  # cost: by a cost table instead of the order of libraries
     cost_table: str = ""  # name, version and digest of the table
@@ -40,7 +42,8 @@ class Options:
 class Place:
     """Where a tensor lies: kind "input" or "output" (index: position in the signature), "arena" or "state" (offset_bytes), or
     "constant" (in flash). A member of a concatenation may lie there in `rows` that begin `stride_bytes` apart; `plane` is what a
-    memory manager chose instead: with gaps between positions, or around an end."""
+    memory manager chose instead: with gaps between positions, or around an end. `line_bytes` (not 0) are those of the rows that
+    a cascade keeps of the tensor: the others are never there."""
 
     kind: str
     index: int = 0
@@ -48,18 +51,32 @@ class Place:
     rows: int = 1
     stride_bytes: int = 0
     plane: MemInfo | None = None
+    line_bytes: int = 0
 
     def extent_bytes(self, size_bytes: int) -> int:
         """From the first to the last byte of a tensor of this size, with what lies between its rows (up to where it wraps
         around)."""
+        if self.line_bytes:
+            return self.line_bytes
         if self.plane is not None:
             return self.plane.cont_size - self.plane.gap_bytes if self.plane.wrap_size else self.plane.extent_bytes
         return self.stride_bytes * (self.rows - 1) + size_bytes // self.rows
 
 
 @dataclass(frozen=True)
+class BandCalls:
+    """The calls of a layer in a cascade: `number_of` says which of the `calls` computes the rows `[first, last)`; `rows_read` are
+    the inputs that it reads by rows."""
+
+    calls: tuple[Call, ...]
+    number_of: Mapping[tuple[int, int], int]
+    rows_read: frozenset[int]
+
+
+@dataclass(frozen=True)
 class Layer:
-    """One step: the node, the kernel that it got, and the call. `symbol` is its C function, e.g. kws_conv_3."""
+    """One step: the node, the kernel that it got, and the call. `symbol` is its C function, e.g. kws_conv_3. A layer in a cascade
+    has a call for each kind of its bands (`bands`); `call` is then that of the largest."""
 
     symbol: str
     node: Node
@@ -71,6 +88,12 @@ class Layer:
     scratch_offset_bytes: int | None = None
     rejected: tuple[tuple[str, str], ...] = ()  # (kernel, reason)
     rule: str = ""
+    bands: BandCalls | None = None
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """All calls, each once."""
+        return (self.call,) if self.bands is None else self.bands.calls
 
 
 @dataclass(frozen=True)
@@ -123,6 +146,7 @@ class Program:
     format_copies_bytes: int = 0  # of the copies between storage orders
     formats_proved: bool = True  # whether no choice of storage orders copies fewer
     states: StateMemory = NO_STATE  # what is remembered from one inference to the next
+    cascades: tuple[Cascade, ...] = ()
     split_proved: bool = False  # whether no arrangement over the regions has a lower access cost
 
     @cached_property

@@ -16,6 +16,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.graph.format import NAMED_ORDERS, Format, channels_last, row_major
 from aidge_build.graph.tensor import Tensor
 from aidge_build.graph.view import GraphView, Node
+from aidge_build.operators.base import Band
 
 OPEN = -1  # an end of a range that is not bounded
 
@@ -92,13 +93,15 @@ class NodeView:
         """The rows `[first, last)` of the outputs as a node of their own, where the largest band has `rows` and the smallest has
         `fewest` or more; None where the operator cannot be computed row by row."""
         band = self.operator.band(self.inputs, self.outputs, first, last)
-        if band is None:
-            return None
+        return None if band is None else self.of_band(band, (first, last), rows, fewest)
+
+    def of_band(self, band: Band, written: tuple[int, int] | None, rows: int, fewest: int = 1) -> NodeView:
+        """The node of this band, which writes the rows `written` of the outputs (None: all of them)."""
         return replace(
             self,
             node=self.node.with_(operator=band.operator),
             inputs=tuple(some_rows(tensor, read) for tensor, read in zip(self.inputs, band.reads, strict=True)),
-            outputs=tuple(some_rows(tensor, (first, last)) for tensor in self.outputs),
+            outputs=tuple(some_rows(tensor, written) for tensor in self.outputs),
             layer=BandedLayer(self, rows, fewest),
         )
 

@@ -7,6 +7,7 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from aidge_build.emit.arrays import Arrays
+from aidge_build.emit.cascades import cascades_of, run_steps
 from aidge_build.emit.claim import c_string
 from aidge_build.emit.functions import functions_of, has_instances
 from aidge_build.emit.header import arenas_of, owns_arena, public_arenas
@@ -37,9 +38,11 @@ class UsedKernels:
 
 def used_kernels(program: Program, layers: tuple[LayerText, ...]) -> UsedKernels:
     """Files and generated functions without what no layer calls."""
-    wanted = dict.fromkeys((layer.kernel.library, source) for layer in program.layers for source in layer.call.sources)
+    wanted = dict.fromkeys(
+        (layer.kernel.library, source) for layer in program.layers for call in layer.calls for source in call.sources
+    )
     kernels = kernel_text(program.library_files, wanted)
-    functions = tuple(dict.fromkeys(text for layer in program.layers for text in layer.call.texts))
+    functions = tuple(dict.fromkeys(text for layer in program.layers for call in layer.calls for text in call.texts))
     called = {word for layer in layers for word in layer.words()}
     left = without_unused([*(file.text for file in kernels.files), *functions], called)
     kept = tuple(replace(file, text=text) for file, text in zip(kernels.files, left, strict=False) if text)
@@ -89,11 +92,14 @@ def _text(
     kernels: UsedKernels,
     header_digest: str,
 ) -> str:
+    functions, cascades = functions_of(program, ports), cascades_of(program, ports, layers)
     return render_file(
         "model.c",
         name=program.name,
         prefix=program.name.upper(),
-        includes=sorted({"<stdint.h>", *(("<string.h>",) if program.states.size_bytes else ()), *kernels.system_includes}),
+        includes=sorted(
+            {"<stdint.h>", *(("<string.h>",) if program.states.size_bytes or program.cascades else ()), *kernels.system_includes}
+        ),
         has_floats=_has_floats(program),
         owns_arena=owns_arena(program),
         arena_alignment=program.arena_alignment,
@@ -106,11 +112,14 @@ def _text(
         kernels=kernels.files,
         texts=kernels.functions,
         layers=layers,
-        functions=functions_of(program, ports),
-        run=next(function for function in functions_of(program, ports) if function.symbol == f"{program.name}_run"),
+        cascades=cascades,
+        shifts=any(cascade.shifted_bytes for cascade in program.cascades),
+        steps=run_steps(program, layers, cascades),
+        functions=functions,
+        run=next(function for function in functions if function.symbol == f"{program.name}_run"),
         caller_arena=program.options.arena == "caller",
         has_instances=has_instances(program),
-        passes_arena=_passes(RUN_ARENA, layers),
+        passes_arena=bool(cascades) or _passes(RUN_ARENA, layers),
         passes_state=_passes(RUN_STATE, layers),
         state=state_text(program, arrays),
         checks=_pointer_checks(program, ports),

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from aidge_build.contract.call import Argument, Constant, Input, Literal, Output, Scratch, Struct
 from aidge_build.emit.arrays import Arrays, integer
@@ -18,15 +18,23 @@ from aidge_build.naming import comment_text
 from aidge_build.program import Layer, Program
 
 _ORIGINS_SHOWN = 4
+BAND, OUTPUT_ROWS = "band", "rows_out"  # parameters of layers in cascades
 
 
 @dataclass(frozen=True)
 class StructText:
-    """`static const <type> <name> = { fields };` with (field name, initialiser) pairs."""
+    """`static const <type> <name> = { fields };` with (field name, initialiser) pairs; an array of them where `others` hold the
+    fields of further kinds of bands."""
 
     type: str
     name: str
     fields: tuple[tuple[str, str], ...]
+    others: tuple[tuple[tuple[str, str], ...], ...] = ()
+
+    @property
+    def elements(self) -> tuple[tuple[tuple[str, str], ...], ...]:
+        """The fields of each element."""
+        return (self.fields, *self.others)
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class LayerText:
 
     def words(self) -> set[str]:
         """Identifiers of the kernels' C that the layer names."""
-        of_structs = (value for struct in self.structs for _, value in struct.fields)
+        of_structs = (value for struct in self.structs for fields in struct.elements for _, value in fields)
         return set(re.findall(r"[A-Za-z_]\w*", " ".join([self.function, *self.arguments, *of_structs])))
 
     def digest(self) -> str:
@@ -81,12 +89,14 @@ class _LayerPrinter:
         self.program, self.places, self.arrays, self.layer = program, places, arrays, layer
         self.position, self.first_output = position, first_output
         self.structs: list[StructText] = []
+        self.rows_of = rows_read(layer)
 
     def text(self) -> LayerText:
         """The whole layer."""
         layer = self.layer
         arguments = tuple(self._argument(position, argument) for position, argument in enumerate(layer.call.arguments))
         used_ports = self._used_ports()
+        by_rows = self._by_rows()
         endings = [
             part.ending
             for part in self.program.parts
@@ -94,7 +104,7 @@ class _LayerPrinter:
         ]
         own = [(f"{LAYER_ARENA}{ending}", f"{RUN_ARENA}{ending}") for ending in endings]
         own += [(LAYER_STATE, RUN_STATE)] if any(f"&{LAYER_STATE}[" in argument for argument in arguments) else []
-        parameters = (*(f"uint8_t *{name}" for name, _ in own), *(port.declaration for port in used_ports))
+        parameters = (*(f"uint8_t *{name}" for name, _ in own), *(port.declaration for port in used_ports), *by_rows)
         passed = (*(name for _, name in own), *(port.parameter for port in used_ports))
         return LayerText(
             layer.symbol,
@@ -105,11 +115,16 @@ class _LayerPrinter:
             layer.call.function,
             arguments,
             self._traces() if self.program.options.trace else (),
-            layer.call.texts,
+            tuple(dict.fromkeys(text for call in layer.calls for text in call.texts)),
         )
 
     def _argument(self, position: int, argument: Argument) -> str:
+        bands = tuple(call.arguments[position] for call in self.layer.calls)
         match argument:
+            case Input(index=index) if index in self.rows_of:
+                return rows_name(index)
+            case Output() if self.layer.bands is not None:
+                return OUTPUT_ROWS
             case Input(index=index):
                 tensor = self._side(self.layer.inputs, index, "input")
                 return "0" if tensor is None else self.places.pointer(tensor, self.layer, written=False)
@@ -119,17 +134,34 @@ class _LayerPrinter:
                 return self._scratch()
             case Constant():
                 return self.arrays[position].symbol
-            case Literal(value=value):
-                return integer(int(value))
+            case Literal():
+                return _chosen([integer(int(band.value)) for band in bands if isinstance(band, Literal)])
             case Struct():
-                self.structs.append(_struct(argument, len(self.structs)))
-                return f"&{self.structs[-1].name}"
+                return self._struct([band for band in bands if isinstance(band, Struct)])
         raise AidgeError(
             f"the kernel passes a {type(argument).__name__}",
             where=self.layer.node.where(),
             code="EMIT",
             hint="arguments are Input, Output, Scratch, Constant, Literal and Struct",
         )
+
+    def _struct(self, bands: Sequence[Struct]) -> str:
+        """One struct where all bands have the same fields, else an array of them."""
+        texts = [_struct(band, len(self.structs)) for band in bands]
+        if len(set(texts)) > 1:
+            self.structs.append(replace(texts[0], others=tuple(text.fields for text in texts[1:])))
+            return f"&{texts[0].name}[{BAND}]"
+        self.structs.append(texts[0])
+        return f"&{texts[0].name}"
+
+    def _by_rows(self) -> list[str]:
+        """The parameters of a layer in a cascade: where its rows lie, and which kind of band it is."""
+        layer = self.layer
+        if layer.bands is None:
+            return []
+        given = [f"const {tensor.dtype.c_type} *{rows_name(index)}" for index, tensor in self.rows_of.items()]
+        kind = [f"int32_t {BAND}"] if len(layer.calls) > 1 else []
+        return [*given, f"{layer.outputs[0].dtype.c_type} *{OUTPUT_ROWS}", *kind]
 
     def _side(self, tensors: tuple[Tensor | None, ...], index: int, side: str) -> Tensor | None:
         if not 0 <= index < len(tensors):
@@ -155,7 +187,13 @@ class _LayerPrinter:
         """The ports behind the arguments that are tensors, each once, in the order of the arguments."""
         found: dict[str, Port] = {}
         for argument in self.layer.call.arguments:
-            if isinstance(argument, Input | Output):
+            by_rows = (
+                isinstance(argument, Output)
+                and self.layer.bands
+                or isinstance(argument, Input)
+                and argument.index in self.rows_of
+            )
+            if isinstance(argument, Input | Output) and not by_rows:
                 tensor = (self.layer.inputs if isinstance(argument, Input) else self.layer.outputs)[argument.index]
                 port = self.places.spot(tensor, self.layer).port if tensor is not None else None
                 if port is not None:
@@ -199,6 +237,27 @@ class _LayerPrinter:
         place = self.program.places[tensor.name]
         pointer = self.places.pointer(tensor, self.layer, written=True, arena=RUN_ARENA)
         return Trace(index, pointer, tensor.size_bytes // place.rows, place.rows, place.stride_bytes)
+
+
+def rows_read(layer: Layer) -> dict[int, Tensor]:
+    """The inputs of which a band of the layer reads some rows, by position."""
+    if layer.bands is None:
+        return {}
+    return {index: layer.inputs[index] for index in sorted(layer.bands.rows_read)}
+
+
+def rows_name(index: int) -> str:
+    """What a layer in a cascade calls the rows of its input of this position."""
+    return f"rows_{index}"
+
+
+def _chosen(texts: Sequence[str]) -> str:
+    """The text of the band, as an expression."""
+    if len(set(texts)) == 1:
+        return texts[0]
+    *others, last = texts
+    choices = "".join(f"{BAND} == {number} ? {text} : " for number, text in enumerate(others))
+    return f"({choices}{last})"
 
 
 def _removed(tensor: Tensor) -> str:

@@ -206,9 +206,16 @@ MODEL = Group(
         Option("checkout", "the sources that a library of glue is for", "checkouts", metavar="LIB=DIR"),
         Option(
             "memory-model",
-            "plain: no tensor is computed in place or overlaps another one",
-            values=("default", "plain"),
+            "plain: no tensor is computed in place or overlaps another one; cascade: layers are computed row by row where that "
+            "needs less RAM",
+            values=("default", "plain", "cascade"),
             default="default",
+        ),
+        Option(
+            "ram-budget",
+            "the fewest instructions within so many bytes of RAM for the arena, inputs and outputs (20480, or 20K): layers are "
+            "computed row by row where they must",
+            metavar="BYTES",
         ),
         Option(
             "constant-channels",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from aidge_build.adaptation.assignment import Assignment
+from aidge_build.cascade.cascade import Cascade
 from aidge_build.contract.spec import Demands
 from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.buffer import Buffer, Overlap
@@ -41,6 +42,7 @@ class Schedule:
     in_place: Mapping[str, str] = field(default_factory=dict)
     joined: tuple[Joining, ...] = ()
     parts: Mapping[str, Part] = field(default_factory=dict)  # by tensor
+    cascades: tuple[Cascade, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"  {index}: {node.name} ({node.type})" for index, node in enumerate(self.steps)]
@@ -48,7 +50,8 @@ class Schedule:
             f"  peak of the order {self.order.peak_bytes:,} B, of no order below {self.order.lower_bound_bytes:,} B "
             f"({self.order.states} states)"
         )
-        return "\n".join(lines + [f"  {buffer}" for buffer in self.buffers] + [f"  {overlap}" for overlap in self.overlaps])
+        values = (*self.buffers, *self.overlaps, *self.cascades)
+        return "\n".join([*lines, *(f"  {value}" for value in values)])
 
 
 def make_schedule(
@@ -58,11 +61,13 @@ def make_schedule(
     *,
     io_outside: bool = True,
     joined: Sequence[Joining] = (),
+    known: Order | None = None,
 ) -> Schedule:
     """The best order that is found, with half-open lifetimes: inputs live from step 0, outputs to the end.
 
     With `reuse` "shared" an output takes over the bytes of an input wherever the kernel allows it and is its last reader;
     with `io_outside` the firmware owns the graph's inputs and outputs, which then share nothing. Nodes in `joined` do not run.
+    With `known` the order is this one.
     """
     view = assignment.view
     left_out, parts = {joining.node for joining in joined}, Joined.of(joined)
@@ -81,7 +86,7 @@ def make_schedule(
         else {name: Demands(each.scratch_bytes, each.scratch_alignment) for name, each in wanted.items()}
     )
     shared = {*fixed, *parts.places, *parts.wholes}
-    order = best_order(question_of(view, given, alone, sharing, shared, parts.atoms_of, kept, states))
+    order = known or best_order(question_of(view, given, alone, sharing, shared, parts.atoms_of, kept, states))
     steps = (*(given[index] for index in order.order), *stores)
     spans = _spans(view, steps, {name: parts.atoms_of(buffer) for name, buffer in alone.items()})
     buffer_of = {name: parts.home(buffer) for name, buffer in alone.items()}

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Whether layers are computed row by row, and which: what the options ask for, from the plans that `cascade/` finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from aidge_build.adaptation.assignment import Assignment
+from aidge_build.cascade.kernels import BandKernels
+from aidge_build.cascade.search import Found, Graph, Question, cascaded, widened
+from aidge_build.contract.spec import Demands
+from aidge_build.errors import AidgeError
+from aidge_build.graph.view import Node
+from aidge_build.program import Options
+from aidge_build.schedule.schedule import Reuse, Schedule, make_schedule
+
+
+@dataclass(frozen=True)
+class Plans:
+    """`found` are plans with fewer and fewer bytes for more and more instructions."""
+
+    found: tuple[Found, ...]
+    question: Question
+
+    def smallest(self, *others: Found) -> Found:
+        """The fewest bytes, and among those plans the fewest instructions; `others` are plans without cascades."""
+        least = min((*others, *self.found), key=lambda plan: (plan.peak.peak_bytes, plan.cost))
+        return widened(least, self.question, least.peak.peak_bytes)
+
+    def within(self, budget_bytes: int, *others: Found) -> Found:
+        """The fewest instructions in so many bytes; AidgeError PLAN01 where none fits."""
+        fitting = [plan for plan in (*others, *self.found) if plan.peak.peak_bytes <= budget_bytes]
+        if fitting:
+            return min((widened(plan, self.question, budget_bytes) for plan in fitting), key=lambda plan: plan.cost)
+        least = self.smallest(*others)
+        raise AidgeError(
+            f"no plan needs at most {budget_bytes:,} B: the smallest that was found needs {least.peak.peak_bytes:,} B",
+            where=least.schedule.steps[least.peak.bound_step].where(),
+            code="PLAN01",
+            hint=f"ram_budget={least.peak.peak_bytes} is met; a smaller model or input needs less",
+        )
+
+
+def banded(
+    assignment: Assignment, demands: Callable[[Node], Demands], options: Options, base: Found, kernels: BandKernels
+) -> Plans:
+    """The given plan, and others with fewer and fewer bytes for more and more instructions."""
+    reuse: Reuse = "plain" if options.memory_model == "plain" else "shared"
+
+    def rescheduled(alone: frozenset[str]) -> Schedule:
+        def asked(node: Node) -> Demands:
+            wanted = demands(node)
+            return replace(wanted, in_place=(), overlap=()) if node.name in alone else wanted
+
+        return make_schedule(assignment, asked, reuse, io_outside=options.io == "caller", known=base.schedule.order)
+
+    alone = rescheduled(frozenset(node.name for node in base.schedule.steps))
+    question = Question(Graph.of(assignment.view, alone.buffer_of, kernels), alone, rescheduled)
+    return Plans(cascaded(base, question), question)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: MIT
+"""The calls of a layer's bands: one C function and the same constants, with other structs and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy
+
+from aidge_build.cascade.cascade import Cascade
+from aidge_build.cascade.kernels import Band, BandKernels, shape_of, sizes_of
+from aidge_build.cascade.row_layer import RowLayer
+from aidge_build.contract.call import Argument, Call, Constant, Literal, Struct
+from aidge_build.contract.library import Kernel
+from aidge_build.contract.spec import NodeView
+from aidge_build.errors import AidgeError
+from aidge_build.graph.view import Node
+
+
+@dataclass(frozen=True)
+class LayerCalls:
+    """`calls` are those of the kinds of bands that a layer has; `number_of` says which computes the rows `[first, last)`, and
+    `largest` which has the most of them. `rows_read` are the positions of the inputs that it reads by rows."""
+
+    kernel: Kernel
+    calls: tuple[Call, ...]
+    number_of: dict[Band, int]
+    largest: int
+    rows_read: frozenset[int]
+
+
+def calls_of(kernels: BandKernels, node: Node, cascade: Cascade, seen: NodeView) -> LayerCalls:
+    """The calls of the bands that the cascade has of this layer; `seen` says its names and the build's wishes.
+
+    AidgeError (CASCADE) where the kernel has not one function with the same constants for all of them.
+    """
+    layer = kernels.layer(node)
+    assert layer is not None
+    kernel = kernels.kernel(layer)
+    assert kernel is not None
+    bands = cascade.bands_of(node.name)
+    sizes = sizes_of(bands)
+    numbers: dict[tuple, int] = {}
+    calls: list[Call] = []
+    number_of: dict[Band, int] = {}
+    for band in bands:
+        view = _view(kernels, layer, band, sizes, seen)
+        number = numbers.setdefault(shape_of(view), len(calls))
+        number_of[band] = number
+        if number == len(calls):
+            calls.append(kernel.call(view, None))
+    for call in calls[1:]:
+        _require_alike(kernel, node, calls[0], call)
+    read = next(step.reads for step in cascade.steps if step.node == node.name)
+    largest = max(bands, key=lambda band: band[1] - band[0])
+    return LayerCalls(
+        kernel,
+        tuple(calls),
+        number_of,
+        number_of[largest],
+        frozenset(position for position, given in enumerate(read) if given is not None),
+    )
+
+
+def _view(kernels: BandKernels, layer: RowLayer, band: Band, sizes: tuple[int, int], seen: NodeView) -> NodeView:
+    return replace(
+        kernels.view(layer, band, sizes),
+        symbol=seen.symbol,
+        symbols=seen.symbols,
+        objective=seen.objective,
+        features=seen.features,
+    )
+
+
+def _require_alike(kernel: Kernel, node: Node, first: Call, other: Call) -> None:
+    alike = len(first.arguments) == len(other.arguments) and all(map(_are_alike, first.arguments, other.arguments))
+    if not alike or (first.function, first.texts) != (other.function, other.texts):
+        raise AidgeError(
+            f"kernel {kernel.name} computes the bands of a layer with different functions or constants",
+            where=node.where(),
+            code="CASCADE",
+            hint="its demands() must say bands=False",
+        )
+
+
+def _are_alike(first: Argument, other: Argument) -> bool:
+    if type(first) is not type(other):
+        return False
+    if isinstance(first, Constant) and isinstance(other, Constant):
+        return (
+            first.name == other.name
+            and first.values.dtype == other.values.dtype
+            and numpy.array_equal(first.values.reshape(-1), other.values.reshape(-1), equal_nan=first.values.dtype.kind == "f")
+        )
+    if isinstance(first, Struct) and isinstance(other, Struct):
+        return first.type == other.type and list(first.fields) == list(other.fields)
+    return first == other or isinstance(first, Literal)

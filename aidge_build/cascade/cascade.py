@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: MIT
+"""A cascade: layers that are computed together, a band of rows of each at a time, as a list of steps.
+
+Of a tensor that only its layers see no more is kept than the rows that still are read: a `Line`. New rows are written to the end
+of its bytes; as soon as those that nobody reads any more make room enough, the rows that are kept move towards the front. So each
+band of a layer finds its rows at the same place, and the kernel works on them as on a small image. Nothing is computed twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows `[first, last)` of a tensor. The first of them lies `slot` rows behind the beginning of its bytes."""
+
+    tensor: str
+    first: int
+    last: int
+    slot: int
+
+    @property
+    def end_slot(self) -> int:
+        """Where the rows behind them would lie."""
+        return self.slot + self.last - self.first
+
+
+@dataclass(frozen=True)
+class Shift:
+    """Rows move to the slot `target`, towards the front of their line."""
+
+    rows: Rows
+    target: int
+
+
+@dataclass(frozen=True)
+class BandStep:
+    """One call of a kernel: the rows `[first, last)` of the layer `node`. `reads` has an entry for each input (None: constant,
+    or all of a tensor that was there before); `shifts` are made after it."""
+
+    node: str
+    first: int
+    last: int
+    reads: tuple[Rows | None, ...]
+    writes: Rows
+    shifts: tuple[Shift, ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A tensor of `height` rows of which the arena holds at most `rows` at a time. `reached` says, for each layer that runs while
+    rows of it are kept, how many rows from the front these reach."""
+
+    tensor: str
+    height: int
+    rows: int
+    row_bytes: int
+    reached: Mapping[str, int]
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the rows that are kept."""
+        return self.rows * self.row_bytes
+
+
+@dataclass(frozen=True)
+class Cascade:
+    """`nodes` are the layers in order, `rows_of` the rows of their largest bands; the scratch of those in `carrying` keeps its
+    bytes."""
+
+    nodes: tuple[str, ...]
+    rows_of: Mapping[str, int]
+    lines: Mapping[str, Line]
+    steps: tuple[BandStep, ...]
+    carrying: frozenset[str] = frozenset()
+
+    @property
+    def shifted_bytes(self) -> int:
+        """Bytes that are moved within lines."""
+        shifts = [shift.rows for step in self.steps for shift in step.shifts]
+        return sum((rows.last - rows.first) * self.lines[rows.tensor].row_bytes for rows in shifts)
+
+    def bands_of(self, node: str) -> tuple[tuple[int, int], ...]:
+        """The rows of each band of a layer, in order."""
+        return tuple((step.first, step.last) for step in self.steps if step.node == node)
+
+    def __str__(self) -> str:
+        rows = ", ".join(f"{name} by {self.rows_of[name]}" for name in self.nodes)
+        kept = ", ".join(f"{line.rows} of {line.height} rows of {name}" for name, line in self.lines.items())
+        return f"  cascade of {rows}: keeps {kept}; {len(self.steps)} steps, {self.shifted_bytes:,} B moved"

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Which kernels compute the bands of a layer, and what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from aidge_build.adaptation.assignment import Assignment
+from aidge_build.adaptation.match import Target, match
+from aidge_build.cascade.row_layer import RowLayer
+from aidge_build.contract.library import Kernel, Library
+from aidge_build.contract.spec import Demands, NodeView
+from aidge_build.graph.format import same_bytes
+from aidge_build.graph.view import Node
+
+Band = tuple[int, int]
+
+
+class BandKernels:
+    """The layers of a graph that can be computed by rows, with the kernels that do it: the layer's own for bands, another one
+    where it takes its input in by parts."""
+
+    def __init__(self, assignment: Assignment, libraries: Sequence[Library], target: Target):
+        self.assignment, self.libraries, self.target = assignment, libraries, target
+        self._layers: dict[str, RowLayer | None] = {}
+        self._kernels: dict[str, Kernel | None] = {}
+        self._demands: dict[tuple, Demands | None] = {}
+
+    def layer(self, node: Node) -> RowLayer | None:
+        """The layer by rows; None where it, or its kernel, has none."""
+        if node.name not in self._layers:
+            found = RowLayer.of(self.assignment.node_view(node)) if self.assignment.choices[node.name].kernel else None
+            self._layers[node.name] = None if found is None or self.kernel(found) is None else found
+        return self._layers[node.name]
+
+    def kernel(self, layer: RowLayer) -> Kernel | None:
+        """What computes its bands."""
+        if layer.name not in self._kernels:
+            own = self.assignment.choices[layer.name].kernel
+            self._kernels[layer.name] = self._for_parts(layer) if layer.in_parts else own
+        return self._kernels[layer.name]
+
+    def demands(self, layer: RowLayer, bands: Sequence[Band]) -> Demands | None:
+        """The most that any of these bands asks for; None where the kernel does not accept one of them."""
+        sizes = sizes_of(bands)
+        asked = [self._of_band(layer, band, sizes) for band in bands]
+        known = [each for each in asked if each is not None]
+        if len(known) < len(asked):
+            return None
+        return max(known, key=lambda each: (each.scratch_bytes, each.scratch_alignment))
+
+    def view(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> NodeView:
+        """The band as its kernel sees it; `sizes` are the rows of the largest and of the smallest band."""
+        return replace(layer.view(*band, sizes), objective=self.target.objective, features=self.target.features)
+
+    def _of_band(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> Demands | None:
+        view, kernel = self.view(layer, band, sizes), self.kernel(layer)
+        key = layer.name, sizes, shape_of(view)
+        if key not in self._demands:
+            assert kernel is not None
+            refused = kernel.rejection(view, self.target.features, self.target.rounding)
+            wanted = None if refused else kernel.demands(view)
+            self._demands[key] = wanted if wanted is not None and wanted.bands else None
+        return self._demands[key]
+
+    def _for_parts(self, layer: RowLayer) -> Kernel | None:
+        view = self.view(layer, (0, layer.height), (layer.height, layer.height))
+        return next((kernel for kernel in match(view, self.libraries, self.target).accepted if _stores_alike(kernel, view)), None)
+
+
+def sizes_of(bands: Sequence[Band]) -> tuple[int, int]:
+    """The rows of the largest and of the smallest band."""
+    sizes = [last - first for first, last in bands]
+    return max(sizes), min(sizes)
+
+
+def shape_of(view: NodeView) -> tuple:
+    """What tells the bands of a layer apart: their operators and how many rows they have."""
+    return view.operator, tuple(tensor and tensor.dims for tensor in (*view.inputs, *view.outputs))
+
+
+def _stores_alike(kernel: Kernel, view: NodeView) -> bool:
+    """Whether the kernel reads and writes the tensors as they are stored."""
+    sides = ((view.inputs, kernel.spec.input_spec), (view.outputs, kernel.spec.output_spec))
+    for tensors, spec_of in sides:
+        for index, tensor in enumerate(tensors):
+            wanted = None if tensor is None or tensor.is_constant else spec_of(index).format_for(tensor.rank)
+            if tensor is not None and wanted is not None and not same_bytes(tensor.dims, wanted, tensor.storage):
+                return False
+    return True

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: MIT
+"""What cascades make of a schedule: which bytes are live while their layers run, step by step of one round through them.
+
+The layers of a cascade are steps that follow each other, as before; each of them stands for all of its bands. What a cascade
+reads lives until its last step, what it leaves behind from its first step on, and of a tensor between its layers those rows are
+live in a step that are kept whenever a band of that layer runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from aidge_build.cascade.cascade import Cascade, Line
+from aidge_build.contract.spec import Demands
+from aidge_build.memory.buffer import Buffer, Window
+from aidge_build.schedule.schedule import Schedule
+
+
+@dataclass(frozen=True)
+class Run:
+    """A cascade, and the first of the steps in which it runs; `demands` are those of its layers' bands, by layer."""
+
+    cascade: Cascade
+    first: int
+    demands: Mapping[str, Demands]
+
+    @property
+    def last(self) -> int:
+        """One past its last step."""
+        return self.first + len(self.cascade.nodes)
+
+
+def with_cascades(schedule: Schedule, runs: Sequence[Run]) -> Schedule:
+    """The schedule in whose steps these cascades run. Nothing that their layers touch shares bytes in the given one."""
+    buffers = {buffer.name: buffer for buffer in schedule.buffers}
+    scratch_of = dict(schedule.scratch_of)
+    for run in runs:
+        for node in schedule.steps[run.first : run.last]:
+            buffers.pop(scratch_of.pop(node.name, ""), None)
+            for name in (*node.inputs, *node.outputs):
+                held = buffers.get(schedule.buffer_of.get(name, ""))
+                if held is not None:
+                    buffers[held.name] = _reaching(held, run)
+        for line in run.cascade.lines.values():
+            held = buffers[schedule.buffer_of[line.tensor]]
+            buffers[held.name] = _line(held, line, run)
+        for place, name in enumerate(run.cascade.nodes):
+            wanted = run.demands[name]
+            if wanted.scratch_bytes:
+                first, last = (run.first, run.last) if wanted.keeps_scratch else (run.first + place, run.first + place + 1)
+                scratch_of[name] = f"scratch of {name}"
+                buffers[scratch_of[name]] = Buffer(
+                    scratch_of[name], wanted.scratch_bytes, wanted.scratch_alignment, first, last, "scratch"
+                )
+    return replace(schedule, buffers=tuple(buffers.values()), scratch_of=scratch_of, cascades=tuple(run.cascade for run in runs))
+
+
+def _reaching(buffer: Buffer, run: Run) -> Buffer:
+    """The buffer, live from the first to the last step of the cascade."""
+    first, last = min(buffer.first, run.first), max(buffer.last, run.last)
+    if not buffer.windows:
+        return replace(buffer, first=first, last=last)
+    windows = list(buffer.windows)
+    windows[0], windows[-1] = replace(windows[0], first=first), replace(windows[-1], last=last)
+    return replace(buffer, first=first, last=last, windows=tuple(windows))
+
+
+def _line(buffer: Buffer, line: Line, run: Run) -> Buffer:
+    """The buffer with the rows of the line alone."""
+    rows = [line.reached.get(name, 0) for name in run.cascade.nodes]
+    live = [place for place, count in enumerate(rows) if count]
+    first, last = run.first + live[0], run.first + live[-1] + 1
+    windows: list[Window] = []
+    for place in range(live[0], live[-1] + 1):
+        high = max(1, rows[place] * line.row_bytes)  # a byte where none is needed: windows leave no gap
+        step = run.first + place
+        if windows and windows[-1].high_bytes == high:
+            step = windows.pop().first
+        windows.append(Window(step, run.first + place + 1, 0, high))
+    kept = () if len(windows) == 1 else tuple(windows)
+    return Buffer(buffer.name, line.size_bytes, buffer.alignment, first, last, buffer.kind, kept)

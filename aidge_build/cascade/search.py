@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: MIT
+"""Which layers become cascades, in bands of how many rows: plans with fewer and fewer bytes for more and more instructions.
+
+Where the most bytes are live, a cascade must run. So every chain of layers around that step is tried, in an estimate that counts
+live bytes; the best few are planned, and the search goes on from the best one at the step where the most bytes are live then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from aidge_build.cascade.cascade import Cascade
+from aidge_build.cascade.kernels import BandKernels
+from aidge_build.cascade.lines import Run, with_cascades
+from aidge_build.cascade.row_layer import RowLayer, row_bytes
+from aidge_build.cascade.unroll import unroll
+from aidge_build.graph.view import GraphView
+from aidge_build.memory.plan import MemoryPlan
+from aidge_build.memory.planner import plan
+from aidge_build.schedule.schedule import ALIGNMENT, Schedule
+
+ROWS = (8, 6, 4, 3, 2, 1)  # of a band of the last layer
+MOST_LAYERS = 96  # of a cascade
+PLANNED = 4  # candidates of each round that are planned
+ROUNDS = 4
+WIDENINGS = 3
+# What a cascade costs beyond its layers, measured on a Cortex-M4: instructions.
+PER_CALL, PER_MOVED_BYTE = 150, 0.4
+
+
+@dataclass(frozen=True)
+class Found:
+    """A schedule with its plan, and what it costs: estimated instructions beyond those of whole layers."""
+
+    schedule: Schedule
+    peak: MemoryPlan
+    runs: tuple[Run, ...] = ()
+
+    @property
+    def cost(self) -> float:
+        """Estimated instructions beyond those of whole layers."""
+        return sum(cost_of(run.cascade) for run in self.runs)
+
+
+def cost_of(cascade: Cascade) -> float:
+    """Estimated instructions that calls and moves take."""
+    return PER_CALL * (len(cascade.steps) - len(cascade.nodes)) + PER_MOVED_BYTE * cascade.shifted_bytes
+
+
+@dataclass(frozen=True)
+class Graph:
+    """What can be computed by rows. `whole` are tensors of which all rows are kept, `states` those that no cascade touches."""
+
+    kernels: BandKernels
+    whole: frozenset[str]
+    buffer_of: Mapping[str, str]
+    states: frozenset[str]
+
+    @staticmethod
+    def of(view: GraphView, buffer_of: Mapping[str, str], kernels: BandKernels) -> Graph:
+        """That of an adapted graph."""
+        names: dict[str, list[str]] = {}
+        for tensor, buffer in buffer_of.items():
+            names.setdefault(buffer, []).append(tensor)
+        twice = [tensor for found in names.values() if len(found) > 1 for tensor in found]
+        states = frozenset(name for state in view.states for name in (state.read, state.written))
+        return Graph(kernels, frozenset((*view.inputs, *view.outputs, *twice)), buffer_of, states)
+
+    def allows(self, layers: Sequence[RowLayer]) -> bool:
+        """Whether no state is touched, and nothing that is read is written under another name."""
+        read = [tensor.name for layer in layers for tensor in layer.seen.inputs if tensor is not None and not tensor.is_constant]
+        made = [layer.output.name for layer in layers]
+        homes = {self.buffer_of[name]: name for name in made}
+        renamed = any(homes.get(self.buffer_of[name], name) != name for name in read)
+        return not renamed and not self.states & {self.buffer_of[name] for name in (*read, *made)}
+
+
+@dataclass(frozen=True)
+class Question:
+    """`alone` is the schedule in which nothing shares bytes, `rescheduled` that in which these nodes do not."""
+
+    graph: Graph
+    alone: Schedule
+    rescheduled: Callable[[frozenset[str]], Schedule]
+
+    def planned(self, runs: Sequence[Run]) -> Found:
+        """The plan in which these cascades run."""
+        runs = tuple(sorted(runs, key=lambda run: run.first))
+        nodes = frozenset(name for run in runs for name in run.cascade.nodes)
+        schedule = with_cascades(self.rescheduled(nodes), runs)
+        return Found(schedule, plan(schedule.buffers, overlaps=schedule.overlaps), runs)
+
+    def live_inside(self, run: Run) -> list[int]:
+        """Bytes that are live in each step of the cascade."""
+        return live_bytes(with_cascades(self.alone, (run,)))[run.first : run.last]
+
+    def run(self, first: int, rows: Mapping[str, int]) -> Run | None:
+        """The cascade of the layers in `rows`, which begin at the step `first`, if there is one that its kernels accept."""
+        steps = self.alone.steps[first : first + len(rows)]
+        layers = [layer for layer in map(self.graph.kernels.layer, steps) if layer is not None]
+        inside = {node.name for node in steps}
+        outer = frozenset(layer.output.name for layer in layers if not self.readers.get(layer.output.name, set()) <= inside)
+        cascade = unroll(layers, self.graph.whole | outer, rows) if self.graph.allows(layers) else None
+        if cascade is None or not _is_aligned(cascade, layers):
+            return None
+        wanted = {layer.name: self.graph.kernels.demands(layer, cascade.bands_of(layer.name)) for layer in layers}
+        demands = {name: each for name, each in wanted.items() if each is not None}
+        return Run(cascade, first, demands) if len(demands) == len(wanted) else None
+
+    @cached_property
+    def readers(self) -> dict[str, set[str]]:
+        """The nodes that read each tensor."""
+        found: dict[str, set[str]] = {}
+        for node in self.alone.steps:
+            for name in node.inputs:
+                found.setdefault(name, set()).add(node.name)
+        return found
+
+
+def cascaded(base: Found, question: Question) -> tuple[Found, ...]:
+    """Plans with cascades, the given one first: none of them has both more bytes and more instructions than another one."""
+    found = [base]
+    for rows in ROWS:
+        present = base
+        for _ in range(ROUNDS):
+            better = _round(present, question, rows)
+            found += better
+            best = min([present, *better], key=lambda each: (each.peak.peak_bytes, each.cost))
+            if best is present:
+                break
+            present = best
+    return _front(found)
+
+
+def _front(found: Sequence[Found]) -> tuple[Found, ...]:
+    """Those that no other one betters in both, from the largest peak to the smallest."""
+    kept: list[Found] = []
+    for each in sorted(found, key=lambda one: (one.cost, one.peak.peak_bytes)):
+        if not kept or each.peak.peak_bytes < kept[-1].peak.peak_bytes:
+            kept.append(each)
+    return tuple(kept)
+
+
+def _round(present: Found, question: Question, rows: int) -> list[Found]:
+    """Plans with one cascade more, at the fullest step."""
+    live = live_bytes(present.schedule)
+    fullest = live.index(max(live))
+    estimated = []
+    for run in _runs(present, fullest, question, rows):
+        peak = max(*live[: run.first], *question.live_inside(run), *live[run.last :])
+        if peak < live[fullest]:
+            estimated.append((peak, cost_of(run.cascade), run))
+    cheap, kept = None, []
+    for _, cost, run in sorted(estimated, key=lambda each: each[:2]):
+        if cheap is None or cost < cheap:  # what is cheaper than all with fewer bytes
+            cheap = cost
+            kept.append(run)
+    if len(kept) > PLANNED:
+        kept = [kept[index * (len(kept) - 1) // (PLANNED - 1)] for index in range(PLANNED)]
+    found = [question.planned((*present.runs, run)) for run in kept]
+    return [each for each in found if each.peak.peak_bytes < present.peak.peak_bytes]
+
+
+def live_bytes(schedule: Schedule) -> list[int]:
+    """Bytes that are live in each step, those that buffers have in common counted once."""
+    found = [0] * len(schedule.steps)
+    buffers = {buffer.name: buffer for buffer in schedule.buffers}
+    for overlap in schedule.overlaps:
+        lower, upper = buffers[overlap.lower], buffers[overlap.upper]
+        step = lower.first
+        low, high = (buffer.live_bytes(step)[1] for buffer in (lower, upper))
+        found[step] -= low + high - max(overlap.lead_bytes + high, low)
+    for buffer in schedule.buffers:
+        for window in buffer.extents:
+            size = window.high_bytes - window.low_bytes
+            for step in range(window.first, min(window.last, len(found))):
+                found[step] += size
+    return found
+
+
+def _runs(present: Found, fullest: int, question: Question, rows: int) -> Iterator[Run]:
+    """Every cascade of steps that follow each other, one of them the fullest."""
+    steps = present.schedule.steps
+    busy = {step for run in present.runs for step in range(run.first, run.last)}
+    able = [step not in busy and question.graph.kernels.layer(node) is not None for step, node in enumerate(steps)]
+    if not able[fullest]:
+        return
+    first = last = fullest
+    while first > 0 and able[first - 1] and fullest - first < MOST_LAYERS:
+        first -= 1
+    while last + 1 < len(steps) and able[last + 1] and last - fullest < MOST_LAYERS:
+        last += 1
+    for end in range(fullest, last + 1):
+        for start in range(first, min(fullest, end - 1) + 1):
+            run = question.run(start, dict.fromkeys((node.name for node in steps[start : end + 1]), rows))
+            if run is not None:
+                yield run
+
+
+def widened(found: Found, question: Question, limit_bytes: int) -> Found:
+    """The plan with larger bands, and so fewer calls, wherever it stays within `limit_bytes`."""
+    best, allowed = found, limit_bytes
+    for _ in range(WIDENINGS):
+        runs = [_widened(run, question, allowed) for run in found.runs]
+        trial = question.planned(runs)
+        if trial.peak.peak_bytes <= limit_bytes:
+            return min((best, trial), key=lambda each: each.cost)
+        allowed -= trial.peak.peak_bytes - limit_bytes
+    return best
+
+
+def _widened(run: Run, question: Question, limit_bytes: int) -> Run:
+    rows = {name: run.cascade.rows_of[name] for name in run.cascade.nodes}
+    for factor in (2, 2, 2):
+        for name in sorted(rows, key=lambda each: (-len(run.cascade.bands_of(each)), each)):
+            trial = question.run(run.first, {**rows, name: rows[name] * factor})
+            if trial is not None and cost_of(trial.cascade) < cost_of(run.cascade):
+                if max(question.live_inside(trial)) <= limit_bytes:
+                    run, rows = trial, {**rows, name: rows[name] * factor}
+    return run
+
+
+def _is_aligned(cascade: Cascade, layers: Sequence[RowLayer]) -> bool:
+    """Whether all rows that a kernel gets begin where kernels expect tensors to begin."""
+    sizes = {
+        tensor.name: row_bytes(tensor)
+        for layer in layers
+        for tensor in (*layer.seen.inputs, *layer.seen.outputs)
+        if tensor is not None and tensor.rank > 2
+    }
+    places = [rows for step in cascade.steps for rows in (*step.reads, step.writes) if rows is not None]
+    return all(rows.slot * sizes.get(rows.tensor, 0) % ALIGNMENT == 0 for rows in places)

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""From layers to the steps of a cascade: which band of which layer comes when, and where its rows lie.
+
+Each band of the last layer asks for the rows that it reads, the layers that write them for theirs, and so on (pull). Bands begin
+where the first band of the next layer makes it, so that what a band reads was written by whole bands, and no row waits in vain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from aidge_build.cascade.cascade import BandStep, Cascade, Line, Rows, Shift
+from aidge_build.cascade.row_layer import RowLayer, row_bytes
+
+MOST_STEPS = 20_000
+
+
+def unroll(layers: Sequence[RowLayer], whole: frozenset[str], rows: Mapping[str, int]) -> Cascade | None:
+    """The cascade of these layers in bands of so many `rows` each, or as few more as a layer needs; None where there is none.
+    Tensors in `whole` are kept as they are: others read them."""
+    inner = _inner(layers, whole)
+    readers = {name: [layer for layer in layers if _reads(layer, name)] for name in inner}
+    bands = _bands(layers, readers, rows)
+    if bands is None or sum(map(len, bands.values())) > MOST_STEPS:
+        return None
+    walk = _Walk(layers, inner, readers, bands)
+    walk.all()
+    return walk.cascade()
+
+
+def _inner(layers: Sequence[RowLayer], whole: frozenset[str]) -> dict[str, RowLayer]:
+    """The layer that writes each tensor of which only rows are needed."""
+    read = {tensor.name for layer in layers for tensor in layer.seen.inputs if tensor is not None}
+    return {
+        layer.output.name: layer
+        for layer in layers
+        if not layer.in_parts and layer.output.name in read and layer.output.name not in whole
+    }
+
+
+def _reads(layer: RowLayer, tensor: str) -> bool:
+    return any(given is not None and given.name == tensor for given in layer.seen.inputs)
+
+
+def _bands(
+    layers: Sequence[RowLayer], readers: Mapping[str, Sequence[RowLayer]], rows: Mapping[str, int]
+) -> dict[str, tuple[tuple[int, int], ...]] | None:
+    """The bands of each layer; None where a layer cannot be cut there."""
+    found: dict[str, tuple[tuple[int, int], ...]] = {}
+    for layer in reversed(layers):
+        size = min(-(-rows[layer.name] // layer.multiple) * layer.multiple, layer.height)
+        needed = 0
+        for reader in readers.get(layer.output.name, ()) if not layer.in_parts else ():
+            first = reader.reads(*found[reader.name][0])
+            assert first is not None
+            if layer.output.name not in first:
+                return None  # all of a tensor that is not complete before the end
+            needed = max(needed, first[layer.output.name][1])
+        for start in dict.fromkeys((needed % size or size, size)):
+            edges = [0, *range(min(start, layer.height), layer.height, size), layer.height]
+            cut = tuple(zip(edges, edges[1:], strict=False))
+            if all(layer.band(*band) is not None for band in cut):
+                found[layer.name] = cut
+                break
+        else:
+            return None
+    return found
+
+
+@dataclass
+class _Written:
+    """How far a tensor is: rows below `done` are written, row 0 would lie at the slot `-base`."""
+
+    done: int = 0
+    base: int | None = None
+    rows: int = 0
+    reached: dict[str, int] = field(default_factory=dict)
+
+
+class _Walk:
+    """Walks through the bands twice: first to see how many rows each line needs, then to say where they lie."""
+
+    def __init__(
+        self,
+        layers: Sequence[RowLayer],
+        inner: Mapping[str, RowLayer],
+        readers: Mapping[str, Sequence[RowLayer]],
+        bands: Mapping[str, tuple[tuple[int, int], ...]],
+    ):
+        self.layers, self.inner, self.readers, self.bands = layers, inner, readers, bands
+        self.order: list[tuple[RowLayer, int]] = []
+
+    def all(self) -> None:
+        """Find the order of the bands."""
+        next_band = {layer.name: 0 for layer in self.layers}
+        written = dict.fromkeys(self.inner, 0)
+        last = self.layers[-1]
+        ends = [layer for layer in self.layers[:-1] if layer.output.name not in self.inner]
+
+        def pull(layer: RowLayer) -> None:
+            place = next_band[layer.name]
+            band = self.bands[layer.name][place]
+            for tensor, (_, end) in (layer.reads(*band) or {}).items():
+                while tensor in written and written[tensor] < end:
+                    pull(self.inner[tensor])
+            next_band[layer.name] = place + 1
+            self.order.append((layer, place))
+            if layer.output.name in written:
+                written[layer.output.name] = band[1]
+
+        def is_ready(layer: RowLayer) -> bool:
+            place = next_band[layer.name]
+            if place == len(self.bands[layer.name]):
+                return False
+            reads = layer.reads(*self.bands[layer.name][place]) or {}
+            return all(tensor not in written or written[tensor] >= end for tensor, (_, end) in reads.items())
+
+        for _ in self.bands[last.name]:
+            pull(last)
+            for layer in ends:
+                while is_ready(layer):
+                    pull(layer)
+        for layer in ends:
+            while next_band[layer.name] < len(self.bands[layer.name]):
+                pull(layer)
+
+    def cascade(self) -> Cascade:
+        """The steps with the places of their rows."""
+        needed = self._needed_rows()
+        states = {name: _Written(rows=rows) for name, rows in needed.items()}
+        at = {layer.name: 0 for layer in self.layers}
+        steps = []
+        for layer, place in self.order:
+            first, last = self.bands[layer.name][place]
+            writes = self._write(layer, first, last, states, at)
+            reads = self._reads_of(layer, first, last, states)
+            at[layer.name] = place + 1
+            for name, state in states.items():
+                if state.done > self._low(name, at, before=layer.name):
+                    end = state.done - (state.base or 0)
+                    state.reached[layer.name] = max(state.reached.get(layer.name, 0), end)
+            steps.append(BandStep(layer.name, first, last, reads, writes, self._shifts(states, at)))
+        lines = {
+            name: Line(name, self.inner[name].height, state.rows, row_bytes(self.inner[name].output), state.reached)
+            for name, state in states.items()
+        }
+        return Cascade(
+            tuple(layer.name for layer in self.layers),
+            {layer.name: max(last - first for first, last in self.bands[layer.name]) for layer in self.layers},
+            lines,
+            tuple(steps),
+            frozenset(layer.name for layer in self.layers if layer.in_parts),
+        )
+
+    def _low(self, tensor: str, at: Mapping[str, int], before: str = "") -> int:
+        """The first row that is still read; with `before`, as it was before the last band of that layer."""
+        found = self.inner[tensor].height
+        for reader in self.readers[tensor]:
+            place = at[reader.name] - (reader.name == before)
+            if place < len(self.bands[reader.name]):
+                reads = reader.reads(*self.bands[reader.name][place]) or {}
+                found = min(found, reads[tensor][0])
+        return found
+
+    def _needed_rows(self) -> dict[str, int]:
+        """How many rows each line holds at most."""
+        needed, done = dict.fromkeys(self.inner, 0), dict.fromkeys(self.inner, 0)
+        at = {layer.name: 0 for layer in self.layers}
+        for layer, place in self.order:
+            name = layer.output.name
+            if name in done:
+                done[name] = self.bands[layer.name][place][1]
+                needed[name] = max(needed[name], done[name] - self._low(name, at))
+            at[layer.name] = place + 1
+        return needed
+
+    def _write(self, layer: RowLayer, first: int, last: int, states: Mapping[str, _Written], at: Mapping[str, int]) -> Rows:
+        state = states.get(layer.output.name)
+        if state is None:
+            return Rows(layer.output.name, 0, 1, 0) if layer.in_parts else Rows(layer.output.name, first, last, first)
+        if state.base is None:
+            state.base = last - state.rows
+        state.done = last
+        return Rows(layer.output.name, first, last, first - state.base)
+
+    def _reads_of(self, layer: RowLayer, first: int, last: int, states: Mapping[str, _Written]) -> tuple[Rows | None, ...]:
+        band = layer.band(first, last)
+        assert band is not None
+        found: list[Rows | None] = []
+        for tensor, rows in zip(layer.seen.inputs, band.reads, strict=True):
+            if tensor is None or rows is None:
+                found.append(None)
+            else:
+                base = states[tensor.name].base if tensor.name in states else 0
+                found.append(Rows(tensor.name, *rows, rows[0] - (base or 0)))
+        return tuple(found)
+
+    def _shifts(self, states: Mapping[str, _Written], at: Mapping[str, int]) -> tuple[Shift, ...]:
+        """What moves, so that the next band of each line has room."""
+        found = []
+        for name, state in states.items():
+            writer = self.inner[name]
+            if state.base is None or at[writer.name] == len(self.bands[writer.name]):
+                continue
+            base = self.bands[writer.name][at[writer.name]][1] - state.rows
+            low = self._low(name, at)
+            if base <= state.base or low < base:
+                continue
+            if low < state.done:
+                found.append(Shift(Rows(name, low, state.done, low - state.base), low - base))
+            state.base = base
+        return tuple(found)

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""Cascades as C: a table that says which band of which layer comes when, and a loop that follows it.
+
+Bands that get the same pointers and the same struct are one entry of the `switch`. Rows of tensors that lie in memory as a whole
+come one behind the other, so cursors walk over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from aidge_build.cascade.cascade import BandStep, Cascade, Rows, Shift
+from aidge_build.cascade.row_layer import row_bytes
+from aidge_build.emit.layers import LayerText, Trace
+from aidge_build.emit.places import LAYER_ARENA, RUN_ARENA
+from aidge_build.emit.ports import Port
+from aidge_build.errors import AidgeError
+from aidge_build.naming import comment_text
+from aidge_build.program import Layer, Program
+
+_COLUMNS = 24  # of the table
+
+
+@dataclass(frozen=True)
+class CascadeText:
+    """A function of N.c; `passed` are the arguments of its call, `table` the lines of its steps, `cases` what each entry does."""
+
+    symbol: str
+    comment: tuple[str, ...]
+    parameters: tuple[str, ...]
+    passed: tuple[str, ...]
+    table_type: str
+    count: int
+    table: tuple[str, ...]
+    cursors: tuple[str, ...]
+    cases: tuple[tuple[str, ...], ...]
+    traces: tuple[Trace, ...] = ()
+
+
+def cascades_of(program: Program, ports: tuple[Port, ...], layers: tuple[LayerText, ...]) -> tuple[CascadeText, ...]:
+    """The functions of all cascades, in the order in which they run."""
+    texts = {layer.node.name: text for layer, text in zip(program.layers, layers, strict=True)}
+    return tuple(_Printer(program, ports, texts, cascade, number).text() for number, cascade in enumerate(program.cascades, 1))
+
+
+def run_steps(
+    program: Program, layers: tuple[LayerText, ...], cascades: tuple[CascadeText, ...]
+) -> tuple[LayerText | CascadeText, ...]:
+    """What N_run calls, in order."""
+    first = {cascade.nodes[0]: text for cascade, text in zip(program.cascades, cascades, strict=True)}
+    inside = {name for cascade in program.cascades for name in cascade.nodes}
+    found: list[LayerText | CascadeText] = []
+    for layer, text in zip(program.layers, layers, strict=True):
+        if layer.node.name in first:
+            found.append(first[layer.node.name])
+        elif layer.node.name not in inside:
+            found.append(text)
+    return tuple(found)
+
+
+class _Printer:
+    """Collects the entries of one cascade."""
+
+    def __init__(self, program: Program, ports: tuple[Port, ...], texts: dict[str, LayerText], cascade: Cascade, number: int):
+        self.program, self.texts, self.cascade = program, texts, cascade
+        self.symbol = f"{program.name}_cascade_{number}"
+        self.layers = {layer.node.name: layer for layer in program.layers}
+        self.ports = {(port.is_input, index): port for side in (True, False) for index, port in _numbered(ports, side)}
+        self.outputs = _first_outputs(program)
+        self.used: dict[str, Port] = {}
+        self.cursors: dict[tuple[str, int], str] = {}  # (node, position of the input, or -1)
+
+    def text(self) -> CascadeText:
+        """The whole function."""
+        for name in self.cascade.nodes:
+            for port in self.ports.values():
+                if port.parameter in self.texts[name].passed:
+                    self.used[port.parameter] = port
+        cases: dict[tuple[str, ...], int] = {}
+        table = []
+        walks = self._walks()
+        for place, step in enumerate(self.cascade.steps):
+            table.append(cases.setdefault(self._case(step, walks[place]), len(cases)))
+        cursors = tuple(self.cursors.values())
+        return CascadeText(
+            self.symbol,
+            tuple(self._comment()),
+            (f"uint8_t *{LAYER_ARENA}", *(port.declaration for port in self.used.values())),
+            (RUN_ARENA, *self.used),
+            "uint8_t" if len(cases) <= 256 else "uint16_t",
+            len(table),
+            tuple(", ".join(map(str, table[at : at + _COLUMNS])) + "," for at in range(0, len(table), _COLUMNS)),
+            cursors,
+            tuple(cases),
+        )
+
+    def _walks(self) -> list[dict[int, int]]:
+        """Per step how far the cursor of each whole tensor that it touches goes on, by the position of the input (-1: output)."""
+        found: list[dict[int, int]] = [{} for _ in self.cascade.steps]
+        last: dict[tuple[str, int], tuple[int, int]] = {}
+        for place, step in enumerate(self.cascade.steps):
+            for position, rows in self._touched(step):
+                if rows.tensor in self.cascade.lines:
+                    continue
+                start, key = rows.slot * row_bytes(self.program.view.tensor(rows.tensor)), (step.node, position)
+                if key in last:
+                    before, at = last[key]
+                    found[before][position] = start - at
+                elif start:
+                    raise AidgeError(
+                        "a cascade begins inside a tensor", where=step.node, code="EMIT", hint="this is a fault of the compiler"
+                    )
+                last[key] = place, start
+        for (_, position), (place, _) in last.items():
+            alike = [
+                walk[position]
+                for walk, step in zip(found, self.cascade.steps)
+                if step.node == self.cascade.steps[place].node and position in walk
+            ]
+            found[place][position] = alike[-1] if alike else 0
+        return found
+
+    def _touched(self, step: BandStep) -> list[tuple[int, Rows]]:
+        """What a step reads and writes by rows, by position; a layer with one row writes it where the tensor begins."""
+        reads = [(position, rows) for position, rows in enumerate(step.reads) if rows is not None]
+        return reads if step.node in self.cascade.carrying else [*reads, (-1, step.writes)]
+
+    def _case(self, step: BandStep, walk: dict[int, int]) -> tuple[str, ...]:
+        layer, text = self.layers[step.node], self.texts[step.node]
+        bands = layer.bands
+        assert bands is not None
+        arguments = [LAYER_ARENA if name == RUN_ARENA else name for name in text.passed]
+        advances: list[str] = []
+        for position in sorted(bands.rows_read):
+            arguments.append(self._pointer(step, position, step.reads[position], walk, advances))
+        output = self._pointer(step, -1, step.writes, walk, advances)
+        arguments.append(output)
+        number = bands.number_of[step.first, step.last]
+        if len(bands.calls) > 1:
+            arguments.append(str(number))
+        lines = [f"{text.symbol}({', '.join(arguments)});"]
+        lines += self._trace(step, layer, output)
+        lines += advances
+        lines += [self._shift(shift) for shift in step.shifts]
+        return tuple(lines)
+
+    def _pointer(self, step: BandStep, position: int, rows: Rows | None, walk: dict[int, int], advances: list[str]) -> str:
+        assert rows is not None
+        tensor = self.program.view.tensor(rows.tensor)
+        place, written = self.program.places[rows.tensor], position < 0
+        target = f"{'' if written else 'const '}{tensor.dtype.c_type} *"
+        through = f"({'' if written else 'const '}void *)"
+        if rows.tensor in self.cascade.lines:
+            return f"({target}){through}&{LAYER_ARENA}[{place.offset_bytes + rows.slot * row_bytes(tensor)}]"
+        cursor = ""
+        if position in walk:
+            cursor = self.cursors.setdefault((step.node, position), f"at_{len(self.cursors)}")
+            if walk[position]:
+                advances.append(f"{cursor} += {walk[position]}u;")
+        if place.kind == "arena" or self.program.options.io == "arena":
+            offset = " + ".join(filter(None, [str(place.offset_bytes) if place.offset_bytes or not cursor else "", cursor]))
+            return f"({target}){through}&{LAYER_ARENA}[{offset}]"
+        port = self.ports[place.kind == "input", place.index]
+        self.used[port.parameter] = port
+        if not cursor:
+            return port.parameter
+        byte = f"{'' if written else 'const '}uint8_t *"
+        return f"({target}){through}&(({byte}){through}{port.parameter})[{cursor}]"
+
+    def _trace(self, step: BandStep, layer: Layer, pointer: str) -> list[str]:
+        """Reports the rows that were written."""
+        if not self.program.options.trace:
+            return []
+        tensor = layer.outputs[0]
+        if step.node in self.cascade.carrying:
+            last = max(each.last for each in self.cascade.steps if each.node == step.node)
+            size = tensor.size_bytes if step.last == last else 0
+        else:
+            size = (step.last - step.first) * row_bytes(tensor)
+        return [f"aidge_trace({self.outputs[step.node]}, {pointer}, {size}u);"] if size else []
+
+    def _shift(self, shift: Shift) -> str:
+        rows = shift.rows
+        width = self.cascade.lines[rows.tensor].row_bytes
+        start = self.program.places[rows.tensor].offset_bytes
+        to, source = start + shift.target * width, start + rows.slot * width
+        return f"{self.program.name}_shift(&{LAYER_ARENA}[{to}], &{LAYER_ARENA}[{source}], {(rows.last - rows.first) * width}u);"
+
+    def _comment(self):
+        names = self.cascade.nodes
+        positions = [place for place, layer in enumerate(self.program.layers, 1) if layer.node.name in names]
+        yield f"Layers {positions[0]} to {positions[-1]}, some rows of each at a time: steps[] says which layer comes when."
+        for line in self.cascade.lines.values():
+            yield f"  keeps {line.rows} of {line.height} rows of '{comment_text(line.tensor)}'"
+
+
+def _numbered(ports: Sequence[Port], is_input: bool) -> list[tuple[int, Port]]:
+    return list(enumerate(port for port in ports if port.is_input == is_input))
+
+
+def _first_outputs(program: Program) -> dict[str, int]:
+    """The number of each layer's first output among those of all layers."""
+    found, count = {}, 0
+    for layer in program.layers:
+        found[layer.node.name] = count
+        count += len(layer.outputs)
+    return found

@@ -11,6 +11,7 @@ import math
 from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy
 
@@ -73,6 +74,13 @@ class IntegerMean:
         fraction = products & ((1 << FRACTION_BITS) - 1)
         levels = (products >> FRACTION_BITS) + (fraction >> (FRACTION_BITS - 1))
         return levels, abs(fraction - (1 << (FRACTION_BITS - 1))) > self.band
+
+
+@lru_cache(64)
+def every_sum_decides(mean: IntegerMean, lowest: int, highest: int) -> bool:
+    """Whether the order is free for each sum from `lowest` to `highest`."""
+    _, decided = mean.decided(numpy.arange(lowest, highest + 1))
+    return bool(decided.all())
 
 
 def integer_mean(count: int, data: Quantization, result: Quantization) -> IntegerMean | None:

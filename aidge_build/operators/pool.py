@@ -13,6 +13,7 @@ from aidge_build.arithmetic.means import Order, added_up
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.bands import windowed_rows
 from aidge_build.operators.base import Activated, Operator, TensorType, require
+from aidge_build.operators.pool_part import part_of_map
 from aidge_build.operators.reduce import first_in_rows
 from aidge_build.operators.register import operator
 from aidge_build.operators.sample import Sample, numbers
@@ -106,6 +107,9 @@ class MaxPooling(Pool):
         lowest = -numpy.inf if data.dtype.kind == "f" else numpy.iinfo(data.dtype).min
         return self.clamp(windows(data, self.window, lowest).max(axis=self._kernel_axes))
 
+    def part(self, inputs, outputs, first, last):
+        return part_of_map(self, inputs, outputs, first, last)
+
     def shares(self, shown, data, result):
         shown = windows(data, self.window, -numpy.inf)
         rows = shown.reshape(*shown.shape[: 2 + self.window.rank], -1)
@@ -119,7 +123,7 @@ class MaxPoolingIndices(MaxPooling):
     With `columns_first` the spatial axes are counted with the last one slowest. Source: ONNX operator MaxPool.
     """
 
-    band = Operator.band  # it counts the places of the whole input
+    band, part = Operator.band, Operator.part  # it counts the places of the whole input
 
     columns_first: bool = False
 
@@ -215,6 +219,9 @@ class AvgPooling(Pool):
         same_order = found.operator.order((high - low, *spatial[1:])) is self.order(spatial)
         return found if same_order and not beyond else None
 
+    def part(self, inputs, outputs, first, last):
+        return part_of_map(self, inputs, outputs, first, last)
+
     def order(self, spatial: tuple[int, ...]) -> Order:
         """In which order onnxruntime adds up the values of a window [all kernel axes but the last, the last]."""
         window = self.window
@@ -252,6 +259,9 @@ class GlobalPooling(Activated):
         (data,) = inputs
         require(data.rank >= 3, f"the input has rank {data.rank}, wants at least 3")
         return (TensorType((*data.dims[:2], *(1,) * (data.rank - 2)), data.dtype),)
+
+    def part(self, inputs, outputs, first, last):
+        return part_of_map(self, inputs, outputs, first, last)
 
     @classmethod
     def samples(cls):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.means import FACTOR, Order, added_up, integer_mean
+from aidge_build.arithmetic.means import FACTOR, Order, added_up, every_sum_decides, integer_mean
 from aidge_build.graph.quantization import per_tensor
 
 F = numpy.float32
@@ -92,3 +92,11 @@ def test_the_constants_of_a_mean_are_as_they_were(count, data, zero_point, resul
     """The band is the sum of the errors that `_most_error` lists: one less may be wrong, one more costs instructions."""
     found = integer_mean(count, per_tensor(data, zero_point), per_tensor(result, 0))
     assert (found.multiplier, found.band) == (multiplier, band)
+
+
+def test_every_sum_of_an_odd_count_decides_and_halves_of_an_even_count_do_not():
+    same = per_tensor(0.1, 3)
+    odd, even = integer_mean(25, same, same), integer_mean(64, same, same)
+    assert every_sum_decides(odd, -25 * 131, 25 * 124)
+    assert every_sum_decides(even, 1, 31) and every_sum_decides(even, 33, 95)
+    assert not every_sum_decides(even, 1, 32) and not every_sum_decides(even, 32, 95)

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Pools over the whole map that take in their rows part by part: what kernels hand to kit/pool_part.h."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from aidge_build.arithmetic.means import every_sum_decides
+from aidge_build.contract.call import Struct
+from aidge_build.contract.node import KernelNode
+from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.average import AVERAGE_OF_MAP, AverageOfMap
+from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, MeanPool
+from aidge_build.kernel_kit.pooling import PoolNode
+from aidge_build.operators.bands import resized
+
+MEANS = ("AvgPooling1DPart", "AvgPooling2DPart", "GlobalAveragePoolingPart")
+LARGEST_SUMS = 1 << 22  # of a map, that are tried one by one
+
+
+def whole_of(view: NodeView) -> NodeView:
+    """The pool of which the node takes in a part, with all of its input."""
+    part, (data,) = view.operator, view.inputs
+    return replace(view, node=view.node.with_(operator=part.whole), inputs=(data.with_(dims=resized(data.dims, part.rows)),))
+
+
+class PartNode(KernelNode):
+    """A part of a pool. What belongs to the whole, as its numbers, follows from `whole`, never from which part it is."""
+
+    kind: Callable[[NodeView], PoolNode] = PoolNode
+
+    def __init__(self, node: NodeView, mem_info=None):
+        super().__init__(node, mem_info)
+        self.whole = type(self).kind(whole_of(node))
+
+    @staticmethod
+    def kept_bytes(view: NodeView) -> int:
+        """What the scratch keeps: a sum of 4 bytes for each channel."""
+        return 4 * view.inputs[0].dims[1]
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=cls.kept_bytes(view), keeps_scratch=True)
+
+    def part(self) -> Struct:
+        """Pixels of the part and before it, of all parts, channels, whether it is the first and the last; channels last."""
+        (data,), part = self.inputs, self.operator
+        per_row = data.elements // (data.dims[1] * data.dims[2])
+        return Struct(
+            "aidge_kit_part",
+            {
+                "pixels": (part.last - part.first) * per_row,
+                "before": part.first * per_row,
+                "all": part.rows * per_row,
+                "channels": data.dims[1],
+                "is_last": int(part.is_last),
+            },
+        )
+
+
+class MeanPart(PartNode):
+    """A part of a mean in the contract `onnx`."""
+
+    kind = MeanPool
+    whole: MeanPool
+
+
+class AveragePart(PartNode):
+    """A part of a mean in the contract `double`."""
+
+    kind = AverageOfMap
+    whole: AverageOfMap
+
+
+def on_whole(predicate: Predicate) -> Predicate:
+    """The condition on the pool of which the node takes in a part."""
+    return Predicate(f"{predicate.name} (of all parts)", lambda view: predicate.rejection(whole_of(view)))
+
+
+def count_of(view: NodeView) -> int:
+    """How many values a mean adds up."""
+    data = whole_of(view).inputs[0]
+    return data.elements // data.dims[1]
+
+
+def _in_doubt(view: NodeView) -> str:
+    (mean,), count = MeanPool(whole_of(view)).means(), count_of(view)
+    point = view.inputs[0].quantization.zero_point
+    lowest, highest = count * (-128 - point), count * (127 - point)
+    if mean is not None and highest - lowest < LARGEST_SUMS and every_sum_decides(mean, lowest, highest):
+        return ""
+    return "a sum lies beside the middle of two levels, where the order of float32 additions decides"
+
+
+SUMS_DECIDE = Predicate("every sum of the map decides its level", _in_doubt)
+
+
+def means_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
+    """int8 means under the contract `onnx`, channels last."""
+    spec = ImplSpec(
+        inputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+        outputs=(IOSpec(DType.int8, CHANNELS_LAST),),
+        features=features,
+    )
+    return replace(spec, predicates=(ALL_QUANTIZED, on_whole(IN_INTEGERS), *predicates))
+
+
+def averages_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
+    """int8 means under the contract `double`, channels last."""
+    spec = means_spec(features=features)
+    return replace(spec, rounding="double", predicates=(ALL_QUANTIZED, *map(on_whole, AVERAGE_OF_MAP), *predicates))

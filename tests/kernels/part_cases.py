@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Pools that take in their rows part by part: all parts of one pool as one call, for the harness of any library."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from random_tensors import Randomness
+
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.library import Kernel
+from aidge_build.contract.spec import NodeView
+from aidge_build.graph.quantization import per_tensor
+from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling
+from aidge_build.operators.window import Window
+
+NAMES = {Input: "in", Output: "out", Scratch: "scratch"}
+
+
+def with_parts(case_class: type) -> type:
+    """The cases of a harness, whose one call makes that of each part between `cuts`."""
+
+    @dataclass(frozen=True, eq=False)
+    class Parts(case_class):
+        cuts: tuple[int, ...] = ()
+
+        def part(self, view: NodeView, first: int, last: int) -> NodeView:
+            band = view.operator.part(view.inputs, view.outputs, first, last)
+            assert band is not None and band.reads == ((first, last),)
+            (data,) = view.inputs
+            rows = data.with_(dims=(*data.dims[:2], last - first, *data.dims[3:]))
+            return replace(view, node=view.node.with_(operator=band.operator), inputs=(rows,))
+
+        @functools.cached_property
+        def kernel(self) -> Kernel:
+            return case_class(self.part(self.view, *self.cuts[:2]), self.values).kernel
+
+        @functools.cached_property
+        def call(self) -> Call:
+            parts = [self.part(self.stored, *pair) for pair in zip(self.cuts, self.cuts[1:])]
+            calls = [self.kernel.node_class(part).call() for part in parts]
+            assert len({(one.function, one.sources, one.texts) for one in calls}) == 1
+            for one in calls[1:]:
+                for mine, other in zip(one.constants, calls[0].constants, strict=True):
+                    assert mine.name == other.name and (mine.values == other.values).all()
+            demands = {self.kernel.node_class.demands(part) for part in parts}
+            assert len(demands) == 1 and all(one.keeps_scratch for one in demands)
+            return chained(calls, self.stored, self.cuts)
+
+        @functools.cached_property
+        def scratch_bytes(self) -> int:
+            return self.kernel.node_class.demands(self.part(self.stored, *self.cuts[:2])).scratch_bytes
+
+    return Parts
+
+
+def chained(calls: Sequence[Call], view: NodeView, cuts: Sequence[int]) -> Call:
+    """One call that makes all of them, each with its rows, one after another."""
+    name = f"{calls[0].function}_{'_'.join(map(str, (*view.inputs[0].dims, *cuts)))}"
+    per_row = view.inputs[0].elements // view.inputs[0].dims[2]
+    kept = [argument for argument in calls[0].arguments if isinstance(argument, Constant)]
+    types = {Input: f"const {view.inputs[0].dtype.c_type} *in", Output: f"{view.outputs[0].dtype.c_type} *out"}
+    c_types = {"int32": "int32_t", "float32": "float", "uint32": "uint32_t", "int8": "int8_t"}
+    parameters = [types[Input], types[Output], "void *scratch"]
+    parameters += [f"const {c_types[one.values.dtype.name]} *{one.name}" for one in kept]
+    lines = [f"static void {name}({', '.join(parameters)})", "{"]
+    bodies = []
+    for number, (call, first) in enumerate(zip(calls, cuts)):
+        arguments = []
+        for argument in call.arguments:
+            if isinstance(argument, Struct):
+                values = ", ".join(map(str, argument.fields.values()))
+                lines.append(f"    static const {argument.type} part_{number} = {{{values}}};")
+                arguments.append(f"&part_{number}")
+            elif isinstance(argument, Constant):
+                arguments.append(argument.name)
+            elif isinstance(argument, Output) and number + 1 < len(calls):
+                arguments.append("0")  # only the last part may write
+            else:
+                arguments.append(NAMES[type(argument)] + (f" + {first * per_row}" if isinstance(argument, Input) else ""))
+        bodies.append(f"    {call.function}({', '.join(arguments)});")
+    text = "\n".join([*lines, *bodies, "}"])
+    return replace(calls[0], function=name, texts=(*calls[0].texts, text), arguments=(Input(0), Output(0), Scratch(), *kept))
+
+
+# channels, spatial, rows at which a part begins, equal scales
+SHAPES = (
+    (64, (25, 5), (0, 1, 2, 10, 24, 25), True),
+    (64, (8, 8), (0, 3, 8), False),
+    (17, (7, 7), tuple(range(8)), True),
+    (5, (9, 1), (0, 2, 3, 9), True),
+    (8, (3, 3), (0, 3), True),
+    (37, (17, 19), (0, 1, 16, 17), True),
+    (21, (31, 11), tuple(range(0, 32, 1)), False),
+    (4, (300,), (0, 299, 300), False),
+    (67, (11,), (0, 1, 4, 5, 11), True),
+    (1, (5, 3), (0, 2, 5), True),
+)
+
+
+def means(case, case_class: type, double: bool) -> list:
+    """Means over whole maps of many shapes, under one of the contracts; those that the library's kernels accept."""
+    made = []
+    for seed, (channels, spatial, cuts, equal) in enumerate(SHAPES * 2):
+        random = Randomness(seed)
+        data = random.data(1, channels, *spatial)
+        low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (-1.0, 1.5))
+        kernel = Window(spatial, (1,) * len(spatial), (1,) * len(spatial), (0,) * len(spatial), (0,) * len(spatial))
+        operator = random.choice(
+            AvgPooling(minimum=low, maximum=high, window=kernel), GlobalAveragePooling(minimum=low, maximum=high)
+        )
+        quantization = data.quantization if equal or double else per_tensor(float(data.quantization.scale) * 0.61, 3)
+        if double:
+            quantization = replace(quantization, rounding="double")
+        one = case(operator, [data], [random.int8(*data.dims)], quantization=quantization)
+        made.append(case_class(one.view, one.values, cuts=cuts))
+    return made

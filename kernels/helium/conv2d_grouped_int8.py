@@ -23,7 +23,7 @@ from .conditions import NARROW, linear_spec
 from .conv2d_int8 import PlannedConvolution
 from .driver import Driver
 from .finer import coarse, numbers_of
-from .geometry import Geometry, geometry_of
+from .geometry import Geometry, geometry_of, of_band
 from .patches import Patches
 from .plan import MOST_TAPS, PIXELS, SCRATCH_BYTES, Plan, instructions_of
 from .product import LANES, Product
@@ -43,7 +43,7 @@ def _one_group(view: NodeView) -> str:
 
 
 def _large_window(view: NodeView) -> str:
-    shape = geometry_of(view.inputs[0], view.outputs[0], view.operator.window)
+    shape = geometry_of(view)
     windows = _windows(shape, view.operator.groups)
     fits = shape.kernel_width <= MOST_TAPS or _are_small(windows)
     return "" if fits else f"a window of {shape.kernel_height} x {shape.kernel_width} taps"
@@ -77,7 +77,7 @@ class GroupedPlan(Plan):
 
     @property
     def steps(self) -> Steps:
-        if not self.geometry.is_pointwise:
+        if not self.geometry.is_pointwise or self.geometry.bands:
             return super().steps
         return [(end * self.geometry.outputs, first * self.geometry.channels) for first, end in self.parts]
 
@@ -177,7 +177,7 @@ class Conv2dGroupedInt8(PlannedConvolution):
             fixed=fixed_of(numbers, bits),
         )
         plan = replace(plan, product=form)
-        return GroupedDriver(plan).call(_streams(plan, numbers, windows))
+        return GroupedDriver(plan, of_band(self.view)).call(_streams(plan, numbers, windows))
 
 
 def _streams(plan: GroupedPlan, numbers: LinearConstants, taps: numpy.ndarray) -> numpy.ndarray:
@@ -216,7 +216,7 @@ class GroupedDriver(Driver):
     def note(self) -> str:
         return f"{self.plan.groups} groups one after the other, {super().note}"
 
-    def _pointwise(self) -> list[str]:
+    def _pixels_of_image(self) -> list[str]:
         form, first = self.plan.product, self.plan.parts[-1][0]
         alike, whole = first // PART, self.plan.whole_blocks - first // PIXELS
         masked = replace(form, tail=self.plan.channels % LANES)

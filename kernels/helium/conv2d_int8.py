@@ -17,7 +17,7 @@ from aidge_build.kernel_kit.linear import LinearConstants
 from .conditions import NARROW, linear_spec
 from .driver import Driver
 from .finer import coarse, numbers_of
-from .geometry import Geometry, geometry_of
+from .geometry import Geometry, geometry_of, of_band
 from .plan import Plan, plan_of
 from .product import Product
 from .rounding import FusedForm, fixed_of, fused_numbers, rounds_by_addition
@@ -31,7 +31,7 @@ def _grouped(view: NodeView) -> str:
 
 
 def _wide_and_dilated(view: NodeView) -> str:
-    shape = geometry_of(view.inputs[0], view.outputs[0], view.operator.window)
+    shape = geometry_of(view)
     if shape.dilation_width > 1 and shape.kernel_width * shape.kernel_height > 64:
         return f"a dilated kernel of {shape.kernel_height} x {shape.kernel_width} taps"
     return ""
@@ -57,7 +57,7 @@ class PlannedConvolution(KernelNode):
     def plan(cls, view: NodeView) -> Plan:
         (output,) = view.outputs
         levels = clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
-        shape = geometry_of(view.inputs[0], output, view.operator.window)
+        shape = geometry_of(view)
         return cls.plan_of(shape, view.operator.groups, levels != output.dtype.range)
 
 
@@ -90,4 +90,4 @@ class Conv2dInt8(PlannedConvolution):
         numbers, bits = numbers_of(self, taps.reshape(shape.outputs, -1))
         form, fused = rounded(plan, numbers, bits)
         windows = coarse(taps.transpose(0, 2, 1, 3) if plan.columns else taps).reshape(shape.outputs, form.rows, form.taps, -1)
-        return Driver(replace(plan, product=form)).call(product_stream(form, windows, numbers, fused))
+        return Driver(replace(plan, product=form), of_band(self.view)).call(product_stream(form, windows, numbers, fused))

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy
 
 from aidge_build.arithmetic.requantize import clamp_levels
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.following import following
@@ -20,7 +20,7 @@ from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
 from .finer import coarse, numbers_of
-from .geometry import Geometry, geometry_of
+from .geometry import Geometry, geometry_of, of_band
 from .planes import Planes
 from .rounding import fixed_of, rounds_by_addition
 from .series import Series
@@ -31,7 +31,7 @@ MOST_ROWS, MOST_TAPS = 7, 128
 
 
 def _large_window(view: NodeView) -> str:
-    shape = geometry_of(view.inputs[0], view.outputs[0], view.operator.window)
+    shape = geometry_of(view)
     fits = shape.kernel_height <= MOST_ROWS and shape.kernel_height * shape.kernel_width <= MOST_TAPS
     return "" if fits else f"a window of {shape.kernel_height} x {shape.kernel_width} taps"
 
@@ -55,7 +55,7 @@ PAIRS_FIT = Predicate("products of two neighbouring taps fit 16 bits", _pairs_ov
 class ConvDepthwise2dInt8(KernelNode):
     @staticmethod
     def geometry(view: NodeView) -> Geometry:
-        return geometry_of(view.inputs[0], view.outputs[0], view.operator.window)
+        return geometry_of(view)
 
     @classmethod
     def staging(cls, view: NodeView) -> Staging | None:
@@ -65,8 +65,11 @@ class ConvDepthwise2dInt8(KernelNode):
 
     @classmethod
     def planes(cls, view: NodeView) -> Planes | Series | None:
-        """One channel at a time where that takes fewer instructions than channels in lanes."""
+        """One channel at a time where that takes fewer instructions than channels in lanes; not for bands, whose planes would
+        differ."""
         shape, clamps = cls.geometry(view), _clamps(view)
+        if shape.bands:
+            return None
         forms = [form for form in (Planes.best(shape, clamps), Strips.best(shape, clamps), Series.of(shape, clamps)) if form]
         form = min(forms, key=lambda form: form.instructions, default=None)
         return form if form and form.instructions < Depthwise.instructions_for(shape) else None
@@ -77,6 +80,8 @@ class ConvDepthwise2dInt8(KernelNode):
         if planes:
             return Demands(scratch_bytes=planes.plane_bytes, in_place=(0,) if planes.works_in_place else ())
         shape, staging, (output,) = cls.geometry(view), cls.staging(view), view.outputs
+        if shape.bands:
+            return Demands(scratch_bytes=staging.bytes if staging else 0)
         if staging is None:
             return convolution_demands(view)
         # Rows that are in scratch before a row is written, from the first that it sees; the others are copied again.
@@ -120,9 +125,12 @@ class ConvDepthwise2dInt8(KernelNode):
             bits,
             fixed_of(numbers, bits),
         )
-        staging = self.staging(self.view)
+        staging, image = self.staging(self.view), of_band(self.view)
         name = form.name.replace("_depthwise_", f"_lanes_{shape.name}_", 1)
         arguments = (Input(0), Output(0), Constant("stream", form.stream(taps, numbers)), *((Scratch(),) if staging else ()))
+        if shape.bands:
+            arguments += (staging.struct(image), Literal(image.top)) if staging else ()
+            arguments += (Literal(image.out_height),) if shape.out_height > 1 else ()
         sources = ("depthwise.h", *(("ring.h",) if staging else ()))
         return Call(
             name,
@@ -174,7 +182,8 @@ def _driver(name: str, shape: Geometry, form: Depthwise, staging: Staging | None
     rows = shape.kernel_height
     if staging:
         head = staging.lines("stream[0]")
-        inner = [f"aidge_helium_ring(x, rows, pointers, row, {shape.stride_height}, {shape.top}, stream[0], &staged);"]
+        top, staged = ("top", "staged") if shape.bands else (shape.top, "&staged")
+        inner = [f"aidge_helium_ring(x, rows, pointers, row, {shape.stride_height}, {top}, stream[0], {staged});"]
     else:
         head = []
         inner = [
@@ -186,6 +195,12 @@ def _driver(name: str, shape: Geometry, form: Depthwise, staging: Staging | None
         f"const int8_t *pointers[{rows}];",
         "int32_t batch, row;",
         *head,
-        *loop("batch", shape.batches, [*loop("row", shape.out_height, inner), f"x += {shape.in_height * in_row};"]),
     ]
-    return c_function(name, f"const int8_t *x, int8_t *y, const int8_t *stream{', void *scratch' if staging else ''}", body)
+    parameters = ["const int8_t *x, int8_t *y, const int8_t *stream", *(["void *scratch"] if staging else [])]
+    height: int | str = shape.out_height
+    if shape.bands:
+        parameters += ["const aidge_helium_rows_shape *staged, int32_t top"] if staging else []
+        parameters += ["int32_t out_height"] if shape.out_height > 1 else []
+        height = "out_height" if shape.out_height > 1 else 1
+    body += loop("batch", shape.batches, [*loop("row", height, inner), f"x += {shape.in_height * in_row};"])
+    return c_function(name, ", ".join(parameters), body)

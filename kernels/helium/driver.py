@@ -3,26 +3,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
+from aidge_build.contract.call import Argument, Call, Constant, Input, Literal, Output, Scratch, computed
 
 from .assembly import c_function, loop
+from .geometry import Geometry
 from .plan import PIXELS, Plan, is_stationary, parts_of
 from .product import LANES, Product
 from .rounding import way_of
 from .stationary import Stationary
 
-RING = "int8_t *const *const pointers = aidge_helium_turn(x, rows, &state, &ring);"
+RING = "int8_t *const *const pointers = aidge_helium_turn(x, rows, &state, {ring});"
 
 
 class Driver:
-    """The C function that runs a plan: rows, patches, blocks of four pixels, the pixels that are left."""
+    """The C function that runs a plan: rows, patches, blocks of four pixels, the pixels that are left. That of bands is given
+    what belongs to one of them, the geometry `image`."""
 
-    def __init__(self, plan: Plan):
-        self.plan, self.shape = plan, plan.geometry
+    def __init__(self, plan: Plan, image: Geometry):
+        self.plan, self.shape, self.image = plan, plan.geometry, image
         self.functions: dict[str, str] = {}
 
     @property
@@ -48,6 +51,7 @@ class Driver:
         plan, arguments = self.plan, [Input(0), Output(0), Constant("stream", stream)]
         if plan.scratch_bytes:
             arguments.append(Scratch())
+        arguments += [argument for _, argument in self._of_band()]
         sources = (
             "product.h",
             *(
@@ -64,10 +68,57 @@ class Driver:
     def texts(self) -> list[str]:
         """The functions that the driver calls, then the driver."""
         body = self._pointwise() if self.shape.is_pointwise else self._rows()
-        parameters = "const int8_t *x, int8_t *y, const int8_t *stream" + (", void *scratch" if self.plan.scratch_bytes else "")
-        return [*self.functions.values(), c_function(self.name, parameters, body)]
+        parameters = ["const int8_t *x, int8_t *y, const int8_t *stream", *(["void *scratch"] if self.plan.scratch_bytes else [])]
+        parameters += [parameter for parameter, _ in self._of_band()]
+        return [*self.functions.values(), c_function(self.name, ", ".join(parameters), body)]
+
+    def _of_band(self) -> list[tuple[str, Argument]]:
+        """What bands of a layer are given: parameters of the function, with the arguments."""
+        plan, image, found = self.plan, self.image, []
+        if self.shape.bands is None:
+            return []
+        if plan.is_ring:
+            found.append(("const aidge_helium_ring_shape *ring", plan.staging.ring_struct(image)))
+        elif plan.staging:
+            found.append(("const aidge_helium_rows_shape *staged", plan.staging.struct(image)))
+        elif plan.columns:
+            found.append(("int32_t in_height", Literal(image.in_height)))
+        if (plan.staging or plan.columns) and not plan.is_ring:
+            found.append(("int32_t top", Literal(image.top)))
+        if self.shape.out_height > 1 and (not self.shape.is_pointwise or self.shape.has_smaller_bands):
+            found.append(("int32_t out_height", Literal(image.out_height)))
+        return found
+
+    @property
+    def _out_height(self) -> int | str:
+        """In C."""
+        return "out_height" if self.shape.bands and self.shape.out_height > 1 else self.shape.out_height
+
+    def _given(self, name: str) -> str:
+        """A struct in C."""
+        return name if self.shape.bands else f"&{name}"
+
+    def _of_one_row(self) -> Driver:
+        """The same for bands of one row, with functions of its own among those of this."""
+        row = type(self)(replace(self.plan, geometry=self.shape.of_one_row), self.image)
+        row.functions = self.functions
+        return row
 
     def _pointwise(self) -> list[str]:
+        """All pixels; of a band with fewer rows than others row after row."""
+        if not self.shape.has_smaller_bands:
+            return self._pixels_of_image()
+        moves = [f"x += {self.shape.in_width * self.shape.channels};", f"y += {self.shape.out_width * self.shape.outputs};"]
+        rows = ["int32_t row;", *loop("row", "out_height", [*self._of_one_row()._pixels_of_image(), *moves])]
+        return [
+            f"if (out_height == {self.shape.out_height}) {{",
+            *(f"    {line}" for line in self._pixels_of_image()),
+            "} else {",
+            *(f"    {line}" for line in rows),
+            "}",
+        ]
+
+    def _pixels_of_image(self) -> list[str]:
         form, whole = self.plan.product, self.plan.whole_blocks
         masked = replace(form, tail=self.shape.channels % LANES)
         return [*self._blocks(form, "x", "y", 0, whole), *self._pixels(masked, "x", "y", whole * PIXELS, self.plan.pixels)]
@@ -109,12 +160,18 @@ class Driver:
         else:
             count, step = plan.together, plan.together * shape.stride_height * in_row
             source = "pointers" if plan.is_ring else "rows" if plan.staging or plan.columns else f"(x + row * {step})"
-            body = [RING] if plan.is_ring else [self._copy("row")] if plan.staging else self._columns() if plan.columns else []
-            body += self._row(source)
-            inner = loop("row", shape.out_height // count, [*body, f"y += {count * shape.out_width * shape.outputs};"])
+            body = [*self._copies(), *self._row(source)]
+            height = self._out_height if shape.bands else shape.out_height // count
+            inner = loop("row", height, [*body, f"y += {count * shape.out_width * shape.outputs};"])
         if plan.is_ring:
             inner[:0] = ["state.first = 0;", "state.number = 0;"]
         return [*lines, *loop("batch", shape.batches, [*inner, f"x += {shape.in_height * in_row};"])]
+
+    def _copies(self) -> list[str]:
+        """Statements that copy what output row `row` sees."""
+        if self.plan.is_ring:
+            return [RING.format(ring=self._given("ring"))]
+        return [self._copy("row")] if self.plan.staging else self._columns() if self.plan.columns else []
 
     def _row(self, source: str) -> list[str]:
         """One output row, or those that pass together, whose windows begin at `source`."""
@@ -142,8 +199,10 @@ class Driver:
     def _copy(self, row: str) -> str:
         """The rows that output row `row` sees."""
         shape = self.shape
+        top = "top" if shape.bands else shape.top
         return (
-            f"aidge_helium_{self.plan.staging.copies}(x, rows, {row} * {shape.stride_height} - {shape.top}, stream[16], &staged);"
+            f"aidge_helium_{self.plan.staging.copies}(x, rows, {row} * {shape.stride_height} - {top}, stream[16], "
+            f"{self._given('staged')});"
         )
 
     def _beside_columns(self) -> list[str]:
@@ -162,9 +221,10 @@ class Driver:
         """The rows that output row `row` sees; those outside of the input are pads."""
         shape, columns = self.shape, self.plan.columns
         in_row, first = shape.in_width * shape.channels, columns.first * columns.column_bytes
+        top, height = ("top", "in_height") if shape.bands else (shape.top, shape.in_height)
         body = [
-            f"const int32_t place = row * {shape.stride_height} + line * {shape.dilation_height} - {shape.top};",
-            f"const int is_inside = (place >= 0) && (place < {shape.in_height});",
+            f"const int32_t place = row * {shape.stride_height} + line * {shape.dilation_height} - {top};",
+            f"const int is_inside = (place >= 0) && (place < {height});",
             f"lines[line] = is_inside ? x + place * {in_row} : rows + {columns.row_bytes};",
         ]
         return [*loop("line", shape.kernel_height, body), f"{columns.name}(lines, rows + {first}, places);"]
@@ -185,8 +245,20 @@ class Driver:
                 f"y += {rows * shape.out_width * shape.outputs};",
             ]
 
+        if shape.bands:
+            return self._groups_of_band(count, group)
         whole, rest = divmod(shape.out_height, count)
         return [*loop("group", whole, group(count, f"group * {count}")), *(group(rest, str(whole * count)) if rest else [])]
+
+    def _groups_of_band(self, count: int, group: Callable[[int, str], list[str]]) -> list[str]:
+        """The same of a band: rows that are fewer than belong together one by one."""
+        if count == 1:
+            return loop("group", self._out_height, group(1, "group"))
+        together = [f"for (group = 0; group + {count} <= {self._out_height}; group += {count}) {{"]
+        together += [*(f"    {line}" for line in group(count, "group")), "}"]
+        if not self.shape.has_smaller_bands and self.shape.out_height % count == 0:
+            return together
+        return [*together, f"for (; group < {self._out_height}; group++) {{", *(f"    {line}" for line in group(1, "group")), "}"]
 
     def _patched(self, source: str) -> list[str]:
         shape, plan, lines = self.shape, self.plan, []

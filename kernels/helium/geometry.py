@@ -4,16 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from aidge_build.graph.tensor import Tensor
+from aidge_build.contract.spec import NodeView
 from aidge_build.kernel_kit.following import Steps, row_steps
-from aidge_build.operators.window import Window
+
+
+@dataclass(frozen=True)
+class Bands:
+    """What all bands of a layer have in common: how many rows of the output each has at least, and whether none sees a pad."""
+
+    fewest: int
+    stays_inside: bool
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """Channels lie last: [batches][height][width][channels]."""
+    """Channels lie last: [batches][height][width][channels]. With `bands` the output is that of the largest band of a layer, and
+    nothing else follows from the heights and the top of the band."""
 
     batches: int
     in_height: int
@@ -30,10 +38,13 @@ class Geometry:
     dilation_width: int
     top: int
     left: int
+    bands: Bands | None = None
 
     @property
     def name(self) -> str:
         """Tells everything but the number of output channels."""
+        if self.bands:
+            return self._name_of_bands
         return (
             f"{self.kernel_height}x{self.kernel_width}_over_{self.in_height}x{self.in_width}x{self.channels}"
             f"_gives_{self.out_height}x{self.out_width}"
@@ -42,6 +53,27 @@ class Geometry:
             + self._unless("dilation", (1, 1), self.dilation_height, self.dilation_width)
             + self._unless("pad", (0, 0), self.top, self.left)
         )
+
+    @property
+    def _name_of_bands(self) -> str:
+        """Nothing depends on what bands see above and below."""
+        return (
+            f"{self.kernel_height}x{self.kernel_width}_over_rows_of_{self.in_width}x{self.channels}"
+            f"_gives_bands_of_{self.out_height}x{self.out_width}"
+            + "_or_less" * self.has_smaller_bands
+            + self._unless("stride", (1, 1), self.stride_height, self.stride_width)
+            + self._unless("dilation", (1, 1), self.dilation_height, self.dilation_width)
+            + (f"_pad_{self.left}" if self.left else "")
+        )
+
+    @property
+    def has_smaller_bands(self) -> bool:
+        return self.bands is not None and self.bands.fewest < self.out_height
+
+    @property
+    def of_one_row(self) -> Geometry:
+        """The same for a row of the output, of a pointwise layer for a row."""
+        return replace(self, in_height=1, out_height=1)
 
     @staticmethod
     def _unless(word: str, usual: tuple[int, int], *numbers: int) -> str:
@@ -59,6 +91,8 @@ class Geometry:
     @property
     def stays_inside(self) -> bool:
         """Whether no window sees a pad."""
+        if self.bands:
+            return self.bands.stays_inside
         return self.top == self.left == 0 and self.reached_height <= self.in_height and self.reached_width <= self.in_width
 
     def row_steps(self, rows: Iterable[tuple[int, int]]) -> Steps:
@@ -76,15 +110,31 @@ class Geometry:
         )
 
 
-def geometry_of(data: Tensor, output: Tensor, window: Window) -> Geometry:
-    """The geometry of a window over `data` [N, C, (H,) W]."""
+def geometry_of(view: NodeView) -> Geometry:
+    """The geometry of a layer or, of a band, what the functions of its layer are made for."""
+    if view.layer is None:
+        return of_image(view)
+    whole = of_image(view.layer.whole, is_upright=True)
+    bands = Bands(view.layer.fewest, whole.stays_inside)
+    in_height = view.layer.rows if whole.is_pointwise else whole.in_height
+    return replace(whole, in_height=in_height, out_height=view.layer.rows, bands=bands)
+
+
+def of_band(view: NodeView) -> Geometry:
+    """The geometry of what is computed; bands of a layer whose rows are pixels keep them as rows."""
+    return of_image(view, is_upright=view.layer is not None)
+
+
+def of_image(view: NodeView, is_upright: bool = False) -> Geometry:
+    """The geometry of the window over data [N, C, (H,) W]; `is_upright`: axis 2 is the height, whatever the width."""
+    data, output, window = view.inputs[0], view.outputs[0], view.operator.window
     axes = [
         index
         for index in range(window.rank)
         if (data.dims[2 + index], output.dims[2 + index], window.kernel[index], window.pads_begin[index]) != (1, 1, 1, 0)
     ]
     # Axes of length 1 go first: the inner loops then run over the axis that has taps. The stored bytes are the same.
-    order = [None] * (2 - len(axes)) + axes
+    order = [0, *range(1, window.rank), None][:2] if is_upright else [None] * (2 - len(axes)) + axes
 
     def pair(numbers: tuple[int, ...], missing: int) -> tuple[int, int]:
         first, second = (missing if axis is None else numbers[axis] for axis in order)

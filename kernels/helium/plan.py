@@ -105,6 +105,8 @@ class Plan:
     def steps(self) -> Steps:
         """What is written, and what of the input is not needed any more."""
         shape = self.geometry
+        if shape.bands:
+            return []
         if shape.is_pointwise:
             parts = [(first, first + count) for first, count in parts_of(self.product, self.whole_blocks)]
             alone = self.whole_blocks if is_stationary(self.product, self.whole_blocks) else 0
@@ -193,7 +195,9 @@ def _by_columns(columns: Columns, clamps: bool, other: Plan) -> Plan:
 
 
 def _together(shape: Geometry, form: Product, most: int) -> int:
-    """How many rows of the output pass at once."""
+    """How many rows of the output pass at once; of bands one, as they have some rows more or less."""
+    if shape.bands:
+        return 1
     blocks = shape.out_width // PIXELS
     counts = [count for count in range(1, most + 1) if shape.out_height % count == 0 and count * blocks >= FEWEST_STATIONARY]
     return max(counts, default=1) if Stationary.fits(form) and blocks else 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aidge_build.contract.call import Struct
+
 from .geometry import Geometry
 
 MANY_BYTES = 64  # of a row, which are copied four vectors at a time
@@ -38,41 +40,55 @@ class Staging:
         return self.geometry.kernel_height * self.row_bytes + SLACK
 
     def lines(self, zero_point: str) -> list[str]:
-        """The beginning of the function that uses the copies: `rows`, filled with the zero point, and `staged`."""
-        shape = self.geometry
-        left = min(shape.left, shape.reached_width)
-        fields = (
-            shape.kernel_height,
-            self.row_bytes,
-            shape.in_height,
-            shape.in_width * shape.channels,
-            shape.dilation_height,
-            left * shape.channels,
-            self.copied,
-        )
-        return [
-            f"static const aidge_helium_rows_shape staged = {{{', '.join(map(str, fields))}}};",
-            "int8_t *const rows = (int8_t *)scratch;",
-            f"aidge_helium_fill(rows, {zero_point}, {self.bytes});",
-        ]
+        """The beginning of the function that uses the copies: `rows`, filled with the zero point, and `staged`; bands are given
+        theirs."""
+        return [*self._struct("staged", self.struct(self.geometry)), *self._rows(zero_point)]
 
     def ring_lines(self, zero_point: str) -> list[str]:
         """The same with `ring` and its `state`, for rows of which each is copied once."""
-        shape = self.geometry
-        fields = (
-            shape.kernel_height,
-            shape.stride_height,
-            shape.top,
-            self.row_bytes,
-            shape.in_height,
-            shape.in_width * shape.channels,
-            min(shape.left, shape.reached_width) * shape.channels,
-            self.copied,
-        )
         return [
-            f"static const aidge_helium_ring_shape ring = {{{', '.join(map(str, fields))}}};",
+            *self._struct("ring", self.ring_struct(self.geometry)),
             "aidge_helium_ring_state state;",
-            "int8_t *const rows = (int8_t *)scratch;",
-            f"aidge_helium_fill(rows, {zero_point}, {self.bytes});",
+            *self._rows(zero_point),
             f"state.zero_point = {zero_point};",
         ]
+
+    def struct(self, image: Geometry) -> Struct:
+        """The rows of an image or a band."""
+        shape = self.geometry
+        return Struct(
+            "aidge_helium_rows_shape",
+            {
+                "rows": shape.kernel_height,
+                "row_bytes": self.row_bytes,
+                "in_height": image.in_height,
+                "in_row_bytes": shape.in_width * shape.channels,
+                "dilation": shape.dilation_height,
+                "left": min(shape.left, shape.reached_width) * shape.channels,
+                "copied": self.copied,
+            },
+        )
+
+    def ring_struct(self, image: Geometry) -> Struct:
+        """The same in a ring."""
+        shape = self.geometry
+        return Struct(
+            "aidge_helium_ring_shape",
+            {
+                "rows": shape.kernel_height,
+                "stride": shape.stride_height,
+                "pad": image.top,
+                "row_bytes": self.row_bytes,
+                "in_height": image.in_height,
+                "in_row_bytes": shape.in_width * shape.channels,
+                "left": min(shape.left, shape.reached_width) * shape.channels,
+                "copied": self.copied,
+            },
+        )
+
+    def _struct(self, name: str, struct: Struct) -> list[str]:
+        fields = ", ".join(map(str, struct.fields.values()))
+        return [] if self.geometry.bands else [f"static const {struct.type} {name} = {{{fields}}};"]
+
+    def _rows(self, zero_point: str) -> list[str]:
+        return ["int8_t *const rows = (int8_t *)scratch;", f"aidge_helium_fill(rows, {zero_point}, {self.bytes});"]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Output, computed
+from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.raster import convolution_demands
@@ -24,9 +24,15 @@ def _few_channels(view: NodeView) -> str:
     return "" if channels >= LANES else f"{channels} channels, wants at least {LANES}"
 
 
+def _window(view: NodeView) -> Struct:
+    """The shape; rows of a band stay rows, so that all bands are computed by the same blocks."""
+    operator = view.operator
+    return window2d(view.inputs[0], view.outputs[0], operator.window, operator.groups, is_upright=view.layer is not None)
+
+
 def _block(view: NodeView) -> Deep:
     """The form of a block of pixels with the fewest instructions for a row, by estimate."""
-    fields = window2d(view.inputs[0], view.outputs[0], view.operator.window, view.operator.groups).fields
+    fields = _window(view).fields
     further = fields["in_channels"] % LANES > 0, is_limited(view.operator)
     if view.objective == "size":  # the output may then follow the input more closely, too
         return Deep(1, 0, 0, *further)
@@ -63,7 +69,7 @@ class DepthwiseFloat32(LinearFloat32):
                 Output(0),
                 Constant("stream", numpy.ascontiguousarray(stream)),
                 limits(self.operator),
-                window2d(self.inputs[0], self.outputs[0], self.operator.window, self.operator.groups),
+                _window(self.view),
             ),
             texts=(one.text(), block.text(), _driver(name, one, block)),
             facts=computed(f"{block.pixels} pixels x {LANES} channels"),

@@ -57,6 +57,13 @@ AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_proved(int32_t sum, int32_t factor, in
     return (int8_t)aidge_cortexm_clamp((aidge_cortexm_high_product(sum, factor) + constant) >> shift, -128, 127);
 }
 
+/* A stored value within the limits of the head as above. */
+AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_limited(int8_t level, const int32_t *head)
+{
+    return (int8_t)(aidge_cortexm_clamp(level + 128, aidge_cortexm_low((uint32_t)head[1]), aidge_cortexm_high((uint32_t)head[1]))
+                    - 128);
+}
+
 /* The stored value of one sum by the float formula; head as above. */
 AIDGE_CORTEXM_INLINE int8_t aidge_cortexm_rounded(int32_t sum, int32_t factor, const int32_t *head)
 {
@@ -222,6 +229,10 @@ AIDGE_CORTEXM_INLINE const int32_t *aidge_cortexm_store_group(uint32_t sum0, uin
         *second = aidge_cortexm_proved((int32_t)sum1, group[1], (is_packed != 0 ? 0 : group[2 + own]) - high_above, high_shift);
         *third = aidge_cortexm_proved((int32_t)sum2, next[0], next[2] - low_above, low_shift);
         output[3] = aidge_cortexm_proved((int32_t)sum3, next[1], (is_packed != 0 ? 0 : next[2 + own]) - high_above, high_shift);
+        output[0] = aidge_cortexm_limited(output[0], head);
+        output[1] = aidge_cortexm_limited(output[1], head);
+        output[2] = aidge_cortexm_limited(output[2], head);
+        output[3] = aidge_cortexm_limited(output[3], head);
         return group + integers;
     }
     if (((whole != 0) || (is_fixed != 0)) && (is_packed != 0)) {

@@ -109,6 +109,14 @@ AIDGE_CORTEXM_C int8_t aidge_cortexm_depthwise_fixed(int32_t sum, const int32_t 
     return aidge_cortexm_fixed(sum, factor, 0, head);
 }
 
+/* The stored value of one sum of which an integer form is proved: without a factor it is divided by a power of two, halves to even. */
+AIDGE_CORTEXM_C int8_t aidge_cortexm_depthwise_proved(int32_t sum, int32_t factor, int32_t shift, const int32_t *head)
+{
+    const int32_t level = (sum + ((sum >> shift) & 1)) >> shift;
+    const int8_t even = (int8_t)aidge_cortexm_clamp(level, -128, 127);
+    return aidge_cortexm_limited(factor != 0 ? aidge_cortexm_proved(sum, factor, 0, shift) : even, head);
+}
+
 /* Output rows of 4 channels: the C version of the functions of this name. */
 AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t *output, const int32_t *constants, int32_t rows,
                                                   const int32_t *head, const aidge_cortexm_depthwise_geometry *geometry,
@@ -134,7 +142,7 @@ AIDGE_CORTEXM_C void aidge_cortexm_depthwise_band(const uint32_t *words, int8_t 
                     }
                 }
                 output[(y * geometry->out_width + x) * geometry->channels + channel] =
-                    form != 0 ? aidge_cortexm_proved((int32_t)sum, factor, 0, shift + 8)
+                    form != 0 ? aidge_cortexm_depthwise_proved((int32_t)sum, factor, shift + 8, head)
                     : geometry->head > 2
                         ? aidge_cortexm_depthwise_fixed((int32_t)sum >> geometry->doubled, constants + 1, head)
                         : aidge_cortexm_rounded((int32_t)sum, factor, head);

@@ -102,10 +102,12 @@ def _waiting(form: Form) -> Waiting:
     if form.has_fpu:
         return Waiting(WAITING)
     if form.is_fixed and form.has_floats:
-        return Waiting({name: place for name, place in WAITING.items() if name != "limits" or form.is_clamped}, has_fpu=False)
+        return Waiting({name: place for name, place in WAITING.items() if name != "limits" or form.limits.is_more}, has_fpu=False)
     unneeded = ("zero", "limits") if form.has_floats else ("zero", "limits", "multiplier")
     places = {name: place for name, place in WAITING.items() if name not in unneeded}
-    return Waiting(places, (*dense.near_words(form.has_floats, form.is_clamped), "head")[: None if form.has_floats else 0], False)
+    return Waiting(
+        places, (*dense.near_words(form.has_floats, form.limits.is_more), "head")[: None if form.has_floats else 0], False
+    )
 
 
 def _band_text(layer: Depthwise, name: str, form: Form) -> str:
@@ -145,7 +147,7 @@ def _band_text(layer: Depthwise, name: str, form: Form) -> str:
         rows.print(
             2,
             rows.together,
-            lambda two, place: integer_form(code, form.shift, two, place, plane.in_channels),
+            lambda two, place: integer_form(code, form, two, place, plane.in_channels),
         )
     if form.is_mixed:
         code("b 8f")
@@ -206,12 +208,12 @@ def _load_head(code: Routine, form: Form) -> None:
     """What the stream says of the output, from r12."""
     if form.has_fpu:
         code("vldmia r12, {{s5-s6}}", "zero point, limits")
-    elif form.is_fixed and form.has_floats and form.is_clamped:
+    elif form.is_fixed and form.has_floats and form.limits.is_more:
         code("ldr r4, [r12, #4]", "limits")
         code.put("limits", "r4")
     elif form.has_floats and not form.is_fixed:
         code.put("head", "r12")
-        dense.head_to_stack(code, ("r4", "r5", "r6"), "ldrd r4, r5, [r12]", form.is_clamped)
+        dense.head_to_stack(code, ("r4", "r5", "r6"), "ldrd r4, r5, [r12]", form.limits.is_more)
 
 
 class _Rows:

@@ -11,20 +11,19 @@ from aidge_build.arithmetic.near_halves import near_is_exact
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.kernel_kit.linear_int8 import LinearNode, best_form, integer_forms
+from aidge_build.kernel_kit.linear_int8 import LinearNode
 
 from .conditions import has_fpu, in_text, linear_spec
 from .depthwise import texts
+from .depthwise_integers import channel_scales, integers_of
 from .depthwise_layout import (
     FIXED_HEAD_WORDS,
     LARGEST_OFFSET,
     NARROW_SCALE,
     Depthwise,
-    channel_scales,
     depthwise_of,
     pack,
     struct,
-    weights_scale,
 )
 from .depthwise_levels import Form
 from .packing import otherwise, taps_last_channels
@@ -76,33 +75,28 @@ class DepthwiseInt8(LinearNode):
 
     def call(self) -> Call:
         layer, linear = self.layer(self.view), self.linear(taps_last_channels(self.inputs[1].data))
-        form = best_form(
-            integer_forms(linear, low=False, scale=weights_scale(linear)),
-            lambda candidate: int((candidate.high.multipliers > 0).sum()),
-            len(linear.rows),
-        )
-        is_proved, fpu = form.high.multipliers > 0, has_fpu(self.view)
-        is_fixed, proved = linear.fixed_form() is not None, int(is_proved.sum())
-        if is_fixed and proved < len(linear.rows) // 2:  # a text for both is the longer one
-            is_proved, proved = numpy.zeros_like(is_proved), 0
-            form = replace(form, high=replace(form.high, multipliers=numpy.zeros_like(form.high.multipliers)))
+        fpu = has_fpu(self.view)
+        integers, is_fixed = integers_of(linear, fpu), linear.fixed_form() is not None
+        if is_fixed and int(integers.is_proved.sum()) < len(linear.rows) // 2:  # a text for both is the longer one
+            integers = integers.without()
+        is_proved, proved = integers.is_proved, int(integers.is_proved.sum())
         in_float, has_fixed = fpu and not is_fixed, is_fixed and proved < len(linear.rows)
         is_doubled = has_fixed and not layer.is_narrow and int(numpy.abs(linear.rows).max(initial=0)) < 1 << 14
-        scales = channel_scales(linear, is_proved, in_float, is_doubled)
+        scales = channel_scales(linear, integers, in_float, is_doubled)
         layer = replace(
             layer,
             is_narrow=layer.is_narrow and _are_bytes(linear.rows, scales, is_proved | in_float),
             head_words=FIXED_HEAD_WORDS if has_fixed else layer.head_words,
             is_doubled=is_doubled,
         )
-        stream = pack(linear, layer, form, in_float)
+        stream = pack(linear, layer, integers, in_float)
         largest = scales * linear.largest + scales - 1
         is_near = is_fixed or bool(near_is_exact(linear.factors / scales.astype(numpy.float32), largest)[~is_proved].all())
         function, functions = texts(
             layer,
             Form(
-                form.shift,
-                linear.is_clamped,
+                integers.shift,
+                integers.limits,
                 has_integers=proved > 0,
                 has_floats=proved < len(linear.rows),
                 together=in_text(self.together, self.view),
@@ -111,6 +105,8 @@ class DepthwiseInt8(LinearNode):
                 is_narrow=layer.is_narrow,
                 is_fixed=is_fixed,
                 is_doubled=layer.is_doubled,
+                has_ends=integers.has_ends,
+                is_even=integers.is_even,
             ),
         )
         return Call(

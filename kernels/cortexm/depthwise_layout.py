@@ -13,8 +13,9 @@ import numpy
 
 from aidge_build.contract.call import Struct
 from aidge_build.kernel_kit.following import row_steps
-from aidge_build.kernel_kit.linear_int8 import IntegerForm, Linear, fits_fraction
+from aidge_build.kernel_kit.linear_int8 import Linear
 
+from .depthwise_integers import Integers, channel_scales
 from .packing import as_words, group_starts
 from .window import SCRATCH_BYTES, Plane
 
@@ -173,24 +174,12 @@ def places(layer: Depthwise) -> list[int]:
     return [2 * row * layer.row_weights + flat.index(tap) for row in range(layer.plane.kernel[0]) for tap in range(1, width + 1)]
 
 
-def weights_scale(linear: Linear) -> int:
-    """By what weights are multiplied so that sums carry as many fraction bits as int16 weights allow."""
-    widest = max(int(linear.rows.max(initial=0)), -int(linear.rows.min(initial=0)) - 1)
-    return next(scale for scale in (256, 128, 64, 32, 16, 8, 4, 2, 1) if widest * scale < 1 << 15 or scale == 1)
-
-
-def channel_scales(linear: Linear, proved: numpy.ndarray, in_float: bool, is_doubled: bool = False) -> numpy.ndarray:
-    """By what the weights of each channel are multiplied; `in_float`: those that are not proved go through the FPU."""
-    scale = weights_scale(linear)
-    return numpy.where(fits_fraction(linear, scale) & (proved | in_float), scale, 2 if is_doubled else linear.unit)
-
-
-def pack(linear: Linear, layer: Depthwise, form: IntegerForm, in_float: bool) -> numpy.ndarray:
+def pack(linear: Linear, layer: Depthwise, integers: Integers, in_float: bool) -> numpy.ndarray:
     """The stream: head, then per group of 4 its first channel, and per channel bias, multiplier, weights.
 
-    The multiplier is a proved integer, or with the highest bit set a float: with an FPU divided by the weights' scale as long
-    as sums of that many times the weights fit, without one as whole as fractions of the biases allow, and its weights, too; or of
-    a fixed-point factor, whose constant and shift follow.
+    The multiplier is a proved integer, 0 of a proved shift alone, or with the highest bit set a float: with an FPU divided by the
+    weights' scale as long as sums of that many times the weights fit, without one as whole as fractions of the biases allow, and
+    its weights, too; or of a fixed-point factor, whose constant and shift follow.
     """
     height, width = layer.plane.kernel
     words = [
@@ -199,18 +188,18 @@ def pack(linear: Linear, layer: Depthwise, form: IntegerForm, in_float: bool) ->
         (linear.input_zero_point & 0xFF) * 0x01010101,
     ]
     starts = group_starts(len(linear.rows))
-    proved = form.high.multipliers > 0
-    scales, fixed = channel_scales(linear, proved, in_float, layer.is_doubled), linear.fixed_form()
+    proved = integers.is_proved
+    scales, fixed = channel_scales(linear, integers, in_float, layer.is_doubled), linear.fixed_form()
     floats = (linear.factors / scales.astype(numpy.float32)).astype(numpy.float32).view(numpy.uint32)
     for first in starts:
         words.append(first)
         for channel in range(first, first + 4):
             fraction = scales[channel] * linear.fractions[channel] // linear.unit
             words.append(
-                int(scales[channel] * linear.bias[channel] + (form.high.offsets[channel] if proved[channel] else fraction))
+                int(scales[channel] * linear.bias[channel] + (integers.offsets[channel] if proved[channel] else fraction))
             )
             otherwise = int(floats[channel] if fixed is None else fixed.multipliers[channel])
-            words.append(int(form.high.multipliers[channel]) if proved[channel] else otherwise | 1 << 31)
+            words.append(int(integers.multipliers[channel]) if proved[channel] else otherwise | 1 << 31)
             if fixed is not None and layer.head_words == FIXED_HEAD_WORDS:
                 words += [int(fixed.constants[channel]), int(fixed.shifts[channel])]
             scale = 1 if layer.is_narrow else scales[channel]

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from aidge_build.arithmetic import near_halves
 from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
 
-from . import dense
+from . import dense_levels
 from .assembly import Routine
+from .limits import Limits
 
 
 @dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Form:
     """How sums become outputs, and at most how many pairs of outputs stand in the text. `is_near` as of a Stream."""
 
     shift: int
-    is_clamped: bool
+    limits: Limits
     has_integers: bool
     has_floats: bool
     together: int
@@ -26,6 +27,8 @@ class Form:
     is_narrow: bool = False  # weights stand in the stream as bytes
     is_fixed: bool = False  # what is not proved has a fixed-point factor that rounds twice, and goes not through floats
     is_doubled: bool = False  # its sums are twice as large
+    has_ends: bool = False  # what is proved must be limited by more than saturation, too
+    is_even: bool = False  # all channels divide by powers of two, halves to even
 
     @property
     def is_mixed(self) -> bool:
@@ -40,10 +43,12 @@ class Form:
     def variant(self) -> str:
         """What the text depends on, for its name."""
         kind = "" if self.is_mixed else "_integer" if self.has_integers else "_float"
+        kind = "_even" if self.is_even else kind
+        kind += "_ends" * self.has_ends
         core = "" if self.has_fpu else "_soft" if self.is_near else "_soft_exact"
         core += f"_twice{'_doubled' * self.is_doubled}" if self.is_fixed and self.has_floats else ""
         weights = "_bytes" * self.is_narrow
-        return f"_s{self.shift}{'_clamped' if self.is_clamped else ''}{kind}{core}{weights}_u{self.together}"
+        return f"_s{self.shift}{self.limits.variant}{kind}{core}{weights}_u{self.together}"
 
 
 def near_factor(code: Routine) -> None:
@@ -55,13 +60,21 @@ def near_factor(code: Routine) -> None:
     code("lsr {factor}, {factor}, {x0}")
 
 
-def integer_form(code: Routine, shift: int, two: bool, place: int | None, channels: int) -> None:
-    """Sums of which the integer form is proved; `place` and `channels` as of `store`."""
-    sums = ("sum0", "sum1")[: 1 + two]
+def integer_form(code: Routine, form: Form, two: bool, place: int | None, channels: int) -> None:
+    """Sums of which an integer form is proved; `place` and `channels` as of `store`."""
+    sums, spares = ("sum0", "sum1")[: 1 + two], ("x0", "x1")
+    if form.is_even:
+        for name, spare in zip(sums, spares):
+            code(f"ubfx {{{spare}}}, {{{name}}}, #{form.shift + HIGH_SHIFT}, #1", "the last bit of the level below a half")
+        for name, spare in zip(sums, spares):
+            code(f"add {{{name}}}, {{{name}}}, {{{spare}}}")
+    else:
+        for name in sums:
+            code(f"smmul {{{name}}}, {{{name}}}, {{factor}}")
     for name in sums:
-        code(f"smmul {{{name}}}, {{{name}}}, {{factor}}")
-    for name in sums:
-        code(f"ssat {{{name}}}, #8, {{{name}}}, asr #{shift + HIGH_SHIFT}")
+        code(form.limits.saturate(f"{{{name}}}", form.shift + HIGH_SHIFT))
+    if form.has_ends:
+        _clamp(code, form.limits, sums)
     store(code, sums, place, channels)
 
 
@@ -69,7 +82,7 @@ class FloatForm:
     """Sums become outputs in float."""
 
     def __init__(self, code: Routine, form: Form):
-        self.code, self.is_clamped = code, form.is_clamped
+        self.code, self.limits = code, form.limits
 
     def __call__(self, two: bool, place: int | None, channels: int) -> None:
         """Of two outputs, or of the first."""
@@ -82,9 +95,9 @@ class FloatForm:
         code("vmov {sum0}, {sum1}, s2, s3" if two else "vmov {sum0}, s2")
         for name in sums:
             code(f"qadd {{{name}}}, {{{name}}}, {{factor}}")
-            code(f"ssat {{{name}}}, #8, {{{name}}}")
-        if self.is_clamped:
-            _clamp(code, sums)
+            code(self.limits.saturate(f"{{{name}}}"))
+        if self.limits.is_more:
+            _clamp(code, self.limits, sums)
         store(code, sums, place, channels)
 
 
@@ -105,24 +118,27 @@ class FixedLevels:
             code(f"add {name}, {name}, {name}, asr #31")
             code(f"add {name}, {name}, {{x0}}")
             code(f"asr {name}, {name}, {{x1}}")
-            code(f"ssat {name}, #8, {name}")
-        if self.form.is_clamped:
-            _clamp(code, sums)
+            code(self.form.limits.saturate(name))
+        if self.form.limits.is_more:
+            _clamp(code, self.form.limits, sums)
         store(code, sums, place, channels)
 
 
-def _clamp(code: Routine, levels: tuple[str, ...]) -> None:
+def _clamp(code: Routine, limits: Limits, levels: tuple[str, ...]) -> None:
     """Between the output's limits."""
+    registers = {"lowest": "x0", "highest": "x1"}
     code.get("{x0}", "limits")
-    code("asr {x1}, {x0}, #16")
-    code("sxth {x0}, {x0}")
-    code("sub {x1}, {x1}, #128")
-    code("sub {x0}, {x0}, #128")
+    if "highest" in limits.ends:
+        code("asr {x1}, {x0}, #16")
+    if "lowest" in limits.ends:
+        code("sxth {x0}, {x0}")
+    for end in reversed(limits.ends):
+        code(f"sub {{{registers[end]}}}, {{{registers[end]}}}, #128")
     for name in levels:
-        for limit, condition in (("x0", "lt"), ("x1", "gt")):
-            code(f"cmp {{{name}}}, {{{limit}}}")
-            code(f"it {condition}")
-            code(f"mov{condition} {{{name}}}, {{{limit}}}")
+        for end in limits.ends:
+            code(f"cmp {{{name}}}, {{{registers[end]}}}")
+            code(f"it {dense_levels.CONDITIONS[end]}")
+            code(f"mov{dense_levels.CONDITIONS[end]} {{{name}}}, {{{registers[end]}}}")
 
 
 class NearForm:
@@ -137,7 +153,7 @@ class NearForm:
         """Of two outputs, or of the first."""
         for number, name in enumerate(("sum0", "sum1")[: 1 + two]):
             self._level(name)
-            dense.limit(self.code, self.form.is_clamped)
+            dense_levels.limit(self.code, self.form.limits)
             store(self.code, ("x1",), None if place is None else place + number * channels, channels)
 
     def _level(self, name: str) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from . import dense
 from .assembly import Routine
 from .conditions import GROUP
+from .dense_levels import epilogue
 from .offsets import plus
 from .packing import Stream
 
@@ -50,7 +51,7 @@ def routine(stream: Stream, features: int, unroll: int, blocks: int = 1) -> tupl
         code.get("{column}", "base")
         code("ldm {stream}!, {{r4-r7}}", "their biases")
         _all_steps(code, quads, stream.is_packed, unroll)
-        dense.epilogue(code, stream, "a")
+        epilogue(code, stream, "a")
         _next_group(code, 3)
     if stream.is_stated:
         code.get("r4", "output_step")
@@ -113,7 +114,7 @@ def _halves(code: Routine, stream: Stream, features: int, unroll: int) -> None:
     code.get("r0", "input")
     code("b 7b")
     code.label(11)
-    dense.epilogue(code, stream, "a")
+    epilogue(code, stream, "a")
     _next_group(code, 3)
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy
 
@@ -13,6 +13,7 @@ from aidge_build.arithmetic.thresholds import HighForm, LowForm
 from aidge_build.contract.call import computed
 from aidge_build.kernel_kit.linear_int8 import (
     ABOVE,
+    INT8,
     IntegerForm,
     Linear,
     best_form,
@@ -23,6 +24,7 @@ from aidge_build.kernel_kit.linear_int8 import (
 )
 
 from .conditions import GROUP
+from .limits import Limits, compared, limits_of
 
 INTEGER = 1
 ROUNDED = 0
@@ -35,6 +37,7 @@ SLOTS = (0, 1, 2, 3)  # channels of a group in the order of their registers
 WORD_SLOTS = (0, 2, 1, 3)  # where two registers become halves of one, whose bytes are then interleaved
 WORDS_GAIN = 16  # instructions that a proved group of two pixels saves where words are stored
 BYTES_GAIN = 13  # and where bytes are
+MOST_FREE = 0.5  # of the channels that no clamp changes, where words of all groups are limited
 TEXT_WORTH = 1  # instructions of a group that a text for words must save at least: other layers may have the one for bytes
 _LARGEST_ROUNDED = 32000  # |rint(acc * M)| below it fits 16 bits with room
 
@@ -51,7 +54,7 @@ class Stream:
 
     words: numpy.ndarray
     is_packed: bool
-    is_clamped: bool
+    limits: Limits
     shift: int
     groups: int
     proved: int  # groups whose requantization is proved in integers
@@ -62,6 +65,7 @@ class Stream:
     sums_round: bool = False  # float forms round by a sum, which adds an even zero point, too; all levels fit 16 bits
     fixed: str = ""
     leaves_words: bool = False  # registers hold the channels of WORD_SLOTS, whose levels leave as a word in every form
+    has_ends: bool = False  # levels of proved groups leave as words, and must be limited to more than int8
 
     @property
     def is_stated(self) -> bool:
@@ -80,7 +84,7 @@ class Stream:
         core += f"_{self.fixed_form}" if self.fixed_form else ""
         weights = f"{'packed' if self.is_packed else 'wide'}{'_fractions' * self.has_fractions}"
         weights += f"{'_sums' * self.sums_round}{'_words' * self.leaves_words}"
-        return f"{weights}_s{self.shift}{'_clamped' if self.is_clamped else ''}{form}{core}"
+        return f"{weights}_s{self.shift}{self.limits.variant}{'_ends' * self.has_ends}{form}{core}"
 
     @property
     def form_in_c(self) -> int:
@@ -170,12 +174,16 @@ def pack_blocks(
     unpacked pairs have a second constant."""
     blocks, within = range(0, len(linear.rows), size), group_starts(size)
     starts = [block + first for block in blocks for first in within]
+    clamp, limits, has_ends = linear.clamp, _limits(linear), False
+    free, unlimited = float(linear.free_of_clamp.mean()), replace(linear, clamp=INT8)
+    linear = linear if limits.is_more else unlimited
     groups = _Groups(linear, starts, SLOTS, may_pack and not by_tap, is_alike)
     if has_fpu and not (by_tap or is_alike or is_even) and _are_rounded_small(linear).all():
-        words = _Groups(linear, starts, WORD_SLOTS, may_pack)
+        may_end = limits.is_more and free < MOST_FREE
+        words = _Groups(unlimited if may_end else linear, starts, WORD_SLOTS, may_pack)
         gain = WORDS_GAIN * words.proved - BYTES_GAIN * groups.proved
         if gain >= TEXT_WORTH * len(starts) and (words.is_packed or not may_pack or (words.fixed and not is_row)):
-            groups = words
+            groups, has_ends = words, may_end
     has_fractions = not all(groups.takes_fractions(first, has_fpu) for first in starts)
     if has_fractions and not (groups.is_packed and has_fpu):
         linear, has_fractions = linear.in_fine_units(), False
@@ -183,7 +191,7 @@ def pack_blocks(
     rows = numpy.where(numpy.array(order) < 0, 0, linear.rows[:, order])
     head = [
         _pair(linear.zero_point + 128, linear.zero_point + 128),
-        _pair(linear.clamp[0] + 128, linear.clamp[1] + 128),
+        _pair(clamp[0] + 128, clamp[1] + 128),
         (linear.input_zero_point & 0xFF) * 0x01010101,
     ]
     proofs = {first: groups.is_proved(first) for first in starts}
@@ -201,7 +209,7 @@ def pack_blocks(
     return Stream(
         as_words(numbers),
         groups.is_packed,
-        linear.is_clamped,
+        limits,
         groups.form.shift,
         len(starts),
         sum(proofs.values()),
@@ -216,7 +224,14 @@ def pack_blocks(
         and bool(_are_rounded_small(linear).all()),
         groups.fixed,
         groups.leave_words,
+        has_ends,
     )
+
+
+def _limits(linear: Linear) -> Limits:
+    """Of levels that become bytes of words: of int8, of its upper half, or any."""
+    limits = limits_of(linear.clamp)
+    return limits if limits in (Limits("ssat", 8), Limits("usat", 7)) else compared(linear.clamp)
 
 
 class _Groups:

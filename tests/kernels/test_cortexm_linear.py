@@ -204,6 +204,46 @@ def narrow_cases():
     return [built_for(int8_case(seed, *edge), "size") for seed, edge in enumerate(NARROW)]
 
 
+# zero point of the output, the largest weight, whether every scale is a power of two, limits of the values
+LIMITED = [
+    (0, 127, False, (0.0, math.inf)),
+    (0, 9, True, (0.0, math.inf)),
+    (-2, 9, True, (-math.inf, math.inf)),
+    (-21, 127, False, (-1.0, math.inf)),
+    (30, 127, False, (-math.inf, 1.0)),
+    (-4, 9, True, (-1.0, 2.0)),
+    (0, 127, False, (0.0, 15 * 2.0**-4)),
+    (0, 9, True, (-(2.0**-1), 7 * 2.0**-4)),
+    (3, 9, True, (-1.0, 1.5)),
+]
+
+
+def limited_case(
+    seed, zero_point, most, is_even, limits, batch, channels, spatial, outputs, kernel, stride, dilation, pads, groups
+):
+    """A layer whose limits are those of an instruction, or one or two others; its sums often lie in the middle of levels."""
+    random, rank = Randomness(seed), len(kernel)
+    window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
+    depthwise = groups > 1 and groups == channels == outputs
+    operator = Conv(minimum=limits[0], maximum=limits[1], window=window, groups=groups, depthwise=depthwise)
+    values = random.numbers.integers(-most, most + 1, (outputs, channels // groups, *kernel)).astype(numpy.int8)
+    spread = 2.0 ** -random.numbers.integers(5, 8, outputs) if is_even else 2.0**-6 * random.numbers.uniform(0.5, 2, outputs)
+    scales = (*map(float, spread),) if seed % 2 else (float(spread[0]),)
+    weights = constant("w", values, Quantization(scales, (0,) * len(scales), 0) if seed % 2 else per_tensor(scales[0], 0))
+    data = random.data(batch, channels, *spatial).with_(quantization=per_tensor(2.0**-4, random.choice(0, -128, 5)))
+    bias = constant("b", random.numbers.integers(-500, 500, outputs).astype(numpy.int32))
+    around = 2.0 ** (round(math.log2(most * math.sqrt(values[0].size))) - 6)
+    result = per_tensor(around if around > 2.0**-4 else 2.0**-4, zero_point)
+    return case(operator, [data, weights, bias], [random.int8(*data.dims)], quantization=result)
+
+
+def limited_cases():
+    edges = [*(EDGES if STRESS else EDGES[1::2]), *MANY_PIXELS[:2], *MANY_PIXELS[3:5], *NARROW[::2]]
+    made = [(index + 4 * again, edge) for again in range(9 if STRESS else 1) for index, edge in enumerate(edges)]
+    cases = [limited_case(seed, *LIMITED[seed % len(LIMITED)], *edge) for seed, edge in made]
+    return [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate(cases)]
+
+
 def candidates():
     """Cases that a kernel of the library may refuse; every objective has its share."""
     edges = [built_for(int8_case(0, *edge), "balanced") for edge in EDGES]
@@ -212,7 +252,7 @@ def candidates():
     wide = (random_edge(seed, is_wide=True) for seed in range(5000, 5000 + WIDE_CASES))
     randoms += [int8_case(seed, *edge) for seed, edge in enumerate(wide) if edge]
     others = [built_for(entry, ("balanced", "size", "speed")[index % 3]) for index, entry in enumerate([*randoms, *fc_cases()])]
-    return [*edges, *others, *extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases()]
+    return [*edges, *others, *extreme_cases(), *halfword_cases(), *narrow_cases(), *halfword_sized_cases(), *limited_cases()]
 
 
 def test_long_rows_are_unpacked_by_halves_and_need_less_scratch():
@@ -310,3 +350,20 @@ def test_every_form_of_requantization_is_among_them():
         "wide_sums_words_s",
     ):
         assert any(f"_{form}" in function for function in functions), form
+
+
+def test_limits_are_saturations_where_an_instruction_has_them_and_cost_one_comparison_for_each_other_end():
+    functions = [entry.call.function for entry in sample()]
+    for form in ("depthwise_int8", "packed_words", "packed_s", "wide_s", "_even"):
+        assert any(form in function and "_u7" in function for function in functions), form
+    for variant in (
+        "_lowest",
+        "_highest",
+        "_clamped",
+        "_u4",
+        "_s4",
+        "_lowest_integer_ends",
+        "_clamped_even_ends",
+        "_ends_integer",
+    ):
+        assert any(variant in function for function in functions), variant

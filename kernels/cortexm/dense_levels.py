@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: MIT
+"""Requantization of the dense core in assembly: 4 sums of one or two pixels become levels in the output."""
+
+from __future__ import annotations
+
+from aidge_build.arithmetic import near_halves
+from aidge_build.kernel_kit.linear_int8 import HIGH_SHIFT
+
+from .assembly import Routine
+from .conditions import GROUP
+from .limits import Limits
+from .packing import EVEN, INTEGER, Stream
+
+CONDITIONS = {"lowest": "lt", "highest": "gt"}  # a level beyond an end
+ABOVE_IN_BYTES = "0x80808080"
+HEAD_BYTES = 12  # of the stream, before `begin`
+
+
+def epilogue(code: Routine, stream: Stream, pixels: str = "ab") -> None:
+    """Requantize and store 4 sums of each pixel; labels 5 and 6, without an FPU 8 and 9, too. The output of one pixel alone is in
+    w1, and stays there."""
+    if stream.is_packed:
+        for pixel in pixels:
+            for channel in (1, 3):
+                code(f"sub {{{pixel}{channel}}}, {{{pixel}{channel}}}, {{{pixel}{channel - 1}}}")
+    if "b" in pixels and not _stores_late(stream):
+        code.get("{column}, {w1}", "output")
+    rounded_form = _fixed_form if stream.fixed else _float_form if stream.has_fpu else _near_form
+    integer_form = _word_form if stream.leaves_words else _integer_form
+    if not stream.is_stated:
+        target = "column" if "b" in pixels else "w1"
+        if stream.form:
+            integer_form(code, stream, pixels, target)
+        else:
+            rounded_form(code, stream, pixels, target)
+            code(f"add {{{target}}}, {{{target}}}, #4")
+        if "b" in pixels:
+            code.put("output", "{column}")
+        return
+    code("ldr {x0}, [{stream}], #4", "2 * first channel + 1 if the integer form is proved")
+    code("lsrs {x0}, {x0}, #1")
+    code(f"add {{column}}, {{{'column' if 'b' in pixels else 'w1'}}}, {{x0}}", "where pixel 0 goes")
+    code("bcs 5f")
+    rounded_form(code, stream, pixels)
+    if stream.form == EVEN and stream.has_fpu and not stream.fixed and stream.padding:
+        code(f"adds {{stream}}, {{stream}}, #{stream.padding}")
+    code("b 6f")
+    code.label(5, "integers, proved equal for every sum")
+    integer_form(code, stream, pixels)
+    if stream.form == EVEN and stream.fixed:
+        code(f"adds {{stream}}, {{stream}}, #{stream.padding}")
+    elif stream.form == EVEN and not stream.has_fpu:
+        code("adds {stream}, {stream}, #8")
+    code.label(6)
+
+
+def _fixed_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
+    """By fixed-point factors, as arithmetic/fixed_form.py says, for levels + 128. With two pixels w1 is free until they leave."""
+    for channel in range(GROUP):
+        code("ldm {stream}!, {{r2, r3, r12}}", "multiplier, constant, shift")
+        for pixel in pixels:
+            value = f"{{{pixel}{channel}}}"
+            code(f"asr {value}, {value}, #{HIGH_SHIFT - 1}" if stream.is_packed and channel % 2 else f"lsl {value}, {value}, #1")
+            if stream.fixed == "once":
+                code(f"smmla {value}, {value}, {{x0}}, {{x1}}")
+            else:
+                constant = "{x1}" if pixel == pixels[-1] else "{w1}"
+                code(f"add {constant}, {{x1}}, {value}, asr #31")
+                code(f"smmlar {value}, {value}, {{x0}}, {constant}")
+            code(f"asr {value}, {value}, {{w0}}")
+            code(f"usat {value}, #8, {value}")
+    if "b" in pixels:
+        code.get("{w1}", "second_output")
+    _leave(code, stream, pixels, target)
+
+
+def _leave(code: Routine, stream: Stream, pixels: str, target: str) -> None:
+    """Levels + 128 in registers of their own, limited to a byte, become a word for each pixel in the output."""
+    _prepare_join(code, stream)
+    for pixel in pixels:
+        halves = [(f"{{{pixel}{low}}}", f"{{{pixel}{high}}}") for low, high in _halves(stream)]
+        for low, high in halves:
+            code(f"pkhbt {low}, {low}, {high}, lsl #16")
+        if stream.limits.is_more:
+            _clamp(code, stream.limits, [low for low, _ in halves], halves[0][1])
+        _join(code, stream, pixel)
+        code(f"str {{{pixel}0}}, [{{{target}}}{', {w1}' if pixel == 'b' else ''}]")
+
+
+def _float_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
+    if stream.has_fractions:
+        code("ldm {stream}!, {{r2, r3}}", "fractions of the biases of even channels")
+        for pixel in pixels:
+            for channel in (0, 2):
+                code(f"add {{{pixel}{channel}}}, {{x{channel // 2}}}, {{{pixel}{channel}}}, lsl #8")
+    code("vldmia {stream}!, {{s4-s7}}")
+    _prepare_join(code, stream)
+    code.get("{w0}", "zero", "ROUNDING and zero point + 128" if stream.sums_round else "zero point + 128, twice")
+    for pixel in pixels:
+        (_sum_levels if stream.sums_round else _round_levels)(code, pixel, stream.is_packed)
+        halves = [(f"{{{pixel}{low}}}", f"{{{pixel}{high}}}") for low, high in _halves(stream)]
+        for low, high in halves:
+            code(f"pkhbt {low}, {low}, {high}, lsl #16")
+            if not stream.sums_round:
+                code(f"qadd16 {low}, {low}, {{w0}}")
+            code(f"usat16 {low}, #8, {low}")
+        if stream.limits.is_more:
+            _clamp(code, stream.limits, [low for low, _ in halves], halves[0][1])
+        _join(code, stream, pixel)
+        code(f"str {{{pixel}0}}, [{{{target}}}{', {w1}' if pixel == 'b' else ''}]")
+
+
+def _sum_levels(code: Routine, pixel: str, _is_packed: bool) -> None:
+    """Sums of a pixel become levels + zero point + 128 in the lower halves: rounded products are added to what w0 holds."""
+    for first in (0, 2):
+        values = f"{{{pixel}{first}}}, {{{pixel}{first + 1}}}"
+        code(f"vmov s0, s1, {values}")
+        code("vmov s2, s3, {w0}, {w0}")
+        for channel in (0, 1):
+            code(f"vcvt.f32.s32 s{channel}, s{channel}")
+        for channel in (0, 1):
+            code(f"vmla.f32 s{channel + 2}, s{channel}, s{first + channel + 4}")
+        code(f"vmov {values}, s2, s3")
+
+
+def _round_levels(code: Routine, pixel: str, is_packed: bool) -> None:
+    """Sums of a pixel become levels in the lower halves, limited to these."""
+    code(f"vmov s0, s1, {{{pixel}0}}, {{{pixel}1}}")
+    code(f"vmov s2, s3, {{{pixel}2}}, {{{pixel}3}}")
+    for operation in ("vcvt.f32.s32 s{0}, s{0}", "vmul.f32 s{0}, s{0}, s{1}", "vcvtr.s32.f32 s{0}, s{0}"):
+        for channel in range(4):
+            code(operation.format(channel, channel + 4))
+    code(f"vmov {{{pixel}0}}, {{{pixel}1}}, s0, s1")
+    code(f"vmov {{{pixel}2}}, {{{pixel}3}}, s2, s3")
+    if not is_packed:
+        for channel in range(4):
+            code(f"ssat {{{pixel}{channel}}}, #16, {{{pixel}{channel}}}")
+
+
+def _halves(stream: Stream) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The registers of levels that become halves of the first of them."""
+    return ((0, 1), (2, 3)) if stream.leaves_words else ((0, 2), (1, 3))
+
+
+def _prepare_join(code: Routine, stream: Stream) -> None:
+    """What stands in x0 before `_join`, unless that needs nothing."""
+    if stream.limits.is_unsigned:
+        code(f"mov {{x0}}, #{ABOVE_IN_BYTES}")
+
+
+def _join(code: Routine, stream: Stream, pixel: str) -> None:
+    """Levels + 128 of two registers, as bytes in both halves, become a word of levels in the first."""
+    (first, _), (second, _) = _halves(stream)
+    code(f"orr {{{pixel}{first}}}, {{{pixel}{first}}}, {{{pixel}{second}}}, lsl #8")
+    if stream.limits.is_unsigned:
+        code(f"uqsub8 {{{pixel}{first}}}, {{{pixel}{first}}}, {{x0}}", "none below 0")
+    else:
+        code(f"eor {{{pixel}{first}}}, {{{pixel}{first}}}, #{ABOVE_IN_BYTES}")
+
+
+def _clamp(code: Routine, limits: Limits, registers: list[str], spare: str) -> None:
+    """Levels + 128 in both halves of two registers, between the output's limits."""
+    code.get("{x0}", "limits")
+    ends = {"lowest": ("x0", "{0}, {1}"), "highest": ("x1", "{1}, {0}")}
+    if "highest" in limits.ends:
+        code("pkhtb {x1}, {x0}, {x0}, asr #16", "the highest, twice")
+    if "lowest" in limits.ends:
+        code("pkhbt {x0}, {x0}, {x0}, lsl #16", "the lowest, twice")
+    for value in registers:
+        for limit, order in (ends[name] for name in limits.ends):
+            code(f"usub16 {spare}, {order.format(value, f'{{{limit}}}')}")
+            code(f"sel {value}, {value}, {{{limit}}}")
+
+
+def _near_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
+    """By a product of 64 bits, or where that says that it may be wrong by the float formula: arithmetic/near_halves.py."""
+    targets = [("a", target), ("b", "w1")][: len(pixels)]
+    if stream.is_packed:
+        for pixel in pixels:
+            for channel in (1, 3):
+                code(f"asr {{{pixel}{channel}}}, {{{pixel}{channel}}}, #{HIGH_SHIFT}")
+    if "b" in pixels:
+        code("add {w1}, {w1}, {column}", "where pixel 1 goes")
+    if stream.is_near:
+        for channel in range(GROUP):
+            code(f"ldr {{w0}}, [{{stream}}, #{4 * channel}]")
+            for pixel, place in targets:
+                code.get("{x0}, {x1}", "near_start", "one half and a margin, zero point")
+                code(f"smlal {{x0}}, {{x1}}, {{{pixel}{channel}}}, {{w0}}")
+                code(f"lsrs {{x0}}, {{x0}}, #{near_halves.BAND_BITS}")
+                code("beq 8f", "near the middle of two levels")
+                limit(code, stream.limits)
+                code(f"strb {{x1}}, [{{{place}}}, #{channel}]")
+    else:
+        code("b 8f")
+    code.label(9)
+    code(f"adds {{stream}}, {{stream}}, #{8 * GROUP}", "factors, multipliers")
+    code.behind(lambda: _exactly(code, pixels, target))
+
+
+def limit(code: Routine, limits: Limits) -> None:
+    """The level in x1 within the output's limits."""
+    if not limits.is_more:
+        code(limits.saturate("{x1}"))
+        return
+    if len(limits.ends) < 2:
+        code("ssat {x1}, #8, {x1}")
+    for end in limits.ends:
+        condition = CONDITIONS[end]
+        code.get("{x0}", end)
+        code("cmp {x1}, {x0}")
+        code(f"it {condition}")
+        code(f"mov{condition} {{x1}}, {{x0}}")
+
+
+def _exactly(code: Routine, pixels: str, target: str) -> None:
+    """All sums of the group again, by a function that knows these registers."""
+    code.label(8, "near the middle of two levels: all sums of the group")
+    code.get("r12", "begin")
+    code(f"sub r12, r12, #{HEAD_BYTES}", "zero point, limits")
+    code("push {{r0, lr}}")
+    if target == "w1":
+        code("mov r0, lr", "where pixel 0 goes")
+    code.call("aidge_cortexm_round_group")
+    if "b" in pixels:
+        code("ldr r0, [sp, #4]", "where pixel 1 goes")
+        for channel in range(GROUP):
+            code(f"mov {{a{channel}}}, {{b{channel}}}")
+        code.call("aidge_cortexm_round_group")
+    code("pop {{r0, lr}}")
+    code("b 9b")
+
+
+def _integer_form(code: Routine, stream: Stream, pixels: str, first: str = "column") -> None:
+    if "b" in pixels:
+        code("add {w1}, {w1}, {column}", "where pixel 1 goes")
+    for channel in (0, 2):
+        code("ldm {stream}!, {{r2, r3, r12}}", "2 multipliers and a constant")
+        for pixel, target in zip(pixels, (first, "w1")):
+            even, odd = f"{{{pixel}{channel}}}", f"{{{pixel}{channel + 1}}}"
+            code(f"smmla {even}, {even}, {{x0}}, {{w0}}")
+            code(f"smmul {odd}, {odd}, {{x1}}" if stream.is_packed else f"smmla {odd}, {odd}, {{x1}}, {{w0}}")
+            code(stream.limits.saturate(even, stream.shift))
+            code(stream.limits.saturate(odd, stream.shift + (HIGH_SHIFT if stream.is_packed else 0)))
+            if stream.is_stated:
+                code(f"strb {even}, [{{{target}}}, #{channel}]")
+                code(f"strb {odd}, [{{{target}}}, #{channel + 1}]")
+            else:
+                code(f"strb {even}, [{{{target}}}], #1")
+                code(f"strb {odd}, [{{{target}}}], #1")
+
+
+def _stores_late(stream: Stream) -> bool:
+    """Whether a group of two pixels needs the pointer of its output only when its levels are words."""
+    return stream.leaves_words and not stream.is_packed and stream.form == INTEGER
+
+
+def _word_form(code: Routine, stream: Stream, pixels: str, target: str = "column") -> None:
+    """Only of packed weights for one pixel, whose output stays in w1."""
+    shift = 16 - stream.shift - HIGH_SHIFT * stream.is_packed
+    for even, odd in _halves(stream):
+        if stream.is_packed:
+            code("ldm {stream}!, {{r2, r3, r12}}", "2 multipliers and a constant")
+        else:
+            code("ldm {stream}!, {{r2, r3, r12, lr}}", "2 multipliers, 2 constants")
+        for pixel in pixels:
+            low, high = f"{{{pixel}{even}}}", f"{{{pixel}{odd}}}"
+            code(f"smmla {low}, {low}, {{x0}}, {{w0}}")
+            code(f"smmul {high}, {high}, {{x1}}" if stream.is_packed else f"smmla {high}, {high}, {{x1}}, {{w1}}")
+        for pixel in pixels:
+            low, high = f"{{{pixel}{even}}}", f"{{{pixel}{odd}}}"
+            code(f"pkhbt {low}, {low}, {high}{f', lsl #{shift}' * (shift > 0)}")
+            code(f"usat16 {low}, #8, {low}")
+    if stream.has_ends:
+        for pixel in pixels:
+            halves = _halves(stream)
+            _clamp(code, stream.limits, [f"{{{pixel}{low}}}" for low, _ in halves], f"{{{pixel}{halves[0][1]}}}")
+    _prepare_join(code, stream)
+    if _stores_late(stream):
+        code.get("{column}, {w1}", "output")
+    elif not stream.is_packed:
+        code.get("{w1}", "second_output")
+    for pixel in reversed(pixels):
+        _join(code, stream, pixel)
+        after = "{column}, {w1}]" if pixel == "b" else f"{{{target}}}]" if stream.is_stated else f"{{{target}}}], #4"
+        code(f"str {{{pixel}0}}, [{after}")

@@ -12,7 +12,7 @@ from aidge_build.arithmetic.near_halves import near_factors, near_is_exact
 from aidge_build.arithmetic.requantize import quantize
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct, computed
 from aidge_build.contract.node import KernelNode
-from aidge_build.contract.spec import SAME, Demands, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.contract.spec import SAME, Demands, DFormat, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import QUANTIZED
 from aidge_build.operators.resampling import LARGEST_VALUE, Shares, multiplier
@@ -33,11 +33,11 @@ def _axes(view: NodeView) -> str:
     return "" if rank <= AXES else f"the rank is {rank}"
 
 
-def resample_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
-    """int8 in any storage order, the same on both sides."""
+def resample_spec(*predicates: Predicate, features: frozenset[str] = frozenset(), form: DFormat = SAME) -> ImplSpec:
+    """int8 in this storage order, or any, the same on both sides."""
     return ImplSpec(
-        inputs=(IOSpec(DType.int8, SAME),),
-        outputs=(IOSpec(DType.int8, SAME),),
+        inputs=(IOSpec(DType.int8, form),),
+        outputs=(IOSpec(DType.int8, form),),
         predicates=(
             QUANTIZED,
             Predicate("elements are weighted by whole numbers", _not_in_integers),

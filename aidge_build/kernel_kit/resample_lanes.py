@@ -16,7 +16,7 @@ from aidge_build.arithmetic.requantize import requantize
 from aidge_build.contract.call import Argument, Constant, Input, Output, Struct
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.graph.format import channels_last
+from aidge_build.graph.format import Format, channels_last, row_major
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.resample import is_whole
 from aidge_build.operators.resampling import Shares, multiplier
@@ -107,9 +107,9 @@ class Axes:
     run: tuple[int, ...]
 
     @classmethod
-    def of(cls, source: Tensor, target: Tensor, shares: tuple[Shares, ...]) -> Axes:
-        """Those of a layer, in the order of the output."""
-        order = (target.format or channels_last(target.rank)).order
+    def of(cls, source: Tensor, target: Tensor, shares: tuple[Shares, ...], form: Format) -> Axes:
+        """Those of a layer in this storage order."""
+        order = form.order
         whole = [is_whole(shares[axis], source.dims[axis]) for axis in order]
         first = whole.index(False) if False in whole else len(order)
         last = max((place + 1 for place, kept in enumerate(whole) if not kept), default=first)
@@ -119,16 +119,18 @@ class Axes:
 def _unfit(view: NodeView) -> str:
     (source,), (target,) = view.inputs, view.outputs
     shares = view.operator.in_integers(source, target)
-    axes = Axes.of(source, target, shares)
-    if not 1 <= len(axes.resized) <= 2 or not lanes(shares, axes.resized):
-        return "it is not linear along two neighbouring axes with sums within 16 bits"
+    for form in (target.format,) if target.format else (channels_last(target.rank), row_major(target.rank)):
+        axes = Axes.of(source, target, shares, form)
+        if not 1 <= len(axes.resized) <= 2 or not lanes(shares, axes.resized):
+            return "it is not linear along two neighbouring axes with sums within 16 bits"
     return "" if levels_of(shares, source, target) else "no product of 32 bits gives the levels"
 
 
 def run_of(view: NodeView) -> int:
-    """How many elements lie side by side on both sides."""
+    """How many elements lie side by side on both sides; with their channels last unless the format is known."""
     (source,), (target,) = view.inputs, view.outputs
-    axes = Axes.of(source, target, view.operator.in_integers(source, target))
+    form = target.format or channels_last(target.rank)
+    axes = Axes.of(source, target, view.operator.in_integers(source, target), form)
     return math.prod(target.dims[axis] for axis in axes.run)
 
 
@@ -155,7 +157,7 @@ class ResampleLanes(KernelNode):
         """Input, output, rows, columns, levels, shape."""
         (source,), (target,) = self.inputs, self.outputs
         shares = self.operator.in_integers(source, target)
-        axes, levels = Axes.of(source, target, shares), self.levels
+        axes, levels = Axes.of(source, target, shares, target.storage), self.levels
         tables = [_table(shares[axis], source.layout.strides[axis]) for axis in axes.resized]
         rows, columns = [numpy.array([[0, 1, 0, 0]], numpy.int32)] * (2 - len(tables)) + tables
         shape = {

@@ -5,22 +5,23 @@ from __future__ import annotations
 
 from aidge_build.contract.call import Call, computed
 from aidge_build.contract.node import kernel
-from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.contract.spec import CHANNELS_LAST, NodeView, Predicate
 from aidge_build.kernel_kit.resample import resample_spec
 from aidge_build.kernel_kit.resample_lanes import LANES, Levels, ResampleLanes, run_of
 
 from .assembly import Routine
 from .conditions import FEATURES
 
+TOGETHER = 4  # values; the last ones of a run overlap those before
 _EVEN, _CLAMPED = 1, 2  # forms of the C version
 _UPPER, _ABOVE, _END, _RUN = 0, 8, 16, 20  # in the row
 _COLUMNS, _LEVELS, _RUN_END, _FRAME = 0, 8, 16, 24  # on the stack; behind the columns the row
 PARAMETERS = "const aidge_kit_lanes_row *row, int8_t *output, const int32_t *columns, const aidge_kit_lanes_levels *levels"
 
 
-def _odd_run(view: NodeView) -> str:
+def _short_run(view: NodeView) -> str:
     run = run_of(view)
-    return f"{run} elements side by side, wants a multiple of 4" if run % 4 else ""
+    return f"{run} elements side by side, wants at least {TOGETHER}" if run < TOGETHER else ""
 
 
 def _sums(code: Routine) -> None:
@@ -61,10 +62,10 @@ def _scaled(code: Routine, levels: Levels) -> None:
     code("orr r11, r11, r12, lsl #8")
 
 
-def row_text(levels: Levels) -> tuple[str, str]:
+def row_text(levels: Levels, is_odd: bool) -> tuple[str, str]:
     """Name and text of a row of outputs. A clamp costs nothing here."""
     kind = f"even_{levels.ties}" if levels.ties else "scaled"
-    name, code = f"aidge_cortexm_lanes_{kind}_{levels.shift}", Routine({})
+    name, code = f"aidge_cortexm_lanes_{kind}_{levels.shift}{'_odd' * is_odd}", Routine({})
     code("push {{r4-r11, lr}}")
     code(f"sub sp, sp, #{_FRAME}")
     code("ldrd r4, r5, [r3]")
@@ -94,8 +95,18 @@ def row_text(levels: Levels) -> tuple[str, str]:
     code("str r11, [r8], #4")
     if not levels.ties:
         code(f"ldr lr, [sp, #{_RUN_END}]")
-    code("cmp r8, lr")
-    code("bne 2b")
+    if is_odd:
+        code("subs r9, lr, r8", "values that are left")
+        code("beq 3f")
+        code(f"subs r9, r9, #{TOGETHER}")
+        code("bge 2b")
+        for pointer in ("r0", "r1", "r2", "r3", "r8"):
+            code(f"add {pointer}, {pointer}, r9")
+        code("b 2b")
+        code.label(3)
+    else:
+        code("cmp r8, lr")
+        code("bne 2b")
     code(f"ldrd r2, lr, [sp, #{_COLUMNS}]")
     code(f"ldr r3, [lr, #{_END}]")
     code("cmp r2, r3")
@@ -106,10 +117,10 @@ def row_text(levels: Levels) -> tuple[str, str]:
     return name, code.function(name, PARAMETERS, "Linear resizing: a row of outputs.", portable)
 
 
-@kernel("Resize", resample_spec(LANES, Predicate("runs are multiples of 4", _odd_run), features=FEATURES))
+@kernel("Resize", resample_spec(LANES, Predicate("runs of at least 4", _short_run), features=FEATURES, form=CHANNELS_LAST))
 class ResampleLanesInt8(ResampleLanes):
     def call(self) -> Call:
-        row, text = row_text(self.levels)
+        row, text = row_text(self.levels, run_of(self.view) % TOGETHER > 0)
         name = row.replace("lanes", "resample_lanes", 1)
         layer = f"""/* Resizing along rows and columns with two taps each. */
 static void {name}(

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Pools in two steps, columns and then neighbours of a line (lines.h): the line in scratch, and which windows there may be."""
+"""Pools in two steps, columns and then neighbours of a line (lines.h): the line in scratch, and what windows see."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.kernel_kit.pooling import PoolNode
 
 
@@ -21,12 +20,3 @@ def taps_inside(shape: Mapping[str, int], axis: str, pad: str) -> list[int]:
     size, dilation = shape[f"in_{axis}"], shape[f"dilation_{axis}"]
     starts = [place * shape[f"stride_{axis}"] - shape[pad] for place in range(shape[f"out_{axis}"])]
     return [sum(0 <= start + tap * dilation < size for tap in range(shape[f"kernel_{axis}"])) for start in starts]
-
-
-def _blind(view: NodeView) -> str:
-    shape = PoolNode(view).shape().fields
-    sees = all(min(taps_inside(shape, *axis)) > 0 for axis in (("height", "pad_top"), ("width", "pad_left")))
-    return "" if sees else "a window lies in the pads alone"
-
-
-SEES_THE_IMAGE = Predicate("every window sees the image", _blind)

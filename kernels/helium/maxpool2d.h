@@ -131,8 +131,8 @@ static void aidge_helium_clamp_row(int8_t *y, const int8_t *levels, int32_t byte
 }
 
 /*
- * The largest value of each window, int8, channels last; taps in the pads never win, and each window sees the image. levels:
- * {lowest, highest}; scratch: a line.
+ * The largest value of each window, int8, channels last; taps in the pads never win. levels: {lowest, highest};
+ * scratch: a line.
  */
 static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, int8_t *scratch, const int8_t *levels,
                                    const aidge_kit_window2d *shape)

@@ -14,11 +14,11 @@ from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
 from aidge_build.kernel_kit.pooling import PoolNode
 
-from .lines import SEES_THE_IMAGE, line_elements
+from .lines import line_elements
 from .pooling import pool_spec
 
 
-@kernel(("MaxPooling1D", "MaxPooling2D"), pool_spec(SAME_QUANTIZATION, SEES_THE_IMAGE))
+@kernel(("MaxPooling1D", "MaxPooling2D"), pool_spec(SAME_QUANTIZATION))
 class MaxPool2dInt8(PoolNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -12,10 +12,14 @@ import test_helium_depthwise
 import test_helium_others
 from harness import under_double
 from helium_harness import Case, case, convolution, needs_emulator, run
+from random_tensors import Randomness
 from test_cortexm_double import averages
 from test_helium_depthwise import depthwise
 from test_helium_others import fully_connected
-from test_ref_double import with_scale
+from test_ref_double import averages_of_windows, with_scale
+
+from aidge_build.operators.pool import AvgPoolingHalvesUp
+from aidge_build.operators.window import Window
 
 WAYS = re.compile("_(?:once|twice|above)(?:_short)?")
 STRESS = "AIDGE_STRESS" in os.environ
@@ -30,12 +34,23 @@ def far_cases():
     return [with_scale(entry, scale) for entry in layers for scale in (0.0015, 0.004)]
 
 
+def rounded_up():
+    """Means of tensors that were uint8."""
+    found = []
+    for seed, (stride, pads) in enumerate(((1, 1), (2, 0), (2, 1))):
+        random = Randomness(seed)
+        data = random.data(1, 9, 6, 7)
+        operator = AvgPoolingHalvesUp(window=Window((2, 2), (stride,) * 2, (1, 1), (pads, pads), (0, 0)))
+        found.append(under_double(case(operator, [data], [random.int8(*data.dims)], quantization=data.quantization)))
+    return found
+
+
 @functools.cache
 def candidates():
     """Layers of every kernel that keeps this contract, too."""
     steps = {test_helium_others: 12, test_helium_convolution: 10, test_helium_depthwise: 7}
     every = [under_double(entry) for module, step in steps.items() for entry in module.candidates()[:: 1 if STRESS else step]]
-    every += far_cases()
+    every += far_cases() + list(averages_of_windows(case)) + rounded_up()
     return tuple(entry for entry in [*every, *averages(case)] if has_kernel(entry))
 
 
@@ -58,7 +73,7 @@ def test_every_way_of_rounding_is_among_them():
     for kernel in ("conv2d_int8", "conv2d_grouped_int8", "depthwise_int8"):
         assert {("_twice_short", kernel), ("_above_short", kernel)} <= found
     assert {("_twice", "conv2d_int8"), ("_twice", "depthwise_int8"), ("_once", "fc_int8"), ("_once_short", "fc_int8")} <= found
-    assert {entry.kernel.name for entry in candidates()} >= {"average_int8", "add_int8"}
+    assert {entry.kernel.name for entry in candidates()} >= {"average_int8", "add_int8", "avgpool_line_int8"}
     names = " ".join(entry.call.function for entry in candidates())
     for way in (
         "planes.*twice",

@@ -107,6 +107,8 @@ def test_the_kernels_equal_numpy_on_the_emulated_core(flags):
 def test_pools_may_follow_their_input_as_closely_as_they_promise():
     pools = [entry for entry in accepted(edge_pools(case) + [random_pool(case, seed) for seed in range(40)]) if sharing([entry])]
     assert len(pools) > 20
+    names = " ".join(entry.call.function for entry in pools)
+    assert all(way in names for way in ("maxpool2d", "mean_line", "_checked", "_clamped", "_drop_5"))
     assert run(pools, lead=promised_lead) == []
 
 

@@ -53,15 +53,18 @@ def test_sums_and_products_equal_the_meaning_with_any_broadcasting(operator):
     assert differing(cases, run(cases)) == []
 
 
-def test_averages_of_windows_round_halves_away_from_zero():
-    cases = []
+def averages_of_windows(make):
+    """Made by `make` of a harness."""
     for seed in range(3):
         random = Randomness(seed)
         for dims, operator in pools(random):
             if "Av" in operator.type and len(dims) < 5 and not getattr(operator, "count_include_pad", False):
                 data = random.data(*dims)
-                entry = case(operator, [data], [random.int8(*dims)], quantization=data.quantization)
-                cases.append(under_double(entry))
+                yield under_double(make(operator, [data], [random.int8(*data.dims)], quantization=data.quantization))
+
+
+def test_averages_of_windows_round_halves_away_from_zero():
+    cases = list(averages_of_windows(case))
     assert len(cases) > 20 and differing(cases, run(cases)) == []
 
 

@@ -48,11 +48,13 @@ def limits(operator) -> Constant:
     return limits_between(operator.minimum, operator.maximum)
 
 
-def wrapper(name: str, inlined: str, numbers: Sequence[int], parameters: Sequence[str]) -> tuple[str, str]:
-    """Name and text of a C function that calls an inlined one of the headers with these numbers before its own parameters."""
+def wrapper(
+    name: str, inlined: str, numbers: Sequence[int], parameters: Sequence[str], last: Sequence[int | str] = ()
+) -> tuple[str, str]:
+    """Name and text of a C function that calls an inlined one of the headers with these numbers around its own parameters."""
     names = [parameter.split()[-1].lstrip("*") for parameter in parameters]
     function = f"aidge_helium_{name}"
-    call = f"aidge_helium_{inlined}({', '.join([*map(str, numbers), *names])});"
+    call = f"aidge_helium_{inlined}({', '.join([*map(str, numbers), *names, *map(str, last)])});"
     return function, c_function(function, ", ".join(parameters), [call])
 
 

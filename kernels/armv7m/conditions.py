@@ -8,7 +8,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.byte_weights import byte_weights, linear_of
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, ROOM, SYMMETRIC_WEIGHTS
 
-from .packing import FIELD, has_lines, sums_fit
+from .packing import FIELD, are_exact, sums_fit
 
 FEATURES = frozenset({"thumb2"})
 FEWEST_PRODUCTS = 1000
@@ -25,7 +25,7 @@ def _few_products(view: NodeView) -> str:
 
 
 ENOUGH_PRODUCTS = Predicate("products that pay for the text of a kernel", _few_products)
-BYTES = byte_weights(lambda linear, _: has_lines(linear))
+BYTES = byte_weights(lambda linear, _: are_exact(linear))
 FITTING_SUMS = Predicate(f"sums of {FIELD} bits", _fitting)
 
 

@@ -89,7 +89,7 @@ class Conv2dInt8(LinearNode):
             Input(0),
             Output(0),
             Constant("weights", weights),
-            Constant("numbers", numpy.concatenate([head(linear), numbers])),
+            Constant("numbers", numpy.concatenate([head(linear, form), numbers])),
             Scratch(),
             self._layer(shape, rows.shape[1], whole_weights),
         ]

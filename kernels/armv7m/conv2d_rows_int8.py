@@ -51,7 +51,7 @@ class Conv2dRowsInt8(LinearNode):
             Input(0),
             Output(0),
             Constant("weights", pack_rows(linear.rows)),
-            Constant("numbers", numpy.concatenate([head(linear), pack_numbers(form)])),
+            Constant("numbers", numpy.concatenate([head(linear, form), pack_numbers(form)])),
             Scratch(),
             rows_struct(pixels, outputs, taps),
         ]

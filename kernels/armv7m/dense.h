@@ -9,6 +9,9 @@
  * `numbers`: the head, {lowest, highest, zero point} of the output and the input's zero point; then for each channel of each
  * group {factor, low and high word of the start}: the level of a sum is (sum * factor + start) >> (32 + shift). Where no factor
  * is proved {0, bias, float32 multiplier}, which is negative where near_halves.py is not exact, either.
+ *
+ * Where a bias of such a channel lies between two units of the sums, what they have is in fractions of the unit, and the zero
+ * point of the output has 256 * the bits of these fractions added.
  */
 enum { AIDGE_ARMV7M_HEAD = 4, AIDGE_ARMV7M_FIELD = 23 };
 
@@ -69,8 +72,18 @@ AIDGE_KIT_NOINLINE int8_t aidge_armv7m_exact_level(int32_t sum, const int32_t *n
     return (int8_t)(sum + limits->zero_point);
 }
 
+/* The same where biases are in fractions of a unit. */
+AIDGE_KIT_NOINLINE int8_t aidge_armv7m_fine_level(int32_t sum, const int32_t *numbers, const aidge_armv7m_limits *limits)
+{
+    aidge_armv7m_limits plain = *limits;
+    const int32_t bits = (plain.zero_point + 128) >> 8;
+    plain.zero_point -= bits * 256;
+    return aidge_armv7m_exact_level(sum * ((int32_t)1 << bits), numbers, &plain);
+}
+
 /* The stored value of any sum; `limits` are those of a block. */
-AIDGE_KIT_INLINE int8_t aidge_armv7m_level(int32_t sum, const int32_t *numbers, const aidge_armv7m_limits *limits, int32_t shift)
+AIDGE_KIT_INLINE int8_t aidge_armv7m_level(int32_t sum, const int32_t *numbers, const aidge_armv7m_limits *limits, int32_t shift,
+                                           int32_t is_fine)
 {
     if (numbers[0] != 0) {
         const int64_t start = (int64_t)(((uint64_t)(uint32_t)numbers[2] << 32) | (uint32_t)numbers[1]);
@@ -78,7 +91,7 @@ AIDGE_KIT_INLINE int8_t aidge_armv7m_level(int32_t sum, const int32_t *numbers, 
         const int32_t level = aidge_armv7m_limit((int32_t)aidge_kit_shift_right_s64(line, 32) >> shift, -128, 127);
         return (int8_t)aidge_armv7m_limit(level, limits->lowest, limits->highest);
     }
-    return aidge_armv7m_exact_level(sum, numbers, limits);
+    return is_fine != 0 ? aidge_armv7m_fine_level(sum, numbers, limits) : aidge_armv7m_exact_level(sum, numbers, limits);
 }
 
 /* What the assembly of dense.py does. */
@@ -109,7 +122,7 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const
             }
             for (pixel = 0; pixel < 2 * pairs; pixel++) {
                 output[pixel * block->stride + channel]
-                    = aidge_armv7m_level(sums[2 * pairs * channel + pixel], own, &block->limits, shift);
+                    = aidge_armv7m_level(sums[2 * pairs * channel + pixel], own, &block->limits, shift, 0);
             }
         }
         output += channels;
@@ -147,7 +160,7 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_halves(const uint32_t *column, cons
         for (channel = 0; channel < 2; channel++) {
             for (pixel = 0; pixel < 8; pixel++) {
                 output[pixel * block->stride + channel]
-                    = aidge_armv7m_level(block->sums[8 * channel + pixel], numbers + 1 + 3 * channel, &block->limits, shift);
+                    = aidge_armv7m_level(block->sums[8 * channel + pixel], numbers + 1 + 3 * channel, &block->limits, shift, 0);
             }
         }
         output += 2;
@@ -156,18 +169,31 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_halves(const uint32_t *column, cons
 }
 
 /* The outputs of a group from its sums. */
-AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_exact(const int32_t *numbers, int8_t *output,
-                                                                   const aidge_armv7m_block *block, int32_t shift,
-                                                                   int32_t pixels, int32_t channels)
+AIDGE_KIT_INLINE void aidge_armv7m_outputs(const int32_t *numbers, int8_t *output, const aidge_armv7m_block *block, int32_t shift,
+                                           int32_t pixels, int32_t channels, int32_t is_fine)
 {
     const int32_t *sums = block->sums;
     for (; channels > 0; channels--) {
         int8_t *to = output++;
         int32_t pixel;
         for (pixel = 0; pixel < pixels; pixel++) {
-            *to = aidge_armv7m_level(*sums++, numbers, &block->limits, shift);
+            *to = aidge_armv7m_level(*sums++, numbers, &block->limits, shift, is_fine);
             to += block->stride;
         }
         numbers += 3;
     }
+}
+
+AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_exact(const int32_t *numbers, int8_t *output,
+                                                                   const aidge_armv7m_block *block, int32_t shift,
+                                                                   int32_t pixels, int32_t channels)
+{
+    aidge_armv7m_outputs(numbers, output, block, shift, pixels, channels, 0);
+}
+
+AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_exact_fine(const int32_t *numbers, int8_t *output,
+                                                                        const aidge_armv7m_block *block, int32_t shift,
+                                                                        int32_t pixels, int32_t channels)
+{
+    aidge_armv7m_outputs(numbers, output, block, shift, pixels, channels, 1);
 }

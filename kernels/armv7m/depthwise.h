@@ -146,11 +146,9 @@ AIDGE_KIT_INLINE int64_t aidge_armv7m_pair_sum(const uint32_t *plane, const int8
 }
 
 /* Rows of pairs of one channel, whatever is proved of it. */
-AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_pairs_of_rows(const uint32_t *plane, const int8_t *weights,
-                                                                           const int32_t *numbers, int8_t *output, int32_t rows,
-                                                                           const aidge_armv7m_deep *deep, int32_t shift,
-                                                                           const aidge_armv7m_depthwise *shape,
-                                                                           const aidge_kit_window2d *window)
+AIDGE_KIT_INLINE void aidge_armv7m_pairs(const uint32_t *plane, const int8_t *weights, const int32_t *numbers, int8_t *output,
+                                         int32_t rows, const aidge_armv7m_deep *deep, int32_t shift,
+                                         const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window, int32_t is_fine)
 {
     int32_t row, column;
     for (row = 0; row < rows; row++) {
@@ -158,11 +156,30 @@ AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_pairs_of_rows(const
             const int64_t sum = aidge_armv7m_pair_sum(plane + column * window->stride_width, weights, shape->pitch, window);
             const int32_t first = aidge_armv7m_first_sum(sum);
             int8_t *const to = output + column * deep->stride;
-            to[0] = aidge_armv7m_level(first, numbers, &deep->limits, shift);
-            to[deep->second]
-                = aidge_armv7m_level((int32_t)((sum - first) / ((int64_t)1 << AIDGE_ARMV7M_FIELD)), numbers, &deep->limits, shift);
+            to[0] = aidge_armv7m_level(first, numbers, &deep->limits, shift, is_fine);
+            to[deep->second] = aidge_armv7m_level((int32_t)((sum - first) / ((int64_t)1 << AIDGE_ARMV7M_FIELD)), numbers,
+                                                  &deep->limits, shift, is_fine);
         }
         plane += window->stride_height * shape->pitch;
         output += window->out_width * deep->stride;
     }
+}
+
+AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_pairs_of_rows(const uint32_t *plane, const int8_t *weights,
+                                                                           const int32_t *numbers, int8_t *output, int32_t rows,
+                                                                           const aidge_armv7m_deep *deep, int32_t shift,
+                                                                           const aidge_armv7m_depthwise *shape,
+                                                                           const aidge_kit_window2d *window)
+{
+    aidge_armv7m_pairs(plane, weights, numbers, output, rows, deep, shift, shape, window, 0);
+}
+
+AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_pairs_of_rows_fine(const uint32_t *plane, const int8_t *weights,
+                                                                                const int32_t *numbers, int8_t *output,
+                                                                                int32_t rows, const aidge_armv7m_deep *deep,
+                                                                                int32_t shift,
+                                                                                const aidge_armv7m_depthwise *shape,
+                                                                                const aidge_kit_window2d *window)
+{
+    aidge_armv7m_pairs(plane, weights, numbers, output, rows, deep, shift, shape, window, 1);
 }

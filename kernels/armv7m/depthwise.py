@@ -194,7 +194,8 @@ def _one_sided(code: Code, count: int, lines: tuple[str, ...]) -> None:
 def layer_texts(layout: Layout, form: Form) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a whole layer."""
     sums, text = sums_text(layout, form)
-    some = "_some" * (not form.is_proved)
+    fine = "_fine" * (form.fine_bits > 0)
+    some = "" if form.is_proved else fine or "_some"
     name = sums.replace("_depthwise_", "_depthwise_int8_") + some
     is_fast = "if (own[0] != 0) " if some else ""
     slow = "#endif" if some else "#else"
@@ -216,7 +217,7 @@ AIDGE_KIT_NOINLINE void {name}_channel(const int8_t *image, int8_t *to, const in
         }}{otherwise}
 {slow}
         {{
-            aidge_armv7m_pairs_of_rows(plane, weights, own, to, rows, &shared->deep, {form.shift}, shape, window);
+            aidge_armv7m_pairs_of_rows{fine}(plane, weights, own, to, rows, &shared->deep, {form.shift}, shape, window);
         }}{end}
         to += rows * window->out_width * window->in_channels;
         done += rows;

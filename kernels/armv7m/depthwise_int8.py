@@ -44,7 +44,7 @@ class DepthwiseInt8(LinearNode):
                 Input(0),
                 Output(0),
                 Constant("weights", linear.rows.astype(numpy.int8)),
-                Constant("numbers", numpy.concatenate([head(linear), form.channels.ravel()])),
+                Constant("numbers", numpy.concatenate([head(linear, form), form.channels.ravel()])),
                 Scratch(),
                 layout.struct,
                 window_of(self.view),

@@ -34,7 +34,7 @@ class FcInt8(LinearNode):
                 Input(0),
                 Output(0),
                 Constant("weights", pack_rows(linear.rows)),
-                Constant("numbers", numpy.concatenate([head(linear), pack_numbers(form)])),
+                Constant("numbers", numpy.concatenate([head(linear, form), pack_numbers(form)])),
                 Scratch(),
                 rows_struct(self.inputs[0].dims[0], *linear.rows.shape),
             ),

@@ -15,6 +15,7 @@ from aidge_build.kernel_kit.linear_int8 import Linear
 FIELD = 23  # bits of the first of two pixels' sums
 SHIFTS = (0, 4, 8)  # of the line, in order of preference: few, so that few texts differ
 CHANNEL_WORDS = 3  # words of a channel
+ZERO_POINTS = 256  # how many there are
 _NOT_NEAR = 1 << 31
 
 
@@ -23,13 +24,15 @@ class Form:
     """How sums become outputs: by a line of which it is proved that it gives every level, or exactly.
 
     `channels` [channels, 3]: factor, and start as low and high word, which holds the bias, too; where no line is proved 0, bias
-    and the float32 multiplier, whose sign says that not even arithmetic/near_halves.py is exact.
+    and the float32 multiplier, whose sign says that not even arithmetic/near_halves.py is exact. Both are for sums in fractions
+    of their unit, which have `fine_bits`, where these are not 0.
     """
 
     channels: numpy.ndarray
     shift: int
     is_clamped: bool
     proved: int
+    fine_bits: int
 
     @property
     def is_proved(self) -> bool:
@@ -39,7 +42,13 @@ class Form:
     @property
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
-        return f"line{self.shift}{'_some' * (not self.is_proved)}{'_clamped' * self.is_clamped}"
+        some = "" if self.is_proved else "_fine" if self.fine_bits else "_some"
+        return f"line{self.shift}{some}{'_clamped' * self.is_clamped}"
+
+    @property
+    def is_fine(self) -> str:
+        """For the text of a function."""
+        return str(int(self.fine_bits > 0))
 
     @property
     def note(self) -> str:
@@ -50,9 +59,9 @@ class Form:
         return {**computed(block, self.proved, len(self.channels), "channel"), "weights": "int8"}
 
 
-def has_lines(linear: Linear) -> numpy.ndarray:
-    """Which channels have a line in the form of the layer."""
-    return form_of(linear).channels[:, 0] != 0
+def are_exact(linear: Linear) -> numpy.ndarray:
+    """Which channels have a line in the form of the layer, or else sums in fractions of their unit that fit 32 bits."""
+    return (form_of(linear).channels[:, 0] != 0) | (linear.in_fine_units().largest < 1 << 31)
 
 
 def form_of(linear: Linear) -> Form:
@@ -66,13 +75,17 @@ def form_of(linear: Linear) -> Form:
         if (found.multipliers > 0).sum() > (best.multipliers > 0).sum():
             best, shift = found, other
     is_proved = best.multipliers > 0
-    words = numpy.where(is_proved[:, None], _line_words(linear, best), _float_words(linear))
-    return Form(words, shift, not free, int(is_proved.sum()))
+    fine_bits = linear.unit.bit_length() - 1 if linear.fractions[~is_proved].any() else 0
+    others = _float_words(linear.in_fine_units() if fine_bits else linear)
+    words = numpy.where(is_proved[:, None], _line_words(linear, best), others)
+    return Form(words, shift, not free, int(is_proved.sum()), fine_bits)
 
 
-def head(linear: Linear) -> numpy.ndarray:
-    """What stands before the channels' words: the output's limits and zero point, the input's zero point."""
-    return as_words(numpy.array([*linear.clamp, linear.zero_point, linear.input_zero_point]))
+def head(linear: Linear, form: Form) -> numpy.ndarray:
+    """What stands before the channels' words: the output's limits and zero point, with the bits of a fraction above its byte,
+    the input's zero point."""
+    point = linear.zero_point + ZERO_POINTS * form.fine_bits
+    return as_words(numpy.array([*linear.clamp, point, linear.input_zero_point]))
 
 
 def _line_words(linear: Linear, found: Line) -> numpy.ndarray:

@@ -52,7 +52,7 @@ def groups_text(shape: Shape, form: Form) -> tuple[str, tuple[str, ...]]:
     dense, text = shape.routine(form)
     if form.is_proved:
         return dense, (text,)
-    name = f"{dense}_groups"
+    name, exact = f"{dense}_groups", f"aidge_armv7m_exact{'_fine' * (form.fine_bits > 0)}"
     step = shape.group_words
     return name, (
         text,
@@ -67,7 +67,7 @@ static void {name}({PARAMETERS})
         }}
         groups = (int32_t)(stop - numbers) / {step};
         output += {shape.channels} * groups;
-        aidge_armv7m_exact(stop{_head(shape)}, output, block, {form.shift}, {shape.pixels}, {shape.channels});
+        {exact}(stop{_head(shape)}, output, block, {form.shift}, {shape.pixels}, {shape.channels});
         output += {shape.channels};
 {_behind(shape)}        numbers = stop + {step};
     }}

@@ -57,7 +57,7 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_groups(const int8_t *row, const int
             return numbers;
         }
         for (place = 0; place < AIDGE_ARMV7M_GROUP; place++) {
-            *output++ = aidge_armv7m_level(block->sums[place], numbers + 1 + 3 * place, &block->limits, shift);
+            *output++ = aidge_armv7m_level(block->sums[place], numbers + 1 + 3 * place, &block->limits, shift, 0);
         }
     }
     return 0;

@@ -190,7 +190,8 @@ def pack_numbers(form: Form) -> numpy.ndarray:
 def layer_texts(form: Form, taps: int) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a function that computes all outputs of one row."""
     groups, text = routine(form, taps)
-    some, name = groups.replace("_rows_", "_some_"), groups.replace("_rows_", "_row_")
+    fine = "_fine" * (form.fine_bits > 0)
+    some, name = groups.replace("_rows_", f"_some{fine}_"), groups.replace("_rows_", f"_row{fine}_")
     return name, (
         text,
         f"""/* Groups of outputs of a row, and those outputs of them that have no line; of a group `count` are wanted. */
@@ -206,7 +207,8 @@ AIDGE_KIT_NOINLINE void {some}(const int8_t *row, int8_t *output, const int32_t 
         done = (int32_t)(stop - numbers) / AIDGE_ARMV7M_GROUP_WORDS;
         output += AIDGE_ARMV7M_GROUP * done;
         for (index = 0; index < count; index++) {{
-            output[index] = aidge_armv7m_level(block->sums[index], stop + 1 + 3 * index, &block->limits, {form.shift});
+            output[index] = aidge_armv7m_level(block->sums[index], stop + 1 + 3 * index, &block->limits, {form.shift},
+                {form.is_fine});
         }}
         output += AIDGE_ARMV7M_GROUP;
         weights += 2 * block->taps * (done + 1);

@@ -14,7 +14,8 @@ from armv7m_harness import BOARD, PORTABLE, of_this_library
 from binary_cases import binaries
 from cortexm_harness import accepted, built_for, case
 from helium_harness import library, needs_emulator, run
-from test_cortexm_linear import EDGES, int8_case
+from random_tensors import halfword_weights
+from test_cortexm_linear import EDGES, fc_cases, int8_case
 
 from aidge_build.graph.dtype import DType
 
@@ -36,10 +37,30 @@ OWN_EDGES = [
 ]
 
 
+# Sums of so many taps that no line gives every level where a bias lies between two units.
+FINE_EDGES = [
+    (1, 64, (5, 5), 9, (1, 1), 1, 1, (0, 0), 1),
+    (1, 21, (4, 3), 6, (3, 3), 1, 1, (1, 1), 1),
+    (1, 400, (2, 2), 8, (1, 1), 1, 1, (0, 0), 1),
+    (1, 300, (1, 1), 12, (1, 1), 1, 1, (0, 0), 1),
+    (1, 12, (9, 7), 12, (5, 5), 1, 1, (2, 2), 12),
+    (1, 50, (3, 3), 12, (3, 3), 1, 1, (0, 0), 1),
+]
+
+
+def fine_cases():
+    """Layers whose weights are bytes times a power of two, with biases between two such units."""
+    layers = [built_for(int8_case(seed, *edge), ("balanced", "speed")[seed % 2]) for seed in range(6) for edge in FINE_EDGES]
+    for index, entry in enumerate([*layers, *list(fc_cases())[9:12]]):
+        inputs = halfword_weights(3 * index, *entry.view.inputs)
+        made = case(entry.view.operator, inputs, entry.values[:1], quantization=entry.view.outputs[0].quantization)
+        yield built_for(made, entry.view.objective)
+
+
 def linear_cases():
     """Cases that a kernel of the library may refuse; every objective has its share."""
     own = [built_for(int8_case(seed, *edge), ("balanced", "speed")[seed % 2]) for seed in range(4) for edge in OWN_EDGES]
-    return of_this_library([*own, *test_cortexm_linear.candidates()])
+    return of_this_library([*own, *fine_cases(), *test_cortexm_linear.candidates()])
 
 
 def sums():
@@ -83,13 +104,22 @@ def test_the_c_versions_equal_the_meaning_on_this_machine():
 @needs_emulator
 @pytest.mark.parametrize("flags", [("-O0",), ("-Os",), *([("-O3",), ("-O2", "-flto")] if STRESS else [])])
 def test_the_result_does_not_depend_on_compiler_options(flags):
-    cases = accepted(of_this_library(int8_case(2, *edge) for edge in [*OWN_EDGES, *EDGES[:: 1 if STRESS else 5]]))
+    edges = [int8_case(2, *edge) for edge in [*OWN_EDGES, *EDGES[:: 1 if STRESS else 5]]]
+    cases = accepted(of_this_library([*edges, *fine_cases()]))
     assert run(cases, *flags, board=BOARD) == []
 
 
 def test_weights_that_are_multiples_of_bytes_are_bytes_in_flash():
     wide = [entry for entry in linear_cases() if entry.view.inputs[1].dtype is DType.int16]
     assert {entry.view.node.type for entry in wide} >= {"Conv2D", "ConvDepthWise2D"} and len(wide) > 5
+
+
+def test_a_bias_between_two_units_keeps_a_layer_fast_whatever_its_sums_are():
+    cases = of_this_library(fine_cases())
+    assert len(accepted(cases)) == len(cases)
+    functions = [entry.call.function for entry in cases]
+    for form in ("dense_3x1_line", "halves_4x2_line", "fc_int8_fine", "conv2d_rows_int8_fine", "depthwise_int8"):
+        assert any(form in function and "fine" in function for function in functions), form
 
 
 def test_segments_are_as_long_as_16_bits_hold_whatever_the_inputs_are():

@@ -18,21 +18,32 @@ from aidge_build.schedule.schedule import Reuse, Schedule, make_schedule
 
 @dataclass(frozen=True)
 class Plans:
-    """`found` are plans with fewer and fewer bytes for more and more instructions."""
+    """Plans with fewer and fewer bytes for more and more instructions, from `base` on."""
 
-    found: tuple[Found, ...]
+    base: Found
     question: Question
+
+    def found(self) -> tuple[Found, ...]:
+        """All of them. Bands that a kernel was found to compute in different ways are in none."""
+        return cascaded(self.base, self.question)
 
     def smallest(self, *others: Found) -> Found:
         """The fewest bytes, and among those plans the fewest instructions; `others` are plans without cascades."""
-        least = min((*others, *self.found), key=lambda plan: (plan.peak.peak_bytes, plan.cost))
-        return widened(least, self.question, least.peak.peak_bytes)
+        while True:
+            least = min((*others, *self.found()), key=lambda plan: (plan.peak.peak_bytes, plan.cost))
+            best = widened(least, self.question, least.peak.peak_bytes)
+            if self.question.agree(best):
+                return best
 
     def within(self, budget_bytes: int, *others: Found) -> Found:
         """The fewest instructions in so many bytes; AidgeError PLAN01 where none fits."""
-        fitting = [plan for plan in (*others, *self.found) if plan.peak.peak_bytes <= budget_bytes]
-        if fitting:
-            return min((widened(plan, self.question, budget_bytes) for plan in fitting), key=lambda plan: plan.cost)
+        while True:
+            fitting = [plan for plan in (*others, *self.found()) if plan.peak.peak_bytes <= budget_bytes]
+            if not fitting:
+                break
+            best = min((widened(plan, self.question, budget_bytes) for plan in fitting), key=lambda plan: plan.cost)
+            if self.question.agree(best):
+                return best
         least = self.smallest(*others)
         raise AidgeError(
             f"no plan needs at most {budget_bytes:,} B: the smallest that was found needs {least.peak.peak_bytes:,} B",
@@ -56,5 +67,4 @@ def banded(
         return make_schedule(assignment, asked, reuse, io_outside=options.io == "caller", known=base.schedule.order)
 
     alone = rescheduled(frozenset(node.name for node in base.schedule.steps))
-    question = Question(Graph.of(assignment.view, alone.buffer_of, kernels), alone, rescheduled)
-    return Plans(cascaded(base, question), question)
+    return Plans(base, Question(Graph.of(assignment.view, alone.buffer_of, kernels), alone, rescheduled))

@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy
-
+from aidge_build.cascade.alike import alike
 from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.kernels import Band, BandKernels, shape_of, sizes_of
 from aidge_build.cascade.row_layer import RowLayer
-from aidge_build.contract.call import Argument, Call, Constant, Literal, Struct
+from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.errors import AidgeError
@@ -49,8 +48,13 @@ def calls_of(kernels: BandKernels, node: Node, cascade: Cascade, seen: NodeView)
         number_of[band] = number
         if number == len(calls):
             calls.append(kernel.call(view, None))
-    for call in calls[1:]:
-        _require_alike(kernel, node, calls[0], call)
+    if not all(alike(calls[0], call) for call in calls[1:]):
+        raise AidgeError(
+            f"kernel {kernel.name} computes the bands of a layer with different functions or constants",
+            where=node.where(),
+            code="CASCADE",
+            hint="its demands() must say bands=False",
+        )
     read = next(step.reads for step in cascade.steps if step.node == node.name)
     largest = max(bands, key=lambda band: band[1] - band[0])
     return LayerCalls(
@@ -70,28 +74,3 @@ def _view(kernels: BandKernels, layer: RowLayer, band: Band, sizes: tuple[int, i
         objective=seen.objective,
         features=seen.features,
     )
-
-
-def _require_alike(kernel: Kernel, node: Node, first: Call, other: Call) -> None:
-    alike = len(first.arguments) == len(other.arguments) and all(map(_are_alike, first.arguments, other.arguments))
-    if not alike or (first.function, first.texts) != (other.function, other.texts):
-        raise AidgeError(
-            f"kernel {kernel.name} computes the bands of a layer with different functions or constants",
-            where=node.where(),
-            code="CASCADE",
-            hint="its demands() must say bands=False",
-        )
-
-
-def _are_alike(first: Argument, other: Argument) -> bool:
-    if type(first) is not type(other):
-        return False
-    if isinstance(first, Constant) and isinstance(other, Constant):
-        return (
-            first.name == other.name
-            and first.values.dtype == other.values.dtype
-            and numpy.array_equal(first.values.reshape(-1), other.values.reshape(-1), equal_nan=first.values.dtype.kind == "f")
-        )
-    if isinstance(first, Struct) and isinstance(other, Struct):
-        return first.type == other.type and list(first.fields) == list(other.fields)
-    return first == other or isinstance(first, Literal)

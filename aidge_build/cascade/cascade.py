@@ -9,7 +9,7 @@ band of a layer finds its rows at the same place, and the kernel works on them a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
@@ -66,21 +66,44 @@ class Line:
 
 
 @dataclass(frozen=True)
+class Stock:
+    """The rows `[first, last)` of a tensor that lies in memory as a whole, of which a cascade reads or writes all: those that are
+    needed in any step of a layer. What was read for the last time is dead, what is not written yet, too."""
+
+    first: int
+    last: int
+    height: int
+
+
+@dataclass(frozen=True)
 class Cascade:
     """`nodes` are the layers in order, `rows_of` the rows of their largest bands; the scratch of those in `carrying` keeps its
-    bytes."""
+    bytes. `stocks` are those of whole tensors, for each layer."""
 
     nodes: tuple[str, ...]
     rows_of: Mapping[str, int]
     lines: Mapping[str, Line]
     steps: tuple[BandStep, ...]
     carrying: frozenset[str] = frozenset()
+    stocks: Mapping[str, Mapping[str, Stock]] = field(default_factory=dict)  # tensor -> layer
 
     @property
     def shifted_bytes(self) -> int:
         """Bytes that are moved within lines."""
         shifts = [shift.rows for step in self.steps for shift in step.shifts]
         return sum((rows.last - rows.first) * self.lines[rows.tensor].row_bytes for rows in shifts)
+
+    @property
+    def bytes_read_again(self) -> int:
+        """Bytes of rows in lines that a layer has read before, over all bands."""
+        found, reached = 0, dict[tuple[str, int], int]()
+        for step in self.steps:
+            for position, rows in enumerate(step.reads):
+                if rows is not None and rows.tensor in self.lines:
+                    again = max(0, reached.get((step.node, position), rows.first) - rows.first)
+                    found += again * self.lines[rows.tensor].row_bytes
+                    reached[step.node, position] = rows.last
+        return found
 
     def bands_of(self, node: str) -> tuple[tuple[int, int], ...]:
         """The rows of each band of a layer, in order."""

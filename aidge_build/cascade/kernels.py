@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.match import Target, match
+from aidge_build.cascade.alike import alike
 from aidge_build.cascade.row_layer import RowLayer
 from aidge_build.contract.library import Kernel, Library
 from aidge_build.contract.spec import Demands, NodeView
@@ -15,6 +16,7 @@ from aidge_build.graph.format import same_bytes
 from aidge_build.graph.view import Node
 
 Band = tuple[int, int]
+SYMBOL = "layer"  # of calls that are only compared
 
 
 class BandKernels:
@@ -49,6 +51,17 @@ class BandKernels:
         if len(known) < len(asked):
             return None
         return max(known, key=lambda each: (each.scratch_bytes, each.scratch_alignment))
+
+    def agree(self, layer: RowLayer, bands: Sequence[Band]) -> bool:
+        """Whether one function with the same constants computes all of these bands; if not, such bands are refused after this."""
+        kernel, sizes = self.kernel(layer), sizes_of(bands)
+        assert kernel is not None
+        views = {shape_of(view): view for view in (self.view(layer, band, sizes) for band in bands)}
+        first, *others = (kernel.call(replace(view, symbol=SYMBOL), None) for view in views.values())
+        found = all(alike(first, other) for other in others)
+        if not found:
+            self._demands.update(dict.fromkeys([(layer.name, sizes, shape) for shape in views]))
+        return found
 
     def view(self, layer: RowLayer, band: Band, sizes: tuple[int, int]) -> NodeView:
         """The band as its kernel sees it; `sizes` are the rows of the largest and of the smallest band."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from aidge_build.cascade.cascade import Cascade, Line
+from aidge_build.cascade.cascade import Cascade, Line, Stock
 from aidge_build.contract.spec import Demands
 from aidge_build.memory.buffer import Buffer, Window
 from aidge_build.schedule.schedule import Schedule
@@ -36,12 +36,17 @@ def with_cascades(schedule: Schedule, runs: Sequence[Run]) -> Schedule:
     buffers = {buffer.name: buffer for buffer in schedule.buffers}
     scratch_of = dict(schedule.scratch_of)
     for run in runs:
+        touched: dict[str, set[str]] = {}
         for node in schedule.steps[run.first : run.last]:
-            buffers.pop(scratch_of.pop(node.name, ""), None)
             for name in (*node.inputs, *node.outputs):
                 held = buffers.get(schedule.buffer_of.get(name, ""))
                 if held is not None:
-                    buffers[held.name] = _reaching(held, run)
+                    touched.setdefault(held.name, set()).add(name)
+        for name, tensors in touched.items():
+            stock = run.cascade.stocks.get(next(iter(tensors))) if len(tensors) == 1 else None
+            buffers[name] = _reaching(buffers[name], run) if stock is None else _stocked(buffers[name], run, stock)
+        for node in schedule.steps[run.first : run.last]:
+            buffers.pop(scratch_of.pop(node.name, ""), None)
         for line in run.cascade.lines.values():
             held = buffers[schedule.buffer_of[line.tensor]]
             buffers[held.name] = _line(held, line, run)
@@ -64,6 +69,25 @@ def _reaching(buffer: Buffer, run: Run) -> Buffer:
     windows = list(buffer.windows)
     windows[0], windows[-1] = replace(windows[0], first=first), replace(windows[-1], last=last)
     return replace(buffer, first=first, last=last, windows=tuple(windows))
+
+
+def _stocked(buffer: Buffer, run: Run, stock: Mapping[str, Stock]) -> Buffer:
+    """The buffer of a whole tensor, which the cascade fills or empties row by row."""
+    if buffer.windows:
+        return _reaching(buffer, run)
+    dies = buffer.last <= run.last
+    found: list[Window] = []
+    for place, name in enumerate(run.cascade.nodes):
+        needed = stock.get(name)
+        row = buffer.size_bytes // max(one.height for one in stock.values())
+        low, high = (0, 0) if needed is None else (needed.first * row if dies else 0, needed.last * row)
+        step = run.first + place
+        low = min(low, buffer.size_bytes - 1)
+        found.append(Window(step, step + 1, low, max(low + 1, high)))  # a byte where none is needed: windows leave no gap
+    before = [Window(buffer.first, run.first, 0, buffer.size_bytes)] if buffer.first < run.first else []
+    after = [Window(run.last, buffer.last, 0, buffer.size_bytes)] if buffer.last > run.last else []
+    windows = (*before, *found, *after)
+    return replace(buffer, first=windows[0].first, last=windows[-1].last, windows=windows)
 
 
 def _line(buffer: Buffer, line: Line, run: Run) -> Buffer:

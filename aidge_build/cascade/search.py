@@ -26,8 +26,9 @@ MOST_LAYERS = 96  # of a cascade
 PLANNED = 4  # candidates of each round that are planned
 ROUNDS = 4
 WIDENINGS = 3
-# What a cascade costs beyond its layers, measured on a Cortex-M4: instructions.
-PER_CALL, PER_MOVED_BYTE = 150, 0.4
+MOST_TRIALS = 300  # of wider bands
+# What a cascade costs beyond its layers, measured on a Cortex-M4: instructions. Kernels gather rows anew that a band before saw.
+PER_CALL, PER_MOVED_BYTE, PER_BYTE_READ_AGAIN = 1_000, 0.8, 3
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class Found:
 
 def cost_of(cascade: Cascade) -> float:
     """Estimated instructions that calls and moves take."""
-    return PER_CALL * (len(cascade.steps) - len(cascade.nodes)) + PER_MOVED_BYTE * cascade.shifted_bytes
+    calls = len(cascade.steps) - len(cascade.nodes)
+    return PER_CALL * calls + PER_MOVED_BYTE * cascade.shifted_bytes + PER_BYTE_READ_AGAIN * cascade.bytes_read_again
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,17 @@ class Question:
         nodes = frozenset(name for run in runs for name in run.cascade.nodes)
         schedule = with_cascades(self.rescheduled(nodes), runs)
         return Found(schedule, plan(schedule.buffers, overlaps=schedule.overlaps), runs)
+
+    def agree(self, found: Found) -> bool:
+        """Whether the kernels of all bands agree with each other; what does not is refused from now on."""
+        kernels = self.graph.kernels
+        layers = [
+            (layer, run.cascade.bands_of(layer.name))
+            for run in found.runs
+            for layer in map(kernels.layer, self.alone.steps[run.first : run.last])
+            if layer is not None
+        ]
+        return all([kernels.agree(layer, bands) for layer, bands in layers])
 
     def live_inside(self, run: Run) -> list[int]:
         """Bytes that are live in each step of the cascade."""
@@ -212,13 +225,20 @@ def widened(found: Found, question: Question, limit_bytes: int) -> Found:
 
 
 def _widened(run: Run, question: Question, limit_bytes: int) -> Run:
+    """Twice the rows for the layer, or for all layers of one height, where that saves most; again and again."""
     rows = {name: run.cascade.rows_of[name] for name in run.cascade.nodes}
-    for factor in (2, 2, 2):
-        for name in sorted(rows, key=lambda each: (-len(run.cascade.bands_of(each)), each)):
-            trial = question.run(run.first, {**rows, name: rows[name] * factor})
-            if trial is not None and cost_of(trial.cascade) < cost_of(run.cascade):
-                if max(question.live_inside(trial)) <= limit_bytes:
-                    run, rows = trial, {**rows, name: rows[name] * factor}
+    heights: dict[int, list[str]] = {}
+    for name in rows:
+        heights.setdefault(run.cascade.bands_of(name)[-1][1], []).append(name)
+    groups = [*([name] for name in rows), *heights.values()]
+    for _ in range(MOST_TRIALS // len(groups)):
+        trials = [question.run(run.first, rows | {name: 2 * rows[name] for name in group}) for group in groups]
+        able = [each for each in trials if each is not None and max(question.live_inside(each)) <= limit_bytes]
+        best = min(able, key=lambda each: cost_of(each.cascade), default=run)
+        if cost_of(best.cascade) >= cost_of(run.cascade):
+            break
+        run = best
+        rows = {name: run.cascade.rows_of[name] for name in rows}
     return run
 
 

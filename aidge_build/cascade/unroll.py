@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from aidge_build.cascade.cascade import BandStep, Cascade, Line, Rows, Shift
-from aidge_build.cascade.row_layer import RowLayer, row_bytes
+from aidge_build.cascade.cascade import BandStep, Cascade, Line, Rows, Shift, Stock
+from aidge_build.cascade.row_layer import ROW_AXIS, RowLayer, row_bytes
 
 MOST_STEPS = 20_000
 
@@ -68,6 +68,36 @@ def _bands(
     return found
 
 
+def _given(layers: Sequence[RowLayer]) -> dict[str, int]:
+    """The rows of the tensors that were there before, and of which no layer needs all rows at once."""
+    heights, whole = dict[str, int](), {layer.output.name for layer in layers}
+    for layer in layers:
+        rows = layer.reads(0, layer.height) or {}
+        for tensor in layer.seen.inputs:
+            if tensor is not None and tensor.name in rows:
+                heights[tensor.name] = tensor.dims[ROW_AXIS]
+            elif tensor is not None:
+                whole.add(tensor.name)
+    return {name: height for name, height in heights.items() if name not in whole}
+
+
+def _lowest(
+    readers: Sequence[RowLayer],
+    tensor: str,
+    height: int,
+    bands: Mapping[str, Sequence[tuple[int, int]]],
+    at: Mapping[str, int],
+    before: str,
+) -> int:
+    """The first row of a tensor that its readers still read."""
+    for reader in readers:
+        place = at[reader.name] - (reader.name == before)
+        if place < len(bands[reader.name]):
+            reads = reader.reads(*bands[reader.name][place]) or {}
+            height = min(height, reads[tensor][0])
+    return height
+
+
 @dataclass
 class _Written:
     """How far a tensor is: rows below `done` are written, row 0 would lie at the slot `-base`."""
@@ -90,6 +120,10 @@ class _Walk:
     ):
         self.layers, self.inner, self.readers, self.bands = layers, inner, readers, bands
         self.order: list[tuple[RowLayer, int]] = []
+        self.made = {layer.output.name: 0 for layer in layers if layer.output.name not in inner and not layer.in_parts}
+        self.heights = {layer.output.name: layer.height for layer in layers}
+        self.given = _given(layers)
+        self.stocks: dict[str, dict[str, Stock]] = {}
 
     def all(self) -> None:
         """Find the order of the bands."""
@@ -140,6 +174,7 @@ class _Walk:
                 if state.done > self._low(name, at, before=layer.name):
                     end = state.done - (state.base or 0)
                     state.reached[layer.name] = max(state.reached.get(layer.name, 0), end)
+            self._count(layer, first, last, at)
             steps.append(BandStep(layer.name, first, last, reads, writes, self._shifts(states, at)))
         lines = {
             name: Line(name, self.inner[name].height, state.rows, row_bytes(self.inner[name].output), state.reached)
@@ -151,17 +186,29 @@ class _Walk:
             lines,
             tuple(steps),
             frozenset(layer.name for layer in self.layers if layer.in_parts),
+            self.stocks,
         )
+
+    def _count(self, layer: RowLayer, first: int, last: int, at: Mapping[str, int]) -> None:
+        """Note which rows of whole tensors are needed while this band runs."""
+        for name, height in self.given.items():
+            readers = [each for each in self.layers if _reads(each, name)]
+            low = _lowest(readers, name, height, self.bands, at, layer.name)
+            self._stock(name, layer.name, Stock(low, height, height))
+        if layer.output.name in self.made:
+            self.made[layer.output.name] = last
+        for name, done in self.made.items():
+            if done:
+                self._stock(name, layer.name, Stock(0, done, self.heights[name]))
+
+    def _stock(self, tensor: str, layer: str, needed: Stock) -> None:
+        known = self.stocks.setdefault(tensor, {})
+        before = known.get(layer, needed)
+        known[layer] = Stock(min(before.first, needed.first), max(before.last, needed.last), needed.height)
 
     def _low(self, tensor: str, at: Mapping[str, int], before: str = "") -> int:
         """The first row that is still read; with `before`, as it was before the last band of that layer."""
-        found = self.inner[tensor].height
-        for reader in self.readers[tensor]:
-            place = at[reader.name] - (reader.name == before)
-            if place < len(self.bands[reader.name]):
-                reads = reader.reads(*self.bands[reader.name][place]) or {}
-                found = min(found, reads[tensor][0])
-        return found
+        return _lowest(self.readers[tensor], tensor, self.inner[tensor].height, self.bands, at, before)
 
     def _needed_rows(self) -> dict[str, int]:
         """How many rows each line holds at most."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from aidge_build.arithmetic.means import every_sum_decides
+from aidge_build.arithmetic.means import Order, every_sum_decides
 from aidge_build.contract.call import Struct
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
@@ -18,6 +18,7 @@ from aidge_build.kernel_kit.pooling import PoolNode
 from aidge_build.operators.bands import resized
 
 MEANS = ("AvgPooling1DPart", "AvgPooling2DPart", "GlobalAveragePoolingPart")
+LANES = 4
 LARGEST_SUMS = 1 << 22  # of a map, that are tried one by one
 
 
@@ -68,6 +69,20 @@ class MeanPart(PartNode):
     whole: MeanPool
 
 
+class ChainedPart(MeanPart):
+    """The same where values are added up in float32 in order: chains of kit/mean_chains.h."""
+
+    @staticmethod
+    def kept_bytes(view: NodeView) -> int:
+        return 4 * view.inputs[0].dims[1] * chains_of(view)
+
+    def chains(self) -> Struct:
+        """The part, how many chains there are, and whether they are lanes."""
+        in_lanes = self.whole.order() is Order.LANES
+        fields = {"part": tuple(self.part().fields.values()), "count": chains_of(self.view), "in_lanes": int(in_lanes)}
+        return Struct("aidge_kit_chains", fields)
+
+
 class AveragePart(PartNode):
     """A part of a mean in the contract `double`."""
 
@@ -86,6 +101,12 @@ def count_of(view: NodeView) -> int:
     return data.elements // data.dims[1]
 
 
+def chains_of(view: NodeView) -> int:
+    """In how many sums a mean adds up its values before it adds up these."""
+    whole = whole_of(view)
+    return {Order.TURN: 1, Order.LANES: LANES, Order.COLUMNS: whole.inputs[0].dims[-1]}[MeanPool(whole).order()]
+
+
 def _in_doubt(view: NodeView) -> str:
     (mean,), count = MeanPool(whole_of(view)).means(), count_of(view)
     point = view.inputs[0].quantization.zero_point
@@ -95,6 +116,11 @@ def _in_doubt(view: NodeView) -> str:
     return "a sum lies beside the middle of two levels, where the order of float32 additions decides"
 
 
+def _decided(view: NodeView) -> str:
+    return "" if _in_doubt(view) else "every sum decides its level"
+
+
+ORDER_DECIDES = Predicate("a sum of the map does not decide its level", _decided)
 SUMS_DECIDE = Predicate("every sum of the map decides its level", _in_doubt)
 
 

@@ -8,8 +8,10 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.kernel_kit.pool_parts import (
     MEANS,
+    ORDER_DECIDES,
     SUMS_DECIDE,
     AveragePart,
+    ChainedPart,
     MeanPart,
     averages_spec,
     count_of,
@@ -80,6 +82,18 @@ class MeanPartInt8(MeanPart):
             note="integers: every sum decides its level",
             texts=(DECIDED, _text(name, is_wide, doc, centred, levels, "aidge_kit_mean_of_sum(sum, numbers, part)")),
             facts=computed("8 channels"),
+        )
+
+
+@kernel(MEANS, means_spec(ORDER_DECIDES, features=MVE))
+class MeanChainsInt8(ChainedPart):
+    def call(self) -> Call:
+        return Call(
+            "aidge_helium_mean_chains_int8",
+            ("mean_chains_int8.h",),
+            (Input(0), Output(0), Scratch(), self.whole.numbers(), self.chains()),
+            note="float32 in onnxruntime's order",
+            facts=computed("4 channels"),
         )
 
 

@@ -101,6 +101,10 @@ class Case:
     def call(self) -> Call:
         return self.kernel.node_class(self.stored).call()
 
+    @functools.cached_property
+    def scratch_bytes(self) -> int:
+        return self.kernel.node_class.demands(self.stored).scratch_bytes
+
 
 def case(operator: Operator, inputs: Sequence[Tensor | None], values: Sequence[numpy.ndarray], **output) -> Case:
     """A case; `values` are those of the computed inputs in order. Outputs are inferred; `output` sets further fields of them."""
@@ -139,8 +143,7 @@ def source_of(cases: Sequence[Case]) -> str:
                     lines.append(f"static const {array.dtype.c_type} {symbol}[{array.length}] = {{{body}}};")
                     arguments.append(symbol)
                 case Scratch():
-                    needed = entry.kernel.node_class.demands(entry.stored).scratch_bytes
-                    lines.append(f"static int64_t {symbol}[{needed // 8 + 1}];")
+                    lines.append(f"static int64_t {symbol}[{entry.scratch_bytes // 8 + 1}];")
                     arguments.append(symbol)
                 case Literal(value):
                     arguments.append(str(value))

@@ -118,10 +118,6 @@ class Case(harness.Case):
             rejected.append(reason)
         raise AssertionError(f"no kernel for {self.view.operator}: {rejected}")
 
-    @functools.cached_property
-    def scratch_bytes(self) -> int:
-        return self.kernel.node_class.demands(self.stored).scratch_bytes
-
 
 def case(*arguments, **output) -> Case:
     made = harness.case(*arguments, **output)

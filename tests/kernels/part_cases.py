@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy
 from random_tensors import Randomness
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
@@ -59,7 +62,8 @@ def with_parts(case_class: type) -> type:
 
 def chained(calls: Sequence[Call], view: NodeView, cuts: Sequence[int]) -> Call:
     """One call that makes all of them, each with its rows, one after another."""
-    name = f"{calls[0].function}_{'_'.join(map(str, (*view.inputs[0].dims, *cuts)))}"
+    structs = [argument for call in calls for argument in call.arguments if isinstance(argument, Struct)]
+    name = f"{calls[0].function}_{zlib.crc32(repr(structs).encode())}"
     per_row = view.inputs[0].elements // view.inputs[0].dims[2]
     kept = [argument for argument in calls[0].arguments if isinstance(argument, Constant)]
     types = {Input: f"const {view.inputs[0].dtype.c_type} *in", Output: f"{view.outputs[0].dtype.c_type} *out"}
@@ -72,7 +76,8 @@ def chained(calls: Sequence[Call], view: NodeView, cuts: Sequence[int]) -> Call:
         arguments = []
         for argument in call.arguments:
             if isinstance(argument, Struct):
-                values = ", ".join(map(str, argument.fields.values()))
+                given = argument.fields.values()
+                values = ", ".join("{" + ", ".join(map(str, v)) + "}" if isinstance(v, tuple) else str(v) for v in given)
                 lines.append(f"    static const {argument.type} part_{number} = {{{values}}};")
                 arguments.append(f"&part_{number}")
             elif isinstance(argument, Constant):
@@ -86,35 +91,56 @@ def chained(calls: Sequence[Call], view: NodeView, cuts: Sequence[int]) -> Call:
     return replace(calls[0], function=name, texts=(*calls[0].texts, text), arguments=(Input(0), Output(0), Scratch(), *kept))
 
 
-# channels, spatial, rows at which a part begins, equal scales
+# Channels, spatial dims, rows at which a part begins.
 SHAPES = (
-    (64, (25, 5), (0, 1, 2, 10, 24, 25), True),
-    (64, (8, 8), (0, 3, 8), False),
-    (17, (7, 7), tuple(range(8)), True),
-    (5, (9, 1), (0, 2, 3, 9), True),
-    (8, (3, 3), (0, 3), True),
-    (37, (17, 19), (0, 1, 16, 17), True),
-    (21, (31, 11), tuple(range(0, 32, 1)), False),
-    (4, (300,), (0, 299, 300), False),
-    (67, (11,), (0, 1, 4, 5, 11), True),
-    (1, (5, 3), (0, 2, 5), True),
+    (64, (25, 5), (0, 1, 2, 10, 24, 25)),
+    (64, (8, 8), (0, 3, 8)),
+    (17, (7, 7), tuple(range(8))),
+    (5, (9, 1), (0, 2, 3, 9)),
+    (8, (3, 3), (0, 3)),
+    (37, (17, 19), (0, 1, 16, 17)),
+    (21, (31, 11), tuple(range(32))),
+    (4, (300,), (0, 299, 300)),
+    (67, (11,), (0, 1, 4, 5, 11)),
+    (12, (6,), (0, 5, 6)),
+    (9, (6, 7), (0, 1, 3, 4, 6)),
+    (1, (5, 3), (0, 2, 5)),
+    (3, (3,), (0, 1, 2, 3)),
+    (6, (2, 4), (0, 1, 2)),
 )
+CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (-1.0, 1.5))
+STRIDES = (0, 1, 2, 9)  # 0: no window; the others decide in which order values are added up
 
 
 def means(case, case_class: type, double: bool) -> list:
-    """Means over whole maps of many shapes, under one of the contracts; those that the library's kernels accept."""
+    """Means over whole maps under one of the contracts, with equal scales and with others."""
     made = []
-    for seed, (channels, spatial, cuts, equal) in enumerate(SHAPES * 2):
+    strides = STRIDES[::3] if double else STRIDES
+    for seed, (stride, (channels, spatial, cuts)) in enumerate(itertools.product(strides, SHAPES)):
         random = Randomness(seed)
-        data = random.data(1, channels, *spatial)
-        low, high = random.choice((-math.inf, math.inf), (0.0, math.inf), (-1.0, 1.5))
-        kernel = Window(spatial, (1,) * len(spatial), (1,) * len(spatial), (0,) * len(spatial), (0,) * len(spatial))
-        operator = random.choice(
-            AvgPooling(minimum=low, maximum=high, window=kernel), GlobalAveragePooling(minimum=low, maximum=high)
-        )
-        quantization = data.quantization if equal or double else per_tensor(float(data.quantization.scale) * 0.61, 3)
-        if double:
-            quantization = replace(quantization, rounding="double")
-        one = case(operator, [data], [random.int8(*data.dims)], quantization=quantization)
+        data, (low, high) = random.data(1, channels, *spatial), random.choice(*CLAMPS)
+        values, is_tied = random.int8(*data.dims), seed % 3 > 0
+        if is_tied:
+            values, (low, high) = between_levels(values, data.quantization.zero_point), CLAMPS[0]
+        ones, none = (1,) * len(spatial), (0,) * len(spatial)
+        window = Window(spatial, (max(1, stride),) * len(spatial), ones, none, none)
+        operator = AvgPooling(low, high, window) if stride else GlobalAveragePooling(low, high)
+        scale = float(data.quantization.scale) * (1 if is_tied or double else 0.61)
+        zero_point = data.quantization.zero_point if is_tied or double else 3
+        quantization = replace(per_tensor(scale, zero_point), rounding="double" if double else "onnx")
+        one = case(operator, [data], [values], quantization=quantization)
         made.append(case_class(one.view, one.values, cuts=cuts))
     return made
+
+
+def between_levels(values: numpy.ndarray, zero_point: int) -> numpy.ndarray:
+    """Values with means in the middle between two, where their number is even: what float32 rounds decides."""
+    rows = values.reshape(values.shape[1], -1).astype(numpy.int64)
+    count = rows.shape[1]
+    wanted = (count // 2 - (rows - zero_point).sum(1)) % count
+    for row, more in zip(rows, wanted):
+        for place in range(count):
+            step = min(int(more), 127 - int(row[place]))
+            row[place] += step
+            more -= step
+    return rows.astype(numpy.int8).reshape(values.shape)

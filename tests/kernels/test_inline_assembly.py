@@ -35,6 +35,7 @@ CALLS = {
             "aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, m, (const aidge_cortexm_means *)s);",
         ),
         "mean_int8.h": ("j = aidge_cortexm_int8(i);",),
+        "mean_chains_int8.h": ("aidge_cortexm_add_links_of_4((const int8_t *)q, i, j, (int32_t *)(void *)p, m);",),
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/mean.h": MEAN,
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
@@ -53,13 +54,16 @@ CALLS = {
         "avgpool2d.h": ("aidge_helium_avgpool2d((int8_t *)p, (int8_t *)p + j, m, i, m, i, j, i, s);",),
         "maxpool2d.h": ("aidge_helium_maxpool2d((const int8_t *)q, (int8_t *)p, (int8_t *)m, (const int8_t *)m, s);",),
         "mean_int8.h": ("j = aidge_helium_int8(i);",),
+        "mean_chains_int8.h": (
+            "aidge_helium_add_links((const int8_t *)q, (int32_t *)(void *)p, *(aidge_kit_links *)(void *)p, i, m, j);",
+        ),
         "pixel_sums.h": ("vstrbq_s16((int8_t *)p, aidge_helium_add_8((const int8_t *)q, i, j));",),
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/mean.h": MEAN,
         "kit/requantize.h": ("j = aidge_kit_scale(i, f);",),
     },
 }
-STATEMENTS = {"cortexm": 9, "helium": 16}
+STATEMENTS = {"cortexm": 10, "helium": 17}
 REGISTERS = (
     (),
     ("-ffixed-r4", "-ffixed-r5", "-ffixed-r6", "-ffixed-r7"),

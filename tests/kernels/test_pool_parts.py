@@ -11,7 +11,16 @@ from cortexm_harness import accepted
 from helium_harness import needs_emulator
 from part_cases import means, with_parts
 
-Ref, Cortexm, Helium = (with_parts(one) for one in (harness.Case, cortexm_harness.Case, helium_harness.Case))
+
+class CaseOfRef(helium_harness.Case):
+    """A case of the plain C on an emulated core."""
+
+    library_name, features = "ref", frozenset()
+
+
+Ref, RefOnCore, Cortexm, Helium = map(with_parts, (harness.Case, CaseOfRef, cortexm_harness.Case, helium_harness.Case))
+STEPS = {"-O2": 1, "-Os": 3}  # of the cases, by optimisation
+CONTRACTS = pytest.mark.parametrize("double", (False, True))
 
 
 def candidates():
@@ -20,14 +29,21 @@ def candidates():
     return [entry for one, made in harnesses for double in (False, True) for entry in accepted(means(one.case, made, double))]
 
 
-@pytest.mark.parametrize("double", (False, True))
+@CONTRACTS
 def test_parts_of_means_in_plain_c_are_the_whole(double):
     cases = accepted(means(harness.case, Ref, double))
     assert len(cases) > 10
     assert harness.differing(cases, harness.run(cases)) == []
 
 
-@pytest.mark.parametrize("double", (False, True))
+@needs_emulator
+@pytest.mark.parametrize("board", (cortexm_harness.BOARD, cortexm_harness.BOARD_WITHOUT_FPU))
+def test_parts_of_means_in_plain_c_on_emulated_cores_are_the_whole(board):
+    cases = accepted(means(harness.case, RefOnCore, False))
+    assert helium_harness.run(cases[::2], board=board) == []
+
+
+@CONTRACTS
 def test_parts_of_means_of_cortexm_are_the_whole(double):
     cases = accepted(means(cortexm_harness.case, Cortexm, double))
     assert len(cases) > 10
@@ -35,13 +51,13 @@ def test_parts_of_means_of_cortexm_are_the_whole(double):
 
 
 @needs_emulator
-@pytest.mark.parametrize("flag", ("-O2", "-Os"))
+@pytest.mark.parametrize("flag", STEPS)
 def test_parts_of_means_on_an_emulated_cortex_m4_are_the_whole(flag):
     cases = [entry for double in (False, True) for entry in accepted(means(cortexm_harness.case, Cortexm, double))]
-    assert cortexm_harness.run(cases, flag, board=cortexm_harness.BOARD) == []
+    assert cortexm_harness.run(cases[:: STEPS[flag]], flag, board=cortexm_harness.BOARD) == []
 
 
-@pytest.mark.parametrize("double", (False, True))
+@CONTRACTS
 def test_parts_of_means_of_helium_are_the_whole(double):
     cases = accepted(means(helium_harness.case, Helium, double))
     assert len(cases) > 10
@@ -49,7 +65,17 @@ def test_parts_of_means_of_helium_are_the_whole(double):
 
 
 @needs_emulator
-@pytest.mark.parametrize("flag", ("-O2", "-Os"))
+@pytest.mark.parametrize("flag", STEPS)
 def test_parts_of_means_on_an_emulated_cortex_m55_are_the_whole(flag):
     cases = [entry for double in (False, True) for entry in accepted(means(helium_harness.case, Helium, double))]
-    assert helium_harness.run(cases, flag) == []
+    assert helium_harness.run(cases[:: STEPS[flag]], flag) == []
+
+
+def test_float32_is_added_up_only_where_sums_do_not_decide():
+    names = {entry.call.function.split("_part_")[0].split("_chains_")[0]: entry for entry in candidates()}
+    assert sorted(names) == [f"aidge_{library}_{kind}" for library in ("cortexm", "helium") for kind in ("average", "mean")]
+    for entry in accepted(means(cortexm_harness.case, Cortexm, False)):
+        count = entry.view.inputs[0].elements // entry.view.inputs[0].dims[1]
+        equal = entry.view.inputs[0].quantization == entry.view.outputs[0].quantization
+        if equal and count < 200:
+            assert ("_chains_" in entry.call.function) == (count % 2 == 0), entry.call.function

@@ -10,20 +10,32 @@ static inline void aidge_cortexm_add_pixels(const int8_t *input, uint32_t *sums,
     const int32_t channels = part->channels;
     int32_t channel, pixel;
     aidge_kit_begin_part(sums, (channels / 4 * 2 + channels % 4) * 4, part);
-    for (channel = channels; channel >= 4; channel -= 4) {
+    for (channel = channels; channel >= 8; channel -= 8) {
         const int8_t *source = input;
         uint32_t even = sums[0];
         uint32_t odd = sums[1];
-        for (pixel = part->pixels; pixel >= 3; pixel -= 3) {
+        uint32_t next_even = sums[2];
+        uint32_t next_odd = sums[3];
+        for (pixel = part->pixels; pixel > 0; pixel--) {
             const uint32_t word = aidge_cortexm_load(source);
-            const uint32_t next = aidge_cortexm_load(source + channels);
-            const uint32_t last = aidge_cortexm_load(source + 2 * channels);
-            source += 3 * channels;
+            const uint32_t next = aidge_cortexm_load(source + 4);
+            source += channels;
             AIDGE_CORTEXM_ADD_PIXEL(word);
-            AIDGE_CORTEXM_ADD_PIXEL(next);
-            AIDGE_CORTEXM_ADD_PIXEL(last);
+            next_even = aidge_cortexm_add_even_bytes(next_even, next);
+            next_odd = aidge_cortexm_add_odd_bytes(next_odd, next);
         }
-        for (; pixel > 0; pixel--) {
+        sums[0] = even;
+        sums[1] = odd;
+        sums[2] = next_even;
+        sums[3] = next_odd;
+        sums += 4;
+        input += 8;
+    }
+    for (; channel >= 4; channel -= 4) {
+        const int8_t *source = input;
+        uint32_t even = sums[0];
+        uint32_t odd = sums[1];
+        for (pixel = part->pixels; pixel > 0; pixel--) {
             const uint32_t word = aidge_cortexm_load(source);
             source += channels;
             AIDGE_CORTEXM_ADD_PIXEL(word);

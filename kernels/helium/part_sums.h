@@ -10,7 +10,11 @@ static inline void aidge_helium_add_pixels(const int8_t *x, void *scratch, const
     int32_t channel;
     aidge_kit_begin_part(scratch, (channels + 7) / 8 * (is_wide != 0 ? 32 : 16), part);
 #if AIDGE_HELIUM_ASSEMBLY
-    for (channel = 0; channel < channels; channel += 8) {
+    for (channel = 0; (channel + 8 <= channels) && (is_wide == 0); channel += 8) {
+        int16_t *const sums = (int16_t *)scratch + channel;
+        vstrhq_s16(sums, aidge_helium_add_8_to(vldrhq_s16(sums), x + channel, part->pixels, channels));
+    }
+    for (; channel < channels; channel += 8) {
         const mve_pred16_t mask = vctp16q((uint32_t)(channels - channel));
         const int8_t *pixel = x + channel;
         int32_t left, room;

@@ -11,8 +11,8 @@ import numpy
 from aidge_build.arithmetic.requantize import quantize
 from aidge_build.contract.call import Argument, Call, Constant, Input
 from aidge_build.contract.node import KernelNode
-from aidge_build.contract.spec import NodeView, Predicate
-from aidge_build.kernel_kit.runs import FILL, Copying
+from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.runs import FILL, ROWS, Copying, has_rows
 from aidge_build.operators.base import Operator
 
 
@@ -43,10 +43,19 @@ PLACES: Mapping[str, Callable[[Operator, int, int], numpy.ndarray]] = {
 MOVES = ("Pad", "Resize", "Tile")
 
 
+def places_of(view: NodeView) -> list[numpy.ndarray]:
+    """For each axis of the output the positions in the input, or FILL."""
+    return [PLACES[view.node.type](view.operator, axis, size) for axis, size in enumerate(view.inputs[0].dims)]
+
+
 class MoveNode(KernelNode):
     """An operator of `PLACES`; a library's subclass names its `copying`."""
 
     copying: ClassVar[Copying]
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(bands=view.outputs[0].rank > ROWS and has_rows(view, places_of(view)))
 
     def fill(self) -> Argument:
         """The element where a place is FILL; where none is, nothing is read of it, and the input stands for it."""
@@ -58,8 +67,7 @@ class MoveNode(KernelNode):
         return Constant("value", value.astype(target.dtype.numpy))
 
     def call(self) -> Call:
-        places = [PLACES[self.node.type](self.operator, axis, size) for axis, size in enumerate(self.inputs[0].dims)]
-        return self.copying.call(self, places, self.fill())
+        return self.copying.call(self, places_of(self.view), self.fill())
 
 
 def weighted(view: NodeView) -> str:

@@ -58,7 +58,8 @@ class Resample(KernelNode):
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return Demands(scratch_bytes=16 * math.prod(one.shares.shape[1] for one in _shares(view) or ()))
+        # Its tables follow from the rows.
+        return Demands(bands=False, scratch_bytes=16 * math.prod(one.shares.shape[1] for one in _shares(view) or ()))
 
     def call(self) -> Call:
         (source,), (target,), shares = self.inputs, self.outputs, _shares(self.view)

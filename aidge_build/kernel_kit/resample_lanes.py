@@ -15,7 +15,7 @@ import numpy
 from aidge_build.arithmetic.requantize import requantize
 from aidge_build.contract.call import Argument, Constant, Input, Output, Struct
 from aidge_build.contract.node import KernelNode
-from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.graph.format import Format, channels_last, row_major
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.resample import is_whole
@@ -139,6 +139,10 @@ LANES = Predicate("sums of two axes fit 16 bits", _unfit)
 
 class ResampleLanes(KernelNode):
     """Base of the kernels; see kernels/kit/resample_lanes.h."""
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(bands=False)  # the tables follow from the rows
 
     @property
     def levels(self) -> Levels:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
 
 OUTER_AXES = 5
 FILL = -1  # a place that gets the fill
+ROWS = 2  # the axis of which bands of a layer have some positions
 
 
 def _rank(view: NodeView) -> str:
@@ -47,24 +49,30 @@ class Copying:
     fill: str
 
     def call(self, node: KernelNode, places: Sequence[numpy.ndarray], fill: Argument = Input(0)) -> Call:
-        """`places`: for each axis the index in the source for each index in the target, or FILL: the element at `fill`."""
-        segments, offsets, fields = runs(node.inputs[0], node.outputs[0], places)
-        arguments = (
-            Input(0),
-            Output(0),
-            fill,
-            Constant("segments", segments),
-            Constant("offsets", offsets),
-            Struct("aidge_kit_runs_shape", fields),
-        )
-        return Call(self.function, (self.source,), arguments, texts=(self._text(),))
+        """`places`: for each axis the index in the source for each index in the target, or FILL: the element at `fill`. Bands of
+        a layer bring the places of their rows along."""
+        layer = node.view.layer
+        segments, offsets, fields = runs(node.inputs[0], node.outputs[0], places, layer is not None)
+        function, structs = self.function, [Struct("aidge_kit_runs_shape", fields)]
+        if layer:
+            function = f"{self.function}_of_bands_of_{layer.rows}"
+            count = fields["dims"][-1]
+            of_rows, offsets = offsets[-count:].tolist(), offsets[:-count]
+            structs.append(Struct(f"{function}_rows", {"offsets": (*of_rows, *(0,) * (layer.rows - count))}))
+        arguments = (Input(0), Output(0), fill, Constant("segments", segments), Constant("offsets", offsets), *structs)
+        return Call(function, (self.source,), arguments, texts=(self._text(function, layer.rows if layer else 0),))
 
-    def _text(self) -> str:
-        return f"""/* Row by row; one from the place of the row before it is a copy of that row. */
-static void {self.function}(const void *source, void *target, const void *fill, const int32_t *segments, const int32_t *offsets,
-    const aidge_kit_runs_shape *shape)
+    def _text(self, function: str, rows_of_band: int) -> str:
+        type_, parameter = "", ""
+        last = "offsets + shape->dims[0] + shape->dims[1] + shape->dims[2] + shape->dims[3]"
+        if rows_of_band:
+            type_ = f"typedef struct {{\n    int32_t offsets[{rows_of_band}];\n}} {function}_rows;\n\n"
+            parameter, last = f", const {function}_rows *rows_of_band", "rows_of_band->offsets"
+        return f"""{type_}/* Row by row; one from the place of the row before it is a copy of that row. */
+static void {function}(const void *source, void *target, const void *fill, const int32_t *segments, const int32_t *offsets,
+    const aidge_kit_runs_shape *shape{parameter})
 {{
-    const int32_t *const last = offsets + shape->dims[0] + shape->dims[1] + shape->dims[2] + shape->dims[3];
+    const int32_t *const last = {last};
     const int32_t row_bytes = shape->row_bytes;
     uint8_t *to = (uint8_t *)target;
     int32_t index[4] = {{0, 0, 0, 0}};
@@ -95,16 +103,25 @@ static void {self.function}(const void *source, void *target, const void *fill, 
 }}"""
 
 
-def runs(source: Tensor, target: Tensor, places: Sequence[numpy.ndarray]) -> tuple[numpy.ndarray, numpy.ndarray, dict]:
+def has_rows(view: NodeView, places: Sequence[numpy.ndarray]) -> bool:
+    """Whether axis 2 is the axis of rows, or may be, and there is one image of them."""
+    (target,) = view.outputs
+    axes = _outer(view.inputs[0], target, places, True)
+    return ROWS in axes[-2:] and all(target.dims[axis] == 1 for axis in axes[: axes.index(ROWS)])
+
+
+def runs(
+    source: Tensor, target: Tensor, places: Sequence[numpy.ndarray], of_band: bool = False
+) -> tuple[numpy.ndarray, numpy.ndarray, dict]:
     """Segments of a row [count, 2], offsets of rows, and the fields of the struct, all in bytes, as runs.h describes them.
 
-    Innermost axes that are copied as they are belong to a run; the next axis is a row, whose neighbouring runs become one.
+    Innermost axes that are copied as they are belong to a run; the next axis is a row, whose neighbouring runs become one. Those
+    of a band are positions on axis 2 (`has_rows`).
     """
-    axes, size = list(target.storage.order), target.dtype.size_bytes
-    run = size
-    while len(axes) > 1 and _whole(places[axes[-1]], source.dims[axes[-1]]):
-        run *= target.dims[axes.pop()]
-    segments = _segments(places[axes.pop()], run) if target.elements else []
+    axes, size = _outer(source, target, places, of_band), target.dtype.size_bytes
+    run = size * math.prod(target.dims[axis] for axis in target.storage.order[len(axes) :])
+    row = numpy.zeros(1, numpy.int64) if of_band and axes[-1] == ROWS else places[axes.pop()]
+    segments = _segments(row, run) if target.elements else []
     steps = [size * stride for stride in source.layout.strides] if source.elements else [0] * source.rank
     lists = [numpy.where(places[axis] == FILL, FILL, places[axis] * steps[axis]) for axis in axes]
     lists = [numpy.zeros(1, numpy.int64)] * (OUTER_AXES - len(lists)) + lists
@@ -117,6 +134,14 @@ def runs(source: Tensor, target: Tensor, places: Sequence[numpy.ndarray]) -> tup
         "dims": tuple(len(one) if target.elements else 1 for one in lists),
     }
     return (numpy.array(segments or [(0, 0)], numpy.int32), numpy.concatenate(lists).astype(numpy.int32), fields)
+
+
+def _outer(source: Tensor, target: Tensor, places: Sequence[numpy.ndarray], of_band: bool) -> list[int]:
+    """The axes without the innermost ones that are copied as they are; of a band those are inside of axis 2."""
+    axes = list(target.storage.order)
+    while len(axes) > 1 and not (of_band and axes[-1] == ROWS) and _whole(places[axes[-1]], source.dims[axes[-1]]):
+        axes.pop()
+    return axes
 
 
 def _whole(places: numpy.ndarray, size: int) -> bool:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 from aidge_build.contract.call import Struct
+from aidge_build.contract.spec import NodeView
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.window import Window
 
@@ -13,6 +14,11 @@ from aidge_build.operators.window import Window
 def is_pointwise(window: Window) -> bool:
     """Whether each output position sees the input at the same position only."""
     return set(window.kernel) == set(window.strides) == {1} and not window.has_pads
+
+
+def window_of_layer(view: NodeView) -> Window:
+    """The window, of a band that of the whole layer: whether it has pads is then the same for all bands."""
+    return (view.layer.whole if view.layer else view).operator.window
 
 
 def two_axes(

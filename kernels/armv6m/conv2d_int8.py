@@ -14,7 +14,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import convolution_demands
-from aidge_build.kernel_kit.window2d import is_pointwise, window2d
+from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
 from .columns import column_bytes, dense_call, runs
 from .conditions import linear_spec
@@ -29,8 +29,11 @@ def _pixels(view: NodeView) -> int:
 
 
 def _are_rows(view: NodeView) -> bool:
-    """Whether the pixels cost less as rows of a fully connected layer."""
-    return is_pointwise(view.operator.window) and _pixels(view) <= MOST_ROWS
+    """Whether the pixels cost less as rows of a fully connected layer; bands are computed as the largest of them."""
+    pixels = _pixels(view)
+    if view.layer:
+        pixels = pixels // view.outputs[0].dims[2] * view.layer.rows
+    return is_pointwise(window_of_layer(view)) and pixels <= MOST_ROWS
 
 
 def _one_group(view: NodeView) -> str:

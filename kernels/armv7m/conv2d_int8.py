@@ -15,7 +15,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import block_demands
-from aidge_build.kernel_kit.window2d import is_pointwise, window2d
+from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
 from .conditions import FITTING_SUMS, linear_spec
 from .dense import SHAPES, Shape
@@ -43,18 +43,17 @@ def shape_of(view: NodeView, shapes: tuple[Shape, ...] = SHAPES) -> Shape | None
 
 def scratch_bytes(view: NodeView, shape: Shape) -> int:
     """The block, its column, and of a window a row of two pixels."""
-    window = view.operator.window
-    fields = window2d(view.inputs[0], view.outputs[0], window).fields
+    fields = window2d(view.inputs[0], view.outputs[0], view.operator.window).fields
     run = fields["kernel_width"] * fields["in_channels"]
     column = shape.step_bytes * fields["kernel_height"] * run
-    return BLOCK_BYTES + column + (0 if is_pointwise(window) else 2 * run)
+    return BLOCK_BYTES + column + (0 if is_pointwise(window_of_layer(view)) else 2 * run)
 
 
 def _images_and_pixels(view: NodeView) -> tuple[int, int]:
     """Pixels of a pointwise layer are those of one image."""
     batches, _, *spatial = view.outputs[0].dims
     pixels = math.prod(spatial)
-    return (1, batches * pixels) if is_pointwise(view.operator.window) else (batches, pixels)
+    return (1, batches * pixels) if is_pointwise(window_of_layer(view)) else (batches, pixels)
 
 
 def _has_shape(view: NodeView) -> str:
@@ -79,12 +78,12 @@ class Conv2dInt8(LinearNode):
         return replace(block_demands(window, data, output, blocks), scratch_bytes=scratch_bytes(view, shape))
 
     def call(self) -> Call:
-        shape, window = shape_of(self.view, self.shapes), self.operator.window
+        shape, is_window = shape_of(self.view, self.shapes), not is_pointwise(window_of_layer(self.view))
         rows = taps_last_channels(self.inputs[1].data)
         linear = self.linear(rows)
         form = form_of(linear)
         weights, numbers, whole_weights = self.packed(shape, linear.rows, form)
-        name, texts = layer_texts(shape, form, not is_pointwise(window))
+        name, texts = layer_texts(shape, form, is_window)
         arguments = [
             Input(0),
             Output(0),
@@ -93,11 +92,11 @@ class Conv2dInt8(LinearNode):
             Scratch(),
             self._layer(shape, rows.shape[1], whole_weights),
         ]
-        if not is_pointwise(window):
-            arguments.append(window2d(self.inputs[0], self.outputs[0], window))
+        if is_window:
+            arguments.append(window2d(self.inputs[0], self.outputs[0], self.operator.window))
         return Call(
             name,
-            ("pixels.h" if is_pointwise(window) else "gather.h",),
+            ("gather.h" if is_window else "pixels.h",),
             tuple(arguments),
             note=form.note,
             texts=texts,

@@ -13,7 +13,7 @@ from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.conditions import ONE_GROUP
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import convolution_demands
-from aidge_build.kernel_kit.window2d import is_pointwise, window2d
+from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
 from .conditions import ENOUGH_PRODUCTS, linear_spec
 from .conv2d_int8 import MOST_SCRATCH_BYTES
@@ -26,7 +26,7 @@ def scratch_bytes(view: NodeView) -> int:
     """Sums of a group, and a row if a window has to be copied."""
     window = view.operator.window
     taps = view.inputs[0].dims[1] * math.prod(window.kernel)
-    return SCRATCH_BYTES + (0 if is_pointwise(window) else -(-taps // 4) * 4)
+    return SCRATCH_BYTES + (0 if is_pointwise(window_of_layer(view)) else -(-taps // 4) * 4)
 
 
 def _fits(view: NodeView) -> str:
@@ -41,12 +41,12 @@ class Conv2dRowsInt8(LinearNode):
         return Demands(scratch_bytes=scratch_bytes(view), overlap=overlap)
 
     def call(self) -> Call:
-        window = self.operator.window
+        window, is_window = self.operator.window, not is_pointwise(window_of_layer(self.view))
         linear = self.linear(taps_last_channels(self.inputs[1].data))
         form = form_of(linear)
         outputs, taps = linear.rows.shape
         pixels = math.prod(self.outputs[0].dims) // outputs
-        name, texts = (rows_texts if is_pointwise(window) else window_texts)(form, taps)
+        name, texts = (window_texts if is_window else rows_texts)(form, taps)
         arguments = [
             Input(0),
             Output(0),
@@ -55,11 +55,11 @@ class Conv2dRowsInt8(LinearNode):
             Scratch(),
             rows_struct(pixels, outputs, taps),
         ]
-        if not is_pointwise(window):
+        if is_window:
             arguments.append(window2d(self.inputs[0], self.outputs[0], window))
         return Call(
             name,
-            ("rows.h",) if is_pointwise(window) else ("rows.h", "gather.h"),
+            ("rows.h", "gather.h") if is_window else ("rows.h",),
             tuple(arguments),
             note=form.note,
             texts=texts,

@@ -30,7 +30,7 @@ def _buffer(plane: Plane) -> Buffer:
 
 
 def _unfit(view: NodeView) -> str:
-    if not unfit(view):
+    if not unfit(view.layer.whole if view.layer else view):
         return "columns that lie close together"
     blocks = blocks_of(view)
     if blocks.taps > MOST_TAPS:

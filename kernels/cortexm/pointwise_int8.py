@@ -33,6 +33,13 @@ def _moves(view: NodeView) -> str:
     return "" if set(window.strides) == {1} and not window.has_pads else "has strides or pads"
 
 
+def _alone(view: NodeView) -> str:
+    """A band of one pixel is computed by another function than those of more."""
+    layer = view.layer
+    row = _pixels(view) // view.outputs[0].dims[2]
+    return "a single pixel in the smallest band alone" if layer and layer.fewest * row == 1 < layer.rows * row else ""
+
+
 def _are_many(view: NodeView) -> bool:
     """Whether pixels have so many different numbers of channels in this graph that a text for each takes much room, of which this
     layer's would be a long one."""
@@ -46,7 +53,11 @@ def _are_many(view: NodeView) -> bool:
 @kernel(
     ("Conv1D", "Conv2D"),
     linear_spec(
-        ONE_GROUP, QUADS_OF_CHANNELS, Predicate("a window of one pixel", _window), Predicate("no strides, no pads", _moves)
+        ONE_GROUP,
+        QUADS_OF_CHANNELS,
+        Predicate("a window of one pixel", _window),
+        Predicate("no strides, no pads", _moves),
+        Predicate("bands of more pixels than one", _alone),
     ),
 )
 class PointwiseInt8(LinearNode):

@@ -10,7 +10,7 @@ from aidge_build.contract.call import Call, Literal
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView
 from aidge_build.kernel_kit.raster import convolution_demands
-from aidge_build.kernel_kit.window2d import is_pointwise, window2d
+from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
 from ..shared.packing import blocked, fc_shape, taps_last_channels
 from .linear_float32 import LinearFloat32, linear_spec
@@ -26,7 +26,7 @@ class Conv2dFloat32(LinearFloat32):
         data, window, groups = self.inputs[0], self.operator.window, self.operator.groups
         rows = taps_last_channels(self.inputs[1].data)
         arguments = self.arguments(blocked(rows, groups))
-        if groups == 1 and is_pointwise(window) and not self.output_gap:
+        if groups == 1 and is_pointwise(window_of_layer(self.view)) and not self.output_gap:
             pixels = data.dims[0] * math.prod(data.dims[2:])
             return Call("aidge_ref_fc_float32", ("float32/fc_float32.h",), (*arguments, fc_shape(pixels, rows)))
         return Call(

@@ -29,6 +29,10 @@ def _copies(view: NodeView) -> str:
     ),
 )
 class ResampleFloat32(KernelNode):
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(bands=False)  # the tables follow from the rows
+
     def call(self) -> Call:
         (source,), (target,) = self.inputs, self.outputs
         offsets, weights, taps = [], [], []

@@ -28,7 +28,7 @@ class PoolNode(KernelNode):
         """The window; for a pool over everything one as large as the map."""
         data, (output,) = self.inputs[0], self.outputs
         if not self.is_row():
-            return window2d(data, output, self.operator.window)
+            return window2d(data, output, self.operator.window, is_upright=self.view.layer is not None)
         # With channels last the spatial axes lie together: they are one.
         length = math.prod(data.dims[2:])
         row, point = (
@@ -62,5 +62,5 @@ class PoolNode(KernelNode):
             return Literal(0), Literal(0)
         data, (output,), window = self.inputs[0], self.outputs, self.operator.window
         ends = tuple(size + pad for size, pad in zip(data.dims[2:], window.pads_end))
-        height, width = two_axes(data, output, window, ends, 1)
+        height, width = two_axes(data, output, window, ends, 1, is_upright=self.view.layer is not None)
         return Literal(height), Literal(width)

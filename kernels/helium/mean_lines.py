@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy
@@ -77,8 +77,10 @@ class MeanLines(MeanPool):
         return list(zip(inside, counted))
 
     def window_kinds(self) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-        """The different ones of rows, and of columns."""
-        rows, columns = (sorted(set(self.axis_kinds(axis))) for axis in ("height", "width"))
+        """The different ones of rows, and of columns; of a band those of its whole layer."""
+        layer = self.view.layer
+        node = type(self)(replace(layer.whole, layer=layer)) if layer else self
+        rows, columns = (sorted(set(node.axis_kinds(axis))) for axis in ("height", "width"))
         return rows, columns
 
     def lines(self) -> tuple[int, list[Line]]:

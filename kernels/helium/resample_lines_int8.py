@@ -99,7 +99,7 @@ class ResampleLinesInt8(KernelNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         plan = plan_of(view)
-        return Demands(scratch_bytes=2 * plan.width * plan.run)
+        return Demands(scratch_bytes=2 * plan.width * plan.run, bands=False)  # the tables follow from the rows
 
     def call(self) -> Call:
         plan = plan_of(self.view)

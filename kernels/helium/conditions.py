@@ -8,7 +8,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
 from aidge_build.kernel_kit.linear_int8 import FIXED_FORM
 
-from .finer import SHIFTED_BYTES
+from .finer import OFFSET_BYTES, SHIFTED_BYTES
 from .stream import WIDEST
 
 MVE = frozenset({"fpu", "mve"})
@@ -22,12 +22,13 @@ def _too_wide(view: NodeView) -> str:
 NARROW = Predicate("offsets of four pixels fit 16 bits", _too_wide)
 
 
-def linear_spec(form=CHANNELS_LAST, *further: Predicate) -> ImplSpec:
+def linear_spec(form=CHANNELS_LAST, *further: Predicate, with_offsets: bool = False) -> ImplSpec:
     """int8 data in and out, int8 weights (finer.py: or int16), int32 bias; under both contracts."""
+    weights = OFFSET_BYTES if with_offsets else SHIFTED_BYTES
     return ImplSpec(
         inputs=(IOSpec(DType.int8, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),
         features=MVE,
-        predicates=(CONSTANT_PARAMETERS, SHIFTED_BYTES, QUANTIZED, SYMMETRIC_WEIGHTS, *further, FIXED_FORM),
+        predicates=(CONSTANT_PARAMETERS, weights, QUANTIZED, SYMMETRIC_WEIGHTS, *further, FIXED_FORM),
         rounding="any",
     )

@@ -22,7 +22,7 @@ from .assembly import c_function, loop
 from .conditions import NARROW, linear_spec
 from .conv2d_int8 import PlannedConvolution
 from .driver import Driver
-from .finer import coarse, numbers_of
+from .finer import coarse, numbers_of, offsets_of
 from .geometry import Geometry, geometry_of, of_band
 from .patches import Patches
 from .plan import MOST_TAPS, PIXELS, SCRATCH_BYTES, Plan, instructions_of
@@ -105,19 +105,20 @@ def _are_small(windows: Patches) -> bool:
     return windows.instructions <= 2 * MOST_PIECES and windows.bytes <= LARGEST_WINDOW
 
 
-def plan_of(shape: Geometry, groups: int, clamps: bool) -> GroupedPlan:
-    """The plan with the fewest instructions, by estimate; of equal ones that with the smallest weights."""
+def plan_of(shape: Geometry, groups: int, clamps: bool, offsets: bool) -> GroupedPlan:
+    """The plan with the fewest instructions, by estimate; of equal ones that with the smallest weights. Groups whose weights lack
+    `offsets` are not computed as one: each has window sums of its own."""
     merged = [groups // together for together in range(1, groups + 1) if groups % together == 0]
     plans = [
         plan
         for count in merged
-        for plan in _plans(shape, count, clamps)
-        if count == groups or shape.channels // count <= WIDEST_MERGED
+        for plan in _plans(shape, count, clamps, offsets)
+        if count == groups or (shape.channels // count <= WIDEST_MERGED and not offsets)
     ]
     return min(plans, key=_cost)
 
 
-def _plans(shape: Geometry, groups: int, clamps: bool) -> list[GroupedPlan]:
+def _plans(shape: Geometry, groups: int, clamps: bool, offsets: bool) -> list[GroupedPlan]:
     channels, outputs = shape.channels // groups, shape.outputs // groups
     form = Product(
         PIXELS,
@@ -130,6 +131,7 @@ def _plans(shape: Geometry, groups: int, clamps: bool) -> list[GroupedPlan]:
         outputs,
         clamps=clamps,
         gap=shape.outputs - outputs,
+        offsets=offsets,
     )
     if shape.is_pointwise:
         return [GroupedPlan(shape, form, groups=groups)]
@@ -158,11 +160,11 @@ def _cost(plan: GroupedPlan) -> tuple[int, int]:
     ), plan.groups * form.stream_bytes
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, SEVERAL_GROUPS, SMALL_WINDOW))
+@kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, SEVERAL_GROUPS, SMALL_WINDOW, with_offsets=True))
 class Conv2dGroupedInt8(PlannedConvolution):
     @staticmethod
-    def plan_of(shape: Geometry, groups: int, clamps: bool) -> GroupedPlan:
-        return plan_of(shape, groups, clamps)
+    def plan_of(shape: Geometry, groups: int, clamps: bool, offsets: bool) -> GroupedPlan:
+        return plan_of(shape, groups, clamps, offsets)
 
     def call(self) -> Call:
         plan = self.plan(self.view)
@@ -177,10 +179,10 @@ class Conv2dGroupedInt8(PlannedConvolution):
             fixed=fixed_of(numbers, bits),
         )
         plan = replace(plan, product=form)
-        return GroupedDriver(plan, of_band(self.view)).call(_streams(plan, numbers, windows))
+        return GroupedDriver(plan, of_band(self.view)).call(_streams(plan, numbers, windows, offsets_of(taps)))
 
 
-def _streams(plan: GroupedPlan, numbers: LinearConstants, taps: numpy.ndarray) -> numpy.ndarray:
+def _streams(plan: GroupedPlan, numbers: LinearConstants, taps: numpy.ndarray, offsets: numpy.ndarray) -> numpy.ndarray:
     """A stream of each group of the plan, one behind the other; `taps` [outputs, taps, channels of a group of the layer]."""
     form, count = plan.product, plan.product.channels
     streams = []
@@ -190,7 +192,8 @@ def _streams(plan: GroupedPlan, numbers: LinearConstants, taps: numpy.ndarray) -
             numbers, weights=numbers.weights[part], bias=numbers.bias[part], requantization=numbers.requantization.of(part)
         )
         windows = _spread(taps[part], plan.channels // taps.shape[2])
-        streams.append(product_stream(form, windows.reshape(count, form.rows, form.taps, -1), of_group))
+        windows = windows.reshape(count, form.rows, form.taps, -1)
+        streams.append(product_stream(form, windows, of_group, offsets=offsets[part]))
     return numpy.concatenate(streams)
 
 

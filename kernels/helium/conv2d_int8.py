@@ -16,7 +16,7 @@ from aidge_build.kernel_kit.linear import LinearConstants
 
 from .conditions import NARROW, linear_spec
 from .driver import Driver
-from .finer import coarse, numbers_of
+from .finer import coarse, has_offsets, numbers_of, offsets_of
 from .geometry import Geometry, geometry_of, of_band
 from .plan import Plan, plan_of
 from .product import Product
@@ -45,7 +45,7 @@ class PlannedConvolution(KernelNode):
     """Base: an output that follows the input as the plan says."""
 
     @staticmethod
-    def plan_of(shape: Geometry, groups: int, clamps: bool) -> Plan:
+    def plan_of(shape: Geometry, groups: int, clamps: bool, offsets: bool) -> Plan:
         raise NotImplementedError
 
     @classmethod
@@ -58,7 +58,7 @@ class PlannedConvolution(KernelNode):
         (output,) = view.outputs
         levels = clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype)
         shape = geometry_of(view)
-        return cls.plan_of(shape, view.operator.groups, levels != output.dtype.range)
+        return cls.plan_of(shape, view.operator.groups, levels != output.dtype.range, has_offsets(view))
 
 
 def rounded(plan: Plan, numbers: LinearConstants, bits: int) -> tuple[Product, FusedForm | None]:
@@ -76,11 +76,11 @@ def rounded(plan: Plan, numbers: LinearConstants, bits: int) -> tuple[Product, F
     return form, None
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS))
+@kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS, with_offsets=True))
 class Conv2dInt8(PlannedConvolution):
     @staticmethod
-    def plan_of(shape: Geometry, groups: int, clamps: bool) -> Plan:
-        return plan_of(shape, clamps)
+    def plan_of(shape: Geometry, groups: int, clamps: bool, offsets: bool) -> Plan:
+        return plan_of(shape, clamps, offsets)
 
     def call(self) -> Call:
         plan = self.plan(self.view)
@@ -90,4 +90,5 @@ class Conv2dInt8(PlannedConvolution):
         numbers, bits = numbers_of(self, taps.reshape(shape.outputs, -1))
         form, fused = rounded(plan, numbers, bits)
         windows = coarse(taps.transpose(0, 2, 1, 3) if plan.columns else taps).reshape(shape.outputs, form.rows, form.taps, -1)
-        return Driver(replace(plan, product=form), of_band(self.view)).call(product_stream(form, windows, numbers, fused))
+        stream = product_stream(form, windows, numbers, fused, offsets_of(weights))
+        return Driver(replace(plan, product=form), of_band(self.view)).call(stream)

@@ -25,7 +25,7 @@ PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream"
 
 @dataclass(frozen=True)
 class Dense:
-    """`inputs` to `outputs`; `adds`, `fixed`: levels are rounded as in rounding.py."""
+    """`inputs` to `outputs`; `adds`, `fixed`: levels are rounded as in rounding.py; `offsets`: weights lack some (finer.py)."""
 
     inputs: int
     outputs: int
@@ -33,11 +33,12 @@ class Dense:
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the rest of the bias is added: finer.py
     fixed: Fixed | None = None
+    offsets: bool = False
 
     @property
     def name(self) -> str:
         ways = f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}{self.fixed.way if self.fixed else ''}"
-        ways += f"_finer_{self.bits}" if self.bits else ""
+        ways += (f"_finer_{self.bits}" if self.bits else "") + "_offsets" * self.offsets
         return f"aidge_helium_dense_{self.inputs}_to_{self.outputs}{ways}"
 
     @property
@@ -56,11 +57,13 @@ class Dense:
         text = self.vectors * (8 * left + 4) + TEXT_BYTES if self.groups > 1 else 0
         return left if left and self.vectors <= MOST_UNROLLED and spared > text else 0
 
-    def stream(self, numbers: LinearConstants) -> numpy.ndarray:
-        """Per eight outputs: biases in the order of the accumulators, for each vector eight times 16 weights, multipliers."""
+    def stream(self, numbers: LinearConstants, rows: numpy.ndarray, offsets: numpy.ndarray) -> numpy.ndarray:
+        """Per eight outputs: biases in the order of the accumulators, for each vector eight times 16 weights, multipliers.
+        `rows` [outputs, inputs]: the weights that are multiplied with; `offsets` [outputs]: what they lack."""
         weights = numpy.zeros((self.groups * OUTPUTS, self.vectors * LANES), numpy.int8)
-        weights[: self.outputs, : self.inputs] = numbers.weights
-        bias, multipliers, shifts = (numpy.zeros(self.groups * OUTPUTS, "<i4") for _ in range(3))
+        weights[: self.outputs, : self.inputs] = rows
+        bias, multipliers, shifts, lacking = (numpy.zeros(self.groups * OUTPUTS, "<i4") for _ in range(4))
+        lacking[: self.outputs] = offsets
         bias[: self.outputs], multipliers[: self.outputs] = numbers.bias, multiplier_words(numbers)
         if self.fixed:
             shifts[: self.outputs] = shift_words(numbers)
@@ -74,7 +77,7 @@ class Dense:
             parts.append((bias >> self.bits)[chosen].tobytes())
             vectors = weights[chosen].reshape(-1, self.vectors, LANES).transpose(1, 0, 2)
             parts.append(numpy.ascontiguousarray(vectors).tobytes())
-            rest = [bias & (1 << self.bits) - 1] if self.bits else []
+            rest = [*([lacking] if self.offsets else []), *([bias & (1 << self.bits) - 1] if self.bits else [])]
             rest += [multipliers, *([shifts] if self.fixed else [])]
             parts += [part[first + start : first + OUTPUTS : 2].tobytes() for part in rest for start in (0, 1)]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
@@ -87,7 +90,7 @@ class Dense:
             PARAMETERS,
             self._lines(),
             f"    aidge_helium_dense(x, y, stream, {self.inputs}, {self.outputs}, {self.bits}, {self.apart}, "
-            f"{fixed_in_c(self.fixed)});",
+            f"{fixed_in_c(self.fixed)}, {self.offsets:d});",
         )
 
     def _lines(self):
@@ -103,6 +106,8 @@ class Dense:
         emit.add("r3", "r2", HEAD_BYTES)
         if tail:
             emit(f"movs r0, #{tail}", "vctp.8 r0", why="what lies behind the input must not be read")
+        if self.offsets:
+            self._sum(emit)
         if groups:
             emit(f"movw r7, #{groups}", why="groups of eight that are left")
             emit.label(1)
@@ -120,6 +125,19 @@ class Dense:
         emit.leave(stack)
         return emit.lines
 
+    def _sum(self, emit: Assembler) -> None:
+        """That of the row onto the stack."""
+        whole, tail = divmod(self.inputs, LANES)
+        emit("movs r0, #0")
+        if whole:
+            emit(f"movw r7, #{whole}", "dls lr, r7")
+            emit.label(4)
+            emit("vldrb.u8 q0, [r1], #16", "vaddva.s8 r0, q0", "le lr, 4b")
+        if tail:
+            emit("vpst", "vldrbt.u8 q0, [r1], #16", "vaddva.s8 r0, q0")
+        emit("str r0, [sp, #8]", why="the sum of the row")
+        emit.add("r1", "r1", -LANES * self.vectors)
+
     def _group(self, emit: Assembler, accumulators: Sequence[str]) -> None:
         """The outputs of these accumulators become levels in q0."""
         tail = self.inputs % LANES
@@ -136,6 +154,9 @@ class Dense:
             self._vector(emit, accumulators, bool(tail) and vector == rest - 1)
         emit.add("r1", "r1", -LANES * self.vectors)
         emit("vmov q0[2], q0[0], r0, r2", "vmov q0[3], q0[1], r4, r6", "vmov q1[2], q1[0], r8, r10", "vmov q1[3], q1[1], r12, lr")
+        if self.offsets:
+            emit("ldr r0, [sp, #8]", "vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="what the weights lack")
+            emit("vmla.s32 q0, q2, r0", "vmla.s32 q1, q3, r0")
         if self.bits:
             emit("vldrw.u32 q2, [r3], #16", "vldrw.u32 q3, [r3], #16", why="what biases have beside whole products")
             emit(

@@ -11,20 +11,21 @@ from aidge_build.contract.spec import ROW_MAJOR
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .dense import PARAMETERS, Dense
-from .finer import numbers_of
+from .finer import coarse, has_offsets, numbers_of, offsets_of
 from .rounding import fixed_of, rounds_by_addition
 
 
-@kernel("FC", linear_spec(ROW_MAJOR))
+@kernel("FC", linear_spec(ROW_MAJOR, with_offsets=True))
 class FcInt8(KernelNode):
     def call(self) -> Call:
         rows, (output,) = self.inputs[1].data, self.outputs
         numbers, bits = numbers_of(self, rows)
         fixed = fixed_of(numbers, bits)
         levels = clamp_levels(self.operator.minimum, self.operator.maximum, output.quantization, output.dtype)
-        form = Dense(rows.shape[1], rows.shape[0], levels != output.dtype.range, rounds_by_addition(numbers, bits), bits, fixed)
+        clamps, adds = levels != output.dtype.range, rounds_by_addition(numbers, bits)
+        form = Dense(rows.shape[1], rows.shape[0], clamps, adds, bits, fixed, has_offsets(self.view))
         batches = self.inputs[0].dims[0]
-        arguments = (Input(0), Output(0), Constant("stream", form.stream(numbers)))
+        arguments = (Input(0), Output(0), Constant("stream", form.stream(numbers, coarse(rows), offsets_of(rows))))
         note = f"8 outputs at a time, requantized in {'fixed point' if fixed else 'float'}"
         facts = computed("1 row x 8 outputs", 0, otherwise="fixed point" if fixed else "float")
         if batches == 1:

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Layers whose bias is finer than the products: int16 weights that are int8 ones times a power of two (recipe fit_bias).
+"""Weights that are int16 although eight bits hold what differs in them.
 
-Kernels add up with the int8 weights, shift the sums and then add the bias, which like the multipliers is in the fine units.
+Layers whose bias is finer than the products (recipe fit_bias): int8 weights times a power of two. Kernels add up with the int8
+weights, shift the sums and then add the bias, which like the multipliers is in the fine units.
+
+Weights less a zero point of their own (recipe signed_tensors) need nine bits: they are int8 weights plus an offset, one number
+for each output. What that adds to a sum is the offset times the sum of the window, which is the same for all outputs.
 """
 
 from __future__ import annotations
@@ -26,27 +30,49 @@ def bits_of(weights: numpy.ndarray) -> int:
     return min((every & -every).bit_length() - 1, MOST_BITS) if every else 0
 
 
+def offsets_of(weights: numpy.ndarray) -> numpy.ndarray:
+    """What the weights of each output [outputs, ...], shifted by their bits, have more than int8 ones; int64, mostly 0."""
+    rows = (weights >> bits_of(weights)).reshape(len(weights), -1).astype(numpy.int64)
+    return numpy.minimum(rows.min(axis=1) + 128, 0) + numpy.maximum(rows.max(axis=1) - 127, 0)
+
+
 def coarse(weights: numpy.ndarray) -> numpy.ndarray:
-    """The weights that are multiplied with."""
-    return (weights >> bits_of(weights)).astype(numpy.int8)
+    """The weights [outputs, ...] that are multiplied with."""
+    offsets = offsets_of(weights).reshape(-1, *(1,) * (weights.ndim - 1))
+    return ((weights >> bits_of(weights)) - offsets).astype(numpy.int8)
 
 
-def _too_fine(view: NodeView) -> str:
+def has_offsets(view: NodeView) -> bool:
+    """Whether the weights of any output are no int8 ones."""
+    weights = view.inputs[1]
+    return weights.dtype is not DType.int8 and bool(offsets_of(weights.data).any())
+
+
+def _unlike_bytes(view: NodeView) -> str:
     weights = view.inputs[1]
     if weights.dtype is DType.int8:
         return ""
     if weights.dtype is not DType.int16 or weights.data is None:
         return f"the weights are {weights.dtype.name}, wants int8"
-    found = weights.data >> bits_of(weights.data)
-    fits = found.min(initial=0) >= -128 and found.max(initial=0) <= 127
-    return "" if fits else "the weights are int16, and no int8 times a power of two"
+    rows = (weights.data >> bits_of(weights.data)).reshape(len(weights.data), -1).astype(numpy.int64)
+    return (
+        "" if (numpy.ptp(rows, axis=1) < 256).all() else "the weights are int16, and no int8 times a power of two plus an offset"
+    )
+
+
+def _too_fine(view: NodeView) -> str:
+    reason = _unlike_bytes(view)
+    return reason or ("the weights are int16, and no int8 times a power of two" if has_offsets(view) else "")
 
 
 SHIFTED_BYTES = Predicate("int8 weights, or int16 that are such times a power of two", _too_fine)
+OFFSET_BYTES = Predicate(
+    "int8 weights, or int16 that are such times a power of two plus an offset for each output", _unlike_bytes
+)
 
 
 def numbers_of(node: KernelNode, rows: numpy.ndarray) -> tuple[LinearConstants, int]:
-    """The numbers of a layer with these weights [outputs, taps], of which `weights` are the coarse ones; and the bits."""
+    """The numbers of a layer with these weights [outputs, taps], of which `weights` are shifted; and by how many bits."""
     numbers = linear_constants(node.operator, node.inputs, node.outputs[0], rows)
     bits = bits_of(rows)
-    return replace(numbers, weights=coarse(rows)), bits
+    return replace(numbers, weights=rows >> bits), bits

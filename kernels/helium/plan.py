@@ -135,7 +135,7 @@ class Plan:
         return end * self.geometry.stride_height - self.geometry.top
 
 
-def plan_of(shape: Geometry, clamps: bool) -> Plan:
+def plan_of(shape: Geometry, clamps: bool, offsets: bool) -> Plan:
     """The plan with the fewest instructions, by estimate."""
     row, tap_step = shape.kernel_width * shape.channels, shape.dilation_width * shape.channels
     row_step = shape.dilation_height * shape.in_width * shape.channels
@@ -149,6 +149,7 @@ def plan_of(shape: Geometry, clamps: bool) -> Plan:
         -(-row // LANES),
         shape.outputs,
         clamps=clamps,
+        offsets=offsets,
     )
     taps = replace(usual, taps=shape.kernel_width, tap_step=tap_step, vectors=-(-shape.channels // LANES))
     if shape.is_pointwise:
@@ -166,7 +167,7 @@ def plan_of(shape: Geometry, clamps: bool) -> Plan:
     patches = Patches(shape.stride_width * shape.channels, shape.kernel_height, staging.row_bytes, *runs)
     if not plans or patches.bytes <= SCRATCH_BYTES // PIXELS:
         patch = patches.vectors * LANES
-        form = Product(PIXELS, patch, 1, patch, 1, patch, patches.vectors, shape.outputs, aligned=True, clamps=clamps)
+        form = replace(usual, pixel_step=patch, rows=1, row_step=patch, tap_step=patch, vectors=patches.vectors, aligned=True)
         plan = Plan(shape, form, staging, patches)
         room = (SCRATCH_BYTES - staging.bytes - LANES) // patch // PIXELS * PIXELS
         plans.append(replace(plan, batch=_batch(shape, max(PIXELS, room))))
@@ -177,13 +178,13 @@ def plan_of(shape: Geometry, clamps: bool) -> Plan:
         ),
     )
     columns = Columns(shape)
-    return _by_columns(columns, clamps, best) if columns.fits else best
+    return _by_columns(columns, usual, best) if columns.fits else best
 
 
-def _by_columns(columns: Columns, clamps: bool, other: Plan) -> Plan:
+def _by_columns(columns: Columns, usual: Product, other: Plan) -> Plan:
     """The plan with columns where its rows take fewer instructions, and no more scratch, than windows laid out one by one."""
     shape, step = columns.geometry, columns.pixel_step
-    form = Product(PIXELS, step, 1, step, 1, step, columns.vectors, shape.outputs, clamps=clamps)
+    form = replace(usual, pixel_step=step, rows=1, row_step=step, tap_step=step, vectors=columns.vectors)
     plan = Plan(shape, form, columns=columns)
     if other.patches is None or plan.scratch_bytes > other.scratch_bytes:
         return other
@@ -229,4 +230,4 @@ def instructions_of(form: Product) -> int:
     """Of a block of pixels and a pair of channels, nearly."""
     if Stationary.fits(form):
         return 19 + 12 * form.vectors
-    return 21 + form.rows * form.vectors * (form.columns + 2 * form.taps + 2 * PIXELS * form.taps)
+    return 21 + 4 * form.offsets + form.rows * form.vectors * (form.columns + 2 * form.taps + 2 * PIXELS * form.taps)

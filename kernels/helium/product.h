@@ -3,10 +3,33 @@
 
 /* What a generated product computes; product.py explains the fields. Steps in bytes. */
 typedef struct {
-    int32_t pixels, pixel_step, rows, row_step, taps, tap_step, vectors, channels, tail, clamps, adds, bits, fixed;
+    int32_t pixels, pixel_step, rows, row_step, taps, tap_step, vectors, channels, tail, clamps, adds, bits, fixed, offsets;
 } aidge_helium_product_shape;
 
 #if !AIDGE_HELIUM_ASSEMBLY
+/* The products of a window, which begins at x, with weights that lie `next` bytes apart from one vector to the following one. */
+static uint32_t aidge_helium_window(const int8_t *x, int8_t *const *rows, const int8_t *w, int32_t next,
+                                    const aidge_helium_product_shape *shape)
+{
+    int32_t row, vector, tap, lane;
+    uint32_t sum = 0;
+    for (row = 0; row < shape->rows; row++) {
+        const int8_t *window = rows != NULL ? rows[row] + (x - rows[0]) : x + row * shape->row_step;
+        for (vector = 0; vector < shape->vectors; vector++) {
+            const int32_t length = (shape->tail != 0) && (vector == shape->vectors - 1) ? shape->tail : 16;
+            for (tap = 0; tap < shape->taps; tap++) {
+                const int32_t column = (vector & 1) != 0 ? shape->taps - 1 - tap : tap;
+                const int8_t *source = window + column * shape->tap_step + 16 * vector;
+                for (lane = 0; lane < length; lane++) {
+                    sum += (uint32_t)(source[lane] * w[lane]);
+                }
+                w += next;
+            }
+        }
+    }
+    return sum;
+}
+
 /*
  * blocks * pixels windows of x times pairs of output channels; y is [pixels][channels]. With `rows`, row n of the first window lies
  * as far behind rows[n] as x behind rows[0].
@@ -17,37 +40,27 @@ typedef struct {
  *   step 0; with an odd number of channels it repeats one channel of the pair before. With `adds` the number of rounding.py
  *   takes the place of step and zero point. Where the first multiplier is negative, they are the numbers of a fused
  *   multiplication: int32 {bits, bits}, float {multiplier, multiplier}, uint16 {constant, constant}; rounding.py.
- *   With `fixed` (rounding.py) multipliers are int32, and int32 {shift, shift} follow the rest.
+ *   With `fixed` (rounding.py) multipliers are int32, and int32 {shift, shift} follow the rest. With `offsets` a window of
+ *   ones stands before the first pair, and int32 {offset, offset} of the weights (finer.py) before the biases.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_product(const int8_t *x, int8_t *const *rows, int8_t *y, const int8_t *stream, int32_t blocks,
                                  const aidge_helium_product_shape *shape)
 {
-    const int32_t taps = shape->taps;
-    const int32_t weight_bytes = shape->rows * taps * shape->vectors * 32;
-    int32_t pixel, row, vector, tap, lane, channel;
+    const int32_t window_bytes = shape->rows * shape->taps * shape->vectors * 16;
+    int32_t pixel, channel;
     for (pixel = 0; pixel < blocks * shape->pixels; pixel++) {
-        const int8_t *pair = stream + 20;
+        const int8_t *pair = stream + 20 + (shape->offsets != 0 ? window_bytes : 0);
+        const uint32_t window = shape->offsets != 0 ? aidge_helium_window(x, rows, stream + 20, 16, shape) : 0;
         int32_t step;
         do {
-            const int8_t *numbers = pair + weight_bytes;
+            const int8_t *const offsets = pair + 2 * window_bytes;
+            const int8_t *const numbers = offsets + (shape->offsets != 0 ? 8 : 0);
             for (channel = 0; channel < (shape->channels > 1 ? 2 : 1); channel++) {
-                const int8_t *w = pair + 16 * channel;
-                uint32_t sum = 0;
+                uint32_t sum = aidge_helium_window(x, rows, pair + 16 * channel, 32, shape);
                 aidge_kit_levels levels;
-                for (row = 0; row < shape->rows; row++) {
-                    const int8_t *window = rows != NULL ? rows[row] + (x - rows[0]) : x + row * shape->row_step;
-                    for (vector = 0; vector < shape->vectors; vector++) {
-                        const int32_t length = (shape->tail != 0) && (vector == shape->vectors - 1) ? shape->tail : 16;
-                        for (tap = 0; tap < taps; tap++) {
-                            const int32_t column = (vector & 1) != 0 ? taps - 1 - tap : tap;
-                            const int8_t *source = window + column * shape->tap_step + 16 * vector;
-                            for (lane = 0; lane < length; lane++) {
-                                sum += (uint32_t)(source[lane] * w[lane]);
-                            }
-                            w += 32;
-                        }
-                    }
+                if (shape->offsets != 0) {
+                    sum += window * (uint32_t)aidge_helium_word(offsets + 4 * channel);
                 }
                 sum = (sum << shape->bits) + (uint32_t)aidge_helium_word(numbers + 4 * channel);
                 if ((shape->fixed == 0) && (aidge_helium_word(numbers + 8) < 0)) {

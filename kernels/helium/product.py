@@ -32,7 +32,8 @@ class Product:
     Outputs of neighbouring pixels lie `channels` and `gap` bytes apart. `aligned`: all addresses are multiples of four.
     `adds`: levels are rounded as in rounding.py, and pairs of channels follow each other. `ring`: `x` points to pointers to the
     rows, in which the first window begins after `begin` bytes. `fused`: levels come from one fused multiplication (rounding.py),
-    with `mixed` except for some pairs of channels. `fixed`: or by fixed-point factors (rounding.py)."""
+    with `mixed` except for some pairs of channels. `fixed`: or by fixed-point factors (rounding.py). `offsets`: weights of each
+    channel lack an offset (finer.py); the stream begins with a window of ones, whose products give the sums of the windows."""
 
     pixels: int
     pixel_step: int
@@ -53,6 +54,7 @@ class Product:
     fused: bool = False
     mixed: bool = False
     fixed: Fixed | None = None
+    offsets: bool = False
 
     @property
     def name(self) -> str:
@@ -63,7 +65,7 @@ class Product:
             f"aidge_helium_product_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
             f"{f'_tail_{self.tail}' if self.tail else ''}{'_aligned' if self.aligned else ''}"
             f"{'_clamped' if self.clamps else ''}{way_of(self)}"
-            f"{f'_finer_{self.bits}' if self.bits else ''}"
+            f"{f'_finer_{self.bits}' if self.bits else ''}{'_offsets' if self.offsets else ''}"
         )
 
     @property
@@ -88,7 +90,7 @@ class Product:
 
     @property
     def parameter_words(self) -> int:
-        return (7 if self.clamps else 5) + (2 if self.fixed else 0)
+        return (7 if self.clamps else 5) + (2 if self.fixed else 0) + (2 if self.offsets else 0)
 
     @property
     def columns(self) -> int:
@@ -101,8 +103,8 @@ class Product:
 
     @property
     def stream_bytes(self) -> int:
-        weights = self.rows * self.taps * self.vectors * 2 * LANES
-        return HEAD_BYTES + self.pairs * (weights + 4 * self.parameter_words)
+        window = self.rows * self.taps * self.vectors * LANES
+        return HEAD_BYTES + self.pairs * (2 * window + 4 * self.parameter_words) + (window if self.offsets else 0)
 
     def reads(self) -> Iterator[tuple[int, int, int]]:
         """(row, vector, tap) in the order of the weights. Every other vector goes through the taps backwards, so that the
@@ -138,6 +140,7 @@ class Product:
             int(self.goes_by_twos),
             self.bits,
             fixed_in_c(self.fixed),
+            int(self.offsets),
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
         if self.ring:
@@ -170,6 +173,11 @@ class _Printer:
         self.data = ("q6", "q7") if shape.taps == 3 else ("q4", "q5", "q6") if shape.taps == 2 else ("q2", "q3", "q4", "q5")
         self.in_loop = shape.length > LONGEST_UNROLLED
         self.turns = 1
+        self.channels: tuple[int, ...] = (0, 1)  # of a pair, whose sums are printed
+        # Sums of the windows are in a register that data leave, or on the stack, where the offsets of the stores lie before them.
+        self.windows_stay = shape.taps == 1
+        self.stores_place = 12 if shape.offsets else 16
+        self.windows_place = 12 if self.offsets_stay else 28
         self.body, self.rest = self._division()
 
     def _division(self) -> tuple[Product, Product | None]:
@@ -194,11 +202,13 @@ class _Printer:
         counter = spare.pop() if self.in_loop else ""
         start = spare.pop() if spare else ""
         blocks = spare.pop() if spare else ""
-        stack = 16 + (0 if self.offsets_stay else 16)
+        stack = 16 if self.offsets_stay else self.stores_place + 16
+        if shape.offsets and not self.windows_stay:
+            stack = self.windows_place + 16
         emit.enter(stack)
         emit("vldrh.u16 q7, [r2]", why="offsets of the stores: {channel A, channel B} of each pixel")
         if not self.offsets_stay:
-            emit("vstrw.32 q7, [sp, #16]")
+            emit(f"vstrw.32 q7, [sp, #{self.stores_place}]")
         emit.add("r5", "r1", 0)
         emit(f"mov {blocks}, r3" if blocks else "str r3, [sp, #4]", why="blocks that are left")
         emit.add("r3", "r2", HEAD_BYTES)
@@ -212,6 +222,8 @@ class _Printer:
         if shape.pixels < 4 and not shape.tail:
             emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0", why="the stores of the pixels that there are")
         emit.label(1)
+        if shape.offsets:
+            self._windows(reads, counter)
         emit.label(2)
         self._sums(reads, counter)
         self._store()
@@ -226,6 +238,18 @@ class _Printer:
             emit("ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b")
         emit.leave(stack)
         return emit.lines
+
+    def _windows(self, reads: list[_Read], counter: str) -> None:
+        """The sum of each window: its products with a window of ones."""
+        emit = self.emit
+        self.channels = (0,)
+        self._sums(reads, counter)
+        self.channels = (0, 1)
+        first = ACCUMULATORS[0]
+        sums = "q6" if self.windows_stay else "q0"
+        emit(f"vmov {sums}[2], {sums}[0], {first[0]}, {first[1]}", why="sums of the windows")
+        emit(f"vmov {sums}[3], {sums}[1], {first[2]}, {first[3]}")
+        emit(*([] if self.windows_stay else [f"vstrw.32 q0, [sp, #{self.windows_place}]"]))
 
     def _reads(self, shape: Product) -> list[_Read]:
         """The loads of the input in order, each with a pointer: as few pointers as keep the additions away."""
@@ -277,10 +301,10 @@ class _Printer:
         if not self.in_loop:
             self._block(self.body, reads, set(), 0)
             return
-        for registers in ACCUMULATORS:
-            for register in registers[: shape.pixels]:
+        for channel in self.channels:
+            for register in ACCUMULATORS[channel][: shape.pixels]:
                 emit(f"mov {register}, #0")
-        started = {(pixel, channel) for pixel in range(shape.pixels) for channel in (0, 1)}
+        started = {(pixel, channel) for pixel in range(shape.pixels) for channel in self.channels}
         step = shape.row_step if shape.rows > 1 else LANES * self.body.vectors
         emit(f"mov {counter}, #{self.turns}", why="rows" if shape.rows > 1 else "parts of the row")
         emit.label(3)
@@ -315,7 +339,7 @@ class _Printer:
                 emit.move(POINTERS[read.pointer], access.before)
             emit(f"vldr{size} {register}, {access.address}")
             for pixel, tap in read.uses:
-                for channel in (0, 1):
+                for channel in self.channels:
                     if (tap, channel) not in loaded:
                         loaded.add((tap, channel))
                         emit(f"vldrw.u32 q{2 * tap + channel}, [r3], #16")
@@ -331,7 +355,7 @@ class _Printer:
     def _masked_vector(self, reads: list[_Read], accesses: list[Access], started: set) -> None:
         """The last vector, of which only the tail may be read."""
         emit, shape = self.emit, self.shape
-        emit("vldrw.u32 q0, [r3], #16", "vldrw.u32 q1, [r3], #16")
+        emit(*(f"vldrw.u32 q{channel}, [r3], #16" for channel in self.channels))
         free = next(
             (
                 register
@@ -358,7 +382,7 @@ class _Printer:
             if position == 0 or not together:
                 emit(f"vps{'t' * (len(reads) if together else 1)}")
             emit(f"vldrbt.u8 q{2 + read.uses[0][0]}, {access.address}")
-        for channel in (0, 1):
+        for channel in self.channels:
             for read in reads:
                 self._multiply(read.uses[0][0], channel, f"q{channel}", f"q{2 + read.uses[0][0]}", started)
 
@@ -369,10 +393,14 @@ class _Printer:
             first = ACCUMULATORS[channel]
             emit(f"vmov {register}[2], {register}[0], {first[0]}, {first[1]}")
             emit(f"vmov {register}[3], {register}[1], {first[2]}, {first[3]}")
+        if shape.offsets:
+            emit("ldrd r0, r2, [r3], #8", why="what the weights lack")
+            emit(*([] if self.windows_stay else [f"vldrw.u32 q6, [sp, #{self.windows_place}]"]))
+            emit("vmla.s32 q0, q6, r0", "vmla.s32 q1, q6, r2")
         levels = ", r10, r12" if shape.clamps or shape.fixed else ""
         emit(f"ldm r3!, {{r0, r2, r4, r6, r8{levels}}}", why="biases, multipliers, zero point and step")
         if not self.offsets_stay:
-            emit("vldrw.u32 q7, [sp, #16]")
+            emit(f"vldrw.u32 q7, [sp, #{self.stores_place}]")
         emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q0", "q1") if shape.bits))
         emit("vadd.i32 q0, q0, r0", "vadd.i32 q1, q1, r2")
         if shape.mixed:

@@ -39,6 +39,7 @@ class Stationary:
             and shape.vectors <= MOST_VECTORS
             and not shape.tail
             and not shape.clamps
+            and not shape.offsets
             and shape.pixel_step <= reach
         )
 

@@ -14,20 +14,25 @@ WIDEST = 21_844  # output channels: offsets of four pixels fit 16 bits
 
 
 def product_stream(
-    shape: Product, windows: numpy.ndarray, numbers: LinearConstants, fused: FusedForm | None = None
+    shape: Product,
+    windows: numpy.ndarray,
+    numbers: LinearConstants,
+    fused: FusedForm | None = None,
+    offsets: numpy.ndarray | None = None,
 ) -> numpy.ndarray:
     """`windows` [channels, rows, taps, bytes of a tap]; bytes that are missing in the last vector are 0. `fused`: of shapes that
-    are `fused`, for the pairs of which it is proved."""
+    are `fused`, for the pairs of which it is proved. `offsets` [channels]: of shapes that have them."""
     channels = len(windows)
-    padded = numpy.zeros((*windows.shape[:3], shape.vectors * LANES), numpy.int8)
-    padded[..., : windows.shape[3]] = windows
-    vectors = padded.reshape(channels, shape.rows, shape.taps, shape.vectors, LANES)
-    ordered = numpy.stack([vectors[:, row, tap, vector] for row, vector, tap in shape.reads()], axis=1)
+    ordered = _in_order(shape, windows)
     parts = [_head(channels, shape.distance, numbers.input_zero_point)]
+    if shape.offsets:
+        parts.append(_in_order(shape, numpy.ones_like(windows[:1])).tobytes())
     firsts = _first_channels(channels)
     for first, following in zip(firsts, [*firsts[1:], firsts[-1]]):
         pair = [first, min(first + 1, channels - 1)]
         parts.append(numpy.ascontiguousarray(ordered[pair].transpose(1, 0, 2)).tobytes())
+        if shape.offsets:
+            parts.append(offsets[pair].astype("<i4").tobytes())
         if fused and fused.is_proved[pair].all():
             parts.append(_fused_numbers(fused, numbers, pair, following != first))
         else:
@@ -40,6 +45,14 @@ def product_stream(
         parts.append(numpy.array([numbers.low, numbers.high] if shape.clamps else [], "<i4").tobytes())
         parts.append(shift_words(numbers)[pair].tobytes() if shape.fixed else b"")
     return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+
+def _in_order(shape: Product, windows: numpy.ndarray) -> numpy.ndarray:
+    """Windows as vectors, in the order in which they are multiplied."""
+    padded = numpy.zeros((*windows.shape[:3], shape.vectors * LANES), numpy.int8)
+    padded[..., : windows.shape[3]] = windows
+    vectors = padded.reshape(len(windows), shape.rows, shape.taps, shape.vectors, LANES)
+    return numpy.stack([vectors[:, row, tap, vector] for row, vector, tap in shape.reads()], axis=1)
 
 
 def _fused_numbers(fused: FusedForm, numbers: LinearConstants, pair: list[int], goes_on: bool) -> bytes:

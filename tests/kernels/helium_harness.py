@@ -150,7 +150,17 @@ def convolution(
 
 def finer(entry: Case, seed: int) -> Case:
     """The layer with a bias that is no whole number of products: weights are int16, all multiples of a power of two."""
-    inputs = halfword_weights(3 * seed, *entry.view.inputs)
+    return _with_halfwords(entry, 3 * seed)
+
+
+def with_offsets(entry: Case, seed: int) -> Case:
+    """The layer with weights of 9 bits, as those less a zero point are: of all channels or of every second one; some with a bias
+    of finer units, too."""
+    return _with_halfwords(entry, 3 * seed + 1 + seed % 2)
+
+
+def _with_halfwords(entry: Case, seed: int) -> Case:
+    inputs = halfword_weights(seed, *entry.view.inputs)
     (output,) = entry.view.outputs
     return case(entry.view.operator, inputs, entry.values[:1], quantization=output.quantization)
 

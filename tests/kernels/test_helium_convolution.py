@@ -12,7 +12,7 @@ from unittest.mock import patch
 import numpy
 import pytest
 from grouped_cases import grouped_cases
-from helium_harness import RANDOM_CASES, case, convolution, finer, needs_emulator, random_window, run
+from helium_harness import RANDOM_CASES, case, convolution, finer, needs_emulator, random_window, run, with_offsets
 from random_tensors import Randomness
 
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -203,6 +203,8 @@ def candidates():
     fine = [finer(entry, index) for index, entry in enumerate(edges) if index % 4 == 0]
     fine += [finer(entry, index) for index, entry in enumerate(grouped_cases()[::6])]
     rest = [*(random_convolution(1000 + seed) for seed in range(RANDOM_CASES)), *grouped_cases()]
+    fine += [with_offsets(entry, index) for index, entry in enumerate(edges) if index % 2 == 0]
+    fine += [with_offsets(entry, index) for index, entry in enumerate(grouped_cases()[1::6])]
     return [*edges, *extremes, *fine, *itertools.chain(*fused_cases()), *rest]
 
 
@@ -218,6 +220,23 @@ def test_levels_come_from_one_fused_multiplication_where_that_is_proved():
     for entry in (*everywhere, *somewhere):
         words = "\n".join(entry.call.texts)
         assert ("vfmas.f32" in words) == ("_fused" in entry.call.function or "_mixed" in entry.call.function)
+
+
+def of_two_weights(lowest, highest):
+    """The name of the kernel of a pointwise layer whose two outputs have other weights in the same distance."""
+    weights = numpy.array([[lowest, highest], [lowest - 7, highest - 7]], numpy.int16).reshape(2, 2, 1, 1)
+    plain = convolution(3, 1, 2, (3, 3), 2, (1, 1), 1, 1, (0, 0))
+    inputs = [plain.view.inputs[0], constant("w", weights, per_tensor(0.01, 0)), None]
+    return case(plain.view.operator, inputs, plain.values[:1], quantization=per_tensor(0.5, 0)).kernel.name
+
+
+def test_weights_of_nine_bits_are_bytes_and_an_offset_of_each_output():
+    assert [of_two_weights(*ends) for ends in ((-131, 124), (-1, 254), (-255, 0))] == ["conv2d_int8"] * 3
+
+
+def test_weights_further_apart_than_a_byte_are_left_to_other_libraries():
+    with pytest.raises(AssertionError, match="no int8 times a power of two plus an offset"):
+        of_two_weights(-131, 126)
 
 
 @pytest.mark.parametrize(

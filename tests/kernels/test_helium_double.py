@@ -11,7 +11,7 @@ import test_helium_convolution
 import test_helium_depthwise
 import test_helium_others
 from harness import under_double
-from helium_harness import Case, case, convolution, needs_emulator, run
+from helium_harness import Case, case, convolution, needs_emulator, run, with_offsets
 from random_tensors import Randomness
 from test_cortexm_double import averages
 from test_helium_depthwise import depthwise
@@ -31,6 +31,7 @@ def far_cases():
     edges = ((1, 16, (3, 7), 6, (1, 1), 1, 1, (0, 0)), (1, 24, (6, 5), 4, (3, 3), 1, 1, (1, 1)))
     layers = [convolution(seed, *edge) for seed, edge in enumerate(edges)]
     layers += [depthwise(3, 1, 17, (5, 4), (3, 3), 1, 1, (1, 1)), fully_connected(5, 1, 200, 9)]
+    layers += [with_offsets(entry, seed) for seed, entry in enumerate(layers) if "depthwise" not in entry.kernel.name]
     return [with_scale(entry, scale) for entry in layers for scale in (0.0015, 0.004)]
 
 
@@ -74,6 +75,7 @@ def test_every_way_of_rounding_is_among_them():
         assert {("_twice_short", kernel), ("_above_short", kernel)} <= found
     assert {("_twice", "conv2d_int8"), ("_twice", "depthwise_int8"), ("_once", "fc_int8"), ("_once_short", "fc_int8")} <= found
     assert {entry.kernel.name for entry in candidates()} >= {"average_int8", "add_int8", "avgpool_line_int8"}
+    assert {"conv", "dense"} <= {entry.call.function.split("_")[2] for entry in candidates() if "_offsets" in entry.call.function}
     names = " ".join(entry.call.function for entry in candidates())
     for way in (
         "planes.*twice",

@@ -9,7 +9,7 @@ import math
 import numpy
 import pytest
 from binary_cases import binaries
-from helium_harness import FEATURES, RANDOM_CASES, case, finer, library, needs_emulator, run
+from helium_harness import FEATURES, RANDOM_CASES, case, finer, library, needs_emulator, run, with_offsets
 from pool_cases import CLAMPS, edge_pools, random_pool
 from random_tensors import Randomness
 from test_overlaps import promised_lead, sharing
@@ -74,6 +74,7 @@ def candidates():
             fully_connected(seed, random.choice(1, 1, 3), random.integer(1, 300), random.integer(1, 40)),
             random_pool(case, seed),
         ]
+    cases += [with_offsets(fully_connected(seed, *shape), seed) for seed, shape in enumerate(shapes[1::3])]
     return cases
 
 

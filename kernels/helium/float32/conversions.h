@@ -2,7 +2,7 @@
 #include "../helium.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY
-AIDGE_KIT_INLINE float aidge_helium_real(int32_t bits)
+static float aidge_helium_real(int32_t bits)
 {
     float value;
     memcpy(&value, &bits, sizeof value);

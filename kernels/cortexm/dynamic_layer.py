@@ -10,51 +10,18 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import ANY, CHANNELS_LAST, ROW_MAJOR, Demands, DFormat, ImplSpec, IOSpec, NodeView, Predicate
-from aidge_build.graph.dtype import DType
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView
 from aidge_build.graph.tensor import Tensor
-from aidge_build.kernel_kit.conditions import REAL
+from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, bias_of, dynamic_spec
 from aidge_build.kernel_kit.window2d import rows_as_image, window2d
-from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, SCALE, WEIGHTS, ZERO_POINT
+from aidge_build.operators.dynamic import DATA, FACTORS, SCALE, WEIGHTS, ZERO_POINT
 
 from .conditions import FEATURES, GROUP
 from .dynamic import depthwise, routine
 from .packing import as_words, group_starts, pair_words, quads, taps_last_channels, weights_by_tap
 
 _LARGEST = 255  # |byte - zero point|
-
-
-def _unfit(view: NodeView) -> str:
-    data, weights, operator = view.inputs[DATA], view.inputs[WEIGHTS], view.operator
-    parameters = [view.inputs[place] for place in (WEIGHTS, FACTORS, BIAS) if place < len(view.inputs)]
-    if any(tensor is not None and not tensor.is_constant for tensor in parameters):
-        return "weights, factors or bias are computed at run time"
-    if data.dtype is not DType.uint8 or data.rank > 4:
-        return f"the data is {data.dtype.name} of rank {data.rank}, wants uint8 of at most 4"
-    if weights.dims[0] < GROUP:
-        return f"{weights.dims[0]} output channels, wants at least {GROUP}"
-    free = operator.minimum == -math.inf and operator.maximum == math.inf
-    return "" if free or operator.minimum == 0 < operator.maximum else "a clamp that does not begin at 0"
-
-
-def _groups_of(view: NodeView) -> str:
-    groups = getattr(view.operator, "groups", 1)
-    return "" if groups == 1 else f"{groups} groups, wants 1"
-
-
-def _not_depthwise(view: NodeView) -> str:
-    groups = view.operator.groups
-    is_depthwise = groups > 1 and groups == view.inputs[DATA].dims[1] == view.inputs[WEIGHTS].dims[0]
-    return "" if is_depthwise else "no depthwise layer"
-
-
-def _spec(form: DFormat, *further: Predicate) -> ImplSpec:
-    return ImplSpec(
-        inputs=(IOSpec(DType.any, form), IOSpec(DType.any, ANY)),
-        outputs=(IOSpec(DType.float32, form),),
-        features=FEATURES | {"fpu"},
-        predicates=(REAL, *further, Predicate("uint8 data, at least 4 outputs, no clamp but ReLU", _unfit)),
-    )
+HARDWARE = FEATURES | {"fpu"}
 
 
 class DynamicLayer(KernelNode):
@@ -97,8 +64,7 @@ class DynamicLayer(KernelNode):
 
 def numbers_of(inputs: Sequence[Tensor | None], starts: list[int], is_packed: bool = False) -> numpy.ndarray:
     """Per group 4 factors and 4 biases; packed sums of odd channels are 256 times as large."""
-    factors = inputs[FACTORS].data
-    bias = inputs[BIAS].data if len(inputs) > BIAS and inputs[BIAS] is not None else numpy.zeros_like(factors)
+    factors, bias = inputs[FACTORS].data, bias_of(inputs)
     parts = numpy.array([1, 1 / 256] * 2 if is_packed else [1] * 4, numpy.float32)
     found = [part for first in starts for part in (factors[first : first + GROUP] * parts, bias[first : first + GROUP])]
     return numpy.concatenate(found).astype(numpy.float32)
@@ -162,19 +128,19 @@ static void {name}(const uint8_t *input, const uint8_t *zero_point, const float 
 }}"""
 
 
-@kernel("DynamicConv", _spec(CHANNELS_LAST, Predicate("one group", _groups_of)))
+@kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, HARDWARE, GROUP, ONE_GROUP))
 class DynamicConv(DynamicLayer):
     def call(self) -> Call:
         return self.call_for(window2d(self.inputs[DATA], self.outputs[0], self.operator.window))
 
 
-@kernel("DynamicFC", _spec(ROW_MAJOR))
+@kernel("DynamicFC", dynamic_spec(ROW_MAJOR, HARDWARE, GROUP))
 class DynamicFC(DynamicLayer):
     def call(self) -> Call:
         return self.call_for(rows_as_image(self.inputs[DATA].dims, self.outputs[0].dims))
 
 
-@kernel("DynamicConv", _spec(CHANNELS_LAST, Predicate("depthwise", _not_depthwise)))
+@kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, HARDWARE, GROUP, DEPTHWISE))
 class DynamicDepthwise(KernelNode):
     """Four channels at a time; each tap is two words of weights, of channels 0 and 2, and of 1 and 3."""
 

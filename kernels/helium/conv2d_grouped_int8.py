@@ -179,7 +179,7 @@ class Conv2dGroupedInt8(PlannedConvolution):
             fixed=fixed_of(numbers, bits),
         )
         plan = replace(plan, product=form)
-        return GroupedDriver(plan, of_band(self.view)).call(_streams(plan, numbers, windows, offsets_of(taps)))
+        return GroupedDriver(plan, of_band(self.view)).call(_streams(plan, numbers, windows, offsets_of(numbers.weights)))
 
 
 def _streams(plan: GroupedPlan, numbers: LinearConstants, taps: numpy.ndarray, offsets: numpy.ndarray) -> numpy.ndarray:

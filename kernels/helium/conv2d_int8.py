@@ -90,5 +90,5 @@ class Conv2dInt8(PlannedConvolution):
         numbers, bits = numbers_of(self, taps.reshape(shape.outputs, -1))
         form, fused = rounded(plan, numbers, bits)
         windows = coarse(taps.transpose(0, 2, 1, 3) if plan.columns else taps).reshape(shape.outputs, form.rows, form.taps, -1)
-        stream = product_stream(form, windows, numbers, fused, offsets_of(weights))
+        stream = product_stream(form, windows, numbers, fused, offsets_of(numbers.weights))
         return Driver(replace(plan, product=form), of_band(self.view)).call(stream)

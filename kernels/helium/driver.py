@@ -17,12 +17,16 @@ from .product import LANES, Product
 from .rounding import way_of
 from .stationary import Stationary
 
+PARAMETERS = "const int8_t *x, int8_t *y, const int8_t *stream"
 RING = "int8_t *const *const pointers = aidge_helium_turn(x, rows, &state, {ring});"
 
 
 class Driver:
     """The C function that runs a plan: rows, patches, blocks of four pixels, the pixels that are left. That of bands is given
     what belongs to one of them, the geometry `image`."""
+
+    parameters, pad, further = PARAMETERS, "stream[16]", ""  # of it; what pads hold; arguments of what it calls
+    begin: tuple[str, ...] = ()  # lines
 
     def __init__(self, plan: Plan, image: Geometry):
         self.plan, self.shape, self.image = plan, plan.geometry, image
@@ -48,11 +52,17 @@ class Driver:
         return computed(f"{PIXELS} pixels x 2 channels", 0)
 
     def call(self, stream: numpy.ndarray) -> Call:
-        plan, arguments = self.plan, [Input(0), Output(0), Constant("stream", stream)]
-        if plan.scratch_bytes:
+        arguments: list[Argument] = [Input(0), Output(0), Constant("stream", stream)]
+        if self.plan.scratch_bytes:
             arguments.append(Scratch())
         arguments += [argument for _, argument in self._of_band()]
-        sources = (
+        return Call(self.name, self.sources, tuple(arguments), self.note, tuple(self.texts()), facts=self.facts)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Headers."""
+        plan = self.plan
+        return (
             "product.h",
             *(
                 ("turned_rows.h" if plan.is_ring else f"{plan.staging.copies}.h",)
@@ -63,14 +73,13 @@ class Driver:
             ),
             *(("patches.h",) if plan.patches else ()),
         )
-        return Call(self.name, sources, tuple(arguments), self.note, tuple(self.texts()), facts=self.facts)
 
     def texts(self) -> list[str]:
         """The functions that the driver calls, then the driver."""
         body = self._pointwise() if self.shape.is_pointwise else self._rows()
-        parameters = ["const int8_t *x, int8_t *y, const int8_t *stream", *(["void *scratch"] if self.plan.scratch_bytes else [])]
+        parameters = [self.parameters, *(["void *scratch"] if self.plan.scratch_bytes else [])]
         parameters += [parameter for parameter, _ in self._of_band()]
-        return [*self.functions.values(), c_function(self.name, ", ".join(parameters), body)]
+        return [*self.functions.values(), c_function(self.name, ", ".join(parameters), [*self.begin, *body])]
 
     def _of_band(self) -> list[tuple[str, Argument]]:
         """What bands of a layer are given: parameters of the function, with the arguments."""
@@ -142,7 +151,7 @@ class Driver:
             pixel = first + PIXELS * start
             source = x if form.ring else _at(x, pixel * form.pixel_step)
             target = _at(y, pixel * form.distance)
-            lines.append(f"{block.name}({source}, {target}, stream, {size});")
+            lines.append(f"{block.name}({source}, {target}, stream, {size}{self.further});")
         return lines
 
     def _rows(self) -> list[str]:
@@ -150,7 +159,7 @@ class Driver:
         in_row = shape.in_width * shape.channels
         lines = ["int32_t batch, row;"] if not plan.crosses_rows else ["int32_t batch, group, row;"]
         if plan.staging:
-            lines += plan.staging.ring_lines("stream[16]") if plan.is_ring else plan.staging.lines("stream[16]")
+            lines += plan.staging.ring_lines(self.pad) if plan.is_ring else plan.staging.lines(self.pad)
         if plan.columns:
             lines += self._beside_columns()
         if plan.patches:
@@ -201,7 +210,7 @@ class Driver:
         shape = self.shape
         top = "top" if shape.bands else shape.top
         return (
-            f"aidge_helium_{self.plan.staging.copies}(x, rows, {row} * {shape.stride_height} - {top}, stream[16], "
+            f"aidge_helium_{self.plan.staging.copies}(x, rows, {row} * {shape.stride_height} - {top}, {self.pad}, "
             f"{self._given('staged')});"
         )
 
@@ -214,7 +223,7 @@ class Driver:
             "int8_t *const rows = (int8_t *)scratch;",
             f"const int8_t *lines[{self.shape.kernel_height}];",
             "int32_t line;",
-            f"aidge_helium_fill(rows, stream[16], {columns.bytes});",
+            f"aidge_helium_fill(rows, {self.pad}, {columns.bytes});",
         ]
 
     def _columns(self) -> list[str]:

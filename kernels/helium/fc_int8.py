@@ -11,7 +11,7 @@ from aidge_build.contract.spec import ROW_MAJOR
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .dense import PARAMETERS, Dense
-from .finer import coarse, has_offsets, numbers_of, offsets_of
+from .finer import has_offsets, in_bytes, numbers_of, offsets_of
 from .rounding import fixed_of, rounds_by_addition
 
 
@@ -25,7 +25,11 @@ class FcInt8(KernelNode):
         clamps, adds = levels != output.dtype.range, rounds_by_addition(numbers, bits)
         form = Dense(rows.shape[1], rows.shape[0], clamps, adds, bits, fixed, has_offsets(self.view))
         batches = self.inputs[0].dims[0]
-        arguments = (Input(0), Output(0), Constant("stream", form.stream(numbers, coarse(rows), offsets_of(rows))))
+        arguments = (
+            Input(0),
+            Output(0),
+            Constant("stream", form.stream(numbers, in_bytes(numbers.weights), offsets_of(numbers.weights))),
+        )
         note = f"8 outputs at a time, requantized in {'fixed point' if fixed else 'float'}"
         facts = computed("1 row x 8 outputs", 0, otherwise="fixed point" if fixed else "float")
         if batches == 1:

@@ -30,22 +30,37 @@ def bits_of(weights: numpy.ndarray) -> int:
     return min((every & -every).bit_length() - 1, MOST_BITS) if every else 0
 
 
+def shifted(weights: numpy.ndarray) -> numpy.ndarray:
+    """Weights in whole products, as wide as they were."""
+    return weights >> bits_of(weights)
+
+
 def offsets_of(weights: numpy.ndarray) -> numpy.ndarray:
-    """What the weights of each output [outputs, ...], shifted by their bits, have more than int8 ones; int64, mostly 0."""
-    rows = (weights >> bits_of(weights)).reshape(len(weights), -1).astype(numpy.int64)
+    """What the weights of each output [outputs, ...] have more than int8 ones; int64, mostly 0."""
+    rows = weights.reshape(len(weights), -1).astype(numpy.int64)
     return numpy.minimum(rows.min(axis=1) + 128, 0) + numpy.maximum(rows.max(axis=1) - 127, 0)
+
+
+def in_bytes(weights: numpy.ndarray) -> numpy.ndarray:
+    """Weights [outputs, ...] less what they have more, as int8."""
+    return (weights - offsets_of(weights).reshape(-1, *(1,) * (weights.ndim - 1))).astype(numpy.int8)
 
 
 def coarse(weights: numpy.ndarray) -> numpy.ndarray:
     """The weights [outputs, ...] that are multiplied with."""
-    offsets = offsets_of(weights).reshape(-1, *(1,) * (weights.ndim - 1))
-    return ((weights >> bits_of(weights)) - offsets).astype(numpy.int8)
+    return in_bytes(shifted(weights))
 
 
 def has_offsets(view: NodeView) -> bool:
     """Whether the weights of any output are no int8 ones."""
     weights = view.inputs[1]
-    return weights.dtype is not DType.int8 and bool(offsets_of(weights.data).any())
+    return weights.dtype is not DType.int8 and bool(offsets_of(shifted(weights.data)).any())
+
+
+def _are_near(weights: numpy.ndarray) -> bool:
+    """Whether the weights of each output are less than 256 apart."""
+    rows = weights.reshape(len(weights), -1).astype(numpy.int64)
+    return bool((numpy.ptp(rows, axis=1) < 256).all())
 
 
 def _unlike_bytes(view: NodeView) -> str:
@@ -54,10 +69,7 @@ def _unlike_bytes(view: NodeView) -> str:
         return ""
     if weights.dtype is not DType.int16 or weights.data is None:
         return f"the weights are {weights.dtype.name}, wants int8"
-    rows = (weights.data >> bits_of(weights.data)).reshape(len(weights.data), -1).astype(numpy.int64)
-    return (
-        "" if (numpy.ptp(rows, axis=1) < 256).all() else "the weights are int16, and no int8 times a power of two plus an offset"
-    )
+    return "" if _are_near(shifted(weights.data)) else "the weights are int16, and no int8 times a power of two plus an offset"
 
 
 def _too_fine(view: NodeView) -> str:
@@ -65,14 +77,18 @@ def _too_fine(view: NodeView) -> str:
     return reason or ("the weights are int16, and no int8 times a power of two" if has_offsets(view) else "")
 
 
+def _far_apart(view: NodeView) -> str:
+    return "" if _are_near(view.inputs[1].data) else "the weights of an output are more than 255 apart"
+
+
 SHIFTED_BYTES = Predicate("int8 weights, or int16 that are such times a power of two", _too_fine)
 OFFSET_BYTES = Predicate(
     "int8 weights, or int16 that are such times a power of two plus an offset for each output", _unlike_bytes
 )
+BYTES_APART = Predicate("weights that are int8 plus an offset for each output", _far_apart)
 
 
 def numbers_of(node: KernelNode, rows: numpy.ndarray) -> tuple[LinearConstants, int]:
     """The numbers of a layer with these weights [outputs, taps], of which `weights` are shifted; and by how many bits."""
     numbers = linear_constants(node.operator, node.inputs, node.outputs[0], rows)
-    bits = bits_of(rows)
-    return replace(numbers, weights=rows >> bits), bits
+    return replace(numbers, weights=shifted(rows)), bits_of(rows)

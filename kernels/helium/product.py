@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from .assembly import BYTE_REACH, WORD_REACH, Access, Assembler, function, loop, walk
+from . import floats
+from .assembly import BYTE_REACH, SAVED_BYTES, WORD_REACH, Access, Assembler, function, loop, walk
+from .floats import Floats, emit_floats, emit_stores
 from .rounding import CONSTANT_BITS, Fixed, emit_fixed, emit_levels_of_8, fixed_in_c, way_of
 
 LANES = 16
@@ -22,6 +24,7 @@ POINTERS = ("r1", "r7", "r9", "r11")
 LANE_PIXELS = (0, 2, 1, 3)  # which pixel each lane of a vector of sums holds
 STORED = {1: 0x000F, 2: 0x0F0F, 3: 0x0FFF}  # predicates of the lanes that hold the first pixels
 LONGEST_UNROLLED = 640  # instructions of one pair of channels; beyond, the rows of the window become a loop
+WINDOWS_PLACE = 12  # on the stack: sums of the windows
 VECTORS_IN_LOOP = 8  # of a long row; an even number keeps the order of the taps
 
 
@@ -33,7 +36,8 @@ class Product:
     `adds`: levels are rounded as in rounding.py, and pairs of channels follow each other. `ring`: `x` points to pointers to the
     rows, in which the first window begins after `begin` bytes. `fused`: levels come from one fused multiplication (rounding.py),
     with `mixed` except for some pairs of channels. `fixed`: or by fixed-point factors (rounding.py). `offsets`: weights of each
-    channel lack an offset (finer.py); the stream begins with a window of ones, whose products give the sums of the windows."""
+    channel lack an offset (finer.py); the stream begins with a window of ones, whose products give the sums of the windows.
+    `floats`: data are unsigned, and sums become float32 (floats.py)."""
 
     pixels: int
     pixel_step: int
@@ -55,17 +59,20 @@ class Product:
     mixed: bool = False
     fixed: Fixed | None = None
     offsets: bool = False
+    floats: Floats | None = None
 
     @property
     def name(self) -> str:
         """Tells all that the text depends on."""
         window = f"of_rows_{self.begin}_" if self.ring else ""
         window += f"{self.pixels}x{self.pixel_step}_{self.rows}x{self.row_step}_{self.taps}x{self.tap_step}_{self.vectors}"
+        kind = "dynamic" if self.floats else "product"
         return (
-            f"aidge_helium_product_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
+            f"aidge_helium_{kind}_{window}_to_{self.channels}{f'_of_{self.distance}' if self.gap else ''}"
             f"{f'_tail_{self.tail}' if self.tail else ''}{'_aligned' if self.aligned else ''}"
             f"{'_clamped' if self.clamps else ''}{way_of(self)}"
-            f"{f'_finer_{self.bits}' if self.bits else ''}{'_offsets' if self.offsets else ''}"
+            f"{f'_finer_{self.bits}' if self.bits else ''}{'_offsets' if self.offsets and not self.floats else ''}"
+            f"{self.floats.name if self.floats else ''}"
         )
 
     @property
@@ -90,6 +97,8 @@ class Product:
 
     @property
     def parameter_words(self) -> int:
+        if self.floats:
+            return 9
         return (7 if self.clamps else 5) + (2 if self.fixed else 0) + (2 if self.offsets else 0)
 
     @property
@@ -121,7 +130,10 @@ class Product:
             f"Blocks of {self.pixels} {what}, {self.channels} output channels; sums of {self.rows} x {self.taps} x "
             f"{self.vectors} vectors."
         )
-        return function(self.name, purpose, OF_ROWS if self.ring else PARAMETERS, _Printer(self).lines(), self.plain())
+        parameters = OF_ROWS if self.ring else PARAMETERS
+        if self.floats:
+            parameters = parameters.replace("int8_t *y", "float *y") + floats.PARAMETERS
+        return function(self.name, purpose, parameters, _Printer(self).lines(), self.plain())
 
     def plain(self) -> str:
         """The body in plain C."""
@@ -141,8 +153,12 @@ class Product:
             self.bits,
             fixed_in_c(self.fixed),
             int(self.offsets),
+            int(self.floats is not None),
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
+        if self.floats:
+            first = f"x[0] + {self.begin}, x" if self.ring else "x, NULL"
+            return shape + f"    aidge_helium_dynamic({first}, y, stream, blocks, data, {self.floats.in_c}, &shape);"
         if self.ring:
             return shape + f"    aidge_helium_product(x[0] + {self.begin}, x, y, stream, blocks, &shape);"
         if not self.gap:
@@ -174,10 +190,8 @@ class _Printer:
         self.in_loop = shape.length > LONGEST_UNROLLED
         self.turns = 1
         self.channels: tuple[int, ...] = (0, 1)  # of a pair, whose sums are printed
-        # Sums of the windows are in a register that data leave, or on the stack, where the offsets of the stores lie before them.
+        # Sums of the windows are in a register that data leave, or on the stack, where there is no place for the offsets then.
         self.windows_stay = shape.taps == 1
-        self.stores_place = 12 if shape.offsets else 16
-        self.windows_place = 12 if self.offsets_stay else 28
         self.body, self.rest = self._division()
 
     def _division(self) -> tuple[Product, Product | None]:
@@ -202,16 +216,17 @@ class _Printer:
         counter = spare.pop() if self.in_loop else ""
         start = spare.pop() if spare else ""
         blocks = spare.pop() if spare else ""
-        stack = 16 if self.offsets_stay else self.stores_place + 16
-        if shape.offsets and not self.windows_stay:
-            stack = self.windows_place + 16
+        is_wide = not self.windows_stay if shape.offsets else not self.offsets_stay
+        stack = 16 + (16 if is_wide else 0) - (4 if is_wide and shape.offsets else 0)
         emit.enter(stack)
-        emit("vldrh.u16 q7, [r2]", why="offsets of the stores: {channel A, channel B} of each pixel")
-        if not self.offsets_stay:
-            emit(f"vstrw.32 q7, [sp, #{self.stores_place}]")
+        self.numbers = f"[sp, #{SAVED_BYTES + stack}]"
+        emit(f"vldr{'w.u32' if shape.floats else 'h.u16'} q7, [r2]", why="offsets of the stores of each pixel")
+        if not self.offsets_stay and not shape.offsets:
+            emit("vstrw.32 q7, [sp, #16]")
         emit.add("r5", "r1", 0)
         emit(f"mov {blocks}, r3" if blocks else "str r3, [sp, #4]", why="blocks that are left")
         emit.add("r3", "r2", HEAD_BYTES)
+        self.start = start
         emit(f"mov {start}, r3" if start else "str r3, [sp]", why="the first pair's weights")
         for index in reversed(range(pointers)):
             if shape.ring:
@@ -226,12 +241,16 @@ class _Printer:
             self._windows(reads, counter)
         emit.label(2)
         self._sums(reads, counter)
-        self._store()
+        if shape.floats:
+            self._store_floats()
+        else:
+            self._store()
         emit("bmi 2b" if shape.goes_by_twos else "bne 2b")
         emit(f"mov r3, {start}" if start else "ldr r3, [sp]", why="the next pixels")
         for index in range(pointers):
             emit.move(POINTERS[index], shape.pixels * shape.pixel_step)
-        emit.move("r5", shape.pixels * shape.distance - (shape.channels if shape.goes_by_twos else max(0, shape.channels - 2)))
+        behind = shape.pixels * shape.distance - (shape.channels if shape.goes_by_twos else max(0, shape.channels - 2))
+        emit.move("r5", behind * (4 if shape.floats else 1))
         if blocks:
             emit(f"subs {blocks}, #1", "bne 1b")
         else:
@@ -249,7 +268,7 @@ class _Printer:
         sums = "q6" if self.windows_stay else "q0"
         emit(f"vmov {sums}[2], {sums}[0], {first[0]}, {first[1]}", why="sums of the windows")
         emit(f"vmov {sums}[3], {sums}[1], {first[2]}, {first[3]}")
-        emit(*([] if self.windows_stay else [f"vstrw.32 q0, [sp, #{self.windows_place}]"]))
+        emit(*([] if self.windows_stay else [f"vstrw.32 q0, [sp, #{WINDOWS_PLACE}]"]))
 
     def _reads(self, shape: Product) -> list[_Read]:
         """The loads of the input in order, each with a pointer: as few pointers as keep the additions away."""
@@ -350,7 +369,7 @@ class _Printer:
     def _multiply(self, pixel: int, channel: int, weights: str, data: str, started: set) -> None:
         operation = "vmladava" if (pixel, channel) in started else "vmladav"
         started.add((pixel, channel))
-        self.emit(f"{operation}.s8 {ACCUMULATORS[channel][pixel]}, {weights}, {data}")
+        self.emit(f"{operation}.{'u8' if self.shape.floats else 's8'} {ACCUMULATORS[channel][pixel]}, {weights}, {data}")
 
     def _masked_vector(self, reads: list[_Read], accesses: list[Access], started: set) -> None:
         """The last vector, of which only the tail may be read."""
@@ -386,21 +405,44 @@ class _Printer:
             for read in reads:
                 self._multiply(read.uses[0][0], channel, f"q{channel}", f"q{2 + read.uses[0][0]}", started)
 
-    def _store(self) -> None:
-        """Requantize eight sums and store them; leaves the flags of "there is another pair"."""
-        emit, shape = self.emit, self.shape
+    def _gather(self) -> None:
+        """The sums of a pair into q0 and q1, those of the windows into q6."""
+        emit = self.emit
         for channel, register in enumerate(("q0", "q1")):
             first = ACCUMULATORS[channel]
             emit(f"vmov {register}[2], {register}[0], {first[0]}, {first[1]}")
             emit(f"vmov {register}[3], {register}[1], {first[2]}, {first[3]}")
+        if self.shape.offsets and not self.windows_stay:
+            emit(f"vldrw.u32 q6, [sp, #{WINDOWS_PLACE}]")
+
+    def _load_offsets(self) -> None:
+        """Those of the stores into q7, unless they have stayed there."""
+        if self.offsets_stay:
+            return
+        if not self.shape.offsets:
+            self.emit("vldrw.u32 q7, [sp, #16]")
+            return
+        size = "w.u32" if self.shape.floats else "h.u16"
+        self.emit(*([] if self.start else ["ldr lr, [sp]"]), f"vldr{size} q7, [{self.start or 'lr'}, #{-HEAD_BYTES}]")
+
+    def _store_floats(self) -> None:
+        emit, shape = self.emit, self.shape
+        self._gather()
+        emit_floats(emit, shape.floats, self.numbers, "q6")
+        self._load_offsets()
+        if shape.tail and shape.pixels < 4:
+            emit(f"movw r0, #{STORED[shape.pixels]}", "vmsr p0, r0")
+        emit_stores(emit, shape.pixels == 4)
+
+    def _store(self) -> None:
+        """Requantize eight sums and store them; leaves the flags of "there is another pair"."""
+        emit, shape = self.emit, self.shape
+        self._gather()
         if shape.offsets:
-            emit("ldrd r0, r2, [r3], #8", why="what the weights lack")
-            emit(*([] if self.windows_stay else [f"vldrw.u32 q6, [sp, #{self.windows_place}]"]))
-            emit("vmla.s32 q0, q6, r0", "vmla.s32 q1, q6, r2")
+            emit("ldrd r0, r2, [r3], #8", "vmla.s32 q0, q6, r0", "vmla.s32 q1, q6, r2", why="what the weights lack")
         levels = ", r10, r12" if shape.clamps or shape.fixed else ""
         emit(f"ldm r3!, {{r0, r2, r4, r6, r8{levels}}}", why="biases, multipliers, zero point and step")
-        if not self.offsets_stay:
-            emit(f"vldrw.u32 q7, [sp, #{self.stores_place}]")
+        self._load_offsets()
         emit(*(f"vshl.i32 {register}, {register}, #{shape.bits}" for register in ("q0", "q1") if shape.bits))
         emit("vadd.i32 q0, q0, r0", "vadd.i32 q1, q1, r2")
         if shape.mixed:

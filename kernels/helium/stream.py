@@ -7,6 +7,7 @@ import numpy
 
 from aidge_build.kernel_kit.linear import LinearConstants
 
+from .floats import FloatNumbers
 from .product import LANE_PIXELS, LANES, Product
 from .rounding import ENDS, GOES_ON, FusedForm, fused_words, large_number, multiplier_words, shift_words
 
@@ -47,9 +48,25 @@ def product_stream(
     return numpy.frombuffer(b"".join(parts), numpy.int8)
 
 
+def float_stream(shape: Product, windows: numpy.ndarray, numbers: FloatNumbers) -> numpy.ndarray:
+    """The same for results in float32; `windows` in uint8."""
+    channels = len(windows)
+    offsets = numpy.array([4 * pixel * shape.distance for pixel in LANE_PIXELS] + [0], "<i4")
+    parts = [offsets.tobytes(), _in_order(shape, numpy.ones_like(windows[:1])).tobytes()]
+    ordered = _in_order(shape, windows)
+    firsts = _first_channels(channels)
+    for first, following in zip(firsts, [*firsts[1:], firsts[-1]]):
+        pair = [first, first + 1]
+        parts += [
+            numpy.ascontiguousarray(ordered[pair].transpose(1, 0, 2)).tobytes(),
+            numbers.words(pair, 4 * (following - first)),
+        ]
+    return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+
 def _in_order(shape: Product, windows: numpy.ndarray) -> numpy.ndarray:
     """Windows as vectors, in the order in which they are multiplied."""
-    padded = numpy.zeros((*windows.shape[:3], shape.vectors * LANES), numpy.int8)
+    padded = numpy.zeros((*windows.shape[:3], shape.vectors * LANES), windows.dtype)
     padded[..., : windows.shape[3]] = windows
     vectors = padded.reshape(len(windows), shape.rows, shape.taps, shape.vectors, LANES)
     return numpy.stack([vectors[:, row, tap, vector] for row, vector, tap in shape.reads()], axis=1)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""What kernels of layers of dynamic quantization have in common: the spec, and the numbers of a layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy
+
+from aidge_build.contract.spec import ANY, DFormat, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.conditions import REAL
+from aidge_build.operators.dynamic import BIAS, DATA, FACTORS, WEIGHTS
+
+
+def _groups_of(view: NodeView) -> str:
+    groups = getattr(view.operator, "groups", 1)
+    return "" if groups == 1 else f"{groups} groups, wants 1"
+
+
+def _not_depthwise(view: NodeView) -> str:
+    groups = view.operator.groups
+    is_depthwise = groups > 1 and groups == view.inputs[DATA].dims[1] == view.inputs[WEIGHTS].dims[0]
+    return "" if is_depthwise else "no depthwise layer"
+
+
+ONE_GROUP = Predicate("one group", _groups_of)
+DEPTHWISE = Predicate("depthwise", _not_depthwise)
+
+
+def dynamic_spec(form: DFormat, features: frozenset[str], least_outputs: int, *further: Predicate) -> ImplSpec:
+    """uint8 data, constant weights, float32 results of at least so many outputs, no clamp but one that begins at 0."""
+
+    def unfit(view: NodeView) -> str:
+        return _unfit(view, least_outputs)
+
+    return ImplSpec(
+        inputs=(IOSpec(DType.any, form), IOSpec(DType.any, ANY)),
+        outputs=(IOSpec(DType.float32, form),),
+        features=features,
+        predicates=(REAL, *further, Predicate(f"uint8 data, at least {least_outputs} outputs, no clamp but ReLU", unfit)),
+    )
+
+
+def _unfit(view: NodeView, least_outputs: int) -> str:
+    data, weights, operator = view.inputs[DATA], view.inputs[WEIGHTS], view.operator
+    parameters = [view.inputs[place] for place in (WEIGHTS, FACTORS, BIAS) if place < len(view.inputs)]
+    if any(tensor is not None and not tensor.is_constant for tensor in parameters):
+        return "weights, factors or bias are computed at run time"
+    if data.dtype is not DType.uint8 or data.rank > 4:
+        return f"the data is {data.dtype.name} of rank {data.rank}, wants uint8 of at most 4"
+    if weights.dims[0] < least_outputs:
+        return f"{weights.dims[0]} output channels, wants at least {least_outputs}"
+    free = operator.minimum == -math.inf and operator.maximum == math.inf
+    return "" if free or operator.minimum == 0 < operator.maximum else "a clamp that does not begin at 0"
+
+
+def bias_of(inputs: Sequence[Tensor | None]) -> numpy.ndarray:
+    """float32, of each output; zeros where the layer has none."""
+    bias = inputs[BIAS] if len(inputs) > BIAS else None
+    factors = inputs[FACTORS]
+    return numpy.zeros_like(factors.data) if bias is None else bias.data

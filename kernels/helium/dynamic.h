@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <math.h>
+#include "product_window.h"
+
+/* What is known of the data at run time: their zero point with its sign changed, and their scale. */
+typedef struct {
+    int32_t zero_point;
+    float scale;
+} aidge_helium_data;
+
+#if !AIDGE_HELIUM_ASSEMBLY
+/*
+ * As aidge_helium_product, for unsigned bytes whose zero point and scale are in `data`; the result is float32.
+ *
+ * stream: 16 bytes of offsets, 4 that are not used, a window of ones, then for each pair of output channels the weights + 128, int32
+ *   {what the weights lack}, {sums of the weights}, float {factor}, {bias}, each of both channels, and int32 how many bytes further
+ *   the next pair is stored; 0 after the last one.
+ */
+static void aidge_helium_dynamic(const int8_t *x, int8_t *const *rows, float *y, const int8_t *stream, int32_t blocks,
+                                 const aidge_helium_data *data, float lowest, float highest, const aidge_helium_product_shape *shape)
+{
+    const int32_t window_bytes = shape->rows * shape->taps * shape->vectors * 16;
+    int32_t pixel, channel;
+    for (pixel = 0; pixel < blocks * shape->pixels; pixel++) {
+        const int8_t *pair = stream + 20 + window_bytes;
+        const uint32_t window = aidge_helium_window(x, rows, stream + 20, 16, shape);
+        int32_t step;
+        do {
+            const int8_t *const found = pair + 2 * window_bytes;
+            for (channel = 0; channel < 2; channel++) {
+                const int8_t *const own = found + 4 * channel;
+                uint32_t sum = aidge_helium_window(x, rows, pair + 16 * channel, 32, shape);
+                float factor = aidge_helium_float(own + 16) * data->scale;
+                sum += window * (uint32_t)aidge_helium_word(own);
+                sum += (uint32_t)aidge_helium_word(own + 8) * (uint32_t)data->zero_point;
+                factor = (float)(int32_t)sum * factor + aidge_helium_float(own + 24);
+                factor = factor < lowest ? lowest : factor;
+                y[channel] = factor > highest ? highest : factor;
+            }
+            step = aidge_helium_word(found + 32);
+            y += step / 4;
+            pair = found + 36;
+        } while (step != 0);
+        y += 2;
+        x += shape->pixel_step;
+    }
+}
+#endif

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Layers of dynamic quantization: unsigned bytes whose zero point is known at run time, results in float32."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy
+
+from aidge_build.contract.call import Call, Input, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView
+from aidge_build.kernel_kit.dynamic import ONE_GROUP, dynamic_spec
+from aidge_build.operators.dynamic import DATA, SCALE, WEIGHTS, ZERO_POINT
+
+from .conditions import MVE
+from .conv2d_int8 import FEW_DILATED_TAPS
+from .driver import Driver
+from .finer import BYTES_APART, in_bytes
+from .floats import UNSIGNED, FloatNumbers, Floats
+from .geometry import Geometry, of_image
+from .plan import PIXELS, Plan, plan_of
+from .stream import float_stream
+
+FEWEST_OUTPUTS = 2
+
+
+class DynamicDriver(Driver):
+    """The same with numbers of run time."""
+
+    parameters = "const uint8_t *input, const uint8_t *zero_point, const float *scale, float *y, const int8_t *stream"
+    pad, further = "(int8_t)zero_point[0]", ", &data"
+    begin = (
+        "const int8_t *x = (const int8_t *)input;",
+        "const aidge_helium_data data = {-(int32_t)zero_point[0], scale[0]};",
+    )
+
+    @property
+    def name(self) -> str:
+        return super().name.replace("_conv_", "_dynamic_conv_", 1).replace("_offsets", self.plan.product.floats.name)
+
+    @property
+    def note(self) -> str:
+        return super().note.replace("requantized in float", "scaled to float")
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        return "dynamic.h", *super().sources[1:]
+
+    def call(self, stream: numpy.ndarray) -> Call:
+        inputs = [Input(place) for place in (DATA, ZERO_POINT, SCALE)]
+        made = super().call(stream)
+        return replace(made, arguments=(*inputs, *made.arguments[1:]))
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return computed(f"{PIXELS} pixels x 2 channels")
+
+
+class DynamicLayer(KernelNode):
+    @classmethod
+    def geometry(cls, view: NodeView) -> Geometry:
+        raise NotImplementedError
+
+    @classmethod
+    def plan(cls, view: NodeView) -> Plan:
+        plan = plan_of(cls.geometry(view), False, True)
+        bounds = view.operator.minimum, view.operator.maximum
+        return replace(plan, product=replace(plan.product, floats=Floats(bounds)))
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=cls.plan(view).scratch_bytes)
+
+    def call(self) -> Call:
+        plan, weights = self.plan(self.view), self.inputs[WEIGHTS].data
+        shape, form = plan.geometry, plan.product
+        taps = in_bytes(weights).reshape(shape.outputs, shape.channels, shape.kernel_height, shape.kernel_width)
+        taps = (taps.astype(numpy.int16) + UNSIGNED).astype(numpy.uint8)
+        windows = taps.transpose(0, 3, 2, 1) if plan.columns else taps.transpose(0, 2, 3, 1)
+        stream = float_stream(
+            form, windows.reshape(shape.outputs, form.rows, form.taps, -1), FloatNumbers.of(self.inputs, weights)
+        )
+        return DynamicDriver(plan, plan.geometry).call(stream)
+
+
+@kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, MVE, FEWEST_OUTPUTS, ONE_GROUP, FEW_DILATED_TAPS, BYTES_APART))
+class DynamicConv(DynamicLayer):
+    @classmethod
+    def geometry(cls, view: NodeView) -> Geometry:
+        return of_image(view)
+
+
+@kernel("DynamicFC", dynamic_spec(ROW_MAJOR, MVE, FEWEST_OUTPUTS, BYTES_APART))
+class DynamicFC(DynamicLayer):
+    @classmethod
+    def geometry(cls, view: NodeView) -> Geometry:
+        data, output = view.inputs[DATA], view.outputs[0]
+        rows = math.prod(data.dims[:-1])
+        return Geometry(1, 1, rows, data.dims[-1], 1, rows, output.dims[-1], 1, 1, 1, 1, 1, 1, 0, 0)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Products of unsigned bytes whose zero point and scale are known at run time only, scaled to float32.
+
+Weights are stored + 128, so that both factors are unsigned; what they lack, the zero points of the weights with it, is an offset
+(finer.py). From each sum the zero point of the data times the sum of the weights goes.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy
+
+from aidge_build.graph.tensor import Tensor
+from aidge_build.kernel_kit.dynamic import bias_of
+from aidge_build.operators.dynamic import FACTORS
+
+from .assembly import Assembler
+from .finer import offsets_of
+
+UNSIGNED = 128
+PARAMETERS = ", const aidge_helium_data *data"
+
+
+@dataclass(frozen=True)
+class Floats:
+    """What sums become: `bounds` are none, 0 and none, or 0 and a number."""
+
+    bounds: tuple[float, float]
+
+    @property
+    def name(self) -> str:
+        """The part of a function's name that says so."""
+        lowest, highest = self.bounds
+        return f"_to_{self.highest_bits:x}" if highest < math.inf else "_relu" if lowest == 0 else ""
+
+    @property
+    def highest_bits(self) -> int:
+        """The pattern of a float32; 0 without a highest number."""
+        return int.from_bytes(struct.pack("<f", self.bounds[1]), "little") if self.bounds[1] < math.inf else 0
+
+    @property
+    def in_c(self) -> str:
+        """The lowest and the highest number as arguments."""
+        lowest, highest = self.bounds
+        return f"{'0.0f' if lowest == 0 else '-INFINITY'}, {'INFINITY' if highest == math.inf else f'{highest!r}f'}"
+
+    def clamp(self, emit: Assembler, registers: Sequence[str], vector: str, number: str) -> None:
+        """As integers, in whose order floats above 0 are; `vector` and `number` are spare registers."""
+        if self.bounds[0] == 0:
+            emit(f"vmov.i32 {vector}, #0", *(f"vmax.s32 {register}, {register}, {vector}" for register in registers))
+        if self.highest_bits:
+            emit(f"movw {number}, #{self.highest_bits & 0xFFFF}", f"movt {number}, #{self.highest_bits >> 16}")
+            emit(f"vdup.32 {vector}, {number}", *(f"vmin.s32 {register}, {register}, {vector}" for register in registers))
+
+
+@dataclass(frozen=True, eq=False)
+class FloatNumbers:
+    """Of each output: what its weights lack and their sum, int64; factor and bias, float32."""
+
+    offsets: numpy.ndarray
+    sums: numpy.ndarray
+    factors: numpy.ndarray
+    bias: numpy.ndarray
+
+    @classmethod
+    def of(cls, inputs: Sequence[Tensor | None], weights: numpy.ndarray) -> FloatNumbers:
+        """`weights` [outputs, ...], as they are multiplied with centred data."""
+        sums = weights.reshape(len(weights), -1).astype(numpy.int64).sum(axis=1)
+        return cls(offsets_of(weights) - UNSIGNED, sums, inputs[FACTORS].data, bias_of(inputs))
+
+    def words(self, pair: Sequence[int], step: int) -> bytes:
+        """Of a pair of channels, and how many bytes further the next pair is stored."""
+        numbers = numpy.concatenate([self.offsets[list(pair)], self.sums[list(pair)]]).astype("<i4").tobytes()
+        factors = numpy.concatenate([self.factors[list(pair)], self.bias[list(pair)]]).astype("<f4").tobytes()
+        return numbers + factors + numpy.array([step], "<i4").tobytes()
+
+
+def emit_floats(emit: Assembler, form: Floats, numbers: str, windows: str) -> None:
+    """The sums of two channels in q0 and q1 become float32; even registers and q2 change. `numbers`: where the stack has the
+    address of what is known of the data; `windows`: the register with the sums of the windows."""
+    emit("ldm r3!, {r0, r2, r4, r6, r8, r10, r12, lr}", why="offsets, sums of the weights, factors, biases")
+    emit(f"vmla.s32 q0, {windows}, r0", f"vmla.s32 q1, {windows}, r2")
+    emit(f"ldr r0, {numbers}", "ldrd r0, r2, [r0]", why="- zero point, scale")
+    emit("mul r4, r4, r0", "mul r6, r6, r0", "vadd.i32 q0, q0, r4", "vadd.i32 q1, q1, r6")
+    emit("vmov s8, s9, r8, r10", "vmov s10, r2", "vmul.f32 s8, s8, s10", "vmul.f32 s9, s9, s10", "vmov r8, r10, s8, s9")
+    emit("vcvt.f32.s32 q0, q0", "vcvt.f32.s32 q1, q1", "vmul.f32 q0, q0, r8", "vmul.f32 q1, q1, r10")
+    emit("vadd.f32 q0, q0, r12", "vadd.f32 q1, q1, lr")
+    form.clamp(emit, ("q0", "q1"), "q2", "r0")
+
+
+def emit_stores(emit: Assembler, is_whole: bool) -> None:
+    """q0 and q1 to where r5 and q7 say, all lanes or those that the predicate has; r5 moves on to the next pair. Leaves the flags
+    of "there is another pair"."""
+    emit("ldr r8, [r3], #4", "adds r0, r5, #4", why="how far the next pair lies")
+    emit(
+        *(
+            ["vstrw.32 q0, [r5, q7]", "vstrw.32 q1, [r0, q7]"]
+            if is_whole
+            else ["vpstt", "vstrwt.32 q0, [r5, q7]", "vstrwt.32 q1, [r0, q7]"]
+        )
+    )
+    emit("add r5, r8", "cmp r8, #0")

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""Layers of dynamic quantization, for every library that has kernels for them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy
+from random_tensors import Randomness
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor, constant
+from aidge_build.operators.dynamic import DynamicConv, DynamicFC
+from aidge_build.operators.window import Window
+
+# batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
+EDGES = [
+    (1, 4, (5, 6), 8, (3, 3), 1, 1, (1, 1), 1),
+    (2, 3, (6, 5), 5, (3, 2), 2, 1, (1, 0), 1),
+    (1, 12, (3, 3), 6, (1, 1), 1, 1, (0, 0), 1),
+    (1, 5, (9,), 4, (3,), 1, 2, (2, 1), 1),
+    (1, 40, (4, 4), 4, (3, 3), 1, 1, (1, 1), 1),
+    (1, 8, (5, 5), 8, (3, 3), 1, 1, (1, 1), 8),
+    (2, 7, (6, 4), 7, (5, 3), 2, 1, (2, 1), 7),
+    (1, 4, (1, 1), 4, (5, 5), 1, 1, (2, 2), 4),
+]
+CLAMPS = ((-math.inf, math.inf), (0.0, math.inf), (0.0, 2.5))
+
+
+def layer(case, seed, operator, dims, weight_dims):
+    random = Randomness(seed)
+    weights = random.int8(*weight_dims)
+    if seed % 2:
+        weights = weights.astype(numpy.int16) - random.integer(-100, 100)
+    count = weight_dims[0]
+    inputs = [
+        Tensor("x", dims, DType.uint8),
+        constant("w", weights.astype(numpy.int16) if seed % 2 else weights),
+        Tensor("z", (), DType.uint8),
+        Tensor("s", (), DType.float32),
+        constant("f", random.numbers.uniform(0.001, 0.01, count).astype(numpy.float32)),
+        *([constant("b", random.float32(count))] if seed % 3 else []),
+    ]
+    values = random.numbers.integers(0, 256, dims).astype(numpy.uint8)
+    zero_point = numpy.array(random.choice(0, 255, random.integer(0, 255)), numpy.uint8)
+    return case(operator, inputs, [values, zero_point, numpy.array(random.numbers.uniform(0.01, 0.1), numpy.float32)])
+
+
+def convolution(case, seed, edge):
+    """`edge` as above; int16 weights with odd seeds."""
+    batch, channels, spatial, outputs, kernel, stride, dilation, pads, groups = edge
+    low, high = CLAMPS[seed % 3]
+    rank = len(kernel)
+    window = Window(kernel, (stride,) * rank, (dilation,) * rank, (pads[0],) * rank, (pads[1],) * rank)
+    operator = DynamicConv(minimum=low, maximum=high, window=window, groups=groups)
+    return layer(case, seed, operator, (batch, channels, *spatial), (outputs, channels // groups, *kernel))
+
+
+def fully_connected(case, seed, dims, outputs):
+    """Rows [..., K] to so many outputs."""
+    low, high = CLAMPS[seed % 3]
+    return layer(case, seed, DynamicFC(minimum=low, maximum=high), dims, (outputs, dims[-1]))
+
+
+def dynamic_layers(case):
+    """Convolutions, depthwise ones, fully connected layers."""
+    yield from (convolution(case, seed, edge) for seed, edge in enumerate(EDGES * 2))
+    rows = [((1, 16), 8), ((3, 7), 10), ((2, 5, 6), 4)]
+    yield from (fully_connected(case, seed, *shape) for seed, shape in enumerate(rows))

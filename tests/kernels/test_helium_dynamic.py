@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: MIT
+"""Layers with bytes of a run-time zero point of `helium` against their numpy meaning."""
+
+from __future__ import annotations
+
+import pytest
+from dynamic_cases import convolution, dynamic_layers, fully_connected
+from helium_harness import FEATURES, case, library, needs_emulator, run
+
+# batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
+EDGES = [
+    (1, 16, (3, 7), 6, (1, 1), 1, 1, (0, 0), 1),
+    (2, 17, (4, 4), 3, (1, 1), 1, 1, (0, 0), 1),
+    (1, 5, (1, 1), 2, (1, 1), 1, 1, (0, 0), 1),
+    (1, 24, (5, 5), 7, (1, 1), 1, 1, (0, 0), 1),
+    (1, 777, (2, 3), 5, (1, 1), 1, 1, (0, 0), 1),
+    (1, 1040, (1, 5), 2, (1, 1), 1, 1, (0, 0), 1),
+    (1, 32, (9, 9), 8, (1, 1), 2, 1, (0, 0), 1),
+    (1, 3, (9, 31), 8, (3, 3), 2, 1, (1, 1), 1),
+    (1, 64, (8, 8), 6, (3, 3), 1, 1, (1, 1), 1),
+    (1, 160, (3, 4), 4, (3, 3), 1, 1, (1, 1), 1),
+    (1, 24, (7, 9), 4, (3, 3), 1, 2, (2, 2), 1),
+    (1, 16, (9, 13), 4, (5, 5), 1, 2, (4, 4), 1),
+    (1, 1, (49, 10), 8, (10, 4), 2, 1, (4, 5), 1),
+    (2, 16, (5, 9), 4, (3, 3), 1, 1, (1, 1), 1),
+    (1, 4, (9, 1), 5, (3, 1), 1, 1, (0, 0), 1),
+    (1, 8, (2, 2), 3, (3, 3), 1, 1, (7, 7), 1),
+]
+ROWS = [((1, 1), 2), ((1, 640), 9), ((3, 64), 10), ((2, 7, 33), 17)]
+
+
+def is_taken(entry):
+    """Whether the library has a kernel: grouped layers are left to others."""
+    kernels = library("helium").kernels_for(entry.view.node.type, entry.view.operator.kinds())
+    return any(not kernel.spec.rejection(entry.view, FEATURES, "onnx") for kernel in kernels)
+
+
+def candidates():
+    own = [convolution(case, seed, edge) for seed, edge in enumerate(EDGES)]
+    own += [fully_connected(case, seed, *shape) for seed, shape in enumerate(ROWS)]
+    return [*own, *filter(is_taken, dynamic_layers(case))]
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-Os", "-flto")], ids=["usual", "size"])
+def test_layers_equal_the_meaning_on_the_emulated_core(flags):
+    assert len(candidates()) > 30
+    assert run(candidates(), "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+def test_the_plain_c_equals_the_meaning_on_this_machine():
+    assert run(candidates(), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
+
+
+def test_only_one_factor_of_a_product_is_signed_no_more():
+    texts = "".join(text for entry in candidates() for text in entry.call.texts)
+    assert "vmladav.u8" in texts and "vmladav.s8" not in texts

@@ -14,6 +14,7 @@ from .assembly import c_function, loop
 from .geometry import Geometry
 from .plan import PIXELS, Plan, is_stationary, parts_of
 from .product import LANES, Product
+from .product_text import text_of
 from .rounding import way_of
 from .stationary import Stationary
 
@@ -145,13 +146,17 @@ class Driver:
             return []
         parts, lines = parts_of(form, count), []
         twice = self.plan.pays_twice and all(size % 2 == 0 for _, size in parts)
-        block = Stationary(form, self.plan.is_paired, twice=twice) if is_stationary(form, count) else form
-        self.functions[block.name] = block.text()
+        if is_stationary(form, count):
+            block = Stationary(form, self.plan.is_paired, twice=twice)
+            name, text = block.name, block.text()
+        else:
+            name, text = form.name, text_of(form)
+        self.functions[name] = text
         for start, size in parts:
             pixel = first + PIXELS * start
             source = x if form.ring else _at(x, pixel * form.pixel_step)
             target = _at(y, pixel * form.distance)
-            lines.append(f"{block.name}({source}, {target}, stream, {size}{self.further});")
+            lines.append(f"{name}({source}, {target}, stream, {size}{self.further});")
         return lines
 
     def _rows(self) -> list[str]:

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""Layers with bytes of a run-time zero point of `helium` against their numpy meaning."""
+"""Layers with bytes of a run-time zero point, and DynamicQuantizeLinear, of `helium` against their numpy meaning."""
 
 from __future__ import annotations
 
+import numpy
 import pytest
 from dynamic_cases import convolution, dynamic_layers, fully_connected
 from helium_harness import FEATURES, case, library, needs_emulator, run
+
+from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import Tensor
+from aidge_build.operators.quantize import DynamicQuantizeLinear
 
 # batch, channels, spatial, outputs, kernel, stride, dilation, pads (begin, end), groups
 EDGES = [
@@ -35,9 +40,44 @@ def is_taken(entry):
     return any(not kernel.spec.rejection(entry.view, FEATURES, "onnx") for kernel in kernels)
 
 
+def measured(values):
+    values = numpy.asarray(values, numpy.float32)
+    return case(DynamicQuantizeLinear(), [Tensor("x", values.shape, DType.float32)], [values])
+
+
+def halves(lowest, highest):
+    """Numbers as near to the middles between levels as float32 has them, and their neighbours; the range is that of the ends."""
+    step = numpy.float32(numpy.float32(highest) - numpy.float32(lowest)) / numpy.float32(255)
+    middles = ((numpy.arange(-255, 256) + 0.5) * numpy.float64(step)).astype(numpy.float32)
+    near = [middles]
+    for towards in (-numpy.inf, numpy.inf):
+        near += [numpy.nextafter(middles, numpy.float32(towards))]
+    found = numpy.concatenate(near)
+    return numpy.array([lowest, highest, *found[(found >= lowest) & (found <= highest)]], numpy.float32)
+
+
+def measured_cases():
+    """Ranges with and without 0, constants, scales at which products underflow or overflow, and middles of levels."""
+    random = numpy.random.default_rng(7)
+    plain = [
+        [0.0],
+        [-0.0, 0.0],
+        [3.0],
+        [-2.5],
+        [1.0, 2.0, 3.0],
+        [-1.0, -7.5],
+        random.normal(0, 1, (2, 3, 7)),
+        random.normal(5, 0.1, 33),
+    ]
+    scaled = [random.normal(0, 1, 9) * scale for scale in (1e-37, 1e-30, 1e-17, 1e17, 1e30)]
+    ends = [(0.0, 255.0), (-1.0, 1.0), *zip(random.uniform(-5, 0, 12), random.uniform(0, 9, 12))]
+    return [measured(values) for values in (*plain, *scaled, *(halves(*pair) for pair in ends))]
+
+
 def candidates():
     own = [convolution(case, seed, edge) for seed, edge in enumerate(EDGES)]
     own += [fully_connected(case, seed, *shape) for seed, shape in enumerate(ROWS)]
+    own += measured_cases()
     return [*own, *filter(is_taken, dynamic_layers(case))]
 
 

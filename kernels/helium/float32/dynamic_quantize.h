@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: 0BSD */
+#include <math.h>
+#include "../helium.h"
+
+/* Scale, the reciprocal of it in two parts, zero point. */
+typedef struct {
+    float scale, high, low;
+    int32_t zero_point;
+} aidge_helium_measured;
+
+/* Scale and zero point of numbers whose range, including 0, is known; whether products may replace divisions: nothing on the way
+   underflows then but what is far below half a level. */
+static int aidge_helium_measure(const float *range, aidge_helium_measured *found)
+{
+    const float step = (range[1] - range[0]) / 255.0f;
+    float zero;
+    found->scale = step > 0.0f ? step : 1.0f;
+    zero = rintf(-range[0] / found->scale);
+    found->zero_point = (int32_t)(zero > 255.0f ? 255.0f : zero);
+    found->high = 1.0f / found->scale;
+    found->low = fmaf(-found->high, found->scale, 1.0f) * found->high;
+    return (found->scale > 1e-18f) && (found->scale < 1e18f);
+}
+
+/* y = saturate(rint_half_even(x / scale) + zero point). */
+static void aidge_helium_levels_c(const float *x, uint8_t *y, const aidge_helium_measured *numbers, int32_t count)
+{
+    for (; count > 0; count--) {
+        const float level = rintf(*x++ / numbers->scale) + (float)numbers->zero_point;
+        *y++ = (uint8_t)(level > 0.0f ? level < 255.0f ? level : 255.0f : 0.0f);
+    }
+}
+
+#if !AIDGE_HELIUM_ASSEMBLY
+/* The lowest and the highest of the numbers and 0. */
+static void aidge_helium_range_c(const float *x, float *range, int32_t count)
+{
+    range[0] = 0.0f;
+    range[1] = 0.0f;
+    for (; count > 0; count--) {
+        range[0] = *x < range[0] ? *x : range[0];
+        range[1] = *x > range[1] ? *x : range[1];
+        x++;
+    }
+}
+#endif

@@ -23,12 +23,13 @@ from .mean_lines import DROPS, MOST_TAPS, Line, MeanLines, line_through, possibl
 from .pooling import pool_spec
 
 UNROLLED = 4  # taps of a row
+PLACES = 16  # bytes behind the line
 
 
 class _AvgPoolLine(MeanLines):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
-        return replace(super().demands(view), scratch_bytes=2 * line_elements(cls(view)))
+        return replace(super().demands(view), scratch_bytes=2 * line_elements(cls(view)) + PLACES)
 
     def call(self) -> Call:
         drop, lines = self.lines()

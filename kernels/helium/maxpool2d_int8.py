@@ -40,7 +40,7 @@ class MaxOfMapInt8(PoolNode):
         batches, channels, *spatial = self.inputs[0].dims
         return Call(
             "aidge_helium_max_of_map",
-            ("maxpool2d.h",),
+            ("max_of_map.h",),
             (Input(0), Output(0), _levels(self), *map(Literal, (batches, math.prod(spatial), channels))),
             "16 channels in lanes",
             facts=computed("16 channels"),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "lines.h"
-#include "kit/mean_in_order.h"
+#include "kit/mean_columns.h"
+#include "kit/mean_turn.h"
 #include "mve.h"
 
 /*
@@ -10,11 +11,13 @@
  */
 typedef struct {
     aidge_kit_window2d shape;
-    int32_t order;    /* of kit/mean_in_order.h */
+    int32_t order;    /* AIDGE_HELIUM_BY_COLUMNS or as the values lie */
     int32_t kinds;    /* of columns: what their windows see and count */
     int32_t segments; /* of neighbouring columns of one kind: {pixels, kind} */
     int32_t lowest, highest;
 } aidge_helium_means;
+
+#define AIDGE_HELIUM_BY_COLUMNS 1
 
 /* Of a kind of rows and one of columns; behind them those of kit/mean.h for the count. */
 enum {
@@ -35,7 +38,7 @@ typedef struct {
 } aidge_helium_mean_row;
 
 /* The stored mean of the element so numbered in its row, added up in float32 as the order says. */
-AIDGE_KIT_NOINLINE int8_t aidge_helium_exact_mean(const aidge_helium_mean_row *row, int32_t element, const int32_t *kind)
+AIDGE_KIT_INLINE int8_t aidge_helium_exact_mean(const aidge_helium_mean_row *row, int32_t element, const int32_t *kind)
 {
     const aidge_kit_window2d *const shape = &row->layer->shape;
     const int32_t channels = shape->in_channels;
@@ -43,6 +46,7 @@ AIDGE_KIT_NOINLINE int8_t aidge_helium_exact_mean(const aidge_helium_mean_row *r
     const int32_t left = pixel * shape->stride_width - shape->pad_left;
     const int32_t first = aidge_kit_first_tap(left, shape->dilation_width);
     const int32_t *const numbers = kind + AIDGE_HELIUM_MEAN_EXACT;
+    const int32_t count = kind[AIDGE_HELIUM_MEAN_COUNT];
     const int8_t *const source =
         row->image + (left + first * shape->dilation_width) * channels + (element - pixel * channels);
     aidge_kit_values window;
@@ -50,8 +54,10 @@ AIDGE_KIT_NOINLINE int8_t aidge_helium_exact_mean(const aidge_helium_mean_row *r
     window.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first;
     window.row_step = shape->dilation_height * shape->in_width * channels;
     window.column_step = shape->dilation_width * channels;
-    return aidge_kit_stored_level(
-        aidge_kit_level_in_order(source, &window, kind[AIDGE_HELIUM_MEAN_COUNT], numbers, row->layer->order), numbers);
+    return aidge_kit_stored_level(row->layer->order == AIDGE_HELIUM_BY_COLUMNS
+                                      ? aidge_kit_mean_columns(source, &window, count, numbers)
+                                      : aidge_kit_mean_turn(source, &window, count, numbers),
+                                  numbers);
 }
 
 /* line = the sums of `rows` runs of `count` bytes that begin `step` apart. */
@@ -172,15 +178,20 @@ AIDGE_KIT_INLINE int16x8_t aidge_helium_levels_of_sums(int16x8_t sums, const aid
 }
 
 /* The levels with those of suspect sums, among the first `lanes`, added up as the order says. */
-AIDGE_KIT_NOINLINE void aidge_helium_exact_means(int16_t *levels, const int16_t *sums, int32_t lanes, int32_t element,
-                                                 const aidge_helium_mean_row *row, const int32_t *kind)
+AIDGE_KIT_NOINLINE int16x8_t aidge_helium_exact_means(int16x8_t levels, int16x8_t sums, int32_t lanes, int32_t element,
+                                                      const aidge_helium_mean_row *row, const int32_t *kind)
 {
+    int8_t some[8];
+    uint32_t suspects = (uint32_t)vcmpeqq_n_s16(sums, (int16_t)kind[AIDGE_HELIUM_MEAN_SUSPECT]);
     int32_t lane;
+    suspects |= (uint32_t)vcmpeqq_n_s16(sums, (int16_t)kind[AIDGE_HELIUM_MEAN_OTHER]);
+    vstrbq_s16(some, levels);
     for (lane = 0; lane < lanes; lane++) {
-        if ((sums[lane] == kind[AIDGE_HELIUM_MEAN_SUSPECT]) || (sums[lane] == kind[AIDGE_HELIUM_MEAN_OTHER])) {
-            levels[lane] = aidge_helium_exact_mean(row, element + lane, kind);
+        if ((suspects >> (2 * lane) & 1u) != 0u) {
+            some[lane] = aidge_helium_exact_mean(row, element + lane, kind);
         }
     }
+    return vldrbq_s16(some);
 }
 
 /* Means of the first `lanes` sums, as aidge_helium_levels_of_sums gives them; element: the number of the first in its row. */
@@ -194,11 +205,7 @@ AIDGE_KIT_INLINE int16x8_t aidge_helium_means_of_sums(int16x8_t sums, int32_t la
         const uint16x8_t first = vreinterpretq_u16_s16(vsubq_n_s16(sums, own->suspect));
         const uint16x8_t second = vreinterpretq_u16_s16(vsubq_n_s16(sums, own->other));
         if (vminvq_u16(0xFFFFu, vminq_u16(first, second)) == 0u) {
-            int16_t some[8], of[8];
-            vst1q_s16(some, levels);
-            vst1q_s16(of, sums);
-            aidge_helium_exact_means(some, of, lanes, element, row, kind);
-            levels = vld1q_s16(some);
+            levels = aidge_helium_exact_means(levels, sums, lanes, element, row, kind);
         }
     }
     return levels;
@@ -290,7 +297,7 @@ AIDGE_KIT_INLINE void aidge_helium_means_gathered(int8_t *y, const int8_t *begin
 #endif
 
 /*
- * The mean of each window, int8, channels last; taps in the pads are zeros. scratch: a line of int16; row_kinds: of each row of
+ * The mean of each window, int8, channels last; taps in the pads are zeros. scratch: a line of int16 and 16 bytes; row_kinds: of each row of
  * outputs; segments: see aidge_helium_means.
  */
 AIDGE_KIT_INLINE void aidge_helium_mean_line(const int8_t *x, int8_t *y, void *scratch, const int32_t *numbers,
@@ -306,7 +313,7 @@ AIDGE_KIT_INLINE void aidge_helium_mean_line(const int8_t *x, int8_t *y, void *s
     int32_t batch, out_y, segment;
 #if AIDGE_HELIUM_ASSEMBLY
     const int32_t lanes = aidge_helium_gathered(&line, 8);
-    uint8_t places[16];
+    uint8_t *const places = (uint8_t *)scratch + 2 * line.columns * channels;
     if (lanes != 0) {
         aidge_helium_places(places, &line, lanes);
     }

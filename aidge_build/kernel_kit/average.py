@@ -7,7 +7,8 @@ import math
 
 import numpy
 
-from aidge_build.arithmetic.fixed_sums import count_reciprocal
+from aidge_build.arithmetic.fixed_sums import count_reciprocal, fixed_mean
+from aidge_build.arithmetic.ranges import INT32_LIMIT
 from aidge_build.contract.call import Argument, Constant, Literal
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.mean_pooling import WHOLE_MAP
@@ -41,5 +42,28 @@ def _unproved(view: NodeView) -> str:
     return "" if count_reciprocal(count) else f"no product is the quotient by {count} for all sums of so many values"
 
 
+def mean_factor(view: NodeView) -> tuple[int, tuple[int, int]]:
+    """How many elements a mean of a ReduceMean has, and the (multiplier, shift) of their sum."""
+    (data,), (output,) = view.inputs, view.outputs
+    count = math.prod(data.dims[axis] for axis in view.operator.axes)
+    return count, fixed_mean(float(data.quantization.scale), float(output.quantization.scale), count)
+
+
+def mean_numbers(view: NodeView) -> Constant:
+    """As in kit/mean_fixed.h."""
+    (data,), (output,) = view.inputs, view.outputs
+    count, factor = mean_factor(view)
+    made = output.quantization.zero_point, *output.dtype.range
+    return Constant("numbers", numpy.array([data.quantization.zero_point * count, *factor, *made], numpy.int32))
+
+
+def _leaves_int32(view: NodeView) -> str:
+    count, (_, shift) = mean_factor(view)
+    low, high = view.inputs[0].dtype.range
+    fits = (count * (high - low)) << max(shift, 0) < INT32_LIMIT - (high - low)
+    return "" if fits else f"a sum shifted to the left by {shift} bits could leave int32"
+
+
+SUM_FITS = Predicate("sums that int32 holds, also shifted to the left", _leaves_int32)
 ONE_SCALE = Predicate("one scale", _unequal)
 AVERAGE_OF_MAP = (WHOLE_MAP, ONE_SCALE, Predicate("a product is the quotient by the count", _unproved))

@@ -3,21 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy
+
 from aidge_build.arithmetic.means import Order, every_sum_decides
-from aidge_build.contract.call import Struct
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
 from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.average import AVERAGE_OF_MAP, AverageOfMap
+from aidge_build.kernel_kit.average import AVERAGE_OF_MAP, ONE_SCALE, SUM_FITS, AverageOfMap, mean_numbers
 from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
-from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, MeanPool
-from aidge_build.kernel_kit.pooling import PoolNode
+from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, WHOLE_MAP, MeanPool
 from aidge_build.operators.bands import resized
 
 MEANS = ("AvgPooling1DPart", "AvgPooling2DPart", "GlobalAveragePoolingPart")
+HALVES_UP, REDUCE_MEAN = "AvgPoolingHalvesUp2DPart", "ReduceMeanPart"
 LANES = 4
 LARGEST_SUMS = 1 << 22  # of a map, that are tried one by one
 
@@ -29,13 +32,24 @@ def whole_of(view: NodeView) -> NodeView:
 
 
 class PartNode(KernelNode):
-    """A part of a pool. What belongs to the whole, as its numbers, follows from `whole`, never from which part it is."""
+    """A part of a pool. What belongs to the whole, as its numbers, follows from `whole`, never from which part it is.
 
-    kind: Callable[[NodeView], PoolNode] = PoolNode
+    `header` defines `mean`, an expression of the stored mean of `sum`, with the `numbers` and the `part`.
+    """
 
-    def __init__(self, node: NodeView, mem_info=None):
-        super().__init__(node, mem_info)
-        self.whole = type(self).kind(whole_of(node))
+    kind: str  # of the mean, in names of functions
+    header: str
+    mean: str
+    note: str
+
+    @functools.cached_property
+    def whole(self) -> NodeView:
+        """The pool with all of its input."""
+        return whole_of(self.view)
+
+    def numbers(self) -> Constant:
+        """What the means of the whole need."""
+        raise NotImplementedError
 
     @staticmethod
     def kept_bytes(view: NodeView) -> int:
@@ -47,7 +61,7 @@ class PartNode(KernelNode):
         return Demands(scratch_bytes=cls.kept_bytes(view), keeps_scratch=True)
 
     def part(self) -> Struct:
-        """Pixels of the part and before it, of all parts, channels, whether it is the first and the last; channels last."""
+        """Pixels of the part and before it, of all parts, channels, whether it is the last; channels last."""
         (data,), part = self.inputs, self.operator
         per_row = data.elements // (data.dims[1] * data.dims[2])
         return Struct(
@@ -63,14 +77,19 @@ class PartNode(KernelNode):
 
 
 class MeanPart(PartNode):
-    """A part of a mean in the contract `onnx`."""
+    """A part of a mean in the contract `onnx`, of sums that decide."""
 
-    kind = MeanPool
-    whole: MeanPool
+    kind, header, mean = "mean", "kit/mean_part.h", "aidge_kit_mean_of_sum(sum, numbers, part)"
+    note = "integers: every sum decides its level"
+
+    def numbers(self) -> Constant:
+        return MeanPool(self.whole).numbers()
 
 
 class ChainedPart(MeanPart):
     """The same where values are added up in float32 in order: chains of kit/mean_chains.h."""
+
+    note = "float32 in onnxruntime's order"
 
     @staticmethod
     def kept_bytes(view: NodeView) -> int:
@@ -78,16 +97,52 @@ class ChainedPart(MeanPart):
 
     def chains(self) -> Struct:
         """The part, how many chains there are, and whether they are lanes."""
-        in_lanes = self.whole.order() is Order.LANES
+        in_lanes = MeanPool(self.whole).order() is Order.LANES
         fields = {"part": tuple(self.part().fields.values()), "count": chains_of(self.view), "in_lanes": int(in_lanes)}
         return Struct("aidge_kit_chains", fields)
+
+    def call_of(self, library: str, source: str, facts: Mapping[str, str]) -> Call:
+        """The call of the function aidge_<library>_mean_chains_int8 in this file."""
+        return Call(
+            f"aidge_{library}_mean_chains_int8",
+            (source,),
+            (Input(0), Output(0), Scratch(), self.numbers(), self.chains()),
+            note=self.note,
+            facts=facts,
+        )
 
 
 class AveragePart(PartNode):
     """A part of a mean in the contract `double`."""
 
-    kind = AverageOfMap
-    whole: AverageOfMap
+    kind, header, mean = "average", "kit/average.h", "aidge_kit_average(sum, numbers)"
+    note = "integers, one product for each quotient"
+
+    def numbers(self) -> Constant:
+        constant, *_ = AverageOfMap(self.whole).arguments()
+        assert isinstance(constant, Constant)
+        return constant
+
+
+class HalvesUpPart(PartNode):
+    """A part of a mean of a file's bytes in the contract `double`."""
+
+    kind, header = "average_up", "kit/average_halves_up.h"
+    mean = "aidge_kit_average_halves_up(sum, numbers, part)"
+    note = "integers, halves upwards"
+
+    def numbers(self) -> Constant:
+        return Constant("numbers", numpy.array(AverageOfMap(self.whole).levels(), numpy.int32))
+
+
+class FixedMeanPart(PartNode):
+    """A part of a ReduceMean in the contract `double`."""
+
+    kind, header, mean = "fixed_mean", "kit/mean_fixed.h", "(int8_t)aidge_kit_fixed_mean(sum, numbers)"
+    note = "integers, one factor"
+
+    def numbers(self) -> Constant:
+        return mean_numbers(self.whole)
 
 
 def on_whole(predicate: Predicate) -> Predicate:
@@ -134,7 +189,21 @@ def means_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -
     return replace(spec, predicates=(ALL_QUANTIZED, on_whole(IN_INTEGERS), *predicates))
 
 
-def averages_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
-    """int8 means under the contract `double`, channels last."""
+def _double(*predicates: Predicate, features: frozenset[str]) -> ImplSpec:
     spec = means_spec(features=features)
-    return replace(spec, rounding="double", predicates=(ALL_QUANTIZED, *map(on_whole, AVERAGE_OF_MAP), *predicates))
+    return replace(spec, rounding="double", predicates=(ALL_QUANTIZED, *map(on_whole, predicates)))
+
+
+def averages_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
+    """int8 means under the contract `double`, channels last."""
+    return _double(*AVERAGE_OF_MAP, features=features)
+
+
+def halves_up_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
+    """The same of what a file stores as bytes."""
+    return _double(WHOLE_MAP, ONE_SCALE, features=features)
+
+
+def fixed_means_spec(features: frozenset[str] = frozenset()) -> ImplSpec:
+    """ReduceMean of whole maps, int8, under the contract `double`."""
+    return _double(SUM_FITS, features=features)

@@ -10,8 +10,10 @@ import numpy
 
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.axes import counted_axes
+from aidge_build.operators.bands import ROWS
 from aidge_build.operators.base import require
 from aidge_build.operators.kinds import ReduceAxis
+from aidge_build.operators.pool_part import part_of_map
 from aidge_build.operators.register import operator
 
 
@@ -67,6 +69,10 @@ class ReduceMean(Reduce):
     """The mean over the axes. Source: ONNX operator ReduceMean."""
 
     function: ClassVar = staticmethod(_mean)
+
+    def part(self, inputs, outputs, first, last):
+        whole_map = self.keep and counted_axes(self.axes, inputs[0].rank) == tuple(range(ROWS, inputs[0].rank))
+        return part_of_map(self, inputs, outputs, first, last) if whole_map else None
 
     def derivative(self, data, result):
         return result.size / data.size

@@ -7,14 +7,21 @@ from aidge_build.contract.call import Call, Input, Output, Scratch, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.kernel_kit.pool_parts import (
+    HALVES_UP,
     MEANS,
     ORDER_DECIDES,
+    REDUCE_MEAN,
     SUMS_DECIDE,
     AveragePart,
     ChainedPart,
+    FixedMeanPart,
+    HalvesUpPart,
     MeanPart,
+    PartNode,
     averages_spec,
     count_of,
+    fixed_means_spec,
+    halves_up_spec,
     means_spec,
 )
 
@@ -27,16 +34,30 @@ def _is_wide(view: NodeView) -> bool:
     return count_of(view) > MOST_PIXELS
 
 
-def _kept_bytes(view: NodeView) -> int:
+class _Sums(PartNode):
     """Sums of two channels in a word, of those left over in a word each; or one word for each channel."""
-    channels = view.inputs[0].dims[1]
-    return 4 * (channels if _is_wide(view) else channels // 4 * 2 + channels % 4)
+
+    @staticmethod
+    def kept_bytes(view: NodeView) -> int:
+        channels = view.inputs[0].dims[1]
+        return 4 * (channels if _is_wide(view) else channels // 4 * 2 + channels % 4)
+
+    def call(self) -> Call:
+        form = "_wide" if _is_wide(self.view) else ""
+        name = f"aidge_cortexm_{self.kind}_part_int8{form}"
+        return Call(
+            name,
+            (self.header, "part_sums.h"),
+            (Input(0), Output(0), Scratch(), self.numbers(), self.part()),
+            note=self.note,
+            texts=(_text(name, form, self.header, self.mean),),
+            facts=computed("4 channels" if form else "8 channels"),
+        )
 
 
-def _text(name: str, form: str, doc: str, mean: str) -> str:
-    """The C function; `mean` is an expression of the stored mean of `sum`."""
+def _text(name: str, form: str, header: str, mean: str) -> str:
     kept = "int32_t" if form else "uint32_t"
-    return f"""/* {doc} */
+    return f"""/* Part of the mean over the whole map, int8, channels last; numbers as in {header}. */
 static void {name}(const int8_t *input, int8_t *output, void *scratch, const int32_t *numbers, const aidge_kit_part *part)
 {{
     {kept} *const sums = ({kept} *)scratch;
@@ -50,46 +71,26 @@ static void {name}(const int8_t *input, int8_t *output, void *scratch, const int
 
 
 @kernel(MEANS, means_spec(SUMS_DECIDE, features=FEATURES))
-class MeanPartInt8(MeanPart):
-    kept_bytes = staticmethod(_kept_bytes)
+class MeanPartInt8(_Sums, MeanPart):
+    pass
 
-    def call(self) -> Call:
-        form = "_wide" if _is_wide(self.view) else ""
-        name, doc = f"aidge_cortexm_mean_part_int8{form}", "Part of the mean over a map; numbers as in mean.h."
-        return Call(
-            name,
-            ("kit/mean_part.h", "part_sums.h"),
-            (Input(0), Output(0), Scratch(), self.whole.numbers(), self.part()),
-            note="integers: every sum decides its level",
-            texts=(_text(name, form, doc, "aidge_kit_mean_of_sum(sum, numbers, part)"),),
-            facts=computed("4 channels"),
-        )
+
+@kernel(MEANS, averages_spec(FEATURES))
+class AveragePartInt8(_Sums, AveragePart):
+    pass
+
+
+@kernel(HALVES_UP, halves_up_spec(FEATURES))
+class HalvesUpPartInt8(_Sums, HalvesUpPart):
+    pass
+
+
+@kernel(REDUCE_MEAN, fixed_means_spec(FEATURES))
+class FixedMeanPartInt8(_Sums, FixedMeanPart):
+    pass
 
 
 @kernel(MEANS, means_spec(ORDER_DECIDES, features=FEATURES | {"fpu"}))
 class MeanChainsInt8(ChainedPart):
     def call(self) -> Call:
-        return Call(
-            "aidge_cortexm_mean_chains_int8",
-            ("mean_chains_int8.h",),
-            (Input(0), Output(0), Scratch(), self.whole.numbers(), self.chains()),
-            note="float32 in onnxruntime's order",
-            facts=computed("4 channels"),
-        )
-
-
-@kernel(MEANS, averages_spec(features=FEATURES))
-class AveragePartInt8(AveragePart):
-    kept_bytes = staticmethod(_kept_bytes)
-
-    def call(self) -> Call:
-        form, (numbers, *_) = "_wide" if _is_wide(self.view) else "", self.whole.arguments()
-        name, doc = f"aidge_cortexm_average_part_int8{form}", "Part of the mean under the contract `double`."
-        return Call(
-            name,
-            ("kit/average.h", "part_sums.h"),
-            (Input(0), Output(0), Scratch(), numbers, self.part()),
-            note="integers, one product for each quotient",
-            texts=(_text(name, form, doc, "aidge_kit_average(sum, numbers)"),),
-            facts=computed("4 channels", 1),
-        )
+        return self.call_of("cortexm", "mean_chains_int8.h", computed("4 channels"))

@@ -49,3 +49,13 @@ static inline void aidge_helium_add_pixels(const int8_t *x, void *scratch, const
     }
 #endif
 }
+
+/* Where the int32 sum of a channel lies. */
+AIDGE_KIT_INLINE int32_t aidge_helium_place_of_sum(int32_t channel)
+{
+#if AIDGE_HELIUM_ASSEMBLY
+    return (channel & ~7) + (channel & 1) * 4 + (channel & 7) / 2;
+#else
+    return channel;
+#endif
+}

@@ -17,7 +17,8 @@ from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, St
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.quantization import per_tensor
-from aidge_build.operators.pool import AvgPooling, GlobalAveragePooling
+from aidge_build.operators.pool import AvgPooling, AvgPoolingHalvesUp, GlobalAveragePooling
+from aidge_build.operators.reduce import ReduceMean
 from aidge_build.operators.window import Window
 
 NAMES = {Input: "in", Output: "out", Scratch: "scratch"}
@@ -130,6 +131,24 @@ def means(case, case_class: type, double: bool) -> list:
         quantization = replace(per_tensor(scale, zero_point), rounding="double" if double else "onnx")
         one = case(operator, [data], [values], quantization=quantization)
         made.append(case_class(one.view, one.values, cuts=cuts))
+    return made + (double_means(case, case_class) if double else [])
+
+
+def double_means(case, case_class: type) -> list:
+    """Means that only the contract `double` has: by one factor, and of bytes, halves upwards."""
+    made = []
+    for seed, (channels, spatial, cuts) in enumerate(SHAPES):
+        random, rank = Randomness(seed), len(spatial)
+        data = random.data(1, channels, *spatial)
+        scale = float(data.quantization.scale) * random.choice(1, 0.3, 3.7)
+        window = Window(spatial, (1,) * rank, (1,) * rank, (0,) * rank, (0,) * rank)
+        operators = [(ReduceMean(axes=tuple(range(2, 2 + rank))), per_tensor(scale, random.integer(-128, 127)))]
+        if rank == 2:
+            operators.append((AvgPoolingHalvesUp(*random.choice(*CLAMPS), window), data.quantization))
+        for operator, quantization in operators:
+            given = between_levels(random.int8(*data.dims), -128 if rank == 2 else 0)
+            one = case(operator, [data], [given], quantization=replace(quantization, rounding="double"))
+            made.append(case_class(one.view, one.values, cuts=cuts))
     return made
 
 

@@ -18,6 +18,7 @@ from aidge_build.operators.pool import (
     MaxPoolingIndices,
 )
 from aidge_build.operators.pool_part import PoolPart
+from aidge_build.operators.reduce import ReduceMean
 from aidge_build.operators.window import Window
 
 MAP = Window((6, 5), (1, 1), (1, 1), (0, 0), (0, 0))
@@ -30,7 +31,15 @@ def part(operator, batch=1, spatial=(6, 5), **fields):
 
 
 @pytest.mark.parametrize(
-    "operator", [AvgPooling(window=MAP), GlobalAveragePooling(maximum=1.0), MaxPooling(window=MAP), GlobalMaxPooling()]
+    "operator",
+    [
+        AvgPooling(window=MAP),
+        GlobalAveragePooling(maximum=1.0),
+        MaxPooling(window=MAP),
+        GlobalMaxPooling(),
+        ReduceMean((2, 3)),
+        ReduceMean((-2, -1)),
+    ],
 )
 def test_a_pool_over_the_whole_map_takes_in_its_rows_in_parts(operator):
     found = part(operator)
@@ -60,6 +69,9 @@ def test_the_first_and_the_last_part_know_it():
         (GlobalAveragePooling(), {"batch": 2}),
         (MaxPoolingIndices(window=MAP), {}),
         (LpPooling(window=MAP), {}),
+        (ReduceMean((1, 2, 3)), {}),
+        (ReduceMean((2,)), {}),
+        (ReduceMean((2, 3), keep=False), {}),
     ],
 )
 def test_other_pools_have_no_parts(operator, fields):

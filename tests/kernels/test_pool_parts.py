@@ -9,7 +9,7 @@ import helium_harness
 import pytest
 from cortexm_harness import accepted
 from helium_harness import needs_emulator
-from part_cases import means, with_parts
+from part_cases import float_means, means, with_parts
 
 
 class CaseOfRef(helium_harness.Case):
@@ -69,6 +69,17 @@ def test_parts_of_means_of_helium_are_the_whole(double):
 def test_parts_of_means_on_an_emulated_cortex_m55_are_the_whole(flag):
     cases = [entry for double in (False, True) for entry in accepted(means(helium_harness.case, Helium, double))]
     assert helium_harness.run(cases[:: STEPS[flag]], flag) == []
+
+
+def test_parts_of_float32_means_have_the_bits_of_the_whole():
+    cases = float_means(harness.case, Ref)
+    assert harness.far(cases, harness.run(cases)) == []
+    assert helium_harness.run(float_means(helium_harness.case, Helium), board="host") == []
+
+
+@needs_emulator
+def test_parts_of_float32_means_on_an_emulated_cortex_m55_have_the_bits_of_the_whole():
+    assert helium_harness.run(float_means(helium_harness.case, Helium)) == []
 
 
 KINDS = ("average", "average_up", "fixed_mean", "mean")

@@ -55,7 +55,7 @@ def layers(library: str) -> tuple[Layer, ...]:
     return tuple(filter(None, (layer(one, case, rows) for one, rows in made if one)))
 
 
-def candidates(library: str) -> list[Layer]:
+def candidates_of(library: str) -> list[Layer]:
     """Those of all other tests, at each number of rows."""
     case, _ = LIBRARIES[library]
     modules = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py") if path != Path(__file__))
@@ -95,7 +95,7 @@ def faults(one: Layer) -> list[str]:
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_the_calls_of_all_bands_of_a_layer_share_functions_texts_and_constants(library):
     tried, found = Counter(), []
-    for one in [*layers(library), *(candidates(library) if STRESS else ())]:
+    for one in [*layers(library), *(candidates_of(library) if STRESS else ())]:
         tried[one.kernel.name, one.view.node.type] += bool(one.bands())
         found += [
             f"{one.kernel.name}, {one.rows} rows: {one.view.operator}({one.view.inputs[0]}): {fault[:300]}"

@@ -15,10 +15,12 @@ from aidge_build.contract.node import KernelNode
 from aidge_build.contract.spec import CHANNELS_LAST, Demands, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.average import AVERAGE_OF_MAP, ONE_SCALE, SUM_FITS, AverageOfMap, mean_numbers
-from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+from aidge_build.kernel_kit.conditions import ALL_QUANTIZED, SAME_QUANTIZATION
 from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, WHOLE_MAP, MeanPool
+from aidge_build.kernel_kit.pooling import PoolNode
 from aidge_build.operators.bands import resized
 
+MAXIMA = ("MaxPooling1DPart", "MaxPooling2DPart", "GlobalMaxPoolingPart")
 MEANS = ("AvgPooling1DPart", "AvgPooling2DPart", "GlobalAveragePoolingPart")
 HALVES_UP, REDUCE_MEAN = "AvgPoolingHalvesUp2DPart", "ReduceMeanPart"
 LANES = 4
@@ -28,7 +30,24 @@ LARGEST_SUMS = 1 << 22  # of a map, that are tried one by one
 def whole_of(view: NodeView) -> NodeView:
     """The pool of which the node takes in a part, with all of its input."""
     part, (data,) = view.operator, view.inputs
-    return replace(view, node=view.node.with_(operator=part.whole), inputs=(data.with_(dims=resized(data.dims, part.rows)),))
+    whole = data.with_(dims=resized(data.dims, part.rows))
+    return replace(view, node=view.node.with_(operator=part.whole), inputs=(whole,), layer=None)
+
+
+def part_of(view: NodeView) -> Struct:
+    """Pixels of the part and before it, of all parts, channels, whether it is the last; channels last."""
+    (data,), part = view.inputs, view.operator
+    per_row = data.elements // (data.dims[1] * data.dims[2])
+    return Struct(
+        "aidge_kit_part",
+        {
+            "pixels": (part.last - part.first) * per_row,
+            "before": part.first * per_row,
+            "all": part.rows * per_row,
+            "channels": data.dims[1],
+            "is_last": int(part.is_last),
+        },
+    )
 
 
 class PartNode(KernelNode):
@@ -61,19 +80,8 @@ class PartNode(KernelNode):
         return Demands(scratch_bytes=cls.kept_bytes(view), keeps_scratch=True)
 
     def part(self) -> Struct:
-        """Pixels of the part and before it, of all parts, channels, whether it is the last; channels last."""
-        (data,), part = self.inputs, self.operator
-        per_row = data.elements // (data.dims[1] * data.dims[2])
-        return Struct(
-            "aidge_kit_part",
-            {
-                "pixels": (part.last - part.first) * per_row,
-                "before": part.first * per_row,
-                "all": part.rows * per_row,
-                "channels": data.dims[1],
-                "is_last": int(part.is_last),
-            },
-        )
+        """The struct of kit/pool_part.h."""
+        return part_of(self.view)
 
 
 class MeanPart(PartNode):
@@ -145,6 +153,25 @@ class FixedMeanPart(PartNode):
         return mean_numbers(self.whole)
 
 
+class MaximumPart(KernelNode):
+    """A part of a maximum, int8: the scratch keeps the largest of each channel, and begins with the lowest there is."""
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=view.inputs[0].dims[1], keeps_scratch=True)
+
+    def call_of(self, library: str, facts: Mapping[str, str]) -> Call:
+        """The call of the function aidge_<library>_max_part_int8."""
+        levels = Constant("levels", numpy.array(PoolNode(whole_of(self.view)).levels(), numpy.int8))
+        source = "max_part_int8.h"
+        return Call(
+            f"aidge_{library}_max_part_int8",
+            (f"int8/{source}" if library == "ref" else source,),
+            (Input(0), Output(0), Scratch(), levels, part_of(self.view)),
+            facts=facts,
+        )
+
+
 def on_whole(predicate: Predicate) -> Predicate:
     """The condition on the pool of which the node takes in a part."""
     return Predicate(f"{predicate.name} (of all parts)", lambda view: predicate.rejection(whole_of(view)))
@@ -187,6 +214,12 @@ def means_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -
         features=features,
     )
     return replace(spec, predicates=(ALL_QUANTIZED, on_whole(IN_INTEGERS), *predicates))
+
+
+def maxima_spec(*predicates: Predicate, features: frozenset[str] = frozenset()) -> ImplSpec:
+    """int8 maxima, channels last, under every contract."""
+    spec = means_spec(features=features)
+    return replace(spec, rounding="any", predicates=(ALL_QUANTIZED, SAME_QUANTIZATION, *predicates))
 
 
 def _double(*predicates: Predicate, features: frozenset[str]) -> ImplSpec:

@@ -18,7 +18,7 @@ from aidge_build.contract.library import Kernel
 from aidge_build.contract.spec import NodeView
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import per_tensor
-from aidge_build.operators.pool import AvgPooling, AvgPoolingHalvesUp, GlobalAveragePooling
+from aidge_build.operators.pool import AvgPooling, AvgPoolingHalvesUp, GlobalAveragePooling, GlobalMaxPooling, MaxPooling
 from aidge_build.operators.reduce import ReduceMean
 from aidge_build.operators.window import Window
 
@@ -33,9 +33,7 @@ def with_parts(case_class: type) -> type:
         def part(self, view: NodeView, first: int, last: int) -> NodeView:
             band = view.operator.part(view.inputs, view.outputs, first, last)
             assert band is not None and band.reads == ((first, last),)
-            (data,) = view.inputs
-            rows = data.with_(dims=(*data.dims[:2], last - first, *data.dims[3:]))
-            return replace(view, node=view.node.with_(operator=band.operator), inputs=(rows,))
+            return view.of_band(band, None, max(last - first for first, last in zip(self.cuts, self.cuts[1:])))
 
         @functools.cached_property
         def kernel(self) -> Kernel:
@@ -140,6 +138,20 @@ def float_means(case, case_class: type) -> list:
     return made
 
 
+def maxima(case, case_class: type) -> list:
+    """Largest values of whole maps."""
+    made = []
+    for seed, (channels, spatial, cuts) in enumerate(SHAPES):
+        random, rank = Randomness(seed), len(spatial)
+        data, (low, high) = random.data(1, channels, *spatial), random.choice(*CLAMPS)
+        window = Window(spatial, (1,) * rank, (1,) * rank, (0,) * rank, (0,) * rank)
+        operator = random.choice(MaxPooling(low, high, window), GlobalMaxPooling(low, high))
+        values = numpy.minimum(random.int8(*data.dims), random.choice(127, -20, -120)).astype(numpy.int8)
+        one = case(operator, [data], [values], quantization=data.quantization)
+        made.append(case_class(one.view, one.values, cuts=cuts))
+    return made
+
+
 def means(case, case_class: type, double: bool) -> list:
     """Means over whole maps under one of the contracts, with equal scales and with others."""
     made = []
@@ -158,7 +170,7 @@ def means(case, case_class: type, double: bool) -> list:
         quantization = replace(per_tensor(scale, zero_point), rounding="double" if double else "onnx")
         one = case(operator, [data], [values], quantization=quantization)
         made.append(case_class(one.view, one.values, cuts=cuts))
-    return made + (double_means(case, case_class) if double else [])
+    return made + (double_means(case, case_class) if double else maxima(case, case_class))
 
 
 def double_means(case, case_class: type) -> list:

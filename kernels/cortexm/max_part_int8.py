@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: MIT
+"""int8 maxima over the whole map that take in their rows part by part."""
+
+from __future__ import annotations
+
+from aidge_build.contract.call import Call, computed
+from aidge_build.contract.node import kernel
+from aidge_build.kernel_kit.pool_parts import MAXIMA, MaximumPart, maxima_spec
+
+from .conditions import FEATURES
+from .pools import A_WORD_OF_CHANNELS
+
+
+@kernel(MAXIMA, maxima_spec(A_WORD_OF_CHANNELS, features=FEATURES))
+class MaxPartInt8(MaximumPart):
+    def call(self) -> Call:
+        return self.call_of("cortexm", computed("4 channels"))

@@ -18,7 +18,8 @@ _PARTS = {"speed": 4, "balanced": 16}  # one part in so many of the weights may 
 
 
 def are_halfwords(view: NodeView) -> bool:
-    """Whether this dense layer's weights are. Chips without an FPU have little flash: there they are bytes."""
+    """Whether this dense layer's weights are, or a band's. Chips without an FPU have little flash: there they are bytes."""
+    view = view.layer.whole if view.layer else view
     if view.objective not in _PARTS or not has_fpu(view) or not _is_fit(view):
         return False
     if view.graph is None:

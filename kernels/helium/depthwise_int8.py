@@ -15,10 +15,11 @@ from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear import LinearConstants
 from aidge_build.kernel_kit.raster import convolution_demands
 
-from . import planes_text, series_text, strips_text
+from . import series_text
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
+from .depthwise_bands import bands_bytes, bands_texts, inside, of_one_row, places_lines, text_of
 from .finer import coarse, numbers_of
 from .geometry import Geometry, geometry_of, of_band
 from .planes import Planes
@@ -65,18 +66,20 @@ class ConvDepthwise2dInt8(KernelNode):
 
     @classmethod
     def planes(cls, view: NodeView) -> Planes | Series | None:
-        """One channel at a time where that takes fewer instructions than channels in lanes; not for bands, whose planes would
-        differ."""
+        """One channel at a time where that takes fewer instructions than channels in lanes."""
         shape, clamps = cls.geometry(view), _clamps(view)
-        if shape.bands:
+        found = [Planes.best(inside(shape), clamps), Strips.best(inside(shape), clamps)]
+        found += [] if shape.bands else [Series.of(shape, clamps)]
+        form = min(filter(None, found), key=lambda form: form.instructions, default=None)
+        if form is None or form.instructions >= Depthwise.instructions_for(shape):
             return None
-        forms = [form for form in (Planes.best(shape, clamps), Strips.best(shape, clamps), Series.of(shape, clamps)) if form]
-        form = min(forms, key=lambda form: form.instructions, default=None)
-        return form if form and form.instructions < Depthwise.instructions_for(shape) else None
+        return None if shape.has_smaller_bands and of_one_row(form) is None else form
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         planes = cls.planes(view)
+        if planes and view.layer:
+            return Demands(scratch_bytes=bands_bytes(planes))
         if planes:
             return Demands(scratch_bytes=planes.plane_bytes, in_place=(0,) if planes.works_in_place else ())
         shape, staging, (output,) = cls.geometry(view), cls.staging(view), view.outputs
@@ -98,16 +101,22 @@ class ConvDepthwise2dInt8(KernelNode):
             return self._by_lanes(shape, taps, numbers, bits)
         form = replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits, fixed=fixed_of(numbers, bits))
         if isinstance(form, Strips):
-            form, fused = form.rounded(numbers)
+            form, fused = form.rounded(numbers, shape.times)
             return self._by_planes(form, form.stream(taps, numbers, fused))
         return self._by_planes(form, form.stream(taps, numbers))
 
     def _by_planes(self, form: Planes | Series, stream: numpy.ndarray) -> Call:
-        name, texts = _all_images(form)
+        shape, of_this = self.geometry(self.view), []
+        if shape.bands:
+            image = of_band(self.view)
+            of_this = [Literal(image.in_height), Literal(image.top), Literal(image.out_height)]
+            name, texts = bands_texts(form, shape)
+        else:
+            name, texts = _all_images(form)
         return Call(
             name,
-            ("planes.h",),
-            (Input(0), Output(0), Constant("stream", stream), Scratch()),
+            ("planes.h", *(("wide_rows.h",) if shape.bands else ())),
+            (Input(0), Output(0), Constant("stream", stream), Scratch(), *of_this),
             form.description,
             texts,
             facts=computed("8 pixels x 1 channel", 0, otherwise="fixed point" if form.fixed else "float"),
@@ -145,7 +154,7 @@ class ConvDepthwise2dInt8(KernelNode):
 def _all_images(form: Planes | Series) -> tuple[str, tuple[str, ...]]:
     """The function for all images, and the C texts that it needs."""
     shape, has_places = form.shape, isinstance(form, Planes)
-    text = (strips_text if isinstance(form, Strips) else planes_text if has_places else series_text).text_of(form)
+    text = text_of(form) if isinstance(form, Planes) else series_text.text_of(form)
     if not has_places and form.is_all:
         return form.name, (text,)
     name, scratch = f"{form.name}_all", "(int8_t *)scratch, places" if has_places else "scratch"
@@ -164,12 +173,6 @@ def _all_images(form: Planes | Series) -> tuple[str, tuple[str, ...]]:
         ),
     ]
     return name, (text, c_function(name, "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch", body))
-
-
-def places_lines(places: list[int]) -> list[str]:
-    """The table of a driver."""
-    rows = [", ".join(map(str, places[first : first + 16])) for first in range(0, len(places), 16)]
-    return ["static const uint16_t places[] = {", *(f"    {row}," for row in rows), "};"]
 
 
 def _clamps(view: NodeView) -> bool:

@@ -12,8 +12,10 @@ from aidge_build.kernel_kit.following import Steps, row_steps
 
 @dataclass(frozen=True)
 class Bands:
-    """What all bands of a layer have in common: how many rows of the output each has at least, and whether none sees a pad."""
+    """What all bands of a layer have in common: how many there are, nearly, how many rows of the output each has at least, and
+    whether none sees a pad."""
 
+    count: int
     fewest: int
     stays_inside: bool
 
@@ -67,6 +69,11 @@ class Geometry:
         )
 
     @property
+    def times(self) -> int:
+        """How often the functions for this geometry run in an inference."""
+        return self.bands.count if self.bands else 1
+
+    @property
     def has_smaller_bands(self) -> bool:
         return self.bands is not None and self.bands.fewest < self.out_height
 
@@ -115,7 +122,7 @@ def geometry_of(view: NodeView) -> Geometry:
     if view.layer is None:
         return of_image(view)
     whole = of_image(view.layer.whole, is_upright=True)
-    bands = Bands(view.layer.fewest, whole.stays_inside)
+    bands = Bands(-(-whole.out_height // view.layer.rows), view.layer.fewest, whole.stays_inside)
     in_height = view.layer.rows if whole.is_pointwise else whole.in_height
     return replace(whole, in_height=in_height, out_height=view.layer.rows, bands=bands)
 

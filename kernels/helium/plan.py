@@ -76,7 +76,7 @@ class Plan:
     @property
     def pays_twice(self) -> bool:
         """Whether loops of a pointwise layer run so often that two blocks in a turn pay for their text."""
-        saved = self.whole_blocks * self.product.pairs // 2 if self.geometry.is_pointwise else 0
+        saved = self.geometry.times * self.whole_blocks * self.product.pairs // 2 if self.geometry.is_pointwise else 0
         return pays_for_text(saved, instructions_of(self.product) - (self._fusing_saves if self.product.fused else 0))
 
     @property
@@ -89,7 +89,7 @@ class Plan:
         """Instructions of a pair of channels that fused multiplications save where weights stay in registers."""
         shape = self.geometry
         blocks = self.whole_blocks if shape.is_pointwise else shape.batches * shape.out_height * (shape.out_width // PIXELS)
-        return blocks * self._fusing_saves
+        return shape.times * blocks * self._fusing_saves
 
     @property
     def crosses_rows(self) -> bool:

@@ -145,15 +145,17 @@ class Strips(Planes):
     def tiles_of_channel(self) -> int:
         return self.tiles[0] * self.tiles[1]
 
-    def rounded(self, numbers: LinearConstants) -> tuple[Strips, FusedForm | None]:
-        """The form with fused multiplications where they are proved and pay for what they take of flash, and their numbers."""
+    def rounded(self, numbers: LinearConstants, times: int) -> tuple[Strips, FusedForm | None]:
+        """The form, which runs `times`, with fused multiplications where they are proved and pay for what they take of flash, and
+        their numbers."""
         fewest = FEWEST_TILES if self.shape.channels > FEW_CHANNELS else FEWEST_OF_FEW
-        if self.tiles_of_channel < fewest and not self.fixed:
+        tiles = times * self.tiles_of_channel
+        if tiles < fewest and not self.fixed:
             return self, None
         fused = fused_numbers(numbers, self.bits)
         if fused.is_proved.all():
             return replace(self, fused=True, fixed=None), fused
-        if self.adds and 4 * self.tiles_of_channel * fused.is_proved.sum() > LEAST_SAVED:
+        if self.adds and 4 * tiles * fused.is_proved.sum() > LEAST_SAVED:
             return replace(self, fused=True, mixed=True), fused
         return self, None
 

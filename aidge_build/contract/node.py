@@ -43,6 +43,11 @@ class KernelNode:
         return self.mem_info[0].gap_bytes // self.outputs[0].dtype.size_bytes if self.mem_info else 0
 
     @classmethod
+    def takes_per_mac(cls, view: NodeView, is_narrow: bool) -> float:
+        """About what a multiply-accumulate of this layer takes, where that is much; `is_narrow`: with 16-bit instructions."""
+        return max(cls.instructions_per_mac, cls.narrow_instructions_per_mac * is_narrow)
+
+    @classmethod
     def demands(cls, view: NodeView) -> Demands:
         """What the kernel asks of the planner for this node."""
         return Demands()

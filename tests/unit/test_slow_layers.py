@@ -60,6 +60,21 @@ def test_a_fast_layer_of_bytes_is_not_named():
         assert notices(board, nodes, "int8[1,3,5,5] x", "int8[1,4,4,4] y", constants) == []
 
 
+@pytest.mark.parametrize(
+    "channels, groups, size, is_slow", [(8, 4, 3, True), (16, 4, 3, True), (64, 2, 3, False), (32, 4, 1, True), (64, 2, 1, False)]
+)
+def test_grouped_convolutions_are_named_where_groups_are_too_narrow_for_the_portable_kernel(channels, groups, size, is_slow):
+    weights = numpy.ones((channels, channels // groups, size, size), numpy.int8)
+    constants = {"s": F(0.1), "z": numpy.int8(0), "w": weights}
+    nodes = (
+        f"r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) a = Conv<group={groups}>(r, v) y = QuantizeLinear(a, s, z)"
+    )
+    shapes = f"int8[1,{channels},9,9] x", f"int8[1,{channels},{10 - size},{10 - size}] y"
+    found = [line for line in notices("mps2-an385", nodes, *shapes, constants) if "ref conv2d_int8" in line]
+    assert len(found) == is_slow and all("Conv_2" in line for line in found)
+    assert notices("mps2-an386", nodes, *shapes, constants) == []
+
+
 def test_what_takes_many_16_bit_instructions_is_named_on_cores_that_have_no_others():
     constants = {"s": F(0.1), "z": numpy.int8(0), "w": numpy.ones((4, 1, 7, 7), numpy.int8)}
     nodes = "r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) a = Conv<group=4>(r, v) y = QuantizeLinear(a, s, z)"

@@ -83,6 +83,29 @@ def every_sum_decides(mean: IntegerMean, lowest: int, highest: int) -> bool:
     return bool(decided.all())
 
 
+@dataclass(frozen=True)
+class MeanLine:
+    """level + zero point = (sum * multiplier + start) >> bits unless the bits below are at most `unsure`: then it may be another
+    one, or the order decides."""
+
+    multiplier: int
+    start: int
+    unsure: int
+
+
+def mean_line(mean: IntegerMean, bits: int, zero_point: int, low: int, high: int) -> MeanLine | None:
+    """The line with that many fraction bits of exact sums low..high, low <= 0 <= high, before they are limited; None where the
+    multiplier leaves int16, a product int32, or everything is unsure."""
+    dropped = FRACTION_BITS - bits
+    product = FACTOR * mean.multiplier
+    multiplier = (product + (1 << (dropped - 1))) >> dropped
+    error = max(-low, high) * abs(product - (multiplier << dropped))
+    band = ((error + mean.band) >> dropped) + 1
+    start = (zero_point << bits) + (1 << (bits - 1)) + band
+    fits = -(1 << 31) <= low * multiplier + start and high * multiplier + start < 1 << 31
+    return MeanLine(multiplier, start, 2 * band) if fits and multiplier < 1 << 15 and 2 * band < 1 << bits else None
+
+
 def integer_mean(count: int, data: Quantization, result: Quantization) -> IntegerMean | None:
     """Constants for means of up to `count` int8 values over `count`; None where 32 bits or float32 are too narrow."""
     scales = data.scale, result.scale

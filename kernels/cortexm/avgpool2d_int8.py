@@ -5,15 +5,23 @@ from __future__ import annotations
 
 import math
 
-from aidge_build.contract.call import Call, Input, Output, Struct, computed
+import numpy
+
+from aidge_build.arithmetic.means import MeanLine, mean_line
+from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import NodeView, Predicate
+from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL, MeanPool
 
-from .conditions import FEATURES
+from .conditions import FEATURES, has_fpu, in_text
+from .mean_windows import window_text
+from .packing import as_words
 from .pools import pool_spec
 
 MOST_TAPS = 255  # whose sums fit int16
+BITS = range(22, 11, -1)  # of the fraction of a scaled sum
+EVERYTHING = -1  # is unsure
 
 
 def _sizes(view: NodeView) -> str:
@@ -27,17 +35,94 @@ def _sizes(view: NodeView) -> str:
     pool_spec(FEATURES, Predicate(f"at most {MOST_TAPS} taps", _sizes), PARTIAL, IN_INTEGERS),
 )
 class AvgPool2dInt8(MeanPool):
-    def _layer(self) -> Struct:
-        """The struct of avgpool2d_int8.h."""
-        counts, (height, width) = self.counts(), self.counted_ends()
-        fields = {"order": int(self.order()), "kinds": len(counts), "counted_height": height.value, "counted_width": width.value}
-        return Struct("aidge_cortexm_means", {"shape": tuple(self.shape().fields.values()), **fields})
+    together = {"speed": 49, "balanced": 25, "size": 0}  # taps in the text
+
+    def _lines(self) -> tuple[int, list[MeanLine]]:
+        """The most fraction bits with which every count has a line, and these; 0 bits and none where there are no such."""
+        data, result = self.inputs[0].quantization, self.outputs[0].quantization
+        ends = [end - data.zero_point for end in DType.int8.range]
+        pairs = list(zip(self.counts(), self.means()))
+        for bits in BITS if not self.clamps() else ():
+            lines = [mean_line(mean, bits, result.zero_point, *(count * end for end in ends)) for count, mean in pairs]
+            if None not in lines:
+                return bits, lines
+        return 0, []
+
+    def _inside(self) -> dict[str, int]:
+        """The windows that lie inside the image, as far as the text knows them: first and end. Without an FPU what is beside the
+        middle of two levels takes more of the stack than assembly leaves."""
+        shape = self.shape().fields
+        taps = shape["kernel_height"] * shape["kernel_width"]
+        if not has_fpu(self.view) or taps > in_text(self.together, self.view):
+            return {"first_y": 0, "end_y": 0, "first_x": 0, "end_x": 0}
+        found = {}
+        for axis, pad, name in (("height", "pad_top", "y"), ("width", "pad_left", "x")):
+            extent = (shape[f"kernel_{axis}"] - 1) * shape[f"dilation_{axis}"] + 1
+            stride, room = shape[f"stride_{axis}"], shape[f"in_{axis}"] - extent + shape[pad]
+            end = min(room // stride + 1, shape[f"out_{axis}"]) if room >= 0 else 0
+            found |= {f"first_{name}": -(-shape[pad] // stride), f"end_{name}": end}
+        return found
+
+    def _numbers_of(self, bits: int, lines: list[MeanLine]) -> numpy.ndarray:
+        """For each count as in avgpool2d_int8.h."""
+        own = [[line.multiplier, line.start, line.unsure << (32 - bits), bits] for line in lines]
+        own = own or [[0, 0, EVERYTHING, 1]] * len(self.counts())
+        shared = self.numbers().values.reshape(len(own), -1).tolist()
+        return as_words([number for row in zip(shared, self.counts(), own) for number in (*row[0], row[1], *row[2])])
 
     def call(self) -> Call:
-        return Call(
-            "aidge_cortexm_avgpool2d_int8",
-            ("avgpool2d_int8.h",),
-            (Input(0), Output(0), self.numbers(), self.kinds(), self._layer()),
-            "integers, beside the middle of two levels float32 in onnxruntime's order",
-            facts=computed("8 channels"),
+        counts, ends, inside = self.counts(), self.counted_ends(), self._inside()
+        bits, lines = self._lines()
+        rows, columns = (inside[f"end_{axis}"] > inside[f"first_{axis}"] for axis in "yx")
+        name, texts = "aidge_cortexm_avgpool2d_int8", ()
+        if bits and rows and columns:
+            row, text = window_text(self.shape().fields, bits)
+            name = row.replace("means", "avgpool2d_int8")
+            texts = (text, _LAYER.format(name=name, row=row))
+        layer = Struct(
+            "aidge_cortexm_means",
+            {
+                "shape": tuple(self.shape().fields.values()),
+                "order": int(self.order()),
+                "kinds": len(counts),
+                "counted_height": ends[0].value,
+                "counted_width": ends[1].value,
+                **inside,
+            },
         )
+        return Call(
+            name,
+            ("avgpool2d_int8.h",),
+            (Input(0), Output(0), Constant("numbers", self._numbers_of(bits, lines)), layer),
+            "integers, beside the middle of two levels float32 in onnxruntime's order",
+            texts=texts,
+            facts=computed("4 channels"),
+        )
+
+
+_LAYER = """\
+/* Means whose windows lie inside the image row by row, the others one by one. */
+static void {name}(
+    const int8_t *input, int8_t *output, const int32_t *numbers, const aidge_cortexm_means *layer)
+{{
+    const aidge_kit_window2d *const shape = &layer->shape;
+    aidge_cortexm_mean2d mean = aidge_cortexm_mean2d_begin(numbers, layer);
+    int32_t batch, y, x;
+    for (batch = 0; batch < shape->batches; batch++) {{
+        for (y = 0; y < shape->out_height; y++) {{
+            const int32_t inside = (int32_t)((y >= layer->first_y) && (y < layer->end_y));
+            for (x = 0; x < shape->out_width;) {{
+                const int8_t *const source = aidge_cortexm_window_at(&mean, input, y, x);
+                const int32_t pixels = (inside != 0) && (x >= layer->first_x) && (x < layer->end_x) ? layer->end_x - x : 1;
+                if (pixels > 1) {{
+                    {row}(source, output, &mean, pixels);
+                }} else {{
+                    aidge_cortexm_means_of_window(source, output, &mean, shape->in_channels);
+                }}
+                output += pixels * shape->in_channels;
+                x += pixels;
+            }}
+        }}
+        input += shape->in_height * shape->in_width * shape->in_channels;
+    }}
+}}"""

@@ -7,9 +7,11 @@ import shutil
 
 import pytest
 from binary_cases import binaries
-from cortexm_harness import BOARD, PORTABLE, accepted, case, run
+from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
 from helium_harness import RANDOM_CASES
-from pool_cases import edge_pools, random_pool
+from pool_cases import edge_pools, pool, random_pool
+
+from aidge_build.operators.pool import AvgPooling
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
 FLAGS = pytest.mark.parametrize(
@@ -22,7 +24,8 @@ def sums_and_products():
 
 
 def pools():
-    return accepted([*edge_pools(case), *(random_pool(case, seed) for seed in range(4000, 4000 + RANDOM_CASES))])
+    far_rows = pool(case, 3, AvgPooling, 1, 64, (4, 70), (3, 2), 1, 1, (0, 1))
+    return accepted([far_rows, *edge_pools(case), *(random_pool(case, seed) for seed in range(4000, 4000 + RANDOM_CASES))])
 
 
 def candidates():
@@ -47,3 +50,11 @@ def test_sums_and_products_equal_the_meaning_on_the_emulated_core(flags):
 
 def test_the_c_versions_equal_the_meaning_on_this_machine():
     assert run(candidates(), "-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Wundef", "-Werror", board="host") == []
+
+
+def test_means_of_windows_inside_the_image_are_unrolled_where_that_is_short():
+    def functions(objective):
+        return [entry.call.function for entry in accepted([built_for(entry, objective) for entry in edge_pools(case)])]
+
+    assert sum("_avgpool2d_int8_" in name for name in functions("balanced")) > 5
+    assert not any("_avgpool2d_int8_" in name for name in functions("size"))

@@ -30,11 +30,8 @@ MEAN = ("j = aidge_kit_level_of_sum(aidge_kit_add(aidge_kit_add_values(f, (const
 CALLS = {
     "cortexm": {
         "copies.h": ("aidge_cortexm_copy_bytes(p, q, i);", "aidge_cortexm_fill_bytes(p, q, i, 1);"),
-        "lanes.h": ("u = aidge_cortexm_add_odd_bytes(u, (uint32_t)j);",),
-        "avgpool2d_int8.h": (
-            "aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, m, (const aidge_cortexm_means *)s);",
-        ),
-        "mean_int8.h": ("j = aidge_cortexm_int8(i);",),
+        "lanes.h": ("u = aidge_cortexm_add_odd_bytes(u, (uint32_t)j);", "j = aidge_cortexm_int8(i);"),
+        "avgpool2d_int8.h": ("aidge_cortexm_avgpool2d_int8((int8_t *)p, (int8_t *)p + j, m, (const aidge_cortexm_means *)s);",),
         "mean_chains_int8.h": ("aidge_cortexm_add_links_of_4((const int8_t *)q, i, j, (int32_t *)(void *)p, m);",),
         "kit/cells.h": ("f = *aidge_kit_again((float *)(void *)p);",),
         "kit/mean.h": MEAN,

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy
 import pytest
 
-from aidge_build.arithmetic.means import FACTOR, Order, added_up, every_sum_decides, integer_mean
+from aidge_build.arithmetic.means import FACTOR, IntegerMean, Order, added_up, every_sum_decides, integer_mean, mean_line
 from aidge_build.graph.quantization import per_tensor
 
 F = numpy.float32
@@ -100,3 +100,47 @@ def test_every_sum_of_an_odd_count_decides_and_halves_of_an_even_count_do_not():
     assert every_sum_decides(odd, -25 * 131, 25 * 124)
     assert every_sum_decides(even, 1, 31) and every_sum_decides(even, 33, 95)
     assert not every_sum_decides(even, 1, 32) and not every_sum_decides(even, 32, 95)
+
+
+@pytest.mark.parametrize("zero_points", [(0, 0), (-128, 127), (127, -128), (-17, 5)])
+@pytest.mark.parametrize(
+    "count, scales", [(4, (0.1, 0.1)), (9, (0.037, 0.0291)), (9, (0.05, 0.1)), (255, (0.31, 0.077)), (1, (0.1, 0.3))]
+)
+def test_a_line_gives_the_level_of_every_sum_that_it_is_sure_of(count, scales, zero_points):
+    data, result = (per_tensor(scale, point) for scale, point in zip(scales, zero_points))
+    mean = integer_mean(count, data, result)
+    low, high = count * (-128 - data.zero_point), count * (127 - data.zero_point)
+    bits, line = next((bits, line) for bits in range(22, 11, -1) if (line := mean_line(mean, bits, result.zero_point, low, high)))
+    assert line.multiplier < 1 << 15
+    sums = numpy.arange(low, high + 1)
+    products = sums * line.multiplier + line.start
+    assert -(1 << 31) <= products.min() and products.max() < 1 << 31
+    sure = products & ((1 << bits) - 1) > line.unsure
+    levels, decided = mean.decided(sums)
+    assert decided[sure].all() and (products >> bits == levels + result.zero_point)[sure].all()
+    undecided = (~decided).mean()
+    assert undecided <= (~sure).mean() < undecided + 0.05  # it is seldom unsure of what the sum decides
+
+
+def test_there_is_no_line_where_a_number_leaves_its_type():
+    mean = integer_mean(4, per_tensor(0.1, 0), per_tensor(0.1, 0))  # one quarter of a level
+    assert mean_line(mean, 16, 0, -512, 508).multiplier == 1 << 14
+    assert mean_line(mean, 17, 0, -512, 508) is None  # the multiplier is 2^15
+    assert mean_line(mean, 12, 0, -(1 << 21) + 4096, 0) is not None
+    assert mean_line(mean, 12, -128, -(1 << 21), 0) is None  # below int32
+    assert mean_line(mean, 12, 127, 0, 1 << 21) is None
+    one = integer_mean(1, per_tensor(0.1, 0), per_tensor(0.1, 0))
+    assert mean_line(one, 14, 0, -128, 127).multiplier == 1 << 14
+    assert mean_line(one, 15, 0, -128, 127) is None
+
+
+def test_a_line_leaves_a_band_for_what_its_multiplier_loses_and_for_what_float32_may_turn():
+    line = mean_line(IntegerMean(1 << 20, 5), 12, 3, 0, 1000)  # FACTOR * 2^20 / 2^20: a multiplier of 8 without a rest
+    assert (line.multiplier, line.start, line.unsure) == (8, (3 << 12) + (1 << 11) + 1, 2)
+    rest = (1 << 17) - 1  # of the product; half of what a multiplier rounds
+    rounded = mean_line(IntegerMean((1 << 20) + (rest >> 3), 0), 12, 0, -1000, 10)
+    error = 1000 * (FACTOR * (rest >> 3)) >> 20
+    assert (rounded.multiplier, rounded.unsure) == (8, 2 * (error + 1))
+    assert mean_line(IntegerMean((1 << 20) + (1 << 16), 0), 12, 0, 0, 10).multiplier == 9  # half of a step is rounded up
+    assert mean_line(IntegerMean(1 << 20, (2047 << 20) - 1), 12, 0, 0, 10).unsure == 4094
+    assert mean_line(IntegerMean(1 << 20, 2047 << 20), 12, 0, 0, 10) is None  # unsure of everything

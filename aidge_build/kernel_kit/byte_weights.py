@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Weights that are bytes, or that many times as large as bytes because a bias lies between two units of the sums (fit_bias)."""
+"""Weights that are bytes, or that many times as large as bytes because a bias lies between two units of the sums (fit_bias), or
+that would be bytes but for a zero point of their own: bytes and an offset, which is multiplied by the sum of the window."""
 
 from __future__ import annotations
 
@@ -20,9 +21,19 @@ def linear_of(view: NodeView) -> Linear:
     return LinearNode(view).linear(weights.data.reshape(weights.dims[0], -1))
 
 
-def byte_weights(proved: Proved) -> Predicate:
+def offsets_of(rows: numpy.ndarray) -> numpy.ndarray | None:
+    """What to take from the weights [outputs, taps] of each output so that bytes are left, as little as possible, int64; None
+    where an output has weights that are too far apart."""
+    least, most = rows.max(axis=1, initial=INT8[0]) - INT8[1], rows.min(axis=1, initial=INT8[1]) - INT8[0]
+    if (least > most).any():
+        return None
+    return numpy.clip(0, least, most).astype(numpy.int64)
+
+
+def byte_weights(proved: Proved, with_offsets: Callable[[NodeView], bool] = lambda _: False) -> Predicate:
     """int8 weights, or int16 ones that are bytes times a power of two, if each channel with a fraction is `proved`: what such a
-    bias adds is then part of the channel's staircase."""
+    bias adds is then part of the channel's staircase; where a kernel takes them `with_offsets`, which all fit a byte, also bytes
+    that an offset has been added to."""
 
     def unfit(view: NodeView) -> str:
         dtype = view.inputs[1].dtype
@@ -31,7 +42,8 @@ def byte_weights(proved: Proved) -> Predicate:
         if dtype is not DType.int16:
             return f"the weights are {dtype.name}, wants int8 or int16"
         linear = linear_of(view)
-        if linear.rows.min(initial=0) < INT8[0] or linear.rows.max(initial=0) > INT8[1]:
+        offsets = offsets_of(linear.rows)
+        if offsets is None or offsets.any() and not with_offsets(view) or offsets.max(initial=0) > INT8[1]:
             return "int16 weights that are no multiples of bytes"
         lacking = int(numpy.count_nonzero((linear.fractions != 0) & ~proved(linear, view)))
         return f"{lacking} channels with a bias between two units have no exact form" if lacking else ""

@@ -8,18 +8,30 @@ from collections.abc import Mapping
 import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, Struct
+from aidge_build.contract.spec import NodeView
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.byte_weights import linear_of, offsets_of
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .dense import texts, words_in_turn
+from .dense import SHIFT_BYTES, texts, words_in_turn
 from .packing import Stream, pack
 
 TAP_BYTES = 16  # of the column of 6 pixels
 
 
-def column_bytes(taps: int) -> int:
-    """Room for the column, whatever the chunks of the layer's taps."""
+def has_offsets(view: NodeView) -> bool:
+    """Whether the weights are bytes but for an offset."""
+    if view.inputs[1].dtype is DType.int8:
+        return False
+    offsets = offsets_of(linear_of(view).rows)
+    return offsets is not None and bool(offsets.any())
+
+
+def column_bytes(view: NodeView) -> int:
+    """Room for the column, whatever the chunks of the layer's taps, and for what stands before it."""
+    taps = view.inputs[1].elements // view.inputs[1].dims[0]
     step = 4 * words_in_turn(-(-taps // 4))
-    return TAP_BYTES * (-(-taps // step) * step)
+    return TAP_BYTES * (-(-taps // step) * step) + SHIFT_BYTES * has_offsets(view)
 
 
 def runs(shape: Mapping[str, int]) -> tuple[int, int]:

@@ -16,10 +16,11 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import convolution_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
-from .columns import column_bytes, dense_call, runs
+from .columns import column_bytes, dense_call, has_offsets, runs
 from .conditions import linear_spec
 from .dense import PIXELS
 from .fc_int8 import MOST_ROWS, fc_call, fc_demands
+from .packing import SUM_BITS
 
 TOGETHER = 3  # pixels that are gathered at once
 
@@ -33,7 +34,12 @@ def _are_rows(view: NodeView) -> bool:
     pixels = _pixels(view)
     if view.layer:
         pixels = pixels // view.outputs[0].dims[2] * view.layer.rows
-    return is_pointwise(window_of_layer(view)) and pixels <= MOST_ROWS
+    return is_pointwise(window_of_layer(view)) and pixels <= MOST_ROWS and not has_offsets(view)
+
+
+def _short(view: NodeView) -> bool:
+    """Whether the sum of a window fits the words that three share."""
+    return 128 * math.prod(view.inputs[1].dims[1:]) < 1 << (SUM_BITS - 1)
 
 
 def _one_group(view: NodeView) -> str:
@@ -43,7 +49,7 @@ def _one_group(view: NodeView) -> str:
 SEVERAL_GROUPS = Predicate("several groups", _one_group)
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP))
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, with_offsets=_short))
 class Conv2dInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -55,7 +61,7 @@ class Conv2dInt8(LinearNode):
         return fc_call(self, _pixels(self.view)) if _are_rows(self.view) else _dense_call(self)
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(SEVERAL_GROUPS))
+@kernel(("Conv1D", "Conv2D"), linear_spec(SEVERAL_GROUPS, with_offsets=_short))
 class Conv2dGroupedInt8(LinearNode):
     """Group by group, so that the output is written before all of the input is read."""
 
@@ -73,7 +79,7 @@ def _image(view: NodeView) -> Struct:
 
 def _scratch_bytes(view: NodeView) -> int:
     edges = (1 + TOGETHER) * runs(_image(view).fields)[0] if view.operator.window.has_pads else 0
-    return column_bytes(math.prod(view.inputs[1].dims[1:])) + edges
+    return column_bytes(view) + edges
 
 
 def _dense_call(node: LinearNode) -> Call:

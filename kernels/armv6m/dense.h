@@ -10,7 +10,8 @@
  * the three numbers of aidge_kit_load_levels.
  * Then of each output channel: what its sums begin with; width, constant and multiplier of the requantization (forms `single` and
  * `chunked`; in form `sums` two words that mean nothing, and a float); its weights, four in a word, the first one lowest; where the text says so, its corrections,
- * whose number is the highest byte of the width.
+ * whose number is the highest byte of the width. Where the text says so, before each channel's numbers stands what all its weights
+ * lack: the sums of the taps that are multiplied by it lie in 6 words before the columns.
  *
  * Columns: of each tap four words, X and Y of pixels 0 to 2, then of pixels 3 to 5: X = a + 2^21 b, Y = c + 2^11 b.
  */
@@ -81,6 +82,13 @@ AIDGE_KIT_INLINE void aidge_armv6m_fill(const aidge_armv6m_window *window, const
     if (window->dense->has_pads != 0) {
         memset((int8_t *)window->columns + window->dense->column_bytes, stream[3], (uint32_t)window->dense->run);
     }
+}
+
+/* The same where the sums of taps stand before the columns. */
+AIDGE_ARMV6M_NOINLINE __attribute__((unused)) void aidge_armv6m_make_room(aidge_armv6m_window *window, const int32_t *stream)
+{
+    window->columns += AIDGE_ARMV6M_PIXELS;
+    aidge_armv6m_fill(window, stream);
 }
 
 /* From the last pixel of an image to the first one of the next. */
@@ -214,6 +222,36 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_gather_across(aidge_armv6m_window *windo
     }
 }
 
+/* The sums of all taps of each pixel, before the columns: as four words, as those of a tap are, or on their own. */
+AIDGE_ARMV6M_NOINLINE __attribute__((unused)) void aidge_armv6m_shift(aidge_armv6m_window *window, int32_t is_packed)
+{
+    const uint32_t *columns = window->columns;
+    uint32_t *const shifts = window->columns - AIDGE_ARMV6M_PIXELS;
+    uint32_t first = 0, second = 0, third = 0, fourth = 0;
+    int32_t taps = window->shape->kernel_height * window->dense->runs * window->dense->run;
+    for (; taps > 0; taps--) {
+        first += columns[0];
+        second += columns[1];
+        third += columns[2];
+        fourth += columns[3];
+        columns += 4;
+    }
+#if AIDGE_ARMV6M_ASSEMBLY
+    if (is_packed != 0) {
+        shifts[0] = first;
+        shifts[1] = second;
+        shifts[2] = third;
+        shifts[3] = fourth;
+        return;
+    }
+#else
+    (void)is_packed;
+#endif
+    memset(shifts, 0, AIDGE_ARMV6M_PIXELS * sizeof shifts[0]);
+    aidge_armv6m_separate(first, second, (int32_t *)shifts);
+    aidge_armv6m_separate(third, fourth, (int32_t *)shifts + 3);
+}
+
 /* The columns of the next 6 pixels. */
 AIDGE_KIT_INLINE void aidge_armv6m_gather(aidge_armv6m_window *window)
 {
@@ -248,20 +286,33 @@ static const int32_t *aidge_armv6m_accumulate(const uint32_t *columns, const int
     return weights;
 }
 
+/* What the sums of 6 pixels begin with. Returns the numbers of the channel. */
+static const int32_t *aidge_armv6m_begin(const uint32_t *columns, const int32_t *stream, int32_t *sums, int32_t has_offsets)
+{
+    const int32_t *const shifts = (const int32_t *)columns - AIDGE_ARMV6M_PIXELS;
+    const int32_t offset = has_offsets != 0 ? *stream++ : 0;
+    int32_t pixel;
+    for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
+        sums[pixel] = stream[0] + (has_offsets != 0 ? offset * shifts[pixel] : 0);
+    }
+    return stream;
+}
+
 /* All channels of 6 pixels: the C version of the generated functions of forms `single` and `chunked`. */
 AIDGE_KIT_INLINE void aidge_armv6m_block_of(const uint32_t *columns, const int32_t *head, int8_t *const *outputs,
-                                                   const aidge_armv6m_dense *dense, int32_t has_corrections)
+                                                   const aidge_armv6m_dense *dense, int32_t has_corrections,
+                                                   int32_t has_offsets)
 {
     const int32_t *stream = head + AIDGE_ARMV6M_HEAD_WORDS;
     int32_t channel, pixel, left;
     for (channel = 0; channel < dense->channels; channel++) {
-        const int32_t offset = stream[0];
-        int32_t sums[AIDGE_ARMV6M_PIXELS] = {offset, offset, offset, offset, offset, offset};
-        const uint32_t width = (uint32_t)stream[1] & 0xFFFFFFu;
-        const int32_t corrections = has_corrections != 0 ? (int32_t)((uint32_t)stream[1] >> 24) : 0;
-        const uint32_t constant = (uint32_t)stream[2];
-        const uint32_t multiplier = (uint32_t)stream[3];
-        stream = aidge_armv6m_accumulate(columns, stream + 4, dense, sums);
+        int32_t sums[AIDGE_ARMV6M_PIXELS];
+        const int32_t *const numbers = aidge_armv6m_begin(columns, stream, sums, has_offsets);
+        const uint32_t width = (uint32_t)numbers[1] & 0xFFFFFFu;
+        const int32_t corrections = has_corrections != 0 ? (int32_t)((uint32_t)numbers[1] >> 24) : 0;
+        const uint32_t constant = (uint32_t)numbers[2];
+        const uint32_t multiplier = (uint32_t)numbers[3];
+        stream = aidge_armv6m_accumulate(columns, numbers + 4, dense, sums);
         for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
             outputs[pixel][channel] = aidge_armv6m_narrow(sums[pixel], width, constant, multiplier, head);
         }
@@ -277,13 +328,10 @@ AIDGE_KIT_INLINE void aidge_armv6m_block_of(const uint32_t *columns, const int32
 }
 
 /* The sums of 6 pixels: the C version of the generated functions of form `sums`. */
-AIDGE_KIT_INLINE const int32_t *aidge_armv6m_sums_of(const uint32_t *columns, const int32_t *stream,
-                                                            int32_t *sums, const aidge_armv6m_dense *dense)
+AIDGE_KIT_INLINE const int32_t *aidge_armv6m_sums_of(const uint32_t *columns, const int32_t *stream, int32_t *sums,
+                                                     const aidge_armv6m_dense *dense, int32_t has_offsets)
 {
-    int32_t pixel;
-    for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
-        sums[pixel] = stream[0];
-    }
-    return aidge_armv6m_accumulate(columns, stream + 4, dense, sums);
+    const int32_t *const numbers = aidge_armv6m_begin(columns, stream, sums, has_offsets);
+    return aidge_armv6m_accumulate(columns, numbers + 4, dense, sums);
 }
 #endif

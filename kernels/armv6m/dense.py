@@ -19,12 +19,13 @@ from .requantize import SEPARATED, Requantization, Use, begin_sums, separate, sp
 
 PIXELS = 6
 PARAMETERS = "const uint32_t *columns, const int32_t *stream, int8_t *const *outputs, const aidge_armv6m_dense *dense"
+SHIFT_BYTES = 24  # before the columns: what an offset of 1 adds to the sums
 SUMS_PARAMETERS = "const uint32_t *columns, const int32_t *stream, int32_t *sums, const aidge_armv6m_dense *dense"
 # On the stack: the outputs, the beginning of the struct dense, that of the stream, and what stands behind them.
 OUTPUTS, CHANNELS, CHUNK_BYTES, COLUMN_BYTES, BELOW, ABOVE, BITS = 0, 24, 28, 32, 36, 40, 44
 _REST_OF_HEAD_BYTES = 16
 COLUMNS, MULTIPLIER, WIDTH, INDEX, COLUMN_END, COUNT, SUMS = (48 + 4 * place for place in range(7))
-FRAME_BYTES = {Form.single: SUMS, Form.chunked: SUMS + 4 * PIXELS, Form.sums: SUMS + 4 * PIXELS}
+FRAME_BYTES = {Form.single: SUMS, Form.chunked: SUMS + 4 * PIXELS, Form.sums: SUMS}
 REQUANTIZATION = Requantization("r0", "r12", "lr", BELOW, ABOVE)
 WORD_INSTRUCTIONS = 43  # of 4 taps
 TURN = 2
@@ -47,6 +48,8 @@ def _block(name: str, stream: Stream) -> str:
     code = Routine()
     _begin(code, stream.form)
     code.label(1, "an output channel")
+    if stream.has_offsets:
+        code("ldm r1!, {r3}", "what its weights lack")
     code("ldm r1!, {r4-r7}", "offset, width, constant, multiplier")
     if stream.has_corrections:
         code("lsrs r2, r5, #24", "how many corrections")
@@ -86,7 +89,7 @@ def _block(name: str, stream: Stream) -> str:
         name + "_block",
         PARAMETERS,
         "All channels of 6 pixels.",
-        f"aidge_armv6m_block_of(columns, stream, outputs, dense, {stream.has_corrections:d});",
+        f"aidge_armv6m_block_of(columns, stream, outputs, dense, {stream.has_corrections:d}, {stream.has_offsets:d});",
     )
 
 
@@ -94,17 +97,24 @@ def _sums(name: str, stream: Stream) -> str:
     """The sums of 6 pixels for one channel; returns where the next channel begins."""
     code = Routine()
     _begin(code, stream.form)
+    if stream.has_offsets:
+        code("ldm r1!, {r3}", "what its weights lack")
     code("ldm r1!, {r4-r7}", "bias, three that C reads")
     _accumulate(code, stream)
     code("mov r0, r1")
     code(f"ldr r1, [sp, #{INDEX}]")
-    code(f"add r2, sp, #{SUMS}")
+    code(f"add r2, sp, #{OUTPUTS}")
     for _ in range(2):
         code("ldm r2!, {r4-r6}")
         code("stm r1!, {r4-r6}")
     _end(code, stream.form)
-    portable = "return aidge_armv6m_sums_of(columns, stream, sums, dense);"
+    portable = f"return aidge_armv6m_sums_of(columns, stream, sums, dense, {stream.has_offsets:d});"
     return code.function(name + "_block", SUMS_PARAMETERS, "The sums of 6 pixels.", portable, "const int32_t *")
+
+
+def _sum_of(form: Form, pixel: int) -> str:
+    """Where the complete sum is; where C stores them, outputs have no place."""
+    return f"[sp, #{(OUTPUTS if form is Form.sums else SUMS) + 4 * pixel}]"
 
 
 def _begin(code: Routine, form: Form) -> None:
@@ -135,19 +145,24 @@ def _end(code: Routine, form: Form) -> None:
 
 
 def _accumulate(code: Routine, stream: Stream) -> None:
-    """All taps of a channel: the sums in the words r8 to r11, or complete in the frame; r4 holds what they begin with."""
+    """All taps of a channel: the sums in the words r8 to r11, or complete in the frame; r4 holds what they begin with, r3 what
+    the weights lack where there are offsets."""
     if stream.form is Form.single:
         begin_sums(code)
-        for register, source in zip(range(8, 12), (5, 6) * 2):
-            code(f"mov r{register}, r{source}")
+        if stream.has_offsets:
+            _columns_with_shifts(code)
+        for register, source in zip(range(8, 12), ("r5", "r6") * 2):
+            code(f"mov r{register}, {_shifted(code, source) if stream.has_offsets else source}")
         code(f"ldr r0, [sp, #{COLUMNS}]")
         code(f"ldr r4, [sp, #{CHUNK_BYTES}]")
         code("adds r4, r4, r0")
         code("mov r12, r4")
         _taps(code, stream.turn_words)
         return
+    if stream.has_offsets:
+        _columns_with_shifts(code)
     for pixel in range(PIXELS):
-        code(f"str r4, [sp, #{SUMS + 4 * pixel}]")
+        code(f"str {_shifted(code, 'r4') if stream.has_offsets else 'r4'}, {_sum_of(stream.form, pixel)}")
     code(f"ldr r0, [sp, #{COLUMNS}]")
     code(f"ldr r4, [sp, #{COLUMN_BYTES}]")
     code("adds r4, r4, r0")
@@ -165,12 +180,25 @@ def _accumulate(code: Routine, stream: Stream) -> None:
     for register in range(8, 12):
         code(f"mov r{register}, r4")
     _taps(code, stream.turn_words)
-    _each(code, Form.single, lambda value, spare, pixel: _add(code, value, pixel))
+    _each(code, Form.single, lambda value, spare, pixel: _add(code, value, _sum_of(stream.form, pixel)))
     code(f"ldr r4, [sp, #{COLUMN_END}]")
     code("cmp r0, r4")
     code("beq 4f")
     code("b 3b")
     code.label(4)
+
+
+def _columns_with_shifts(code: Routine) -> None:
+    code(f"ldr r0, [sp, #{COLUMNS}]")
+    code(f"subs r0, #{SHIFT_BYTES}")
+
+
+def _shifted(code: Routine, begin: str) -> str:
+    """The register that holds `begin` and what the next shift adds."""
+    code("ldm r0!, {r2}")
+    code("muls r2, r3")
+    code(f"adds r2, r2, {begin}")
+    return "r2"
 
 
 def _taps(code: Routine, words: int) -> None:
@@ -192,11 +220,11 @@ def _taps(code: Routine, words: int) -> None:
     code("bne 2b")
 
 
-def _add(code: Routine, value: str, pixel: int) -> None:
+def _add(code: Routine, value: str, place: str) -> None:
     # r7 is free: a tap's last word.
-    code(f"ldr r7, [sp, #{SUMS + 4 * pixel}]")
+    code(f"ldr r7, {place}")
     code(f"adds r7, r7, {value}")
-    code(f"str r7, [sp, #{SUMS + 4 * pixel}]")
+    code(f"str r7, {place}")
 
 
 def _store(code: Routine, value: str, spare: str, pixel: int) -> None:
@@ -212,7 +240,7 @@ def _each(code: Routine, form: Form, use: Use) -> None:
             separate(code, words, first, use)
             continue
         for pixel in range(first, first + 3):
-            code(f"ldr r5, [sp, #{SUMS + 4 * pixel}]")
+            code(f"ldr r5, {_sum_of(form, pixel)}")
             use("r5", "r6", pixel)
 
 
@@ -242,7 +270,11 @@ def _correct(code: Routine, value: str, spare: str, pixel: int) -> None:
 
 def _layer(name: str, stream: Stream) -> str:
     """The C function around the assembly."""
-    channels = ""
+    channels = shift = ""
+    begin = "aidge_armv6m_fill"
+    if stream.has_offsets:
+        begin = "aidge_armv6m_make_room"
+        shift = f"aidge_armv6m_shift(&window, {int(stream.form is Form.single)});\n            "
     call = f"{name}_block(window.columns, stream, window.outputs, dense);"
     if stream.form is Form.sums:
         call = f"{name}_channels(&window, stream);"
@@ -252,7 +284,7 @@ AIDGE_ARMV6M_NOINLINE void {name}_channels(const aidge_armv6m_window *window, co
     const int32_t *weights = stream + AIDGE_ARMV6M_HEAD_WORDS;
     int32_t channel;
     for (channel = 0; channel < window->dense->channels; channel++) {{
-        const int32_t multiplier = weights[3];
+        const int32_t multiplier = weights[{3 + stream.has_offsets}];
         int32_t sums[AIDGE_ARMV6M_PIXELS];
         weights = {name}_block(window->columns, weights, sums, window->dense);
         aidge_armv6m_store(sums, multiplier, stream, channel, window->outputs);
@@ -266,11 +298,11 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, v
 {{
     aidge_armv6m_window window = {{{{0}}, input, output, (uint32_t *)scratch, dense, shape, 0, 0, 0}};
     int32_t batch;
-    aidge_armv6m_fill(&window, stream);
+    {begin}(&window, stream);
     for (batch = shape->batches; batch > 0; batch--) {{
         for (window.left = shape->out_height * shape->out_width; window.left > 0;) {{
             aidge_armv6m_gather(&window);
-            {call}
+            {shift}{call}
         }}
         aidge_armv6m_next_image(&window);
     }}

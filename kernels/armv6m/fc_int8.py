@@ -44,7 +44,13 @@ def _too_wide(view: NodeView) -> str:
 INDEXED = Predicate("inputs and outputs have numbers of 16 bits", _too_wide)
 
 
-@kernel("FC", linear_spec(INDEXED, form=ROW_MAJOR))
+def _are_pixels(view: NodeView) -> bool:
+    """Whether rows cost less as the pixels of a convolution, in not much more memory."""
+    rows, features = view.inputs[0].dims
+    return rows > MOST_ROWS and column_bytes(view) <= MOST_COLUMN_BYTES
+
+
+@kernel("FC", linear_spec(INDEXED, form=ROW_MAJOR, with_offsets=_are_pixels))
 class FcInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -53,18 +59,12 @@ class FcInt8(LinearNode):
             return fc_demands(view, rows)
         done = [min(row + PIXELS, rows) for row in range(0, rows, PIXELS)]
         steps = [(row * view.outputs[0].dims[1], row * features) for row in done]
-        return following(steps, view.outputs[0], column_bytes(features))
+        return following(steps, view.outputs[0], column_bytes(view))
 
     def call(self) -> Call:
         if not _are_pixels(self.view):
             return fc_call(self, self.inputs[0].dims[0])
         return dense_call(self, self.inputs[1].data, rows_as_image(self.inputs[0].dims, self.outputs[0].dims), False)
-
-
-def _are_pixels(view: NodeView) -> bool:
-    """Whether rows cost less as the pixels of a convolution, in not much more memory."""
-    rows, features = view.inputs[0].dims
-    return rows > MOST_ROWS and column_bytes(features) <= MOST_COLUMN_BYTES
 
 
 def fc_call(node: LinearNode, rows: int) -> Call:

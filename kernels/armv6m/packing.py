@@ -11,6 +11,7 @@ import numpy
 from aidge_build.arithmetic.narrow_products import Correction, NarrowForm, narrow_form
 from aidge_build.contract.call import Constant, computed
 from aidge_build.contract.spec import NodeView
+from aidge_build.kernel_kit.byte_weights import offsets_of
 from aidge_build.kernel_kit.linear_int8 import Linear
 
 MOST_CORRECTIONS = 6  # of a channel, in the mean: more cost about as much as the general form
@@ -37,6 +38,7 @@ class Stream:
     words: numpy.ndarray
     starts: tuple[int, ...]
     form: Form
+    has_offsets: bool  # whether the numbers of each channel are preceded by what all its weights lack
     has_corrections: bool  # whether the weights of each channel are followed by corrections
     turn_words: int
     taps: int
@@ -46,13 +48,14 @@ class Stream:
     @property
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
-        return f"{self.form.name}{'_corrected' if self.has_corrections else ''}_u{self.turn_words}"
+        return f"{self.form.name}{'_offset' * self.has_offsets}{'_corrected' * self.has_corrections}_u{self.turn_words}"
 
     @property
     def note(self) -> str:
         """For `Call.note`."""
         proved = "proved in integers" if self.form is not Form.sums else "in the general form"
         proved += " but for a few sums, which are corrected" if self.has_corrections else ""
+        proved += "; weights are bytes and an offset" if self.has_offsets else ""
         return f"three sums in two words, {-(-self.taps // self.chunk_taps)} chunk(s) of taps, requantization {proved}"
 
     def facts(self) -> dict[str, str]:
@@ -64,7 +67,8 @@ def pack(linear: Linear, turn_words: int, groups: int = 1) -> Stream:
     """The stream of a layer, whose taps are in the order of its columns; groups of channels one after another."""
     step = 4 * turn_words
     whole = -(-linear.rows.shape[1] // step) * step
-    rows = filled(linear.rows, whole)
+    added = offsets_of(linear.rows)
+    rows = filled(linear.rows - added[:, None], whole)
     form = narrow_form(linear.staircase(), linear.clamp)
     offsets = linear.bias - form.starts
     reach = numpy.maximum(numpy.abs(linear.low - form.starts), numpy.abs(linear.high - form.starts))
@@ -73,18 +77,19 @@ def pack(linear: Linear, turn_words: int, groups: int = 1) -> Stream:
         (form.proved & (reach < 1 << 31) & (form.widths < 1 << WIDTH_BITS)).all()
     ) and corrections <= MOST_CORRECTIONS * len(rows)
     if is_proved and fits_sums(linear.low - form.starts, linear.high - form.starts).all():
-        return _stream(linear, form, rows, offsets, Form.single, turn_words, whole, groups)
+        return _stream(linear, form, rows, added, offsets, Form.single, turn_words, whole, groups)
     chunks = next(count for count in range(1, whole // step + 1) if _chunk_fits(rows, count, step))
     taps = -(-whole // (chunks * step)) * step
     if is_proved:
-        return _stream(linear, form, rows, offsets, Form.chunked, turn_words, taps, groups)
-    return _stream(linear, form, rows, linear.bias, Form.sums, turn_words, taps, groups)
+        return _stream(linear, form, rows, added, offsets, Form.chunked, turn_words, taps, groups)
+    return _stream(linear, form, rows, added, linear.bias, Form.sums, turn_words, taps, groups)
 
 
 def _stream(
     linear: Linear,
     form: NarrowForm,
     rows: numpy.ndarray,
+    added: numpy.ndarray,
     offsets: numpy.ndarray,
     kind: Form,
     turn_words: int,
@@ -96,6 +101,9 @@ def _stream(
     numbers = numpy.stack([offsets, form.widths + (counts << WIDTH_BITS), form.constants, form.multipliers], axis=1)
     if kind is Form.sums:
         numbers = numpy.stack([offsets, *(numpy.zeros_like(offsets),) * 2, linear.factors.view(numpy.uint32)], axis=1)
+    has_offsets = bool(added.any())
+    if has_offsets:
+        numbers = numpy.concatenate([added[:, None], numbers], axis=1)
     weights = numpy.ascontiguousarray(rows.astype(numpy.int8)).view("<i4")
     words: list[int] = []
     starts = []
@@ -106,7 +114,9 @@ def _stream(
         words += [*numbers[channel].tolist(), *weights[channel].tolist()]
         if has_corrections:
             words += [number for each in form.corrections[channel] for number in (each.value, each.shift, each.delta)]
-    return Stream(as_words(words), tuple(starts), kind, has_corrections, turn_words, rows.shape[1], chunk_taps, len(rows))
+    return Stream(
+        as_words(words), tuple(starts), kind, has_offsets, has_corrections, turn_words, rows.shape[1], chunk_taps, len(rows)
+    )
 
 
 def head(linear: Linear, form: NarrowForm) -> list[int]:

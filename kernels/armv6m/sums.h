@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: 0BSD */
 #include "narrow.h"
 
-#if !AIDGE_ARMV6M_ASSEMBLY
 /* The sums of three pixels from their two words. */
-static void aidge_armv6m_separate(uint32_t first, uint32_t second, int32_t *sums)
+AIDGE_KIT_INLINE void aidge_armv6m_separate(uint32_t first, uint32_t second, int32_t *sums)
 {
     const uint32_t a = ((first & 0x1FFFFFu) ^ 0x100000u) - 0x100000u;
     const uint32_t low = (first - a) >> 10;
@@ -14,4 +13,3 @@ static void aidge_armv6m_separate(uint32_t first, uint32_t second, int32_t *sums
     sums[1] += (int32_t)((((high ^ 0x200u) - 0x200u) << 11) + (low >> 11));
     sums[2] += (int32_t)c;
 }
-#endif

@@ -133,6 +133,19 @@ def mixed_cases():
     yield from (taken(made, objective) for objective in ("balanced", "speed"))
 
 
+def offset_cases():
+    """Weights less a zero point, which bytes do not hold: the same of all outputs, or one for each; some outputs have none."""
+    layers = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
+    for seed, entry in enumerate([*layers, *steep_cases(), *tie_cases()]):
+        data, weights, bias = entry.view.inputs
+        random, dims = Randomness(1200 + seed), (len(weights.data), *(1,) * (weights.data.ndim - 1))
+        points = random.choice(3, -40, 127, random.numbers.integers(-127, 128, dims), random.numbers.integers(0, 2, dims) * -90)
+        wide = constant("w", weights.data.astype(numpy.int16) - numpy.asarray(points, numpy.int16), weights.quantization)
+        result = entry.view.outputs[0].quantization
+        made = test_cortexm_linear.case(entry.view.operator, [data, wide, bias], entry.values[:1], quantization=result)
+        yield taken(made)
+
+
 @functools.cache
 def candidates():
     """Cases that a kernel of the library may refuse."""
@@ -142,6 +155,7 @@ def candidates():
         *map(taken, test_cortexm_linear.halfword_cases()),
         *steep_cases(),
         *tie_cases(),
+        *offset_cases(),
         *fully_connected_cases(),
         *crowded_cases(),
         *mixed_cases(),
@@ -166,6 +180,8 @@ def test_the_cases_reach_every_form():
     forms = {entry.call.function.removeprefix("aidge_armv6m_") for entry in sample()}
     dense = {"single_u1", "single_u2", "single_corrected_u2", "chunked_u2", "chunked_corrected_u2", "sums_u2"}
     assert {f"dense_int8_{form}" for form in dense} <= forms
+    offset = {"single_offset_u1", "single_offset_u2", "chunked_offset_u2", "single_offset_corrected_u2", "sums_offset_u2"}
+    assert {f"dense_int8_{form}" for form in (*offset, "single_offset_u1_groups", "chunked_offset_u2_groups")} <= forms
     assert {"dense_int8_single_u1_groups", "dense_int8_chunked_u2_groups"} <= forms
     assert any("corrected" in name or "sums" in name for name in forms if name.endswith("_groups"))
     assert {"depthwise_int8_3x3_d1_layer", "depthwise_int8_3x3_d1_layer_corrected", "depthwise_int8_2x2_d2_layer"} <= forms

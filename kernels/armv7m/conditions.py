@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import numpy
+
 from aidge_build.contract.spec import ANY, CHANNELS_LAST, ImplSpec, IOSpec, NodeView, Predicate
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.byte_weights import byte_weights, linear_of
+from aidge_build.kernel_kit.byte_weights import byte_weights, linear_of, offsets_of
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, ROOM, SYMMETRIC_WEIGHTS
 
 from .packing import FIELD, are_exact, sums_fit
@@ -14,9 +16,22 @@ FEATURES = frozenset({"thumb2"})
 FEWEST_PRODUCTS = 1000
 
 
+def has_offsets(view: NodeView) -> bool:
+    """Whether the weights are bytes but for an offset."""
+    if view.inputs[1].dtype is DType.int8:
+        return False
+    offsets = offsets_of(linear_of(view).rows)
+    return offsets is not None and bool(offsets.any())
+
+
 def _fitting(view: NodeView) -> str:
-    fits = sums_fit(view.inputs[1].data if view.inputs[1].dtype is DType.int8 else linear_of(view).rows)
+    fits = sums_fit(view.inputs[1].data if view.inputs[1].dtype is DType.int8 else _bytes(view))
     return "" if fits else f"sums of a pixel take more than {FIELD} bits"
+
+
+def _bytes(view: NodeView) -> numpy.ndarray:
+    rows = linear_of(view).rows
+    return rows - offsets_of(rows)[:, None]
 
 
 def _few_products(view: NodeView) -> str:
@@ -26,14 +41,15 @@ def _few_products(view: NodeView) -> str:
 
 ENOUGH_PRODUCTS = Predicate("products that pay for the text of a kernel", _few_products)
 BYTES = byte_weights(lambda linear, _: are_exact(linear))
+BYTES_AND_OFFSETS = byte_weights(lambda linear, _: are_exact(linear), lambda _: True)
 FITTING_SUMS = Predicate(f"sums of {FIELD} bits", _fitting)
 
 
-def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST) -> ImplSpec:
+def linear_spec(*predicates: Predicate, form: str = CHANNELS_LAST, weights: Predicate = BYTES) -> ImplSpec:
     """int8 data, weights that are bytes or multiples of them, int32 bias; Thumb-2."""
     return ImplSpec(
         inputs=(IOSpec(DType.int8, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),
         features=FEATURES,
-        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, ROOM, BYTES, *predicates),
+        predicates=(CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS, ROOM, weights, *predicates),
     )

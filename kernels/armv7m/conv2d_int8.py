@@ -17,9 +17,9 @@ from aidge_build.kernel_kit.linear_int8 import LinearNode
 from aidge_build.kernel_kit.raster import block_demands
 from aidge_build.kernel_kit.window2d import is_pointwise, window2d, window_of_layer
 
-from .conditions import FITTING_SUMS, linear_spec
+from .conditions import BYTES_AND_OFFSETS, FITTING_SUMS, has_offsets, linear_spec
 from .dense import SHAPES, Shape
-from .packing import Form, form_of, group_starts, grouped, grouped_numbers, head, taps_last_channels
+from .packing import Form, form_of, group_starts, grouped, grouped_numbers, head, taps_last_channels, with_offsets
 from .pixels import layer_texts
 
 MOST_SCRATCH_BYTES = 4096
@@ -42,11 +42,12 @@ def shape_of(view: NodeView, shapes: tuple[Shape, ...] = SHAPES) -> Shape | None
 
 
 def scratch_bytes(view: NodeView, shape: Shape) -> int:
-    """The block, its column, and of a window a row of two pixels."""
+    """The block, its column, what stands before that, and of a window a row of two pixels."""
     fields = window2d(view.inputs[0], view.outputs[0], view.operator.window).fields
     run = fields["kernel_width"] * fields["in_channels"]
     column = shape.step_bytes * fields["kernel_height"] * run
-    return BLOCK_BYTES + column + (0 if is_pointwise(window_of_layer(view)) else 2 * run)
+    before = 4 * shape.pixels * has_offsets(view)
+    return BLOCK_BYTES + before + column + (0 if is_pointwise(window_of_layer(view)) else 2 * run)
 
 
 def _images_and_pixels(view: NodeView) -> tuple[int, int]:
@@ -60,7 +61,10 @@ def _has_shape(view: NodeView) -> str:
     return "" if shape_of(view) else "too few pixels, or too many taps for the scratch"
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, Predicate("pixels and taps that make blocks", _has_shape), FITTING_SUMS))
+BLOCKS = Predicate("pixels and taps that make blocks", _has_shape)
+
+
+@kernel(("Conv1D", "Conv2D"), linear_spec(ONE_GROUP, BLOCKS, FITTING_SUMS, weights=BYTES_AND_OFFSETS))
 class Conv2dInt8(LinearNode):
     shapes: ClassVar[tuple[Shape, ...]] = SHAPES
 
@@ -105,7 +109,7 @@ class Conv2dInt8(LinearNode):
 
     def packed(self, shape: Shape, rows: numpy.ndarray, form: Form) -> tuple[numpy.ndarray, numpy.ndarray, int]:
         """Weights and numbers of the groups, and the bytes of the weights of those that overlap no other."""
-        whole = len(rows) // shape.channels * shape.channels
+        whole, rows = len(rows) // shape.channels * shape.channels, with_offsets(rows)
         return grouped(rows, shape.channels), grouped_numbers(form, shape.channels), whole * rows.shape[1]
 
     def _layer(self, shape: Shape, taps: int, whole_weights: int) -> Struct:

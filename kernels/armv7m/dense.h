@@ -97,9 +97,10 @@ AIDGE_KIT_INLINE int8_t aidge_armv7m_level(int32_t sum, const int32_t *numbers, 
 /* What the assembly of dense.py does. */
 AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const int8_t *weights, const int32_t *numbers,
                                                    int8_t *output, aidge_armv7m_block *block, const int32_t *end,
-                                                   int32_t pairs, int32_t channels, int32_t shift)
+                                                   int32_t pairs, int32_t channels, int32_t shift, int32_t has_offsets)
 {
     int32_t *const sums = block->sums;
+    const int32_t *const of_taps = (const int32_t *)column - 2 * pairs;
     const int32_t taps = block->column_bytes / (4 * pairs);
     int32_t channel, pair, pixel, tap;
     for (; numbers != end; numbers += 3 * channels) {
@@ -115,6 +116,14 @@ AIDGE_KIT_INLINE const int32_t *aidge_armv7m_dense(const uint32_t *column, const
             }
         }
         weights += taps * channels;
+        if (has_offsets != 0) {
+            for (channel = 0; channel < channels; channel++) {
+                for (pixel = 0; pixel < 2 * pairs; pixel++) {
+                    sums[2 * pairs * channel + pixel] += of_taps[pixel] * *weights;
+                }
+                weights++;
+            }
+        }
         for (channel = 0; channel < channels; channel++) {
             const int32_t *own = numbers + 3 * channel;
             if (own[0] == 0) {

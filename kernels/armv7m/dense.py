@@ -2,7 +2,8 @@
 """The dense core in assembly: words of two pixels, 2^23 apart, times int8 weights into sums of 64 bits.
 
 SMLAL adds weight * (first pixel + second pixel * 2^23) to two registers: the low 23 bits are the first pixel's sum (the generator
-has proved that it fits), what is above them the second's. `pairs` words of two pixels meet `channels` weights in a step.
+has proved that it fits), what is above them the second's. `pairs` words of two pixels meet `channels` weights in a step. Where
+weights have offsets, those of a group's channels stand behind their taps, and before the column the sums of each pixel's taps.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ def routine(shape: Shape, form: Form) -> tuple[str, str]:
     code("cmp r0, lr")
     code(f"bne {STEPS}b")
     _end_of_group(code, shape, form)
-    call = f"aidge_armv7m_dense(column, weights, numbers, output, block, end, {shape.pairs}, {shape.channels}, {form.shift});"
+    sizes = f"{shape.pairs}, {shape.channels}, {form.shift}, {int(form.has_offsets)}"
+    call = f"aidge_armv7m_dense(column, weights, numbers, output, block, end, {sizes});"
     what = f"All channels of {shape.pixels} pixels, {shape.channels} at once."
     if form.is_proved:
         return name, code.function(name, PARAMETERS, what, f"(void){call}")
@@ -141,6 +143,8 @@ def _end_of_group(code: Code, shape: Shape, form: Form) -> None:
         code(f"lsrs r2, {low}, #{FIELD}", "the highest bit that leaves is the sign of the first pixel's sum")
         code(f"sbfx {low}, {low}, #0, #{FIELD}")
         code(f"adc {high}, r2, {high}, lsl #{32 - FIELD}")
+    if form.has_offsets:
+        _add_offsets(code, shape)
     code(f"ldr {{numbers}}, [sp, #{NUMBERS}]")
     if not shape.keeps_output:
         code(f"str r1, [sp, #{WEIGHTS}]")
@@ -173,6 +177,17 @@ def _end_of_group(code: Code, shape: Shape, form: Form) -> None:
         code(f"stm r0, {{{{{shape.sums[0][0]}-{shape.sums[-1][1]}}}}}")
         code(f"ldr r0, [sp, #{NUMBERS}]")
         code("b 4b")
+
+
+def _add_offsets(code: Code, shape: Shape) -> None:
+    code(f"ldr r0, [sp, #{COLUMN}]")
+    for channel in range(shape.channels):
+        code("ldrsb r12, [r1], #1", "what the weights of a channel lack")
+        for pair in range(shape.pairs):
+            low, high = shape.sums[channel * shape.pairs + pair]
+            code(f"ldrd r2, r3, [r0, #{8 * pair - 4 * shape.pixels}]", "sums of two pixels")
+            code(f"mla {low}, r12, r2, {low}")
+            code(f"mla {high}, r12, r3, {high}")
 
 
 def _store_channel(code: Code, form: Form, sums: list[str]) -> None:

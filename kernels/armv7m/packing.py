@@ -10,6 +10,7 @@ import numpy
 from aidge_build.arithmetic.lines import Line, line
 from aidge_build.arithmetic.near_halves import near_is_exact
 from aidge_build.contract.call import computed
+from aidge_build.kernel_kit.byte_weights import offsets_of
 from aidge_build.kernel_kit.linear_int8 import Linear
 
 FIELD = 23  # bits of the first of two pixels' sums
@@ -33,6 +34,7 @@ class Form:
     is_clamped: bool
     proved: int
     fine_bits: int
+    has_offsets: bool  # whether the weights are bytes but for an offset of each channel
 
     @property
     def is_proved(self) -> bool:
@@ -43,7 +45,7 @@ class Form:
     def variant(self) -> str:
         """What the text of a kernel depends on, for its name."""
         some = "" if self.is_proved else "_fine" if self.fine_bits else "_some"
-        return f"line{self.shift}{some}{'_clamped' * self.is_clamped}"
+        return f"line{self.shift}{some}{'_clamped' * self.is_clamped}{'_offset' * self.has_offsets}"
 
     @property
     def is_fine(self) -> str:
@@ -52,7 +54,8 @@ class Form:
 
     @property
     def note(self) -> str:
-        return f"requantization of {self.proved} of {len(self.channels)} channels is a proved line"
+        weights = "; weights are bytes and an offset" if self.has_offsets else ""
+        return f"requantization of {self.proved} of {len(self.channels)} channels is a proved line{weights}"
 
     def facts(self, block: str) -> dict[str, str]:
         """For `Call.facts`."""
@@ -78,7 +81,7 @@ def form_of(linear: Linear) -> Form:
     fine_bits = linear.unit.bit_length() - 1 if linear.fractions[~is_proved].any() else 0
     others = _float_words(linear.in_fine_units() if fine_bits else linear)
     words = numpy.where(is_proved[:, None], _line_words(linear, best), others)
-    return Form(words, shift, not free, int(is_proved.sum()), fine_bits)
+    return Form(words, shift, not free, int(is_proved.sum()), fine_bits, bool(offsets_of(linear.rows).any()))
 
 
 def head(linear: Linear, form: Form) -> numpy.ndarray:
@@ -109,6 +112,12 @@ def sums_fit(rows: numpy.ndarray) -> bool:
     ends = [rows.reshape(len(rows), -1).astype(numpy.int64) * end for end in (-128, 127)]
     low, high = numpy.minimum(*ends).sum(axis=1), numpy.maximum(*ends).sum(axis=1)
     return bool((low >= -(1 << (FIELD - 1))).all() and (high < 1 << (FIELD - 1)).all())
+
+
+def with_offsets(rows: numpy.ndarray) -> numpy.ndarray:
+    """Weights [channels, taps] as bytes, and behind the taps what they lack; as they are where that is nothing."""
+    offsets = offsets_of(rows)[:, None]
+    return numpy.concatenate([rows - offsets, offsets], axis=1) if offsets.any() else rows
 
 
 def group_starts(channels: int, size: int) -> list[int]:

@@ -69,7 +69,7 @@ static void {name}({PARAMETERS})
         output += {shape.channels} * groups;
         {exact}(stop{_head(shape)}, output, block, {form.shift}, {shape.pixels}, {shape.channels});
         output += {shape.channels};
-{_behind(shape)}        numbers = stop + {step};
+{_behind(shape, form)}        numbers = stop + {step};
     }}
 }}""",
     )
@@ -81,11 +81,14 @@ def _head(shape: Shape) -> str:
     return f" + {words}" if words else ""
 
 
-def _behind(shape: Shape) -> str:
+def _behind(shape: Shape, form: Form) -> str:
     """The statement that makes `weights` those behind the group that has just been computed."""
     if shape.core == "halves":
         return "        weights += block->behind;\n"
-    return f"        weights += block->column_bytes * {shape.channels} / {shape.step_bytes} * (groups + 1);\n"
+    of_group = f"block->column_bytes * {shape.channels} / {shape.step_bytes}"
+    if form.has_offsets:
+        of_group = f"({of_group} + {shape.channels})"
+    return f"        weights += {of_group} * (groups + 1);\n"
 
 
 def _pointwise_text(shape: Shape) -> tuple[str, tuple[str, ...]]:
@@ -139,10 +142,41 @@ static void {name}(uint32_t *column, int8_t *patches, const int8_t *image, int32
     )
 
 
+def _sums_text(shape: Shape) -> tuple[str, str]:
+    """Name and text of a function that writes the sums of all taps of each pixel before the column."""
+    name, pairs = f"aidge_armv7m_sums_of_taps_{shape.pairs}", range(shape.pairs)
+    totals = ", ".join(f"of_{pair} = 0" for pair in pairs)
+    add = "\n        ".join(f"of_{pair} += (int32_t)word[{pair}];" for pair in pairs)
+    store = "\n    ".join(
+        f"sums[{2 * pair}] = aidge_armv7m_first_sum(of_{pair});\n"
+        f"    sums[{2 * pair + 1}] = (int32_t)((of_{pair} - sums[{2 * pair}]) / ((int64_t)1 << AIDGE_ARMV7M_FIELD));"
+        for pair in pairs
+    )
+    return (
+        name,
+        f"""/* The sums of all taps of each pixel, before the column. */
+AIDGE_KIT_NOINLINE void {name}(uint32_t *column, int32_t column_bytes)
+{{
+    int32_t *const sums = (int32_t *)column - {shape.pixels};
+    const uint32_t *const end = column + column_bytes / 4;
+    const uint32_t *word;
+    int64_t {totals};
+    for (word = column; word != end; word += {shape.pairs}) {{
+        {add}
+    }}
+    {store}
+}}""",
+    )
+
+
 def layer_texts(shape: Shape, form: Form, is_window: bool) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a whole layer: pointwise, or with a window."""
     gather, gathering = _window_text(shape) if is_window else _pointwise_text(shape)
     groups, texts = groups_text(shape, form)
+    room = begin = ""
+    if form.has_offsets:
+        sums, text = _sums_text(shape)
+        gathering, room, begin = (*gathering, text), f" + {shape.pixels}", f"{sums}(column, shape->column_bytes);\n            "
     kind = "conv2d" if is_window else "pointwise"
     name = f"aidge_armv7m_{kind}_int8_{shape.core}_{shape.pairs}x{shape.channels}_{form.variant}"
     window = ", const aidge_kit_window2d *window" if is_window else ""
@@ -156,7 +190,7 @@ static void {name}(const int8_t *input, int8_t *output, const int8_t *weights, c
 {{
     aidge_armv7m_block *const block = (aidge_armv7m_block *)scratch;
     const int32_t *const whole = numbers + AIDGE_ARMV7M_HEAD + shape->whole_numbers;
-    uint32_t *const column = (uint32_t *)(block + 1);
+    uint32_t *const column = (uint32_t *)(block + 1){room};
     int32_t image, first;
     aidge_armv7m_begin_block(block, shape, numbers);
     for (image = 0; image < shape->images; image++) {{
@@ -165,7 +199,7 @@ static void {name}(const int8_t *input, int8_t *output, const int8_t *weights, c
             first = first + {shape.pixels} > shape->pixels ? shape->pixels - {shape.pixels} : first;
             target = output + first * shape->outputs;
             {gather}(column, {where});
-            {groups}(column, weights, numbers + AIDGE_ARMV7M_HEAD, target, block, whole);
+            {begin}{groups}(column, weights, numbers + AIDGE_ARMV7M_HEAD, target, block, whole);
 {_last_group(shape, groups)}        }}
         input += {image};
         output += shape->pixels * shape->outputs;

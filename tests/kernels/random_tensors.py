@@ -78,3 +78,10 @@ def halfword_weights(seed: int, data: Tensor, weights: Tensor, bias: Tensor | No
     values = random.numbers.integers(-3000 * unit, 3000 * unit, len(wide)) if bias is None else bias.data * unit
     values = values + random.numbers.integers(0, unit, len(wide))
     return [data, constant("w", wide * numpy.int16(unit), quantization), constant("b", values.astype(numpy.int32))]
+
+
+def offset_weights(seed: int, weights: Tensor) -> Tensor:
+    """int16 weights, int8 ones less a zero point: the same of all outputs, or one for each, which some have and some not."""
+    random, dims = Randomness(seed), (len(weights.data), *(1,) * (weights.data.ndim - 1))
+    points = random.choice(3, -40, 127, random.numbers.integers(-127, 128, dims), random.numbers.integers(0, 2, dims) * -90)
+    return constant("w", weights.data.astype(numpy.int16) - numpy.asarray(points, numpy.int16), weights.quantization)

@@ -12,7 +12,7 @@ import numpy
 import pytest
 import test_cortexm_linear
 from armv6m_harness import BOARD, PORTABLE, accepted, run, taken
-from random_tensors import Randomness
+from random_tensors import Randomness, offset_weights
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization, per_tensor
@@ -134,16 +134,13 @@ def mixed_cases():
 
 
 def offset_cases():
-    """Weights less a zero point, which bytes do not hold: the same of all outputs, or one for each; some outputs have none."""
+    """Weights less a zero point, which bytes do not hold."""
     layers = [test_cortexm_linear.int8_case(seed, *edge) for seed, edge in enumerate(EDGES)]
     for seed, entry in enumerate([*layers, *steep_cases(), *tie_cases()]):
         data, weights, bias = entry.view.inputs
-        random, dims = Randomness(1200 + seed), (len(weights.data), *(1,) * (weights.data.ndim - 1))
-        points = random.choice(3, -40, 127, random.numbers.integers(-127, 128, dims), random.numbers.integers(0, 2, dims) * -90)
-        wide = constant("w", weights.data.astype(numpy.int16) - numpy.asarray(points, numpy.int16), weights.quantization)
         result = entry.view.outputs[0].quantization
-        made = test_cortexm_linear.case(entry.view.operator, [data, wide, bias], entry.values[:1], quantization=result)
-        yield taken(made)
+        tensors = [data, offset_weights(1200 + seed, weights), bias]
+        yield taken(test_cortexm_linear.case(entry.view.operator, tensors, entry.values[:1], quantization=result))
 
 
 @functools.cache

@@ -14,10 +14,11 @@ from armv7m_harness import BOARD, PORTABLE, of_this_library
 from binary_cases import binaries
 from cortexm_harness import accepted, built_for, case
 from helium_harness import library, needs_emulator, run
-from random_tensors import halfword_weights
+from random_tensors import halfword_weights, offset_weights
 from test_cortexm_linear import EDGES, fc_cases, int8_case
 
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.tensor import constant
 
 STRESS = "AIDGE_STRESS" in os.environ
 
@@ -57,10 +58,28 @@ def fine_cases():
         yield built_for(made, entry.view.objective)
 
 
+def offset_cases():
+    """Layers whose weights bytes do not hold, but bytes and an offset do; with biases between two units, too."""
+    for index, edge in enumerate([*OWN_EDGES[::2], *FINE_EDGES[:3], *[OWN_EDGES[7]] * 5, FINE_EDGES[2], OWN_EDGES[10]]):
+        entry = int8_case(index, *edge)
+        data, weights, bias = entry.view.inputs
+        less = offset_weights(index, weights)
+        if data.dims[1] > 500:  # so many that their sums hold small weights only
+            small = weights.data.astype(numpy.int16) // 2
+            small[:, 0] = -150
+            less = constant("w", small, weights.quantization)
+        inputs = [data, less, bias]
+        if index % 3 == 0:
+            inputs = halfword_weights(3 * index, *inputs)
+        quantization = entry.view.outputs[0].quantization
+        made = case(entry.view.operator, inputs, entry.values[:1], quantization=quantization)
+        yield built_for(made, ("balanced", "speed")[index % 2])
+
+
 def linear_cases():
     """Cases that a kernel of the library may refuse; every objective has its share."""
     own = [built_for(int8_case(seed, *edge), ("balanced", "speed")[seed % 2]) for seed in range(4) for edge in OWN_EDGES]
-    return of_this_library([*own, *fine_cases(), *test_cortexm_linear.candidates()])
+    return of_this_library([*own, *fine_cases(), *offset_cases(), *test_cortexm_linear.candidates()])
 
 
 def sums():
@@ -105,7 +124,7 @@ def test_the_c_versions_equal_the_meaning_on_this_machine():
 @pytest.mark.parametrize("flags", [("-O0",), ("-Os",), *([("-O3",), ("-O2", "-flto")] if STRESS else [])])
 def test_the_result_does_not_depend_on_compiler_options(flags):
     edges = [int8_case(2, *edge) for edge in [*OWN_EDGES, *EDGES[:: 1 if STRESS else 5]]]
-    cases = accepted(of_this_library([*edges, *fine_cases()]))
+    cases = accepted(of_this_library([*edges, *fine_cases(), *offset_cases()]))
     assert run(cases, *flags, board=BOARD) == []
 
 
@@ -120,6 +139,19 @@ def test_a_bias_between_two_units_keeps_a_layer_fast_whatever_its_sums_are():
     functions = [entry.call.function for entry in cases]
     for form in ("dense_3x1_line", "halves_4x2_line", "fc_int8_fine", "conv2d_rows_int8_fine", "depthwise_int8"):
         assert any(form in function and "fine" in function for function in functions), form
+
+
+def test_weights_less_a_zero_point_are_bytes_in_flash_in_blocks_of_every_shape():
+    entries = accepted(of_this_library(offset_cases()))
+    functions = [entry.call.function for entry in entries]
+    for shape in ("3x1", "2x2", "1x4"):
+        assert any(f"dense_{shape}_" in name and name.endswith("_offset") for name in functions), shape
+    assert any("_some_" in name and name.endswith("_offset") for name in functions)
+    assert any("_fine_" in name and name.endswith("_offset") for name in functions)
+    for entry in entries:
+        (weights,) = (argument.values for argument in entry.call.arguments if getattr(argument, "name", "") == "weights")
+        if entry.call.function.endswith("_offset"):
+            assert weights.dtype == numpy.int8 and weights.size <= 2 * entry.view.inputs[1].data.size + 8
 
 
 def test_segments_are_as_long_as_16_bits_hold_whatever_the_inputs_are():

@@ -25,13 +25,14 @@ def has_offsets(view: NodeView) -> bool:
 
 
 def _fitting(view: NodeView) -> str:
-    fits = sums_fit(view.inputs[1].data if view.inputs[1].dtype is DType.int8 else _bytes(view))
+    fits = sums_fit(view.inputs[1].data if view.inputs[1].dtype is DType.int8 else _multiplied(view))
     return "" if fits else f"sums of a pixel take more than {FIELD} bits"
 
 
-def _bytes(view: NodeView) -> numpy.ndarray:
+def _multiplied(view: NodeView) -> numpy.ndarray:
+    """The weights that meet words of two pixels: of a depthwise layer as they are, else what is left of them as bytes."""
     rows = linear_of(view).rows
-    return rows - offsets_of(rows)[:, None]
+    return rows if view.node.type.startswith("ConvDepthWise") else rows - offsets_of(rows)[:, None]
 
 
 def _few_products(view: NodeView) -> str:

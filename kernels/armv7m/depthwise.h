@@ -130,15 +130,16 @@ AIDGE_KIT_NOINLINE void aidge_armv7m_edge_row(uint32_t *plane, const int8_t *ima
     }
 }
 
-/* The sum of a pair of outputs, whose window begins at this word. */
-AIDGE_KIT_INLINE int64_t aidge_armv7m_pair_sum(const uint32_t *plane, const int8_t *weights, int32_t pitch,
+/* The sum of a pair of outputs, whose window begins at this word; the weights are bytes, or halfwords where there are `wide` ones. */
+AIDGE_KIT_INLINE int64_t aidge_armv7m_pair_sum(const uint32_t *plane, const int8_t *weights, const int16_t *wide, int32_t pitch,
                                                const aidge_kit_window2d *window)
 {
     int64_t sum = 0;
     int32_t row, column;
     for (row = 0; row < window->kernel_height; row++) {
         for (column = 0; column < window->kernel_width; column++) {
-            sum += (int64_t)(int32_t)plane[column * window->dilation_width] * *weights++;
+            const int32_t weight = wide != 0 ? *wide++ : *weights++;
+            sum += (int64_t)(int32_t)plane[column * window->dilation_width] * weight;
         }
         plane += window->dilation_height * pitch;
     }
@@ -146,14 +147,16 @@ AIDGE_KIT_INLINE int64_t aidge_armv7m_pair_sum(const uint32_t *plane, const int8
 }
 
 /* Rows of pairs of one channel, whatever is proved of it. */
-AIDGE_KIT_INLINE void aidge_armv7m_pairs(const uint32_t *plane, const int8_t *weights, const int32_t *numbers, int8_t *output,
-                                         int32_t rows, const aidge_armv7m_deep *deep, int32_t shift,
-                                         const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window, int32_t is_fine)
+AIDGE_KIT_INLINE void aidge_armv7m_pairs(const uint32_t *plane, const int8_t *weights, const int16_t *wide,
+                                         const int32_t *numbers, int8_t *output, int32_t rows, const aidge_armv7m_deep *deep,
+                                         int32_t shift, const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window,
+                                         int32_t is_fine)
 {
     int32_t row, column;
     for (row = 0; row < rows; row++) {
         for (column = 0; column < shape->columns; column++) {
-            const int64_t sum = aidge_armv7m_pair_sum(plane + column * window->stride_width, weights, shape->pitch, window);
+            const int64_t sum
+                = aidge_armv7m_pair_sum(plane + column * window->stride_width, weights, wide, shape->pitch, window);
             const int32_t first = aidge_armv7m_first_sum(sum);
             int8_t *const to = output + column * deep->stride;
             to[0] = aidge_armv7m_level(first, numbers, &deep->limits, shift, is_fine);
@@ -165,21 +168,26 @@ AIDGE_KIT_INLINE void aidge_armv7m_pairs(const uint32_t *plane, const int8_t *we
     }
 }
 
-AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_pairs_of_rows(const uint32_t *plane, const int8_t *weights,
-                                                                           const int32_t *numbers, int8_t *output, int32_t rows,
-                                                                           const aidge_armv7m_deep *deep, int32_t shift,
-                                                                           const aidge_armv7m_depthwise *shape,
-                                                                           const aidge_kit_window2d *window)
+AIDGE_KIT_NOINLINE void aidge_armv7m_pairs_of_rows(const uint32_t *plane, const int8_t *weights, const int32_t *numbers,
+                                                   int8_t *output, int32_t rows, const aidge_armv7m_deep *deep, int32_t shift,
+                                                   const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window)
 {
-    aidge_armv7m_pairs(plane, weights, numbers, output, rows, deep, shift, shape, window, 0);
+    aidge_armv7m_pairs(plane, weights, 0, numbers, output, rows, deep, shift, shape, window, 0);
 }
 
-AIDGE_KIT_NOINLINE __attribute__((unused)) void aidge_armv7m_pairs_of_rows_fine(const uint32_t *plane, const int8_t *weights,
-                                                                                const int32_t *numbers, int8_t *output,
-                                                                                int32_t rows, const aidge_armv7m_deep *deep,
-                                                                                int32_t shift,
-                                                                                const aidge_armv7m_depthwise *shape,
-                                                                                const aidge_kit_window2d *window)
+AIDGE_KIT_NOINLINE void aidge_armv7m_pairs_of_rows_fine(const uint32_t *plane, const int8_t *weights, const int32_t *numbers,
+                                                        int8_t *output, int32_t rows, const aidge_armv7m_deep *deep,
+                                                        int32_t shift, const aidge_armv7m_depthwise *shape,
+                                                        const aidge_kit_window2d *window)
 {
-    aidge_armv7m_pairs(plane, weights, numbers, output, rows, deep, shift, shape, window, 1);
+    aidge_armv7m_pairs(plane, weights, 0, numbers, output, rows, deep, shift, shape, window, 1);
+}
+
+/* With weights that are halfwords; without fractions, too. */
+AIDGE_KIT_NOINLINE void aidge_armv7m_pairs_of_rows_wide(const uint32_t *plane, const int16_t *weights, const int32_t *numbers,
+                                                        int8_t *output, int32_t rows, const aidge_armv7m_deep *deep,
+                                                        int32_t shift, const aidge_armv7m_depthwise *shape,
+                                                        const aidge_kit_window2d *window)
+{
+    aidge_armv7m_pairs(plane, 0, weights, numbers, output, rows, deep, shift, shape, window, 1);
 }

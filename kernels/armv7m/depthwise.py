@@ -15,7 +15,7 @@ LARGEST_OFFSET, LARGEST_PAIR_OFFSET = 4095, 1020
 PAIRS_TOGETHER = 4  # pairs of columns in a turn of the loop that fills the plane
 
 SUMS_PARAMETERS = (
-    "const uint32_t *plane, const int8_t *weights, const int32_t *numbers, int8_t *output, const aidge_armv7m_deep *deep, "
+    "const uint32_t *plane, const {type} *weights, const int32_t *numbers, int8_t *output, const aidge_armv7m_deep *deep, "
     "int32_t rows"
 )
 _OWN = ("output", "factor", "low", "high")
@@ -32,7 +32,7 @@ def _place(name: str) -> str:
 
 def sums_text(layout: Layout, form: Form) -> tuple[str, str]:
     """Name and text of a function that computes rows of pairs of one channel, whose requantization is a proved line."""
-    name = f"aidge_armv7m_depthwise_{layout.name}_line{form.shift}{'_clamped' * form.is_clamped}"
+    name = f"aidge_armv7m_depthwise{'_wide' * form.has_offsets}_{layout.name}_line{form.shift}{'_clamped' * form.is_clamped}"
     whole, rest = layout.blocks
     code = Code({})
     code("push {{r4-r11, lr}}")
@@ -69,7 +69,14 @@ def sums_text(layout: Layout, form: Form) -> tuple[str, str]:
     code("bne 1b")
     code(f"add sp, sp, #{FRAME_BYTES}")
     code("pop {{r4-r11, pc}}")
-    return name, code.function(name, SUMS_PARAMETERS, f"Rows of pairs of outputs, {PAIRS} pairs at once.", "")
+    return name, code.function(
+        name, SUMS_PARAMETERS.format(type=_type(form)), f"Rows of pairs of outputs, {PAIRS} pairs at once.", ""
+    )
+
+
+def _type(form: Form) -> str:
+    """Of the weights: where they have offsets, 9 bits are halfwords, of which a depthwise layer has few."""
+    return "int16_t" if form.has_offsets else "int8_t"
 
 
 def _move(code: Code, register: str, distance: str) -> None:
@@ -80,9 +87,9 @@ def _move(code: Code, register: str, distance: str) -> None:
 def _block(code: Code, layout: Layout, form: Form, pairs: int, advance: str, back: str) -> None:
     height, width = layout.kernel
     for row in range(height):
-        _row(code, layout, pairs, is_first=row == 0)
+        _row(code, layout, form, pairs, is_first=row == 0)
         _move(code, "r0", "step" if row < height - 1 else back)
-    code(f"subw r1, r1, #{height * width}")
+    code(f"subw r1, r1, #{height * width * (2 if form.has_offsets else 1)}")
     for low, high in SUMS[:pairs]:
         code(f"lsrs r2, {low}, #{FIELD}", "the highest bit that leaves is the sign of the first sum")
         code(f"sbfx {low}, {low}, #0, #{FIELD}")
@@ -105,7 +112,7 @@ def _store(code: Code, value: str, form: Form, address: str) -> None:
     code(f"strb lr, {address}")
 
 
-def _row(code: Code, layout: Layout, pairs: int, is_first: bool) -> None:
+def _row(code: Code, layout: Layout, form: Form, pairs: int, is_first: bool) -> None:
     """One row of the window for a block of pairs: words stay in registers as long as a tap needs them."""
     wanted = [[tap * layout.dilation[1] + pair * layout.stride[1] for pair in range(pairs)] for tap in range(layout.kernel[1])]
     held: dict[int, str] = {}
@@ -118,7 +125,7 @@ def _row(code: Code, layout: Layout, pairs: int, is_first: bool) -> None:
         for word in words:
             if word not in held:
                 _load(code, word, held, later)
-        code(f"ldrsb {WEIGHT}, [r1], #1", "a weight")
+        code(f"{'ldrsh' if form.has_offsets else 'ldrsb'} {WEIGHT}, [r1], #{2 if form.has_offsets else 1}", "a weight")
         for (low, high), word in zip(SUMS, words):
             code(f"{'smull' if is_first and tap == 0 else 'smlal'} {low}, {high}, {WEIGHT}, {held[word]}")
 
@@ -194,7 +201,7 @@ def _one_sided(code: Code, count: int, lines: tuple[str, ...]) -> None:
 def layer_texts(layout: Layout, form: Form) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a whole layer."""
     sums, text = sums_text(layout, form)
-    fine = "_fine" * (form.fine_bits > 0)
+    fine, kind = "_fine" * (form.fine_bits > 0), "_wide" if form.has_offsets else "_fine" * (form.fine_bits > 0)
     some = "" if form.is_proved else fine or "_some"
     name = sums.replace("_depthwise_", "_depthwise_int8_") + some
     is_fast = "if (own[0] != 0) " if some else ""
@@ -202,7 +209,7 @@ def layer_texts(layout: Layout, form: Form) -> tuple[str, tuple[str, ...]]:
     end = "" if some else "\n#endif"
     otherwise = " else" if some else ""
     channel = f"""/* All of one channel: rows of the plane that the next band needs, too, move up. */
-AIDGE_KIT_NOINLINE void {name}_channel(const int8_t *image, int8_t *to, const int8_t *weights, const int32_t *own,
+AIDGE_KIT_NOINLINE void {name}_channel(const int8_t *image, int8_t *to, const {_type(form)} *weights, const int32_t *own,
     uint32_t *plane, const aidge_armv7m_shared *shared, const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window)
 {{
     int32_t top = -window->pad_top;
@@ -217,7 +224,7 @@ AIDGE_KIT_NOINLINE void {name}_channel(const int8_t *image, int8_t *to, const in
         }}{otherwise}
 {slow}
         {{
-            aidge_armv7m_pairs_of_rows{fine}(plane, weights, own, to, rows, &shared->deep, {form.shift}, shape, window);
+            aidge_armv7m_pairs_of_rows{kind}(plane, weights, own, to, rows, &shared->deep, {form.shift}, shape, window);
         }}{end}
         to += rows * window->out_width * window->in_channels;
         done += rows;
@@ -228,7 +235,7 @@ AIDGE_KIT_NOINLINE void {name}_channel(const int8_t *image, int8_t *to, const in
     }}
 }}"""
     layer = f"""/* A channel at a time, in bands of rows. */
-static void {name}(const int8_t *input, int8_t *output, const int8_t *weights, const int32_t *numbers, void *scratch,
+static void {name}(const int8_t *input, int8_t *output, const {_type(form)} *weights, const int32_t *numbers, void *scratch,
     const aidge_armv7m_depthwise *shape, const aidge_kit_window2d *window)
 {{
     aidge_armv7m_shared *const shared = (aidge_armv7m_shared *)scratch;
@@ -238,7 +245,7 @@ static void {name}(const int8_t *input, int8_t *output, const int8_t *weights, c
     aidge_armv7m_share_fill(&shared->fill, shape, numbers[3], window);
     aidge_armv7m_clear_plane(plane, numbers[3], shape);
     for (images = window->batches; images > 0; images--) {{
-        const int8_t *own_weights = weights;
+        const {_type(form)} *own_weights = weights;
         const int32_t *own = numbers + AIDGE_ARMV7M_HEAD;
         for (channel = 0; channel < window->in_channels; channel++) {{
             {name}_channel(input + channel, output + channel, own_weights, own, plane, shared, shape, window);

@@ -10,7 +10,7 @@ from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
 from aidge_build.kernel_kit.linear_int8 import LinearNode
 
-from .conditions import FITTING_SUMS, linear_spec
+from .conditions import BYTES_AND_OFFSETS, FITTING_SUMS, linear_spec
 from .depthwise import layer_texts
 from .depthwise_layout import layout_of, window_of
 from .packing import form_of, head, taps_last_channels
@@ -25,7 +25,10 @@ def _unfit(view: NodeView) -> str:
     return "" if layout_of(view) else "a single output, or rows too long for the scratch"
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate("pairs of outputs, few taps", _unfit), FITTING_SUMS))
+PAIRS = Predicate("pairs of outputs, few taps", _unfit)
+
+
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(PAIRS, FITTING_SUMS, weights=BYTES_AND_OFFSETS))
 class DepthwiseInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -43,7 +46,7 @@ class DepthwiseInt8(LinearNode):
             (
                 Input(0),
                 Output(0),
-                Constant("weights", linear.rows.astype(numpy.int8)),
+                Constant("weights", linear.rows.astype(numpy.int16 if form.has_offsets else numpy.int8)),
                 Constant("numbers", numpy.concatenate([head(linear, form), form.channels.ravel()])),
                 Scratch(),
                 layout.struct,

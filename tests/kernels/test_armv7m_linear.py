@@ -49,6 +49,13 @@ FINE_EDGES = [
 ]
 
 
+DEPTHWISE = [
+    *[(1, 6, (10, 9), 6, (7, 7), 1, 1, (3, 3), 6)] * 2,
+    (2, 6, (9, 8), 6, (3, 3), 2, 1, (1, 1), 6),
+    (1, 4, (21,), 4, (3,), 1, 2, (2, 2), 4),
+]
+
+
 def fine_cases():
     """Layers whose weights are bytes times a power of two, with biases between two such units."""
     layers = [built_for(int8_case(seed, *edge), ("balanced", "speed")[seed % 2]) for seed in range(6) for edge in FINE_EDGES]
@@ -60,7 +67,9 @@ def fine_cases():
 
 def offset_cases():
     """Layers whose weights bytes do not hold, but bytes and an offset do; with biases between two units, too."""
-    for index, edge in enumerate([*OWN_EDGES[::2], *FINE_EDGES[:3], *[OWN_EDGES[7]] * 5, FINE_EDGES[2], OWN_EDGES[10]]):
+    for index, edge in enumerate(
+        [*OWN_EDGES[::2], *FINE_EDGES[:3], *[OWN_EDGES[7]] * 5, FINE_EDGES[2], OWN_EDGES[10], *DEPTHWISE]
+    ):
         entry = int8_case(index, *edge)
         data, weights, bias = entry.view.inputs
         less = offset_weights(index, weights)
@@ -147,6 +156,8 @@ def test_weights_less_a_zero_point_are_bytes_in_flash_in_blocks_of_every_shape()
     for shape in ("3x1", "2x2", "1x4"):
         assert any(f"dense_{shape}_" in name and name.endswith("_offset") for name in functions), shape
     assert any("_some_" in name and name.endswith("_offset") for name in functions)
+    depthwise = [name for name in functions if "depthwise_int8_wide_" in name]
+    assert any(name.endswith(("_some", "_fine")) for name in depthwise) and len(depthwise) > 2
     assert any("_fine_" in name and name.endswith("_offset") for name in functions)
     for entry in entries:
         (weights,) = (argument.values for argument in entry.call.arguments if getattr(argument, "name", "") == "weights")

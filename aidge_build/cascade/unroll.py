@@ -155,7 +155,7 @@ class _Walk:
             for layer in ends:
                 while is_ready(layer):
                     pull(layer)
-        for layer in ends:
+        for layer in self.layers:  # of some layers nobody reads the last rows
             while next_band[layer.name] < len(self.bands[layer.name]):
                 pull(layer)
 
@@ -217,8 +217,8 @@ class _Walk:
         for layer, place in self.order:
             name = layer.output.name
             if name in done:
-                done[name] = self.bands[layer.name][place][1]
-                needed[name] = max(needed[name], done[name] - self._low(name, at))
+                first, done[name] = self.bands[layer.name][place]
+                needed[name] = max(needed[name], done[name] - min(first, self._low(name, at)))
             at[layer.name] = place + 1
         return needed
 

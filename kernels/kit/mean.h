@@ -49,8 +49,8 @@ static inline aidge_kit_sum aidge_kit_add(aidge_kit_sum a, aidge_kit_sum b)
 }
 
 /* sum plus `count` values that lie `step` bytes apart, one after another. */
-static aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
-                                          const int32_t *numbers)
+static __attribute__((unused)) aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step,
+                                                                  int32_t count, const int32_t *numbers)
 {
     if (count > 0) {
         int32_t centred;

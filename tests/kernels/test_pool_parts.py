@@ -26,7 +26,8 @@ CONTRACTS = pytest.mark.parametrize("double", (False, True))
 def candidates():
     """Of the libraries for one core, for the tests of what every kernel keeps."""
     harnesses = ((cortexm_harness, Cortexm), (helium_harness, Helium))
-    return [entry for one, made in harnesses for double in (False, True) for entry in accepted(means(one.case, made, double))]
+    found = [entry for one, made in harnesses for double in (False, True) for entry in means(one.case, made, double)]
+    return accepted([*found, *float_means(helium_harness.case, Helium)])
 
 
 @CONTRACTS

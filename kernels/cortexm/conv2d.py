@@ -68,7 +68,7 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     name = (
         f"aidge_cortexm_conv2d_int8_{planes}x{plane.kernel[1]}_i{buffer.span}_s{plane.strides[1]}d{plane.dilations[1]}"
         f"{'' if second else '_alone'}{'_last2' * buffer.leaves_one}{f'_g{plane.in_gap}' * (plane.in_gap > 0)}"
-        f"_{stream.variant}_u{ahead}_{body}"
+        f"_{stream.variant}_u{ahead}_{body}{plane.suffix}"
     )
     code = dense.routine_of(stream)
     begin_row(code, stream, "column")
@@ -92,7 +92,11 @@ def planes_texts(stream: Stream, buffer: Buffer, unroll: int, looped: int) -> tu
     )
     fill = "aidge_cortexm_even_bytes((uint32_t)stream[2])"
     unpack, unpacking = unpack_text(plane.in_channels, buffer.span, plane.in_gap)
-    return name, (unpacking, row, whole_layer(name, LOAD_PLANES.replace("UNPACK", unpack), fill, stream, buffer.leaves_one))
+    return name, (
+        unpacking,
+        row,
+        whole_layer(name, LOAD_PLANES.replace("UNPACK", unpack), fill, stream, buffer, buffer.leaves_one),
+    )
 
 
 def _sums(code: Routine, stream: Stream, planes: int, ahead: int, body: int, span: int, taps: list[tuple[int, int]]) -> None:
@@ -290,7 +294,7 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
     second = buffer.second_input if buffer.lines == 2 or plane.made_for[1] > 1 else 0
     dilations = f"d{plane.dilations[0]}x{plane.dilations[1]}"
     distance = f"either_of_{buffer.rows}" if is_either else second
-    name = f"aidge_cortexm_conv2d_int8_{shape}{dilations}_n{distance}_{stream.variant}_u{unroll}"
+    name = f"aidge_cortexm_conv2d_int8_{shape}{dilations}_n{distance}_{stream.variant}_u{unroll}{plane.suffix}"
     code = dense.routine_of(stream)
     begin_row(code, stream, "x0")
     code.constant("r4", buffer.size_bytes)
@@ -317,7 +321,7 @@ def lines_texts(stream: Stream, buffer: Buffer, order: list[int], places: list[i
         f"{stream.numbers});"
     )
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(order)} taps of two pixels.", portable)
-    return name, (row, whole_layer(name, load_lines(plane), "(uint32_t)stream[2]", stream))
+    return name, (row, whole_layer(name, load_lines(plane), "(uint32_t)stream[2]", stream, buffer))
 
 
 def _gather(code: Routine, places: list[int]) -> None:

@@ -63,7 +63,7 @@ def _texts(stream: Stream, buffer: Buffer) -> tuple[str, tuple[str, str]]:
     name = (
         f"aidge_cortexm_depthwise_taps_int8_{height}x{width}_r{buffer.row_words}d{down}x{right}"
         f"{f's{plane.strides[1]}' if second else '_alone'}{'_last2' * buffer.leaves_one}{'_of_more' * (plane.in_gap > 0)}"
-        f"_{stream.variant}"
+        f"_{stream.variant}{plane.suffix}"
     )
     code = dense.routine_of(stream)
     begin_row(code, stream, "column")
@@ -76,7 +76,7 @@ def _texts(stream: Stream, buffer: Buffer) -> tuple[str, tuple[str, str]]:
         f"    aidge_cortexm_taps_row(words, output, stream, run, places, {len(places)}, {stream.shift}, {stream.form_in_c});"
     )
     row = code.function(f"{name}_row", ROW_PARAMETERS, f"{len(places)} taps of 4 channels.", portable)
-    return name, (row, whole_layer(name, load_lines(plane), "(uint32_t)stream[2]", stream, buffer.leaves_one))
+    return name, (row, whole_layer(name, load_lines(plane), "(uint32_t)stream[2]", stream, buffer, buffer.leaves_one))
 
 
 def _sums(code: Routine, places: list[int], second: int) -> None:

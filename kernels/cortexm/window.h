@@ -63,6 +63,7 @@ static void aidge_cortexm_fill(uint32_t *words, uint32_t value, int32_t count)
 }
 
 /* An empty buffer for the tile at output column x. */
+__attribute__((unused)) /* bands have their own */
 static aidge_cortexm_rows aidge_cortexm_rows_of(const int8_t *input, void *scratch, uint32_t fill,
                                                 const aidge_cortexm_window *shape, int32_t x)
 {
@@ -74,6 +75,35 @@ static aidge_cortexm_rows aidge_cortexm_rows_of(const int8_t *input, void *scrat
     rows.top = 0;
     rows.loaded = 0;
     aidge_cortexm_fill(rows.words, fill, shape->rows * shape->row_words);
+    return rows;
+}
+
+/* The same for a band of a layer: it is filled once for a few rows of the output, so 8 words go together. */
+__attribute__((unused)) /* whole layers have their own */
+static aidge_cortexm_rows aidge_cortexm_rows_of_band(const int8_t *input, void *scratch, uint32_t fill,
+                                                     const aidge_cortexm_window *shape, int32_t x)
+{
+    uint32_t *words = (uint32_t *)scratch;
+    int32_t count = shape->rows * shape->row_words;
+    aidge_cortexm_rows rows;
+    rows.input = input;
+    rows.words = words;
+    rows.fill = fill;
+    rows.first = x * shape->stride_width - shape->pad_left;
+    rows.top = 0;
+    rows.loaded = 0;
+    for (; count >= 8; count -= 8) {
+        words[0] = fill;
+        words[1] = fill;
+        words[2] = fill;
+        words[3] = fill;
+        words[4] = fill;
+        words[5] = fill;
+        words[6] = fill;
+        words[7] = fill;
+        words += 8;
+    }
+    aidge_cortexm_fill(words, fill, count);
     return rows;
 }
 

@@ -42,6 +42,11 @@ class Plane:
         """The output's size that texts are made for: bands of one layer share them."""
         return self.largest or self.out_size
 
+    @property
+    def suffix(self) -> str:
+        """Of the names of functions for bands."""
+        return "_band" if self.largest else ""
+
     def extent(self, axis: int, outputs: int) -> int:
         """Input positions that `outputs` neighbouring output positions see."""
         return (outputs - 1) * self.strides[axis] + (self.kernel[axis] - 1) * self.dilations[axis] + 1
@@ -193,7 +198,7 @@ def line_buffer(plane: Plane) -> Buffer:
 LAST_TWO = "            x -= x + 1 == shape->out_width ? 1 : 0; /* rows of pairs: the last two columns, one of them again */\n"
 
 
-def whole_layer(name: str, load: str, fill: str, stream: Stream, leaves_one: bool = False) -> str:
+def whole_layer(name: str, load: str, fill: str, stream: Stream, buffer: Buffer, leaves_one: bool = False) -> str:
     """The C function around `<name>_row`: tiles, rows of the buffer, output rows. `load` is the statement that makes `top` the
     first row of the buffer; `leaves_one`: as of the Buffer, where a row function knows pairs of pixels only.
 
@@ -207,7 +212,7 @@ static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, v
     for (batch = 0; batch < shape->batches; batch++) {{
         for (x = 0; x < shape->out_width; x += shape->tile) {{
 {LAST_TWO * leaves_one}            const aidge_cortexm_run run = aidge_cortexm_run_of(shape, x);
-            aidge_cortexm_rows rows = aidge_cortexm_rows_of(input, scratch, {fill}, shape, x);
+            aidge_cortexm_rows rows = aidge_cortexm_rows_of{buffer.plane.suffix}(input, scratch, {fill}, shape, x);
             for (y = 0; y < shape->out_height; y += shape->lines) {{
                 y = y + shape->lines > shape->out_height ? shape->out_height - shape->lines : y;
                 {{

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy
 
@@ -63,6 +64,12 @@ class AvgPool2dInt8(MeanPool):
             found |= {f"first_{name}": -(-shape[pad] // stride), f"end_{name}": end}
         return found
 
+    def _has_inside(self) -> bool:
+        """Whether there are such windows; of a band, in its layer."""
+        layer = self.view.layer
+        inside = (type(self)(replace(layer.whole, layer=layer)) if layer else self)._inside()
+        return all(inside[f"end_{axis}"] > inside[f"first_{axis}"] for axis in "yx")
+
     def _numbers_of(self, bits: int, lines: list[MeanLine]) -> numpy.ndarray:
         """For each count as in avgpool2d_int8.h."""
         own = [[line.multiplier, line.start, line.unsure << (32 - bits), bits] for line in lines]
@@ -73,9 +80,8 @@ class AvgPool2dInt8(MeanPool):
     def call(self) -> Call:
         counts, ends, inside = self.counts(), self.counted_ends(), self._inside()
         bits, lines = self._lines()
-        rows, columns = (inside[f"end_{axis}"] > inside[f"first_{axis}"] for axis in "yx")
         name, texts = "aidge_cortexm_avgpool2d_int8", ()
-        if bits and rows and columns:
+        if bits and self._has_inside():
             row, text = window_text(self.shape().fields, bits)
             name = row.replace("means", "avgpool2d_int8")
             texts = (text, _LAYER.format(name=name, row=row))

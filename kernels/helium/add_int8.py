@@ -14,11 +14,10 @@ from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME, NodeView, 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization
 from aidge_build.kernel_kit.binary_int8 import meaning_of_pairs
-from aidge_build.kernel_kit.rows_int8 import RowsInt8, rows_spec
 from aidge_build.operators.base import Operator
 
 from .assembly import Assembler, function
-from .conditions import MVE
+from .repeats import RepeatsInt8, repeats_spec
 from .sums import NARROWED, proved_sum
 
 
@@ -50,8 +49,8 @@ def _levels(view: NodeView) -> tuple[int, int]:
 PROVED = Predicate("the sum in 32 bits is proved on all 65,536 pairs", _unproved)
 
 
-@kernel(("Add", "Sub"), rows_spec(MVE, SAME, PROVED))
-class AddInt8(RowsInt8):
+@kernel(("Add", "Sub"), repeats_spec(SAME, PROVED))
+class AddInt8(RepeatsInt8):
     def call(self) -> Call:
         first, second, offset, shift = _constants(self.view)
         low, high = _levels(self.view)
@@ -68,12 +67,12 @@ class AddInt8(RowsInt8):
         )
 
 
-@kernel(("Add", "Sub"), rows_spec(MVE, CHANNELS_LAST, PROVED))
+@kernel(("Add", "Sub"), repeats_spec(CHANNELS_LAST, PROVED))
 class AddPixelsInt8(AddInt8):
     """One term repeats, pixel by pixel."""
 
 
-@kernel(("Add", "Sub"), rows_spec(MVE, ROW_MAJOR, PROVED))
+@kernel(("Add", "Sub"), repeats_spec(ROW_MAJOR, PROVED))
 class AddRowsInt8(AddInt8):
     """One term repeats, row by row."""
 

@@ -9,11 +9,11 @@ from aidge_build.contract.call import Call, Constant, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, SAME
 from aidge_build.graph.dtype import DType
-from aidge_build.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8, RowsInt8, rows_spec
+from aidge_build.kernel_kit.rows_int8 import PROVED_PRODUCT, SMALL_FACTOR, ProductInt8
 from aidge_build.operators.double.products import product_factor
 
 from .assembly import Assembler, function
-from .conditions import MVE
+from .repeats import RepeatsInt8, repeats_spec
 from .rounding import Fixed, emit_fixed
 
 PARAMETERS = "const int8_t *a, const int8_t *b, int8_t *y, const int32_t *numbers, int32_t count"
@@ -36,8 +36,8 @@ PLAIN_FIXED = """    int32_t i;
 ROUNDS_TWICE = Fixed(once=False, has_below=True, is_short=True)
 
 
-@kernel("Mul", rows_spec(MVE, SAME, PROVED_PRODUCT))
-class MulInt8(ProductInt8):
+@kernel("Mul", repeats_spec(SAME, PROVED_PRODUCT))
+class MulInt8(RepeatsInt8, ProductInt8):
     def call(self) -> Call:
         low, high, zero_point = self.bounds()
         first, second = (tensor.quantization.zero_point for tensor in self.inputs)
@@ -55,18 +55,18 @@ class MulInt8(ProductInt8):
         )
 
 
-@kernel("Mul", rows_spec(MVE, CHANNELS_LAST, PROVED_PRODUCT))
+@kernel("Mul", repeats_spec(CHANNELS_LAST, PROVED_PRODUCT))
 class MulPixelsInt8(MulInt8):
     """One factor repeats, pixel by pixel."""
 
 
-@kernel("Mul", rows_spec(MVE, ROW_MAJOR, PROVED_PRODUCT))
+@kernel("Mul", repeats_spec(ROW_MAJOR, PROVED_PRODUCT))
 class MulRowsInt8(MulInt8):
     """One factor repeats, row by row."""
 
 
-@kernel("Mul", rows_spec(MVE, SAME, SMALL_FACTOR, rounding="double"))
-class MulFixedInt8(RowsInt8):
+@kernel("Mul", repeats_spec(SAME, SMALL_FACTOR, rounding="double"))
+class MulFixedInt8(RepeatsInt8):
     """By a fixed-point factor that rounds twice."""
 
     def call(self) -> Call:
@@ -86,12 +86,12 @@ class MulFixedInt8(RowsInt8):
         )
 
 
-@kernel("Mul", rows_spec(MVE, CHANNELS_LAST, SMALL_FACTOR, rounding="double"))
+@kernel("Mul", repeats_spec(CHANNELS_LAST, SMALL_FACTOR, rounding="double"))
 class MulFixedPixelsInt8(MulFixedInt8):
     """One factor repeats, pixel by pixel."""
 
 
-@kernel("Mul", rows_spec(MVE, ROW_MAJOR, SMALL_FACTOR, rounding="double"))
+@kernel("Mul", repeats_spec(ROW_MAJOR, SMALL_FACTOR, rounding="double"))
 class MulFixedRowsInt8(MulFixedInt8):
     """One factor repeats, row by row."""
 

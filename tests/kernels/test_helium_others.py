@@ -4,11 +4,12 @@ assembly on the emulated Cortex-M55, and the plain C beside it on this machine."
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy
 import pytest
-from binary_cases import binaries
+from binary_cases import binaries, binary
 from helium_harness import FEATURES, RANDOM_CASES, case, finer, library, needs_emulator, run, with_offsets
 from pool_cases import CLAMPS, edge_pools, random_pool
 from random_tensors import Randomness
@@ -17,7 +18,19 @@ from test_overlaps import promised_lead, sharing
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.activation import HardSwish, LeakyReLU, Sigmoid, Tanh
+from aidge_build.operators.binary import Add, Mul, Sub
 from aidge_build.operators.matmul import FC
+
+# Few values that repeat often and many that do not; one value for each row or image; axes between those that repeat
+REPEATING = (
+    ((1, 3, 20, 30), (1, 3, 1, 1)),
+    ((1, 1, 9, 1), (1, 70, 9, 1)),
+    ((2, 5, 13, 11), (2, 1, 1, 1)),
+    ((2, 300, 2, 3), (1, 300, 1, 1)),
+    ((2, 2, 9, 5), (1, 2, 1, 5)),
+    ((1, 1, 17, 4), (1, 9, 17, 4)),
+    ((1, 1, 1, 1), (1, 2, 7, 19)),
+)
 
 
 def fully_connected(seed, batch, features, outputs):
@@ -67,6 +80,7 @@ def candidates():
     cases += binaries(case, 60) + [
         function(seed, *dims) for seed, dims in enumerate(((1, 1), (1, 5), (1, 16), (2, 5, 3, 7), (1, 64, 9)))
     ]
+    cases += [binary(case, seed, (Add, Mul, Sub)[seed % 3], *dims) for seed, dims in enumerate(REPEATING * 3)]
     cases += edge_pools(case)
     for seed in range(3000, 3000 + RANDOM_CASES):
         random = Randomness(seed)
@@ -102,6 +116,14 @@ def test_the_kernels_equal_numpy_on_the_emulated_core(flags):
     cases = accepted(candidates())
     assert len(cases) > len(candidates()) // 2
     assert run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+def test_every_sum_and_product_with_one_repeating_tensor_is_taken():
+    for seed, (operator, dims) in enumerate(itertools.product((Add, Mul), REPEATING)):
+        entry = binary(case, seed, operator, *dims)
+        kernels = library("helium").kernels_for(operator.__name__)
+        reasons = [kernel.spec.rejection(entry.view, FEATURES, "onnx") for kernel in kernels]
+        assert any(not reason or "proved" in reason for reason in reasons), (dims, reasons)
 
 
 @needs_emulator

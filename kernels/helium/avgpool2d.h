@@ -25,7 +25,7 @@ AIDGE_KIT_NOINLINE void aidge_helium_undecided_windows(int8_t *y, const int8_t *
 }
 
 /* The means of up to 8 channels whose window begins at `first`. */
-static inline void aidge_helium_means_of_8(int8_t *y, const int8_t *first, int32_t offset, int32_t count,
+AIDGE_KIT_NOINLINE void aidge_helium_means_of_8(int8_t *y, const int8_t *first, int32_t offset, int32_t count,
                                            const aidge_helium_mean *mean)
 {
     const mve_pred16_t mask = vctp16q((uint32_t)count);

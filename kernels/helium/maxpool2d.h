@@ -73,7 +73,7 @@ static void aidge_helium_largest_of(int8_t *y, const int8_t *first, int32_t step
 }
 
 /* Of pixels that begin line->stride apart in the line. */
-static void aidge_helium_largest_pixels(int8_t *y, const int8_t *from, int32_t taps, int32_t pixels, const aidge_helium_line *line)
+AIDGE_KIT_NOINLINE void aidge_helium_largest_pixels(int8_t *y, const int8_t *from, int32_t taps, int32_t pixels, const aidge_helium_line *line)
 {
     const int32_t channels = line->channels, step = line->column_step;
     for (; pixels > 0; pixels--) {
@@ -91,7 +91,7 @@ static void aidge_helium_largest_pixels(int8_t *y, const int8_t *from, int32_t t
 
 #if AIDGE_HELIUM_ASSEMBLY
 /* The same of short pixels, `lanes` values at a time. */
-static void aidge_helium_largest_gathered(int8_t *y, const int8_t *from, int32_t taps, int32_t values, int32_t lanes,
+AIDGE_KIT_NOINLINE void aidge_helium_largest_gathered(int8_t *y, const int8_t *from, int32_t taps, int32_t values, int32_t lanes,
                                           const aidge_helium_line *line, const uint8_t *places)
 {
     const uint8x16_t offsets = vldrbq_u8(places);
@@ -134,7 +134,7 @@ static void aidge_helium_clamp_row(int8_t *y, const int8_t *levels, int32_t byte
  * The largest value of each window, int8, channels last; taps in the pads never win. levels: {lowest, highest};
  * scratch: a line.
  */
-static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, int8_t *scratch, const int8_t *levels,
+static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, void *scratch, const int8_t *levels,
                                    const aidge_kit_window2d *shape)
 {
     const aidge_helium_line line = aidge_helium_line_of(shape);
@@ -142,7 +142,7 @@ static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, int8_t *scratch, 
     const int32_t values = shape->out_width * line.channels;
     const int32_t clamps = (levels[0] > -128) || (levels[1] < 127);
     const int32_t is_whole = (line.inside == line.columns) && (taps <= 3);
-    int8_t *const inside = scratch + shape->pad_left * line.channels;
+    int8_t *const inside = (int8_t *)scratch + shape->pad_left * line.channels;
     int32_t batch, out_y;
 #if AIDGE_HELIUM_ASSEMBLY
     const int32_t lanes = aidge_helium_gathered(&line, 16);
@@ -151,7 +151,7 @@ static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, int8_t *scratch, 
         aidge_helium_places(places, &line, lanes);
     }
 #endif
-    aidge_helium_fill(scratch, -128, line.columns * line.channels);
+    aidge_helium_fill((int8_t *)scratch, -128, line.columns * line.channels);
     for (batch = 0; batch < shape->batches; batch++) {
         for (out_y = 0; out_y < shape->out_height; out_y++) {
             const int32_t top = out_y * shape->stride_height - shape->pad_top;
@@ -160,7 +160,7 @@ static void aidge_helium_maxpool2d(const int8_t *x, int8_t *y, int8_t *scratch, 
             const int8_t *from = x + (top + first * shape->dilation_height) * line.in_row;
             if ((rows > 1) || (is_whole == 0)) {
                 aidge_helium_largest_of(inside, from, line.row_step, rows, line.inside * line.channels);
-                from = scratch;
+                from = (const int8_t *)scratch;
             }
             if (line.stride == line.channels) {
                 aidge_helium_largest_of(y, from, line.column_step, taps, values);

@@ -8,8 +8,8 @@
  *
  * The stream of words: lowest - highest level of the output, highest level, bits of a multiplier's low part, the input's zero
  * point; the three numbers of aidge_kit_load_levels. Then of each channel: what its sums begin with; width, constant and
- * multiplier of the requantization, or AIDGE_ARMV6M_GENERAL, the bias and a float; its weights, four in a word. The
- * last of 4 n + 1 weights is the highest byte of the width.
+ * multiplier of the requantization, or AIDGE_ARMV6M_GENERAL, the bias and a float; its weights, four in a word, and the
+ * last of 4 n + 1 weights the highest byte of the width; or two in a word, where the text says so.
  * kinds: how many of the corrections a channel has, or AIDGE_ARMV6M_GENERAL_KIND.
  *
  * Rows and columns are those of the plane; where that is cheaper, they are the columns and rows of the image.
@@ -168,7 +168,7 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_correct_row(const int32_t *sums, int8_t 
 /* Rows of outputs of one channel: the C version of the generated functions. */
 static void aidge_armv6m_sweep_of(const uint32_t *plane, int8_t *output, const int32_t *channel,
                                     const aidge_armv6m_sweep *sweep, int32_t rows, const int32_t *head,
-                                    int32_t height, int32_t width, int32_t dilation, int32_t is_sums)
+                                    int32_t height, int32_t width, int32_t dilation, int32_t is_wide, int32_t is_sums)
 {
     for (; rows > 0; rows--) {
         const int8_t *const row_end = output + sweep->row_bytes;
@@ -179,11 +179,13 @@ static void aidge_armv6m_sweep_of(const uint32_t *plane, int8_t *output, const i
             for (row = 0; row < height; row++) {
                 for (tap = 0; tap < width; tap++) {
                     const int32_t place = row * width + tap;
-                    const int32_t is_last = (place == height * width - 1) && (place % 4 == 0);
-                    const uint32_t word = (uint32_t)channel[is_last != 0 ? 1 : 4 + place / 4];
-                    const uint32_t byte = (word >> (is_last != 0 ? 24 : 8 * (place % 4))) & 0xFFu;
-                    words[0] += plane[0] * ((byte ^ 0x80u) - 0x80u);
-                    words[1] += plane[1] * ((byte ^ 0x80u) - 0x80u);
+                    const int32_t is_last = (is_wide == 0) && (place == height * width - 1) && (place % 4 == 0);
+                    const uint32_t sign = is_wide != 0 ? 0x8000u : 0x80u;
+                    const uint32_t word = (uint32_t)channel[is_last != 0 ? 1 : 4 + place / (is_wide != 0 ? 2 : 4)];
+                    const int32_t shift = is_last != 0 ? 24 : is_wide != 0 ? 16 * (place % 2) : 8 * (place % 4);
+                    const uint32_t weight = (((word >> shift) & (2u * sign - 1u)) ^ sign) - sign;
+                    words[0] += plane[0] * weight;
+                    words[1] += plane[1] * weight;
                     plane += tap + 1 < width ? 2 * dilation : 2;
                 }
                 plane += row + 1 < height ? sweep->row_step / 4 : 0;

@@ -29,9 +29,10 @@ ROW_STEP, ROW_BYTES, END_STEP, OUT_END = (4 * place for place in range(4))
 REQUANTIZATION = Requantization("r1", "r12", "r11", BELOW, ABOVE)
 
 
-def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, str]:
-    """Name and text of a function that computes `rows` rows of outputs of one channel, or their sums as 32-bit words."""
-    name = f"aidge_armv6m_depthwise_int8_{kernel[0]}x{kernel[1]}_d{dilation}{'_sums' * is_sums}"
+def sweep(kernel: tuple[int, int], dilation: int, is_wide: bool, is_sums: bool) -> tuple[str, str]:
+    """Name and text of a function that computes `rows` rows of outputs of one channel, or their sums as 32-bit words; the
+    weights are bytes, or halfwords if they are `is_wide`."""
+    name = f"aidge_armv6m_depthwise_int8_{'wide_' * is_wide}{kernel[0]}x{kernel[1]}_d{dilation}{'_sums' * is_sums}"
     taps = kernel[0] * kernel[1]
     frame = WEIGHTS + 4 * taps
     rows, head = frame + SAVED_BYTES, frame + SAVED_BYTES + 4
@@ -52,7 +53,7 @@ def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, s
         code("ldm r3!, {r4-r6}", "lowest - highest level, highest level, bits")
         code("stm r2!, {r4-r6}")
     code("ldm r1!, {r4-r7}", "offset, width, constant, multiplier")
-    if taps % 4 == 1:
+    if taps % 4 == 1 and not is_wide:
         code("asrs r2, r5, #24", "the last weight")
         code(f"str r2, [sp, #{WEIGHTS + 4 * taps - 4}]")
         code("lsls r5, r5, #8")
@@ -70,13 +71,14 @@ def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, s
         code(f"str r2, [sp, #{HIGH}]")
         code(f"str r3, [sp, #{LOW}]")
         code("mov r0, r8")
-    for tap in range(taps - (taps % 4 == 1)):
-        if tap % 4 == 0:
-            code("ldm r1!, {r4}", "4 weights")
-        code("sxtb r5, r4")
+    each = 2 if is_wide else 4
+    for tap in range(taps if is_wide else taps - (taps % 4 == 1)):
+        if tap % each == 0:
+            code("ldm r1!, {r4}", f"{each} weights")
+        code(f"{'sxth' if is_wide else 'sxtb'} r5, r4")
         code(f"str r5, [sp, #{WEIGHTS + 4 * tap}]")
-        if tap % 4 < 3 and tap + 1 < taps:
-            code("asrs r4, r4, #8")
+        if tap % each < each - 1 and tap + 1 < taps:
+            code(f"asrs r4, r4, #{32 // each}")
     code.label(1, "a row")
     code(f"ldr r4, [sp, #{SWEEP}]")
     code(f"ldr r4, [r4, #{ROW_BYTES}]")
@@ -120,9 +122,8 @@ def sweep(kernel: tuple[int, int], dilation: int, is_sums: bool) -> tuple[str, s
     code.label(4)
     code(f"add sp, #{frame}")
     code.pop_all()
-    portable = (
-        f"aidge_armv6m_sweep_of(plane, output, channel, sweep, rows, head, {kernel[0]}, {kernel[1]}, {dilation}, {is_sums:d});"
-    )
+    sizes = f"{kernel[0]}, {kernel[1]}, {dilation}, {is_wide:d}, {is_sums:d}"
+    portable = f"aidge_armv6m_sweep_of(plane, output, channel, sweep, rows, head, {sizes});"
     what = "The sums of outputs" if is_sums else "Outputs"
     return name, code.function(name, PARAMETERS, f"{what} of one channel, {kernel[0]} x {kernel[1]} taps.", portable)
 

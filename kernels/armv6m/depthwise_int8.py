@@ -11,6 +11,7 @@ from aidge_build.arithmetic.narrow_products import narrow_form
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.node import kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.byte_weights import offsets_of
 from aidge_build.kernel_kit.linear_int8 import Linear, LinearNode
 
 from .conditions import linear_spec
@@ -24,7 +25,10 @@ def _taps(view: NodeView) -> str:
     return "" if taps <= MOST_TAPS else f"{taps} taps, wants at most {MOST_TAPS}"
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(Predicate(f"at most {MOST_TAPS} taps", _taps)))
+FEW_TAPS = Predicate(f"at most {MOST_TAPS} taps", _taps)
+
+
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec(FEW_TAPS, with_offsets=lambda _: True))
 class DepthwiseInt8(LinearNode):
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
@@ -34,14 +38,15 @@ class DepthwiseInt8(LinearNode):
         layout = layout_of(self.view)
         weights = self.inputs[1].data.reshape(len(self.inputs[1].data), -1)
         linear = self.linear(_in_rows(weights, layout))
-        words, kinds = _stream(linear)
+        is_wide = bool(offsets_of(linear.rows).any())
+        words, kinds = _stream(linear, is_wide)
         proved = int((kinds.kinds != GENERAL_KIND).sum())
         dilation = layout.image[f"dilation_{layout.columns}"]
-        fast, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, False)
+        fast, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, False)
         texts = [text]
         sums = ""
         if kinds.kinds.any():
-            sums, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, True)
+            sums, text = sweep(layout.kernel, dilation if layout.kernel[1] > 1 else 1, is_wide, True)
             texts.append(text)
         function, text = layer(fast, sums)
         return Call(
@@ -53,7 +58,7 @@ class DepthwiseInt8(LinearNode):
                 Constant("stream", words),
                 *(kinds.constants if sums else ()),
                 Scratch(),
-                layout.struct(NUMBERS + (weights.shape[1] + 2) // 4),
+                layout.struct(NUMBERS + _weight_words(weights.shape[1], is_wide)),
             ),
             note=f"three sums in two words, requantization of {proved} of {len(weights)} channels proved in integers",
             texts=(*texts, text),
@@ -69,7 +74,11 @@ def _in_rows(weights: numpy.ndarray, layout: Layout) -> numpy.ndarray:
     return weights.reshape(-1, height, width).transpose(0, 2, 1).reshape(len(weights), -1)
 
 
-def _stream(linear: Linear) -> tuple[numpy.ndarray, Kinds]:
+def _weight_words(taps: int, is_wide: bool) -> int:
+    return (taps + 1) // 2 if is_wide else (taps + 2) // 4
+
+
+def _stream(linear: Linear, is_wide: bool) -> tuple[numpy.ndarray, Kinds]:
     """The words of depthwise.h."""
     form = narrow_form(linear.staircase(), linear.clamp)
     kinds = kinds_of(form, fits_sums(linear.low - form.starts, linear.high - form.starts))
@@ -78,8 +87,12 @@ def _stream(linear: Linear) -> tuple[numpy.ndarray, Kinds]:
     general = numpy.stack([nothing, nothing + GENERAL, linear.bias, linear.factors.view(numpy.uint32)], axis=1)
     numbers = numpy.where((kinds.kinds != GENERAL_KIND)[:, None], fast, general)
     taps = linear.rows.shape[1]
-    if taps % 4 == 1:
-        numbers[:, 1] = (numbers[:, 1] & 0xFFFFFF) + (linear.rows[:, -1] << WIDTH_BITS)
-    words = (taps + 2) // 4
-    weights = numpy.ascontiguousarray(filled(linear.rows, 4 * words + 1)[:, : 4 * words].astype(numpy.int8)).view("<i4")
-    return as_words([*head(linear, form), *numpy.concatenate([numbers, weights], axis=1).ravel().tolist()]), kinds
+    words = _weight_words(taps, is_wide)
+    if is_wide:
+        weights = filled(linear.rows, 2 * words).astype("<i2")
+    else:
+        if taps % 4 == 1:
+            numbers[:, 1] = (numbers[:, 1] & 0xFFFFFF) + (linear.rows[:, -1] << WIDTH_BITS)
+        weights = filled(linear.rows, 4 * words + 1)[:, : 4 * words].astype(numpy.int8)
+    packed = numpy.ascontiguousarray(weights).view("<i4")
+    return as_words([*head(linear, form), *numpy.concatenate([numbers, packed], axis=1).ravel().tolist()]), kinds

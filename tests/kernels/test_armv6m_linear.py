@@ -182,6 +182,9 @@ def test_the_cases_reach_every_form():
     assert {"dense_int8_single_u1_groups", "dense_int8_chunked_u2_groups"} <= forms
     assert any("corrected" in name or "sums" in name for name in forms if name.endswith("_groups"))
     assert {"depthwise_int8_3x3_d1_layer", "depthwise_int8_3x3_d1_layer_corrected", "depthwise_int8_2x2_d2_layer"} <= forms
+    wide = {name.removeprefix("depthwise_int8_wide_") for name in forms if name.startswith("depthwise_int8_wide_")}
+    assert len(wide) > 4 and any(name.endswith("_corrected") for name in wide)
+    assert any(not name.endswith("_corrected") for name in wide)
     parts = [set(name.split("_")) for name in forms if name.startswith("fc_")]
     assert {"n2", "n4", "n8", "n16", "singles2", "singles4", "singles8", "outliers", "marks"} <= set().union(*parts)
     assert any({"n2", "n4", "n8", "n16", "outliers", "marks"} <= each for each in parts)

@@ -73,7 +73,7 @@ class RowMoves:
         found = []
         for place in range(rows.last - rows.first):
             row, slot = rows.first + place, rows.slot + place
-            name = f"{rows.tensor} row {row} at {slot}"
+            name = f"{rows.tensor} row {row} at {slot}, by {self.cascade.nodes[0]}"  # of another cascade it is another one
             if name not in self.rows:
                 self.rows[name] = Span(whole.memory, whole.offset_bytes + slot * width, width)
                 if rows.tensor in self._given:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Networks whose layers are computed row by row, as C on this machine under sanitizers, beside the same networks layer by layer."""
+"""Networks whose layers are computed row by row, as C on this machine under sanitizers, beside the same ones layer by layer."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 
 import cortexm_harness
@@ -26,16 +27,22 @@ STEPS = {"-O2": 1 if STRESS else 3, "-Os": 1 if STRESS else 5}  # of the cases, 
 CONTRACTS = pytest.mark.parametrize("double", (False, True))
 
 
+@functools.cache
+def mean_cases(case, made: type, double: bool) -> tuple:
+    """Those that the library takes, made once."""
+    return tuple(accepted(means(case, made, double)))
+
+
 def candidates():
     """Of the libraries for one core, for the tests of what every kernel keeps."""
     harnesses = ((cortexm_harness, Cortexm), (helium_harness, Helium))
-    found = [entry for one, made in harnesses for double in (False, True) for entry in means(one.case, made, double)]
-    return accepted([*found, *float_means(helium_harness.case, Helium)])
+    found = [entry for one, made in harnesses for double in (False, True) for entry in mean_cases(one.case, made, double)]
+    return [*found, *accepted(float_means(helium_harness.case, Helium))]
 
 
 @CONTRACTS
 def test_parts_of_means_in_plain_c_are_the_whole(double):
-    cases = accepted(means(harness.case, Ref, double))
+    cases = mean_cases(harness.case, Ref, double)
     assert len(cases) > 10
     assert harness.differing(cases, harness.run(cases)) == []
 
@@ -43,13 +50,13 @@ def test_parts_of_means_in_plain_c_are_the_whole(double):
 @needs_emulator
 @pytest.mark.parametrize("board", (cortexm_harness.BOARD, cortexm_harness.BOARD_WITHOUT_FPU))
 def test_parts_of_means_in_plain_c_on_emulated_cores_are_the_whole(board):
-    cases = accepted(means(harness.case, RefOnCore, False))
+    cases = mean_cases(harness.case, RefOnCore, False)
     assert helium_harness.run(cases[:: STEPS["-Os"]], board=board) == []
 
 
 @CONTRACTS
 def test_parts_of_means_of_cortexm_are_the_whole(double):
-    cases = accepted(means(cortexm_harness.case, Cortexm, double))
+    cases = mean_cases(cortexm_harness.case, Cortexm, double)
     assert len(cases) > 10
     assert cortexm_harness.run(cases, board="host") == []
 
@@ -57,13 +64,13 @@ def test_parts_of_means_of_cortexm_are_the_whole(double):
 @needs_emulator
 @pytest.mark.parametrize("flag", STEPS)
 def test_parts_of_means_on_an_emulated_cortex_m4_are_the_whole(flag):
-    cases = [entry for double in (False, True) for entry in accepted(means(cortexm_harness.case, Cortexm, double))]
+    cases = [entry for double in (False, True) for entry in mean_cases(cortexm_harness.case, Cortexm, double)]
     assert cortexm_harness.run(cases[:: STEPS[flag]], flag, board=cortexm_harness.BOARD) == []
 
 
 @CONTRACTS
 def test_parts_of_means_of_helium_are_the_whole(double):
-    cases = accepted(means(helium_harness.case, Helium, double))
+    cases = mean_cases(helium_harness.case, Helium, double)
     assert len(cases) > 10
     assert helium_harness.run(cases, board="host") == []
 
@@ -71,7 +78,7 @@ def test_parts_of_means_of_helium_are_the_whole(double):
 @needs_emulator
 @pytest.mark.parametrize("flag", STEPS)
 def test_parts_of_means_on_an_emulated_cortex_m55_are_the_whole(flag):
-    cases = [entry for double in (False, True) for entry in accepted(means(helium_harness.case, Helium, double))]
+    cases = [entry for double in (False, True) for entry in mean_cases(helium_harness.case, Helium, double)]
     assert helium_harness.run(cases[:: STEPS[flag]], flag) == []
 
 
@@ -92,7 +99,7 @@ KINDS = ("average", "average_up", "fixed_mean", "max", "mean")
 def test_float32_is_added_up_only_where_sums_do_not_decide():
     names = {entry.call.function.split("_part_")[0].split("_chains_")[0]: entry for entry in candidates()}
     assert sorted(names) == [f"aidge_{library}_{kind}" for library in ("cortexm", "helium") for kind in KINDS]
-    for entry in accepted(means(cortexm_harness.case, Cortexm, False)):
+    for entry in mean_cases(cortexm_harness.case, Cortexm, False):
         count = entry.view.inputs[0].elements // entry.view.inputs[0].dims[1]
         equal = entry.view.inputs[0].quantization == entry.view.outputs[0].quantization
         if equal and count < 200 and "_max_" not in entry.call.function:

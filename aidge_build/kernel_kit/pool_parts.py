@@ -160,13 +160,12 @@ class MaximumPart(KernelNode):
     def demands(cls, view: NodeView) -> Demands:
         return Demands(scratch_bytes=view.inputs[0].dims[1], keeps_scratch=True)
 
-    def call_of(self, library: str, facts: Mapping[str, str]) -> Call:
-        """The call of the function aidge_<library>_max_part_int8."""
+    def call_of(self, library: str, source: str, facts: Mapping[str, str]) -> Call:
+        """The call of the function aidge_<library>_max_part_int8 in this file."""
         levels = Constant("levels", numpy.array(PoolNode(whole_of(self.view)).levels(), numpy.int8))
-        source = "max_part_int8.h"
         return Call(
             f"aidge_{library}_max_part_int8",
-            (f"int8/{source}" if library == "ref" else source,),
+            (source,),
             (Input(0), Output(0), Scratch(), levels, part_of(self.view)),
             facts=facts,
         )

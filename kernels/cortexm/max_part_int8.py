@@ -14,4 +14,4 @@ from .pools import A_WORD_OF_CHANNELS
 @kernel(MAXIMA, maxima_spec(A_WORD_OF_CHANNELS, features=FEATURES))
 class MaxPartInt8(MaximumPart):
     def call(self) -> Call:
-        return self.call_of("cortexm", computed("4 channels"))
+        return self.call_of("cortexm", "max_part_int8.h", computed("4 channels"))

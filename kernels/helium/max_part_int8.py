@@ -13,4 +13,4 @@ from .conditions import MVE
 @kernel(MAXIMA, maxima_spec(features=MVE))
 class MaxPartInt8(MaximumPart):
     def call(self) -> Call:
-        return self.call_of("helium", computed("16 channels"))
+        return self.call_of("helium", "max_part_int8.h", computed("16 channels"))

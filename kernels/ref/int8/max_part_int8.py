@@ -11,4 +11,4 @@ from aidge_build.kernel_kit.pool_parts import MAXIMA, MaximumPart, maxima_spec
 @kernel(MAXIMA, maxima_spec())
 class MaxPartInt8(MaximumPart):
     def call(self) -> Call:
-        return self.call_of("ref", {})
+        return self.call_of("ref", "int8/max_part_int8.h", {})

@@ -34,6 +34,7 @@ class RowLayer:
     seen: NodeView
     in_parts: bool
     _bands: dict[tuple[int, int], Band | None] = field(default_factory=dict, compare=False)
+    _reads: dict[tuple[int, int], Mapping[str, tuple[int, int]] | None] = field(default_factory=dict, compare=False)
 
     @classmethod
     def of(cls, seen: NodeView) -> RowLayer | None:
@@ -78,6 +79,12 @@ class RowLayer:
 
     def reads(self, first: int, last: int) -> Mapping[str, tuple[int, int]] | None:
         """Which rows of which tensors a band reads."""
+        key = first, last
+        if key not in self._reads:
+            self._reads[key] = self._read(first, last)
+        return self._reads[key]
+
+    def _read(self, first: int, last: int) -> Mapping[str, tuple[int, int]] | None:
         band = self.band(first, last)
         if band is None:
             return None

@@ -81,21 +81,35 @@ def _given(layers: Sequence[RowLayer]) -> dict[str, int]:
     return {name: height for name, height in heights.items() if name not in whole}
 
 
-def _lowest(
-    readers: Sequence[RowLayer],
-    tensor: str,
-    height: int,
-    bands: Mapping[str, Sequence[tuple[int, int]]],
-    at: Mapping[str, int],
-    before: str,
-) -> int:
-    """The first row of a tensor that its readers still read."""
-    for reader in readers:
-        place = at[reader.name] - (reader.name == before)
-        if place < len(bands[reader.name]):
-            reads = reader.reads(*bands[reader.name][place]) or {}
-            height = min(height, reads[tensor][0])
-    return height
+class _Lows:
+    """The first row of each tensor that its readers still read, band by band; `at` counts the bands that have run, by layer."""
+
+    def __init__(
+        self,
+        readers: Mapping[str, Sequence[RowLayer]],
+        heights: Mapping[str, int],
+        bands: Mapping[str, Sequence[tuple[int, int]]],
+    ):
+        self.readers, self.heights, self.bands = readers, heights, bands
+        self.at = dict.fromkeys(bands, 0)
+        self.low = {name: self._lowest(name) for name in readers}
+
+    def after(self, layer: RowLayer) -> list[str]:
+        """The next band of the layer has run; the tensors that it reads or writes, each once, in order."""
+        self.at[layer.name] += 1
+        read = [tensor.name for tensor in layer.seen.inputs if tensor is not None and tensor.name in self.low]
+        for name in dict.fromkeys(read):
+            self.low[name] = self._lowest(name)
+        return list(dict.fromkeys([*read, layer.output.name]))
+
+    def _lowest(self, tensor: str) -> int:
+        found = self.heights[tensor]
+        for reader in self.readers[tensor]:
+            place = self.at[reader.name]
+            if place < len(self.bands[reader.name]):
+                reads = reader.reads(*self.bands[reader.name][place]) or {}
+                found = min(found, reads[tensor][0])
+        return found
 
 
 @dataclass
@@ -123,6 +137,7 @@ class _Walk:
         self.made = {layer.output.name: 0 for layer in layers if layer.output.name not in inner and not layer.in_parts}
         self.heights = {layer.output.name: layer.height for layer in layers}
         self.given = _given(layers)
+        self.readers_given = {name: [layer for layer in layers if _reads(layer, name)] for name in self.given}
         self.stocks: dict[str, dict[str, Stock]] = {}
 
     def all(self) -> None:
@@ -161,21 +176,20 @@ class _Walk:
 
     def cascade(self) -> Cascade:
         """The steps with the places of their rows."""
-        needed = self._needed_rows()
-        states = {name: _Written(rows=rows) for name, rows in needed.items()}
-        at = {layer.name: 0 for layer in self.layers}
+        states = {name: _Written(rows=rows) for name, rows in self._needed_rows().items()}
+        lows = _Lows({**self.readers, **self.readers_given}, {**self.heights, **self.given}, self.bands)
         steps = []
         for layer, place in self.order:
             first, last = self.bands[layer.name][place]
-            writes = self._write(layer, first, last, states, at)
+            writes = self._write(layer, first, last, states)
             reads = self._reads_of(layer, first, last, states)
-            at[layer.name] = place + 1
             for name, state in states.items():
-                if state.done > self._low(name, at, before=layer.name):
+                if state.done > lows.low[name]:
                     end = state.done - (state.base or 0)
                     state.reached[layer.name] = max(state.reached.get(layer.name, 0), end)
-            self._count(layer, first, last, at)
-            steps.append(BandStep(layer.name, first, last, reads, writes, self._shifts(states, at)))
+            self._count(layer, last, lows.low)
+            touched = lows.after(layer)
+            steps.append(BandStep(layer.name, first, last, reads, writes, self._shifts(touched, states, lows)))
         lines = {
             name: Line(name, self.inner[name].height, state.rows, row_bytes(self.inner[name].output), state.reached)
             for name, state in states.items()
@@ -189,12 +203,10 @@ class _Walk:
             self.stocks,
         )
 
-    def _count(self, layer: RowLayer, first: int, last: int, at: Mapping[str, int]) -> None:
+    def _count(self, layer: RowLayer, last: int, low: Mapping[str, int]) -> None:
         """Note which rows of whole tensors are needed while this band runs."""
         for name, height in self.given.items():
-            readers = [each for each in self.layers if _reads(each, name)]
-            low = _lowest(readers, name, height, self.bands, at, layer.name)
-            self._stock(name, layer.name, Stock(low, height, height))
+            self._stock(name, layer.name, Stock(low[name], height, height))
         if layer.output.name in self.made:
             self.made[layer.output.name] = last
         for name, done in self.made.items():
@@ -206,23 +218,19 @@ class _Walk:
         before = known.get(layer, needed)
         known[layer] = Stock(min(before.first, needed.first), max(before.last, needed.last), needed.height)
 
-    def _low(self, tensor: str, at: Mapping[str, int], before: str = "") -> int:
-        """The first row that is still read; with `before`, as it was before the last band of that layer."""
-        return _lowest(self.readers[tensor], tensor, self.inner[tensor].height, self.bands, at, before)
-
     def _needed_rows(self) -> dict[str, int]:
         """How many rows each line holds at most."""
-        needed, done = dict.fromkeys(self.inner, 0), dict.fromkeys(self.inner, 0)
-        at = {layer.name: 0 for layer in self.layers}
+        needed = dict.fromkeys(self.inner, 0)
+        lows = _Lows(self.readers, self.heights, self.bands)
         for layer, place in self.order:
             name = layer.output.name
-            if name in done:
-                first, done[name] = self.bands[layer.name][place]
-                needed[name] = max(needed[name], done[name] - min(first, self._low(name, at)))
-            at[layer.name] = place + 1
+            if name in needed:
+                first, last = self.bands[layer.name][place]
+                needed[name] = max(needed[name], last - min(first, lows.low[name]))
+            lows.after(layer)
         return needed
 
-    def _write(self, layer: RowLayer, first: int, last: int, states: Mapping[str, _Written], at: Mapping[str, int]) -> Rows:
+    def _write(self, layer: RowLayer, first: int, last: int, states: Mapping[str, _Written]) -> Rows:
         state = states.get(layer.output.name)
         if state is None:
             return Rows(layer.output.name, 0, 1, 0) if layer.in_parts else Rows(layer.output.name, first, last, first)
@@ -243,15 +251,17 @@ class _Walk:
                 found.append(Rows(tensor.name, *rows, rows[0] - (base or 0)))
         return tuple(found)
 
-    def _shifts(self, states: Mapping[str, _Written], at: Mapping[str, int]) -> tuple[Shift, ...]:
+    def _shifts(self, touched: Sequence[str], states: Mapping[str, _Written], lows: _Lows) -> tuple[Shift, ...]:
         """What moves, so that the next band of each line has room."""
         found = []
-        for name, state in states.items():
-            writer = self.inner[name]
-            if state.base is None or at[writer.name] == len(self.bands[writer.name]):
+        for name in touched:
+            state, writer = states.get(name), self.inner.get(name)
+            if state is None or writer is None or state.base is None:
                 continue
-            base = self.bands[writer.name][at[writer.name]][1] - state.rows
-            low = self._low(name, at)
+            if lows.at[writer.name] == len(self.bands[writer.name]):
+                continue
+            base = self.bands[writer.name][lows.at[writer.name]][1] - state.rows
+            low = lows.low[name]
             if base <= state.base or low < base:
                 continue
             if low < state.done:

@@ -48,9 +48,21 @@ def test_int16_weights_that_the_kernels_of_a_core_do_not_take_are_named():
     constants = {"s": F(0.1), "z": numpy.int8(0), "w": weights, "zw": numpy.uint8(90)}
     nodes = "r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, zw) a = Conv(r, v) y = QuantizeLinear(a, s, z)"
     made = model(nodes, inputs="int8[1,8,9,9] x", outputs="int8[1,8,7,7] y", constants=constants)
-    for board, named in (("mps2-an386", False), ("mps3-an547", True), ("mps2-an385", True), ("microbit", True)):
-        lines = [line for line in program_of(made, "net.onnx", load_board(board)).notices if "layer has int16 weights" in line]
-        assert len(lines) == named and all("Conv_2" in line for line in lines)
+    for board in ("mps2-an386", "mps3-an547", "mps2-an385", "microbit"):
+        assert not int16_lines(made, board)
+    made = model(
+        nodes.replace("Conv(r, v)", "MatMul(r, v)"),
+        inputs="int8[1,72] x",
+        outputs="int8[1,64] y",
+        constants=constants | {"w": weights.reshape(-1)[:576].repeat(8).reshape(72, 64)},
+    )
+    for board, named in (("mps2-an386", False), ("mps3-an547", False), ("mps2-an385", True), ("microbit", True)):
+        lines = int16_lines(made, board)
+        assert len(lines) == named and all("MatMul_2" in line for line in lines)
+
+
+def int16_lines(made: bytes, board: str) -> list[str]:
+    return [line for line in program_of(made, "net.onnx", load_board(board)).notices if "layer has int16 weights" in line]
 
 
 def test_a_fast_layer_of_bytes_is_not_named():

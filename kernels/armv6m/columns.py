@@ -46,7 +46,7 @@ def dense_call(node: LinearNode, rows: numpy.ndarray, image: Struct, has_pads: b
     stream = pack(node.linear(rows), words_in_turn(-(-rows.shape[1] // 4)), groups)
     function, functions = texts(stream, groups > 1)
     starts = (Constant("starts", numpy.array(stream.starts, numpy.int32)),) if groups > 1 else ()
-    dense = _dense(image.fields, stream, has_pads)
+    dense = dense_struct(image.fields, stream, has_pads)
     return Call(
         function,
         ("dense.h",),
@@ -57,7 +57,8 @@ def dense_call(node: LinearNode, rows: numpy.ndarray, image: Struct, has_pads: b
     )
 
 
-def _dense(shape: Mapping[str, int], stream: Stream, has_pads: bool) -> Struct:
+def dense_struct(shape: Mapping[str, int], stream: Stream, has_pads: bool) -> Struct:
+    """The struct of dense.h for an image, whose fields are those of kit/window2d.h."""
     run, count = runs(shape)
     last_top, last_left = (
         shape[f"in_{axis}"] - (shape[f"kernel_{axis}"] - 1) * shape[f"dilation_{axis}"] - 1 for axis in ("height", "width")

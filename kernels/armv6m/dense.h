@@ -85,14 +85,14 @@ AIDGE_KIT_INLINE void aidge_armv6m_fill(const aidge_armv6m_window *window, const
 }
 
 /* The same where the sums of taps stand before the columns. */
-AIDGE_ARMV6M_NOINLINE __attribute__((unused)) void aidge_armv6m_make_room(aidge_armv6m_window *window, const int32_t *stream)
+AIDGE_KIT_NOINLINE void aidge_armv6m_make_room(aidge_armv6m_window *window, const int32_t *stream)
 {
     window->columns += AIDGE_ARMV6M_PIXELS;
     aidge_armv6m_fill(window, stream);
 }
 
 /* From the last pixel of an image to the first one of the next. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_next_image(aidge_armv6m_window *window)
+AIDGE_KIT_NOINLINE void aidge_armv6m_next_image(aidge_armv6m_window *window)
 {
     window->input += window->shape->in_height * window->shape->in_width * window->shape->in_channels;
     window->output += window->shape->out_channels;
@@ -101,7 +101,7 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_next_image(aidge_armv6m_window *window)
 }
 
 /* The outputs of 6 sums by the general requantization; of use where no cheaper form is proved. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_store(const int32_t *sums, int32_t factor, const int32_t *stream, int32_t channel,
+AIDGE_KIT_NOINLINE void aidge_armv6m_store(const int32_t *sums, int32_t factor, const int32_t *stream, int32_t channel,
                                                 int8_t *const *outputs)
 {
     const aidge_kit_levels levels = aidge_kit_load_levels(stream + 4);
@@ -114,7 +114,7 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_store(const int32_t *sums, int32_t facto
 }
 
 /* A run of taps that begins in row y and column `left` of the image: where it lies, or a copy in `edge` where it has pads. */
-AIDGE_ARMV6M_NOINLINE const int8_t *aidge_armv6m_run(const aidge_armv6m_window *window, int32_t y, int32_t left, int8_t *edge)
+AIDGE_KIT_NOINLINE const int8_t *aidge_armv6m_run(const aidge_armv6m_window *window, int32_t y, int32_t left, int8_t *edge)
 {
     const int8_t *const blank = (const int8_t *)window->columns + window->dense->column_bytes;
     const int32_t run = window->dense->run;
@@ -152,7 +152,7 @@ static void aidge_armv6m_advance(aidge_armv6m_window *window)
 
 /* The columns of the next three pixels, `first` and those behind it, and where their outputs go. Returns 0, and does nothing, where
  * a window lies across an edge. */
-AIDGE_ARMV6M_NOINLINE int32_t aidge_armv6m_gather_inside(aidge_armv6m_window *window, int32_t first)
+AIDGE_KIT_NOINLINE int32_t aidge_armv6m_gather_inside(aidge_armv6m_window *window, int32_t first)
 {
     const aidge_kit_window2d *const shape = window->shape;
     const int32_t run_step = shape->dilation_width * shape->in_channels;
@@ -193,7 +193,7 @@ AIDGE_ARMV6M_NOINLINE int32_t aidge_armv6m_gather_inside(aidge_armv6m_window *wi
 }
 
 /* The same of windows that may lie across an edge. */
-AIDGE_ARMV6M_NOINLINE void aidge_armv6m_gather_across(aidge_armv6m_window *window, int32_t first)
+AIDGE_KIT_NOINLINE void aidge_armv6m_gather_across(aidge_armv6m_window *window, int32_t first)
 {
     const aidge_kit_window2d *const shape = window->shape;
     uint32_t *columns = window->columns + (first == 0 ? 0 : 2);
@@ -223,12 +223,10 @@ AIDGE_ARMV6M_NOINLINE void aidge_armv6m_gather_across(aidge_armv6m_window *windo
 }
 
 /* The sums of all taps of each pixel, before the columns: as four words, as those of a tap are, or on their own. */
-AIDGE_ARMV6M_NOINLINE __attribute__((unused)) void aidge_armv6m_shift(aidge_armv6m_window *window, int32_t is_packed)
+AIDGE_KIT_NOINLINE void aidge_armv6m_shift_of(uint32_t *columns, int32_t taps, int32_t is_packed)
 {
-    const uint32_t *columns = window->columns;
-    uint32_t *const shifts = window->columns - AIDGE_ARMV6M_PIXELS;
+    uint32_t *const shifts = columns - AIDGE_ARMV6M_PIXELS;
     uint32_t first = 0, second = 0, third = 0, fourth = 0;
-    int32_t taps = window->shape->kernel_height * window->dense->runs * window->dense->run;
     for (; taps > 0; taps--) {
         first += columns[0];
         second += columns[1];
@@ -250,6 +248,11 @@ AIDGE_ARMV6M_NOINLINE __attribute__((unused)) void aidge_armv6m_shift(aidge_armv
     memset(shifts, 0, AIDGE_ARMV6M_PIXELS * sizeof shifts[0]);
     aidge_armv6m_separate(first, second, (int32_t *)shifts);
     aidge_armv6m_separate(third, fourth, (int32_t *)shifts + 3);
+}
+
+AIDGE_KIT_NOINLINE void aidge_armv6m_shift(aidge_armv6m_window *window, int32_t is_packed)
+{
+    aidge_armv6m_shift_of(window->columns, window->shape->kernel_height * window->dense->runs * window->dense->run, is_packed);
 }
 
 /* The columns of the next 6 pixels. */

@@ -36,11 +36,23 @@ def words_in_turn(words: int) -> int:
     return min((1, 2), key=lambda size: (-(-words // size) * (size * WORD_INSTRUCTIONS + TURN), -size))
 
 
+def block_texts(stream: Stream) -> tuple[str, tuple[str, ...]]:
+    """The call and the texts of a function that computes all channels of 6 pixels, which are in a `window`, from a `stream`."""
+    name = _name(stream)
+    if stream.form is Form.sums:
+        return f"{name}_channels(&window, stream);", (_sums(name, stream), _channels(name, stream))
+    return f"{name}_block(window.columns, stream, window.outputs, dense);", (_block(name, stream),)
+
+
 def texts(stream: Stream, has_groups: bool) -> tuple[str, tuple[str, ...]]:
     """Name and texts of a layer: the channels of 6 pixels in assembly, and the C function around them; one around all groups."""
-    name = f"aidge_armv6m_dense_int8_{stream.variant}"
-    found = (_sums(name, stream) if stream.form is Form.sums else _block(name, stream), _layer(name, stream))
+    name, (call, found) = _name(stream), block_texts(stream)
+    found = (*found, _layer(name, stream, call))
     return (f"{name}_groups", (*found, _groups(name))) if has_groups else (name, found)
+
+
+def _name(stream: Stream) -> str:
+    return f"aidge_armv6m_dense_int8_{stream.variant}"
 
 
 def _block(name: str, stream: Stream) -> str:
@@ -268,17 +280,8 @@ def _correct(code: Routine, value: str, spare: str, pixel: int) -> None:
     code.label(30 + pixel)
 
 
-def _layer(name: str, stream: Stream) -> str:
-    """The C function around the assembly."""
-    channels = shift = ""
-    begin = "aidge_armv6m_fill"
-    if stream.has_offsets:
-        begin = "aidge_armv6m_make_room"
-        shift = f"aidge_armv6m_shift(&window, {int(stream.form is Form.single)});\n            "
-    call = f"{name}_block(window.columns, stream, window.outputs, dense);"
-    if stream.form is Form.sums:
-        call = f"{name}_channels(&window, stream);"
-        channels = f"""/* All channels of 6 pixels. */
+def _channels(name: str, stream: Stream) -> str:
+    return f"""/* All channels of 6 pixels. */
 AIDGE_ARMV6M_NOINLINE void {name}_channels(const aidge_armv6m_window *window, const int32_t *stream)
 {{
     const int32_t *weights = stream + AIDGE_ARMV6M_HEAD_WORDS;
@@ -289,10 +292,16 @@ AIDGE_ARMV6M_NOINLINE void {name}_channels(const aidge_armv6m_window *window, co
         weights = {name}_block(window->columns, weights, sums, window->dense);
         aidge_armv6m_store(sums, multiplier, stream, channel, window->outputs);
     }}
-}}
+}}"""
 
-"""
-    return f"""{channels}/* Gathers 6 pixels after the other and computes all their channels. */
+
+def _layer(name: str, stream: Stream, call: str) -> str:
+    """The C function around the assembly."""
+    shift, begin = "", "aidge_armv6m_fill"
+    if stream.has_offsets:
+        begin = "aidge_armv6m_make_room"
+        shift = f"aidge_armv6m_shift(&window, {int(stream.form is Form.single)});\n            "
+    return f"""/* Gathers 6 pixels after the other and computes all their channels. */
 static void {name}(const int8_t *input, int8_t *output, const int32_t *stream, void *scratch, const aidge_armv6m_dense *dense,
                    const aidge_kit_window2d *shape)
 {{

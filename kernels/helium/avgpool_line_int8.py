@@ -23,6 +23,7 @@ from .mean_lines import DROPS, MOST_TAPS, Line, MeanLines, line_through, possibl
 from .pooling import pool_spec
 
 UNROLLED = 4  # taps of a row
+PARAMETERS = (("const int32_t *", "numbers"),)
 PLACES = 16  # bytes behind the line
 
 
@@ -38,13 +39,7 @@ class _AvgPoolLine(MeanLines):
         row_kinds = [rows.index(kind) for kind in self.axis_kinds("height")]
         segments = [(len(list(group)), columns.index(kind)) for kind, group in itertools.groupby(self.axis_kinds("width"))]
         function, text = self._function(any(line.suspects for line in lines), drop)
-        of_rows: Constant | Struct = Constant("rows", numpy.array(row_kinds, numpy.int32))
-        texts = [text]
-        if self.view.layer:
-            most = self.view.layer.rows
-            of_rows = Struct(f"{function}_bands_of_{most}_rows", {"kinds": (*row_kinds, *(0,) * (most - len(row_kinds)))})
-            texts.append(_of_band(function, most))
-            function = f"{function}_bands_of_{most}"
+        function, of_rows, texts = self.of_rows(function, (text,), row_kinds, PARAMETERS, "aidge_helium_means")
         return Call(
             function,
             ("mean_line.h",),
@@ -58,7 +53,7 @@ class _AvgPoolLine(MeanLines):
                 self._layer(len(columns), len(segments)),
             ),
             "integers proved equal, columns, then neighbours of a line",
-            texts=tuple(texts),
+            texts=texts,
             facts=computed("8 values"),
         )
 
@@ -77,21 +72,6 @@ class _AvgPoolLine(MeanLines):
         parameters += ("const int32_t *segments", "const aidge_helium_means *layer")
         given = (taps if is_unrolled else "layer->shape.kernel_width", int(checks), int(clamps), int(self.away), drop)
         return wrapper(f"mean_line_{'_'.join(words)}", "mean_line", (), parameters, given)
-
-
-def _of_band(function: str, most: int) -> str:
-    """The function for bands of at most so many rows, whose kinds come with them."""
-    name = f"{function}_bands_of_{most}"
-    return f"""typedef struct {{
-    int32_t kinds[{most}];
-}} {name}_rows;
-
-/* The same for some rows. */
-static void {name}(const int8_t *x, int8_t *y, void *scratch, const int32_t *numbers,
-    const {name}_rows *rows, const int32_t *segments, const aidge_helium_means *layer)
-{{
-    {function}(x, y, scratch, numbers, rows->kinds, segments, layer);
-}}"""
 
 
 def _unproved(view: NodeView) -> str:

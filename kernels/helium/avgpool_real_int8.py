@@ -20,6 +20,8 @@ from .mean_lines import MeanLines
 from .pooling import pool_spec
 from .quotients import bits_of, quotients_hold
 
+PARAMETERS = (("const int32_t *", "numbers"), ("const int32_t *", "exact"))
+
 
 def _by_columns(view: NodeView) -> str:
     node = MeanLines(view)
@@ -69,6 +71,7 @@ class AvgPoolRealInt8(MeanLines):
         divisors = _divisors(self)
         kinds = [self._kind(step, divisors(count)) for count in counts]
         function, texts = mean_text(int(shape["kernel_width"]), len(divisors(counts[0])), self.clamps())
+        function, of_rows, texts = self.of_rows(function, tuple(texts), row_kinds, PARAMETERS, "aidge_helium_float_means")
         fields = {
             "shape": tuple(shape.values()),
             "zero_point": data.quantization.zero_point,
@@ -85,7 +88,7 @@ class AvgPoolRealInt8(MeanLines):
                 Scratch(),
                 Constant("numbers", numpy.array(kinds, numpy.int32)),
                 Constant("exact", self._exact(counts, output)),
-                Constant("rows", numpy.array(row_kinds, numpy.int32)),
+                of_rows,
                 Constant("columns", numpy.array(segments, numpy.int32)),
                 Struct("aidge_helium_float_means", fields),
             ),

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy
 
 from aidge_build.arithmetic.means import integer_mean
+from aidge_build.contract.call import Constant, Struct
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.mean_pooling import MeanPool
 
@@ -90,6 +91,28 @@ class MeanLines(MeanPool):
             if len(found) == len(self.pairs()):
                 return drop, found
         return 0, []
+
+    def of_rows(
+        self, function: str, texts: tuple[str, ...], kinds: list[int], parameters: tuple[tuple[str, str], ...], type_: str
+    ) -> tuple[str, Constant | Struct, tuple[str, ...]]:
+        """The function, what it gets for the kinds of rows, and the texts; those of a band come with it. `parameters` follow
+        the scratch, the struct of `type_` is the last one."""
+        if self.view.layer is None:
+            return function, Constant("rows", numpy.array(kinds, numpy.int32)), texts
+        most = self.view.layer.rows
+        name = f"{function}_bands_of_{most}"
+        declared = ", ".join(f"{kind}{parameter}" for kind, parameter in parameters)
+        text = f"""typedef struct {{
+    int32_t kinds[{most}];
+}} {name}_rows;
+
+/* The same for some rows. */
+static void {name}(const int8_t *x, int8_t *y, void *scratch, {declared},
+    const {name}_rows *rows, const int32_t *segments, const {type_} *layer)
+{{
+    {function}(x, y, scratch, {", ".join(parameter for _, parameter in parameters)}, rows->kinds, segments, layer);
+}}"""
+        return name, Struct(f"{name}_rows", {"kinds": (*kinds, *(0,) * (most - len(kinds)))}), (*texts, text)
 
     def pairs(self) -> list[tuple[int, int]]:
         """How many positions windows see and count: of each kind of rows with each kind of columns."""

@@ -45,7 +45,15 @@ LIBRARIES = {
 }
 # What a kernel may say of bands that it does not take: few pixels have no blocks, and a signal whose positions are rows has taps
 # far apart, where a band may be a single one.
-REASONS = ("too few pixels", "a single pixel", "a single output", "rows are dilated", "a window of ", "share no rows of at least")
+REASONS = (
+    "too few pixels",
+    "a single pixel",
+    "a single output",
+    "rows are dilated",
+    "a window of ",
+    "share no rows of at least",
+    "not added up by columns",
+)
 
 
 @functools.cache

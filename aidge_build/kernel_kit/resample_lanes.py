@@ -116,10 +116,15 @@ class Axes:
         return cls(tuple(order[:first]), tuple(order[first:last]), tuple(order[last:]))
 
 
+def orders_of(target: Tensor) -> tuple[Format, ...]:
+    """The storage order of a tensor, or if it is still open those that it may get."""
+    return (target.format,) if target.format else (channels_last(target.rank), row_major(target.rank))
+
+
 def _unfit(view: NodeView) -> str:
     (source,), (target,) = view.inputs, view.outputs
     shares = view.operator.in_integers(source, target)
-    for form in (target.format,) if target.format else (channels_last(target.rank), row_major(target.rank)):
+    for form in orders_of(target):
         axes = Axes.of(source, target, shares, form)
         if not 1 <= len(axes.resized) <= 2 or not lanes(shares, axes.resized):
             return "it is not linear along two neighbouring axes with sums within 16 bits"
@@ -129,8 +134,7 @@ def _unfit(view: NodeView) -> str:
 def run_of(view: NodeView) -> int:
     """How many elements lie side by side on both sides; with their channels last unless the format is known."""
     (source,), (target,) = view.inputs, view.outputs
-    form = target.format or channels_last(target.rank)
-    axes = Axes.of(source, target, view.operator.in_integers(source, target), form)
+    axes = Axes.of(source, target, view.operator.in_integers(source, target), orders_of(target)[0])
     return math.prod(target.dims[axis] for axis in axes.run)
 
 

@@ -11,10 +11,9 @@ import numpy
 from aidge_build.contract.call import Argument, Call, Constant, Input, Output, Scratch, Struct, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
-from aidge_build.graph.format import channels_last
 from aidge_build.graph.tensor import Tensor
 from aidge_build.kernel_kit.resample import resample_spec
-from aidge_build.kernel_kit.resample_lanes import TAPS, Axes, lanes, levels_of
+from aidge_build.kernel_kit.resample_lanes import TAPS, Axes, lanes, levels_of, orders_of
 from aidge_build.operators.resampling import Shares, multiplier
 
 from .conditions import MVE
@@ -47,10 +46,13 @@ class Plan:
 def _unfit(view: NodeView) -> str:
     (source,), (target,) = view.inputs, view.outputs
     shares = view.operator.in_integers(source, target)
-    axes = Axes.of(source, target, shares, target.format or channels_last(target.rank))
-    if not 1 <= len(axes.resized) <= 2 or any(not _is_linear(shares[axis]) for axis in axes.resized):
-        return f"it is not linear along two neighbouring axes with denominators of at most {MOST}"
-    return "" if _row_elements(source, axes) < HALFWORDS * 2 else "rows are longer than offsets of 16 bits reach"
+    for order in orders_of(target):
+        axes = Axes.of(source, target, shares, order)
+        if not 1 <= len(axes.resized) <= 2 or any(not _is_linear(shares[axis]) for axis in axes.resized):
+            return f"it is not linear along two neighbouring axes with denominators of at most {MOST}"
+        if _row_elements(source, axes) >= HALFWORDS * 2:
+            return "rows are longer than offsets of 16 bits reach"
+    return ""
 
 
 def _is_linear(one: Shares) -> bool:
@@ -68,7 +70,7 @@ def plan_of(view: NodeView) -> Plan:
     """What is resized, and how sums become levels."""
     (source,), (target,) = view.inputs, view.outputs
     shares = view.operator.in_integers(source, target)
-    axes = Axes.of(source, target, shares, target.format or channels_last(target.rank))
+    axes = Axes.of(source, target, shares, orders_of(target)[0])
     run = math.prod(target.dims[axis] for axis in axes.run)
     column_axis = axes.resized[-1]
     rows = axes.resized[0] if len(axes.resized) == 2 else None

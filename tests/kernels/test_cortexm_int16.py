@@ -93,7 +93,7 @@ def depthwise(count: int):
 def elementwise(count: int):
     for seed in range(count):
         random = Randomness(700 + seed)
-        dims = random.choice((1, 1), (1, 7), (2, 3, 4), (1, 4, 3, 3))
+        dims = random.choice((1, 1), (1, 7), (2, 3, 4), (1, 4, 3, 3), (1, 8))
         low, high = bounds(random)
         terms = [Tensor(name, dims, DType.int16, quantization=per_tensor(random.scale(1e-4), 0)) for name in ("a", "b")]
         operator = (Add, Sub, Mul)[seed % 3](low, high)
@@ -153,3 +153,11 @@ def test_sums_beyond_32_bits_are_left_to_others():
         data = Tensor("x", (1, features), DType.int16, quantization=per_tensor(1e-4, 0))
         entry = case(FC(), [data, weights], [numpy.zeros((1, features), numpy.int16)], quantization=per_tensor(1e-3, 0))
         assert len(accepted([entry])) == count
+
+
+def test_sums_whose_scales_could_leave_the_normal_floats_are_left_to_others():
+    random = Randomness(0)
+    for scale, is_taken in ((1e-3, True), (2.0**-99, True), (2.0**-101, False), (2.0**101, False)):
+        terms = [Tensor(name, (1, 9), DType.int16, quantization=per_tensor(scale, 0)) for name in ("a", "b")]
+        made = case(Add(), terms, [int16(random, 1, 9) for _ in range(2)], quantization=per_tensor(1e-3, 0))
+        assert len(accepted([made])) == is_taken

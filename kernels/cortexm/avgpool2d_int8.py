@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy
 
@@ -15,10 +14,11 @@ from aidge_build.contract.spec import NodeView, Predicate
 from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.mean_pooling import IN_INTEGERS, PARTIAL, MeanPool
 
-from .conditions import FEATURES, has_fpu, in_text
+from .conditions import FEATURES
 from .mean_windows import window_text
 from .packing import as_words
 from .pools import pool_spec
+from .windows_inside import WindowsInside
 
 MOST_TAPS = 255  # whose sums fit int16
 BITS = range(22, 11, -1)  # of the fraction of a scaled sum
@@ -35,8 +35,8 @@ def _sizes(view: NodeView) -> str:
     ("AvgPooling1D", "AvgPooling2D", "GlobalAveragePooling"),
     pool_spec(FEATURES, Predicate(f"at most {MOST_TAPS} taps", _sizes), PARTIAL, IN_INTEGERS),
 )
-class AvgPool2dInt8(MeanPool):
-    together = {"speed": 49, "balanced": 25, "size": 0}  # taps in the text
+class AvgPool2dInt8(WindowsInside, MeanPool):
+    needs_fpu = True  # without one what is beside the middle of two levels takes more of the stack than assembly leaves
 
     def _lines(self) -> tuple[int, list[MeanLine]]:
         """The most fraction bits with which every count has a line, and these; 0 bits and none where there are no such."""
@@ -49,27 +49,6 @@ class AvgPool2dInt8(MeanPool):
                 return bits, lines
         return 0, []
 
-    def _inside(self) -> dict[str, int]:
-        """The windows that lie inside the image, as far as the text knows them: first and end. Without an FPU what is beside the
-        middle of two levels takes more of the stack than assembly leaves."""
-        shape = self.shape().fields
-        taps = shape["kernel_height"] * shape["kernel_width"]
-        if not has_fpu(self.view) or taps > in_text(self.together, self.view):
-            return {"first_y": 0, "end_y": 0, "first_x": 0, "end_x": 0}
-        found = {}
-        for axis, pad, name in (("height", "pad_top", "y"), ("width", "pad_left", "x")):
-            extent = (shape[f"kernel_{axis}"] - 1) * shape[f"dilation_{axis}"] + 1
-            stride, room = shape[f"stride_{axis}"], shape[f"in_{axis}"] - extent + shape[pad]
-            end = min(room // stride + 1, shape[f"out_{axis}"]) if room >= 0 else 0
-            found |= {f"first_{name}": -(-shape[pad] // stride), f"end_{name}": end}
-        return found
-
-    def _has_inside(self) -> bool:
-        """Whether there are such windows; of a band, in its layer."""
-        layer = self.view.layer
-        inside = (type(self)(replace(layer.whole, layer=layer)) if layer else self)._inside()
-        return all(inside[f"end_{axis}"] > inside[f"first_{axis}"] for axis in "yx")
-
     def _numbers_of(self, bits: int, lines: list[MeanLine]) -> numpy.ndarray:
         """For each count as in avgpool2d_int8.h."""
         own = [[line.multiplier, line.start, line.unsure << (32 - bits), bits] for line in lines]
@@ -78,10 +57,10 @@ class AvgPool2dInt8(MeanPool):
         return as_words([number for row in zip(shared, self.counts(), own) for number in (*row[0], row[1], *row[2])])
 
     def call(self) -> Call:
-        counts, ends, inside = self.counts(), self.counted_ends(), self._inside()
+        counts, ends, inside = self.counts(), self.counted_ends(), self.inside()
         bits, lines = self._lines()
         name, texts = "aidge_cortexm_avgpool2d_int8", ()
-        if bits and self._has_inside():
+        if bits and self.has_inside():
             row, text = window_text(self.shape().fields, bits)
             name = row.replace("means", "avgpool2d_int8")
             texts = (text, _LAYER.format(name=name, row=row))

@@ -7,6 +7,12 @@ typedef struct {
     int32_t rows, columns, row_step, column_step;
 } aidge_cortexm_taps2d;
 
+/* A layer: its windows, and which of them lie inside the image. */
+typedef struct {
+    aidge_kit_window2d shape;
+    int32_t first_y, end_y, first_x, end_x;
+} aidge_cortexm_maxima;
+
 /* The largest of the window's values of 16 channels. */
 static void aidge_cortexm_largest_of_16(const int8_t *source, int8_t *output, uint32_t low, uint32_t high,
                                         const aidge_cortexm_taps2d *taps)
@@ -51,39 +57,74 @@ static void aidge_cortexm_largest_of_4(const int8_t *source, int8_t *output, uin
     aidge_cortexm_store(output, aidge_cortexm_smaller_bytes(a, high));
 }
 
-/* The largest value of each window, int8, channels last, at least 4; taps in the pads never win. levels: {lowest, highest}. */
-static void aidge_cortexm_maxpool2d_int8(const int8_t *input, int8_t *output, const int8_t *levels,
-                                         const aidge_kit_window2d *shape)
+/* The first tap of a window inside the image. */
+AIDGE_CORTEXM_INLINE const int8_t *aidge_cortexm_first_of_window(const int8_t *input, const aidge_kit_window2d *shape, int32_t y,
+                                                                 int32_t x)
+{
+    const int32_t top = y * shape->stride_height - shape->pad_top;
+    return input + (top * shape->in_width + x * shape->stride_width - shape->pad_left) * shape->in_channels;
+}
+
+#if !AIDGE_CORTEXM_ASSEMBLY
+/* Maxima of the whole range of a row of windows inside the image, `step` bytes apart: the C version of the functions of this name. */
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_largest_of_row(const int8_t *source, int8_t *output, int32_t pixels, int32_t step,
+                                                         int32_t channels, const aidge_cortexm_taps2d *taps)
+{
+    for (; pixels > 0; pixels--) {
+        int32_t channel;
+        for (channel = 0; channel < channels; channel += 4) { /* the last 4 overlap those before */
+            const int32_t place = channel + 4 <= channels ? channel : channels - 4;
+            aidge_cortexm_largest_of_4(source + place, output + place, 0x80808080u, 0x7F7F7F7Fu, taps);
+        }
+        source += step;
+        output += channels;
+    }
+}
+#endif
+
+/* The largest values of a window, of all channels; taps in the pads never win. levels: {lowest, highest}. */
+AIDGE_CORTEXM_NOINLINE void aidge_cortexm_maximum(const int8_t *input, int8_t *output, const int8_t *levels,
+                                                  const aidge_kit_window2d *shape, int32_t y, int32_t x)
 {
     const uint32_t low = aidge_cortexm_four_bytes(levels[0]);
     const uint32_t high = aidge_cortexm_four_bytes(levels[1]);
     const int32_t channels = shape->in_channels;
     const int32_t in_row = shape->in_width * channels;
+    const int32_t top = y * shape->stride_height - shape->pad_top;
+    const int32_t left = x * shape->stride_width - shape->pad_left;
+    const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
+    const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
+    const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
+                           + (left + first_x * shape->dilation_width) * channels;
     aidge_cortexm_taps2d taps;
-    int32_t batch, y, x, channel;
+    int32_t channel;
     taps.row_step = shape->dilation_height * in_row;
     taps.column_step = shape->dilation_width * channels;
+    taps.rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
+    taps.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
+    for (channel = 0; channel + 16 <= channels; channel += 16) {
+        aidge_cortexm_largest_of_16(source + channel, output + channel, low, high, &taps);
+    }
+    for (; channel < channels; channel += 4) { /* the last 4 overlap those before */
+        const int32_t place = channel + 4 <= channels ? channel : channels - 4;
+        aidge_cortexm_largest_of_4(source + place, output + place, low, high, &taps);
+    }
+}
+
+/* The largest value of each window, int8, channels last, at least 4; taps in the pads never win. levels: {lowest, highest}. */
+__attribute__((unused)) /* where functions of their own know of windows inside the image */
+static void aidge_cortexm_maxpool2d_int8(const int8_t *input, int8_t *output, const int8_t *levels,
+                                         const aidge_cortexm_maxima *layer)
+{
+    const aidge_kit_window2d *const shape = &layer->shape;
+    int32_t batch, y, x;
     for (batch = 0; batch < shape->batches; batch++) {
         for (y = 0; y < shape->out_height; y++) {
-            const int32_t top = y * shape->stride_height - shape->pad_top;
-            const int32_t first_y = aidge_kit_first_tap(top, shape->dilation_height);
-            taps.rows = aidge_kit_end_tap(top, shape->dilation_height, shape->in_height, shape->kernel_height) - first_y;
             for (x = 0; x < shape->out_width; x++) {
-                const int32_t left = x * shape->stride_width - shape->pad_left;
-                const int32_t first_x = aidge_kit_first_tap(left, shape->dilation_width);
-                const int8_t *source = input + (top + first_y * shape->dilation_height) * in_row
-                                       + (left + first_x * shape->dilation_width) * channels;
-                taps.columns = aidge_kit_end_tap(left, shape->dilation_width, shape->in_width, shape->kernel_width) - first_x;
-                for (channel = 0; channel + 16 <= channels; channel += 16) {
-                    aidge_cortexm_largest_of_16(source + channel, output + channel, low, high, &taps);
-                }
-                for (; channel < channels; channel += 4) { /* the last 4 overlap those before */
-                    const int32_t place = channel + 4 <= channels ? channel : channels - 4;
-                    aidge_cortexm_largest_of_4(source + place, output + place, low, high, &taps);
-                }
-                output += channels;
+                aidge_cortexm_maximum(input, output, levels, shape, y, x);
+                output += shape->in_channels;
             }
         }
-        input += shape->in_height * in_row;
+        input += shape->in_height * shape->in_width * shape->in_channels;
     }
 }

@@ -3,22 +3,105 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy
 
-from aidge_build.contract.call import Call, Constant, Input, Output, computed
+from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
 from aidge_build.contract.node import kernel
+from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import SAME_QUANTIZATION
-from aidge_build.kernel_kit.pooling import PoolNode
 
+from .assembly import Routine, Waiting
 from .pools import pool_spec
+from .windows_inside import WindowsInside, all_channels, loads, name_of, step_of
+
+REGISTERS = {
+    "source": "r0",
+    "output": "r1",
+    "pixels": "r2",
+    "end": "r3",
+    "largest": "r4",
+    "word": "r5",
+    "spare": "r6",
+    "row": "r12",
+}
+PARAMETERS = "const int8_t *source, int8_t *output, int32_t pixels"
 
 
 @kernel(("MaxPooling1D", "MaxPooling2D", "GlobalMaxPooling"), pool_spec(frozenset({"dsp"}), SAME_QUANTIZATION))
-class MaxPool2dInt8(PoolNode):
+class MaxPool2dInt8(WindowsInside):
     def call(self) -> Call:
+        shape = self.shape()
+        name, texts = "aidge_cortexm_maxpool2d_int8", ()
+        if self.has_inside() and self.levels() == DType.int8.range:
+            row, text = _row_text(shape.fields)
+            name = row.replace("largest", "maxpool2d_int8")
+            texts = (text, _LAYER.format(name=name, row=row))
         return Call(
-            "aidge_cortexm_maxpool2d_int8",
+            name,
             ("maxpool2d_int8.h",),
-            (Input(0), Output(0), Constant("levels", numpy.array(self.levels(), numpy.int8)), self.shape()),
-            facts=computed("16 channels"),
+            (
+                Input(0),
+                Output(0),
+                Constant("levels", numpy.array(self.levels(), numpy.int8)),
+                Struct("aidge_cortexm_maxima", {"shape": tuple(shape.fields.values()), **self.inside()}),
+            ),
+            texts=texts,
+            facts=computed("4 channels" if texts else "16 channels"),
         )
+
+
+def _row_text(shape: Mapping[str, int]) -> tuple[str, str]:
+    """Name and text of a row of windows inside the image."""
+    name, code = f"aidge_cortexm_largest_{name_of(shape)}", Routine(REGISTERS, Waiting(has_fpu=False))
+
+    def four() -> None:
+        for index, _ in enumerate(loads(code, shape)):
+            if index:
+                code("ssub8 {spare}, {largest}, {word}")
+                code("sel {largest}, {largest}, {word}")
+            else:
+                code("mov {largest}, {word}")
+        code("str {largest}, [{output}]")
+
+    code("push {{r4-r6}}")
+    code.label(1, "a pixel")
+    all_channels(code, shape, four)
+    code("subs {pixels}, {pixels}, #1")
+    code("bne 1b")
+    code("pop {{r4-r6}}")
+    code("bx lr")
+    distances = shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
+    numbers = (shape["kernel_height"], shape["kernel_width"], *(distance * shape["in_channels"] for distance in distances))
+    portable = (
+        f"static const aidge_cortexm_taps2d taps = {{{', '.join(map(str, numbers))}}};\n"
+        f"    aidge_cortexm_largest_of_row(source, output, pixels, {step_of(shape)}, {shape['in_channels']}, &taps);"
+    )
+    return name, code.function(name, PARAMETERS, "Maxima of a row of windows inside the image.", portable)
+
+
+_LAYER = """\
+/* Maxima of the whole range: windows that lie inside the image row by row, the others one by one. */
+static void {name}(
+    const int8_t *input, int8_t *output, const int8_t *levels, const aidge_cortexm_maxima *layer)
+{{
+    const aidge_kit_window2d *const shape = &layer->shape;
+    int32_t batch, y, x;
+    for (batch = 0; batch < shape->batches; batch++) {{
+        for (y = 0; y < shape->out_height; y++) {{
+            const int32_t end = (y >= layer->first_y) && (y < layer->end_y) ? layer->end_x : 0;
+            for (x = 0; x < shape->out_width;) {{
+                const int32_t inside = (x >= layer->first_x) && (x < end) ? end - x : 0;
+                if (inside != 0) {{
+                    {row}(aidge_cortexm_first_of_window(input, shape, y, x), output, inside);
+                }} else {{
+                    aidge_cortexm_maximum(input, output, levels, shape, y, x);
+                }}
+                output += (inside != 0 ? inside : 1) * shape->in_channels;
+                x += inside != 0 ? inside : 1;
+            }}
+        }}
+        input += shape->in_height * shape->in_width * shape->in_channels;
+    }}
+}}"""

@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .assembly import Routine, Waiting
-from .depthwise_layout import LARGEST_OFFSET
-from .offsets import plus
+from .windows_inside import all_channels, loads, name_of, step_of
 
 REGISTERS = {
     "source": "r0",
@@ -29,38 +28,20 @@ _UNSURE = 20  # labels
 
 def window_text(shape: Mapping[str, int], bits: int) -> tuple[str, str]:
     """Name and text of a row of such windows, of a shape as in kit/window2d.h; sums are scaled with `bits` fraction bits."""
-    channels, down, right = shape["in_channels"], shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
-    step = shape["stride_width"] * channels
-    rows = [[row * down * channels + tap * right * channels for tap in range(shape["kernel_width"])] for row in _rows(shape)]
-    name = (
-        f"aidge_cortexm_means_{shape['kernel_height']}x{shape['kernel_width']}_d{down}x{right}"
-        f"_s{shape['stride_width']}_c{channels}_b{bits}"
-    )
-    code = Routine(REGISTERS, Waiting(has_fpu=False))
+    name, code = f"aidge_cortexm_means_{name_of(shape)}_b{bits}", Routine(REGISTERS, Waiting(has_fpu=False))
+
+    def four() -> None:
+        for index, _ in enumerate(loads(code, shape)):
+            for total, turned in (("even", ""), ("odd", ", ror #8")):
+                before = f"sxtab16 {{{total}}}, {{{total}}}" if index else f"sxtb16 {{{total}}}"
+                code(f"{before}, {{word}}{turned}")
+        _levels(code, bits)
+
     code("push {{r4-r11, lr}}")
     code("push {{r2, r3}}", "mean, pixels")
     code("ldm r2, {{r3-r5}}", "its line")
     code.label(1, "a pixel")
-    code("mov {end}, {source}")
-    plus(code, "{end}", channels)
-    code.label(2, "4 channels")
-    _sums(code, rows)
-    _levels(code, bits)
-    code("add {source}, {source}, #4")
-    code("add {output}, {output}, #4")
-    if channels % 4:
-        code("subs {row}, {end}, {source}", "channels that are left")
-        code("beq 3f")
-        code("subs {row}, {row}, #4")
-        code("bge 2b")
-        code("add {source}, {source}, {row}", "the last 4 overlap those before")
-        code("add {output}, {output}, {row}")
-        code("b 2b")
-        code.label(3)
-    else:
-        code("cmp {source}, {end}")
-        code("bne 2b")
-    plus(code, "{source}", step - channels)
+    all_channels(code, shape, four)
     code(f"ldr {{row}}, [sp, #{_PIXELS}]")
     code("subs {row}, {row}, #1")
     code(f"str {{row}}, [sp, #{_PIXELS}]")
@@ -69,28 +50,8 @@ def window_text(shape: Mapping[str, int], bits: int) -> tuple[str, str]:
     code("pop {{r4-r11, pc}}")
     for index in range(4):
         _unsure(code, index, bits)
-    portable = f"aidge_cortexm_means_of_row(source, output, mean, pixels, {step}, {channels});"
+    portable = f"aidge_cortexm_means_of_row(source, output, mean, pixels, {step_of(shape)}, {shape['in_channels']});"
     return name, code.function(name, PARAMETERS, "Means of a row of windows inside the image.", portable)
-
-
-def _rows(shape: Mapping[str, int]) -> range:
-    return range(shape["kernel_height"])
-
-
-def _sums(code: Routine, rows: list[list[int]]) -> None:
-    """Of bytes 0 and 2 of all taps, of bytes 1 and 3."""
-    base, moved, is_first = "source", 0, True
-    for places in rows:
-        if places[-1] - moved > LARGEST_OFFSET:
-            code(f"mov {{row}}, {{{base}}}")
-            plus(code, "{row}", places[0] - moved)
-            base, moved = "row", places[0]
-        for place in places:
-            code(f"ldr {{word}}, [{{{base}}}, #{place - moved}]")
-            for total, turned in (("even", ""), ("odd", ", ror #8")):
-                before = f"sxtb16 {{{total}}}" if is_first else f"sxtab16 {{{total}}}, {{{total}}}"
-                code(f"{before}, {{word}}{turned}")
-            is_first = False
 
 
 def _levels(code: Routine, bits: int) -> None:

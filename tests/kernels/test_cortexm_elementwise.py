@@ -11,6 +11,7 @@ from cortexm_harness import BOARD, PORTABLE, accepted, built_for, case, run
 from helium_harness import RANDOM_CASES
 from pool_cases import edge_pools, pool, random_pool
 
+from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.operators.pool import AvgPooling
 
 needs_compiler = pytest.mark.skipif(not shutil.which("arm-none-eabi-gcc"), reason="needs arm-none-eabi-gcc")
@@ -58,3 +59,14 @@ def test_means_of_windows_inside_the_image_are_unrolled_where_that_is_short():
 
     assert sum("_avgpool2d_int8_" in name for name in functions("balanced")) > 5
     assert not any("_avgpool2d_int8_" in name for name in functions("size"))
+
+
+def test_maxima_of_windows_inside_the_image_are_unrolled_where_nothing_limits_them():
+    def is_limited(entry) -> bool:
+        operator, (output,) = entry.view.operator, entry.view.outputs
+        return clamp_levels(operator.minimum, operator.maximum, output.quantization, output.dtype) != output.dtype.range
+
+    found = [entry for entry in pools() if entry.kernel.name == "maxpool2d_int8"]
+    unrolled = [entry for entry in found if "_maxpool2d_int8_" in entry.call.function]
+    assert len(unrolled) > 3
+    assert any(map(is_limited, found)) and not any(map(is_limited, unrolled))

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: MIT
+"""Windows that lie inside the image: which they are, and rows of them in assembly, 4 channels at a time, all taps in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import ClassVar
+
+from aidge_build.kernel_kit.pooling import PoolNode
+
+from .assembly import Routine
+from .conditions import has_fpu, in_text
+from .depthwise_layout import LARGEST_OFFSET
+from .offsets import plus
+
+TOGETHER = {"speed": 49, "balanced": 25, "size": 0}  # taps in the text
+NONE = {"first_y": 0, "end_y": 0, "first_x": 0, "end_x": 0}
+
+
+def inside_of(shape: Mapping[str, int]) -> dict[str, int]:
+    """The first output rows and columns whose windows lie inside, and the ends of these; of a shape as in kit/window2d.h."""
+    found = {}
+    for axis, pad, name in (("height", "pad_top", "y"), ("width", "pad_left", "x")):
+        extent = (shape[f"kernel_{axis}"] - 1) * shape[f"dilation_{axis}"] + 1
+        stride, room = shape[f"stride_{axis}"], shape[f"in_{axis}"] - extent + shape[pad]
+        end = min(room // stride + 1, shape[f"out_{axis}"]) if room >= 0 else 0
+        found |= {f"first_{name}": -(-shape[pad] // stride), f"end_{name}": end}
+    return found
+
+
+class WindowsInside(PoolNode):
+    """A pool whose windows inside the image have a text of their own, where that is short; `needs_fpu`: only with an FPU."""
+
+    needs_fpu: ClassVar[bool] = False
+
+    def inside(self) -> dict[str, int]:
+        """As `inside_of`, as far as the text knows them."""
+        shape = self.shape().fields
+        is_short = shape["kernel_height"] * shape["kernel_width"] <= in_text(TOGETHER, self.view)
+        return inside_of(shape) if is_short and (has_fpu(self.view) or not self.needs_fpu) else NONE
+
+    def has_inside(self) -> bool:
+        """Whether there are such windows; of a band, in its layer."""
+        layer = self.view.layer
+        found = (type(self)(replace(layer.whole, layer=layer)) if layer else self).inside()
+        return all(found[f"end_{axis}"] > found[f"first_{axis}"] for axis in "yx")
+
+
+def name_of(shape: Mapping[str, int]) -> str:
+    """What the text of a row depends on."""
+    down, right = shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
+    size = f"{shape['kernel_height']}x{shape['kernel_width']}"
+    return f"{size}_d{down}x{right}_s{shape['stride_width']}_c{shape['in_channels']}"
+
+
+def step_of(shape: Mapping[str, int]) -> int:
+    """Bytes from a window to the next."""
+    return shape["stride_width"] * shape["in_channels"]
+
+
+def loads(code: Routine, shape: Mapping[str, int]) -> Iterator[None]:
+    """Every tap's 4 channels in {word}, one after another; {row} is where the rows of far taps begin."""
+    channels, down, right = shape["in_channels"], shape["dilation_height"] * shape["in_width"], shape["dilation_width"]
+    base, moved = "source", 0
+    for row in range(shape["kernel_height"]):
+        places = [(row * down + tap * right) * channels for tap in range(shape["kernel_width"])]
+        if places[-1] - moved > LARGEST_OFFSET:
+            code(f"mov {{row}}, {{{base}}}")
+            plus(code, "{row}", places[0] - moved)
+            base, moved = "row", places[0]
+        for place in places:
+            code(f"ldr {{word}}, [{{{base}}}, #{place - moved}]")
+            yield
+
+
+def all_channels(code: Routine, shape: Mapping[str, int], four: Callable[[], None]) -> None:
+    """Label 2: `four` channels at a time of one window, then {source} is at the next one; labels 2 and 3."""
+    channels = shape["in_channels"]
+    code("mov {end}, {source}")
+    plus(code, "{end}", channels)
+    code.label(2, "4 channels")
+    four()
+    code("add {source}, {source}, #4")
+    code("add {output}, {output}, #4")
+    if channels % 4:
+        code("subs {row}, {end}, {source}", "channels that are left")
+        code("beq 3f")
+        code("subs {row}, {row}, #4")
+        code("bge 2b")
+        code("add {source}, {source}, {row}", "the last 4 overlap those before")
+        code("add {output}, {output}, {row}")
+        code("b 2b")
+        code.label(3)
+    else:
+        code("cmp {source}, {end}")
+        code("bne 2b")
+    plus(code, "{source}", step_of(shape) - channels)

@@ -8,7 +8,7 @@ from aidge_build.graph.dtype import DType
 from aidge_build.kernel_kit.conditions import CONSTANT_PARAMETERS, QUANTIZED, SYMMETRIC_WEIGHTS
 from aidge_build.kernel_kit.linear_int8 import FIXED_FORM
 
-from .finer import OFFSET_BYTES, SHIFTED_BYTES
+from .finer import OFFSET_BYTES
 from .stream import WIDEST
 
 MVE = frozenset({"fpu", "mve"})
@@ -22,9 +22,8 @@ def _too_wide(view: NodeView) -> str:
 NARROW = Predicate("offsets of four pixels fit 16 bits", _too_wide)
 
 
-def linear_spec(form=CHANNELS_LAST, *further: Predicate, with_offsets: bool = False) -> ImplSpec:
-    """int8 data in and out, int8 weights (finer.py: or int16), int32 bias; under both contracts."""
-    weights = OFFSET_BYTES if with_offsets else SHIFTED_BYTES
+def linear_spec(form=CHANNELS_LAST, *further: Predicate, weights: Predicate = OFFSET_BYTES) -> ImplSpec:
+    """int8 data in and out, int8 or some int16 weights, int32 bias; under both contracts."""
     return ImplSpec(
         inputs=(IOSpec(DType.int8, form), IOSpec(DType.any, ANY), IOSpec(DType.int32, ANY)),
         outputs=(IOSpec(DType.int8, form),),

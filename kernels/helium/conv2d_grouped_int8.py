@@ -160,7 +160,7 @@ def _cost(plan: GroupedPlan) -> tuple[int, int]:
     ), plan.groups * form.stream_bytes
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, SEVERAL_GROUPS, SMALL_WINDOW, with_offsets=True))
+@kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, SEVERAL_GROUPS, SMALL_WINDOW))
 class Conv2dGroupedInt8(PlannedConvolution):
     @staticmethod
     def plan_of(shape: Geometry, groups: int, clamps: bool, offsets: bool) -> GroupedPlan:

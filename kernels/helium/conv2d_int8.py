@@ -76,7 +76,7 @@ def rounded(plan: Plan, numbers: LinearConstants, bits: int) -> tuple[Product, F
     return form, None
 
 
-@kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS, with_offsets=True))
+@kernel(("Conv1D", "Conv2D"), linear_spec("channels_last", NARROW, ONE_GROUP, FEW_DILATED_TAPS))
 class Conv2dInt8(PlannedConvolution):
     @staticmethod
     def plan_of(shape: Geometry, groups: int, clamps: bool, offsets: bool) -> Plan:

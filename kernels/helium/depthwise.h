@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
-#include "helium.h"
-
-/* What a generated depthwise convolution computes; depthwise.py explains the fields. Steps in bytes. */
-typedef struct {
-    int32_t channels, rows, taps, tap_step, pixel_step, bits, fixed;
-} aidge_helium_depthwise_shape;
+#include "depthwise_window.h"
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /*
@@ -13,14 +8,14 @@ typedef struct {
  * stream: int32 {input zero point, zero point or the number of rounding.py, lowest, highest}; for each 16 channels int32 biases,
  *   weights [rows][taps][16], float multipliers, of which each four follow int32 fractions of the biases with `bits`; biases and
  *   multipliers in the order of channels 0 4 8 12, 2 6 10 14, 1 5 9 13, 3 7 11 15. With `fixed` (rounding.py) four int32 shifts
- *   follow each four multipliers, which are int32.
+ *   follow each four multipliers, which are int32. `wide`: weights are int16, of even channels before those of odd ones.
  * Ranges: the generator has proved that no sum leaves int32; partial sums may wrap around.
  */
 static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const int8_t *stream, int32_t pixels,
                                    const aidge_helium_depthwise_shape *shape)
 {
-    const int32_t weight_bytes = shape->rows * shape->taps * 16;
-    int32_t pixel, channel, row, tap;
+    const int32_t weight_bytes = shape->rows * shape->taps * (shape->wide != 0 ? 32 : 16);
+    int32_t pixel, channel;
     aidge_kit_levels levels;
     levels.zero_point = (int16_t)(aidge_helium_word(stream + 4) & 0xFFFF);
     levels.lowest = aidge_helium_word(stream + 8) - levels.zero_point;
@@ -32,15 +27,8 @@ static void aidge_helium_depthwise(const int8_t *const *rows, int8_t *y, const i
             const int32_t fours = 1 + (shape->bits != 0 ? 1 : 0) + (shape->fixed != 0 ? 1 : 0);
             const int8_t *block = stream + 16 + (channel / 16) * (weight_bytes + 64 + 64 * fours);
             const int8_t *numbers = block + 64 + weight_bytes + (place / 16) * (fours - 1) * 16 + place;
-            const int8_t *w = block + 64 + lane;
             uint32_t sum = (uint32_t)aidge_helium_word(block + place);
-            for (row = 0; row < shape->rows; row++) {
-                const int8_t *x = rows[row] + pixel * shape->pixel_step + channel;
-                for (tap = 0; tap < shape->taps; tap++) {
-                    sum += (uint32_t)(x[tap * shape->tap_step] * *w);
-                    w += 16;
-                }
-            }
+            sum += aidge_helium_depthwise_window(rows, pixel * shape->pixel_step + channel - lane, block + 64, lane, 0, shape);
             if (shape->bits != 0) {
                 sum = (sum << shape->bits) + (uint32_t)aidge_helium_word(numbers);
                 numbers += 16;

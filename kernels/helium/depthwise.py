@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Depthwise convolution with the channels in the lanes: 16 channels of one pixel at a time, any window.
 
-Products of two taps fit 16 bits together and are widened at once; four registers hold the sums of 16 channels.
+Products of two taps fit 16 bits together and are widened at once; four registers hold the sums of 16 channels. Where weights are
+no bytes, or data have a zero point of run time, both are halfwords, whose products have 32 bits.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import numpy
 
 from aidge_build.kernel_kit.linear import LinearConstants
 
-from .assembly import BYTE_REACH, Access, Assembler, function, walk
+from . import floats
+from .assembly import BYTE_REACH, SAVED_BYTES, Access, Assembler, function, walk
+from .floats import FloatNumbers, Floats
 from .geometry import Geometry
 from .rounding import Fixed, emit_fixed, emit_levels_of_8, fixed_in_c, multiplier_words, shift_words, zero_point_word
 
@@ -21,13 +24,14 @@ HEAD_BYTES = 16  # of a stream: input zero point, zero point, lowest, highest
 POINTERS = ("r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12")
 # Channels of the four vectors of sums: what VMULLB, VMULLT and VMOVLB, VMOVLT make of 16 bytes.
 LANE_CHANNELS = (slice(0, LANES, 4), slice(2, LANES, 4), slice(1, LANES, 4), slice(3, LANES, 4))
+IN_LINE = tuple(slice(first, LANES, 4) for first in range(4))  # those of results in float32, which VST4 stores
 PARAMETERS = "const int8_t *const *rows, int8_t *y, const int8_t *stream, int32_t pixels"
 
 
 @dataclass(frozen=True)
 class Depthwise:
     """`rows` x `taps` windows, taps `tap_step` bytes apart, pixels `pixel_step` bytes apart; `adds`, `fixed`: levels are
-    rounded as in rounding.py."""
+    rounded as in rounding.py. `wide`: weights are int16. `floats`, of wide ones: data are unsigned, and sums become float32."""
 
     channels: int
     rows: int
@@ -38,13 +42,16 @@ class Depthwise:
     adds: bool = False
     bits: int = 0  # by which sums are shifted before the rest of the bias is added: finer.py
     fixed: Fixed | None = None
+    wide: bool = False
+    floats: Floats | None = None
 
     @property
     def name(self) -> str:
+        kind = "dynamic_depthwise" if self.floats else "depthwise"
         return (
-            f"aidge_helium_depthwise_{self.rows}x{self.taps}_step_{self.tap_step}_{self.pixel_step}_channels_{self.channels}"
+            f"aidge_helium_{kind}_{self.rows}x{self.taps}_step_{self.tap_step}_{self.pixel_step}_channels_{self.channels}"
             f"{'_clamped' if self.clamps else ''}{'_adding' if self.adds else ''}{self.fixed.way if self.fixed else ''}"
-            f"{f'_finer_{self.bits}' if self.bits else ''}"
+            f"{f'_finer_{self.bits}' if self.bits else ''}{self.floats.name if self.floats else '_wide' if self.wide else ''}"
         )
 
     @staticmethod
@@ -60,23 +67,31 @@ class Depthwise:
 
     def text(self) -> str:
         """The C text."""
-        fields = (self.channels, self.rows, self.taps, self.tap_step, self.pixel_step, self.bits, fixed_in_c(self.fixed))
-        plain = (
-            f"    static const aidge_helium_depthwise_shape shape = {{{', '.join(map(str, fields))}}};\n"
-            "    aidge_helium_depthwise(rows, y, stream, pixels, &shape);"
+        fields = (
+            self.channels,
+            self.rows,
+            self.taps,
+            self.tap_step,
+            self.pixel_step,
+            self.bits,
+            fixed_in_c(self.fixed),
+            int(self.wide),
         )
+        call = "aidge_helium_depthwise(rows, y, stream, pixels, &shape);"
+        if self.floats:
+            call = f"aidge_helium_dynamic_depthwise(rows, y, stream, pixels, data, {self.floats.in_c}, &shape);"
+        plain = f"    static const aidge_helium_depthwise_shape shape = {{{', '.join(map(str, fields))}}};\n    {call}"
         return function(
             self.name,
             f"Pixels of {self.channels} channels, windows of {self.rows} x {self.taps} taps.",
-            PARAMETERS,
+            PARAMETERS.replace("int8_t *y", "float *y") + floats.PARAMETERS if self.floats else PARAMETERS,
             _Printer(self).lines(),
             plain,
         )
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants) -> numpy.ndarray:
         """`taps` [channels, rows, taps] and the numbers of the layer, by blocks of 16 channels."""
-        padded = numpy.zeros((self.blocks * LANES, self.rows * self.taps), numpy.int8)
-        padded[: self.channels] = taps.reshape(self.channels, -1)
+        padded = self._padded(taps)
         bias, multipliers, shifts = (numpy.zeros(self.blocks * LANES, "<i4") for _ in range(3))
         bias[: self.channels], multipliers[: self.channels] = numbers.bias, multiplier_words(numbers)
         if self.fixed:
@@ -89,11 +104,36 @@ class Depthwise:
         for first in range(0, self.blocks * LANES, LANES):
             block = slice(first, first + LANES)
             parts += [(bias >> self.bits)[block][lanes].tobytes() for lanes in LANE_CHANNELS]
-            parts.append(numpy.ascontiguousarray(padded[block].T).tobytes())
+            parts.append(self._weights(padded[block]))
             for lanes in LANE_CHANNELS:
                 parts += [(bias & (1 << self.bits) - 1)[block][lanes].tobytes()] if self.bits else []
                 parts += [part[block][lanes].tobytes() for part in (multipliers, *([shifts] if self.fixed else []))]
         return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+    def float_stream(self, taps: numpy.ndarray, numbers: FloatNumbers) -> numpy.ndarray:
+        """The same for results in float32: sums of the weights where biases are, factors and biases."""
+        padded = self._padded(taps)
+        columns = [numpy.zeros(self.blocks * LANES, kind) for kind in ("<i4", "<f4", "<f4")]
+        for column, found in zip(columns, (numbers.sums, numbers.factors, numbers.bias)):
+            column[: self.channels] = found
+        sums, factors, bias = (column.reshape(self.blocks, LANES) for column in columns)
+        parts = [bytes(HEAD_BYTES)]
+        for block in range(self.blocks):
+            parts += [sums[block][lanes].tobytes() for lanes in IN_LINE]
+            parts.append(self._weights(padded[LANES * block : LANES * (block + 1)]))
+            parts += [column[block][lanes].tobytes() for lanes in IN_LINE for column in (factors, bias)]
+        return numpy.frombuffer(b"".join(parts), numpy.int8)
+
+    def _padded(self, taps: numpy.ndarray) -> numpy.ndarray:
+        """Weights of whole blocks [channels, taps]."""
+        padded = numpy.zeros((self.blocks * LANES, self.rows * self.taps), "<i2" if self.wide else numpy.int8)
+        padded[: self.channels] = taps.reshape(self.channels, -1)
+        return padded
+
+    def _weights(self, block: numpy.ndarray) -> bytes:
+        """Those of 16 channels tap by tap; wide ones of even channels before those of odd ones."""
+        lanes = [*range(0, LANES, 2), *range(1, LANES, 2)] if self.wide else [*range(LANES)]
+        return numpy.ascontiguousarray(block[lanes].T).tobytes()
 
 
 class _Printer:
@@ -136,8 +176,11 @@ class _Printer:
 
     def lines(self):
         shape, emit = self.shape, self.emit
-        emit.enter(8)
+        stack = 16 if shape.floats else 8
+        emit.enter(stack)
         emit("str r3, [sp, #4]", why="pixels that are left")
+        if shape.floats:
+            emit(f"ldr r3, [sp, #{SAVED_BYTES + stack}]", "ldrd r3, r4, [r3]", "strd r3, r4, [sp, #8]", why="- zero point, scale")
         emit.add("r3", "r2", HEAD_BYTES)
         emit("str r3, [sp]", why="the first block's numbers")
         if shape.clamps:
@@ -155,20 +198,31 @@ class _Printer:
         emit.label(2)
         for register in range(4):
             emit(f"vldrw.u32 q{register}, [r0], #16", why="biases of 16 channels" if register == 0 else "")
-        for first in range(0, len(self.taps) - 1, 2):
-            self._pair(first)
-        if len(self.taps) % 2:
-            self._products(len(self.taps) - 1)
-            self._widen()
+        if shape.floats:
+            emit(
+                "ldr r2, [sp, #8]", *(f"vmul.i32 q{register}, q{register}, r2" for register in range(4)), why="or sums of weights"
+            )
+        if shape.wide:
+            for position in range(len(self.taps)):
+                self._halfwords(position)
+        else:
+            for first in range(0, len(self.taps) - 1, 2):
+                self._pair(first)
+            if len(self.taps) % 2:
+                self._products(len(self.taps) - 1)
+                self._widen()
         for pointer, end in enumerate(self.ends):
             emit.add(self.pointers[pointer], self.pointers[pointer], end)
-        self._store()
+        if shape.floats:
+            self._store_floats(shape.floats)
+        else:
+            self._store()
         emit("le lr, 2b")
         for pointer in range(len(self.ends)):
             emit.add(self.pointers[pointer], self.pointers[pointer], self.advance)
-        emit.add("r1", "r1", shape.channels - LANES * shape.blocks)
+        emit.add("r1", "r1", (shape.channels - LANES * shape.blocks) * (4 if shape.floats else 1))
         emit("ldr r0, [sp, #4]", "subs r0, #1", "str r0, [sp, #4]", "bne 1b")
-        emit.leave(8)
+        emit.leave(stack)
         return emit.lines
 
     def _load(self, position: int, register: str) -> None:
@@ -176,6 +230,15 @@ class _Printer:
         if access.before:
             self.emit.add(pointer, pointer, access.before)
         self.emit(f"vldrb.u8 {register}, {access.address}")
+
+    def _halfwords(self, position: int) -> None:
+        """One tap: q5: weights, q6: data, of the even channels, then of the odd ones."""
+        emit, sign = self.emit, "u" if self.shape.floats else "s"
+        self._load(position, "q4")
+        sums = (("q0", "q2"), ("q1", "q3")) if self.shape.floats else (("q0", "q1"), ("q2", "q3"))
+        for half, (even, odd) in zip("bt", sums):
+            emit("vldrh.u16 q5, [r0], #16", f"vmovl{half}.{sign}8 q6, q4", "vmullb.s16 q7, q6, q5", "vmullt.s16 q6, q6, q5")
+            emit(f"vadd.i32 {even}, {even}, q7", f"vadd.i32 {odd}, {odd}, q6")
 
     def _products(self, position: int) -> None:
         """q6: products of the even channels, q4: of the odd ones."""
@@ -235,3 +298,24 @@ class _Printer:
             emit(f"vctp.8 {self.left}", f"subs {self.left}, #16", "vpst", "vstrbt.8 q4, [r1], #16")
         else:
             emit("vstrb.8 q4, [r1], #16")
+
+    def _store_floats(self, form: Floats) -> None:
+        emit, sums = self.emit, ("q0", "q1", "q2", "q3")
+        emit("ldr r2, [sp, #12]", why="scale")
+        for register in sums:
+            emit(
+                "vldrw.u32 q4, [r0], #16",
+                "vldrw.u32 q5, [r0], #16",
+                "vmul.f32 q4, q4, r2",
+                f"vcvt.f32.s32 {register}, {register}",
+            )
+            emit(f"vmul.f32 {register}, {register}, q4", f"vadd.f32 {register}, {register}, q5")
+        form.clamp(emit, sums, "q4", "r2")
+        if not self.left:
+            emit(*(f"vst4{part}.32 {{q0, q1, q2, q3}}, [r1]{'!' * (part == 3)}" for part in range(4)))
+            return
+        emit("movs r2, #0", "vidup.u32 q4, r2, #4", why="every fourth channel")
+        for place, register in enumerate(sums):
+            emit(f"add r2, {self.left}, #{3 - place}", "lsrs r2, r2, #2", "vctp.32 r2", why="those that there are")
+            emit("vpst", f"vstrwt.32 {register}, [r1, q4, uxtw #2]", "adds r1, #4")
+        emit("adds r1, #48", f"sub {self.left}, #16")

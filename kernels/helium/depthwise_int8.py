@@ -11,16 +11,18 @@ from aidge_build.arithmetic.requantize import clamp_levels
 from aidge_build.contract.call import Call, Constant, Input, Literal, Output, Scratch, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import Demands, NodeView, Predicate
+from aidge_build.kernel_kit.conditions import BYTES_OR_HALFWORDS
 from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear import LinearConstants
 from aidge_build.kernel_kit.raster import convolution_demands
 
-from . import series_text
+from . import floats, series_text
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
 from .depthwise_bands import bands_bytes, bands_texts, inside, of_one_row, places_lines, text_of
-from .finer import coarse, numbers_of
+from .driver import PARAMETERS
+from .finer import numbers_of, shifted
 from .geometry import Geometry, geometry_of, of_band
 from .planes import Planes
 from .rounding import fixed_of, rounds_by_addition
@@ -37,22 +39,20 @@ def _large_window(view: NodeView) -> str:
     return "" if fits else f"a window of {shape.kernel_height} x {shape.kernel_width} taps"
 
 
-def _pairs_overflow(view: NodeView) -> str:
-    """Two products of -128 and -128 are one more than 16 bits hold."""
-    weights = view.inputs[1].data
-    if weights is None:
-        return "the weights are computed at run time"
-    taps = coarse(weights).reshape(len(weights), -1)
+def is_wide(weights: numpy.ndarray) -> bool:
+    """Whether weights are multiplied as halfwords: they are no bytes, or two products of neighbouring taps, of -128 and -128
+    each, are one more than 16 bits hold."""
+    taps = shifted(weights).reshape(len(weights), -1)
+    if taps.min(initial=0) < -128 or taps.max(initial=0) > 127:
+        return True
     first, second = (taps[:, start : taps.shape[1] - taps.shape[1] % 2 : 2] == -128 for start in (0, 1))
-    channel = int(numpy.argmax((first & second).any(axis=1)))
-    return f"neighbouring weights of channel {channel} are both -128" if (first & second).any() else ""
+    return bool((first & second).any())
 
 
 SMALL_WINDOW = Predicate(f"a window of at most {MOST_ROWS} rows and {MOST_TAPS} taps", _large_window)
-PAIRS_FIT = Predicate("products of two neighbouring taps fit 16 bits", _pairs_overflow)
 
 
-@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec("channels_last", SMALL_WINDOW, PAIRS_FIT))
+@kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec("channels_last", SMALL_WINDOW, weights=BYTES_OR_HALFWORDS))
 class ConvDepthwise2dInt8(KernelNode):
     @staticmethod
     def geometry(view: NodeView) -> Geometry:
@@ -66,8 +66,10 @@ class ConvDepthwise2dInt8(KernelNode):
 
     @classmethod
     def planes(cls, view: NodeView) -> Planes | Series | None:
-        """One channel at a time where that takes fewer instructions than channels in lanes."""
+        """One channel at a time where that takes fewer instructions than channels in lanes, and weights are bytes."""
         shape, clamps = cls.geometry(view), _clamps(view)
+        if is_wide(view.inputs[1].data):
+            return None
         found = [Planes.best(inside(shape), clamps), Strips.best(inside(shape), clamps)]
         found += [] if shape.bands else [Series.of(shape, clamps)]
         form = min(filter(None, found), key=lambda form: form.instructions, default=None)
@@ -96,9 +98,10 @@ class ConvDepthwise2dInt8(KernelNode):
         shape = self.geometry(self.view)
         taps = self.inputs[1].data.reshape(shape.channels, shape.kernel_height, shape.kernel_width)
         numbers, bits = numbers_of(self, taps.reshape(shape.channels, -1))
-        taps, planes = coarse(taps), self.planes(self.view)
+        taps, planes = shifted(taps), self.planes(self.view)
         if planes is None:
             return self._by_lanes(shape, taps, numbers, bits)
+        taps = taps.astype(numpy.int8)
         form = replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits, fixed=fixed_of(numbers, bits))
         if isinstance(form, Strips):
             form, fused = form.rounded(numbers, shape.times)
@@ -133,6 +136,7 @@ class ConvDepthwise2dInt8(KernelNode):
             rounds_by_addition(numbers, bits),
             bits,
             fixed_of(numbers, bits),
+            is_wide(taps),
         )
         staging, image = self.staging(self.view), of_band(self.view)
         name = form.name.replace("_depthwise_", f"_lanes_{shape.name}_", 1)
@@ -146,7 +150,7 @@ class ConvDepthwise2dInt8(KernelNode):
             sources,
             arguments,
             f"16 channels in lanes, requantized in {'fixed point' if form.fixed else 'float'}",
-            (form.text(), _driver(name, shape, form, staging)),
+            (form.text(), driver_of(name, shape, form, staging)),
             facts=computed("1 pixel x 16 channels", 0, otherwise="fixed point" if form.fixed else "float"),
         )
 
@@ -180,26 +184,29 @@ def _clamps(view: NodeView) -> bool:
     return clamp_levels(view.operator.minimum, view.operator.maximum, output.quantization, output.dtype) != output.dtype.range
 
 
-def _driver(name: str, shape: Geometry, form: Depthwise, staging: Staging | None) -> str:
+def driver_of(name: str, shape: Geometry, form: Depthwise, staging: Staging | None) -> str:
+    """The C text of a function for all rows of all images."""
+    pad, further, first = (floats.PAD, floats.FURTHER, floats.OF_DRIVER) if form.floats else ("stream[0]", "", PARAMETERS)
     in_row = shape.in_width * shape.channels
     rows = shape.kernel_height
     if staging:
-        head = staging.lines("stream[0]")
+        head = staging.lines(pad)
         top, staged = ("top", "staged") if shape.bands else (shape.top, "&staged")
-        inner = [f"aidge_helium_ring(x, rows, pointers, row, {shape.stride_height}, {top}, stream[0], {staged});"]
+        inner = [f"aidge_helium_ring(x, rows, pointers, row, {shape.stride_height}, {top}, {pad}, {staged});"]
     else:
         head = []
         inner = [
             f"pointers[{row}] = x + row * {shape.stride_height * in_row} + {row * shape.dilation_height * in_row};"
             for row in range(rows)
         ]
-    inner += [f"{form.name}(pointers, y, stream, {shape.out_width});", f"y += {shape.out_width * shape.channels};"]
+    inner += [f"{form.name}(pointers, y, stream, {shape.out_width}{further});", f"y += {shape.out_width * shape.channels};"]
     body = [
+        *(floats.BEGIN if form.floats else ()),
         f"const int8_t *pointers[{rows}];",
         "int32_t batch, row;",
         *head,
     ]
-    parameters = ["const int8_t *x, int8_t *y, const int8_t *stream", *(["void *scratch"] if staging else [])]
+    parameters = [first, *(["void *scratch"] if staging else [])]
     height: int | str = shape.out_height
     if shape.bands:
         parameters += ["const aidge_helium_rows_shape *staged, int32_t top"] if staging else []

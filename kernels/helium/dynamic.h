@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: 0BSD */
-#include <math.h>
+#include "dynamic_data.h"
 #include "product_window.h"
-
-/* What is known of the data at run time: their zero point with its sign changed, and their scale. */
-typedef struct {
-    int32_t zero_point;
-    float scale;
-} aidge_helium_data;
 
 #if !AIDGE_HELIUM_ASSEMBLY
 /*

@@ -8,33 +8,33 @@ from dataclasses import replace
 
 import numpy
 
-from aidge_build.contract.call import Call, Input, computed
+from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.node import KernelNode, kernel
 from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView
-from aidge_build.kernel_kit.dynamic import ONE_GROUP, dynamic_spec
+from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, dynamic_spec
 from aidge_build.operators.dynamic import DATA, SCALE, WEIGHTS, ZERO_POINT
 
+from . import floats
 from .conditions import MVE
 from .conv2d_int8 import FEW_DILATED_TAPS
+from .depthwise import LANES, Depthwise
+from .depthwise_int8 import SMALL_WINDOW, driver_of
 from .driver import Driver
 from .finer import BYTES_APART, in_bytes
 from .floats import UNSIGNED, FloatNumbers, Floats
 from .geometry import Geometry, of_image
 from .plan import PIXELS, Plan, plan_of
+from .staging import Staging
 from .stream import float_stream
 
 FEWEST_OUTPUTS = 2
+INPUTS = tuple(Input(place) for place in (DATA, ZERO_POINT, SCALE))
 
 
 class DynamicDriver(Driver):
     """The same with numbers of run time."""
 
-    parameters = "const uint8_t *input, const uint8_t *zero_point, const float *scale, float *y, const int8_t *stream"
-    pad, further = "(int8_t)zero_point[0]", ", &data"
-    begin = (
-        "const int8_t *x = (const int8_t *)input;",
-        "const aidge_helium_data data = {-(int32_t)zero_point[0], scale[0]};",
-    )
+    parameters, begin, pad, further = floats.OF_DRIVER, floats.BEGIN, floats.PAD, floats.FURTHER
 
     @property
     def name(self) -> str:
@@ -49,9 +49,8 @@ class DynamicDriver(Driver):
         return "dynamic.h", *super().sources[1:]
 
     def call(self, stream: numpy.ndarray) -> Call:
-        inputs = [Input(place) for place in (DATA, ZERO_POINT, SCALE)]
         made = super().call(stream)
-        return replace(made, arguments=(*inputs, *made.arguments[1:]))
+        return replace(made, arguments=(*INPUTS, *made.arguments[1:]))
 
     @property
     def facts(self) -> dict[str, str]:
@@ -99,3 +98,41 @@ class DynamicFC(DynamicLayer):
         data, output = view.inputs[DATA], view.outputs[0]
         rows = math.prod(data.dims[:-1])
         return Geometry(1, 1, rows, data.dims[-1], 1, rows, output.dims[-1], 1, 1, 1, 1, 1, 1, 0, 0)
+
+
+@kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, MVE, FEWEST_OUTPUTS, DEPTHWISE, SMALL_WINDOW))
+class DynamicDepthwise(KernelNode):
+    """Channels in lanes."""
+
+    @staticmethod
+    def staging(view: NodeView) -> Staging | None:
+        """Copies of rows, unless the input can be read where it is."""
+        shape = of_image(view)
+        return None if shape.stays_inside and shape.channels % LANES == 0 else Staging.of(shape)
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        staging = cls.staging(view)
+        return Demands(scratch_bytes=staging.bytes if staging else 0)
+
+    def call(self) -> Call:
+        shape, staging, weights = of_image(self.view), self.staging(self.view), self.inputs[WEIGHTS].data
+        form = Depthwise(
+            shape.channels,
+            shape.kernel_height,
+            shape.kernel_width,
+            shape.dilation_width * shape.channels,
+            shape.stride_width * shape.channels,
+            wide=True,
+            floats=Floats((self.operator.minimum, self.operator.maximum)),
+        )
+        name = form.name.replace("_depthwise_", f"_lanes_{shape.name}_", 1)
+        stream = Constant("stream", form.float_stream(weights, FloatNumbers.of(self.inputs, weights)))
+        return Call(
+            name,
+            ("dynamic_depthwise.h", *(("ring.h",) if staging else ())),
+            (*INPUTS, Output(0), stream, *((Scratch(),) if staging else ())),
+            "16 channels in lanes, scaled to float",
+            (form.text(), driver_of(name, shape, form, staging)),
+            facts=computed("1 pixel x 16 channels"),
+        )

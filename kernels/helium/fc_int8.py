@@ -15,7 +15,7 @@ from .finer import has_offsets, in_bytes, numbers_of, offsets_of
 from .rounding import fixed_of, rounds_by_addition
 
 
-@kernel("FC", linear_spec(ROW_MAJOR, with_offsets=True))
+@kernel("FC", linear_spec(ROW_MAJOR))
 class FcInt8(KernelNode):
     def call(self) -> Call:
         rows, (output,) = self.inputs[1].data, self.outputs

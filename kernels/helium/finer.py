@@ -72,16 +72,10 @@ def _unlike_bytes(view: NodeView) -> str:
     return "" if _are_near(shifted(weights.data)) else "the weights are int16, and no int8 times a power of two plus an offset"
 
 
-def _too_fine(view: NodeView) -> str:
-    reason = _unlike_bytes(view)
-    return reason or ("the weights are int16, and no int8 times a power of two" if has_offsets(view) else "")
-
-
 def _far_apart(view: NodeView) -> str:
     return "" if _are_near(view.inputs[1].data) else "the weights of an output are more than 255 apart"
 
 
-SHIFTED_BYTES = Predicate("int8 weights, or int16 that are such times a power of two", _too_fine)
 OFFSET_BYTES = Predicate(
     "int8 weights, or int16 that are such times a power of two plus an offset for each output", _unlike_bytes
 )

@@ -23,6 +23,13 @@ from .finer import offsets_of
 
 UNSIGNED = 128
 PARAMETERS = ", const aidge_helium_data *data"
+# Of a function that runs a layer: its parameters, its first lines, what pads hold, what it hands on.
+OF_DRIVER = "const uint8_t *input, const uint8_t *zero_point, const float *scale, float *y, const int8_t *stream"
+BEGIN = (
+    "const int8_t *x = (const int8_t *)input;",
+    "const aidge_helium_data data = {-(int32_t)zero_point[0], scale[0]};",
+)
+PAD, FURTHER = "(int8_t)zero_point[0]", ", &data"
 
 
 @dataclass(frozen=True)

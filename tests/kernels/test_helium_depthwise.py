@@ -10,9 +10,10 @@ from unittest.mock import patch
 
 import numpy
 import pytest
-from helium_harness import FEATURES, RANDOM_CASES, case, convolution, finer, library, needs_emulator, run
+from helium_harness import FEATURES, RANDOM_CASES, case, convolution, finer, library, needs_emulator, run, with_offsets
 from random_tensors import Randomness
 
+from aidge_build.graph.dtype import DType
 from aidge_build.graph.quantization import Quantization, per_tensor
 from aidge_build.graph.tensor import constant
 from aidge_build.operators.conv import Conv
@@ -76,7 +77,8 @@ def depthwise(seed, batch, channels, *rest):
 
 def first_accepted(seed, edge):
     """The first layer of this shape, from this seed on, without two neighbouring weights of -128."""
-    return next(entry for entry in (depthwise(number, *edge) for number in itertools.count(seed)) if accepted([entry]))
+    found = (depthwise(number, *edge) for number in itertools.count(seed))
+    return next(entry for entry in found if accepted([entry]) and "_wide" not in entry.call.function)
 
 
 @pytest.mark.parametrize("stride", [1, 2])
@@ -117,7 +119,8 @@ def with_weights(values, scales, data_value=-128):
     """All taps of each channel as given, over values that are all the same."""
     random, channels = Randomness(3), len(values)
     data = random.data(1, channels, 6, 6).with_(quantization=per_tensor(0.5, 127))
-    weights = constant("w", numpy.array(values, numpy.int8).reshape(channels, 1, 3, 3), Quantization(scales, (0,) * channels, 0))
+    kind = numpy.int8 if DType.int8.holds(numpy.array(values)) else numpy.int16
+    weights = constant("w", numpy.array(values, kind).reshape(channels, 1, 3, 3), Quantization(scales, (0,) * channels, 0))
     operator = Conv(window=Window((3, 3), (1, 1), (1, 1), (1, 1), (1, 1)), groups=channels, depthwise=True)
     return case(
         operator,
@@ -194,11 +197,13 @@ def candidates():
         *(random_depthwise(2000 + seed) for seed in range(RANDOM_CASES)),
         *(finer(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 0),
         *(finer(first_accepted(index, edge), index) for index, edge in enumerate(SERIES) if index % 5 == 1),
+        *(with_offsets(depthwise(index, *edge), index) for index, edge in enumerate(EDGES) if index % 3 == 1),
+        with_weights([[-128] * 9] * 3, (2.0**-14, 1e-30, 1e30)),
     ]
 
 
 def accepted(cases):
-    """Random weights may hold two neighbours of -128, which the library leaves to ref."""
+    """Those that the library takes."""
     return [
         entry
         for entry in cases
@@ -226,5 +231,7 @@ def test_the_plain_c_equals_numpy_on_this_machine():
     assert run(accepted(candidates()), "-Wall", "-Wextra", "-Wconversion", "-Werror", board="host") == []
 
 
-def test_weights_whose_products_do_not_fit_16_bits_are_left_to_ref():
-    assert accepted([with_weights([[-128] * 9], (1.0,))]) == []
+def test_weights_whose_products_do_not_fit_16_bits_are_multiplied_as_halfwords():
+    rows = ([-128] * 9, [-128, 127] * 4 + [-128], [-129] + [0] * 8, [1] * 8 + [128], [0] * 8 + [128])
+    layers = [with_weights([taps], (1.0,)) for taps in rows]
+    assert ["_wide" in entry.call.function for entry in layers] == [True, False, True, True, False]

@@ -21,7 +21,7 @@ from aidge_build.kernel_kit.linear import LinearConstants
 from .assembly import c_function, loop
 from .conditions import NARROW, linear_spec
 from .conv2d_int8 import PlannedConvolution
-from .driver import Driver
+from .driver import PARAMETERS, Driver
 from .finer import coarse, numbers_of, offsets_of
 from .geometry import Geometry, geometry_of, of_band
 from .patches import Patches
@@ -210,6 +210,8 @@ class GroupedDriver(Driver):
     """The C function that runs a plan calls, for each group, another one for the pixels of a row or of all rows."""
 
     plan: GroupedPlan
+    of_group = PARAMETERS  # the parameters of the function for one of them
+    given_group = ""  # and those behind `windows`
 
     @property
     def name(self) -> str:
@@ -238,9 +240,9 @@ class GroupedDriver(Driver):
         """A loop over the groups, which calls a function for the `pixels` of one; those of the first begin at `source`."""
         plan, name = self.plan, f"{self.name}_group_of_{of}"
         windows = (", int8_t *windows", ", windows") if plan.patches else ("", "")
-        self.functions[name] = c_function(name, f"const int8_t *x, int8_t *y, const int8_t *stream{windows[0]}", pixels)
+        self.functions[name] = c_function(name, f"{self.of_group}{windows[0]}{self.given_group}", pixels)
         call = (
             f"{name}({source} + group * {plan.channels}, y + group * {plan.product.channels}, "
-            f"stream + group * {plan.product.stream_bytes}{windows[1]});"
+            f"stream + group * {plan.product.stream_bytes}{windows[1]}{self.further});"
         )
         return ["{", "    int32_t group;", *(f"    {line}" for line in loop("group", plan.groups, [call])), "}"]

@@ -10,16 +10,19 @@ import numpy
 
 from aidge_build.contract.call import Call, Constant, Input, Output, Scratch, computed
 from aidge_build.contract.node import KernelNode, kernel
-from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView
+from aidge_build.contract.spec import CHANNELS_LAST, ROW_MAJOR, Demands, NodeView, Predicate
 from aidge_build.kernel_kit.dynamic import DEPTHWISE, ONE_GROUP, dynamic_spec
 from aidge_build.operators.dynamic import DATA, SCALE, WEIGHTS, ZERO_POINT
 
 from . import floats
 from .conditions import MVE
+from .conv2d_grouped_int8 import SEVERAL_GROUPS, GroupedDriver, GroupedPlan
+from .conv2d_grouped_int8 import SMALL_WINDOW as GROUP_WINDOW
+from .conv2d_grouped_int8 import plan_of as groups_plan_of
 from .conv2d_int8 import FEW_DILATED_TAPS
 from .depthwise import LANES, Depthwise
 from .depthwise_int8 import SMALL_WINDOW, driver_of
-from .driver import Driver
+from .driver import PARAMETERS, Driver
 from .finer import BYTES_APART, in_bytes
 from .floats import UNSIGNED, FloatNumbers, Floats
 from .geometry import Geometry, of_image
@@ -57,6 +60,11 @@ class DynamicDriver(Driver):
         return computed(f"{PIXELS} pixels x 2 channels")
 
 
+def _unsigned(weights: numpy.ndarray) -> numpy.ndarray:
+    """As they are multiplied with."""
+    return (in_bytes(weights).astype(numpy.int16) + UNSIGNED).astype(numpy.uint8)
+
+
 class DynamicLayer(KernelNode):
     @classmethod
     def geometry(cls, view: NodeView) -> Geometry:
@@ -75,8 +83,7 @@ class DynamicLayer(KernelNode):
     def call(self) -> Call:
         plan, weights = self.plan(self.view), self.inputs[WEIGHTS].data
         shape, form = plan.geometry, plan.product
-        taps = in_bytes(weights).reshape(shape.outputs, shape.channels, shape.kernel_height, shape.kernel_width)
-        taps = (taps.astype(numpy.int16) + UNSIGNED).astype(numpy.uint8)
+        taps = _unsigned(weights).reshape(shape.outputs, shape.channels, shape.kernel_height, shape.kernel_width)
         windows = taps.transpose(0, 3, 2, 1) if plan.columns else taps.transpose(0, 2, 3, 1)
         stream = float_stream(
             form, windows.reshape(shape.outputs, form.rows, form.taps, -1), FloatNumbers.of(self.inputs, weights)
@@ -98,6 +105,46 @@ class DynamicFC(DynamicLayer):
         data, output = view.inputs[DATA], view.outputs[0]
         rows = math.prod(data.dims[:-1])
         return Geometry(1, 1, rows, data.dims[-1], 1, rows, output.dims[-1], 1, 1, 1, 1, 1, 1, 0, 0)
+
+
+def _single_outputs(view: NodeView) -> str:
+    count = view.inputs[WEIGHTS].dims[0] // view.operator.groups
+    return "" if count >= FEWEST_OUTPUTS else f"{count} output of a group, wants at least {FEWEST_OUTPUTS}"
+
+
+PAIRS_IN_GROUPS = Predicate("groups of at least two outputs", _single_outputs)
+
+
+class DynamicGroupsDriver(DynamicDriver, GroupedDriver):
+    """One group after the other, with numbers of run time."""
+
+    of_group, given_group = PARAMETERS.replace("int8_t *y", "float *y"), floats.PARAMETERS
+
+
+@kernel(
+    "DynamicConv",
+    dynamic_spec(CHANNELS_LAST, MVE, FEWEST_OUTPUTS, SEVERAL_GROUPS, GROUP_WINDOW, PAIRS_IN_GROUPS, BYTES_APART),
+)
+class DynamicGroups(KernelNode):
+    @classmethod
+    def plan(cls, view: NodeView) -> GroupedPlan:
+        operator = view.operator
+        plan = groups_plan_of(of_image(view), operator.groups, False, True)
+        return replace(plan, product=replace(plan.product, floats=Floats((operator.minimum, operator.maximum))))
+
+    @classmethod
+    def demands(cls, view: NodeView) -> Demands:
+        return Demands(scratch_bytes=cls.plan(view).scratch_bytes)
+
+    def call(self) -> Call:
+        plan, weights = self.plan(self.view), self.inputs[WEIGHTS].data
+        form, count = plan.product, plan.product.channels
+        numbers, taps = FloatNumbers.of(self.inputs, weights), _unsigned(numpy.moveaxis(weights, 1, -1))
+        streams = []
+        for first in range(0, plan.geometry.outputs, count):
+            windows = taps[first : first + count].reshape(count, form.rows, form.taps, -1)
+            streams.append(float_stream(form, windows, numbers.part(slice(first, first + count))))
+        return DynamicGroupsDriver(plan, plan.geometry).call(numpy.concatenate(streams))
 
 
 @kernel("DynamicConv", dynamic_spec(CHANNELS_LAST, MVE, FEWEST_OUTPUTS, DEPTHWISE, SMALL_WINDOW))

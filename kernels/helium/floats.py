@@ -27,9 +27,10 @@ PARAMETERS = ", const aidge_helium_data *data"
 OF_DRIVER = "const uint8_t *input, const uint8_t *zero_point, const float *scale, float *y, const int8_t *stream"
 BEGIN = (
     "const int8_t *x = (const int8_t *)input;",
-    "const aidge_helium_data data = {-(int32_t)zero_point[0], scale[0]};",
+    "const aidge_helium_data measured = {-(int32_t)zero_point[0], scale[0]};",
+    "const aidge_helium_data *const data = &measured;",
 )
-PAD, FURTHER = "(int8_t)zero_point[0]", ", &data"
+PAD, FURTHER = "(int8_t)zero_point[0]", ", data"
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,10 @@ class FloatNumbers:
         """`weights` [outputs, ...], as they are multiplied with centred data."""
         sums = weights.reshape(len(weights), -1).astype(numpy.int64).sum(axis=1)
         return cls(offsets_of(weights) - UNSIGNED, sums, inputs[FACTORS].data, bias_of(inputs))
+
+    def part(self, outputs: slice) -> FloatNumbers:
+        """Those of some outputs."""
+        return FloatNumbers(self.offsets[outputs], self.sums[outputs], self.factors[outputs], self.bias[outputs])
 
     def words(self, pair: Sequence[int], step: int) -> bytes:
         """Of a pair of channels, and how many bytes further the next pair is stored."""

@@ -138,13 +138,13 @@ class Product:
             int(self.floats is not None),
         )
         shape = f"    static const aidge_helium_product_shape shape = {{{', '.join(map(str, fields))}}};\n"
+        name, behind = "aidge_helium_product", "&shape"
         if self.floats:
-            first = f"x[0] + {self.begin}, x" if self.ring else "x, NULL"
-            return shape + f"    aidge_helium_dynamic({first}, y, stream, blocks, data, {self.floats.in_c}, &shape);"
+            name, behind = "aidge_helium_dynamic", f"data, {self.floats.in_c}, &shape"
         if self.ring:
-            return shape + f"    aidge_helium_product(x[0] + {self.begin}, x, y, stream, blocks, &shape);"
+            return shape + f"    {name}(x[0] + {self.begin}, x, y, stream, blocks, {behind});"
         if not self.gap:
-            return shape + "    aidge_helium_product(x, NULL, y, stream, blocks, &shape);"
-        call = f"aidge_helium_product(x + pixel * {self.pixel_step}, NULL, y + pixel * {self.distance}, stream, 1, &shape);"
+            return shape + f"    {name}(x, NULL, y, stream, blocks, {behind});"
+        call = f"{name}(x + pixel * {self.pixel_step}, NULL, y + pixel * {self.distance}, stream, 1, {behind});"
         lines = ["int32_t pixel;", *loop("pixel", f"blocks * {self.pixels}", [call])]
         return shape + "\n".join(f"    {line}" for line in lines)

@@ -311,11 +311,18 @@ class _Printer:
             )
             emit(f"vmul.f32 {register}, {register}, q4", f"vadd.f32 {register}, {register}, q5")
         form.clamp(emit, sums, "q4", "r2")
+        whole = [f"vst4{part}.32 {{q0, q1, q2, q3}}, [r1]{'!' * (part == 3)}" for part in range(4)]
         if not self.left:
-            emit(*(f"vst4{part}.32 {{q0, q1, q2, q3}}, [r1]{'!' * (part == 3)}" for part in range(4)))
+            emit(*whole)
             return
+        if self.shape.blocks > 1:
+            emit(f"subs {self.left}, #16", "blt 4f", *whole, "b 5f")
+            emit.label(4)
+            emit(f"add {self.left}, #16")
         emit("movs r2, #0", "vidup.u32 q4, r2, #4", why="every fourth channel")
         for place, register in enumerate(sums):
             emit(f"add r2, {self.left}, #{3 - place}", "lsrs r2, r2, #2", "vctp.32 r2", why="those that there are")
             emit("vpst", f"vstrwt.32 {register}, [r1, q4, uxtw #2]", "adds r1, #4")
-        emit("adds r1, #48", f"sub {self.left}, #16")
+        emit("adds r1, #48")
+        if self.shape.blocks > 1:
+            emit.label(5)

@@ -6,7 +6,8 @@ from __future__ import annotations
 import numpy
 import pytest
 from dynamic_cases import convolution, dynamic_layers, fully_connected
-from helium_harness import FEATURES, case, library, needs_emulator, run
+from helium_harness import FEATURES, RANDOM_CASES, case, library, needs_emulator, random_window, run
+from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
 from aidge_build.graph.tensor import Tensor
@@ -82,9 +83,33 @@ def measured_cases():
     return [measured(values) for values in (*plain, *scaled, *(halves(*pair) for pair in ends))]
 
 
+def random_layer(seed):
+    """A convolution of one group, of some, or depthwise; or rows."""
+    random = Randomness(seed)
+    if seed % 5 == 0:
+        return fully_connected(case, seed, (random.integer(1, 9), random.integer(1, 90)), random.integer(2, 40))
+    spatial, kernel, dilation, pads = random_window(random)
+    groups, channels, outputs = random.choice(1, 1, 1, 2, 3), random.integer(1, 40), random.integer(2, 20)
+    if seed % 5 == 1:
+        groups, channels, outputs = channels + 1, 1, 1
+    edge = (
+        random.choice(1, 1, 2),
+        groups * channels,
+        spatial,
+        groups * outputs,
+        kernel,
+        random.choice(1, 1, 2),
+        dilation,
+        pads,
+        groups,
+    )
+    return convolution(case, seed, edge)
+
+
 def candidates():
     own = [convolution(case, seed, edge) for seed, edge in enumerate(EDGES)]
     own += [fully_connected(case, seed, *shape) for seed, shape in enumerate(ROWS)]
+    own += [random_layer(seed) for seed in range(4000, 4000 + RANDOM_CASES // 2)]
     own += measured_cases()
     return [*own, *filter(is_taken, dynamic_layers(case))]
 

@@ -13,7 +13,6 @@ static void aidge_helium_max_of_map(const int8_t *x, int8_t *y, const int8_t *le
             const mve_pred16_t mask = vctp8q((uint32_t)(channels - channel));
             const int8_t *tap = x + channel;
             int8x16_t largest = vdupq_n_s8(levels[0]);
-            AIDGE_KIT_ROLLED
             for (pixel = pixels; pixel > 0; pixel--) {
                 largest = vmaxq_m_s8(largest, largest, vldrbq_z_s8(tap, mask), mask);
                 tap += channels;

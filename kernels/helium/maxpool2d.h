@@ -101,7 +101,6 @@ AIDGE_KIT_NOINLINE void aidge_helium_largest_gathered(int8_t *y, const int8_t *f
         const int8_t *tap = from;
         int8x16_t largest = vldrbq_gather_offset_z_s8(tap, offsets, mask);
         int32_t left;
-        AIDGE_KIT_ROLLED
         for (left = taps - 1; left > 0; left--) {
             tap += line->column_step;
             largest = vmaxq_s8(largest, vldrbq_gather_offset_z_s8(tap, offsets, mask));

@@ -69,7 +69,6 @@ static void aidge_helium_sum_rows(int16_t *line, const int8_t *first, int32_t st
         const mve_pred16_t mask = vctp16q((uint32_t)count);
         const int8_t *row = first;
         int16x8_t sums = vldrbq_z_s16(row, mask);
-        AIDGE_KIT_ROLLED
         for (i = 1; i < rows; i++) {
             row += step;
             sums = vaddq_s16(sums, vldrbq_z_s16(row, mask));

@@ -17,6 +17,7 @@ from helium_harness import needs_emulator
 from random_tensors import Randomness
 
 from aidge_build.graph.dtype import DType
+from aidge_build.graph.format import channels_last, row_major
 from aidge_build.graph.quantization import per_tensor
 from aidge_build.graph.tensor import Tensor
 from aidge_build.operators.softmax import Softmax
@@ -39,10 +40,26 @@ def rows(case):
         yield case(Softmax(0, True) if axis == 0 else Softmax(len(dims) - 1), [data], [values], quantization=output)
 
 
+def short_rows(case):
+    """Rows of few values, and rows whose values lie apart: along any axis in both storage orders; ties, too."""
+    for seed in range(60 if STRESS else 30):
+        random = Randomness(seed)
+        dims = (random.integer(1, 2), random.integer(1, 20), *(random.integer(1, 9) for _ in range(random.integer(1, 2))))
+        form = random.choice(row_major, channels_last)(len(dims))
+        scale = per_tensor(random.choice(0.025, 0.1, 2.0**-6, 0.7, 1e-4), 3)
+        data = Tensor("x", dims, DType.int8, quantization=scale, format=form)
+        values = random.numbers.integers(-128, 128, dims).astype(numpy.int8)
+        values = (values, values // 32, numpy.where(values > 60, 5, -100), values * 0 + 7)[seed % 4].astype(numpy.int8)
+        output = per_tensor(SCALES[seed % len(SCALES)], random.choice(-128, 0, 100))
+        axis = random.integer(1, len(dims) - 1)
+        if values.size // dims[axis] >= 4:
+            yield case(Softmax(axis), [data], [values], quantization=output, format=form)
+
+
 def candidates():
     """For the tests of all kernels."""
     small = [*armv7m_harness.of_this_library(list(rows(cortexm_harness.case))), *rows(armv6m_harness.case)]
-    return [*rows(cortexm_harness.case), *rows(helium_harness.case), *small]
+    return [*rows(cortexm_harness.case), *rows(helium_harness.case), *list(short_rows(helium_harness.case))[::4], *small]
 
 
 @needs_emulator
@@ -71,6 +88,14 @@ def test_cores_without_dsp_instructions_give_the_exact_levels(flags):
 @pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",), ("-Os",)][: 1 + 2 * STRESS], ids=str)
 def test_helium_gives_the_exact_levels(flags):
     assert helium_harness.run(list(rows(helium_harness.case)), "-Wall", "-Wextra", "-Werror", *flags) == []
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-O3",), ("-DAIDGE_HELIUM_PLAIN_C",)][: 1 + 2 * STRESS], ids=str)
+def test_helium_gives_those_of_rows_in_its_lanes(flags):
+    found = list(short_rows(helium_harness.case))
+    assert {entry.call.function for entry in found} >= {"aidge_helium_softmax_lanes"}
+    assert helium_harness.run(found, "-Wall", "-Wextra", "-Werror", *flags) == []
 
 
 def test_short_rows_and_fine_scales_are_left_to_ref():

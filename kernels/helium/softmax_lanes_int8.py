@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""int8 softmax along any axis, four rows in the lanes: in float32, and where that does not decide in exact integers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy
+
+from aidge_build.arithmetic.softmax import softmax_table
+from aidge_build.contract.call import Call, Constant, Input, Output, Struct, computed
+from aidge_build.contract.node import KernelNode, kernel
+from aidge_build.contract.spec import SAME, ImplSpec, IOSpec, NodeView, Predicate
+from aidge_build.graph.dtype import DType
+from aidge_build.kernel_kit.conditions import ALL_QUANTIZED
+
+from .conditions import MVE
+
+LONGEST = 256  # a row whose sum in float32 still decides nearly all levels
+ROUNDINGS = 8  # of float32 besides those of the additions: of terms, both divisions' operands, products
+
+
+def _long(view: NodeView) -> str:
+    operator = view.operator
+    if operator.until_end:
+        return "a row runs over several axes"
+    length = operator.row_length(view.inputs[0].dims)
+    return "" if length <= LONGEST else f"rows of {length} values, at most {LONGEST}"
+
+
+def _few(view: NodeView) -> str:
+    rows = view.outputs[0].elements // view.operator.row_length(view.inputs[0].dims)
+    return "" if rows >= 4 else f"{rows} rows, wants at least 4"
+
+
+@kernel(
+    "Softmax",
+    ImplSpec(
+        inputs=(IOSpec(DType.int8, SAME),),
+        outputs=(IOSpec(DType.int8, SAME),),
+        features=MVE,
+        predicates=(
+            ALL_QUANTIZED,
+            Predicate(f"rows of at most {LONGEST} values along one axis", _long),
+            Predicate("rows for all lanes", _few),
+        ),
+    ),
+)
+class SoftmaxLanesInt8(KernelNode):
+    def call(self) -> Call:
+        (data,), (output,) = self.inputs, self.outputs
+        length = self.operator.row_length(data.dims)
+        table = softmax_table(float(data.quantization.scale), float(output.quantization.scale), length)
+        floats = [float(Fraction(1 << table.shift, table.factor)), (length + ROUNDINGS) * 2.0**-24]
+        numbers = [output.quantization.zero_point, *numpy.array(floats, numpy.float32).view(numpy.int32).tolist()]
+        return Call(
+            "aidge_helium_softmax_lanes",
+            ("softmax_lanes_int8.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("exponentials", numpy.array(table.exponentials, numpy.uint32)),
+                Constant("quotient", numpy.array([table.shift, table.factor], numpy.uint64)),
+                Constant("numbers", numpy.array(numbers, numpy.int32)),
+                self._shape(),
+            ),
+            "float32, beside the middle of two levels exact integers",
+            facts=computed("4 rows"),
+        )
+
+    def _shape(self) -> Struct:
+        (output,) = self.outputs
+        dims, place = output.layout.stored_dims, output.storage.position(self.operator.axis % output.rank)
+        sizes = math.prod(dims[:place]), dims[place], math.prod(dims[place + 1 :])
+        return Struct("aidge_helium_softmax_shape", dict(zip(("outer", "length", "inner"), sizes)))

@@ -12,9 +12,10 @@ from aidge_build.arithmetic.fixed_point import exact_ratio
 
 NARROWED = 16  # bits that the first narrowing drops; the second one rounds
 SHIFTS = (21, 22, 20, 19, 18, 17)  # the first one serves nearly all scales: it stands in the code
+FARTHEST = 5  # from a rounded factor
+HARDEST = 4096  # pairs nearest to the middle between two levels, which are tried first
 NUDGES = sorted(
-    itertools.product(range(-3, 4), range(-3, 4), (0, -40, 40, -100, 100, -200, 200, -400, 400)),
-    key=lambda nudge: (abs(nudge[0]) + abs(nudge[1]) + abs(nudge[2]) / 100, nudge),
+    itertools.product(range(-FARTHEST, FARTHEST + 1), repeat=2), key=lambda nudge: (abs(nudge[0]) + abs(nudge[1]), nudge)
 )
 
 
@@ -26,21 +27,31 @@ def proved_sum(
     ratios = exact_ratio(scales[0], scales[2]), sign * exact_ratio(scales[1], scales[2])
     low, high = limits
     exact = float(ratios[0]) * (FIRST - zero_points[0]) + float(ratios[1]) * (SECOND - zero_points[1])
-    near = numpy.abs(exact - numpy.floor(exact) - 0.5) < 2.0**-6
-    hard = FIRST[near], SECOND[near], meaning[near]
+    distance = numpy.abs(exact - numpy.floor(exact) - 0.5).ravel()
+    near = numpy.argpartition(distance, HARDEST)[:HARDEST]
+    hard = FIRST.ravel()[near], SECOND.ravel()[near], meaning.ravel()[near]
     for shift in SHIFTS:
         for nudge in NUDGES:
             first, second = (round(ratio * (1 << shift)) + change for ratio, change in zip(ratios, nudge))
-            offset = (zero_points[2] << shift) - zero_points[0] * first - zero_points[1] * second + nudge[2]
+            nominal = (zero_points[2] << shift) - zero_points[0] * first - zero_points[1] * second
+            offset = _offset(hard, first, second, nominal, shift, limits)
+            if offset is None:
+                continue
             largest = 128 * (abs(first) + abs(second)) + abs(offset)
             if max(abs(first), abs(second), abs(offset), largest) >= 1 << 31:
                 break
-            if all(
-                numpy.array_equal(_lanes(a, b, first, second, offset, shift, low, high), wanted)
-                for a, b, wanted in (hard, (FIRST, SECOND, meaning))
-            ):
+            if numpy.array_equal(_lanes(FIRST, SECOND, first, second, offset, shift, low, high), meaning):
                 return first, second, offset, shift
     return None
+
+
+def _offset(pairs, first: int, second: int, nominal: int, shift: int, limits: tuple[int, int]) -> int | None:
+    """In the middle of those that give the levels of these pairs, if any; levels at a limit bound it on one side."""
+    a, b, wanted = pairs
+    sums = a * first + b * second + (1 << (shift - 1))
+    least = ((wanted << shift) - sums)[wanted > limits[0]].max(initial=nominal - (1 << (shift - 5)))
+    most = (((wanted + 1) << shift) - 1 - sums)[wanted < limits[1]].min(initial=nominal + (1 << (shift - 5)))
+    return int(least + most) // 2 if least <= most else None
 
 
 def _lanes(a, b, first: int, second: int, offset: int, shift: int, low: int, high: int) -> numpy.ndarray:

@@ -9,6 +9,7 @@ import os
 import armv7m_harness
 import cortexm_harness
 import harness
+import helium_harness
 import pytest
 from armv7m_harness import of_this_library
 from helium_harness import needs_emulator, run
@@ -53,7 +54,7 @@ def chains(make, count: int = 60):
 
 def candidates():
     """For the tests of all kernels."""
-    return [*chains(cortexm_harness.case), *of_this_library(chains(cortexm_harness.case))]
+    return [*chains(cortexm_harness.case), *wide(helium_harness.case)[::4], *of_this_library(chains(cortexm_harness.case))]
 
 
 def proved(cases):
@@ -78,6 +79,24 @@ def test_the_assembly_equals_both_operators_on_cores_with_and_without_dsp(flags)
     mine = of_this_library(cases)
     assert all(entry.call.function.startswith("aidge_armv7m_channel_lines") for entry in mine)
     assert run(mine, *flags, board=armv7m_harness.BOARD) == []
+
+
+WIDE = [(1, 4), (1, 8, 3, 3), (2, 16, 5), (1, 17, 2, 2), (1, 16, 1, 1), (2, 30, 3, 2), (1, 12, 7, 9)]
+
+
+def wide(make, count: int = 28):
+    """With channels that fill the lanes, or are many."""
+    return [chain(make, 300 + seed, WIDE[seed % len(WIDE)]) for seed in range(count)]
+
+
+@needs_emulator
+@pytest.mark.parametrize("flags", [(), ("-DAIDGE_HELIUM_PLAIN_C",), ("-Os",)][: 2 + STRESS], ids=str)
+def test_helium_gives_the_same(flags):
+    cases = cortexm_harness.accepted(wide(helium_harness.case))
+    assert {entry.call.function.endswith("_rest") for entry in cases} == {True, False}
+    assert helium_harness.run(cases, "-Wall", "-Wextra", "-Werror", *flags) == []
+    first = [entry for entry in cases if 0 in entry.kernel.node_class.demands(entry.stored).in_place]
+    assert first and helium_harness.run(first, *flags, lead=lambda entry: 0) == []
 
 
 @needs_emulator

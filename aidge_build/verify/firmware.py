@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
@@ -90,7 +91,7 @@ def execute(
     layers = [tensor for layer in program.layers for tensor in layer.outputs]
     return Execution(
         _split(folder / "output.bin", outputs, count),
-        _split(folder / "trace.bin", layers, count) if trace else {},
+        _traced(folder / "trace.bin", layers, count) if trace else {},
         result,
         _code_bytes(elf, program.name),
         generated.manifest["weights_bytes"],
@@ -101,6 +102,24 @@ def execute(
 def _code_bytes(elf: Path, name: str) -> int:
     functions = [symbol for symbol in read_image(elf).symbols if symbol.kind == "function"]
     return sum(symbol.size_bytes for symbol in functions if symbol.name.startswith((f"{name}_", "aidge_")))
+
+
+def _traced(path: Path, tensors: list[Tensor], count: int) -> Vectors:
+    """The file's records (number of the tensor, bytes, some of its bytes) as logical arrays: those of one tensor follow each
+    other, also where layers take turns."""
+    data, position = path.read_bytes(), 0
+    found = [bytearray() for _ in tensors]
+    while position < len(data):
+        index, size = struct.unpack_from("<II", data, position)
+        found[index] += data[position + 8 : position + 8 + size]
+        position += 8 + size
+    vectors: Vectors = {}
+    for tensor, stored in zip(tensors, found, strict=True):
+        if len(stored) != tensor.size_bytes * count:
+            raise CheckFailed(f"has {len(stored):,} B of '{tensor.name}'", where=str(path), code="RUN")
+        rows = numpy.frombuffer(stored, tensor.dtype.numpy).reshape(count, tensor.elements)
+        vectors[tensor.name] = numpy.stack([tensor.from_stored(row) for row in rows])
+    return vectors
 
 
 def _split(path: Path, tensors: list[Tensor], count: int) -> Vectors:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import struct
 from types import SimpleNamespace
 
 import numpy
@@ -17,11 +18,20 @@ HOST = load_board("host")
 X = {"x": numpy.array([[[1, -2, 3, -4, 5, -6]], [[9, 8, 7, 6, 5, 4]]], numpy.int8)}
 
 
+def record(index: int, values: numpy.ndarray) -> bytes:
+    return struct.pack("<II", index, values.nbytes) + values.tobytes()
+
+
 class Played:
     """Stands for compiler and core: computes `chain` from input.bin; remembers what it was asked for."""
 
-    def __init__(self, exit_code: int = 0, surplus: bytes = b""):
-        self.exit_code, self.surplus = exit_code, surplus
+    def __init__(self, exit_code: int = 0, surplus: bytes = b"", traced_bytes: int | None = None):
+        self.exit_code, self.surplus, self.traced_bytes = exit_code, surplus, traced_bytes
+
+    @staticmethod
+    def turns(row: numpy.ndarray) -> list[tuple[int, numpy.ndarray]]:
+        """Two layers that take turns: some of the first one's values, all of the second, the rest of the first."""
+        return [(0, row[:1:-1]), (1, row), (0, row[1::-1])]
 
     def build(self, board, sources, output, **options):
         self.sources, self.options = sources, options
@@ -32,8 +42,8 @@ class Played:
         rows = numpy.frombuffer((work_folder / "input.bin").read_bytes(), numpy.int8).reshape(-1, 6)
         results = [chain_result(row) for row in rows]
         (work_folder / "output.bin").write_bytes(b"".join(row.tobytes() for row in results) + self.surplus)
-        traced = [part for row in results for part in (row[::-1].tobytes(), row.tobytes())]
-        (work_folder / "trace.bin").write_bytes(b"".join(traced))
+        traced = [record(*part) for row in results for part in self.turns(row)]
+        (work_folder / "trace.bin").write_bytes(b"".join(traced)[: self.traced_bytes])
         return SimpleNamespace(exit_code=self.exit_code)
 
     def image(self, elf):
@@ -76,6 +86,12 @@ def test_a_trace_has_every_layers_output_and_is_not_counted(played, tmp_path):
     assert found.trace["middle"][:, :, ::-1].tolist() == found.trace["y"].tolist() == found.outputs["y"].tolist()
     assert (machine.asked["count"], machine.asked["cycles"]) == (False, "cycles")
     assert "trace" in (tmp_path / "toy.c").read_text() and "trace.bin" in (tmp_path / "main.c").read_text()
+
+
+def test_a_trace_that_lacks_bytes_of_a_layer_is_no_result(played, tmp_path):
+    played(traced_bytes=-10)
+    with pytest.raises(CheckFailed, match="trace.bin: has 10 B of 'middle'"):
+        firmware.execute(chain(), HOST, X, tmp_path, trace=True)
 
 
 def test_a_program_that_fails_is_no_result(played, tmp_path):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.cascade.kernels import BandKernels
-from aidge_build.cascade.search import Found, Graph, Question, cascaded, widened
+from aidge_build.cascade.search import ALL, Effort, Found, Graph, Question, cascaded, widened
 from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import Node
@@ -35,15 +35,23 @@ class Plans:
             if self.question.agree(best):
                 return best
 
-    def within(self, budget_bytes: int, *others: Found) -> Found:
-        """The fewest instructions in so many bytes; AidgeError PLAN01 where none fits."""
+    def fitting(self, limit_of: Callable[[Found], int | None], *others: Found) -> Found | None:
+        """The fewest instructions among the plans that fit, if any does. `limit_of` says up to which peak the bands of a plan may
+        grow; None of a plan that does not fit."""
         while True:
-            fitting = [plan for plan in (*others, *self.found()) if plan.peak.peak_bytes <= budget_bytes]
-            if not fitting:
-                break
-            best = min((widened(plan, self.question, budget_bytes) for plan in fitting), key=lambda plan: plan.cost)
+            limits = [(plan, limit_of(plan)) for plan in (*others, *self.found())]
+            wide = [(plan, widened(plan, self.question, limit)) for plan, limit in limits if limit is not None]
+            if not wide:
+                return None
+            best = min((larger if limit_of(larger) is not None else plan for plan, larger in wide), key=lambda plan: plan.cost)
             if self.question.agree(best):
                 return best
+
+    def within(self, budget_bytes: int, *others: Found) -> Found:
+        """The fewest instructions in so many bytes; AidgeError PLAN01 where none fits."""
+        found = self.fitting(lambda plan: budget_bytes if plan.peak.peak_bytes <= budget_bytes else None, *others)
+        if found is not None:
+            return found
         least = self.smallest(*others)
         raise AidgeError(
             f"no plan needs at most {budget_bytes:,} B: the smallest that was found needs {least.peak.peak_bytes:,} B",
@@ -54,7 +62,12 @@ class Plans:
 
 
 def banded(
-    assignment: Assignment, demands: Callable[[Node], Demands], options: Options, base: Found, kernels: BandKernels
+    assignment: Assignment,
+    demands: Callable[[Node], Demands],
+    options: Options,
+    base: Found,
+    kernels: BandKernels,
+    effort: Effort = ALL,
 ) -> Plans:
     """The given plan, and others with fewer and fewer bytes for more and more instructions."""
     reuse: Reuse = "plain" if options.memory_model == "plain" else "shared"
@@ -67,4 +80,4 @@ def banded(
         return make_schedule(assignment, asked, reuse, io_outside=options.io == "caller", known=base.schedule.order)
 
     alone = rescheduled(frozenset(node.name for node in base.schedule.steps))
-    return Plans(base, Question(Graph.of(assignment.view, alone.buffer_of, kernels), alone, rescheduled))
+    return Plans(base, Question(Graph.of(assignment.view, alone.buffer_of, kernels), alone, rescheduled, effort))

@@ -63,7 +63,7 @@ def build_program(request: CompileRequest) -> Program:
         assignment, schedule, placed = plan_memory(assignment, demands, request.options, request.board, bands_of(request))
         show(3, "schedule", schedule)
         check_memory(schedule, placed, assignment, demands)
-        program = make_program(request, assignment, schedule, placed, notices, macs)
+        program = make_program(request, assignment, schedule, placed, (*notices, *placed.notices), macs)
         require_flash(program)
         return program
     except AidgeError as error:

@@ -3,27 +3,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from aidge_build.adaptation.assignment import Assignment
-from aidge_build.banding import banded
-from aidge_build.boards import Board, Region
+from aidge_build.arena_regions import ARENA_ALIGNMENT, NoRoom, regions_of
+from aidge_build.banding import Plans, banded
+from aidge_build.boards import Board
 from aidge_build.cascade.cascade import Line
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.moves import RowMoves
 from aidge_build.cascade.row_layer import ROW_AXIS
-from aidge_build.cascade.search import Found
+from aidge_build.cascade.search import QUICK, Found
+from aidge_build.cascade.words import fitted, smallest
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
-from aidge_build.memory import cp_sat
 from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.checker import check
-from aidge_build.memory.plan import MemoryPlan, Placement
+from aidge_build.memory.plan import MemoryPlan
 from aidge_build.memory.planner import plan
-from aidge_build.memory.regions import NoSpread, Room, spread
 from aidge_build.memory.replay import Joint, Move, Piece, Span, replay
 from aidge_build.program import ArenaPart, Options, Place
 from aidge_build.schedule.joint import Joining, Part, candidates, compatible
@@ -32,7 +32,6 @@ from aidge_build.schedule.stores import NO_STATE, StateMemory, without_stores
 
 MOST_JOININGS = 24  # concatenations and splits that are tried without a copy
 LARGEST_TENSOR_BYTES = (1 << 31) - 1
-ARENA_ALIGNMENT = 16  # bytes: enough for every core's widest access
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,7 @@ class Placed:
     split: tuple[ArenaPart, ...] = ()
     split_proved: bool = False
     states: StateMemory = NO_STATE
+    notices: tuple[str, ...] = ()
 
 
 def plan_memory(
@@ -63,6 +63,7 @@ def plan_memory(
     _refuse_giants(assignment.view, board)
     assignment = without_stores(assignment, demands, buffers_of(assignment))
     outside = options.io == "caller"
+    asks_for_rows = options.memory_model == "cascade" or options.ram_budget > 0
     plain = make_schedule(assignment, demands, "plain", io_outside=outside)
     shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model != "plain" else plain
     peaks = [
@@ -71,11 +72,40 @@ def plan_memory(
     ]
     schedule, peak = min(peaks, key=lambda entry: entry[1].peak_bytes)
     joined = (schedule, peak) if options.memory_model == "plain" else _join(assignment, demands, outside, schedule, peak)
-    if options.memory_model == "cascade" or options.ram_budget:
+    if asks_for_rows:
         plans = banded(assignment, demands, options, Found(schedule, peak), bands(assignment))
         best = plans.within(options.ram_budget, Found(*joined)) if options.ram_budget else plans.smallest(Found(*joined))
         joined = best.schedule, best.peak
-    return assignment, joined[0], place(*joined, assignment.view, options, board)
+    try:
+        return assignment, joined[0], place(*joined, assignment.view, options, board)
+    except NoRoom as error:
+        if asks_for_rows or options.memory_model != "default":
+            raise
+        plans = banded(assignment, demands, options, Found(schedule, peak), bands(assignment), QUICK)
+        return assignment, *_by_rows(plans, Found(*joined), error, assignment.view, options, board)
+
+
+def _by_rows(
+    plans: Plans, whole: Found, error: NoRoom, view: GraphView, options: Options, board: Board | None
+) -> tuple[Schedule, Placed]:
+    """The fewest instructions that fit the board's memories; `whole`, without cascades, does not, and that is the `error`."""
+
+    def limit_of(found: Found) -> int | None:
+        try:
+            placed = place(found.schedule, found.peak, view, options, board)
+        except NoRoom:
+            return None
+        return found.peak.peak_bytes + (0 if placed.split else error.room_bytes - placed.arena.peak_bytes)
+
+    best = plans.fitting(limit_of)
+    if best is None:
+        least = plans.smallest(whole)
+        size = place(least.schedule, least.peak, view, options, None).arena.peak_bytes
+        error.tried = (*error.tried, smallest(least, size))
+        raise error
+    placed = place(best.schedule, best.peak, view, options, board)
+    notice = fitted(best.schedule.cascades, error.needed_bytes, placed.arena.peak_bytes, board.name if board else "")
+    return best.schedule, replace(placed, notices=(notice,))
 
 
 def _refuse_giants(view: GraphView, board: Board | None) -> None:
@@ -220,7 +250,7 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     region, split, proved = "", tuple[ArenaPart, ...](), False
     states = StateMemory.of(view)
     if options.arena == "static":
-        arena, region, split, proved = _regions(arena, schedule, view, board, states.bytes_of(options.arena))
+        arena, region, split, proved = regions_of(arena, schedule, view, board, states.bytes_of(options.arena))
     return Placed(
         arena,
         buffers,
@@ -264,111 +294,3 @@ def places_of(
                 "arena", 0, offset, part.rows, part.stride_bytes, line_bytes=0 if line is None else line.size_bytes
             )
     return places
-
-
-def _regions(
-    arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board | None, state_bytes: int
-) -> tuple[MemoryPlan, str, tuple[ArenaPart, ...], bool]:
-    """The first region in the board's order of preference that holds the arena in one piece, else several that hold its parts;
-    and whether no arrangement over several has a lower access cost."""
-    if board is None or not board.arena_regions or not arena.peak_bytes:
-        return arena, "", (), False
-    rooms = [_room(region, board, state_bytes) for region in board.arena_regions]
-    for room in rooms:
-        if arena.peak_bytes <= room.size_bytes and all(room.takes(placement.buffer) for placement in arena.placements):
-            return arena, room.region, (), False
-    buffers = [placement.buffer for placement in arena.placements]
-    found = spread(buffers, rooms, _accesses(schedule), arena.overlaps, cp_sat.installed())
-    if isinstance(found, NoSpread):
-        raise _no_room(found, arena, schedule, view, board, rooms)
-    return _joined(found.plans, arena), "", _parts(found.plans), found.proved
-
-
-def _room(region: Region, board: Board, state_bytes: int) -> Room:
-    """What of the region an arena may take: not what the board keeps free, nor the state, which lies with the program's data."""
-    kept_free = board.reserved_bytes if {"data", "stack"} & set(region.roles) else 0
-    kept_free += state_bytes if "data" in region.roles else 0
-    return Room(region.name, max(0, region.length_bytes - kept_free), region.access_cost, region.dma)
-
-
-def _accesses(schedule: Schedule) -> dict[str, int]:
-    """How often each byte of a buffer is written or read, at least."""
-    count: dict[str, int] = {}
-    for node in schedule.steps:
-        touched = [schedule.buffer_of[name] for name in (*node.inputs, *node.outputs) if name in schedule.buffer_of]
-        for buffer in [*touched, *([schedule.scratch_of[node.name]] * 2 if node.name in schedule.scratch_of else ())]:
-            count[buffer] = count.get(buffer, 0) + 1
-    return count
-
-
-def _starts(plans: Sequence[MemoryPlan]) -> list[int]:
-    """Where each region's part begins, counted through all parts."""
-    starts, reached = [], 0
-    for each in plans:
-        starts.append(reached)
-        reached = -(-(reached + each.peak_bytes) // ARENA_ALIGNMENT) * ARENA_ALIGNMENT
-    return starts
-
-
-def _joined(plans: Sequence[MemoryPlan], whole: MemoryPlan) -> MemoryPlan:
-    """The parts as one arena, whose addresses run through them; it is proved optimal in no sense."""
-    placements = [
-        Placement(placement.buffer, placement.offset_bytes + start)
-        for each, start in zip(plans, _starts(plans), strict=True)
-        for placement in each.placements
-    ]
-    placements.sort(key=lambda p: (p.buffer.first, -p.buffer.size_bytes, p.buffer.last, p.buffer.name))
-    return MemoryPlan(
-        tuple(placements),
-        _starts(plans)[-1] + plans[-1].peak_bytes,
-        whole.lower_bound_bytes,
-        whole.bound_step,
-        offsets_proved_optimal=False,
-        overlaps=whole.overlaps,
-    )
-
-
-def _parts(plans: Sequence[MemoryPlan]) -> tuple[ArenaPart, ...]:
-    return tuple(
-        ArenaPart(each.region, start, each, each.region.lower()) for each, start in zip(plans, _starts(plans), strict=True)
-    )
-
-
-def _no_room(
-    reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]
-) -> AidgeError:
-    """Which layer breaks it, what it needs, and what each region has."""
-    live = sorted(arena.live_at(reason.step), key=lambda placement: -placement.buffer.size_bytes)
-    names = " + ".join(f"'{placement.buffer.name}' {placement.buffer.size_bytes:,} B" for placement in live[:4])
-    names += f" + {len(live) - 4} more" if len(live) > 4 else ""
-    piece = next((p.buffer.name for p in live if reason.proved and p.buffer.size_bytes == reason.needed_bytes), "")
-    moment = f"needs '{piece}', which alone is {reason.needed_bytes:,} B" if piece else f"needs {names} at once"
-    if reason.proved and not piece and reason.needed_bytes <= sum(room.size_bytes for room in rooms):
-        moment += ", which cannot be shared out among these"
-    io = any(placement.buffer.kind == "io" for placement in arena.placements)
-    sizes = [
-        f"{room.region} {room.size_bytes:,} B{' (no DMA: not for inputs and outputs)' if io and not room.dma else ''}"
-        for room in rooms
-    ]
-    which = "largest moment" if reason.step == arena.bound_step else "breaks at"
-    unproved = "tensors spread over all of them: none of the arrangements fits, which is no proof"
-    return AidgeError(
-        f"the activations need {arena.peak_bytes:,} B, board {board.name} has {', '.join(sizes)} "
-        f"after {board.reserved_bytes:,} B reserved; {which}: {schedule.steps[reason.step].where()} {moment}",
-        code="PLAN01",
-        tried=() if reason.proved or len(rooms) < 2 else (unproved,),
-        hint=_remedy(arena, view, board, rooms),
-    )
-
-
-def _remedy(arena: MemoryPlan, view: GraphView, board: Board, rooms: Sequence[Room]) -> str:
-    """What helps: fewer bytes, or regions that are one, because their addresses follow each other."""
-    usable = {room.region: room.size_bytes for room in rooms}
-    chain: list[Region] = []
-    for region in sorted(board.arena_regions, key=lambda region: region.origin):
-        chain = [*chain, region] if chain and chain[-1].end == region.origin else [region]
-        if len(chain) > 1 and sum(usable[each.name] for each in chain) >= arena.peak_bytes:
-            return f"{' and '.join(each.name for each in chain)} follow each other: a board file may make them one region"
-    if any(tensor.dtype.is_float for tensor in view.tensors.values() if not tensor.is_constant):
-        return "int8 instead of float32 needs a quarter"
-    return "a board with a larger memory, or a smaller model"

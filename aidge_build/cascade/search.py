@@ -21,14 +21,26 @@ from aidge_build.memory.plan import MemoryPlan
 from aidge_build.memory.planner import plan
 from aidge_build.schedule.schedule import ALIGNMENT, Schedule
 
-ROWS = (8, 6, 4, 3, 2, 1)  # of a band of the last layer
 MOST_LAYERS = 96  # of a cascade
-PLANNED = 4  # candidates of each round that are planned
 ROUNDS = 4
 WIDENINGS = 3
 MOST_TRIALS = 300  # of wider bands
 # What a cascade costs beyond its layers, measured on a Cortex-M4: instructions. Kernels gather rows anew that a band before saw.
 PER_CALL, PER_MOVED_BYTE, PER_BYTE_READ_AGAIN = 1_000, 0.8, 3
+
+
+@dataclass(frozen=True)
+class Effort:
+    """`rows` of the last layer's bands that are tried; how many `chains` of layers a round tries at most, and how many of those
+    are `planned` (2 or more)."""
+
+    rows: tuple[int, ...]
+    chains: int
+    planned: int
+
+
+ALL = Effort((8, 6, 4, 3, 2, 1), MOST_LAYERS * MOST_LAYERS, 4)
+QUICK = Effort((8, 3, 1), 24, 2)  # for builds that nobody asked to compute rows
 
 
 @dataclass(frozen=True)
@@ -81,11 +93,13 @@ class Graph:
 
 @dataclass(frozen=True)
 class Question:
-    """`alone` is the schedule in which nothing shares bytes, `rescheduled` that in which these nodes do not."""
+    """`alone` is the schedule in which nothing shares bytes, `rescheduled` that in which these nodes do not. `effort` limits the
+    search."""
 
     graph: Graph
     alone: Schedule
     rescheduled: Callable[[frozenset[str]], Schedule]
+    effort: Effort = ALL
 
     def planned(self, runs: Sequence[Run]) -> Found:
         """The plan in which these cascades run."""
@@ -135,7 +149,7 @@ class Question:
 def cascaded(base: Found, question: Question) -> tuple[Found, ...]:
     """Plans with cascades, the given one first: none of them has both more bytes and more instructions than another one."""
     found = [base]
-    for rows in ROWS:
+    for rows in question.effort.rows:
         present = base
         for _ in range(ROUNDS):
             better = _round(present, question, rows)
@@ -170,8 +184,9 @@ def _round(present: Found, question: Question, rows: int) -> list[Found]:
         if cheap is None or cost < cheap:  # what is cheaper than all with fewer bytes
             cheap = cost
             kept.append(run)
-    if len(kept) > PLANNED:
-        kept = [kept[index * (len(kept) - 1) // (PLANNED - 1)] for index in range(PLANNED)]
+    planned = question.effort.planned
+    if len(kept) > planned:
+        kept = [kept[index * (len(kept) - 1) // (planned - 1)] for index in range(planned)]
     found = [question.planned((*present.runs, run)) for run in kept]
     return [each for each in found if each.peak.peak_bytes < present.peak.peak_bytes]
 
@@ -205,11 +220,21 @@ def _runs(present: Found, fullest: int, question: Question, rows: int) -> Iterat
         first -= 1
     while last + 1 < len(steps) and able[last + 1] and last - fullest < MOST_LAYERS:
         last += 1
-    for end in range(fullest, last + 1):
-        for start in range(first, min(fullest, end - 1) + 1):
-            run = question.run(start, dict.fromkeys((node.name for node in steps[start : end + 1]), rows))
-            if run is not None:
-                yield run
+    chains = [(start, end) for end in range(fullest, last + 1) for start in range(first, min(fullest, end - 1) + 1)]
+    for start, end in _some(chains, question.effort.chains):
+        run = question.run(start, dict.fromkeys((node.name for node in steps[start : end + 1]), rows))
+        if run is not None:
+            yield run
+
+
+def _some(chains: list[tuple[int, int]], count: int) -> list[tuple[int, int]]:
+    """So many of the chains: the shortest half of them, and others of all lengths."""
+    if len(chains) <= count:
+        return chains
+    shortest = sorted(chains, key=lambda chain: (chain[1] - chain[0], chain))
+    near, far = shortest[: count // 2], shortest[count // 2 :]
+    left = count - len(near)
+    return near + [far[index * (len(far) - 1) // (left - 1)] for index in range(left)]
 
 
 def widened(found: Found, question: Question, limit_bytes: int) -> Found:

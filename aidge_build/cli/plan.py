@@ -64,7 +64,8 @@ def run(arguments: argparse.Namespace) -> Outcome:
     program = build_program(load(arguments, NAME_TO_LOOK_AT))
     if arguments.capacity is not None and program.peak.peak_bytes > arguments.capacity:
         raise _exceeds(arguments, program.peak)
-    data = {key: emit(program).manifest[key] for key in KEYS}
+    manifest = emit(program).manifest
+    data = {key: manifest[key] for key in KEYS}
     peak, steps = program.peak, [layer.node.name for layer in program.layers]
     line = f"{arguments.model}: {peak.report_line(data['bound_node'] or '', program.order.report())}"
     lines = [

@@ -238,7 +238,7 @@ def test_one_tensor_that_no_memory_holds_is_refused_with_its_layer_and_every_mem
 
 def test_more_live_bytes_than_all_memories_have_are_refused_with_the_moment(made):
     path, _ = made(6, 12, 10)
-    result = aidge_build("plan", path, "--board", "stm32f7")
+    result = aidge_build("plan", path, "--board", "stm32f7", "--memory-model", "plain")  # by rows it would fit
     assert result.exit_code == 2 and " at once" in result.stderr and "no proof" not in result.stderr
 
 

@@ -20,7 +20,7 @@ ROWS = (
     ("contract", "reference"),
     ("importers", "recipes", "adaptation", "kernel_kit"),
     ("schedule", "memory", "cascade"),
-    ("program", "banding", "placement", "emit"),
+    ("program", "banding", "arena_regions", "placement", "emit"),
     ("request", "compile", "inputs", "quantization"),
     ("toolchain", "emulate", "report", "verify", "accuracy", "conformance", "bench", "net", "training", "onnx_backend"),
     ("compat",),

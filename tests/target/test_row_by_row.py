@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Layers that are computed row by row because memory is short: when that happens, what it says, and that nothing else changes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.command import aidge_build
+from tests.programs import needs_cross_compiler
+from tests.row_networks import chain, random_inputs, small_board
+
+NOTICE = re.compile(
+    r"board small has no room for an arena of ([\d,]+) B: (.+) are computed some rows at a time, in ([\d,]+) B, "
+    r"for about ([\d,]+) instructions more \(estimated\)"
+)
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory):
+    path = tmp_path_factory.mktemp("rows") / "rows.onnx"
+    path.write_bytes(chain(2))
+    return path
+
+
+def planned(*words) -> dict:
+    result = aidge_build("plan", *words, "--json")
+    assert result.exit_code == 0, result.stderr
+    return result.json
+
+
+@pytest.fixture(scope="module")
+def sizes(network):
+    """The arena of whole tensors, and the smallest one by rows."""
+    whole = planned(network, "--board", "stm32f4")["arena_bytes"]
+    return whole, planned(network, "--board", "stm32f4", "--memory-model", "cascade")["arena_bytes"]
+
+
+def test_a_board_whose_memory_holds_the_arena_gets_whole_layers_and_one_byte_less_gets_rows(network, sizes, tmp_path):
+    whole, _ = sizes
+    enough = aidge_build("plan", network, *small_board(tmp_path / "enough", whole))
+    assert "rows at a time" not in enough.stdout and f"arena {whole:,} B" in enough.stdout
+    less = aidge_build("plan", network, *small_board(tmp_path / "less", whole - 16))
+    (notice,) = [line for line in less.stdout.splitlines() if "rows at a time" in line]
+    needed, layers, found, more = NOTICE.search(notice).groups()
+    assert needed == f"{whole:,}" and int(found.replace(",", "")) <= whole - 16 and int(more.replace(",", "")) > 0
+    assert re.fullmatch(r"'Conv_\d+' to '\w+' \(\d layers\)", layers) and f"arena {found} B" in less.stdout
+
+
+def test_the_smaller_the_memory_the_more_instructions_rows_take(network, sizes, tmp_path):
+    whole, least = sizes
+    costs = []
+    for ram_bytes in (whole - 16, least):
+        line = aidge_build("plan", network, *small_board(tmp_path / str(ram_bytes), ram_bytes)).stdout
+        costs.append(int(NOTICE.search(line).group(4).replace(",", "")))
+    assert costs == sorted(costs) and costs[0] < costs[-1]
+
+
+def test_what_no_rows_make_fit_is_refused_with_the_smallest_arena_and_its_layer(network, sizes, tmp_path):
+    _, least = sizes
+    result = aidge_build("plan", network, *small_board(tmp_path / "tiny", least - 16))
+    assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1
+    assert f"some rows at a time, which needs {least:,} B, most of it at node '" in result.stderr
+    assert f"board small has SRAM1 {least - 16:,} B" in result.stderr
+
+
+@pytest.mark.parametrize("words", [("--memory-model", "plain"), ("--arena", "caller")])
+def test_who_asks_for_whole_tensors_or_brings_the_arena_gets_no_rows(network, sizes, tmp_path, words):
+    result = aidge_build("plan", network, *small_board(tmp_path / "less", sizes[0] - 16), *words)
+    assert "rows at a time" not in result.stdout + result.stderr
+    assert result.exit_code == (0 if "caller" in words else 2)
+
+
+def test_without_a_board_no_layer_is_computed_by_rows(network, sizes):
+    assert planned(network, "--cpu", "cortex-m4")["arena_bytes"] == sizes[0]
+
+
+def test_a_budget_that_no_plan_meets_is_refused_with_the_smallest_peak_which_is_met(network):
+    words = ("plan", network, "--board", "stm32f4", "--ram-budget")
+    result = aidge_build(*words, "1K")
+    assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1
+    needed, met = re.search(
+        r"\): no plan needs at most 1,024 B: the smallest that was found needs ([\d,]+) B. Hint: ram_budget=(\d+) is met",
+        result.stderr,
+    ).groups()
+    assert needed == f"{int(met):,}" and f"{network}: node '" in result.stderr
+    assert f"peak {needed} B" in aidge_build(*words, met).stdout
+    assert aidge_build(*words, int(met) - 1).exit_code == 2
+
+
+@needs_cross_compiler
+def test_what_runs_by_rows_where_memory_is_short_is_exact_to_the_bit(network, sizes, tmp_path):
+    board = small_board(tmp_path / "board", (sizes[0] + sizes[1]) // 2)
+    vectors = random_inputs(tmp_path / "io.npz")
+    found = aidge_build("verify", network, *board, "--io-data", vectors, "--io", "arena", "--keep", tmp_path / "kept", "--json")
+    assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout
+    checked = aidge_build("check", tmp_path / "kept" / "model.elf", *board)
+    assert checked.exit_code == 0, checked.stdout

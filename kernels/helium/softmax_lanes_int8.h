@@ -18,6 +18,7 @@ AIDGE_KIT_NOINLINE void aidge_helium_softmax_exactly(const int8_t *input, int8_t
         uint64_t divisor = 0;
         aidge_kit_divisor by;
         int32_t i;
+        AIDGE_KIT_ROLLED
         for (i = 0; i < end; i += steps[0]) {
             largest = input[i] > largest ? input[i] : largest;
         }
@@ -60,11 +61,13 @@ AIDGE_KIT_INLINE int32_t aidge_helium_softmax_rows(const int8_t *input, int8_t *
     int32_t i;
     memcpy(&scale, numbers + 1, sizeof scale);
     memcpy(&unit, numbers + 2, sizeof unit);
+    AIDGE_KIT_ROLLED
     for (i = length; i > 0; i--) {
         largest = vmaxq_s32(largest, aidge_helium_softmax_load(from, places, mask, is_whole));
         from += step;
     }
     from = input;
+    AIDGE_KIT_ROLLED
     for (i = length; i > 0; i--) {
         const int32x4_t below = vsubq_s32(largest, aidge_helium_softmax_load(from, places, mask, is_whole));
         const uint32x4_t terms = vldrwq_gather_shifted_offset_u32(exponentials, vreinterpretq_u32_s32(below));
@@ -76,6 +79,7 @@ AIDGE_KIT_INLINE int32_t aidge_helium_softmax_rows(const int8_t *input, int8_t *
     factors = vsetq_lane_f32(scale / vgetq_lane_f32(sums, 2), factors, 2);
     factors = vsetq_lane_f32(scale / vgetq_lane_f32(sums, 3), factors, 3);
     from = input;
+    AIDGE_KIT_ROLLED
     for (i = length; i > 0; i--) {
         const int32x4_t below = vsubq_s32(largest, aidge_helium_softmax_load(from, places, mask, is_whole));
         const uint32x4_t terms = vldrwq_gather_shifted_offset_u32(exponentials, vreinterpretq_u32_s32(below));

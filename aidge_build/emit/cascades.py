@@ -69,6 +69,7 @@ class _Printer:
         self.ports = {(port.is_input, index): port for side in (True, False) for index, port in _numbered(ports, side)}
         self.outputs = _first_outputs(program)
         self.used: dict[str, Port] = {}
+        self.endings: set[str] = set()  # of the arena's parts that it touches
         self.cursors: dict[tuple[str, int], str] = {}  # (node, position of the input, or -1)
 
     def text(self) -> CascadeText:
@@ -83,11 +84,12 @@ class _Printer:
         for place, step in enumerate(self.cascade.steps):
             table.append(cases.setdefault(self._case(step, walks[place]), len(cases)))
         cursors = tuple(self.cursors.values())
+        endings = [part.ending for part in self.program.parts if part.ending in self.endings]
         return CascadeText(
             self.symbol,
             tuple(self._comment()),
-            (f"uint8_t *{LAYER_ARENA}", *(port.declaration for port in self.used.values())),
-            (RUN_ARENA, *self.used),
+            (*(f"uint8_t *{LAYER_ARENA}{ending}" for ending in endings), *(port.declaration for port in self.used.values())),
+            (*(f"{RUN_ARENA}{ending}" for ending in endings), *self.used),
             "uint8_t" if len(cases) <= 256 else "uint16_t",
             len(table),
             tuple(", ".join(map(str, table[at : at + _COLUMNS])) + "," for at in range(0, len(table), _COLUMNS)),
@@ -130,7 +132,7 @@ class _Printer:
         layer, text = self.layers[step.node], self.texts[step.node]
         bands = layer.bands
         assert bands is not None
-        arguments = [LAYER_ARENA if name == RUN_ARENA else name for name in text.passed]
+        arguments = [self._handed_on(name) for name in text.passed]
         advances: list[str] = []
         for position in sorted(bands.rows_read):
             arguments.append(self._pointer(step, position, step.reads[position], walk, advances))
@@ -152,15 +154,14 @@ class _Printer:
         target = f"{'' if written else 'const '}{tensor.dtype.c_type} *"
         through = f"({'' if written else 'const '}void *)"
         if rows.tensor in self.cascade.lines:
-            return f"({target}){through}&{LAYER_ARENA}[{place.offset_bytes + rows.slot * row_bytes(tensor)}]"
+            return f"({target}){through}{self._address(place.offset_bytes + rows.slot * row_bytes(tensor))}"
         cursor = ""
         if position in walk:
             cursor = self.cursors.setdefault((step.node, position), f"at_{len(self.cursors)}")
             if walk[position]:
                 advances.append(f"{cursor} += {walk[position]}u;")
         if place.kind == "arena" or self.program.options.io == "arena":
-            offset = " + ".join(filter(None, [str(place.offset_bytes) if place.offset_bytes or not cursor else "", cursor]))
-            return f"({target}){through}&{LAYER_ARENA}[{offset}]"
+            return f"({target}){through}{self._address(place.offset_bytes, cursor)}"
         port = self.ports[place.kind == "input", place.index]
         self.used[port.parameter] = port
         if not cursor:
@@ -185,7 +186,24 @@ class _Printer:
         width = self.cascade.lines[rows.tensor].row_bytes
         start = self.program.places[rows.tensor].offset_bytes
         to, source = start + shift.target * width, start + rows.slot * width
-        return f"{self.program.name}_shift(&{LAYER_ARENA}[{to}], &{LAYER_ARENA}[{source}], {(rows.last - rows.first) * width}u);"
+        size = (rows.last - rows.first) * width
+        return f"{self.program.name}_shift({self._address(to)}, {self._address(source)}, {size}u);"
+
+    def _address(self, offset_bytes: int, cursor: str = "") -> str:
+        """Of a byte of the arena, and as many behind it as the cursor says."""
+        part = self.program.part_at(offset_bytes)
+        self.endings.add(part.ending)
+        inside = offset_bytes - part.start_bytes
+        index = " + ".join(filter(None, [str(inside) if inside or not cursor else "", cursor]))
+        return f"&{LAYER_ARENA}{part.ending}[{index}]"
+
+    def _handed_on(self, name: str) -> str:
+        """What N_run hands to a layer, as the cascade calls it."""
+        if not name.startswith(RUN_ARENA):
+            return name
+        ending = name.removeprefix(RUN_ARENA)
+        self.endings.add(ending)
+        return f"{LAYER_ARENA}{ending}"
 
     def _comment(self):
         names = self.cascade.nodes

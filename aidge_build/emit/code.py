@@ -7,7 +7,7 @@ import hashlib
 from dataclasses import dataclass, replace
 
 from aidge_build.emit.arrays import Arrays
-from aidge_build.emit.cascades import cascades_of, run_steps
+from aidge_build.emit.cascades import CascadeText, cascades_of, run_steps
 from aidge_build.emit.claim import c_string
 from aidge_build.emit.functions import functions_of, has_instances
 from aidge_build.emit.header import arenas_of, owns_arena, public_arenas
@@ -119,15 +119,15 @@ def _text(
         run=next(function for function in functions if function.symbol == f"{program.name}_run"),
         caller_arena=program.options.arena == "caller",
         has_instances=has_instances(program),
-        passes_arena=bool(cascades) or _passes(RUN_ARENA, layers),
+        passes_arena=_passes(RUN_ARENA, (*layers, *cascades)),
         passes_state=_passes(RUN_STATE, layers),
         state=state_text(program, arrays),
         checks=_pointer_checks(program, ports),
     )
 
 
-def _passes(name: str, layers: tuple[LayerText, ...]) -> bool:
-    """Whether N_run hands this pointer on to a layer, or to a trace."""
+def _passes(name: str, layers: tuple[LayerText | CascadeText, ...]) -> bool:
+    """Whether N_run hands this pointer on to a layer, a cascade, or a trace."""
     return any(name in text for layer in layers for text in (*layer.passed, *(trace.pointer for trace in layer.traces)))
 
 

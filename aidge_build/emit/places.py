@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aidge_build.cascade.row_layer import ROW_AXIS
 from aidge_build.contract.mem_info import MemInfo
 from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.ports import Port
@@ -130,6 +131,9 @@ class Places:
             if place.plane is not None:
                 return f"arena{part.ending} from byte {first}, positions {place.plane.stride} bytes apart"
             rows = f", {place.rows} rows of {tensor.size_bytes // place.rows}" if place.rows > 1 else ""
+            if place.line_bytes:
+                height = tensor.dims[ROW_AXIS]
+                rows = f", {place.line_bytes * height // tensor.size_bytes} of {height} rows"
             return f"arena{part.ending} bytes {first}..{first + place.extent_bytes(tensor.size_bytes) - 1}{rows}"
         return f"argument {spot.port.parameter}" + (f" from byte {spot.offset_bytes}" if spot.offset_bytes else "")
 

@@ -97,3 +97,26 @@ def test_what_runs_by_rows_where_memory_is_short_is_exact_to_the_bit(network, si
     assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout
     checked = aidge_build("check", tmp_path / "kept" / "model.elf", *board)
     assert checked.exit_code == 0, checked.stdout
+
+
+TWO = """arena = ["SRAM1", "CCM"]
+[regions.CCM]
+origin = 0x10000000
+length = 1400
+kind = "ram"
+dma = false
+"""
+
+
+@needs_cross_compiler
+def test_rows_may_lie_in_several_memories(tmp_path):
+    path, vectors = tmp_path / "rows.onnx", random_inputs(tmp_path / "io.npz")
+    path.write_bytes(chain(3))
+    board = small_board(tmp_path / "board", 2048, TWO)
+    found = aidge_build("verify", path, *board, "--io-data", vectors, "--layers", "--keep", tmp_path / "kept", "--json")
+    assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout
+    text = (tmp_path / "kept" / "model.c").read_text()
+    assert "model_cascade_1(arena_bytes_sram1, arena_bytes_ccm, " in text
+    lines = re.findall(r"output  '\w+' int8 .*: (arena_\w+) bytes \d+\.\.\d+, (\d+) of 20 rows", text)
+    assert {name for name, _ in lines} >= {"arena_ccm"} and all(0 < int(rows) < 20 for _, rows in lines)
+    assert aidge_build("check", tmp_path / "kept" / "model.elf", *board).exit_code == 0

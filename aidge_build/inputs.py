@@ -99,15 +99,22 @@ def load(arguments: argparse.Namespace, name: str) -> CompileRequest:
             Options(**{name: getattr(arguments, name) for name in CHOICES}),
             rounding=rounding,
             cost_table=str(table or ""),
-            ram_budget=_budget(arguments.ram_budget),
+            ram_budget=_budget(arguments.ram_budget, arguments.memory_model),
         ),
         dependencies=tuple(dict.fromkeys(dependencies)),
     )
     return _quantized(request, arguments)
 
 
-def _budget(text: str | None) -> int:
+def _budget(text: str | None, memory_model: str) -> int:
     """The bytes of --ram-budget; 0 where nobody gave one."""
+    if text and memory_model == "plain":
+        raise AidgeError(
+            "a budget has layers computed row by row, in bytes that memory_model=plain keeps apart",
+            where="--ram-budget",
+            code="USAGE",
+            hint="leave out one of the two",
+        )
     size = size_of(text) if text else 0
     if size is None or text and not size:
         raise AidgeError(f"'{text}' is not a size in bytes", where="--ram-budget", code="USAGE", hint="20480, 20K or 1M")

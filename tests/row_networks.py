@@ -12,9 +12,10 @@ from tests.models import model
 SIDE, CHANNELS = 20, 8
 
 
-def chain(layers: int = 3, *, tail: bool = True) -> bytes:
-    """x int8 [1, 1, 20, 20]; convolutions with 8 channels of 20 x 20, each with int8 results, and their mean at the end (`tail`).
-    Two maps of 3,200 B are live at once."""
+def chain(layers: int = 3, *, tail: bool = True, remembers: bool = False) -> bytes:
+    """x int8 [1, 1, 20, 20]; convolutions with 8 channels of 20 x 20, each with int8 results, and their mean at the end (`tail`)
+    or the largest of 4 x 4. Two maps of 3,200 B are live at once. Where it `remembers`, the result of the last inference is the
+    input `memory`, whose next value is the output `kept`, and is added."""
     random = numpy.random.default_rng(5)
     lines, constants = ["d_0 = DequantizeLinear(x, scale, zero)"], {}
     for number in range(1, layers + 1):
@@ -35,8 +36,18 @@ def chain(layers: int = 3, *, tail: bool = True) -> bytes:
         ]
     constants |= {"scale": numpy.float32(1 / 32), "zero": numpy.int8(0), "weight_scale": numpy.float32(1 / 1500)}
     side = 1 if tail else SIDE // 4
-    outputs = f"int8[1,{CHANNELS},{side},{side}] y"
-    return model(" ".join(lines), inputs=f"int8[1,1,{SIDE},{SIDE}] x", outputs=outputs, constants=constants)
+    inputs, outputs = f"int8[1,1,{SIDE},{SIDE}] x", f"int8[1,{CHANNELS},{side},{side}] y"
+    if remembers:
+        lines[-1] = lines[-1].replace("y =", "now =")
+        lines += ["d_now = DequantizeLinear(now, scale, zero)", "d_memory = DequantizeLinear(memory, scale, zero)"]
+        lines += [
+            "sum = Add(d_now, d_memory)",
+            "kept = QuantizeLinear(sum, scale, zero)",
+            "y = MaxPool<kernel_shape = [1, 1]>(kept)",
+        ]
+        state = f"int8[1,{CHANNELS},{side},{side}]"
+        inputs, outputs = f"{inputs}, {state} memory", f"{outputs}, {state} kept"
+    return model(" ".join(lines), inputs=inputs, outputs=outputs, constants=constants)
 
 
 def random_inputs(path: Path, count: int = 2) -> Path:

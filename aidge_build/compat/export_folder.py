@@ -73,6 +73,13 @@ def scheduler_export(
             where=f"io={options.io}, arena={options.arena}",
             code="USAGE",
         )
+    if options.ram_budget or options.memory_model == "cascade":
+        raise AidgeError(
+            "the memory manager places tensors as a whole: no layer is computed row by row",
+            where=f"memory_model={options.memory_model}, ram_budget={options.ram_budget}",
+            code="USAGE",
+            hint="aidge-build compile --memory-model cascade, without scheduler_export",
+        )
     if export_lib is None:
         export_lib = default_libraries(find_libraries([]), frozenset())
     libraries = libraries_of(export_lib)

@@ -264,7 +264,7 @@ def test_options_reach_the_generator(fresh):
         fresh,
         "aidge_add_model(kws MODEL models/kws.onnx CPU cortex-m4 FPU auto LIBS a ref IO arena ARENA caller "
         "OPTIMIZE size BIND batch=1 time=49 BOARD_PATH own SELECT cost COST_TABLE costs.toml ROUNDING any "
-        "CHECKOUT glue=vendor MEMORY_MODEL plain CONSTANT_CHANNELS off)",
+        "CHECKOUT glue=vendor MEMORY_MODEL cascade RAM_BUDGET 20K CONSTANT_CHANNELS off)",
     )
     assert text.split("\n")[4:-5] == [
         "--name=kws",
@@ -281,7 +281,8 @@ def test_options_reach_the_generator(fresh):
         f"--cost-table={fresh.folder}/costs.toml",
         "--rounding=any",
         f"--checkout=glue={fresh.folder}/vendor",
-        "--memory-model=plain",
+        "--memory-model=cascade",
+        "--ram-budget=20K",
         "--constant-channels=off",
     ]
 

@@ -88,3 +88,9 @@ def test_cmake_hands_the_same_words_to_the_generator_as_scons(firmware):
     if shutil.which("cmake") is None:
         pytest.skip("needs cmake")
     assert sorted(words_in_cmake(firmware)) == sorted(words_in_scons(firmware))
+
+
+def test_a_budget_may_be_a_number_of_bytes(firmware):
+    firmware.sconstruct("env.AidgeModel('kws', 'kws.onnx', ram_budget=20480)")
+    run = firmware.scons("-n", "verbose=1", "kws.c")
+    assert run.exit_code == 0 and "--ram-budget=20480" in run.output.split(), run.output

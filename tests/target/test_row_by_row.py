@@ -120,3 +120,20 @@ def test_rows_may_lie_in_several_memories(tmp_path):
     lines = re.findall(r"output  '\w+' int8 .*: (arena_\w+) bytes \d+\.\.\d+, (\d+) of 20 rows", text)
     assert {name for name, _ in lines} >= {"arena_ccm"} and all(0 < int(rows) < 20 for _, rows in lines)
     assert aidge_build("check", tmp_path / "kept" / "model.elf", *board).exit_code == 0
+
+
+def test_a_budget_with_tensors_kept_apart_is_refused(network):
+    result = aidge_build("plan", network, "--memory-model", "plain", "--ram-budget", "4K")
+    assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1
+    assert "--ram-budget: a budget has layers computed row by row" in result.stderr
+
+
+@needs_cross_compiler
+@pytest.mark.parametrize("words", [("--arena", "caller"), ("--state", "kept=memory")])
+def test_rows_go_with_an_arena_of_the_callers_and_with_a_state(tmp_path, words):
+    path, vectors = tmp_path / "rows.onnx", random_inputs(tmp_path / "io.npz")
+    path.write_bytes(chain(2, tail=False, remembers="--state" in words))
+    options = (path, "--board", "stm32f4", "--memory-model", "cascade", *words)
+    found = aidge_build("verify", *options, "--io-data", vectors, "--layers", "--keep", tmp_path / "kept", "--json")
+    assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout
+    assert "model_cascade_1(" in (tmp_path / "kept" / "model.c").read_text()

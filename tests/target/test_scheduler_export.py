@@ -15,6 +15,7 @@ import pytest
 import aidge_build
 from aidge_build.contract.library import library_of
 from aidge_build.errors import AidgeError, CheckFailed
+from aidge_build.program import Options
 from aidge_build.recipes import simplify
 from aidge_build.reference import cpu
 from tests.command import aidge_build as command
@@ -88,6 +89,19 @@ def test_a_comparing_main_checks_the_outputs_otherwise(tmp_path):
 def test_a_memory_manager_is_required(tmp_path):
     with pytest.raises(AidgeError, match="needs a memory_manager"):
         aidge_build.scheduler_export(scheduler(), str(tmp_path), "ref")
+
+
+@pytest.mark.parametrize("options", [{"memory_model": "cascade"}, {"ram_budget": 4096}])
+def test_a_memory_manager_s_tensors_are_whole(tmp_path, options):
+    with pytest.raises(AidgeError, match="no layer is computed row by row"):
+        aidge_build.scheduler_export(
+            scheduler(),
+            str(tmp_path),
+            "ref",
+            memory_manager=aidge_build.generate_optimized_memory_info,
+            options=Options(**options),
+        )
+    assert not list(tmp_path.iterdir())
 
 
 def test_arguments_reach_the_memory_manager(tmp_path):

@@ -231,4 +231,5 @@ def make_program(
         buffer_of=schedule.buffer_of,
         states=placed.states,
         cascades=schedule.cascades,
+        whole_peak_bytes=placed.whole_peak_bytes,
     )

@@ -49,6 +49,7 @@ class Placed:
     split_proved: bool = False
     states: StateMemory = NO_STATE
     notices: tuple[str, ...] = ()
+    whole_peak_bytes: int = 0  # of tensors as a whole, where cascades keep fewer bytes
 
 
 def plan_memory(
@@ -75,11 +76,13 @@ def plan_memory(
     if asks_for_rows:
         plans = banded(assignment, demands, options, Found(schedule, peak), bands(assignment))
         best = plans.within(options.ram_budget, Found(*joined)) if options.ram_budget else plans.smallest(Found(*joined))
-        joined = best.schedule, best.peak
+        whole_bytes = joined[1].peak_bytes
+        placed = place(best.schedule, best.peak, assignment.view, options, board)
+        return assignment, best.schedule, replace(placed, whole_peak_bytes=whole_bytes)
     try:
         return assignment, joined[0], place(*joined, assignment.view, options, board)
     except NoRoom as error:
-        if asks_for_rows or options.memory_model != "default":
+        if options.memory_model != "default":
             raise
         plans = banded(assignment, demands, options, Found(schedule, peak), bands(assignment), QUICK)
         return assignment, *_by_rows(plans, Found(*joined), error, assignment.view, options, board)
@@ -105,7 +108,7 @@ def _by_rows(
         raise error
     placed = place(best.schedule, best.peak, view, options, board)
     notice = fitted(best.schedule.cascades, error.needed_bytes, placed.arena.peak_bytes, board.name if board else "")
-    return best.schedule, replace(placed, notices=(notice,))
+    return best.schedule, replace(placed, notices=(notice,), whole_peak_bytes=whole.peak.peak_bytes)
 
 
 def _refuse_giants(view: GraphView, board: Board | None) -> None:

@@ -147,6 +147,7 @@ class Program:
     formats_proved: bool = True  # whether no choice of storage orders copies fewer
     states: StateMemory = NO_STATE  # what is remembered from one inference to the next
     cascades: tuple[Cascade, ...] = ()
+    whole_peak_bytes: int = 0  # the peak of tensors as a whole, where there are cascades
     split_proved: bool = False  # whether no arrangement over the regions has a lower access cost
 
     @cached_property

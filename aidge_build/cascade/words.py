@@ -43,3 +43,32 @@ def smallest(found: Found, arena_bytes: int) -> str:
         return f"layers some rows at a time, which saves nothing at {in_the_way}"
     layers = all_layers_of(found.schedule.cascades)
     return f"{layers} some rows at a time, which needs {arena_bytes:,} B, most of it at {in_the_way}"
+
+
+def saved(cascades: Sequence[Cascade], peak_bytes: int, whole_peak_bytes: int) -> list[str]:
+    """A line for each cascade, and one that says what they save and that nobody has proved that others save no more."""
+    if not cascades:
+        return []
+    total = (
+        f"rows instead of whole tensors: {peak_bytes:,} B instead of {whole_peak_bytes:,} B, for about "
+        f"{instructions_of(cascades):,} instructions more (estimated); that no other cascades need less is not proven"
+    )
+    return [*(_summary(number, cascade) for number, cascade in enumerate(cascades, 1)), total]
+
+
+def _summary(number: int, cascade: Cascade) -> str:
+    return (
+        f"cascade {number}: {layers_of(cascade)}, {len(cascade.steps)} steps; "
+        f"keeps {sum(line.size_bytes for line in cascade.lines.values()):,} B of rows, moves {cascade.shifted_bytes:,} B"
+    )
+
+
+def role_of(node: str, tensor: str, kernel: str, cascades: Sequence[Cascade]) -> str:
+    """What a layer does in a cascade: rows of a band, kernel, and how many rows of its output are kept; "" in none."""
+    for number, cascade in enumerate(cascades, 1):
+        if node in cascade.nodes:
+            bands, line = cascade.bands_of(node), cascade.lines.get(tensor)
+            kept = f", {line.rows} of {line.height} rows of the output are kept" if line else ""
+            rows = cascade.rows_of[node]
+            return f"cascade {number}: {rows} of {bands[-1][1]} rows at a time, in {len(bands)} bands, by {kernel}{kept}"
+    return ""

@@ -12,6 +12,7 @@ from pathlib import Path
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.adaptation.match import Target
+from aidge_build.cascade.words import role_of, saved
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model
 from aidge_build.emit.manifest import channels_removed
@@ -19,6 +20,7 @@ from aidge_build.errors import AidgeError
 from aidge_build.graph.view import Node
 from aidge_build.inputs import NAME_TO_LOOK_AT, add_model_arguments, load
 from aidge_build.naming import layer_symbols
+from aidge_build.program import Program
 from aidge_build.request import CompileRequest
 from aidge_build.verify.firmware import execute
 from aidge_build.verify.vectors import model_inputs, random_vectors, read_npz
@@ -55,14 +57,22 @@ def run(arguments: argparse.Namespace) -> Outcome:
         raise error.within(request.file_name)
     chosen = _chosen(arguments.node, assignment, request.file_name)
     counts = _measured(request, arguments.io_data) if arguments.measure else {}
+    program = _planned(request)
+    cascades = program.cascades if program else ()
+    kernels = {layer.node.name: layer.kernel.name for layer in program.layers} if program else {}
     symbols = layer_symbols(NAME_TO_LOOK_AT, [(node.name, node.type) for node in assignment.view.nodes])
     described = [
-        _describe(assignment, node, symbol, request, counts)
+        {
+            **_describe(assignment, node, symbol, request, counts),
+            "cascade": role_of(node.name, node.outputs[0], kernels.get(node.name, ""), cascades) or None,
+        }
         for node, symbol in zip(assignment.view.nodes, symbols, strict=True)
         if node.name in chosen
     ]
     lines = [*(f"{request.file_name}: {notice}" for notice in notices), *(line for entry in described for line in _lines(entry))]
-    lines += [assignment.format_line()] if arguments.node is None else []
+    if arguments.node is None:
+        lines += [assignment.format_line()]
+        lines += saved(cascades, program.peak.peak_bytes, program.whole_peak_bytes) if program else []
     copies = {"format_copies_bytes": assignment.bytes_copied, "formats_proved_optimal": assignment.formats_proved}
     return Outcome(lines, {"nodes": described, **copies})
 
@@ -74,6 +84,17 @@ def _chosen(name: str | None, assignment: Assignment, file_name: str) -> set[str
     if name is not None and not found:
         raise AidgeError(f"there is no node '{name}'", where=file_name, code="USAGE", tried=[node.name for node in nodes][:40])
     return found
+
+
+def _planned(request: CompileRequest) -> Program | None:
+    """The whole program where layers may be computed row by row; None where they are not, or where there is no program."""
+    options = request.options
+    if options.memory_model != "cascade" and not options.ram_budget and request.board is None:
+        return None
+    try:
+        return build_program(request)
+    except AidgeError:
+        return None
 
 
 def _measured(request: CompileRequest, io_data: str | None) -> dict[str, int]:
@@ -154,6 +175,8 @@ def _details(entry: dict) -> str:
         parts.append(f"{'-' if per_mac is None else f'{per_mac:.2f}'} instructions per MAC" + (f" ({source})" if source else ""))
     elif entry["instructions"] is not None:
         parts.append(f"{entry['instructions']:,} instructions ({entry['instructions_from']})")
+    if entry["cascade"]:
+        parts.append(entry["cascade"])
     if entry["refused"]:
         parts.append(f"refused: {entry['refused']}")
     return "; ".join(parts)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from aidge_build.cascade.words import saved
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program
 from aidge_build.emit import emit
@@ -40,6 +41,8 @@ KEYS = (
     "arena_bytes",
     "regions",
     "regions_proved_optimal",
+    "cascades",
+    "peak_bytes_of_whole_tensors",
     "order",
     "buffers",
     "peak_buffers",
@@ -79,6 +82,7 @@ def run(arguments: argparse.Namespace) -> Outcome:
             f"the arena in {', '.join(f'{part.region} {part.size_bytes:,} B' for part in program.split)}: "
             + ("least access cost, proved" if program.split_proved else "least access cost not proven")
         )
+    lines += saved(program.cascades, peak.peak_bytes, program.whole_peak_bytes)
     drawn = [part.plan for part in program.split] or [peak]
     _draw(arguments, drawn, f"peak {peak.peak_bytes:,} B", steps, lines)
     data["live_at_peak"] = _live(peak, _tensors_of(program))

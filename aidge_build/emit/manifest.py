@@ -9,11 +9,14 @@ import json
 from collections.abc import Mapping, Sequence
 from json.encoder import encode_basestring_ascii
 
+from aidge_build.cascade.cascade import Cascade
+from aidge_build.cascade.words import instructions_of
 from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.layers import LayerText
 from aidge_build.emit.places import Places
 from aidge_build.emit.ports import Port
 from aidge_build.graph.tensor import Tensor
+from aidge_build.memory.buffer import Buffer
 from aidge_build.memory.plan import MemoryPlan
 from aidge_build.program import Layer, Program
 from aidge_build.version import VERSION
@@ -72,6 +75,22 @@ def manifest_of(
         "macs_executed": sum(layer.macs for layer in program.layers),
         "weights_bytes": arrays.size_bytes,
         **_memory(program),
+        "cascades": [_cascade(cascade) for cascade in program.cascades],
+        "peak_bytes_of_whole_tensors": program.whole_peak_bytes if program.cascades else program.peak.peak_bytes,
+    }
+
+
+def _cascade(cascade: Cascade) -> dict:
+    """That no other cascades need fewer bytes or instructions is not proved: what is proved holds for these."""
+    return {
+        "layers": [{"name": name, "rows_of_a_band": cascade.rows_of[name]} for name in cascade.nodes],
+        "lines": [
+            {"tensor": line.tensor, "rows": line.rows, "height": line.height, "size_bytes": line.size_bytes}
+            for line in cascade.lines.values()
+        ],
+        "steps": len(cascade.steps),
+        "moved_bytes": cascade.shifted_bytes,
+        "instructions_more_estimated": instructions_of([cascade]),
     }
 
 
@@ -141,9 +160,18 @@ def _buffers(program: Program, plan: MemoryPlan, *, together: bool = False) -> l
                 "size_bytes": placement.buffer.size_bytes,
                 "first": placement.buffer.first,
                 "last": placement.buffer.last,
+                **_windows(placement.buffer),
             }
         )
     return found
+
+
+def _windows(buffer: Buffer) -> dict:
+    """Which of its bytes are live when, where these are not all of them at all times."""
+    if not buffer.windows:
+        return {}
+    names = ("first", "last", "low_bytes", "high_bytes")
+    return {"windows": [{name: getattr(window, name) for name in names} for window in buffer.windows]}
 
 
 def _port_symbol(program: Program, port: Port) -> str:

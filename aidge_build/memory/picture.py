@@ -42,14 +42,16 @@ def _cells(plan: MemoryPlan, edges: list[int], low: int, high: int) -> str:
     columns = len(edges) - 1
     filled: list[dict[str, int]] = [{} for _ in range(columns)]
     for index, placement in enumerate(plan.placements):
-        byte_count = min(high, placement.end_bytes) - max(low, placement.offset_bytes)
-        if byte_count <= 0:
-            continue
-        for column in range(columns):
-            step_count = min(edges[column + 1], placement.buffer.last) - max(edges[column], placement.buffer.first)
-            if step_count > 0:
-                symbol = SYMBOLS[index % len(SYMBOLS)]
-                filled[column][symbol] = filled[column].get(symbol, 0) + byte_count * step_count
+        symbol = SYMBOLS[index % len(SYMBOLS)]
+        for window in placement.buffer.extents:
+            first, last = placement.offset_bytes + window.low_bytes, placement.offset_bytes + window.high_bytes
+            byte_count = min(high, last) - max(low, first)
+            if byte_count <= 0:
+                continue
+            for column in range(columns):
+                step_count = min(edges[column + 1], window.last) - max(edges[column], window.first)
+                if step_count > 0:
+                    filled[column][symbol] = filled[column].get(symbol, 0) + byte_count * step_count
     return "".join(max(sorted(cell), key=cell.__getitem__) if cell else FREE for cell in filled)
 
 

@@ -159,13 +159,20 @@ def _live_bytes(plan: dict) -> dict[int, int]:
     return {
         step: _covered_bytes(
             [
-                (buffer["offset_bytes"], buffer["offset_bytes"] + buffer["size_bytes"])
+                (buffer["offset_bytes"] + window["low_bytes"], buffer["offset_bytes"] + window["high_bytes"])
                 for buffer in buffers
-                if buffer["first"] <= step < buffer["last"]
+                for window in _windows(buffer)
+                if window["first"] <= step < window["last"]
             ]
         )
         for step in range(len(plan["layers"]))
     }
+
+
+def _windows(buffer: dict) -> list[dict]:
+    """Which of its bytes are live when."""
+    whole = {"first": buffer["first"], "last": buffer["last"], "low_bytes": 0, "high_bytes": buffer["size_bytes"]}
+    return buffer.get("windows") or [whole]
 
 
 def _covered_bytes(spans: list[tuple[int, int]]) -> int:
@@ -179,4 +186,4 @@ def _covered_bytes(spans: list[tuple[int, int]]) -> int:
 
 def _buffers(plan: dict) -> list[dict]:
     keys = ("name", "kind", "region", "offset_bytes", "size_bytes", "first", "last")
-    return [{key: buffer[key] for key in keys} for buffer in plan.get("buffers", ())]
+    return [{**{key: buffer[key] for key in keys}, "windows": _windows(buffer)} for buffer in plan.get("buffers", ())]

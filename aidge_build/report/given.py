@@ -6,7 +6,8 @@ from __future__ import annotations
 from types import NoneType
 
 _NUMBER = (int, NoneType)
-_LIFE = {"offset_bytes": int, "size_bytes": int, "first": int, "last": int}
+_WINDOW = {"first": int, "last": int, "low_bytes": int, "high_bytes": int}
+_LIFE = {"offset_bytes": int, "size_bytes": int, "first": int, "last": int, "windows?": [_WINDOW]}
 PLAN = {
     "model": str,
     "lower_bound_bytes?": _NUMBER,

@@ -206,20 +206,21 @@ def _arena(model: dict, buffers: list[dict]) -> str:
         parts.append(_label(name, _ARENA_LEFT + index * step_width + 2, base + 15, step_width - 2, "axis"))
     prefix = f"{model['model']}_"
     for buffer in buffers:
-        first, last = min(max(buffer["first"], 0), steps), min(max(buffer["last"], buffer["first"] + 1), steps)
-        box = Rectangle(
-            _ARENA_LEFT + first * step_width,
-            base - (buffer["offset_bytes"] + buffer["size_bytes"]) * scale,
-            max(last - first, 0) * step_width,
-            buffer["size_bytes"] * scale,
-        )
         tip = (
             f"{buffer['name']}  {buffer['size_bytes']:,} B at {buffer['offset_bytes']:,}, "
             f"from step {buffer['first']} to {buffer['last']} ({buffer['kind']})"
         )
-        parts.append(f"<g class='buffer {'scratch' if buffer['kind'] == 'scratch' else 'activation'}'>{_box(box, 'item', tip)}")
+        parts.append(f"<g class='buffer {'scratch' if buffer['kind'] == 'scratch' else 'activation'}'>")
+        boxes = []
+        for window in buffer["windows"]:
+            first, last = min(max(window["first"], 0), steps), min(max(window["last"], window["first"] + 1), steps)
+            left, width = _ARENA_LEFT + first * step_width, max(last - first, 0) * step_width
+            top = base - (buffer["offset_bytes"] + window["high_bytes"]) * scale
+            boxes.append(Rectangle(left, top, width, (window["high_bytes"] - window["low_bytes"]) * scale))
+        parts += [_box(box, "item", tip) for box in boxes]
+        box = max(boxes, key=lambda each: each.width * each.height)
         if box.height > 14:
-            name = model["layers"][min(first, steps - 1)]["symbol"].removeprefix(prefix)
+            name = model["layers"][min(max(buffer["first"], 0), steps - 1)]["symbol"].removeprefix(prefix)
             parts.append(_label(name, box.left + 4, box.top + 13, box.width - 8, "name"))
         if box.height > 30:
             parts.append(_label(f"{buffer['size_bytes']:,} B", box.left + 4, box.top + 26, box.width - 8, "size"))

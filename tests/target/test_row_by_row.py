@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -97,6 +98,13 @@ def test_what_runs_by_rows_where_memory_is_short_is_exact_to_the_bit(network, si
     assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout
     checked = aidge_build("check", tmp_path / "kept" / "model.elf", *board)
     assert checked.exit_code == 0, checked.stdout
+    plan_file, page = tmp_path / "kept" / "model.plan.json", tmp_path / "page.html"
+    report = aidge_build("report", tmp_path / "kept" / "model.elf", *board, "--plan", plan_file, "--html", page, "--json").json
+    live = [layer["live_bytes"] for layer in report["models"][0]["layers"]]
+    plan = json.loads(plan_file.read_text())
+    assert max(live) == plan["lower_bound_bytes"] <= plan["peak_bytes"]
+    boxes = sum(len(buffer.get("windows", (None,))) for buffer in plan["buffers"])
+    assert page.read_text().count("class='item'") >= boxes > len(plan["buffers"])
 
 
 TWO = """arena = ["SRAM1", "CCM"]
@@ -137,3 +145,41 @@ def test_rows_go_with_an_arena_of_the_callers_and_with_a_state(tmp_path, words):
     found = aidge_build("verify", *options, "--io-data", vectors, "--layers", "--keep", tmp_path / "kept", "--json")
     assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout
     assert "model_cascade_1(" in (tmp_path / "kept" / "model.c").read_text()
+
+
+@pytest.fixture(scope="module")
+def explained(network):
+    return ("explain", network, "--board", "stm32f4", "--memory-model", "cascade")
+
+
+def test_the_plan_file_says_which_rows_are_kept_and_what_that_costs(network, sizes):
+    found = planned(network, "--board", "stm32f4", "--memory-model", "cascade")
+    (cascade,) = found["cascades"]
+    assert [layer["name"] for layer in cascade["layers"]] == found["order"] and cascade["steps"] > len(cascade["layers"])
+    assert all(layer["rows_of_a_band"] > 0 for layer in cascade["layers"])
+    buffers = {buffer["name"]: buffer for buffer in found["buffers"]}
+    for line in cascade["lines"]:
+        assert 0 < line["rows"] < line["height"] == 20
+        assert buffers[line["tensor"]]["size_bytes"] == line["size_bytes"] == line["rows"] * 20 * 8
+    assert cascade["moved_bytes"] > 0 and cascade["instructions_more_estimated"] > 0
+    assert found["peak_bytes_of_whole_tensors"] > found["peak_bytes"]
+    windows = [buffer["windows"] for buffer in found["peak_buffers"] if "windows" in buffer]
+    assert any(window["high_bytes"] > window["low_bytes"] for window in windows[0])
+    assert planned(network, "--board", "stm32f4")["cascades"] == []
+
+
+def test_explain_says_what_each_layer_does_in_its_cascade_and_what_all_cost_and_save(explained):
+    text = aidge_build(*explained).stdout
+    roles = re.findall(r"cascade 1: \d+ of 20 rows at a time, in \d+ bands, by \w+", text)
+    assert len(roles) == 3 and re.search(r"by conv2d_\w+, \d+ of 20 rows of the output are kept\n", text)
+    assert re.search(r"cascade 1: 'Conv_2' to '\w+' \(3 layers\), \d+ steps; keeps [\d,]+ B of rows, moves [\d,]+ B\n", text)
+    assert re.search(r"[\d,]+ B instead of [\d,]+ B, for about [\d,]+ instructions more \(estimated\); .* is not proven\n", text)
+    one = aidge_build(*explained[:2], "Conv_2", *explained[2:]).stdout
+    assert one.count("cascade 1: ") == 1 and "instead of" not in one
+    assert "cascade" not in aidge_build(*explained[:4]).stdout
+
+
+def test_the_picture_shows_the_rows_that_are_live_in_each_step(network):
+    whole = aidge_build("plan", network, "--board", "stm32f4", "--memory-model", "cascade", "--io", "arena").stdout
+    rows = [line.split("|")[1] for line in whole.splitlines() if line.count("|") == 2]
+    assert all(len(row) == 3 for row in rows) and any("·" in row and row.strip("·") for row in rows)

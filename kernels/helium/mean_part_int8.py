@@ -61,7 +61,7 @@ class _Sums(PartNode):
 def _text(name: str, is_wide: bool, header: str, vector: str, mean: str) -> str:
     kept = "int32_t" if is_wide else "int16_t"
     return f"""/* Part of the mean over the whole map, int8, channels last; numbers as in {header}. */
-static void {name}(const int8_t *x, int8_t *y, void *scratch, const int32_t *numbers, const aidge_kit_part *part)
+AIDGE_KIT_NOINLINE void {name}(const int8_t *x, int8_t *y, void *scratch, const int32_t *numbers, const aidge_kit_part *part)
 {{
     const {kept} *const sums = (const {kept} *)scratch;
     int32_t channel;

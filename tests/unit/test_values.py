@@ -21,6 +21,7 @@ BY_IDENTITY = {
     "aidge_build.arithmetic.contracts.FixedFactors",
     "aidge_build.arithmetic.contracts.FloatFactors",
     "aidge_build.arithmetic.contracts.HalfwordFactors",
+    "aidge_build.arithmetic.even_halves.EvenForm",
     "aidge_build.arithmetic.fixed_form.FixedForm",
     "aidge_build.arithmetic.fused.FusedForm",
     "aidge_build.arithmetic.lines.Line",

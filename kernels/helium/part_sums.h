@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: 0BSD */
+#include "kit/inline.h"
 #include "kit/pool_part.h"
 #include "pixel_sums.h"
 

@@ -26,6 +26,7 @@ class Room:
 
 
 ROOMS = (
+    Room("cascade", ("tests/unit/test_cascades.py", "tests/target/test_cascades.py")),
     Room(
         "arithmetic",
         (
@@ -83,6 +84,7 @@ ROOMS = (
             "tests/unit/test_restate.py",
             "tests/unit/test_scaled_layer.py",
             "tests/unit/test_signed_tensors.py",
+            "tests/unit/test_states.py",
             "tests/unit/test_split_transposed.py",
             "tests/unit/test_tabulate.py",
             "tests/unit/test_tflite_importer.py",

@@ -3,15 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.cascade.kernels import BandKernels
+from aidge_build.cascade.row_layer import has_rows
 from aidge_build.cascade.search import ALL, Effort, Found, Graph, Question, cascaded, widened
 from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError
-from aidge_build.graph.view import Node
+from aidge_build.graph.view import GraphView, Node
 from aidge_build.program import Options
 from aidge_build.schedule.schedule import Reuse, Schedule, make_schedule
 
@@ -23,14 +24,24 @@ class Plans:
     base: Found
     question: Question
 
+    @property
+    def by_rows(self) -> bool:
+        """Whether the input comes row by row: then no plan but these is one."""
+        return bool(self.question.graph.arriving)
+
     def found(self) -> tuple[Found, ...]:
         """All of them. Bands that a kernel was found to compute in different ways are in none."""
         return cascaded(self.base, self.question)
 
+    def _all(self, others: Sequence[Found]) -> tuple[Found, ...]:
+        return self.found() if self.by_rows else (*others, *self.found())
+
     def smallest(self, *others: Found) -> Found:
         """The fewest bytes, and among those plans the fewest instructions; `others` are plans without cascades."""
         while True:
-            least = min((*others, *self.found()), key=lambda plan: (plan.peak.peak_bytes, plan.cost))
+            least = min(self._all(others), key=lambda plan: (plan.peak.peak_bytes, plan.cost), default=None)
+            if least is None:
+                raise _no_rows(self.question)
             best = widened(least, self.question, least.peak.peak_bytes)
             if self.question.agree(best):
                 return best
@@ -39,7 +50,7 @@ class Plans:
         """The fewest instructions among the plans that fit, if any does. `limit_of` says up to which peak the bands of a plan may
         grow; None of a plan that does not fit."""
         while True:
-            limits = [(plan, limit_of(plan)) for plan in (*others, *self.found())]
+            limits = [(plan, limit_of(plan)) for plan in self._all(others)]
             wide = [(plan, widened(plan, self.question, limit)) for plan, limit in limits if limit is not None]
             if not wide:
                 return None
@@ -80,4 +91,38 @@ def banded(
         return make_schedule(assignment, asked, reuse, io_outside=options.io == "caller", known=base.schedule.order)
 
     alone = rescheduled(frozenset(node.name for node in base.schedule.steps))
-    return Plans(base, Question(Graph.of(assignment.view, alone.buffer_of, kernels), alone, rescheduled, effort))
+    arriving = alone.buffer_of[input_by_rows(assignment.view)] if options.input == "rows" else ""
+    return Plans(base, Question(Graph.of(assignment.view, alone.buffer_of, kernels, arriving), alone, rescheduled, effort))
+
+
+def input_by_rows(view: GraphView) -> str:
+    """The input that comes row by row; AidgeError ROWS where it is not one."""
+    if len(view.given) != 1:
+        raise _refused(f"the model has {len(view.given)} inputs, and rows come of one alone")
+    return view.given[0]
+
+
+def _no_rows(question: Question) -> AidgeError:
+    """Why no plan takes the input row by row."""
+    graph, steps = question.graph, question.alone.steps
+    view = graph.kernels.assignment.view
+    names = sorted(name for name in question.readers if graph.buffer_of.get(name) == graph.arriving)
+    where = f"input '{view.given[0]}'"
+    if not names:
+        return _refused("no layer reads it", where)
+    if len(names) > 1:
+        return _refused(f"layers read it in {len(names)} shapes: {', '.join(map(repr, names))}", where)
+    tensor = view.tensor(names[0])
+    if not has_rows(tensor):
+        return _refused(f"its rows do not lie one behind the other: dims {list(tensor.dims)}, stored as {tensor.storage}", where)
+    reader = next(node for node in steps if names[0] in node.inputs)
+    if reader is not steps[0]:
+        return _refused(f"{steps[0].where()} runs before {reader.where()}, which reads it first", where)
+    for node in steps:
+        if names[0] in node.inputs and graph.kernels.layer(node) is None:
+            return _refused(f"{node.where()} ({node.type}) is computed from all of it, not by rows", where)
+    return _refused(f"no cascade that begins with {reader.where()} takes it: dims {list(tensor.dims)}", where)
+
+
+def _refused(what: str, where: str = "") -> AidgeError:
+    return AidgeError(what, where=where or "--input rows", code="ROWS", hint="--input whole hands it over in one piece")

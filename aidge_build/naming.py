@@ -109,14 +109,18 @@ class Namer:
         return shortened_identifier(words, self._room)
 
 
+_BY_ROWS = ("begin", "push_input", "end", "cancel", "rows", "progress", "take")  # of models whose input comes by rows
+_CASCADES = ("shift", *(f"cascade_{number}" for number in range(1, 10)))
+
+
 def public_symbols(model: str) -> tuple[str, ...]:
     """The symbols that every model of this name owns."""
-    return tuple(f"{model}_{word}" for word in ("run", "arena", "state", "reset", "init"))
+    return tuple(f"{model}_{word}" for word in ("run", "arena", "state", "reset", "init", *_BY_ROWS, *_CASCADES))
 
 
 def model_of_symbol(symbol: str) -> str:
     """The model whose public function or array, or part of an array, a symbol may be; "" of any other symbol."""
-    match = re.fullmatch(r"(.+)_(?:run|reset|init|(?:arena|state)(?:_[A-Za-z0-9_]+)?)", symbol)
+    match = re.fullmatch(r"(.+)_(?:run|reset|init|begin|push_input|end|cancel|rows|(?:arena|state)(?:_[A-Za-z0-9_]+)?)", symbol)
     return match[1] if match else ""
 
 

@@ -13,6 +13,7 @@ from aidge_build.boards import Board
 from aidge_build.cascade.cascade import Line
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.moves import RowMoves
+from aidge_build.cascade.progress import Progress
 from aidge_build.cascade.row_layer import ROW_AXIS
 from aidge_build.cascade.search import QUICK, Found
 from aidge_build.cascade.words import fitted, smallest
@@ -32,6 +33,7 @@ from aidge_build.schedule.stores import NO_STATE, StateMemory, without_stores
 
 MOST_JOININGS = 24  # concatenations and splits that are tried without a copy
 LARGEST_TENSOR_BYTES = (1 << 31) - 1
+_POINTER_BYTES = 4  # of boards whose memories are known
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def plan_memory(
     _refuse_giants(assignment.view, board)
     assignment = without_stores(assignment, demands, buffers_of(assignment))
     outside = options.io == "caller"
-    asks_for_rows = options.memory_model == "cascade" or options.ram_budget > 0
+    asks_for_rows = options.memory_model == "cascade" or options.ram_budget > 0 or options.input == "rows"
     plain = make_schedule(assignment, demands, "plain", io_outside=outside)
     shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model != "plain" else plain
     peaks = [
@@ -75,7 +77,7 @@ def plan_memory(
     joined = (schedule, peak) if options.memory_model == "plain" else _join(assignment, demands, outside, schedule, peak)
     if asks_for_rows:
         plans = banded(assignment, demands, options, Found(schedule, peak), bands(assignment))
-        best = plans.within(options.ram_budget, Found(*joined)) if options.ram_budget else plans.smallest(Found(*joined))
+        best = _chosen(plans, Found(*joined), assignment.view, options, board)
         whole_bytes = joined[1].peak_bytes
         placed = place(best.schedule, best.peak, assignment.view, options, board)
         return assignment, best.schedule, replace(placed, whole_peak_bytes=whole_bytes)
@@ -86,6 +88,24 @@ def plan_memory(
             raise
         plans = banded(assignment, demands, options, Found(schedule, peak), bands(assignment), QUICK)
         return assignment, *_by_rows(plans, Found(*joined), error, assignment.view, options, board)
+
+
+def _chosen(plans: Plans, whole: Found, view: GraphView, options: Options, board: Board | None) -> Found:
+    """What the options ask for. Where they ask for an input by rows alone: the fewest instructions that fit a memory of the
+    board, with bands as they were found; without a board the fewest bytes."""
+    if options.ram_budget:
+        return plans.within(options.ram_budget, whole)
+    if options.memory_model == "cascade" or board is None or not board.arena_regions:
+        return plans.smallest(whole)
+
+    def limit_of(found: Found) -> int | None:
+        try:
+            place(found.schedule, found.peak, view, options, board)
+        except NoRoom:
+            return None
+        return found.peak.peak_bytes
+
+    return plans.fitting(limit_of) or plans.smallest(whole)
 
 
 def _by_rows(
@@ -190,8 +210,8 @@ def _replay(
     states: StateMemory,
 ) -> None:
     moving = {name: tensor for name, tensor in view.tensors.items() if not tensor.is_constant}
-    io = {schedule.buffer_of[name] for name in (*view.given, *view.handed_out)} if outside else set()
-    lines = lines_of(schedule)
+    lines, arriving = lines_of(schedule), schedule.arriving
+    io = {schedule.buffer_of[name] for name in (*view.given, *view.handed_out)} - {arriving} if outside else set()
     heights = {name: tensor.dims[ROW_AXIS] for name, tensor in moving.items() if tensor.rank > ROW_AXIS}
     spans = {}
     for name, tensor in moving.items():
@@ -201,6 +221,8 @@ def _replay(
         else:
             memory, start = (buffer, 0) if buffer in io else ("the arena", arena.offset_of(buffer))
         size = lines[name].size_bytes if name in lines else tensor.size_bytes
+        if buffer == arriving and name not in lines:
+            continue  # another name of what is never there as a whole
         spans[name] = Span(memory, start + part.offset_bytes, size, part.rows, part.stride_bytes)
         if name in planes:
             spans[name] = _span(planes[name], tensor.size_bytes)
@@ -229,7 +251,8 @@ def _replay(
                 tuple((positions[index], lead) for index, lead in wanted.overlap if index in positions),
             )
         )
-    replay(moves, spans, memories, unwritten, view.inputs, view.outputs)
+    inputs = [name for name in view.inputs if schedule.buffer_of[name] != arriving]
+    replay(moves, spans, memories, unwritten, inputs, view.outputs)
 
 
 def _scratch(schedule: Schedule, arena: MemoryPlan) -> dict[str, Span]:
@@ -253,13 +276,19 @@ def place(schedule: Schedule, peak: MemoryPlan, view: GraphView, options: Option
     region, split, proved = "", tuple[ArenaPart, ...](), False
     states = StateMemory.of(view)
     if options.arena == "static":
-        arena, region, split, proved = regions_of(arena, schedule, view, board, states.bytes_of(options.arena))
+        progress = Progress.of(schedule.cascades, len(view.handed_out) if outside else 0)
+        kept_bytes = states.bytes_of(options.arena) + (progress.size_bytes(_POINTER_BYTES) if progress else 0)
+        arena, region, split, proved = regions_of(arena, schedule, view, board, kept_bytes)
     return Placed(
         arena,
         buffers,
         peak,
         places_of(schedule, view, arena, outside, states),
-        sum(view.tensor(name).size_bytes for name in dict.fromkeys((*view.given, *view.handed_out))),
+        sum(
+            view.tensor(name).size_bytes
+            for name in dict.fromkeys((*view.given, *view.handed_out))
+            if schedule.buffer_of[name] != schedule.arriving
+        ),
         max(ARENA_ALIGNMENT, arena.alignment),
         region,
         split,
@@ -280,7 +309,8 @@ def places_of(
     tensor."""
     io = {name: Place("input", index) for index, name in enumerate(view.given)}
     io |= {name: Place("output", index) for index, name in enumerate(view.handed_out)}
-    lines = lines_of(schedule)
+    io.pop(schedule.arriving, None)
+    lines = {schedule.buffer_of[name]: line for name, line in lines_of(schedule).items()}
     places = {}
     for name, tensor in view.tensors.items():
         if tensor.is_constant:
@@ -292,7 +322,7 @@ def places_of(
         else:
             part = schedule.parts.get(name, Part("", 0, tensor.size_bytes))
             offset = arena.offset_of(schedule.buffer_of[name]) + part.offset_bytes
-            line = lines.get(name)
+            line = lines.get(schedule.buffer_of[name])
             places[name] = Place(
                 "arena", 0, offset, part.rows, part.stride_bytes, line_bytes=0 if line is None else line.size_bytes
             )

@@ -9,8 +9,9 @@ from functools import cached_property
 
 import numpy
 
-from aidge_build.boards import Region
+from aidge_build.boards import HOST, Region
 from aidge_build.cascade.cascade import Cascade
+from aidge_build.cascade.progress import Progress
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import Kernel
 from aidge_build.contract.mem_info import MemInfo
@@ -26,6 +27,7 @@ class Options:
     """What the user decided about the generated code."""
 
     io: str = "caller"  # caller: pointers per tensor; arena: inputs and outputs lie in the arena
+    input: str = "whole"  # rows: it comes row by row, and is never there as a whole
     arena: str = "static"  # static: an array of our own; caller: the firmware hands the arena over
     weights: str = "c"  # c: arrays; incbin: N_weights.bin included by the assembler
     optimize: str = "balanced"
@@ -168,6 +170,16 @@ class Program:
             data = stored.astype(stored.dtype.newbyteorder("<")).tobytes()
             found[start : start + len(data)] = data
         return numpy.frombuffer(bytes(found), numpy.uint8)
+
+    @cached_property
+    def progress(self) -> Progress | None:
+        """What is remembered between two pushes of rows; None where the input comes as a whole."""
+        return Progress.of(self.cascades, len(self.view.handed_out) if self.options.io == "caller" else 0)
+
+    @property
+    def pointer_bytes(self) -> int:
+        """Bytes of a pointer of the target."""
+        return 8 if self.cpu == HOST else 4
 
     @property
     def code_file(self) -> str:

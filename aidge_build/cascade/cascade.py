@@ -38,7 +38,7 @@ class Shift:
 @dataclass(frozen=True)
 class BandStep:
     """One call of a kernel: the rows `[first, last)` of the layer `node`. `reads` has an entry for each input (None: constant,
-    or all of a tensor that was there before); `shifts` are made after it."""
+    or all of a tensor that was there before); `shifts` are made after it. Without a node, the firmware brings the rows."""
 
     node: str
     first: int
@@ -46,6 +46,11 @@ class BandStep:
     reads: tuple[Rows | None, ...]
     writes: Rows
     shifts: tuple[Shift, ...] = ()
+
+    @property
+    def arrives(self) -> bool:
+        """Whether the firmware brings these rows."""
+        return not self.node
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,11 @@ class Cascade:
         return sum((rows.last - rows.first) * self.lines[rows.tensor].row_bytes for rows in shifts)
 
     @property
+    def arriving(self) -> str:
+        """The tensor that comes row by row from the firmware; "" where none does."""
+        return next((step.writes.tensor for step in self.steps if step.arrives), "")
+
+    @property
     def bytes_read_again(self) -> int:
         """Bytes of rows in lines that a layer has read before, over all bands."""
         found, reached = 0, dict[tuple[str, int], int]()
@@ -105,11 +115,24 @@ class Cascade:
                     reached[step.node, position] = rows.last
         return found
 
+    def touched(self, step: BandStep) -> list[tuple[int, Rows]]:
+        """What a step reads and writes by rows, by position (-1: output); a layer with one row writes it where the tensor
+        begins."""
+        reads = [(position, rows) for position, rows in enumerate(step.reads) if rows is not None]
+        return reads if step.node in self.carrying else [*reads, (-1, step.writes)]
+
+    @property
+    def walked(self) -> tuple[tuple[str, int], ...]:
+        """The layers and positions at which rows of a whole tensor come one behind the other."""
+        found = ((step.node, at, rows.tensor) for step in self.steps for at, rows in self.touched(step))
+        return tuple(dict.fromkeys((node, at) for node, at, tensor in found if tensor not in self.lines))
+
     def bands_of(self, node: str) -> tuple[tuple[int, int], ...]:
         """The rows of each band of a layer, in order."""
         return tuple((step.first, step.last) for step in self.steps if step.node == node)
 
     def __str__(self) -> str:
         rows = ", ".join(f"{name} by {self.rows_of[name]}" for name in self.nodes)
+        rows += f" (rows of {self.arriving} arrive)" if self.arriving else ""
         kept = ", ".join(f"{line.rows} of {line.height} rows of {name}" for name, line in self.lines.items())
         return f"  cascade of {rows}: keeps {kept}; {len(self.steps)} steps, {self.shifted_bytes:,} B moved"

@@ -103,4 +103,4 @@ def _line(buffer: Buffer, line: Line, run: Run) -> Buffer:
             step = windows.pop().first
         windows.append(Window(step, run.first + place + 1, 0, high))
     kept = () if len(windows) == 1 else tuple(windows)
-    return Buffer(buffer.name, line.size_bytes, buffer.alignment, first, last, buffer.kind, kept)
+    return Buffer(buffer.name, line.size_bytes, buffer.alignment, first, last, "activation", kept)

@@ -28,14 +28,17 @@ class RowMoves:
     unwritten: dict[str, Piece | Joint] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        made = {step.writes.tensor for step in self.cascade.steps}
+        made = {step.writes.tensor for step in self.cascade.steps}  # what arrives is written, too
         self._given = {
             rows.tensor for step in self.cascade.steps for rows in step.reads if rows is not None and rows.tensor not in made
         }
         self._sums: dict[str, str] = {}
         ends = {name: max(step.last for step in self.cascade.steps if step.node == name) for name in self.cascade.carrying}
         for number, step in enumerate(self.cascade.steps):
-            self._call(step, number, step.last == ends.get(step.node))
+            if step.arrives:
+                self.moves.append(Move(f"rows of {step.writes.tensor} arrive", (), tuple(self._rows(step.writes))))
+            else:
+                self._call(step, number, step.last == ends.get(step.node))
             for shift in step.shifts:
                 moved = Rows(shift.rows.tensor, shift.rows.first, shift.rows.last, shift.target)
                 for old, new in zip(self._rows(shift.rows), self._rows(moved), strict=True):

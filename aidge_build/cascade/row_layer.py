@@ -59,6 +59,11 @@ class RowLayer:
         return self.seen.node.name
 
     @property
+    def inputs(self) -> tuple[Tensor | None, ...]:
+        """What it reads."""
+        return self.seen.inputs
+
+    @property
     def output(self) -> Tensor:
         """What it writes."""
         return self.seen.outputs[0]

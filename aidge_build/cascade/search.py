@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from aidge_build.cascade.arrival import Arrival
 from aidge_build.cascade.cascade import Cascade
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.lines import Run, with_cascades
-from aidge_build.cascade.row_layer import RowLayer, row_bytes
+from aidge_build.cascade.row_layer import RowLayer, has_rows, row_bytes
 from aidge_build.cascade.unroll import unroll
-from aidge_build.graph.view import GraphView
+from aidge_build.graph.view import GraphView, Node
 from aidge_build.memory.plan import MemoryPlan
 from aidge_build.memory.planner import plan
 from aidge_build.schedule.schedule import ALIGNMENT, Schedule
@@ -59,28 +60,40 @@ class Found:
 
 def cost_of(cascade: Cascade) -> float:
     """Estimated instructions that calls and moves take."""
-    calls = len(cascade.steps) - len(cascade.nodes)
+    calls = len(cascade.steps) - len(cascade.nodes)  # a push of rows, too, has its price
     return PER_CALL * calls + PER_MOVED_BYTE * cascade.shifted_bytes + PER_BYTE_READ_AGAIN * cascade.bytes_read_again
 
 
 @dataclass(frozen=True)
 class Graph:
-    """What can be computed by rows. `whole` are tensors of which all rows are kept, `states` those that no cascade touches."""
+    """What can be computed by rows. `whole` are tensors of which all rows are kept, `states` those that no cascade touches;
+    `arriving` is the buffer of the input that comes row by row ("": none does)."""
 
     kernels: BandKernels
     whole: frozenset[str]
     buffer_of: Mapping[str, str]
     states: frozenset[str]
+    arriving: str = ""
 
     @staticmethod
-    def of(view: GraphView, buffer_of: Mapping[str, str], kernels: BandKernels) -> Graph:
+    def of(view: GraphView, buffer_of: Mapping[str, str], kernels: BandKernels, arriving: str = "") -> Graph:
         """That of an adapted graph."""
         names: dict[str, list[str]] = {}
         for tensor, buffer in buffer_of.items():
             names.setdefault(buffer, []).append(tensor)
-        twice = [tensor for found in names.values() if len(found) > 1 for tensor in found]
+        twice = [tensor for buffer, found in names.items() if len(found) > 1 and buffer != arriving for tensor in found]
         states = frozenset(name for state in view.states for name in (state.read, state.written))
-        return Graph(kernels, frozenset((*view.inputs, *view.outputs, *twice)), buffer_of, states)
+        kept = {*view.inputs, *view.outputs, *twice} - set(names.get(arriving, ()))
+        return Graph(kernels, frozenset(kept), buffer_of, states, arriving)
+
+    def arrival(self, nodes: Sequence[Node], first: int, readers: Mapping[str, set[str]]) -> Arrival | None:
+        """The input that these layers read as it comes: the first ones, none besides them, and by one name."""
+        read = sorted({name for name in readers if self.arriving and self.buffer_of.get(name) == self.arriving})
+        inside = {node.name for node in nodes}
+        if first or len(read) != 1 or not readers[read[0]] <= inside:
+            return None
+        tensors = [self.kernels.assignment.view.tensor(name) for name in read]
+        return Arrival(tensors[0]) if has_rows(tensors[0]) else None
 
     def allows(self, layers: Sequence[RowLayer]) -> bool:
         """Whether no state is touched, and nothing that is read is written under another name."""
@@ -127,10 +140,12 @@ class Question:
         """The cascade of the layers in `rows`, which begin at the step `first`, if there is one that its kernels accept."""
         steps = self.alone.steps[first : first + len(rows)]
         layers = [layer for layer in map(self.graph.kernels.layer, steps) if layer is not None]
+        arrival = self.graph.arrival(steps, first, self.readers)
         inside = {node.name for node in steps}
         outer = frozenset(layer.output.name for layer in layers if not self.readers.get(layer.output.name, set()) <= inside)
-        cascade = unroll(layers, self.graph.whole | outer, rows) if self.graph.allows(layers) else None
-        if cascade is None or not _is_aligned(cascade, layers):
+        rowed: list[RowLayer | Arrival] = [*layers] if arrival is None else [arrival, *layers]
+        cascade = unroll(rowed, self.graph.whole | outer, rows) if self.graph.allows(layers) else None
+        if cascade is None or not _is_aligned(cascade, layers) or arrival is not None and not cascade.arriving:
             return None
         wanted = {layer.name: self.graph.kernels.demands(layer, cascade.bands_of(layer.name)) for layer in layers}
         demands = {name: each for name, each in wanted.items() if each is not None}
@@ -147,18 +162,53 @@ class Question:
 
 
 def cascaded(base: Found, question: Question) -> tuple[Found, ...]:
-    """Plans with cascades, the given one first: none of them has both more bytes and more instructions than another one."""
-    found = [base]
+    """Plans with cascades, the given one first: none of them has both more bytes and more instructions than another one. Where
+    an input comes row by row, all of them begin with a cascade that takes it."""
+    found: list[Found] = []
     for rows in question.effort.rows:
-        present = base
-        for _ in range(ROUNDS):
-            better = _round(present, question, rows)
-            found += better
-            best = min([present, *better], key=lambda each: (each.peak.peak_bytes, each.cost))
-            if best is present:
-                break
-            present = best
+        starts = _starts(base, question, rows) if question.graph.arriving else [base]
+        found += starts
+        if starts:
+            found += _better(min(starts, key=lambda each: (each.peak.peak_bytes, each.cost)), question, rows)
     return _front(found)
+
+
+def _better(present: Found, question: Question, rows: int) -> list[Found]:
+    """Plans with more and more cascades than the given one."""
+    found: list[Found] = []
+    for _ in range(ROUNDS):
+        better = _round(present, question, rows)
+        found += better
+        best = min([present, *better], key=lambda each: (each.peak.peak_bytes, each.cost))
+        if best is present:
+            break
+        present = best
+    return found
+
+
+def _starts(base: Found, question: Question, rows: int) -> list[Found]:
+    """Plans with one cascade, which takes the input row by row: those with the fewest bytes for what they cost."""
+    estimated, live = [], live_bytes(base.schedule)
+    names = [node.name for node in question.alone.steps[: MOST_LAYERS + 1]]
+    for end in range(1, len(names) + 1):
+        if question.graph.kernels.layer(question.alone.steps[end - 1]) is None:
+            break
+        run = question.run(0, dict.fromkeys(names[:end], rows))
+        if run is not None and run.cascade.arriving:
+            estimated.append((max([*question.live_inside(run), *live[run.last :]]), cost_of(run.cascade), run))
+    return [question.planned((run,)) for run in _cheaper_and_cheaper(estimated, question.effort.planned)]
+
+
+def _cheaper_and_cheaper(estimated: Sequence[tuple[int, float, Run]], most: int) -> list[Run]:
+    """Of cascades with their bytes and costs at most so many that are cheaper than all that need less."""
+    cheap, kept = None, list[Run]()
+    for _, cost, run in sorted(estimated, key=lambda each: each[:2]):
+        if cheap is None or cost < cheap:
+            cheap = cost
+            kept.append(run)
+    if len(kept) > most:
+        kept = [kept[index * (len(kept) - 1) // (most - 1)] for index in range(most)]
+    return kept
 
 
 def _front(found: Sequence[Found]) -> tuple[Found, ...]:
@@ -179,14 +229,7 @@ def _round(present: Found, question: Question, rows: int) -> list[Found]:
         peak = max(*live[: run.first], *question.live_inside(run), *live[run.last :])
         if peak < live[fullest]:
             estimated.append((peak, cost_of(run.cascade), run))
-    cheap, kept = None, []
-    for _, cost, run in sorted(estimated, key=lambda each: each[:2]):
-        if cheap is None or cost < cheap:  # what is cheaper than all with fewer bytes
-            cheap = cost
-            kept.append(run)
-    planned = question.effort.planned
-    if len(kept) > planned:
-        kept = [kept[index * (len(kept) - 1) // (planned - 1)] for index in range(planned)]
+    kept = _cheaper_and_cheaper(estimated, question.effort.planned)
     found = [question.planned((*present.runs, run)) for run in kept]
     return [each for each in found if each.peak.peak_bytes < present.peak.peak_bytes]
 
@@ -275,5 +318,6 @@ def _is_aligned(cascade: Cascade, layers: Sequence[RowLayer]) -> bool:
         for tensor in (*layer.seen.inputs, *layer.seen.outputs)
         if tensor is not None and tensor.rank > 2
     }
-    places = [rows for step in cascade.steps for rows in (*step.reads, step.writes) if rows is not None]
+    written = [step.writes for step in cascade.steps if not step.arrives]
+    places = [*written, *(rows for step in cascade.steps for rows in step.reads if rows is not None)]
     return all(rows.slot * sizes.get(rows.tensor, 0) % ALIGNMENT == 0 for rows in places)

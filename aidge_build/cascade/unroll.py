@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from aidge_build.cascade.arrival import Arrival
 from aidge_build.cascade.cascade import BandStep, Cascade, Line, Rows, Shift, Stock
 from aidge_build.cascade.row_layer import ROW_AXIS, RowLayer, row_bytes
 
 MOST_STEPS = 20_000
+Rowed = RowLayer | Arrival
 
 
-def unroll(layers: Sequence[RowLayer], whole: frozenset[str], rows: Mapping[str, int]) -> Cascade | None:
+def unroll(layers: Sequence[Rowed], whole: frozenset[str], rows: Mapping[str, int]) -> Cascade | None:
     """The cascade of these layers in bands of so many `rows` each, or as few more as a layer needs; None where there is none.
-    Tensors in `whole` are kept as they are: others read them."""
+    Tensors in `whole` are kept as they are: others read them. An `Arrival` is the first of the layers: its bands are what the
+    layers that read it ask for next."""
     inner = _inner(layers, whole)
     readers = {name: [layer for layer in layers if _reads(layer, name)] for name in inner}
     bands = _bands(layers, readers, rows)
@@ -29,9 +32,9 @@ def unroll(layers: Sequence[RowLayer], whole: frozenset[str], rows: Mapping[str,
     return walk.cascade()
 
 
-def _inner(layers: Sequence[RowLayer], whole: frozenset[str]) -> dict[str, RowLayer]:
+def _inner(layers: Sequence[Rowed], whole: frozenset[str]) -> dict[str, Rowed]:
     """The layer that writes each tensor of which only rows are needed."""
-    read = {tensor.name for layer in layers for tensor in layer.seen.inputs if tensor is not None}
+    read = {tensor.name for layer in layers for tensor in layer.inputs if tensor is not None}
     return {
         layer.output.name: layer
         for layer in layers
@@ -39,17 +42,18 @@ def _inner(layers: Sequence[RowLayer], whole: frozenset[str]) -> dict[str, RowLa
     }
 
 
-def _reads(layer: RowLayer, tensor: str) -> bool:
-    return any(given is not None and given.name == tensor for given in layer.seen.inputs)
+def _reads(layer: Rowed, tensor: str) -> bool:
+    return any(given is not None and given.name == tensor for given in layer.inputs)
 
 
 def _bands(
-    layers: Sequence[RowLayer], readers: Mapping[str, Sequence[RowLayer]], rows: Mapping[str, int]
+    layers: Sequence[Rowed], readers: Mapping[str, Sequence[Rowed]], rows: Mapping[str, int]
 ) -> dict[str, tuple[tuple[int, int], ...]] | None:
     """The bands of each layer; None where a layer cannot be cut there."""
     found: dict[str, tuple[tuple[int, int], ...]] = {}
     for layer in reversed(layers):
-        size = min(-(-rows[layer.name] // layer.multiple) * layer.multiple, layer.height)
+        wanted = _step(layer, readers[layer.output.name], found) if isinstance(layer, Arrival) else rows[layer.name]
+        size = min(-(-wanted // layer.multiple) * layer.multiple, layer.height)
         needed = 0
         for reader in readers.get(layer.output.name, ()) if not layer.in_parts else ():
             first = reader.reads(*found[reader.name][0])
@@ -68,12 +72,21 @@ def _bands(
     return found
 
 
-def _given(layers: Sequence[RowLayer]) -> dict[str, int]:
+def _step(arrival: Arrival, readers: Sequence[Rowed], bands: Mapping[str, Sequence[tuple[int, int]]]) -> int:
+    """By how many rows the reader goes on that takes the fewest at a time."""
+    name, steps = arrival.output.name, [arrival.height]
+    for reader in readers:
+        ends = [(reader.reads(*band) or {}).get(name, (0, 0))[1] for band in bands[reader.name][:2]]
+        steps.append(ends[-1] - ends[0] if len(ends) > 1 else ends[0])
+    return max(1, min(steps))
+
+
+def _given(layers: Sequence[Rowed]) -> dict[str, int]:
     """The rows of the tensors that were there before, and of which no layer needs all rows at once."""
     heights, whole = dict[str, int](), {layer.output.name for layer in layers}
     for layer in layers:
         rows = layer.reads(0, layer.height) or {}
-        for tensor in layer.seen.inputs:
+        for tensor in layer.inputs:
             if tensor is not None and tensor.name in rows:
                 heights[tensor.name] = tensor.dims[ROW_AXIS]
             elif tensor is not None:
@@ -86,7 +99,7 @@ class _Lows:
 
     def __init__(
         self,
-        readers: Mapping[str, Sequence[RowLayer]],
+        readers: Mapping[str, Sequence[Rowed]],
         heights: Mapping[str, int],
         bands: Mapping[str, Sequence[tuple[int, int]]],
     ):
@@ -94,10 +107,10 @@ class _Lows:
         self.at = dict.fromkeys(bands, 0)
         self.low = {name: self._lowest(name) for name in readers}
 
-    def after(self, layer: RowLayer) -> list[str]:
+    def after(self, layer: Rowed) -> list[str]:
         """The next band of the layer has run; the tensors that it reads or writes, each once, in order."""
         self.at[layer.name] += 1
-        read = [tensor.name for tensor in layer.seen.inputs if tensor is not None and tensor.name in self.low]
+        read = [tensor.name for tensor in layer.inputs if tensor is not None and tensor.name in self.low]
         for name in dict.fromkeys(read):
             self.low[name] = self._lowest(name)
         return list(dict.fromkeys([*read, layer.output.name]))
@@ -127,13 +140,13 @@ class _Walk:
 
     def __init__(
         self,
-        layers: Sequence[RowLayer],
-        inner: Mapping[str, RowLayer],
-        readers: Mapping[str, Sequence[RowLayer]],
+        layers: Sequence[Rowed],
+        inner: Mapping[str, Rowed],
+        readers: Mapping[str, Sequence[Rowed]],
         bands: Mapping[str, tuple[tuple[int, int], ...]],
     ):
         self.layers, self.inner, self.readers, self.bands = layers, inner, readers, bands
-        self.order: list[tuple[RowLayer, int]] = []
+        self.order: list[tuple[Rowed, int]] = []
         self.made = {layer.output.name: 0 for layer in layers if layer.output.name not in inner and not layer.in_parts}
         self.heights = {layer.output.name: layer.height for layer in layers}
         self.given = _given(layers)
@@ -147,7 +160,7 @@ class _Walk:
         last = self.layers[-1]
         ends = [layer for layer in self.layers[:-1] if layer.output.name not in self.inner]
 
-        def pull(layer: RowLayer) -> None:
+        def pull(layer: Rowed) -> None:
             place = next_band[layer.name]
             band = self.bands[layer.name][place]
             for tensor, (_, end) in (layer.reads(*band) or {}).items():
@@ -158,7 +171,7 @@ class _Walk:
             if layer.output.name in written:
                 written[layer.output.name] = band[1]
 
-        def is_ready(layer: RowLayer) -> bool:
+        def is_ready(layer: Rowed) -> bool:
             place = next_band[layer.name]
             if place == len(self.bands[layer.name]):
                 return False
@@ -178,32 +191,37 @@ class _Walk:
         """The steps with the places of their rows."""
         states = {name: _Written(rows=rows) for name, rows in self._needed_rows().items()}
         lows = _Lows({**self.readers, **self.readers_given}, {**self.heights, **self.given}, self.bands)
-        steps = []
+        steps, arrived = [], dict[str, int]()  # what lies there while rows arrive counts for the layer that runs next
         for layer, place in self.order:
             first, last = self.bands[layer.name][place]
             writes = self._write(layer, first, last, states)
             reads = self._reads_of(layer, first, last, states)
             for name, state in states.items():
                 if state.done > lows.low[name]:
-                    end = state.done - (state.base or 0)
-                    state.reached[layer.name] = max(state.reached.get(layer.name, 0), end)
-            self._count(layer, last, lows.low)
+                    arrived[name] = max(arrived.get(name, 0), state.done - (state.base or 0))
+            if not isinstance(layer, Arrival):
+                for name, end in arrived.items():
+                    reached = states[name].reached
+                    reached[layer.name] = max(reached.get(layer.name, 0), end)
+                arrived.clear()
+                self._count(layer, last, lows.low)
             touched = lows.after(layer)
             steps.append(BandStep(layer.name, first, last, reads, writes, self._shifts(touched, states, lows)))
         lines = {
             name: Line(name, self.inner[name].height, state.rows, row_bytes(self.inner[name].output), state.reached)
             for name, state in states.items()
         }
+        nodes = tuple(layer.name for layer in self.layers if not isinstance(layer, Arrival))
         return Cascade(
-            tuple(layer.name for layer in self.layers),
-            {layer.name: max(last - first for first, last in self.bands[layer.name]) for layer in self.layers},
+            nodes,
+            {name: max(last - first for first, last in self.bands[name]) for name in nodes},
             lines,
             tuple(steps),
             frozenset(layer.name for layer in self.layers if layer.in_parts),
             self.stocks,
         )
 
-    def _count(self, layer: RowLayer, last: int, low: Mapping[str, int]) -> None:
+    def _count(self, layer: Rowed, last: int, low: Mapping[str, int]) -> None:
         """Note which rows of whole tensors are needed while this band runs."""
         for name, height in self.given.items():
             self._stock(name, layer.name, Stock(low[name], height, height))
@@ -230,20 +248,20 @@ class _Walk:
             lows.after(layer)
         return needed
 
-    def _write(self, layer: RowLayer, first: int, last: int, states: Mapping[str, _Written]) -> Rows:
+    def _write(self, layer: Rowed, first: int, last: int, states: Mapping[str, _Written]) -> Rows:
         state = states.get(layer.output.name)
         if state is None:
             return Rows(layer.output.name, 0, 1, 0) if layer.in_parts else Rows(layer.output.name, first, last, first)
-        if state.base is None:
-            state.base = last - state.rows
+        if state.base is None:  # rows that arrive begin where the line does: so kernels read from its aligned first byte
+            state.base = 0 if isinstance(layer, Arrival) else last - state.rows
         state.done = last
         return Rows(layer.output.name, first, last, first - state.base)
 
-    def _reads_of(self, layer: RowLayer, first: int, last: int, states: Mapping[str, _Written]) -> tuple[Rows | None, ...]:
+    def _reads_of(self, layer: Rowed, first: int, last: int, states: Mapping[str, _Written]) -> tuple[Rows | None, ...]:
         band = layer.band(first, last)
         assert band is not None
         found: list[Rows | None] = []
-        for tensor, rows in zip(layer.seen.inputs, band.reads, strict=True):
+        for tensor, rows in zip(layer.inputs, band.reads, strict=True):
             if tensor is None or rows is None:
                 found.append(None)
             else:
@@ -264,6 +282,8 @@ class _Walk:
             low = lows.low[name]
             if base <= state.base or low < base:
                 continue
+            if isinstance(writer, Arrival):
+                base = min(low, state.done)  # to the front, and so to an aligned place
             if low < state.done:
                 found.append(Shift(Rows(name, low, state.done, low - state.base), low - base))
             state.base = base

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import NoneType
 
@@ -141,17 +141,17 @@ def _as_json(
     image: Image, claims: tuple[Claim, ...], uses: tuple[RegionUse, ...], stack: StackUse | None, findings: tuple[Finding, ...]
 ) -> dict:
     runs = stack.runs if stack else {}
-    unknown = StackBound(None, ())
     models = [
         {
             "model": claim.model,
             "model_sha256": claim.model_sha256,
             "arena_bytes": measure(image, claim),
             "planned_bytes": claim.arena_bytes,
-            "stack_bound_bytes": runs.get(f"{claim.model}_run", unknown).bytes,
-            "stack_refused": runs.get(f"{claim.model}_run", unknown).reason,
+            "stack_bound_bytes": deepest.bytes,
+            "stack_refused": deepest.reason,
         }
         for claim in claims
+        for deepest in (_deepest([runs[name] for name in claim.computing if name in runs]),)
     ]
     return {
         "findings": [
@@ -175,6 +175,13 @@ def _as_json(
     }
 
 
+def _deepest(bounds: Sequence[StackBound]) -> StackBound:
+    """The bound of all of them: none where one has none."""
+    refused = next((bound for bound in bounds if bound.bytes is None), StackBound(None, ()))
+    known = [bound for bound in bounds if bound.bytes is not None]
+    return max(known, key=lambda bound: bound.bytes or 0) if known and len(known) == len(bounds) else refused
+
+
 def _lines(
     elf: Path,
     claims: tuple[Claim, ...],
@@ -190,6 +197,7 @@ def _lines(
             lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B, supplied by the caller")
         elif claim.model in kept:
             state = f", state {claim.state.size_bytes:,} B" if claim.state else ""
+            state += f", rows {claim.progress.size_bytes:,} B" if claim.progress else ""
             lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B{state} = plan")
     for use in uses:
         if use.used_bytes:

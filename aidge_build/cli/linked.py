@@ -59,6 +59,14 @@ def _parse_region(text: str) -> Region:
     return Region(name, origin, length, kind, ())
 
 
+def _computing(image: Image, claims: tuple[Claim, ...]) -> tuple[str, ...]:
+    """Of each model the functions that compute and that are linked; its first one where none is."""
+    found: list[str] = []
+    for claim in claims:
+        found += [name for name in claim.computing if image.symbol(name) is not None] or claim.computing[:1]
+    return tuple(found)
+
+
 def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], required: bool) -> StackUse | None:
     """The bounds of the stack; None for programs of a computer, whose stack nobody counts. `required`: or an error."""
     if image.machine != _CORTEX_M:
@@ -71,7 +79,7 @@ def stack_of(elf: Path, image: Image, claims: tuple[Claim, ...], required: bool)
         unread = StackBound(None, (), f"the program is for {image.machine}, code is read for Cortex-M alone")
         return StackUse(unread, {}, unread, None)
     try:
-        return stack_use(image, read_disassembly(disassemble(elf)), tuple(f"{claim.model}_run" for claim in claims))
+        return stack_use(image, read_disassembly(disassemble(elf)), _computing(image, claims))
     except MissingTool as error:
         if required:
             raise

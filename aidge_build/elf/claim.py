@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 
 @dataclass(frozen=True)
 class ClaimedArena:
-    """An array that holds the arena, a part of it, or the state: its symbol, bytes and alignment, and the planned region.
+    """An array that holds the arena, a part of it, the state, or how far an inference by rows is: its symbol, bytes, alignment,
+    and the planned region.
 
     `region` is "" where none was planned, or where the claim does not say it; `memory` is (origin, bytes) of the region.
     """
@@ -52,6 +53,7 @@ class Claim:
     interface: str = ""
     code: str = ""
     state: ClaimedArena | None = None
+    progress: ClaimedArena | None = None
     constants: tuple[ClaimedConstant, ...] = ()
     weights_bytes: int = 0
     functions: tuple[str, ...] = ()
@@ -61,8 +63,15 @@ class Claim:
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """The symbols of what is written: the arena's arrays and the state."""
-        return (*(part.symbol for part in self.arenas), *([self.state.symbol] if self.state else []))
+        """The symbols of what is written: the arena's arrays, the state, and how far an inference by rows is."""
+        kept = [part.symbol for part in (self.state, self.progress) if part is not None]
+        return (*(part.symbol for part in self.arenas), *kept)
+
+    @property
+    def computing(self) -> tuple[str, ...]:
+        """The functions that compute something, of which the firmware calls some: N_run, or by rows N_push_<input> and N_end."""
+        by_rows = [name for name in self.functions if name.startswith(f"{self.model}_push_")]
+        return (f"{self.model}_run", *by_rows, *([f"{self.model}_end"] if by_rows else []))
 
     @property
     def weights(self) -> tuple[str, ...]:
@@ -78,8 +87,9 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 _DIGEST = re.compile(r"[0-9a-f]{12}|")
 
 
-def claim_from(fields: Any) -> Claim:
-    """The claim that a note's JSON means; ValueError names the field that is none, or contradicts another one."""
+def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
+    """The claim that a note's JSON means, in a program with pointers of 64 bits or 32; ValueError names the field that is none or
+    contradicts another one."""
     read = _Fields(fields)
     claim = Claim(
         model=read.text("model", _SYMBOL),
@@ -91,6 +101,7 @@ def claim_from(fields: Any) -> Claim:
         interface=read.text("interface", _DIGEST),
         code=read.text("code", _DIGEST),
         state=None if read.get("state") is None else _arena(read.get("state")),
+        progress=_progress(read, is_64_bit) if "progress" in read.fields else None,
         constants=read.several("weights", _constant),
         weights_bytes=read.count("weights_bytes"),
         functions=read.several("functions", _symbol),
@@ -112,6 +123,12 @@ def _arena(fields: Any) -> ClaimedArena:
     memory = None if read.get("memory") is None else _Fields(read.get("memory"))
     place = (memory.count("origin"), memory.count("length_bytes")) if memory else None
     return ClaimedArena(read.text("symbol", _SYMBOL), read.count("size_bytes"), region, read.alignment(), place)
+
+
+def _progress(claim: _Fields, is_64_bit: bool) -> ClaimedArena:
+    fields = claim.get("progress")
+    found, read = _arena(fields), _Fields(fields)
+    return replace(found, size_bytes=read.count("size_bytes_64")) if is_64_bit else found
 
 
 def _constant(fields: Any) -> ClaimedConstant:

@@ -19,7 +19,7 @@ _ABSOLUTE = re.compile(r"aidge_(?P<model>[A-Za-z]\w*)__arena_bytes", re.ASCII)
 def read_claims(image: Image) -> tuple[Claim, ...]:
     """The claims of all models in `image`, sorted by model; AidgeError (NOTE) for a note that cannot be understood."""
     noted = dict[str, Claim]()
-    for claim in (_from_note(note, image.path) for note in dict.fromkeys(image.notes)):
+    for claim in (_from_note(note, image) for note in dict.fromkeys(image.notes)):
         known = noted.get(claim.model)
         noted[claim.model] = replace(known, is_contradicted=True) if known else claim
     for symbol in image.symbols:
@@ -42,14 +42,14 @@ def _parts(image: Image, model: str) -> tuple[ClaimedArena, ...]:
     )
 
 
-def _from_note(note: bytes, path: str) -> Claim:
+def _from_note(note: bytes, image: Image) -> Claim:
     """Descriptor: u16 version, u32 length, canonical JSON of that length (little endian)."""
-    version = int.from_bytes(note[:2], "little")
+    version, path = int.from_bytes(note[:2], "little"), image.path
     if len(note) >= _HEADER_BYTES and version != _VERSION:
         raise _other_version(version, path)
     try:
         text = note[_HEADER_BYTES : _HEADER_BYTES + int.from_bytes(note[2:_HEADER_BYTES], "little")]
-        return claim_from(json.loads(text))
+        return claim_from(json.loads(text), image.machine.endswith("64"))
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
         raise AidgeError(f"the claim of a model is damaged ({reason:.80})", where=path, hint="link again", code="NOTE") from error

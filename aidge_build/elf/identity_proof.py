@@ -20,7 +20,7 @@ def check_identity(image: Image, claim: Claim) -> Iterator[Finding]:
             f"the program holds several claims of model {claim.model}, which contradict each other",
             f"link one {claim.model}_weights.c, and no archive with another one",
         )
-    interfaces = image.digests.get(f"{claim.model}_run", ())
+    interfaces = tuple(sorted({digest for name in claim.computing for digest in image.digests.get(name, ())}))
     codes = _codes(image, claim.model)
     if claim.interface and interfaces and interfaces != (claim.interface,):
         yield _mismatch(claim, "interface", interfaces, claim.interface)

@@ -15,6 +15,7 @@ from aidge_build.cascade.row_layer import row_bytes
 from aidge_build.emit.layers import LayerText, Trace
 from aidge_build.emit.places import LAYER_ARENA, RUN_ARENA
 from aidge_build.emit.ports import Port
+from aidge_build.emit.rows import progress_type
 from aidge_build.errors import AidgeError
 from aidge_build.naming import comment_text
 from aidge_build.program import Layer, Program
@@ -36,6 +37,8 @@ class CascadeText:
     cursors: tuple[str, ...]
     cases: tuple[tuple[str, ...], ...]
     traces: tuple[Trace, ...] = ()
+    outputs: tuple[Port, ...] = ()  # with rows that arrive: where it writes, as N_begin was told
+    arrives: bool = False
 
 
 def cascades_of(program: Program, ports: tuple[Port, ...], layers: tuple[LayerText, ...]) -> tuple[CascadeText, ...]:
@@ -50,6 +53,7 @@ def run_steps(
     """What N_run calls, in order."""
     first = {cascade.nodes[0]: text for cascade, text in zip(program.cascades, cascades, strict=True)}
     inside = {name for cascade in program.cascades for name in cascade.nodes}
+    first = {name: text for name, text in first.items() if not text.arrives}  # N_push calls that one
     found: list[LayerText | CascadeText] = []
     for layer, text in zip(program.layers, layers, strict=True):
         if layer.node.name in first:
@@ -83,18 +87,23 @@ class _Printer:
         walks = self._walks()
         for place, step in enumerate(self.cascade.steps):
             table.append(cases.setdefault(self._case(step, walks[place]), len(cases)))
-        cursors = tuple(self.cursors.values())
+        cursors, arrives = tuple(self.cursors.values()), bool(self.cascade.arriving)
         endings = [part.ending for part in self.program.parts if part.ending in self.endings]
+        arenas = tuple(f"uint8_t *{LAYER_ARENA}{ending}" for ending in endings)
+        ports = tuple(port.declaration for port in self.used.values())
+        brought = (f"{progress_type(self.program)} *at", "const uint8_t *rows", "uint32_t count")
         return CascadeText(
             self.symbol,
             tuple(self._comment()),
-            (*(f"uint8_t *{LAYER_ARENA}{ending}" for ending in endings), *(port.declaration for port in self.used.values())),
+            (*arenas, *(brought if arrives else ports)),
             (*(f"{RUN_ARENA}{ending}" for ending in endings), *self.used),
             "uint8_t" if len(cases) <= 256 else "uint16_t",
             len(table),
             tuple(", ".join(map(str, table[at : at + _COLUMNS])) + "," for at in range(0, len(table), _COLUMNS)),
             cursors,
             tuple(cases),
+            outputs=tuple(self.used.values()) if arrives else (),
+            arrives=arrives,
         )
 
     def _walks(self) -> list[dict[int, int]]:
@@ -102,7 +111,7 @@ class _Printer:
         found: list[dict[int, int]] = [{} for _ in self.cascade.steps]
         last: dict[tuple[str, int], tuple[int, int]] = {}
         for place, step in enumerate(self.cascade.steps):
-            for position, rows in self._touched(step):
+            for position, rows in self.cascade.touched(step):
                 if rows.tensor in self.cascade.lines:
                     continue
                 start, key = rows.slot * row_bytes(self.program.view.tensor(rows.tensor)), (step.node, position)
@@ -123,12 +132,9 @@ class _Printer:
             found[place][position] = alike[-1] if alike else 0
         return found
 
-    def _touched(self, step: BandStep) -> list[tuple[int, Rows]]:
-        """What a step reads and writes by rows, by position; a layer with one row writes it where the tensor begins."""
-        reads = [(position, rows) for position, rows in enumerate(step.reads) if rows is not None]
-        return reads if step.node in self.cascade.carrying else [*reads, (-1, step.writes)]
-
     def _case(self, step: BandStep, walk: dict[int, int]) -> tuple[str, ...]:
+        if step.arrives:
+            return self._arrival(step)
         layer, text = self.layers[step.node], self.texts[step.node]
         bands = layer.bands
         assert bands is not None
@@ -147,6 +153,13 @@ class _Printer:
         lines += [self._shift(shift) for shift in step.shifts]
         return tuple(lines)
 
+    def _arrival(self, step: BandStep) -> tuple[str, ...]:
+        """Takes the rows of this band; the function ends where some of them are missing."""
+        line = self.cascade.lines[step.writes.tensor]
+        start = self.program.places[line.tensor].offset_bytes + step.writes.slot * line.row_bytes
+        taken = f"{self.program.name}_take(at, {self._address(start)}, {step.last - step.first}u, &rows, &count)"
+        return (f"if (!{taken}) {{", "    return;", "}", *map(self._shift, step.shifts))
+
     def _pointer(self, step: BandStep, position: int, rows: Rows | None, walk: dict[int, int], advances: list[str]) -> str:
         assert rows is not None
         tensor = self.program.view.tensor(rows.tensor)
@@ -157,7 +170,8 @@ class _Printer:
             return f"({target}){through}{self._address(place.offset_bytes + rows.slot * row_bytes(tensor))}"
         cursor = ""
         if position in walk:
-            cursor = self.cursors.setdefault((step.node, position), f"at_{len(self.cursors)}")
+            kept = "at->" if self.cascade.arriving else ""
+            cursor = self.cursors.setdefault((step.node, position), f"{kept}at_{len(self.cursors)}")
             if walk[position]:
                 advances.append(f"{cursor} += {walk[position]}u;")
         if place.kind == "arena" or self.program.options.io == "arena":

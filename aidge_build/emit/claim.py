@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from aidge_build.emit.arrays import Array, Arrays
 from aidge_build.emit.functions import STATE_ALIGNMENT
 from aidge_build.emit.header import owns_arena, owns_state
+from aidge_build.emit.rows import owns_progress, progress_symbol
 from aidge_build.program import ArenaPart, Program
 from aidge_build.version import VERSION
 
@@ -36,6 +37,7 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Arrays, header_
         "state": _state(program) if owns_state(program) else None,
         "weights": [_constant(array) for array in arrays.all],
         "weights_bytes": arrays.size_bytes,
+        **({"progress": _progress(program)} if owns_progress(program) else {}),
         "functions": list(functions),
         "layers": [layer.symbol for layer in program.layers],
         "tool": VERSION,
@@ -74,6 +76,20 @@ def _state(program: Program) -> dict:
     }
 
 
+def _progress(program: Program) -> dict:
+    """What is remembered between two pushes of rows lies with the program's data, too; its bytes depend on those of a pointer."""
+    progress = program.progress
+    assert progress is not None
+    return {
+        "symbol": progress_symbol(program),
+        "size_bytes": progress.size_bytes(4),
+        "size_bytes_64": progress.size_bytes(8),
+        "alignment": progress.alignment(4),
+        "region": None,
+        "memory": None,
+    }
+
+
 def claim_assembly(claim: dict) -> list[str]:
     """Assembler lines of the note (System V ABI, "Note Section"): version u16, length u32, canonical JSON; and the
     absolute symbols that remain when a foreign link step drops notes (0 for an arena that is not ours, or not in one piece)."""
@@ -101,6 +117,7 @@ def _numbers(claim: dict) -> dict[str, int]:
     numbers = {
         "arena_bytes": claim["arena_bytes"] if len(arenas) == 1 else 0,
         "state_bytes": claim["state"]["size_bytes"] if claim["state"] else 0,
+        **({"rows_bytes": claim["progress"]["size_bytes"]} if "progress" in claim else {}),
         "weights_bytes": claim["weights_bytes"],
     }
     if len(arenas) > 1:

@@ -15,6 +15,7 @@ from aidge_build.emit.kernels import KernelFile, kernel_text
 from aidge_build.emit.layers import LayerText
 from aidge_build.emit.places import RUN_ARENA, RUN_STATE
 from aidge_build.emit.ports import Port
+from aidge_build.emit.rows import owns_progress, rows_text, told
 from aidge_build.emit.state import state_text
 from aidge_build.emit.template import render_file
 from aidge_build.emit.unused import without_unused
@@ -93,6 +94,7 @@ def _text(
     header_digest: str,
 ) -> str:
     functions, cascades = functions_of(program, ports), cascades_of(program, ports, layers)
+    named = {function.symbol: function for function in functions}
     return render_file(
         "model.c",
         name=program.name,
@@ -116,13 +118,20 @@ def _text(
         shifts=any(cascade.shifted_bytes for cascade in program.cascades),
         steps=run_steps(program, layers, cascades),
         functions=functions,
-        run=next(function for function in functions if function.symbol == f"{program.name}_run"),
+        run=named[f"{program.name}_run"],
         caller_arena=program.options.arena == "caller",
         has_instances=has_instances(program),
         passes_arena=_passes(RUN_ARENA, (*layers, *cascades)),
         passes_state=_passes(RUN_STATE, layers),
         state=state_text(program, arrays),
-        checks=_pointer_checks(program, ports),
+        checks=_pointer_checks(program, () if program.progress else ports),
+        run_checks=_pointer_checks(program, ports),
+        whole=named[f"{program.name}_{'end' if program.progress else 'run'}"],
+        rows=rows_text(program, ports),
+        begin=named.get(f"{program.name}_begin"),
+        pushing=next((one for one in functions if one.symbol.startswith(f"{program.name}_push_")), None),
+        begin_checks=_pointer_checks(program, told(program, ports)),
+        owns_progress=owns_progress(program),
     )
 
 
@@ -141,9 +150,13 @@ def _has_floats(program: Program) -> bool:
 
 
 def _pointer_checks(program: Program, ports: tuple[Port, ...]) -> list[str]:
-    pointers = [(port.parameter, port.alignment) for port in ports] if program.options.io == "caller" else []
+    by_rows = [port for port in ports if port.is_input and program.progress]
+    checked = ports if program.options.io == "caller" else by_rows
+    pointers = [(port.parameter, port.alignment) for port in checked]
     if has_instances(program):
-        return ["!self", "!self->state", *(_bad_pointer(name, alignment) for name, alignment in pointers)]
+        kept = ["!self->arena"] if program.progress else []
+        kept += ["!self->state"] if program.states.size_bytes else []
+        return ["!self", *kept, *(_bad_pointer(name, alignment) for name, alignment in pointers)]
     if program.options.arena == "caller" and program.arena.peak_bytes > 0:
         pointers.insert(0, ("arena", program.arena_alignment))
     return [_bad_pointer(name, alignment) for name, alignment in pointers]

@@ -12,6 +12,7 @@ from aidge_build.emit.arrays import Array, integer
 from aidge_build.emit.functions import STATE_ALIGNMENT, Function, functions_of, has_instances
 from aidge_build.emit.names import list_of_names
 from aidge_build.emit.ports import Port, labels_of
+from aidge_build.emit.rows import arriving_port, progress_fields
 from aidge_build.emit.template import render_file
 from aidge_build.naming import DIGEST_DIGITS, comment_text, second_name
 from aidge_build.program import Program
@@ -101,6 +102,7 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
             *(_port_macros(program, port) for port in ports),
             _arena_macros(program),
             *_state_macros(program),
+            *_rows_macros(program, ports),
         ],
         public=[(symbol, second_name(symbol, digest)) for symbol in _public_symbols(program, functions)],
         digest=digest,
@@ -108,7 +110,19 @@ def _text(program: Program, ports: tuple[Port, ...], needs: tuple[str, ...], dig
         arenas=public_arenas(program),
         functions=functions,
         has_instances=has_instances(program),
+        has_state=program.states.size_bytes > 0,
+        progress=progress_fields(program, ports) if program.progress and has_instances(program) else (),
+        rows=program.progress,
     )
+
+
+def _rows_macros(program: Program, ports: tuple[Port, ...]) -> tuple[MacroGroup, ...]:
+    port, progress = arriving_port(program, ports), program.progress
+    if port is None or progress is None:
+        return ()
+    comment = (f"Input '{comment_text(port.tensor.name)}' comes by rows: these follow each other in memory.",)
+    values = ((f"{port.macro}_ROWS", str(progress.line.height)), (f"{port.macro}_ROW_BYTES", str(progress.line.row_bytes)))
+    return (MacroGroup(comment, values),)
 
 
 def _port_macros(program: Program, port: Port) -> MacroGroup:
@@ -128,7 +142,7 @@ def _port_macros(program: Program, port: Port) -> MacroGroup:
         table = f"{program.name.upper()}_LABELS" if known else list_of_names(tensor.names)
         values += [("_NAMES", table), ("_NAMES_SIZE", str(len(tensor.names)))]
     macros = [(port.macro + ending, value) for ending, value in values]
-    if program.options.io == "arena":
+    if program.options.io == "arena" and not (port.is_input and program.progress):
         macros.insert(0, _pointer_macro(program, port))
     quantized = ("Real value = (element - ZERO_POINT) * SCALE.",) if any("_SCALE" in name for name, _ in macros) else ()
     return MacroGroup((comment, *quantized, *_names_comment(port)), tuple(macros))

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from json.encoder import encode_basestring_ascii
 
 from aidge_build.cascade.cascade import Cascade
+from aidge_build.cascade.progress import Progress
 from aidge_build.cascade.words import instructions_of
 from aidge_build.emit.arrays import Arrays
 from aidge_build.emit.layers import LayerText
@@ -106,6 +107,7 @@ def _memory(program: Program) -> dict:
         "formats_proved_optimal": program.formats_proved,
         "scratch_bytes": max((p.buffer.size_bytes for p in program.arena.placements if p.buffer.kind == "scratch"), default=0),
         "state_bytes": program.states.bytes_of(program.options.arena),
+        **({"rows": _rows(program, program.progress)} if program.progress else {}),
         "states": [
             {
                 "input": state.read,
@@ -126,6 +128,17 @@ def _memory(program: Program) -> dict:
         "order": [layer.node.name for layer in program.layers],
         "buffers": _buffers(program, program.arena),
         "peak_buffers": _buffers(program, peak) if peak is program.arena else _buffers(program, peak, together=True),
+    }
+
+
+def _rows(program: Program, progress: Progress) -> dict:
+    """The input that comes by rows, and what is remembered between two pushes, in bytes of RAM beside the arena."""
+    return {
+        "input": program.view.given[0],
+        "rows": progress.line.height,
+        "row_bytes": progress.line.row_bytes,
+        "kept_rows": progress.line.rows,
+        "progress_bytes": progress.size_bytes(program.pointer_bytes),
     }
 
 

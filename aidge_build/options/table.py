@@ -161,6 +161,12 @@ MODEL = Group(
             cmake="LIBS",
         ),
         Option("io", "where graph inputs and outputs live", values=("caller", "arena"), default="caller"),
+        Option(
+            "input",
+            "rows: the input comes row by row and is never in memory as a whole (docs/c-api.md)",
+            values=("whole", "rows"),
+            default="whole",
+        ),
         Option("arena", "who owns the arena", values=("static", "caller"), default="static"),
         Option("weights", "weights as C arrays or as an included binary", values=("c", "incbin"), default="c"),
         Option(

@@ -44,6 +44,11 @@ class Schedule:
     parts: Mapping[str, Part] = field(default_factory=dict)  # by tensor
     cascades: tuple[Cascade, ...] = ()
 
+    @property
+    def arriving(self) -> str:
+        """The buffer of the input that comes row by row; "" where none does."""
+        return next((self.buffer_of[cascade.arriving] for cascade in self.cascades if cascade.arriving), "")
+
     def __str__(self) -> str:
         lines = [f"  {index}: {node.name} ({node.type})" for index, node in enumerate(self.steps)]
         lines.append(

@@ -155,6 +155,8 @@ def _harness(program: Program, trace: bool) -> str:
         copies_in = [
             f"(void)memcpy({port.macro}{of_arena}, input_{index}, sizeof input_{index});" for index, port in enumerate(sides[0])
         ]
+        if program.progress:  # the input has no place in the arena
+            copies_in, arguments = [], [*arguments, "input_0"]
         copies_out = [
             f"(void)memcpy(output_{index}, {port.macro}{of_arena}, sizeof output_{index});" for index, port in enumerate(sides[1])
         ]
@@ -166,7 +168,9 @@ def _harness(program: Program, trace: bool) -> str:
         outputs=[_c(tensor) for tensor in outputs],
         input_bytes=sum(tensor.size_bytes for tensor in inputs),
         arguments=", ".join(arguments),
-        instance=f"{program.name}_init(&instance, {arena}, state.bytes)" if instance else "",
+        instance=f"{program.name}_init(&instance, {arena}{', state.bytes' if program.states.size_bytes else ''})"
+        if instance
+        else "",
         state_bytes=program.states.size_bytes if instance else 0,
         arena_bytes=program.arena.peak_bytes if options.arena == "caller" else 0,
         arena_alignment=program.arena_alignment,

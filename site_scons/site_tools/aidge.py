@@ -56,6 +56,7 @@ OPTIONS = {
     "fpu": ("--fpu", "target", ()),
     "libs": ("--lib", "list", ()),
     "io": ("--io", "word", ("caller", "arena")),
+    "input": ("--input", "word", ("whole", "rows")),
     "arena": ("--arena", "word", ("static", "caller")),
     "weights": ("--weights", "word", ("c", "incbin")),
     "bind": ("--bind", "pairs", ()),

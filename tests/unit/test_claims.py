@@ -25,7 +25,7 @@ def noted(*claims: dict | bytes, version: int = VERSION) -> SimpleNamespace:
     """A program with these notes, and nothing else."""
     texts = [claim if isinstance(claim, bytes) else json.dumps(claim).encode() for claim in claims]
     notes = tuple(version.to_bytes(2, "little") + len(text).to_bytes(4, "little") + text for text in texts)
-    return SimpleNamespace(notes=notes, symbols=(), path="app.elf")
+    return SimpleNamespace(machine="ARM", notes=notes, symbols=(), path="app.elf")
 
 
 def test_what_is_emitted_is_read_again():
@@ -95,6 +95,35 @@ def test_limits_of_a_claim_belong_to_it():
     assert claim_from({**CLAIM, "arenas": [], "arena_bytes": 7}).arena_bytes == 7
     assert claim_from({**CLAIM, "model": "x" * 128, "cpu": "c" * 64}).cpu == "c" * 64
     assert claim_from({**CLAIM, "state": state()}).buffers == ("kws_arena", "kws_state")
+
+
+def progress(**changes) -> dict:
+    return state(symbol="kws_rows", size_bytes=12, alignment=4) | {"size_bytes_64": 24} | changes
+
+
+def test_what_waits_for_rows_has_the_size_of_the_programs_pointers():
+    claim = {**CLAIM, "progress": progress()}
+    for is_64_bit, size in ((False, 12), (True, 24)):
+        read = claim_from(claim, is_64_bit)
+        assert (read.progress.symbol, read.progress.size_bytes, read.progress.alignment) == ("kws_rows", size, 4)
+        assert read.buffers == ("kws_arena", "kws_rows")
+    for machine, size in (("ARM", 12), ("X86_64", 24), ("AARCH64", 24)):
+        image = SimpleNamespace(**{**vars(noted(claim)), "machine": machine})
+        assert read_claims(image)[0].progress.size_bytes == size
+    assert claim_from(CLAIM).progress is None
+    wrong = [5, None, {}, progress(symbol="kws_arena"), progress(symbol="a b"), progress(size_bytes=-1)]
+    for value in [*wrong, progress(alignment=3)]:
+        with pytest.raises(ValueError):
+            claim_from({**CLAIM, "progress": value})
+    for value in (-1, None):
+        with pytest.raises(ValueError, match="^size_bytes_64 is "):
+            claim_from({**CLAIM, "progress": progress(size_bytes_64=value)}, True)
+
+
+def test_the_functions_that_compute_are_the_run_and_by_rows_push_and_end():
+    names = ["kws_run", "kws_begin", "kws_push_input", "kws_end", "kws_cancel"]
+    assert claim_from({**CLAIM, "functions": names}).computing == ("kws_run", "kws_push_input", "kws_end")
+    assert claim_from({**CLAIM, "functions": ["kws_run", "kws_end"]}).computing == ("kws_run",)
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b"5", b"{", b"[" * 20_000, b"\xff\xfe", b'{"model": 1e999}', b"9" * 5_000])

@@ -23,7 +23,7 @@ from aidge_build.quantization import Scheme
 from tests.command import aidge_build
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_CHOSEN = {"trace", "cost_table"}  # of what generated code depends on: `verify` sets the one, `load` reads the other
+NOT_CHOSEN = {"trace", "cost_table", "ram_budget"}  # of what code depends on: `verify` sets the one, `load` reads the others
 
 
 @pytest.mark.parametrize("name", written_texts(ROOT))
@@ -112,8 +112,9 @@ def test_no_verb_repeats_an_option_of_the_table_by_hand():
         words = {argument.value for call in calls for argument in call.args if isinstance(argument, ast.Constant)}
         if words & names:
             own[verb] = words & names
-    # The board of a linked program or of a new project is not the one that a model is generated for.
-    assert own == {verb: {"--board"} for verb in ("run", "flash", "new", "link_script", "conformance")}
+    # The board of a linked program or of a new project is not the one that a model is generated for; `run` feeds files.
+    others = {verb: {"--board"} for verb in ("flash", "new", "link_script", "conformance")}
+    assert own == {"run": {"--board", "--input"}, **others}
 
 
 @pytest.mark.parametrize("variable", VARIABLES, ids=lambda variable: variable.name)

@@ -55,6 +55,7 @@ ROOMS = (
             "tests/unit/test_finding_codes.py",
             "tests/target/test_cycles.py",
             "tests/target/test_flash.py",
+            "tests/target/test_input_rows.py",
         ),
     ),
     Room(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from aidge_build.debug import show
 from aidge_build.graph.view import GraphView
+from aidge_build.recipes.average_axes import average_axes
 from aidge_build.recipes.check import checked
 from aidge_build.recipes.clip_stored import clip_stored
 from aidge_build.recipes.compare_stored import compare_stored
@@ -53,6 +54,7 @@ RECIPES: tuple[Recipe, ...] = (
     fuse_activations,
     split_transposed,
     quantize_islands,
+    average_axes,
     read_stored,
     fuse_activations,
     signed_tensors,

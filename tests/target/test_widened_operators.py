@@ -16,7 +16,6 @@ from tests.command import aidge_build
 from tests.models import model
 
 OPERATORS = {
-    "ReduceMean": ("ReduceMean<axes=[2,3], keepdims=0>(a)", 0.02, "1,4"),
     "ReduceProd": ("ReduceProd<axes=[1], keepdims=1>(a)", 0.5, "1,1,4,4"),
     "ReduceSum": ("ReduceSum<keepdims=0>(a, axes)", 0.3, "1,4"),
     "ReduceL2": ("ReduceL2<axes=[3], keepdims=1>(a)", 0.07, "1,4,4,1"),

@@ -301,6 +301,12 @@ static const int32_t *aidge_armv6m_begin(const uint32_t *columns, const int32_t 
     return stream;
 }
 
+/* Whether the pixel stands at the next place, too, as the last one of an image does: what is added to its output is added once. */
+AIDGE_KIT_INLINE int32_t aidge_armv6m_is_taken_again(int8_t *const *outputs, int32_t pixel)
+{
+    return (pixel + 1 < AIDGE_ARMV6M_PIXELS) && (outputs[pixel] == outputs[pixel + 1]);
+}
+
 /* All channels of 6 pixels: the C version of the generated functions of forms `single` and `chunked`. */
 AIDGE_KIT_INLINE void aidge_armv6m_block_of(const uint32_t *columns, const int32_t *head, int8_t *const *outputs,
                                                    const aidge_armv6m_dense *dense, int32_t has_corrections,
@@ -321,7 +327,8 @@ AIDGE_KIT_INLINE void aidge_armv6m_block_of(const uint32_t *columns, const int32
         }
         for (left = corrections; left > 0; left--) {
             for (pixel = 0; pixel < AIDGE_ARMV6M_PIXELS; pixel++) {
-                if (aidge_armv6m_is_corrected(sums[pixel], (int32_t)width, stream) != 0) {
+                if ((aidge_armv6m_is_taken_again(outputs, pixel) == 0) &&
+                    (aidge_armv6m_is_corrected(sums[pixel], (int32_t)width, stream) != 0)) {
                     outputs[pixel][channel] = (int8_t)(outputs[pixel][channel] + stream[2]);
                 }
             }

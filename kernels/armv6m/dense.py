@@ -93,10 +93,10 @@ def _block(name: str, stream: Stream) -> str:
     for pixel in range(PIXELS):
         value, spare = SEPARATED[pixel % 3] if stream.form is Form.single else ("r5", "r6")
         REQUANTIZATION.saturated(code, value, spare, pixel)
-    if stream.has_corrections:
-        _corrections(code, stream.form)
     code.label(9)
     _end(code, stream.form)
+    if stream.has_corrections:
+        _corrections(code, stream.form)
     return code.function(
         name + "_block",
         PARAMETERS,
@@ -257,7 +257,10 @@ def _each(code: Routine, form: Form, use: Use) -> None:
 
 
 def _corrections(code: Routine, form: Form) -> None:
-    """Sums of the channel for which the line is wrong (`Correction`). Labels 6 and 30 + pixel, then back to 7."""
+    """Sums of the channel for which the line is wrong (`Correction`). Labels 6 and 30 + pixel, then back to 7.
+
+    What is added must be added once: of a pixel that stands at several places (the last one of an image) only at the last.
+    """
     code.label(6)
     code("ldm r1!, {r0, r3, r4}", "value, shift, delta")
     code("mov lr, r4")
@@ -274,6 +277,10 @@ def _correct(code: Routine, value: str, spare: str, pixel: int) -> None:
     code(f"cmp {value}, r12")
     code(f"bhi 3{pixel}f")
     code(f"ldr {spare}, [sp, #{OUTPUTS + 4 * pixel}]")
+    if pixel + 1 < PIXELS:
+        code(f"ldr {value}, [sp, #{OUTPUTS + 4 * (pixel + 1)}]")
+        code(f"cmp {value}, {spare}", "is it taken again?")
+        code(f"beq 3{pixel}f")
     code(f"ldrb {value}, [{spare}, r7]")
     code(f"add {value}, lr")
     code(f"strb {value}, [{spare}, r7]")

@@ -59,7 +59,7 @@ def steep_cases():
             factors = 2.0 ** numpy.round(numpy.log2(factors))
         if seed % 3 == 1:
             factors = 1 / numpy.round(1 / factors)
-        data = random.data(1, channels, 3, 4).with_(quantization=per_tensor(1.0, random.choice(-128, 5)))
+        data = random.data(1, channels, 3, 5).with_(quantization=per_tensor(1.0, random.choice(-128, 5)))
         scales = tuple(map(float, factors.astype(numpy.float32)))
         weights = random.int8(outputs, channels, 1, 1)
         if seed % 4 == 0:
@@ -72,13 +72,14 @@ def steep_cases():
 
 
 def tie_cases():
-    """Many sums in the middle of two levels: small weights, scales that are powers of two, every remainder."""
+    """Many sums in the middle of two levels: small weights, scales that are powers of two, every remainder; the last pixels are
+    no whole block."""
     for seed, (channels, kernel, groups) in enumerate([(2, 1, 1), (5, 1, 1), (6, 3, 6), (40, 3, 1), (9, 0, 1)] * 2):
         random = Randomness(800 + seed)
         scales = tuple(2.0 ** -random.integer(2, 4 if channels < 40 else 6) for _ in range(6))
         dims = (6, channels // groups, kernel, kernel) if kernel else (6, channels)
         weights = constant("w", random.numbers.integers(-3, 4, dims).astype(numpy.int8), Quantization(scales, (0,) * 6, 0))
-        shape = (1, channels, 9, 8) if kernel else (12, channels)
+        shape = (1, channels, 9, 7) if kernel else (12, channels)
         data = random.data(*shape).with_(quantization=per_tensor(1.0, 0))
         pads = (kernel // 2,) * 2
         window = Window((kernel,) * 2, (1, 1), (1, 1), pads, pads)

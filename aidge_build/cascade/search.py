@@ -24,10 +24,10 @@ from aidge_build.schedule.schedule import ALIGNMENT, Schedule
 
 MOST_LAYERS = 96  # of a cascade
 ROUNDS = 4
-WIDENINGS = 3
+WIDENINGS = 5
 MOST_TRIALS = 300  # of wider bands
 # What a cascade costs beyond its layers, measured on a Cortex-M4: instructions. Kernels gather rows anew that a band before saw.
-PER_CALL, PER_MOVED_BYTE, PER_BYTE_READ_AGAIN = 1_000, 0.8, 3
+PER_CALL, PER_MOVED_BYTE, PER_BYTE_READ_AGAIN = 200, 0.8, 1.8
 
 
 @dataclass(frozen=True)
@@ -282,13 +282,18 @@ def _some(chains: list[tuple[int, int]], count: int) -> list[tuple[int, int]]:
 
 def widened(found: Found, question: Question, limit_bytes: int) -> Found:
     """The plan with larger bands, and so fewer calls, wherever it stays within `limit_bytes`."""
-    best, allowed = found, limit_bytes
-    for _ in range(WIDENINGS):
-        runs = [_widened(run, question, allowed) for run in found.runs]
-        trial = question.planned(runs)
-        if trial.peak.peak_bytes <= limit_bytes:
-            return min((best, trial), key=lambda each: each.cost)
-        allowed -= trial.peak.peak_bytes - limit_bytes
+    best = found
+    fits, exceeds = max((max(question.live_inside(run)) for run in found.runs), default=0), 2 * limit_bytes
+    for _ in range(WIDENINGS):  # live bytes that still pack into the limit are found by bisection
+        allowed = min(limit_bytes, (fits + exceeds) // 2)
+        trial = question.planned([_widened(run, question, allowed) for run in found.runs])
+        if trial.peak.peak_bytes > limit_bytes:
+            exceeds = allowed
+            continue
+        best = min((best, trial), key=lambda each: each.cost)
+        if allowed == limit_bytes:
+            break
+        fits = allowed
     return best
 
 

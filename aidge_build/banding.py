@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from aidge_build.adaptation.assignment import Assignment
 from aidge_build.cascade.kernels import BandKernels
 from aidge_build.cascade.row_layer import has_rows
-from aidge_build.cascade.search import ALL, Effort, Found, Graph, Question, cascaded, widened
+from aidge_build.cascade.search import ALL, Effort, Found, Graph, Question, cascaded, front, widened
 from aidge_build.contract.spec import Demands
 from aidge_build.errors import AidgeError
 from aidge_build.graph.view import GraphView, Node
@@ -57,6 +57,15 @@ class Plans:
             best = min((larger if limit_of(larger) is not None else plan for plan, larger in wide), key=lambda plan: plan.cost)
             if self.question.agree(best):
                 return best
+
+    def curve(self, *others: Found) -> tuple[Found, ...]:
+        """The fewest instructions that were found for each peak, from the largest peak to the smallest."""
+        while True:
+            plans = front([widened(plan, self.question, plan.peak.peak_bytes) for plan in self._all(others)])
+            if not plans:
+                raise _no_rows(self.question)
+            if all([self.question.agree(plan) for plan in plans]):
+                return plans
 
     def within(self, budget_bytes: int, *others: Found) -> Found:
         """The fewest instructions in so many bytes; AidgeError PLAN01 where none fits."""

@@ -16,6 +16,7 @@ from aidge_build.adaptation.slower import slower_notices
 from aidge_build.adaptation.undefined import undefined_notices
 from aidge_build.cascade.calls import calls_of
 from aidge_build.cascade.kernels import BandKernels
+from aidge_build.cascade.search import Found
 from aidge_build.contract.call import Call
 from aidge_build.contract.library import CPP_ENDINGS, Kernel, Library
 from aidge_build.contract.mem_info import MemInfo, mem_info_of
@@ -29,7 +30,7 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.importers.formats import import_file
 from aidge_build.importers.state import require_same_quantization
 from aidge_build.naming import layer_symbols
-from aidge_build.placement import Placed, check_memory, plan_memory
+from aidge_build.placement import Placed, check_memory, memory_curve, plan_memory
 from aidge_build.program import BandCalls, Layer, Options, Place, Program
 from aidge_build.recipes import simplify
 from aidge_build.recipes.check import check_rewrite, checked
@@ -66,6 +67,17 @@ def build_program(request: CompileRequest) -> Program:
         program = make_program(request, assignment, schedule, placed, (*notices, *placed.notices), macs)
         require_flash(program)
         return program
+    except AidgeError as error:
+        raise error.within(request.file_name)
+
+
+def curve_of(request: CompileRequest) -> tuple[Found, ...]:
+    """The model's plans with fewer and fewer bytes for more and more instructions, whatever its options ask for."""
+    view, _ = import_model(request)
+    try:
+        assignment = adapt_to_backend(view, request.libraries, request.target)
+        demands = cache(partial(demands_of, assignment))
+        return memory_curve(assignment, demands, request.options, request.board, bands_of(request))
     except AidgeError as error:
         raise error.within(request.file_name)
 

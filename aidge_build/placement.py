@@ -63,10 +63,41 @@ def plan_memory(
 ) -> tuple[Assignment, Schedule, Placed]:
     """The schedule and its places with the smaller peak: with what kernels allow to share, unless that makes it worse. In the
     assignment next values of states that are computed in the states' bytes are not copied there."""
+    assignment, whole, joined = _whole_tensors(assignment, demands, options, board)
+    if options.memory_model == "cascade" or options.ram_budget or options.input == "rows":
+        plans = banded(assignment, demands, options, whole, bands(assignment))
+        best = _chosen(plans, joined, assignment.view, options, board)
+        placed = place(best.schedule, best.peak, assignment.view, options, board)
+        return assignment, best.schedule, replace(placed, whole_peak_bytes=joined.peak.peak_bytes)
+    try:
+        return assignment, joined.schedule, place(joined.schedule, joined.peak, assignment.view, options, board)
+    except NoRoom as error:
+        if options.memory_model != "default":
+            raise
+        plans = banded(assignment, demands, options, whole, bands(assignment), QUICK)
+        return assignment, *_by_rows(plans, joined, error, assignment.view, options, board)
+
+
+def memory_curve(
+    assignment: Assignment,
+    demands: Callable[[Node], Demands],
+    options: Options,
+    board: Board | None,
+    bands: Callable[[Assignment], BandKernels],
+) -> tuple[Found, ...]:
+    """The fewest instructions that were found for each peak, from the largest peak, that of whole tensors, to the smallest."""
+    assignment, whole, joined = _whole_tensors(assignment, demands, options, board)
+    return banded(assignment, demands, options, whole, bands(assignment)).curve(joined)
+
+
+def _whole_tensors(
+    assignment: Assignment, demands: Callable[[Node], Demands], options: Options, board: Board | None
+) -> tuple[Assignment, Found, Found]:
+    """The best plans of tensors as a whole: with all concatenations and splits, from which cascades are made, and without those
+    that need not run."""
     _refuse_giants(assignment.view, board)
     assignment = without_stores(assignment, demands, buffers_of(assignment))
     outside = options.io == "caller"
-    asks_for_rows = options.memory_model == "cascade" or options.ram_budget > 0 or options.input == "rows"
     plain = make_schedule(assignment, demands, "plain", io_outside=outside)
     shared = make_schedule(assignment, demands, "shared", io_outside=outside) if options.memory_model != "plain" else plain
     peaks = [
@@ -75,19 +106,7 @@ def plan_memory(
     ]
     schedule, peak = min(peaks, key=lambda entry: entry[1].peak_bytes)
     joined = (schedule, peak) if options.memory_model == "plain" else _join(assignment, demands, outside, schedule, peak)
-    if asks_for_rows:
-        plans = banded(assignment, demands, options, Found(schedule, peak), bands(assignment))
-        best = _chosen(plans, Found(*joined), assignment.view, options, board)
-        whole_bytes = joined[1].peak_bytes
-        placed = place(best.schedule, best.peak, assignment.view, options, board)
-        return assignment, best.schedule, replace(placed, whole_peak_bytes=whole_bytes)
-    try:
-        return assignment, joined[0], place(*joined, assignment.view, options, board)
-    except NoRoom as error:
-        if options.memory_model != "default":
-            raise
-        plans = banded(assignment, demands, options, Found(schedule, peak), bands(assignment), QUICK)
-        return assignment, *_by_rows(plans, Found(*joined), error, assignment.view, options, board)
+    return assignment, Found(schedule, peak), Found(*joined)
 
 
 def _chosen(plans: Plans, whole: Found, view: GraphView, options: Options, board: Board | None) -> Found:

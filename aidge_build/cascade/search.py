@@ -170,7 +170,7 @@ def cascaded(base: Found, question: Question) -> tuple[Found, ...]:
         found += starts
         if starts:
             found += _better(min(starts, key=lambda each: (each.peak.peak_bytes, each.cost)), question, rows)
-    return _front(found)
+    return front(found)
 
 
 def _better(present: Found, question: Question, rows: int) -> list[Found]:
@@ -211,7 +211,7 @@ def _cheaper_and_cheaper(estimated: Sequence[tuple[int, float, Run]], most: int)
     return kept
 
 
-def _front(found: Sequence[Found]) -> tuple[Found, ...]:
+def front(found: Sequence[Found]) -> tuple[Found, ...]:
     """Those that no other one betters in both, from the largest peak to the smallest."""
     kept: list[Found] = []
     for each in sorted(found, key=lambda one: (one.cost, one.peak.peak_bytes)):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from aidge_build.cascade.words import saved
 from aidge_build.cli.outcome import Outcome
+from aidge_build.cli.tradeoff import tradeoff
 from aidge_build.compile import build_program
 from aidge_build.emit import emit
 from aidge_build.errors import AidgeError, printable
@@ -57,14 +58,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--drop-identities", action="store_true", help="of a problem file: operations that only copy are left out"
     )
     parser.add_argument("--why", action="store_true", help="list the tensors that are live in the largest moment")
+    parser.add_argument(
+        "--tradeoff",
+        action="store_true",
+        help="RAM against estimated instructions, of layers computed row by row",
+    )
     parser.add_argument("--svg", metavar="FILE", type=Path, help="draw the arena")
     parser.add_argument("--html", metavar="FILE", type=Path, help="the drawing as a page, with a table of the buffers")
 
 
 def run(arguments: argparse.Namespace) -> Outcome:
     if is_problem_file(arguments.model):
+        if arguments.tradeoff:
+            raise AidgeError("a problem has no layers", where="--tradeoff", code="USAGE", hint="name a model")
         return _run_problem(arguments)
-    program = build_program(load(arguments, NAME_TO_LOOK_AT))
+    request = load(arguments, NAME_TO_LOOK_AT)
+    if arguments.tradeoff:
+        return tradeoff(arguments, request)
+    program = build_program(request)
     if arguments.capacity is not None and program.peak.peak_bytes > arguments.capacity:
         raise _exceeds(arguments, program.peak)
     manifest = emit(program).manifest

@@ -37,6 +37,33 @@ def render_svg(plans: Sequence[MemoryPlan], steps: Sequence[str], title: str) ->
     )
 
 
+def render_curve(points: Sequence[tuple[int, int, bool, str]], title: str) -> str:
+    """Plans as points of (bytes, instructions, whether it is the present one, tooltip)."""
+    right, top = max([1, *(point[0] for point in points)]), max([1, *(point[1] for point in points)])
+    places = [(MARGIN + WIDTH * size / right, HEIGHT * (1 - more / top)) for size, more, _, _ in points]
+    line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+    dots = [
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{7 if is_present else 4}" fill="{PORT if is_present else COLORS[0]}">'
+        f"<title>{_text(tip)}</title></circle>"
+        for (x, y), (_, _, is_present, tip) in zip(places, points, strict=True)
+    ]
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 -30 {WIDTH + 2 * MARGIN} {HEIGHT + GAP}" '
+            'font-family="sans-serif" font-size="11">',
+            f"<title>{_text(title)}</title>",
+            f'<text x="{MARGIN}" y="-12" font-size="13">{_text(title)}; red: the present plan</text>',
+            f'<rect x="{MARGIN}" y="0" width="{WIDTH}" height="{HEIGHT}" fill="#f4f4f4" stroke="#888"/>',
+            f'<polyline points="{line}" fill="none" stroke="{COLORS[0]}" stroke-dasharray="4 3"/>',
+            *dots,
+            f'<text x="{MARGIN + WIDTH}" y="{HEIGHT + 16}" text-anchor="end">{right:,} B</text>',
+            f'<text x="{MARGIN - 6}" y="8" text-anchor="end">{top:,}</text>',
+            "</svg>",
+            "",
+        ]
+    )
+
+
 def _panel(plan: MemoryPlan, steps: Sequence[str], count: int, height: int, heading: str) -> str:
     across, up = WIDTH / count, height / max(1, plan.peak_bytes)
     boxes = [box for index, placement in enumerate(plan.placements) for box in _boxes(placement, index, across, up, height)]

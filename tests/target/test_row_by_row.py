@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import xml.etree.ElementTree
 
 import pytest
 
@@ -183,3 +184,26 @@ def test_the_picture_shows_the_rows_that_are_live_in_each_step(network):
     whole = aidge_build("plan", network, "--board", "stm32f4", "--memory-model", "cascade", "--io", "arena").stdout
     rows = [line.split("|")[1] for line in whole.splitlines() if line.count("|") == 2]
     assert all(len(row) == 3 for row in rows) and any("·" in row and row.strip("·") for row in rows)
+
+
+def test_the_curve_shows_fewer_bytes_for_more_instructions_and_marks_the_present_plan(network, tmp_path):
+    words = ("plan", network, "--board", "stm32f4", "--tradeoff")
+    points = aidge_build(*words, "--json").json["tradeoff"]
+    sizes, costs = ([point[key] for point in points] for key in ("peak_bytes", "instructions_more_estimated"))
+    assert len(points) > 2 and sizes == sorted(set(sizes), reverse=True) and costs == sorted(set(costs)) and costs[0] == 0
+    assert [point["present"] for point in points] == [True] + [False] * (len(points) - 1)
+    assert sizes[-1] == planned(network, "--board", "stm32f4", "--memory-model", "cascade")["peak_bytes"]
+    drawing, page = tmp_path / "curve.svg", tmp_path / "curve.html"
+    budget = aidge_build(*words, "--ram-budget", sizes[0] - 1, "--svg", drawing, "--html", page)
+    (marked,) = [line for line in budget.stdout.splitlines() if "<- the present plan" in line]
+    assert int(marked.split(" B ")[0].replace(",", "")) < sizes[0] and "(estimated)" in budget.stdout
+    circles = xml.etree.ElementTree.parse(drawing).findall(".//{http://www.w3.org/2000/svg}circle")
+    assert len(circles) >= len(points) and sum(circle.get("r") == "7" for circle in circles) == 1
+    assert f"{sizes[-1]:,} B" in page.read_text()
+
+
+def test_a_problem_file_has_no_curve(tmp_path):
+    problem = tmp_path / "problem.csv"
+    problem.write_text("id,lower,upper,size\nb1,0,2,10\n")
+    result = aidge_build("plan", problem, "--tradeoff")
+    assert result.exit_code == 2 and "--tradeoff: a problem has no layers" in result.stderr

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""RAM against instructions: what `plan --tradeoff` prints and draws."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from aidge_build.cascade.words import all_layers_of, instructions_of
+from aidge_build.cli.outcome import Outcome
+from aidge_build.compile import build_program, curve_of
+from aidge_build.errors import AidgeError
+from aidge_build.memory.drawing import render_curve
+from aidge_build.output import write_files
+from aidge_build.render import escaped
+from aidge_build.request import CompileRequest
+
+_BAR = 40  # columns of the largest peak
+
+
+@dataclass(frozen=True)
+class Point:
+    """A plan: `more` are the instructions beyond those of whole layers, estimated."""
+
+    peak_bytes: int
+    more: int
+    layers: str
+    is_present: bool = False
+
+    def text(self) -> str:
+        """For people."""
+        return f"{self.peak_bytes:,} B, {self.more:,} instructions more: {self.layers or 'whole tensors'}"
+
+    def as_json(self) -> dict:
+        """For programs."""
+        return {
+            "peak_bytes": self.peak_bytes,
+            "instructions_more_estimated": self.more,
+            "layers": self.layers,
+            "present": self.is_present,
+        }
+
+
+def tradeoff(arguments: argparse.Namespace, request: CompileRequest) -> Outcome:
+    """The curve with the plan that these options give."""
+    found = curve_of(request)
+    points = [
+        Point(one.peak.peak_bytes, instructions_of(one.schedule.cascades), all_layers_of(one.schedule.cascades)) for one in found
+    ]
+    points = _with_present(points, request)
+    drawing = render_curve(
+        [(point.peak_bytes, point.more, point.is_present, point.text()) for point in points],
+        f"{Path(arguments.model).name}: bytes to the right, instructions more (estimated) upwards",
+    )
+    lines = [
+        f"{arguments.model}: peak with inputs and outputs against instructions beyond those of whole layers (estimated)",
+        *_lines(points),
+    ]
+    page = f'<!doctype html>\n<html lang="en"><meta charset="utf-8">{drawing}<pre>{escaped(chr(10).join(lines))}</pre></html>\n'
+    drawings = {arguments.svg: drawing, arguments.html: page}
+    write_files({path: text.encode() for path, text in drawings.items() if path})
+    return Outcome(lines, {"tradeoff": [point.as_json() for point in points]})
+
+
+def _with_present(points: Sequence[Point], request: CompileRequest) -> list[Point]:
+    """The points, that of the present plan marked: one of them, or one more. None where there is no plan."""
+    try:
+        program = build_program(request)
+    except AidgeError:
+        return list(points)
+    peak, more = program.peak.peak_bytes, instructions_of(program.cascades)
+    if any((point.peak_bytes, point.more) == (peak, more) for point in points):
+        return [replace(point, is_present=(point.peak_bytes, point.more) == (peak, more)) for point in points]
+    present = Point(peak, more, all_layers_of(program.cascades), True)
+    return sorted([*points, present], key=lambda point: (-point.peak_bytes, point.more))
+
+
+def _lines(points: Sequence[Point]) -> list[str]:
+    most = max((point.peak_bytes for point in points), default=0) or 1
+    width = max(len(f"{point.more:,}") for point in points)
+    return [
+        f"{point.peak_bytes:>12,} B  {'#' * round(_BAR * point.peak_bytes / most):<{_BAR}}  +{point.more:>{width},}"
+        f"{'  <- the present plan' if point.is_present else ''}  {point.layers}".rstrip()
+        for point in points
+    ]

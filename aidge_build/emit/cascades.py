@@ -165,7 +165,7 @@ class _Printer:
         tensor = self.program.view.tensor(rows.tensor)
         place, written = self.program.places[rows.tensor], position < 0
         target = f"{'' if written else 'const '}{tensor.dtype.c_type} *"
-        through = f"({'' if written else 'const '}void *)"
+        through = f"({'' if written else 'const '}void *)" if tensor.dtype.size_bytes > 1 else ""  # as layers do
         if rows.tensor in self.cascade.lines:
             return f"({target}){through}{self._address(place.offset_bytes + rows.slot * row_bytes(tensor))}"
         cursor = ""
@@ -180,6 +180,8 @@ class _Printer:
         self.used[port.parameter] = port
         if not cursor:
             return port.parameter
+        if tensor.dtype.size_bytes == 1 and port.tensor.dtype.c_type == tensor.dtype.c_type:
+            return f"&{port.parameter}[{cursor}]"
         byte = f"{'' if written else 'const '}uint8_t *"
         return f"({target}){through}&(({byte}){through}{port.parameter})[{cursor}]"
 

@@ -145,7 +145,10 @@ def test_rows_go_with_an_arena_of_the_callers_and_with_a_state(tmp_path, words):
     options = (path, "--board", "stm32f4", "--memory-model", "cascade", *words)
     found = aidge_build("verify", *options, "--io-data", vectors, "--layers", "--keep", tmp_path / "kept", "--json")
     assert found.exit_code == 0 and found.json["differing_values"] == 0, found.stderr or found.stdout
-    assert "model_cascade_1(" in (tmp_path / "kept" / "model.c").read_text()
+    text = (tmp_path / "kept" / "model.c").read_text()
+    assert "model_cascade_1(" in text and re.search(
+        r"model_conv_2\(arena, &(input|x)\[at_0\], \(int8_t \*\)&arena\[\d+\], \d\);", text
+    )
 
 
 @pytest.fixture(scope="module")

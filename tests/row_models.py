@@ -40,6 +40,14 @@ def image_filter(height: int = 20, width: int = 9) -> bytes:
     return model(text, inputs=f"float[1,1,{height},{width}] x", outputs=f"{dims} y", constants={"w": weights})
 
 
+def sparse_rows(height: int = 24, width: int = 6) -> bytes:
+    """float32: two of three rows are read by nobody, the last two among them, and only the output lies in memory then."""
+    weights = numpy.random.default_rng(5).normal(size=(2, 1, 1, 2)).astype(numpy.float32)
+    text = "a = Conv<strides = [3, 1]>(x, w) y = Neg(a)"
+    outputs = f"float[1,2,{height // 3},{width - 1}] y"
+    return model(text, inputs=f"float[1,1,{height},{width}] x", outputs=outputs, constants={"w": weights})
+
+
 def running_image(height: int = 16, width: int = 8) -> bytes:
     """float32, with a state: a running sum of what the image becomes."""
     weights = numpy.random.default_rng(3).normal(size=(2, 1, 3, 3)).astype(numpy.float32)

@@ -183,8 +183,8 @@ class _Walk:
             for layer in ends:
                 while is_ready(layer):
                     pull(layer)
-        for layer in self.layers:  # of some layers nobody reads the last rows
-            while next_band[layer.name] < len(self.bands[layer.name]):
+        for layer in self.layers:  # of some layers nobody reads the last rows; those that arrive are not even kept
+            while not isinstance(layer, Arrival) and next_band[layer.name] < len(self.bands[layer.name]):
                 pull(layer)
 
     def cascade(self) -> Cascade:
@@ -197,7 +197,8 @@ class _Walk:
             writes = self._write(layer, first, last, states)
             reads = self._reads_of(layer, first, last, states)
             for name, state in states.items():
-                if state.done > lows.low[name]:
+                comes = isinstance(layer, Arrival) and name == layer.output.name  # written, even if nobody reads it
+                if state.done > lows.low[name] or comes:
                     arrived[name] = max(arrived.get(name, 0), state.done - (state.base or 0))
             if not isinstance(layer, Arrival):
                 for name, end in arrived.items():

@@ -18,7 +18,7 @@ from aidge_build.toolchain import build_program
 from tests.command import Result, aidge_build
 from tests.models import model
 from tests.programs import needs_cross_compiler, needs_qemu
-from tests.row_models import image_classifier, image_filter, program, running_image
+from tests.row_models import image_classifier, image_filter, program, running_image, sparse_rows
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror")
 SANITIZERS = "-fsanitize=address,undefined", "-fno-sanitize-recover=all"
@@ -26,6 +26,7 @@ MODELS = {
     "an int8 classifier": (image_classifier(), "int8_t", False),
     "a float filter that writes rows": (image_filter(), "float", False),
     "a state": (running_image(), "float", True),
+    "rows that nobody reads": (sparse_rows(), "float", False),
 }
 
 
@@ -39,7 +40,7 @@ def compiled(folder: Path, data: bytes, *words: str) -> dict:
 WAYS = {"io=caller": (), "io=arena": ("--io", "arena"), "arena=caller": ("--arena", "caller")}
 WAYS["both"] = (*WAYS["io=arena"], *WAYS["arena=caller"])
 ALL = [(name, way) for name in MODELS for way in WAYS]
-SOME = [*zip(MODELS, WAYS, strict=False), ("a state", "both")]  # each model and each way
+SOME = [*zip(MODELS, WAYS, strict=True), ("a state", "both"), ("rows that nobody reads", "io=arena")]  # each model, each way
 
 
 @pytest.mark.parametrize("name, way", ALL if "AIDGE_STRESS" in os.environ else SOME)

@@ -186,9 +186,7 @@ def make_program(
     layers = []
     for node, symbol in zip(schedule.steps, symbols):
         choice = assignment.choices[node.name]
-        seen = replace(
-            assignment.node_view(node), objective=request.target.objective, features=request.target.features, symbols=named
-        )
+        seen = replace(assignment.node_view(node), symbols=named)
         cascade = next((each for each in schedule.cascades if node.name in each.nodes), None)
         kernel, bands = choice.kernel, None
         if cascade is None:

@@ -33,7 +33,8 @@ class Assignment:
     """The graph with final formats (and the copies that they need), and the choice per node name.
 
     `bytes_copied` are those of all copies between formats; `formats_proved` says that no choice of formats copies fewer.
-    `objective` is the build's: kernels see it when they say what they ask of the planner, as they do when they are called.
+    `objective` and `features` are the build's: kernels see them when they say what they ask of the planner, as they do when they
+    are called, or their scratch would be that of another variant.
     """
 
     view: GraphView
@@ -41,6 +42,7 @@ class Assignment:
     bytes_copied: int = 0
     formats_proved: bool = True
     objective: str = "balanced"
+    features: frozenset[str] = frozenset()
 
     def format_line(self) -> str:
         """What copies between formats cost, for people."""
@@ -74,7 +76,7 @@ class Assignment:
             tensor.with_(format=formats[index]) if index in formats else tensor for index, tensor in enumerate(seen.inputs)
         )
         outputs = tuple(tensor.with_(format=form) for tensor, form in zip(seen.outputs, choice.outputs)) or seen.outputs
-        return NodeView(node, inputs, outputs, self.view, objective=self.objective)
+        return NodeView(node, inputs, outputs, self.view, objective=self.objective, features=self.features)
 
     def __str__(self) -> str:
         return "\n".join(

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from aidge_build.adaptation.adapt import adapt_to_backend
 from aidge_build.adaptation.assignment import Assignment
-from aidge_build.adaptation.match import Target
 from aidge_build.cascade.words import role_of, saved
 from aidge_build.cli.outcome import Outcome
 from aidge_build.compile import build_program, import_model
@@ -131,7 +130,7 @@ def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileR
         "instructions": instructions,
         "instructions_from": source if instructions is not None else None,
         "instructions_per_mac": round(instructions / macs, 3) if macs and instructions is not None else None,
-        **_facts(assignment, node, symbol, request.target),
+        **_facts(assignment, node, symbol),
         "channels_removed": channels_removed(seen.inputs, seen.outputs),
         "rule": choice.rule,
         "origin": list(node.origin),
@@ -139,13 +138,13 @@ def _describe(assignment: Assignment, node: Node, symbol: str, request: CompileR
     }
 
 
-def _facts(assignment: Assignment, node: Node, symbol: str, target: Target) -> dict:
+def _facts(assignment: Assignment, node: Node, symbol: str) -> dict:
     """What the kernel says of itself at this node, or why it cannot be called there after all."""
     kernel = assignment.choices[node.name].kernel
     if kernel is None:
         return {"facts": {}, "refused": ""}
     try:
-        seen = replace(assignment.node_view(node), symbol=symbol, objective=target.objective, features=target.features)
+        seen = replace(assignment.node_view(node), symbol=symbol)
         call = kernel.call(seen, None)
     except AidgeError as error:
         return {"facts": {}, "refused": str(error)}

@@ -269,7 +269,8 @@ def test_a_node_that_adaptation_makes_never_shares_a_name_with_one_of_the_model(
     )
 
 
-def test_kernels_see_the_objective_when_they_say_what_they_ask_of_the_planner():
+def test_kernels_see_the_objective_and_the_core_when_they_say_what_they_ask_of_the_planner():
     view = graph("y = Relu(x)", inputs="float[1,4] x", outputs="float[1,4] y")
-    assignment = adapt_to_backend(view, (library(),), Target(objective="size"))
-    assert [assignment.node_view(node).objective for node in assignment.view.nodes] == ["size"]
+    assignment = adapt_to_backend(view, (library(),), Target(frozenset(("dsp", "fpu")), objective="size"))
+    seen = [assignment.node_view(node) for node in assignment.view.nodes]
+    assert [(each.objective, each.features) for each in seen] == [("size", {"dsp", "fpu"})]

@@ -46,7 +46,7 @@ def match(view: NodeView, libraries: Sequence[Library], target: Target) -> Match
     `accepted` are the kernels of the most preferred library that accepts the node. With a cost table it is the cheapest kernel
     of all libraries; the order of libraries only decides where no accepting kernel is in the table, or between equal costs.
     """
-    view = replace(view, objective=target.objective)
+    view = replace(view, objective=target.objective, features=target.features)
     rejected: list[tuple[str, str]] = []
     accepted: list[Kernel] = []
     for library in libraries:

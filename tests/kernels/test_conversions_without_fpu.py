@@ -53,8 +53,8 @@ def test_both_are_exact():
 
 
 @pytest.mark.parametrize("made", [quantize_case, dequantize_case])
-def test_a_table_is_taken_for_many_values_on_cores_without_an_fpu_and_not_for_the_least_flash(made):
+def test_a_table_is_taken_for_many_values_on_every_core_and_not_for_the_least_flash(made):
     float_function = "aidge_ref_quantize_float32_int8" if made is quantize_case else "aidge_ref_dequantize_int8_float32"
     assert "_by_" in built_for(made(0, 64)) and built_for(made(0, 63)) == float_function
     assert built_for(made(0), objective="size") == float_function
-    assert built_for(made(0), features=frozenset({"fpu"})) == float_function
+    assert "_by_" in built_for(made(0), features=frozenset({"fpu"}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""QuantizeLinear to int8 and DequantizeLinear from it without any float arithmetic, for cores that have no FPU."""
+"""QuantizeLinear to int8 and DequantizeLinear from it without any float arithmetic."""
 
 from __future__ import annotations
 

@@ -26,8 +26,7 @@ def _least_flash(view: NodeView) -> str:
 
 
 NO_FPU = Predicate("no FPU", _has_fpu)
-TABLE_PAYS = (
-    NO_FPU,
+TABLE_PAYS = (  # with an FPU, too: 6 instructions for each value instead of 9
     Predicate("one scale", _several_scales),
     Predicate(f"at least {FEWEST_VALUES} values", _few),
     Predicate("room for a table", _least_flash),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The planner gives every kernel as much scratch as the call asks for that is printed in the end."""
+"""Kernels see the core when they accept a node, when they say what they need, and when they are called: the same one."""
 
 from __future__ import annotations
 
@@ -38,3 +38,15 @@ def test_a_kernel_that_looks_at_the_core_gets_the_scratch_of_the_variant_that_is
         one.buffer.size_bytes for one in program.arena.placements if one.buffer.name == f"scratch of {layers[0].node.name}"
     ]
     assert planned == list(filter(None, wanted)) and len(wanted) == 1
+
+
+@pytest.mark.parametrize(
+    "board, wanted", [("mps2-an386", "normalize_float32"), ("mps2-an386-nofpu", "normalize_fixed"), ("rp2040", "normalize_fixed")]
+)
+def test_only_a_core_without_an_fpu_gets_the_kernel_that_is_made_for_none(board, wanted):
+    scale, bias = numpy.linspace(0.5, 2, 48, dtype=numpy.float32), numpy.zeros(48, numpy.float32)
+    normalized = model(
+        "y = LayerNormalization(x, g, b)", inputs="float[1,8,48] x", outputs="float[1,8,48] y", constants={"g": scale, "b": bias}
+    )
+    program = program_of(normalized, "net.onnx", load_board(board))
+    assert [layer.kernel.name for layer in program.layers] == [wanted]

@@ -127,11 +127,11 @@ def _no_room(
         needed_bytes=arena.peak_bytes,
         room_bytes=max(room.size_bytes for room in rooms),
         tried=() if reason.proved or len(rooms) < 2 else (unproved,),
-        hint=_remedy(arena, view, board, rooms),
+        hint=_remedy(reason, arena, schedule, view, board, rooms),
     )
 
 
-def _remedy(arena: MemoryPlan, view: GraphView, board: Board, rooms: Sequence[Room]) -> str:
+def _remedy(reason: NoSpread, arena: MemoryPlan, schedule: Schedule, view: GraphView, board: Board, rooms: Sequence[Room]) -> str:
     """What helps: fewer bytes, or regions that are one, because their addresses follow each other."""
     usable = {room.region: room.size_bytes for room in rooms}
     chain: list[Region] = []
@@ -139,6 +139,10 @@ def _remedy(arena: MemoryPlan, view: GraphView, board: Board, rooms: Sequence[Ro
         chain = [*chain, region] if chain and chain[-1].end == region.origin else [region]
         if len(chain) > 1 and sum(usable[each.name] for each in chain) >= arena.peak_bytes:
             return f"{' and '.join(each.name for each in chain)} follow each other: a board file may make them one region"
-    if any(tensor.dtype.is_float for tensor in view.tensors.values() if not tensor.is_constant):
+    live = {placement.buffer.name: placement.buffer.size_bytes for placement in arena.live_at(reason.step)}
+    floats = {
+        schedule.buffer_of[name] for name, tensor in view.tensors.items() if tensor.dtype.is_float and name in schedule.buffer_of
+    }
+    if 2 * sum(live.get(buffer, 0) for buffer in floats) > sum(live.values()):
         return "int8 instead of float32 needs a quarter"
     return "a board with a larger memory, or a smaller model"

@@ -16,6 +16,8 @@ from aidge_build.graph.view import GraphView, Node
 from aidge_build.program import Options
 from aidge_build.schedule.schedule import Reuse, Schedule, make_schedule
 
+WIDENED = 2  # of the plans that fit, those with the fewest instructions, whose bands are made wider
+
 
 @dataclass(frozen=True)
 class Plans:
@@ -50,10 +52,11 @@ class Plans:
         """The fewest instructions among the plans that fit, if any does. `limit_of` says up to which peak the bands of a plan may
         grow; None of a plan that does not fit."""
         while True:
-            limits = [(plan, limit_of(plan)) for plan in self._all(others)]
-            wide = [(plan, widened(plan, self.question, limit)) for plan, limit in limits if limit is not None]
-            if not wide:
+            limits = [(plan, limit) for plan in self._all(others) if (limit := limit_of(plan)) is not None]
+            if not limits:
                 return None
+            limits.sort(key=lambda each: (each[0].cost, each[0].peak.peak_bytes))
+            wide = [(plan, widened(plan, self.question, limit)) for plan, limit in limits[:WIDENED]]
             best = min((larger if limit_of(larger) is not None else plan for plan, larger in wide), key=lambda plan: plan.cost)
             if self.question.agree(best):
                 return best

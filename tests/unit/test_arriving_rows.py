@@ -14,7 +14,7 @@ from aidge_build.compile import build_program
 from aidge_build.program import Options
 from tests.command import aidge_build
 from tests.compiled import request_of
-from tests.row_models import image_classifier, image_filter
+from tests.row_models import image_classifier, image_filter, sparse_rows
 from tests.shared import int8_model
 
 
@@ -58,6 +58,14 @@ def test_every_row_arrives_once_and_in_order():
     assert arrived[-1][1] <= line.height == 23 and line.rows < 8
     read = [rows for step in cascade.steps for rows in step.reads if rows is not None and rows.tensor == cascade.arriving]
     assert read and all(rows.slot * line.row_bytes % 4 == 0 for rows in read)
+
+
+def test_rows_that_nobody_reads_are_written_nowhere():
+    """When they come, the output may have the place of the rows before them."""
+    request = request_of(sparse_rows(), "net.onnx", load_board("host"))
+    (cascade,) = build_program(replace(request, options=Options(input="rows"))).cascades
+    last = max(step.last for step in cascade.steps if step.arrives)
+    assert last == 23 < cascade.lines[cascade.arriving].height and not cascade.steps[-1].arrives
 
 
 def test_the_ram_of_a_camera_network_whose_input_comes_by_rows():

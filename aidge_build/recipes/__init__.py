@@ -51,6 +51,7 @@ RECIPES: tuple[Recipe, ...] = (
     fuse_fully_connected,
     fuse_batch_norm,
     fuse_scalings,
+    fuse_batch_norm,
     fuse_activations,
     split_transposed,
     quantize_islands,

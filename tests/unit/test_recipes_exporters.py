@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What exporters write in a roundabout way: blocks by indices, convolutions as transposed ones."""
+"""What exporters write in a roundabout way: blocks by indices, transposed convolutions, weights scaled and scaled back."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aidge_build.recipes import simplify
 from aidge_build.recipes.convolve_transposed import convolve_transposed
 from aidge_build.recipes.replace_blocks import replace_blocks
+from aidge_build.reference import cpu
 from tests.models import graph, same_meaning, types
 
 RANDOM = numpy.random.default_rng(7)
@@ -124,3 +126,35 @@ def test_one_that_skips_or_cuts_more_than_its_taps_reach_or_has_computed_weights
         constants={} if weights else {"w": RANDOM.normal(size=(4, 2, 3, 2)).astype(numpy.float32)},
     )
     assert types(convolve_transposed(view)) == ["ConvTranspose2D"]
+
+
+def test_a_layer_of_quantization_aware_training_whose_weights_were_scaled_and_scaled_back_is_one_in_integers():
+    """PyTorch in eager mode: the weights are rounded as batch normalization will scale them, and the sums divided by that."""
+    random = numpy.random.default_rng(3)
+    channels, factors = (5, 3, 3, 3), random.uniform(0.3, 2, 5).astype(numpy.float32)
+    constants = {
+        "s": numpy.float32(0.02),
+        "z": numpy.int8(3),
+        "w": random.normal(size=channels).astype(numpy.float32),
+        "sw": random.uniform(0.01, 0.03, 5).astype(numpy.float32),
+        "zw": numpy.zeros(5, numpy.int8),
+        "f": factors.reshape(1, 5, 1, 1),
+        "g": random.uniform(0.5, 2, 5).astype(numpy.float32),
+        "b": random.normal(size=5).astype(numpy.float32),
+        "m": random.normal(size=5).astype(numpy.float32),
+        "v": random.uniform(0.2, 2, 5).astype(numpy.float32),
+        "t": numpy.float32(0.11),
+        "zy": numpy.int8(-128),
+    }
+    view = graph(
+        "r = DequantizeLinear(x, s, z) q = QuantizeLinear<axis=0>(w, sw, zw) u = DequantizeLinear<axis=0>(q, sw, zw)"
+        " c = Conv(r, u) d = Div(c, f) n = BatchNormalization(d, g, b, m, v) a = Relu(n) y = QuantizeLinear(a, t, zy)",
+        inputs="int8[1,3,9,9] x",
+        outputs="int8[1,5,7,7] y",
+        constants=constants,
+    )
+    after = simplify(view)
+    assert types(after) == ["Conv2D"]
+    given = {"x": random.integers(-128, 128, (1, 3, 9, 9)).astype(numpy.int8)}
+    wanted, found = (cpu.run(each, given)["y"].astype(int) for each in (view, after))
+    assert len(numpy.unique(wanted)) > 50 and numpy.count_nonzero(wanted != found) <= 1 and abs(wanted - found).max() <= 1

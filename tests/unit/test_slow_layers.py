@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy
 import pytest
 
@@ -96,3 +98,17 @@ def test_what_takes_many_16_bit_instructions_is_named_on_cores_that_have_no_othe
         line.startswith("1 layer takes more than 6")
         and "ref depthwise_int8: armv6m depthwise_int8: 49 taps, wants at most 25" in line
     )
+
+
+@pytest.mark.parametrize("channels, is_slow", [(3, True), (24, True), (48, False)])
+def test_layers_of_few_taps_are_named_where_the_portable_kernel_requantizes_without_an_fpu(channels, is_slow):
+    weights = numpy.random.default_rng(1).integers(-127, 128, (12, channels, 1, 1)).astype(numpy.int8)
+    made = model(
+        "r = DequantizeLinear(x, s, z) v = DequantizeLinear(w, s, z) a = Conv(r, v) y = QuantizeLinear(a, s, z)",
+        inputs=f"int8[1,{channels},1,1] x",
+        outputs="int8[1,12,1,1] y",
+        constants={"s": F(0.05), "z": numpy.int8(0), "w": weights},
+    )
+    for board, counts in (("mps2-an385", True), ("stm32f4", False)):
+        program = program_of(made, "net.onnx", replace(load_board(board), libs=("ref",)))
+        assert any("1 layer takes more than 6" in line for line in program.notices) is (is_slow and counts)

@@ -16,6 +16,7 @@ from .linear_int8 import LinearInt8, linear_spec
 @kernel(("ConvDepthWise1D", "ConvDepthWise2D"), linear_spec())
 class ConvDepthwise2dInt8(LinearInt8):
     narrow_instructions_per_mac = 17
+    of_each_tap = 5.0
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:

@@ -118,13 +118,14 @@ def test_what_waits_for_rows_is_checked_as_memory_of_its_own(tmp_path):
     assert checked.exit_code == 1 and "MEM02" in checked.stdout and "rows net_rows" in checked.stdout, checked
 
 
-@pytest.mark.parametrize("words", [pytest.param(("--board", "mps2-an386"), marks=[needs_cross_compiler, needs_qemu]), ()])
-def test_verify_collects_the_layers_of_a_model_by_rows_from_their_bands(words, tmp_path):
+@needs_cross_compiler
+@needs_qemu
+def test_verify_collects_the_layers_of_a_model_by_rows_from_their_bands(tmp_path):
     data, _, _ = MODELS["an int8 classifier"]
     (tmp_path / "net.onnx").write_bytes(data)
     x = numpy.random.default_rng(7).integers(-128, 128, (3, 1, 1, 23, 13)).astype(numpy.int8)
     numpy.savez(tmp_path / "io.npz", x=x)
-    common = ("--io-data", tmp_path / "io.npz", "--input", "rows", "--layers", "--json", *words)
+    common = ("--io-data", tmp_path / "io.npz", "--input", "rows", "--layers", "--json", "--board", "mps2-an386")
     result = aidge_build("verify", tmp_path / "net.onnx", *common)
     assert result.exit_code == 0 and result.json["differing_values"] == 0, result
 

@@ -43,10 +43,10 @@ def planned(path, *words: str) -> dict:
 
 def test_an_input_by_rows_counts_with_the_rows_that_are_kept_alone(tmp_path):
     path = tmp_path / "net.onnx"
-    path.write_bytes(image_filter(40, 64))
+    path.write_bytes(image_filter(16, 32))
     whole, rows = planned(path, "--memory-model", "cascade"), planned(path, "--input", "rows")
-    assert whole["peak_bytes"] - rows["peak_bytes"] > 0.9 * 40 * 64 * 4
-    assert whole["io_bytes"] - rows["io_bytes"] == 40 * 64 * 4
+    assert whole["peak_bytes"] - rows["peak_bytes"] > 0.6 * 16 * 32 * 4
+    assert whole["io_bytes"] - rows["io_bytes"] == 16 * 32 * 4
 
 
 def test_every_row_arrives_once_and_in_order():

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy
 
+from aidge_build.arithmetic.means import Order, added_up
 from aidge_build.graph.dtype import DType
 from aidge_build.operators.axes import counted_axes
 from aidge_build.operators.bands import ROWS
@@ -61,13 +62,19 @@ class Reduce(ReduceAxis):
 
 def _mean(data: numpy.ndarray, axis: tuple[int, ...], keepdims: bool) -> numpy.ndarray:
     count = int(numpy.prod([data.shape[i] for i in axis], dtype=numpy.int64))
-    return data.sum(axis=axis, keepdims=keepdims) / count
+    if data.dtype.kind != "f":
+        return data.sum(axis=axis, keepdims=keepdims) / count
+    rows = numpy.moveaxis(data, axis, tuple(range(data.ndim - len(axis), data.ndim)))
+    rows = rows.reshape(*rows.shape[: data.ndim - len(axis)], 1, count)
+    means = added_up(rows, Order.TURN) / data.dtype.type(count)
+    return numpy.expand_dims(means, axis) if keepdims else means
 
 
 @operator("ReduceMean")
 class ReduceMean(Reduce):
     """The mean over the axes. Source: ONNX operator ReduceMean."""
 
+    by_steps: ClassVar = True  # value by value, as its kernels do: a quantized result behind it shows the order on ties
     function: ClassVar = staticmethod(_mean)
 
     def part(self, inputs, outputs, first, last):

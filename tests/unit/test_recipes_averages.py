@@ -82,3 +82,22 @@ def test_means_of_equal_scales_take_the_ties_as_pools_over_maps_do():
     pool = graph(text, inputs="int8[1,500,8,8] x", outputs="int8[1,500,1,1] y", constants=constants)
     wanted = cpu.run(simplify(pool), {"x": stored})["y"]
     assert numpy.array_equal(found, wanted) and numpy.array_equal(last, wanted.reshape(1, 500))
+
+
+@pytest.mark.parametrize("axes", [(1,), (1, 3), (-1, 0), ()])
+def test_a_mean_that_stays_in_float32_adds_value_by_value_as_its_kernel_does(axes):
+    values = numpy.random.default_rng(4).normal(size=(3, 40, 5, 30)).astype(numpy.float32)
+    shape = ",".join(map(str, numpy.zeros(values.shape).mean(axis=axes, keepdims=True).shape))
+    view = graph(
+        "y = ReduceMean<noop_with_empty_axes=1>(x, a)",
+        inputs="float[3,40,5,30] x",
+        outputs=f"float[{shape}] y",
+        constants={"a": numpy.array(axes, numpy.int64)},
+        opset=18,
+    )
+    rest = [axis for axis in range(4) if axis not in {one % 4 for one in axes}]
+    order = (*sorted(one % 4 for one in axes), *rest)
+    total, count = numpy.float32(0), 0
+    for one in values.transpose(order).reshape(-1, *(values.shape[axis] for axis in rest)):
+        total, count = total + one, count + 1
+    assert numpy.array_equal(cpu.run(view, {"x": values})["y"].ravel(), (total / numpy.float32(count)).ravel())

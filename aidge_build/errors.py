@@ -45,7 +45,6 @@ HINTS = {
     "NOTE": "link the program again with what this version generates",
     "OPERATOR": "onnx.ai/onnx/operators says what is allowed; aidge-build ops NAME says what is supported",
     "PATTERN": "docs/kit.md describes patterns",
-    "PLAN01": "a smaller model, a board with more memory, or int8 instead of float32",
     "PLAN02": _OUR_FAULT,
     "PLAN03": _OUR_FAULT,
     "PLAN04": "a smaller model, a board with more flash, or int8 instead of float32",

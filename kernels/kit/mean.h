@@ -48,9 +48,11 @@ static inline aidge_kit_sum aidge_kit_add(aidge_kit_sum a, aidge_kit_sum b)
     return result;
 }
 
-/* sum plus `count` values that lie `step` bytes apart, one after another. */
-static __attribute__((unused)) aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step,
-                                                                  int32_t count, const int32_t *numbers)
+/* sum plus `count` values that lie `step` bytes apart, one after another. Not every core that has it needs it. */
+static aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
+                                          const int32_t *numbers) __attribute__((unused));
+static aidge_kit_sum aidge_kit_add_values(aidge_kit_sum sum, const int8_t *value, int32_t step, int32_t count,
+                                          const int32_t *numbers)
 {
     if (count > 0) {
         int32_t centred;

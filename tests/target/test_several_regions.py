@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 from aidge_build.boards import load_board
+from aidge_build.cascade.kernels import BandKernels
 from aidge_build.elf import read_image
 from aidge_build.memory import cp_sat
 from aidge_build.memory.regions import Answer
@@ -242,7 +243,8 @@ def test_more_live_bytes_than_all_memories_have_are_refused_with_the_moment(made
     assert result.exit_code == 2 and " at once" in result.stderr and "no proof" not in result.stderr
 
 
-def test_pieces_that_cannot_be_shared_out_are_refused_though_their_sum_would_fit(made):
+def test_pieces_that_cannot_be_shared_out_are_refused_though_their_sum_would_fit(made, monkeypatch):
+    monkeypatch.setattr(BandKernels, "layer", lambda kernels, node: None)  # by rows it would fit
     path, _ = made(7, 2, 37)
     result = aidge_build("plan", path, "--board", "stm32f7")
     assert result.exit_code == 2 and len(result.stderr.splitlines()) == 1
@@ -253,7 +255,7 @@ def test_pieces_that_cannot_be_shared_out_are_refused_though_their_sum_would_fit
 def test_a_memory_that_is_reserved_altogether_has_nothing(made, tmp_path):
     path, _ = made(1, 6, 10)
     (tmp_path / "busy.toml").write_text('extends = "stm32f7"\ntitle = "Busy"\nreserved = "300K"\n')
-    result = aidge_build("plan", path, "--board", "busy", "--board-path", tmp_path)
+    result = aidge_build("plan", path, "--board", "busy", "--board-path", tmp_path, "--memory-model", "plain")
     assert result.exit_code == 2 and "has DTCM 65,536 B, SRAM1 0 B, SRAM2 16,384 B after 307,200 B reserved" in result.stderr
 
 

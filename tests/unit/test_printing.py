@@ -25,7 +25,8 @@ def _calls_that_write(path: Path) -> list[str]:
     """Each place where a file of the package could reach stdout or stderr by itself."""
     found = []
     for node in ast.walk(ast.parse(path.read_bytes())):
-        text = ast.unparse(node) if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)  # a field may be called input
+        text = ast.unparse(node) if isinstance(node, ast.Attribute) else node.id if is_read else ""
         is_import = isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in ("rich", "warnings", "logging")
         wrong = ("print", "input", "sys.stdout", "sys.stderr", "sys.__stdout__", "sys.__stderr__", "traceback.print_exc")
         if is_import or text in (*wrong, "os.write", "warnings.warn", "logging.getLogger"):

@@ -29,6 +29,12 @@ def render(template_text: str, **values) -> str:
         return _ENVIRONMENT.from_string(template_text).render(**values)
 
 
+def render_parts(read: Callable[[str], str], name: str, values: Mapping[str, object]) -> str:
+    """The text of the template `name`, which may include others; `read` gives their texts. Errors as `render`."""
+    with _named_errors():
+        return _ENVIRONMENT.overlay(loader=jinja2.FunctionLoader(read)).get_template(name).render(**values)
+
+
 def render_from(read: Callable[[str], str | None], name: str, values: Mapping[str, object]) -> str:
     """The text of a library's template `name`, which may include others; `read` gives their texts, None where there is none.
 

@@ -16,6 +16,7 @@ class RowsText:
 
     type: str
     symbol: str
+    at: str  # C text: its address
     input: str
     fields: tuple[str, ...]
     count_type: str
@@ -74,6 +75,7 @@ def rows_text(program: Program, ports: tuple[Port, ...]) -> RowsText | None:
     return RowsText(
         progress_type(program),
         progress_symbol(program),
+        f"&{progress_symbol(program)}" if owns_progress(program) else "&self->progress",
         port.parameter,
         progress_fields(program, ports),
         f"uint{8 * progress.count_bytes}_t",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from aidge_build.render import render
+from aidge_build.render import render_parts
 
 
 @cache
@@ -16,4 +16,4 @@ def _text(name: str) -> str:
 
 def render_file(template: str, /, **values) -> str:
     """The text of a generated file; `template` is its name ("model.c")."""
-    return render(_text(template), **values)
+    return render_parts(_text, template, values)

@@ -52,6 +52,7 @@ CLAIM = {
     "arenas": [{"symbol": "kws_arena", "size_bytes": 512, "alignment": 1, "region": None, "memory": None}],
     "arena_bytes": 512,
     "state": None,
+    "kept": [],
     "interface": "",
     "code": "",
     "weights_bytes": 64,

@@ -197,7 +197,7 @@ def _lines(
             lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B, supplied by the caller")
         elif claim.model in kept:
             state = f", state {claim.state.size_bytes:,} B" if claim.state else ""
-            state += f", rows {claim.progress.size_bytes:,} B" if claim.progress else ""
+            state += "".join(f", {part.word} {part.size_bytes:,} B" for part in claim.kept)
             lines.append(f"{elf}: arena {claim.model}   {claim.arena_bytes:,} B{state} = plan")
     for use in uses:
         if use.used_bytes:

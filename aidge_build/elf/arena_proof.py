@@ -30,7 +30,7 @@ class _Others:
 def check_buffers(
     image: Image, claim: Claim, claims: Sequence[Claim], regions: Sequence[Region], agreed: Agreed
 ) -> Iterator[Finding]:
-    """MEM02 and MEM12 about the arrays of a model's arena, and its state and where an inference by rows waits, whose bytes are
+    """MEM02 and MEM12 about the arrays of a model's arena, and its state and what else it keeps between calls, whose bytes are
     its own in any case."""
     names = {name for other in claims for name in other.buffers}
     friends = agreed.shares_with(claim.model)
@@ -39,8 +39,8 @@ def check_buffers(
         yield from _check(image, claim, f"arena {part.symbol}", part, _Others(names, arenas), regions)
     if claim.state is not None:
         yield from _check(image, claim, f"state {claim.state.symbol}", claim.state, _Others(names), regions)
-    if claim.progress is not None:
-        yield from _check(image, claim, f"rows {claim.progress.symbol}", claim.progress, _Others(names), regions)
+    for part in claim.kept:
+        yield from _check(image, claim, f"{part.word} {part.symbol}", part, _Others(names), regions)
 
 
 def check_reach(image: Image, claims: Sequence[Claim], stack_bytes: int) -> Iterator[Finding]:

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 
 @dataclass(frozen=True)
 class ClaimedArena:
-    """An array that holds the arena, a part of it, the state, or how far an inference by rows is: its symbol, bytes, alignment,
-    and the planned region.
+    """An array that holds the arena, a part of it, the state, or something else that is kept between calls: its symbol, bytes,
+    alignment, and the planned region.
 
-    `region` is "" where none was planned, or where the claim does not say it; `memory` is (origin, bytes) of the region.
+    `word` is what that is: "rows" where an inference by rows waits. `region` is "" where none was planned, or where the claim
+    does not say it; `memory` is (origin, bytes) of the region.
     """
 
     symbol: str
@@ -22,6 +23,7 @@ class ClaimedArena:
     region: str = ""
     alignment: int = 1
     memory: tuple[int, int] | None = None
+    word: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Claim:
     interface: str = ""
     code: str = ""
     state: ClaimedArena | None = None
-    progress: ClaimedArena | None = None
+    kept: tuple[ClaimedArena, ...] = ()
     constants: tuple[ClaimedConstant, ...] = ()
     weights_bytes: int = 0
     functions: tuple[str, ...] = ()
@@ -63,8 +65,8 @@ class Claim:
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """The symbols of what is written: the arena's arrays, the state, and how far an inference by rows is."""
-        kept = [part.symbol for part in (self.state, self.progress) if part is not None]
+        """The symbols of what is written: the arena's arrays, the state, and what else is kept between calls."""
+        kept = [part.symbol for part in (self.state, *self.kept) if part is not None]
         return (*(part.symbol for part in self.arenas), *kept)
 
     @property
@@ -84,6 +86,7 @@ _MOST_BYTES = 1 << 32  # of the address space
 _SYMBOL = re.compile(r"[A-Za-z_]\w{0,127}", re.ASCII)
 _CORE = re.compile(r"[a-z0-9][a-z0-9.+-]{0,63}|")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_WORD = re.compile(r"[a-z]{1,16}")
 _DIGEST = re.compile(r"[0-9a-f]{12}|")
 
 
@@ -101,7 +104,7 @@ def claim_from(fields: Any, is_64_bit: bool = False) -> Claim:
         interface=read.text("interface", _DIGEST),
         code=read.text("code", _DIGEST),
         state=None if read.get("state") is None else _arena(read.get("state")),
-        progress=_progress(read, is_64_bit) if "progress" in read.fields else None,
+        kept=read.several("kept", lambda fields: _kept(fields, is_64_bit)),
         constants=read.several("weights", _constant),
         weights_bytes=read.count("weights_bytes"),
         functions=read.several("functions", _symbol),
@@ -125,9 +128,9 @@ def _arena(fields: Any) -> ClaimedArena:
     return ClaimedArena(read.text("symbol", _SYMBOL), read.count("size_bytes"), region, read.alignment(), place)
 
 
-def _progress(claim: _Fields, is_64_bit: bool) -> ClaimedArena:
-    fields = claim.get("progress")
+def _kept(fields: Any, is_64_bit: bool) -> ClaimedArena:
     found, read = _arena(fields), _Fields(fields)
+    found = replace(found, word=read.text("word", _WORD))
     return replace(found, size_bytes=read.count("size_bytes_64")) if is_64_bit else found
 
 

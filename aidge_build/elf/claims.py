@@ -11,7 +11,7 @@ from aidge_build.elf.claim import Claim, ClaimedArena, claim_from
 from aidge_build.elf.image import Image
 from aidge_build.errors import AidgeError
 
-_VERSION = 4
+_VERSION = 5
 _HEADER_BYTES = 6
 _ABSOLUTE = re.compile(r"aidge_(?P<model>[A-Za-z]\w*)__arena_bytes", re.ASCII)
 

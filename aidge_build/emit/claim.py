@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from aidge_build.emit.arrays import Array, Arrays
 from aidge_build.emit.functions import STATE_ALIGNMENT
 from aidge_build.emit.header import owns_arena, owns_state
-from aidge_build.emit.rows import owns_progress, progress_symbol
+from aidge_build.emit.kept import Kept, kept_arrays
 from aidge_build.program import ArenaPart, Program
 from aidge_build.version import VERSION
 
 NOTE_SECTION = ".note.aidge"
 NOTE_OWNER = "aidge"
 NOTE_TYPE = 1
-CLAIM_VERSION = 4
+CLAIM_VERSION = 5
 _CHUNK = 90
 
 
@@ -37,7 +37,7 @@ def claim_of(program: Program, functions: Sequence[str], arrays: Arrays, header_
         "state": _state(program) if owns_state(program) else None,
         "weights": [_constant(array) for array in arrays.all],
         "weights_bytes": arrays.size_bytes,
-        **({"progress": _progress(program)} if owns_progress(program) else {}),
+        "kept": [_kept(one) for one in kept_arrays(program)],
         "functions": list(functions),
         "layers": [layer.symbol for layer in program.layers],
         "tool": VERSION,
@@ -76,15 +76,14 @@ def _state(program: Program) -> dict:
     }
 
 
-def _progress(program: Program) -> dict:
-    """What is remembered between two pushes of rows lies with the program's data, too; its bytes depend on those of a pointer."""
-    progress = program.progress
-    assert progress is not None
+def _kept(one: Kept) -> dict:
+    """It lies with the program's data, too."""
     return {
-        "symbol": progress_symbol(program),
-        "size_bytes": progress.size_bytes(4),
-        "size_bytes_64": progress.size_bytes(8),
-        "alignment": progress.alignment(4),
+        "word": one.word,
+        "symbol": one.symbol,
+        "size_bytes": one.size_bytes(4),
+        "size_bytes_64": one.size_bytes(8),
+        "alignment": one.alignment(4),
         "region": None,
         "memory": None,
     }
@@ -117,7 +116,7 @@ def _numbers(claim: dict) -> dict[str, int]:
     numbers = {
         "arena_bytes": claim["arena_bytes"] if len(arenas) == 1 else 0,
         "state_bytes": claim["state"]["size_bytes"] if claim["state"] else 0,
-        **({"rows_bytes": claim["progress"]["size_bytes"]} if "progress" in claim else {}),
+        **{f"{part['word']}_bytes": part["size_bytes"] for part in claim["kept"]},
         "weights_bytes": claim["weights_bytes"],
     }
     if len(arenas) > 1:

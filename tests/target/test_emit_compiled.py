@@ -285,6 +285,7 @@ def test_the_linked_firmware_carries_arena_weights_and_claim(tmp_path, flags, we
             "arenas": [{"symbol": "toy_arena", "size_bytes": 30, "alignment": 4, "region": "SRAM1", "memory": None}],
             "arena_bytes": 30,
             "state": None,
+            "kept": [],
             "weights_bytes": 30,
             "weights": [
                 {"symbol": name, "size_bytes": len(data), "alignment": 4, "sha256": hashlib.sha256(data).hexdigest()}

@@ -52,6 +52,7 @@ WRONG = {
     "arena_bytes": [-1, 2**32 + 1, 512.0, True, "512", None, 511],
     "peak_bytes": [-1, 1e400, float("nan")],
     "state": [5, {}, *(state(symbol=symbol) for symbol in ("", "a-b", 3, "kws_arena", "kws_fc_weights")), state(size_bytes=-1)],
+    "kept": [None, {}, 5, [5], [state()]],
     "weights_bytes": [63, 65, None],
     "weights": [{}, "kws", None, [5], [{}], [constant(), constant()], [{**constant(), "sha256": "ab"}]]
     + [[{**constant(), "size_bytes": size}] for size in (-1, "64", None)]
@@ -98,26 +99,27 @@ def test_limits_of_a_claim_belong_to_it():
 
 
 def progress(**changes) -> dict:
-    return state(symbol="kws_rows", size_bytes=12, alignment=4) | {"size_bytes_64": 24} | changes
+    return state(symbol="kws_rows", size_bytes=12, alignment=4) | {"size_bytes_64": 24, "word": "rows"} | changes
 
 
 def test_what_waits_for_rows_has_the_size_of_the_programs_pointers():
-    claim = {**CLAIM, "progress": progress()}
+    claim = {**CLAIM, "kept": [progress()]}
     for is_64_bit, size in ((False, 12), (True, 24)):
         read = claim_from(claim, is_64_bit)
-        assert (read.progress.symbol, read.progress.size_bytes, read.progress.alignment) == ("kws_rows", size, 4)
+        (kept,) = read.kept
+        assert (kept.symbol, kept.size_bytes, kept.alignment, kept.word) == ("kws_rows", size, 4, "rows")
         assert read.buffers == ("kws_arena", "kws_rows")
     for machine, size in (("ARM", 12), ("X86_64", 24), ("AARCH64", 24)):
         image = SimpleNamespace(**{**vars(noted(claim)), "machine": machine})
-        assert read_claims(image)[0].progress.size_bytes == size
-    assert claim_from(CLAIM).progress is None
+        assert read_claims(image)[0].kept[0].size_bytes == size
+    assert claim_from(CLAIM).kept == ()
     wrong = [5, None, {}, progress(symbol="kws_arena"), progress(symbol="a b"), progress(size_bytes=-1)]
-    for value in [*wrong, progress(alignment=3)]:
+    for value in [*wrong, progress(alignment=3), progress(word=""), progress(word="a b"), progress(word="a" * 17)]:
         with pytest.raises(ValueError):
-            claim_from({**CLAIM, "progress": value})
+            claim_from({**CLAIM, "kept": [value]})
     for value in (-1, None):
         with pytest.raises(ValueError, match="^size_bytes_64 is "):
-            claim_from({**CLAIM, "progress": progress(size_bytes_64=value)}, True)
+            claim_from({**CLAIM, "kept": [progress(size_bytes_64=value)]}, True)
 
 
 def test_the_functions_that_compute_are_the_run_and_by_rows_push_and_end():
@@ -141,9 +143,9 @@ def test_a_note_that_is_cut_off_is_damaged_and_none_of_another_version():
     padded = SimpleNamespace(**{**vars(image), "notes": (image.notes[0] + b"\0\0\1",)})
     assert read_claims(padded) == read_claims(image)
     with pytest.raises(AidgeError, match="an older version of aidge-build"):
-        read_claims(noted(b"", version=3))
-    for version in (3, 5, 65_535):
-        with pytest.raises(AidgeError, match=f"its claim has version {version}, this one reads 4"):
+        read_claims(noted(b"", version=4))
+    for version in (4, 6, 65_535):
+        with pytest.raises(AidgeError, match=f"its claim has version {version}, this one reads 5"):
             read_claims(noted(CLAIM, version=version))
 
 

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""What the generated code keeps in RAM between calls beside arena and state: small arrays of its own, each in the claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aidge_build.emit.rows import owns_progress, progress_symbol
+from aidge_build.program import Program
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One of them: `word` is what `aidge-build check` calls it; bytes and alignment follow from those of a pointer."""
+
+    word: str
+    symbol: str
+    size_bytes: Callable[[int], int]
+    alignment: Callable[[int], int]
+
+
+def kept_arrays(program: Program) -> tuple[Kept, ...]:
+    """Those that the code defines; none where the firmware owns the memory of the model (`--arena caller`)."""
+    found = []
+    if owns_progress(program):
+        progress = program.progress
+        assert progress is not None
+        found.append(Kept("rows", progress_symbol(program), progress.size_bytes, progress.alignment))
+    return tuple(found)

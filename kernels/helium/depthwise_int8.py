@@ -16,15 +16,15 @@ from aidge_build.kernel_kit.following import following
 from aidge_build.kernel_kit.linear import LinearConstants
 from aidge_build.kernel_kit.raster import convolution_demands
 
-from . import floats, series_text
+from . import floats, planes_text, quads_text, series_text, strips_text
 from .assembly import c_function, loop
 from .conditions import linear_spec
 from .depthwise import LANES, Depthwise
-from .depthwise_bands import bands_bytes, bands_texts, inside, of_one_row, places_lines, text_of
 from .driver import PARAMETERS
 from .finer import numbers_of, shifted
 from .geometry import Geometry, geometry_of, of_band
 from .planes import Planes
+from .quads import Quads
 from .rounding import fixed_of, rounds_by_addition
 from .series import Series
 from .staging import Staging
@@ -65,23 +65,21 @@ class ConvDepthwise2dInt8(KernelNode):
         return None if shape.stays_inside and shape.channels % LANES == 0 else Staging.of(shape)
 
     @classmethod
-    def planes(cls, view: NodeView) -> Planes | Series | None:
+    def planes(cls, view: NodeView) -> Planes | Series | Quads | None:
         """One channel at a time where that takes fewer instructions than channels in lanes, and weights are bytes."""
         shape, clamps = cls.geometry(view), _clamps(view)
         if is_wide(view.inputs[1].data):
             return None
-        found = [Planes.best(inside(shape), clamps), Strips.best(inside(shape), clamps)]
-        found += [] if shape.bands else [Series.of(shape, clamps)]
+        makers = [Quads.best] if shape.bands else [Planes.best, Strips.best, Series.of]
+        found = [make(shape, clamps) for make in makers]
         form = min(filter(None, found), key=lambda form: form.instructions, default=None)
-        if form is None or form.instructions >= Depthwise.instructions_for(shape):
-            return None
-        return None if shape.has_smaller_bands and of_one_row(form) is None else form
+        return form if form and form.instructions < Depthwise.instructions_for(shape) else None
 
     @classmethod
     def demands(cls, view: NodeView) -> Demands:
         planes = cls.planes(view)
-        if planes and view.layer:
-            return Demands(scratch_bytes=bands_bytes(planes))
+        if isinstance(planes, Quads):
+            return Demands(scratch_bytes=planes.bytes)
         if planes:
             return Demands(scratch_bytes=planes.plane_bytes, in_place=(0,) if planes.works_in_place else ())
         shape, staging, (output,) = cls.geometry(view), cls.staging(view), view.outputs
@@ -103,23 +101,40 @@ class ConvDepthwise2dInt8(KernelNode):
             return self._by_lanes(shape, taps, numbers, bits)
         taps = taps.astype(numpy.int8)
         form = replace(planes, adds=rounds_by_addition(numbers, bits), bits=bits, fixed=fixed_of(numbers, bits))
+        if isinstance(form, Quads):
+            form, fused = form.rounded(numbers)
+            return self._by_quads(form, form.stream(taps, numbers, fused))
         if isinstance(form, Strips):
             form, fused = form.rounded(numbers, shape.times)
             return self._by_planes(form, form.stream(taps, numbers, fused))
         return self._by_planes(form, form.stream(taps, numbers))
 
     def _by_planes(self, form: Planes | Series, stream: numpy.ndarray) -> Call:
-        shape, of_this = self.geometry(self.view), []
-        if shape.bands:
-            image = of_band(self.view)
-            of_this = [Literal(image.in_height), Literal(image.top), Literal(image.out_height)]
-            name, texts = bands_texts(form, shape)
-        else:
-            name, texts = _all_images(form)
+        name, texts = _all_images(form)
         return Call(
             name,
-            ("planes.h", *(("wide_rows.h",) if shape.bands else ())),
-            (Input(0), Output(0), Constant("stream", stream), Scratch(), *of_this),
+            ("planes.h",),
+            (Input(0), Output(0), Constant("stream", stream), Scratch()),
+            form.description,
+            texts,
+            facts=computed("8 pixels x 1 channel", 0, otherwise="fixed point" if form.fixed else "float"),
+        )
+
+    def _by_quads(self, form: Quads, stream: numpy.ndarray) -> Call:
+        image = of_band(self.view)
+        name, texts = quads_text.bands_texts(form)
+        return Call(
+            name,
+            ("quads.h",),
+            (
+                Input(0),
+                Output(0),
+                Constant("stream", stream),
+                Scratch(),
+                Literal(image.in_height),
+                Literal(image.top),
+                Literal(image.out_height),
+            ),
             form.description,
             texts,
             facts=computed("8 pixels x 1 channel", 0, otherwise="fixed point" if form.fixed else "float"),
@@ -158,12 +173,12 @@ class ConvDepthwise2dInt8(KernelNode):
 def _all_images(form: Planes | Series) -> tuple[str, tuple[str, ...]]:
     """The function for all images, and the C texts that it needs."""
     shape, has_places = form.shape, isinstance(form, Planes)
-    text = text_of(form) if isinstance(form, Planes) else series_text.text_of(form)
+    text = _text_of(form)
     if not has_places and form.is_all:
         return form.name, (text,)
     name, scratch = f"{form.name}_all", "(int8_t *)scratch, places" if has_places else "scratch"
     body = [
-        *(places_lines(form.places) if has_places else []),
+        *(planes_text.places_lines(form.places) if has_places else []),
         "int32_t batch;",
         *([f"aidge_helium_fill((int8_t *)scratch, stream[0], {form.plane_bytes});"] if has_places or form.sees_pads else []),
         *loop(
@@ -177,6 +192,12 @@ def _all_images(form: Planes | Series) -> tuple[str, tuple[str, ...]]:
         ),
     ]
     return name, (text, c_function(name, "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch", body))
+
+
+def _text_of(form: Planes | Series) -> str:
+    if isinstance(form, Series):
+        return series_text.text_of(form)
+    return strips_text.text_of(form) if isinstance(form, Strips) else planes_text.text_of(form)
 
 
 def _clamps(view: NodeView) -> bool:

@@ -239,6 +239,12 @@ class PlanesPrinter:
         emit.add("r5", "r5", self.form.steps(self.form.axes[0])[1])
 
 
+def places_lines(places: list[int]) -> list[str]:
+    """The table of a driver."""
+    rows = [", ".join(map(str, places[first : first + 16])) for first in range(0, len(places), 16)]
+    return ["static const uint16_t places[] = {", *(f"    {row}," for row in rows), "};"]
+
+
 def text_of(form: Planes, printer: PlanesPrinter | None = None) -> str:
     """The C text of the function, with the portable form beside the assembly."""
     printer = printer or PlanesPrinter(form)

@@ -16,14 +16,12 @@ import numpy
 
 from aidge_build.kernel_kit.linear import LinearConstants
 
-from .planes import LARGEST_NARROW_OFFSET, LARGEST_OFFSET, MOST_PERIODS, Planes, head_bytes
-from .rounding import CONSTANT_BITS, FusedForm, fused_numbers, fused_words, zero_point_word
+from .fused_stream import fused_stream, fusing
+from .planes import LARGEST_NARROW_OFFSET, LARGEST_OFFSET, MOST_PERIODS, Planes
+from .rounding import FusedForm
 
 LARGEST_STRIPS = 6144
 MOST_CHUNKS = 4  # of a copied row: each has a register for its places
-FEWEST_TILES = 32  # of a channel that pay for the four bytes of its third number
-FEW_CHANNELS, FEWEST_OF_FEW = 32, 16  # where that is not much for a layer
-LEAST_SAVED = 2000  # instructions that pay for the text of both roundings
 REACH = 508  # of the steps that loads of a patch make
 
 
@@ -148,36 +146,12 @@ class Strips(Planes):
     def rounded(self, numbers: LinearConstants, times: int) -> tuple[Strips, FusedForm | None]:
         """The form, which runs `times`, with fused multiplications where they are proved and pay for what they take of flash, and
         their numbers."""
-        fewest = FEWEST_TILES if self.shape.channels > FEW_CHANNELS else FEWEST_OF_FEW
-        tiles = times * self.tiles_of_channel
-        if tiles < fewest and not self.fixed:
-            return self, None
-        fused = fused_numbers(numbers, self.bits)
-        if fused.is_proved.all():
-            return replace(self, fused=True, fixed=None), fused
-        if self.adds and 4 * tiles * fused.is_proved.sum() > LEAST_SAVED:
-            return replace(self, fused=True, mixed=True), fused
-        return self, None
+        changes, fused = fusing(numbers, self.bits, self.fixed, self.adds, times * self.tiles_of_channel)
+        return replace(self, **changes), fused
 
     def stream(self, taps: numpy.ndarray, numbers: LinearConstants, fused: FusedForm | None = None) -> numpy.ndarray:
-        """As of planes.py. Where multiplications are fused each channel has a third number: the constant, or what the head has as
-        zero point. A negative multiplier tells that it is fused."""
-        if fused is None:
-            return super().stream(taps, numbers)
-        words: list[int] = []
-        for channel, is_proved in enumerate(fused.is_proved.tolist()):
-            if is_proved:
-                base, multiplier, constant = fused_words(fused, numbers, channel, True)
-                words += [base, multiplier, CONSTANT_BITS + constant]
-            else:
-                plain = numbers.multipliers[channel : channel + 1].astype("<f4").view("<u4")
-                words += [
-                    int(numbers.bias[channel]) & 0xFFFFFFFF,
-                    int(plain[0]),
-                    zero_point_word(numbers, self.bits) & 0xFFFFFFFF,
-                ]
-        parts = [head_bytes(numbers, self.bits), numpy.array(words, "<u4").tobytes(), numpy.ascontiguousarray(taps).tobytes()]
-        return numpy.frombuffer(b"".join(parts), numpy.int8)
+        """As of planes.py; where multiplications are fused as of fused_stream.py."""
+        return super().stream(taps, numbers) if fused is None else fused_stream(taps, numbers, self.bits, fused)
 
     patch_bytes = b""  # patches are runs
 

@@ -165,9 +165,9 @@ def fused_cases():
     mixed = [fused(edge, one) for edge, one in zip(STRIPS, itertools.cycle(((0,), (2,), (0, 2))))]
     for entry in (*even, *odd, *mixed):
         folder = entry.kernel.node_class.__module__.rpartition(".")[0]
-        strips, assembly = sys.modules[f"{folder}.strips"], sys.modules[f"{folder}.assembly"]
+        stream, assembly = sys.modules[f"{folder}.fused_stream"], sys.modules[f"{folder}.assembly"]
         twice = patch.object(assembly, "SAVED_BY_AN_INSTRUCTION", 0 if entry in mixed else 40)
-        with patch.multiple(strips, FEWEST_TILES=0, FEWEST_OF_FEW=0, LEAST_SAVED=0), twice:
+        with patch.multiple(stream, FEWEST_TILES=0, FEWEST_OF_FEW=0, LEAST_SAVED=0), twice:
             assert entry.call  # made, and kept
     return even, odd, mixed
 

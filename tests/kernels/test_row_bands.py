@@ -15,6 +15,7 @@ from pathlib import Path
 import armv6m_harness
 import armv7m_harness
 import cortexm_harness
+import harness
 import helium_harness
 import numpy
 import pytest
@@ -67,9 +68,14 @@ def candidates_of(library: str) -> list[Layer]:
     """Those of all other tests, at each number of rows."""
     case, _ = LIBRARIES[library]
     modules = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py") if path != Path(__file__))
-    made = [entry for module in modules for entry in test_stack.candidates_in(module) if entry.library_name == case.library_name]
+    made = [entry for module in modules for entry in test_stack.candidates_in(module) if _is_whole(entry, case)]
     mine = cortexm_harness.accepted([entry for entry in made if entry.features == case.features])
     return [Layer(entry, entry.kernel, rows) for entry in mine for rows in BAND_ROWS]
+
+
+def _is_whole(entry: harness.Case, case: type[harness.Case]) -> bool:
+    """Whether it is a case of this library, and of no band."""
+    return entry.library_name == case.library_name and entry.stored.layer is None
 
 
 def shared(call: Call) -> tuple:

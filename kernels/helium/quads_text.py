@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""The assembly of quads.py, and the function for all bands of a layer."""
+
+from __future__ import annotations
+
+from .assembly import BYTE_REACH, SAVED_BYTES, Assembler, c_function, function
+from .levels_text import HEAD_BYTES, emit_fused_levels, emit_levels, load_numbers
+from .planes_text import places_lines
+from .quads import FEW_LANES, LANES, LINES, Quads
+from .rounding import fixed_in_c
+
+PARAMETERS = "const aidge_helium_quads_rows *rows, int8_t *y, const int8_t *stream, int8_t *columns, const uint16_t *places"
+OF_BANDS = "const int8_t *x, int8_t *y, const int8_t *stream, void *scratch, int32_t in_height, int32_t top, int32_t out_height"
+COLUMNS, STORES = 8, 16  # bytes of the places behind those of a patch
+ABSENT, BELOW = 16, 20  # bytes of aidge_helium_quads_rows
+# Of the frame; emit_levels finds the lowest and the highest level at 16.
+ROWS, TURNED, BASE, PLACES, LOWEST, LEFT, STREAM, OFFSET, STORED, FRAME_BYTES = 0, 4, 8, 12, 16, 24, 28, 32, 36, 40
+POINTERS = ("r0", "r2", "r4", "r6")  # of the rows; then sums
+WINDOWS = ("r10", "r11")
+
+
+class _Printer:
+    """r1: where rows are turned to, then how far a channel's patches go; r3: channels that are left of a block, r5: outputs; r7,
+    r8, r9: bias, multiplier, zero point; r10, r11: windows; r12: numbers. q0, q1: windows, q2: addresses of the columns of a
+    patch, q4: multiplier, q5, q7: sums, q6: offsets of stores."""
+
+    def __init__(self, form: Quads):
+        self.form, self.shape, self.emit = form, form.shape, Assembler()
+        self.fuses = form.fused
+        self.rest = self.shape.out_width % form.tile
+
+    def lines(self):
+        emit, form = self.emit, self.form
+        emit.enter(FRAME_BYTES)
+        emit(f"ldr r4, [sp, #{SAVED_BYTES + FRAME_BYTES}]", "add r7, r4, #16", f"ldr r6, [r0, #{BELOW}]")
+        if form.outputs > 1:
+            emit("cmp r6, #0", "it eq", "addeq r7, #16", why="the second row is stored over the first one")
+        emit(f"str r0, [sp, #{ROWS}]", f"str r2, [sp, #{STREAM}]", f"str r7, [sp, #{STORED}]", f"str r4, [sp, #{PLACES}]")
+        emit.add("r4", "r3", form.left * form.column_bytes)
+        emit.add("r7", "r3", -form.step)
+        emit(f"strd r4, r7, [sp, #{TURNED}]", "ldr r9, [r2, #4]", why="- zero point")
+        if form.clamps:
+            emit("ldrd r4, r7, [r2, #8]", f"strd r4, r7, [sp, #{LOWEST}]", why="lowest and highest")
+        emit("mov r5, r1")
+        emit.add("r12", "r2", HEAD_BYTES)
+        emit.add("r10", "r12", form.numbers_bytes * self.shape.channels + LINES)
+        emit(*(["sub r11, r10, r6"] if form.outputs > 1 else []))
+        if form.blocks > 1 or form.is_few:
+            emit(f"movw r4, #{self.shape.channels}", f"str r4, [sp, #{LEFT}]")
+            emit(
+                f"movw r4, #{form.vector_step * form.is_few}", "negs r4, r4", f"str r4, [sp, #{OFFSET}]", why="loads move before"
+            )
+        emit.label(1)
+        self._turn()
+        self._absent()
+        self._addresses()
+        emit.label(3)
+        self._channel()
+        passed = self.shape.out_width // form.tile * form.tile * self.shape.channels
+        emit.add("r5", "r5", 1 - passed)
+        emit("vsub.i32 q2, q2, r1", "subs r3, #1", "bne 3b")
+        if form.blocks > 1:
+            emit(f"ldr r0, [sp, #{OFFSET}]", f"adds r0, #{form.block}", f"str r0, [sp, #{OFFSET}]")
+            emit(f"ldr r0, [sp, #{LEFT}]", f"subs r0, #{form.block}", f"str r0, [sp, #{LEFT}]", "bgt 1b")
+        emit.leave(FRAME_BYTES)
+        return emit.lines
+
+    def _turn(self) -> None:
+        """The channels of a block from all rows."""
+        emit, form = self.emit, self.form
+        used = POINTERS[: form.lines]
+        if form.gap:
+            emit(f"ldr r3, [sp, #{LEFT}]", f"cmp r3, #{form.block}", "it ge", f"movge r3, #{form.block}", why="channels")
+            emit(f"rsb r8, r3, #{form.block}", why="those that the block before has had")
+        else:
+            emit(f"movs r3, #{form.block}", why="channels")
+        emit(f"ldr r0, [sp, #{ROWS}]", "ldm r0, {r0, r2, r4, r6}")
+        if form.blocks > 1 or form.is_few:
+            emit(f"ldr r1, [sp, #{OFFSET}]", *(["sub r1, r1, r8"] if form.gap else []))
+            emit(*(f"add {pointer}, r1" for pointer in used))
+        if form.is_few:
+            emit(f"ldr r1, [sp, #{PLACES}]", f"vldrh.u32 q0, [r1, #{COLUMNS}]")
+            emit(*(f"vadd.i32 q{4 + line}, q0, {pointer}" for line, pointer in enumerate(used)))
+        emit(f"ldr r1, [sp, #{TURNED}]")
+        whole, rest = form.runs
+        if whole > 1:
+            emit(f"movw lr, #{whole}", "dls lr, lr")
+            emit.label(2)
+        self._vector()
+        if whole > 1:
+            emit("le lr, 2b")
+        if rest:
+            self._back(used, (FEW_LANES if form.is_few else LANES) - rest)
+            self._vector()
+
+    def _back(self, used: tuple[str, ...], elements: int) -> None:
+        """The last vector begins so many elements before: pixels of four bytes, or bytes."""
+        emit, form = self.emit, self.form
+        if form.is_few:
+            emit(f"movw r0, #{elements * self.shape.channels}")
+            emit(*(f"vsub.i32 q{4 + line}, q{4 + line}, r0" for line, _ in enumerate(used)))
+        else:
+            emit(*(f"subs {pointer}, #{elements}" for pointer in used))
+        emit(f"subs r1, #{elements * (form.column_bytes if form.is_few else LINES)}")
+
+    def _vector(self) -> None:
+        emit, form = self.emit, self.form
+        step = form.vector_step
+        for line, pointer in enumerate(POINTERS[: form.lines]):
+            if form.is_few:
+                emit(f"vldrw.u32 q{line}, [q{4 + line}, #{step}]!")
+            elif step <= BYTE_REACH:
+                emit(f"vldrb.u8 q{line}, [{pointer}], #{step}")
+            else:
+                emit(f"vldrb.u8 q{line}, [{pointer}]")
+                emit.add(pointer, pointer, step)
+        emit(*(f"vst4{part}.8 {{q0, q1, q2, q3}}, [r1]{'!' * (part == 3)}" for part in range(4)))
+
+    def _absent(self) -> None:
+        """Rows that the image lacks hold the zero point."""
+        emit, form = self.emit, self.form
+        emit(f"ldr r0, [sp, #{ROWS}]", f"ldr r0, [r0, #{ABSENT}]", "cbz r0, 5f")
+        emit("vmsr p0, r0", f"ldr r0, [sp, #{STREAM}]", "ldr r0, [r0]", "vdup.8 q0, r0", f"ldr r1, [sp, #{TURNED}]")
+        vectors = -(-form.copied * form.column_bytes // LANES)
+        emit(f"movw lr, #{vectors}", "dls lr, lr")
+        emit.label(4)
+        emit("vpst", "vstrbt.8 q0, [r1], #16", "le lr, 4b")
+        emit.label(5)
+
+    def _addresses(self) -> None:
+        """Of the first channel of a block; what the loop over its channels finds in registers."""
+        emit, form = self.emit, self.form
+        emit(f"ldrd r0, r1, [sp, #{BASE}]", *(["add r0, r0, r8, lsl #2"] if form.gap else []))
+        emit("vldrh.u32 q2, [r1]", "vadd.i32 q2, q2, r0", f"ldr r0, [sp, #{STORED}]", "vldrh.u16 q6, [r0]")
+        if self.rest:
+            stored = [column < self.rest for _, column in form.lanes]
+            emit(f"movw r0, #{sum(3 << 2 * lane for lane, is_stored in enumerate(stored) if is_stored)}", "vmsr p0, r0")
+        emit(f"movw r1, #{self.shape.out_width * form.step - LINES}", why="from the last patch back to the next channel")
+
+    def _channel(self) -> None:
+        emit, form = self.emit, self.form
+        emit(*(f"vldrb.u8 q{row}, [{WINDOWS[row]}], #16" for row in range(form.outputs)))
+        if not form.fused:
+            load_numbers(emit, form)
+            self._tiles()
+            return
+        emit("ldm r12!, {r7, r8, r9}", why="bias, multiplier, constant")
+        if form.mixed:
+            emit("cmp r8, #0", "bpl 6f", why="a channel that is not fused")
+        emit("vdup.32 q4, r8")
+        self._tiles()
+        if form.mixed:
+            emit("b 7f")
+            emit.label(6)
+            self.fuses = False
+            self._tiles()
+            self.fuses = True
+            emit.label(7)
+
+    def _tiles(self) -> None:
+        emit, whole = self.emit, self.shape.out_width // self.form.tile
+        if whole:
+            if whole > 1:
+                emit(f"movw r0, #{whole}", "dls lr, r0")
+                emit.label(8)
+            self._tile(self.form.tile)
+            emit.add("r5", "r5", self.form.tile * self.shape.channels)
+            if whole > 1:
+                emit("le lr, 8b")
+        if self.rest:
+            self._tile(self.rest)
+
+    def _tile(self, columns: int) -> None:
+        """So many columns of the output."""
+        emit, form = self.emit, self.form
+        half, used = form.tile // 2, []
+        for register, first in (("q5", 0), ("q7", half)):
+            places = set()
+            for column in range(min(half, columns - first)):
+                emit(f"vldrw.u32 {register}, [q2, #{form.step}]!")
+                for row in range(form.outputs):
+                    places.add(row * half + column)
+                    emit(f"vmladav.s8 {POINTERS[row * half + column]}, q{row}, {register}")
+            emit(*([f"vmov {register}[2], {register}[0], r0, r2"] if places & {0, 1} else []))
+            emit(*([f"vmov {register}[3], {register}[1], r4, r6"] if places & {2, 3} else []))
+            used += [register] if places else []
+        if self.fuses:
+            emit_fused_levels(emit, form, used)
+        else:
+            emit_levels(emit, form, used)
+        emit(*(("vstrb.16 q5, [r5, q6]",) if columns == form.tile else ("vpst", "vstrbt.16 q5, [r5, q6]")))
+
+
+def text_of(form: Quads) -> str:
+    """The C text of the function for one group of rows, with the portable form beside the assembly."""
+    shape = form.shape
+    fields = (
+        shape.channels,
+        shape.in_width,
+        shape.out_width,
+        shape.left,
+        shape.kernel_height,
+        shape.kernel_width,
+        shape.stride_height,
+        shape.stride_width,
+        shape.dilation_width,
+        form.outputs,
+        form.bits,
+        form.numbers_bytes,
+        fixed_in_c(form.fixed),
+    )
+    plain = (
+        "    (void)columns;\n    (void)places;\n"
+        f"    static const aidge_helium_quads_shape shape = {{{', '.join(map(str, fields))}}};\n"
+        "    aidge_helium_quads(rows, y, stream, &shape);"
+    )
+    purpose = f"{shape.channels} channels of {form.outputs} x {shape.out_width} outputs."
+    return function(form.name, purpose, PARAMETERS, _Printer(form).lines(), plain)
+
+
+def bands_texts(form: Quads) -> tuple[str, tuple[str, ...]]:
+    """Name and texts of the function for all bands of the layer, of which `top` rows lie above the image."""
+    shape, name = form.shape, f"{form.name}_rows"
+    pads = [(0, form.left), (form.left + form.copied, form.right)]
+    fills = [
+        f"aidge_helium_fill(columns{f' + {at * form.column_bytes}' if at else ''}, stream[0], {count * form.column_bytes});"
+        for at, count in pads
+        if count
+    ]
+    first, row_bytes = f"row * {shape.stride_height} - top", shape.in_width * shape.channels
+    see = f"x, {first}, in_height, {form.lines}, {shape.dilation_height}, {row_bytes}"
+    below = f"out_height - row > 1 ? {shape.stride_height} : 0" if form.outputs > 1 else "0"
+    body = [
+        *places_lines(form.places),
+        "int8_t *const columns = (int8_t *)scratch;",
+        "aidge_helium_quads_rows rows;",
+        "int32_t row;",
+        *fills,
+        f"for (row = 0; row < out_height; row += {form.outputs}) {{",
+        f"    aidge_helium_quads_see(&rows, {see});",
+        f"    rows.below = {below};",
+        f"    {form.name}(&rows, y, stream, columns, places);",
+        f"    y += {form.outputs * shape.out_width * shape.channels};",
+        "}",
+    ]
+    return name, (text_of(form), c_function(name, OF_BANDS, body))
